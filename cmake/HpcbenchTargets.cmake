@@ -1,0 +1,37 @@
+# How targets are made here: one function each for a stage, a program and a test.
+#
+# A stage is compiled as one unit (unity build): its headers, and the templates of fmt and nlohmann-json that all its files
+# use, are then read and instantiated once. So file-local names must be distinct within a stage.
+
+set(HPCBENCH_WARNINGS -Wall -Wextra -Wpedantic -Werror)
+
+function(hpcbench_options target)
+  target_compile_options(${target} PRIVATE ${HPCBENCH_WARNINGS})
+  if(HPCBENCH_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${HPCBENCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    target_link_options(${target} PRIVATE -fsanitize=${HPCBENCH_SANITIZE})
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+endfunction()
+
+# hpcbench_stage(NAME LIBRARIES...): the static library of one folder of runner/.
+function(hpcbench_stage name)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  add_library(hpcbench_${name} STATIC ${sources})
+  hpcbench_options(hpcbench_${name})
+  target_include_directories(hpcbench_${name} PUBLIC ${CMAKE_SOURCE_DIR}/runner)
+  target_link_libraries(hpcbench_${name} PUBLIC ${ARGN})
+endfunction()
+
+# hpcbench_test(NAME FOLDER LIBRARIES...): one doctest program from all files of a folder.
+function(hpcbench_test name folder)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  add_executable(test_${name} ${sources})
+  hpcbench_options(test_${name})
+  # Tests are compiled once and run once: less optimisation is faster. g++ 12 sees array bounds where there are none.
+  target_compile_options(test_${name} PRIVATE -O0 -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict)
+  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/runner)
+  target_compile_definitions(test_${name} PRIVATE HPCBENCH_SOURCE_DIR="${CMAKE_SOURCE_DIR}" HPCBENCH_PROGRAMS="${CMAKE_BINARY_DIR}/bin")
+  target_link_libraries(test_${name} PRIVATE hpcbench_doctest ${ARGN})
+  add_test(NAME ${name} COMMAND test_${name})
+endfunction()

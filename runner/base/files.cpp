@@ -1,0 +1,140 @@
+#include "base/files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.hpp"
+
+namespace hpcbench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void fail(std::string_view action, const fs::path& path, int code) {
+  throw UnavailableError(fmt::format("error: cannot {} {}: {}", action, path.string(), std::strerror(code)));
+}
+
+void write_all(int fd, std::string_view content, const fs::path& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("write", path, errno);
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void sync_folder(const fs::path& folder) {
+  const Descriptor fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some file systems cannot sync a folder; the rename is then as durable as they make it.
+  if (fd.get() >= 0) ::fsync(fd.get());
+}
+
+}  // namespace
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  if (this != &other) {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = other.release();
+  }
+  return *this;
+}
+
+int Descriptor::release() {
+  const int fd = fd_;
+  fd_ = -1;
+  return fd;
+}
+
+std::optional<std::string> read_file_if_there(const fs::path& path) {
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    fail("read", path, errno);
+  }
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) fail("read", path, errno);
+  if (S_ISDIR(status.st_mode)) fail("read", path, EISDIR);
+  std::string content;
+  // One read more than the size says: /proc and pipes have no size, files may grow.
+  std::size_t used = 0;
+  content.resize(static_cast<std::size_t>(status.st_size) + 1);
+  while (true) {
+    if (used == content.size()) content.resize(content.size() * 2);
+    const ssize_t count = ::read(fd.get(), content.data() + used, content.size() - used);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail("read", path, errno);
+    if (count == 0) break;
+    used += static_cast<std::size_t>(count);
+  }
+  content.resize(used);
+  return content;
+}
+
+std::string read_file(const fs::path& path) {
+  std::optional<std::string> content = read_file_if_there(path);
+  if (!content) fail("read", path, ENOENT);
+  return *std::move(content);
+}
+
+std::string read_tail(const fs::path& path, std::size_t limit) {
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0) return {};
+  const auto size = static_cast<std::size_t>(status.st_size);
+  const std::size_t begin = size > limit ? size - limit : 0;
+  std::string content(size - begin, '\0');
+  const ssize_t count = ::pread(fd.get(), content.data(), content.size(), static_cast<off_t>(begin));
+  content.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
+  return content;
+}
+
+void write_file(const fs::path& path, std::string_view content, Durability durability) {
+  const fs::path temporary = path.string() + fmt::format(".{}.tmp", ::getpid());
+  try {
+    const Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (fd.get() < 0) fail("write", path, errno);
+    write_all(fd.get(), content, path);
+    if (durability == Durability::durable && ::fsync(fd.get()) != 0) fail("write", path, errno);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) fail("write", path, errno);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  if (durability == Durability::durable) sync_folder(path.parent_path());
+}
+
+bool create_exclusively(const fs::path& path, std::string_view content) {
+  const Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (fd.get() < 0) {
+    if (errno == EEXIST) return false;
+    fail("create", path, errno);
+  }
+  // A failure from here on leaves the file behind on purpose: empty means taken.
+  write_all(fd.get(), content, path);
+  if (::fsync(fd.get()) != 0) fail("write", path, errno);
+  sync_folder(path.parent_path());
+  return true;
+}
+
+void sync_file_system(const fs::path& path) {
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0 || ::syncfs(fd.get()) != 0) fail("sync", path, errno);
+}
+
+void make_folders(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw UnavailableError(fmt::format("error: cannot create folder {}: {}", path.string(), error.message()));
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,96 @@
+#include "base/host.hpp"
+
+#include <fmt/format.h>
+#include <nettle/sha2.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <ctime>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+std::string hex(const std::uint8_t* bytes, std::size_t count) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) out += fmt::format("{:02x}", bytes[i]);
+  return out;
+}
+
+double clock_s(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+}  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+std::string boot_id() {
+  return std::string(trim(read_file_if_there("/proc/sys/kernel/random/boot_id").value_or("unknown")));
+}
+
+std::optional<ProcessIdentity> identify_process(int pid) {
+  std::optional<std::string> stat;
+  try {
+    stat = read_file_if_there(fmt::format("/proc/{}/stat", pid));
+  } catch (const UnavailableError&) {
+    return std::nullopt;  // ESRCH: it ended while we read
+  }
+  if (!stat) return std::nullopt;
+  // The command's name, in brackets, may hold anything; fields are counted from the last bracket: state is the third.
+  const std::size_t name_end = stat->rfind(')');
+  if (name_end == std::string::npos || name_end + 2 >= stat->size()) return std::nullopt;
+  const std::vector<std::string> fields = split(std::string_view(*stat).substr(name_end + 2), ' ');
+  if (fields.size() < 20 || fields[0] == "Z" || fields[0] == "X") return std::nullopt;
+  return ProcessIdentity{host_name(), boot_id(), pid, std::stoull(fields[19])};
+}
+
+ProcessIdentity this_process() {
+  const std::optional<ProcessIdentity> self = identify_process(::getpid());
+  return self ? *self : ProcessIdentity{host_name(), boot_id(), ::getpid(), 0};
+}
+
+std::optional<bool> is_alive(const ProcessIdentity& process) {
+  if (process.host != host_name()) return std::nullopt;
+  if (process.boot_id != boot_id()) return false;
+  const std::optional<ProcessIdentity> now = identify_process(process.pid);
+  return now && now->start_ticks == process.start_ticks;
+}
+
+std::string random_hex(int count) {
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(count + 1) / 2);
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    throw UnavailableError("error: the kernel gives no random numbers");
+  }
+  return hex(bytes.data(), bytes.size()).substr(0, static_cast<std::size_t>(count));
+}
+
+std::string sha256_hex(const std::string& bytes, int hex_digits) {
+  sha256_ctx context;
+  sha256_init(&context);
+  sha256_update(&context, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
+  std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest{};
+  sha256_digest(&context, digest.size(), digest.data());
+  return hex(digest.data(), digest.size()).substr(0, static_cast<std::size_t>(hex_digits));
+}
+
+std::string program_folder() { return std::filesystem::read_symlink("/proc/self/exe").parent_path().string(); }
+
+double unix_time_s() { return clock_s(CLOCK_REALTIME); }
+
+double monotonic_s() { return clock_s(CLOCK_MONOTONIC); }
+
+}  // namespace hpcbench

@@ -1,0 +1,46 @@
+#include "base/run_name.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+std::optional<int> positive_after(std::string_view text, char letter) {
+  if (text.size() < 2 || text.front() != letter) return std::nullopt;
+  int number = 0;
+  const auto read = std::from_chars(text.data() + 1, text.data() + text.size(), number);
+  const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return whole && number > 0 ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+std::string to_string(RunName name) { return fmt::format("{}{:02}", name.warmup ? 'w' : 'r', name.number); }
+
+std::optional<RunName> parse_run_name(std::string_view text) {
+  for (const bool warmup : {false, true}) {
+    const std::optional<int> number = positive_after(text, warmup ? 'w' : 'r');
+    if (number && to_string(RunName{warmup, *number}) == text) return RunName{warmup, *number};
+  }
+  return std::nullopt;
+}
+
+std::string to_string(const AttemptKey& key) {
+  return fmt::format("{}/{}/a{}", key.config_id, to_string(key.run), key.attempt);
+}
+
+std::optional<AttemptKey> parse_attempt_key(std::string_view text) {
+  const std::vector<std::string> parts = split(text, '/');
+  if (parts.size() != 3) return std::nullopt;
+  const std::optional<RunName> run = parse_run_name(parts[1]);
+  const std::optional<int> attempt = positive_after(parts[2], 'a');
+  if (!run || !attempt || !is_plain_name(parts[0])) return std::nullopt;
+  return AttemptKey{parts[0], *run, *attempt};
+}
+
+}  // namespace hpcbench

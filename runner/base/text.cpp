@@ -1,0 +1,254 @@
+#include "base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/error.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+/// Length of the well-formed UTF-8 sequence at the start of `text`, 0 if there is none (Unicode 15, table 3-7).
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first < 0xC2 || first > 0xF4) return 0;
+  if (first < 0xE0) return follows(1) ? 2 : 0;
+  if (first < 0xF0) {
+    const bool bad = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F);
+    return !bad && follows(1) && follows(2) ? 3 : 0;
+  }
+  const bool bad = (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F);
+  return !bad && follows(1) && follows(2) && follows(3) ? 4 : 0;
+}
+
+void append_code_point(std::string& out, unsigned code) {
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+  } else if (code < 0x800) {
+    out += static_cast<char>(0xC0U | (code >> 6U));
+    out += static_cast<char>(0x80U | (code & 0x3FU));
+  } else if (code < 0x10000) {
+    out += static_cast<char>(0xE0U | (code >> 12U));
+    out += static_cast<char>(0x80U | ((code >> 6U) & 0x3FU));
+    out += static_cast<char>(0x80U | (code & 0x3FU));
+  } else {
+    out += static_cast<char>(0xF0U | (code >> 18U));
+    out += static_cast<char>(0x80U | ((code >> 12U) & 0x3FU));
+    out += static_cast<char>(0x80U | ((code >> 6U) & 0x3FU));
+    out += static_cast<char>(0x80U | (code & 0x3FU));
+  }
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  double number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return whole && number >= 0 && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (true) {
+    const std::size_t end = text.find(separator, begin);
+    parts.emplace_back(text.substr(begin, end - begin));
+    if (end == std::string_view::npos) return parts;
+    begin = end + 1;
+  }
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string out;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) out += separator;
+    out += parts[i];
+  }
+  return out;
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n\v\f";
+  const std::size_t begin = text.find_first_not_of(kBlank);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+}
+
+std::string json_quote(std::string_view text) {
+  std::string out = "\"";
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    const std::size_t length = utf8_length(text.substr(i));
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+      ++i;
+      continue;
+    }
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += text.substr(i, length);
+    }
+    i += length;
+  }
+  return out + '"';
+}
+
+std::string json_unquote(std::string_view literal) {
+  std::string out;
+  const auto hex4 = [&](std::size_t at) {
+    unsigned code = 0;
+    if (at + 4 <= literal.size()) std::from_chars(literal.data() + at, literal.data() + at + 4, code, 16);
+    return code;
+  };
+  for (std::size_t i = 1; i + 1 < literal.size(); ++i) {
+    if (literal[i] != '\\') {
+      out += literal[i];
+      continue;
+    }
+    const char c = literal[++i];
+    if (c == 'u') {
+      unsigned code = hex4(i + 1);
+      i += 4;
+      if (code >= 0xD800 && code < 0xDC00 && i + 2 < literal.size() && literal[i + 1] == '\\' && literal[i + 2] == 'u') {
+        code = 0x10000U + ((code - 0xD800U) << 10U) + (hex4(i + 3) - 0xDC00U);
+        i += 6;
+      }
+      append_code_point(out, code);
+      continue;
+    }
+    constexpr std::string_view kNames = "bfnrt";
+    constexpr std::string_view kBytes = "\b\f\n\r\t";
+    const std::size_t known = kNames.find(c);
+    out += known == std::string_view::npos ? c : kBytes[known];
+  }
+  return out;
+}
+
+std::string shell_quote(std::string_view text) {
+  if (text.find('\0') != std::string_view::npos) throw InputError("error: a NUL byte cannot be part of a program's argument");
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+  // A leading `=` or `~` means something to some shells; the empty word needs quotes to exist.
+  if (!text.empty() && text.front() != '=' && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + '\'';
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+bool is_plain_name(std::string_view name) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  return !name.empty() && name.size() <= 100 && name.front() != '.' && name.front() != '-' &&
+         name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  std::optional<std::string> best;
+  std::size_t best_distance = std::max<std::size_t>(1, std::min<std::size_t>(2, word.size() / 3)) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    // A long prefix is meant as well: `gpus_per` for `gpus_per_node`.
+    const bool prefix = word.size() >= 4 && candidate.starts_with(word);
+    if (distance < best_distance || (prefix && !best)) {
+      best = candidate;
+      best_distance = std::min(distance, best_distance);
+    }
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::optional<std::string> near = nearest(word, candidates);
+  return near ? fmt::format(" (did you mean `{}`?)", *near) : "";
+}
+
+std::optional<double> parse_duration(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  constexpr std::string_view kUnits = "smhd";
+  constexpr double kSeconds[] = {1, 60, 3600, 86400};
+  const std::size_t unit = kUnits.find(text.back());
+  if (unit != std::string_view::npos) {
+    const std::optional<double> count = parse_number(text.substr(0, text.size() - 1));
+    return count ? std::optional(*count * kSeconds[unit]) : std::nullopt;
+  }
+  double days = 0;
+  const std::size_t dash = text.find('-');
+  if (dash != std::string_view::npos) {
+    const std::optional<double> count = parse_number(text.substr(0, dash));
+    if (!count) return std::nullopt;
+    days = *count;
+    text.remove_prefix(dash + 1);
+  }
+  std::vector<double> parts;
+  for (const std::string& part : split(text, ':')) {
+    const std::optional<double> number = parse_number(part);
+    if (!number || parts.size() == 3) return std::nullopt;
+    parts.push_back(*number);
+  }
+  // sbatch(1), --time: minutes, minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]].
+  double seconds = 0;
+  if (dash != std::string_view::npos) {
+    constexpr double kScale[] = {3600, 60, 1};
+    for (std::size_t i = 0; i < parts.size(); ++i) seconds += parts[i] * kScale[i];
+  } else if (parts.size() == 3) {
+    seconds = parts[0] * 3600 + parts[1] * 60 + parts[2];
+  } else {
+    seconds = parts[0] * 60 + (parts.size() == 2 ? parts[1] : 0);
+  }
+  return days * 86400 + seconds;
+}
+
+std::string human_duration(double seconds) {
+  if (seconds < 60) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<long long>(std::llround(seconds));
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+}
+
+}  // namespace hpcbench

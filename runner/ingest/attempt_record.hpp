@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/run_name.hpp"
+#include "base/state.hpp"
+#include "base/value.hpp"
+
+namespace hpcbench {
+
+/// A point of a series: the n-th epoch's `train_loss`, for example.
+struct SeriesPoint {
+  std::string name;  // `train_loss`, `val_loss`, `epoch_s` ...
+  long long index = 0;
+  double value = 0;
+};
+
+/// All that is known of one attempt, read from its folder alone: what the index holds and reports are made of.
+struct AttemptRecord {
+  std::string experiment;
+  AttemptKey key;
+  Bindings axes;
+  int gpus = 1;
+  State state = State::intended;
+  std::optional<std::string> reason;  // why it did not succeed, with the first failing rank and its last lines
+  std::string executor;
+  std::optional<std::string> job;
+  std::optional<std::string> batch;
+  std::optional<std::string> node;  // host names, joined by `,`
+  std::optional<int> exit_code;
+  std::optional<int> signal;
+  std::optional<double> intended_unix_s, started_unix_s, finished_unix_s;  // time stamps of their hosts: for timelines and overlaps
+  std::optional<double> time_limit_s;
+  /// Of the whole run, in seconds, bytes or the metric's own unit: wall_s always when it ended; train_s, eval_s, user_s,
+  /// max_rss_bytes, train_loss, val_loss, accuracy ... as far as they were written. A name that is not here is absent.
+  std::map<std::string, double> metrics;
+  std::map<std::string, std::string> units;  // of `metrics` whose name does not say it
+  std::vector<SeriesPoint> series;
+  /// Words that make rows comparable or not: precision, global_batch, optimizer_steps, samples, device, torch, code, commit ...
+  std::map<std::string, std::string> facts;
+  std::vector<std::string> warnings;  // of reading: `events.jsonl:17: not JSON`
+  std::string path;  // `CONFIG_ID/r01/a1`, relative to results/EXPERIMENT
+};
+
+/// Reads an attempt's folder (run.json, claim, started.json, finished.json, event files, metrics). Total: whatever is missing or
+/// broken gives fewer fields and a warning. `state` is what the files alone say: intended (no claim), running (claimed or started),
+/// cancelled (revoked), or an outcome (finished.json).
+AttemptRecord read_attempt(const std::string& attempt_folder);
+
+/// The same, for an attempt whose executor says that it ended without finished.json.
+AttemptRecord settle_attempt(const std::string& attempt_folder, State outcome, const std::string& reason);
+
+/// Attempt folders below results/EXPERIMENT, sorted by key.
+std::vector<AttemptKey> find_attempts(const std::string& results);
+
+}  // namespace hpcbench

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/host.hpp"
+
+namespace hpcbench {
+
+/// The content of `claim`: who may run the attempt. Empty file: taken by somebody who died while writing.
+struct Claim {
+  bool revoked = false;
+  std::string why;    // of a revocation
+  std::string token;  // of a job
+  std::string job;    // its executor's id
+  std::optional<ProcessIdentity> process;
+};
+
+std::string claim_text(const Claim& claim);
+/// Total: anything unreadable counts as taken by somebody unknown (an empty Claim).
+Claim parse_claim(const std::string& text);
+
+/// O_CREAT|O_EXCL: true if this call won it.
+bool try_claim(const std::string& attempt_folder, const Claim& claim);
+/// Absent: no claim seen (which proves nothing; only winning does).
+std::optional<Claim> read_claim(const std::string& attempt_folder);
+
+}  // namespace hpcbench

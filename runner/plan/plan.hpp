@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/run_name.hpp"
+#include "base/value.hpp"
+#include "spec/experiment.hpp"
+
+namespace hpcbench {
+
+/// One point of the matrix with everything that follows from it.
+struct Configuration {
+  std::string id;             // config_id: 16 hex digits
+  std::vector<Value> values;  // one per Plan::axes
+  int nodes = 1;
+  int gpus_per_node = 1;
+  std::shared_ptr<const Work> work;  // overrides applied; shared between points of equal work
+
+  int gpus() const { return nodes * gpus_per_node; }
+};
+
+/// One run that the experiment asks for.
+struct PlannedRun {
+  std::size_t configuration = 0;  // index into Plan::configurations
+  RunName name;
+  int block = 0;  // of the randomised complete block design: all configurations' repeat k
+};
+
+/// All that an experiment asks for. Configurations are distinct by id and in the order of the file.
+struct Plan {
+  std::vector<std::string> axes;       // in table order, nodes and gpus_per_node among them
+  std::vector<std::string> varied;     // those with more than one value, in the same order: the columns of tables
+  std::vector<Configuration> configurations;
+  int repeats = 1;
+  int warmups = 0;
+  std::uint64_t order_seed = 0;  // recorded; first 52 bits of the SHA-256 of the experiment's name
+  Order order = Order::interleaved;
+  std::vector<std::string> notes;
+
+  /// The axes of a configuration by name.
+  Bindings bindings(const Configuration& configuration) const;
+  /// Index by id; absent if the plan does not hold it.
+  std::optional<std::size_t> find(std::string_view config_id) const;
+};
+
+/// Expands the matrix (cross product, zip, exclude, include), applies overrides and computes identities.
+/// InputError if nothing is left or the limit on configurations is passed.
+Plan make_plan(const Experiment& experiment);
+
+/// Keeps the configurations that match; InputError (with a suggestion) if a name is no axis or nothing is left.
+Plan select(const Plan& plan, const Condition& only);
+
+/// The runs in the order of submission: warm-ups of a configuration before its first repeat; `interleaved` = for each repeat
+/// all configurations in an order shuffled by order_seed and the repeat (randomised complete blocks), else one configuration after the other.
+std::vector<PlannedRun> runs_in_order(const Plan& plan);
+
+/// gpus x time limit over all runs (without warm-ups), in hours; absent if a configuration has no time limit.
+std::optional<double> gpu_hours(const Plan& plan);
+
+/// The seed of a run: seed + number where it is per repeat.
+long long run_seed(const Experiment& experiment, RunName name);
+
+/// Parses `axis=value,axis=value` of --only (a value may be `a|b`). InputError on bad form.
+Condition parse_only(const std::string& text);
+
+}  // namespace hpcbench

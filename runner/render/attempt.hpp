@@ -1,0 +1,64 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/run_name.hpp"
+#include "plan/plan.hpp"
+#include "spec/experiment.hpp"
+
+namespace hpcbench {
+
+/// A file that a command names, as it was when the attempt was made.
+struct CodeFile {
+  std::string path;
+  std::string sha256;
+};
+
+/// Where the code of a run comes from; recorded, never part of an identity.
+struct Provenance {
+  std::string hpcbench_version;
+  std::optional<std::string> commit;  // of the working directory's repository
+  std::optional<bool> dirty;
+};
+
+/// What is the same for all attempts that one call makes.
+struct RenderContext {
+  std::string results;        // absolute: .../results/EXPERIMENT
+  std::string call_folder;    // absolute: where `hpcbench run` was called
+  std::string trainer;        // absolute path of hpcbench-train
+  std::string executor;       // local or slurm
+  std::string job_template;   // text of templates/job.sh.mustache
+  Provenance provenance;
+};
+
+/// An attempt ready to be written to its folder.
+struct RenderedAttempt {
+  AttemptKey key;
+  std::string folder;   // absolute
+  std::string run_json; // everything resolved; docs/run-directory.md has the fields
+  std::string job_sh;   // runnable by hand
+};
+
+/// Fills a configuration's placeholders and renders both files. `batch` is the id of its batch.
+RenderedAttempt render_attempt(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run,
+                               int attempt, const std::string& batch, const RenderContext& context);
+
+/// Replaces `{{name}}` in `text`. A value is never itself read as a template. InputError names an undefined placeholder.
+/// Blanks inside the braces are allowed; `{{{name}}}` is the same as `{{name}}` (arguments are not a shell's text).
+std::string fill_placeholders(const std::string& text, const Bindings& bindings);
+
+/// The names that `text` uses.
+std::vector<std::string> placeholders_in(const std::string& text);
+
+/// Finds templates/NAME: ./templates, then beside the program (build tree), then ../share/hpcbench/templates. UnavailableError if nowhere.
+std::string load_template(const std::string& name);
+
+/// Hashes (SHA-256) of the files that a command's arguments name, relative to `folder`; others are left out.
+std::vector<CodeFile> code_files(const std::vector<std::string>& command, const std::string& folder);
+
+/// Reads the repository's state with git (absent where there is none).
+Provenance find_provenance(const std::string& folder);
+
+}  // namespace hpcbench

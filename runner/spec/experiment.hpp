@@ -1,0 +1,159 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/place.hpp"
+#include "base/value.hpp"
+
+namespace hpcbench {
+
+/// How many processes a run has: one per gpu, one per node (torchrun ...), or one (mpirun, accelerate ...).
+enum class Launch { rank, node, once };
+enum class Order { interleaved, sequential };
+enum class Scaling { fixed_work, weak };
+
+struct Resources {
+  std::optional<double> time_s;  // absent: no limit of ours
+  int cpus_per_task = 1;
+  std::optional<std::string> mem;  // as sbatch --mem takes it: `32G`
+  std::optional<std::string> gres;
+  std::optional<std::string> constraint;
+  bool exclusive = false;
+  std::vector<std::string> extra;  // further #SBATCH options, each one argument
+};
+
+/// How a program that writes no events is measured: a regular expression (RE2) over text files.
+struct Metric {
+  std::string name;
+  std::string file;     // glob, relative to the attempt's folder, then to the working directory
+  std::string pattern;  // group 1 (or a group of this metric's name) is the number
+  std::string unit;     // `s`, `bytes` ...; empty if not said
+  std::optional<std::string> series;  // `epoch`, `step`: keep all matches, numbered from 1; absent: the last match
+};
+
+struct Success {
+  int exit_code = 0;
+  std::optional<std::string> pattern;  // must be found in stdout.log
+};
+
+/// What a trainer or a command is, for one point: the defaults of the experiment with its overrides applied.
+/// Placeholders (`{{name}}`) are not yet filled in.
+struct Work {
+  std::optional<std::string> trainer;  // a built-in task; or
+  std::vector<std::string> command;    // any program: its arguments
+  bool shell = false;                  // command is one text for `bash -c`
+  Launch launch = Launch::rank;
+  Bindings parameters;
+  Resources resources;
+  std::vector<std::string> modules;
+  std::vector<std::string> setup;  // lines of the job script
+  std::optional<std::string> container;
+  std::vector<Metric> metrics;
+  Success success;
+};
+
+/// One entry of `overrides`: for points that match `when`, what is given here replaces the default, key by key.
+struct Override {
+  Condition when;
+  std::optional<std::vector<std::string>> command;
+  std::optional<Launch> launch;
+  Bindings parameters;
+  std::optional<std::optional<double>> time_s;  // the keys of `resources`, each absent if not given
+  std::optional<int> cpus_per_task;
+  std::optional<std::string> mem, gres, constraint;
+  std::optional<bool> exclusive;
+  std::optional<std::vector<std::string>> extra;
+  std::optional<std::vector<std::string>> setup;
+  std::optional<std::vector<Metric>> metrics;
+  std::optional<int> success_exit_code;
+  std::optional<std::string> success_pattern;
+  Place place;
+};
+
+struct Axis {
+  std::string name;
+  std::vector<Value> values;
+};
+
+struct Retries {
+  int lost = 2;
+  int node_failure = 2;
+  int preempted = 2;
+};
+
+struct ReportSettings {
+  std::optional<std::string> metric;  // absent: train_s for a trainer, wall_s for a command
+  std::string time_unit = "s";        // s, min, h
+  double confidence = 0.95;
+  bool paired = false;
+  Scaling scaling = Scaling::fixed_work;
+  std::vector<std::string> columns;
+  std::vector<std::string> group_by;
+  Condition where;
+  std::vector<std::string> sort;  // axis names
+};
+
+struct Limits {
+  long long configurations = 1'000'000;
+  std::optional<double> gpu_hours;
+};
+
+/// What is true of a cluster, not of a study: sites/NAME.yaml.
+struct Site {
+  std::string name;  // `local` where no file was given
+  std::optional<std::string> executor;
+  std::optional<std::string> partition, account, qos, gres_type, template_path, reservation;
+  std::vector<std::string> modules;
+  std::vector<std::string> setup;
+  std::vector<std::string> extra;
+  std::optional<int> max_queued;
+  std::optional<double> gpu_hours;
+};
+
+/// A study, read and checked: every value valid by itself and with the others.
+struct Experiment {
+  std::string name;
+  std::string description;
+  std::string path;  // of the file, as it was given
+
+  /// The cross product in this order; the entries of one zip block vary together.
+  std::vector<Axis> matrix;
+  std::vector<std::vector<Axis>> zip;
+  std::vector<Condition> exclude;
+  std::vector<Bindings> include;  // whole points
+
+  Work work;
+  std::vector<Override> overrides;
+
+  int repeats = 6;
+  int warmups = 0;
+  bool seed_per_repeat = true;  // repeat k has seed + k; else all have `seed`
+  long long seed = 1;
+  std::string executor = "auto";  // auto, local, slurm
+  Order order = Order::interleaved;
+  std::string launcher = "srun";
+  std::vector<std::string> prepare;    // a command that runs once before the first submission; empty: none
+  std::optional<std::string> workdir;  // a path, or `attempt`
+  std::optional<double> monitor_s;
+  Retries retries;
+  Condition baseline;  // empty: no speedup columns
+  ReportSettings report;
+  Limits limits;
+  std::vector<std::string> imports;
+  Site site;
+
+  /// Names of all axes in table order, `nodes` and `gpus_per_node` always among them (added with 1 where absent, then hidden in tables).
+  std::vector<std::string> axis_names() const;
+  bool is_trainer() const { return work.trainer.has_value(); }
+
+  /// Things a person should know that are no errors: excludes that a profile made empty, and so on.
+  std::vector<std::string> notes;
+  /// Where each top-level and nested value came from: `repeats` -> `experiments/x.yaml:7:10`, `--set`, `default` is not listed.
+  std::map<std::string, std::string> origins;
+};
+
+}  // namespace hpcbench

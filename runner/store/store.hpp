@@ -1,0 +1,70 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ingest/attempt_record.hpp"
+
+namespace hpcbench {
+
+/// One attempt without its metrics: what a command needs to know of all runs at once.
+struct AttemptState {
+  AttemptKey key;
+  State state = State::intended;
+};
+
+/// results/hpcbench.db: an index of the run directories, which are the only truth. Another schema version or a broken file is
+/// moved aside and made anew (`rebuilt()` says so). Every writer is one short BEGIN IMMEDIATE transaction; no WAL (network file systems).
+class Store {
+ public:
+  /// Opens or creates `path` (`:memory:` for tests). UnavailableError if it cannot be written or stays locked for 30 s.
+  static Store open(const std::string& path);
+  /// Opens without writing; absent if there is no usable database.
+  static std::optional<Store> open_readonly(const std::string& path);
+  ~Store();
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+
+  /// Absent, or why the file was made anew: the caller should index the run directories again and say so.
+  const std::optional<std::string>& rebuilt() const;
+
+  /// Inserts or replaces whole records, in one transaction.
+  void put(const std::vector<AttemptRecord>& records);
+  /// Journals states of attempts that have no record worth reading yet (intended), in one transaction.
+  void put_states(const std::string& experiment, const std::vector<AttemptState>& states);
+  /// Removes attempts whose folders are gone.
+  void forget(const std::string& experiment, const std::vector<AttemptKey>& keys);
+  /// Empties the index of an experiment, or of all.
+  void clear(const std::optional<std::string>& experiment);
+
+  /// All attempts of an experiment, sorted by key. One short read transaction.
+  std::vector<AttemptState> states(const std::string& experiment) const;
+  std::vector<AttemptRecord> attempts(const std::string& experiment) const;
+  /// The attempt that counts of each run (the highest that was not revoked), warm-ups aside. With `with_series` false their series are left out.
+  std::vector<AttemptRecord> counting_attempts(const std::string& experiment, bool with_series) const;
+  std::optional<AttemptRecord> attempt(const std::string& experiment, const AttemptKey& key) const;
+
+  /// The experiment that was run last here; `file` is its YAML file.
+  struct LastRun {
+    std::string experiment;
+    std::string file;
+    std::string profile;   // empty: none
+    std::string settings;  // the --set texts, joined by newlines
+    std::string site;      // empty: none
+  };
+  void set_last_run(const LastRun& run);
+  std::optional<LastRun> last_run() const;
+  /// The record of one experiment's last run, as above.
+  std::optional<LastRun> last_run_of(const std::string& experiment) const;
+  std::vector<std::string> experiments() const;
+
+ private:
+  struct Impl;
+  explicit Store(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hpcbench

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/run_name.hpp"
+#include "base/state.hpp"
+#include "plan/plan.hpp"
+#include "render/attempt.hpp"
+#include "spec/experiment.hpp"
+#include "submit/executor.hpp"
+
+namespace hpcbench {
+
+/// An attempt on record when a campaign begins.
+struct KnownAttempt {
+  AttemptKey key;
+  State state = State::intended;
+};
+
+/// What the campaign tells as it goes; the command line journals it in the index and shows progress.
+class CampaignObserver {
+ public:
+  virtual ~CampaignObserver() = default;
+  /// Durable on disk, not yet handed to the executor. One call a batch.
+  virtual void intended(const std::string& batch, const std::vector<AttemptKey>& attempts) = 0;
+  virtual void submitted(const AttemptKey& attempt, const std::string& job) = 0;
+  /// The attempt has ended (finished.json, or settled without it); reads its folder and answers its outcome.
+  virtual State settled(const AttemptKey& attempt, std::optional<State> without_finish, const std::string& reason) = 0;
+  virtual void note(const std::string& text) = 0;
+};
+
+struct CampaignCounts {
+  long long total = 0;      // runs asked for, warm-ups included
+  long long done = 0;       // with an outcome
+  long long succeeded = 0;
+  long long running = 0;
+};
+
+/// Carries a plan through an executor by the protocol of docs/exactly-once.md: each attempt is submitted at most once.
+class Campaign {
+ public:
+  Campaign(const Experiment& experiment, const Plan& plan, RenderContext context, Executor& executor, Clock& clock,
+           CampaignObserver& observer);
+  ~Campaign();
+
+  /// Takes over what earlier calls left behind: adopts jobs that run, settles what ended, revokes what was never started.
+  void recover(const std::vector<KnownAttempt>& known);
+  /// One round: settle, retry, submit. False when every run has an outcome.
+  bool step();
+  CampaignCounts counts() const;
+  /// The attempts that run now.
+  std::vector<AttemptKey> running() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Asks the jobs of these attempts to end and revokes those that have not begun: their outcome is `cancelled`.
+/// Returns how many were running and how many had not begun.
+struct CancelCounts {
+  long long running = 0;
+  long long revoked = 0;
+};
+CancelCounts cancel_attempts(const std::string& results, const std::vector<KnownAttempt>& attempts, Executor& executor,
+                             CampaignObserver& observer);
+
+}  // namespace hpcbench
