@@ -5,14 +5,22 @@
 
 namespace hpcbench {
 
+/// How long processes that were asked to end (SIGTERM) have until SIGKILL.
+inline constexpr double kEndingGraceS = 5.0;
+
 /// Runs an attempt on this machine: claims it, starts its processes, waits, writes finished.json last of all.
 /// `token` is what the submission handed over (HPCBENCH_TOKEN); without it the attempt is run by hand: nothing is claimed,
 /// and output goes to ./manual-TIME.
-/// Returns the exit status that the program should end with (0 when the claim was lost: somebody else has it).
-int launch_attempt(const std::string& attempt_folder, const std::string& token);
+/// Returns the exit status that the program should end with: 0 when all went well or the claim was lost (somebody else has
+/// it), that of the first failed process (128 + its signal), 124 when the time limit ended it, 143 when it was cancelled,
+/// 127 when a process could not be started. UnavailableError if the folder cannot be written (full disk, read-only ...); no
+/// process is left behind then. Changes the signal mask and dispositions of the calling process for good and waits for
+/// any child of it: the last thing that a program does.
+int launch_attempt(const std::string& attempt_folder, const std::string& token, double grace_s = kEndingGraceS);
 
 /// `launch -n N -- COMMAND`: N ranks here with the environment of docs/run-directory.md, output passed through.
-/// Exit status as the first process that failed.
-int launch_ranks(int ranks, const std::vector<std::string>& command);
+/// Exit status as the first process that failed. InputError if the command cannot be started. SIGINT, SIGTERM and SIGHUP
+/// are passed on. The same remarks on signals and children hold.
+int launch_ranks(int ranks, const std::vector<std::string>& command, double grace_s = kEndingGraceS);
 
 }  // namespace hpcbench

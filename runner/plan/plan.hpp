@@ -41,6 +41,7 @@ struct Plan {
   std::uint64_t order_seed = 0;  // recorded; first 52 bits of the SHA-256 of the experiment's name
   Order order = Order::interleaved;
   std::vector<std::string> notes;
+  std::vector<std::size_t> by_id;      // indices sorted by id, for find(); a plan put together by hand may leave it empty
 
   /// The axes of a configuration by name.
   Bindings bindings(const Configuration& configuration) const;
@@ -65,7 +66,14 @@ std::optional<double> gpu_hours(const Plan& plan);
 /// The seed of a run: seed + number where it is per repeat.
 long long run_seed(const Experiment& experiment, RunName name);
 
-/// Parses `axis=value,axis=value` of --only (a value may be `a|b`). InputError on bad form.
+/// Parses `axis=value,axis=value` of --only (a value may be `a|b`). A command line has no quotes, so `2` stands for the number
+/// and for the text. InputError on bad form.
 Condition parse_only(const std::string& text);
+
+/// `rank`, `node`, `once`, as files spell it.
+std::string to_string(Launch launch);
+
+/// How many processes a run of the configuration has in all.
+int process_count(const Configuration& configuration);
 
 }  // namespace hpcbench

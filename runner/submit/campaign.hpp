@@ -21,14 +21,17 @@ struct KnownAttempt {
   State state = State::intended;
 };
 
-/// What the campaign tells as it goes; the command line journals it in the index and shows progress.
+/// What the campaign tells as it goes; the command line journals it in the index and shows progress. `intended` must be
+/// journaled before it returns; `submitted` and `settled` may be written later, in groups: recovery reads the folders.
 class CampaignObserver {
  public:
   virtual ~CampaignObserver() = default;
-  /// Durable on disk, not yet handed to the executor. One call a batch.
+  /// Durable on disk, not yet handed to the executor. One call a batch. An attempt that an earlier call intended and never
+  /// handed over may come again, in a new batch.
   virtual void intended(const std::string& batch, const std::vector<AttemptKey>& attempts) = 0;
   virtual void submitted(const AttemptKey& attempt, const std::string& job) = 0;
-  /// The attempt has ended (finished.json, or settled without it); reads its folder and answers its outcome.
+  /// The attempt has ended (finished.json, or settled without it); reads its folder and answers its outcome. A reason that
+  /// begins with `void: ` belongs to an attempt that never ran and never will: it is revoked, and no attempt of its run counts less.
   virtual State settled(const AttemptKey& attempt, std::optional<State> without_finish, const std::string& reason) = 0;
   virtual void note(const std::string& text) = 0;
 };
@@ -49,7 +52,11 @@ class Campaign {
 
   /// Takes over what earlier calls left behind: adopts jobs that run, settles what ended, revokes what was never started.
   void recover(const std::vector<KnownAttempt>& known);
-  /// One round: settle, retry, submit. False when every run has an outcome.
+  /// Asks for a new attempt of each of these runs that has an outcome, by the person's will: no limit on retries. Keys of runs
+  /// that are not in the plan, or have no outcome, are passed over. After `recover`, before `step`. Returns how many it took.
+  long long retry(const std::vector<AttemptKey>& finished);
+  /// One round: submit, settle, retry. False when every run has an outcome. UnavailableError if the executor refuses, `prepare`
+  /// fails or a file cannot be written; jobs that run go on, and a new campaign takes over.
   bool step();
   CampaignCounts counts() const;
   /// The attempts that run now.
@@ -60,12 +67,12 @@ class Campaign {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Asks the jobs of these attempts to end and revokes those that have not begun: their outcome is `cancelled`.
-/// Returns how many were running and how many had not begun.
 struct CancelCounts {
   long long running = 0;
   long long revoked = 0;
 };
+/// Asks the jobs of these attempts to end and revokes those that have not begun: their outcome is `cancelled`.
+/// Returns how many were running and how many had not begun. A job that runs is settled by whoever sees it end.
 CancelCounts cancel_attempts(const std::string& results, const std::vector<KnownAttempt>& attempts, Executor& executor,
                              CampaignObserver& observer);
 

@@ -1,0 +1,134 @@
+#include "cli/cli.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/terminal.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+/// All commands, in the order of --help.
+constexpr std::array kCommands = {
+    Command{"init", "write a commented starter experiment", "  hpcbench init scaling.yaml", add_init},
+    Command{"check", "read an experiment file and report every mistake in it",
+            "  hpcbench check experiments/mnist_rnn.yaml\n  hpcbench check experiments/mnist_rnn.yaml --profile laptop", add_check},
+    Command{"plan", "show what `run` would do: configurations, runs, GPU-hours, new and kept",
+            "  hpcbench plan experiments/mnist_rnn.yaml\n  hpcbench plan experiments/mnist_rnn.yaml --format json\n"
+            "  hpcbench plan experiments/mnist_rnn.yaml --scripts /tmp/scripts",
+            add_plan},
+    Command{"run", "measure what has not been measured yet; carries on after any interruption",
+            "  hpcbench run experiments/mnist_rnn.yaml --profile laptop\n"
+            "  hpcbench run experiments/mnist_rnn.yaml --only strategy=ddp,nodes=1 --repeats 10\n"
+            "  hpcbench run experiments/mnist_rnn.yaml --set parameters.lr=0.05 --slots 2",
+            add_run},
+    Command{"status", "counts, and where each run stands", "  hpcbench status\n  hpcbench status experiments/mnist_rnn.yaml --format json",
+            add_status},
+    Command{"cancel", "end running jobs and revoke those that have not begun",
+            "  hpcbench cancel --yes\n  hpcbench cancel experiments/mnist_rnn.yaml --only strategy=ddp", add_cancel},
+    Command{"retry", "run again what did not succeed", "  hpcbench retry\n  hpcbench retry --only strategy=ddp --outcome timeout", add_retry},
+    Command{"ingest", "read all run directories into the index again", "  hpcbench ingest\n  hpcbench ingest mnist_rnn", add_ingest},
+    Command{"report", "the table: medians, intervals, speedups, efficiencies, losses, outcomes",
+            "  hpcbench report --format markdown\n  hpcbench report experiments/mnist_rnn.yaml --metric wall_s --format csv\n"
+            "  hpcbench report --only epochs=2 --strict",
+            add_report},
+    Command{"show", "all that is known of one run", "  hpcbench show 3f2a/r01\n  hpcbench show strategy=ddp,gpus_per_node=2/r02 --path",
+            add_show},
+    Command{"logs", "what a run printed", "  hpcbench logs 3f2a/r01\n  hpcbench logs 3f2a/r01 --rank 1 --stderr\n  hpcbench logs 3f2a/r01 -f",
+            add_logs},
+    Command{"db", "maintain the index and the lock", "  hpcbench db rebuild\n  hpcbench db unlock mnist_rnn", add_db},
+    Command{"launch", "run an attempt, or N ranks of a command, on this machine",
+            "  hpcbench launch -n 2 -- hpcbench-train run --task mnist_rnn --strategy ddp --data data/mnist", add_launch},
+    Command{"completion", "print a completion script for bash", "  source <(hpcbench completion)", add_completion},
+};
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const Command& command : kCommands) names.emplace_back(command.name);
+  return names;
+}
+
+/// A wrong command line: what, what may have been meant, where to read more.
+int print_usage_error(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& arguments) {
+  std::string text = error.what();
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::string help = "hpcbench --help";
+  std::vector<std::string> candidates = command_names();
+  for (const CLI::App* command : app.get_subcommands()) {
+    help = "hpcbench " + command->get_name() + " --help";
+    candidates.clear();
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) candidates.push_back("--" + name);
+    }
+  }
+  for (const std::string& argument : arguments) {
+    const std::string word = argument.substr(0, argument.find('='));
+    const bool named = text.find(argument) != std::string::npos;
+    if (named && std::find(candidates.begin(), candidates.end(), word) == candidates.end()) {
+      text += did_you_mean(word, candidates);
+      break;
+    }
+  }
+  fmt::print(stderr, "error: {}\nRead `{}`.\n", text, help);
+  return 2;
+}
+
+void add_all(CLI::App& app, int& exit_code) {
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "hpcbench " HPCBENCH_VERSION);
+  app.footer(
+      "Examples:\n  hpcbench init scaling.yaml\n  hpcbench run scaling.yaml\n  hpcbench report --format markdown\n\n"
+      "`hpcbench COMMAND --help` shows the options and examples of a command.\n"
+      "Exit codes: 0 well; 1 some runs did not succeed; 2 the input is wrong; 3 an executor, lock or file is not available;\n"
+      "4 internal error; 129, 130, 143 on SIGHUP, SIGINT, SIGTERM (jobs go on).");
+  for (const Command& command : kCommands) {
+    CLI::App* sub = app.add_subcommand(command.name, command.summary);
+    sub->footer(fmt::format("Examples:\n{}", command.examples));
+    command.add(*sub, exit_code);
+  }
+}
+
+int run_parsed(int argc, char** argv) {
+  CLI::App app{"hpcbench: a declarative experiment runner for scaling studies of distributed training", "hpcbench"};
+  int exit_code = 0;
+  add_all(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return print_usage_error(app, error, std::vector<std::string>(argv + 1, argv + argc));
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_DFL);  // a closed pipe ends us quietly
+  try {
+    const int exit_code = run_parsed(argc, argv);
+    if (std::fflush(stdout) != 0) {
+      fmt::print(stderr, "error: cannot write to standard output\n");
+      return 3;
+    }
+    return exit_code;
+  } catch (const InputError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 2;
+  } catch (const UnavailableError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 3;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "internal error: {}\nThis is a defect of hpcbench; what has been measured is safe on disk.\n", error.what());
+    return 4;
+  }
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,152 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "base/error.hpp"
+#include "base/host.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/index.hpp"
+#include "cli/status_view.hpp"
+#include "cli/terminal.hpp"
+#include "report/table.hpp"
+#include "submit/experiment_lock.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+std::string absolute_folder(const std::string& folder) { return std::filesystem::absolute(folder).lexically_normal().string(); }
+
+int show_status(const StudyOptions& options, const std::string& format) {
+  const Study study = load_study(options);
+  const Store store = open_for_reading(study.results_root, study.experiment.name);
+  const StatusView view = make_status(study, store);
+  print_data(format == "json" ? status_json(view, unix_time_s()) : status_text(view, unix_time_s()));
+  const long long succeeded = view.counts.at(State::succeeded);
+  long long ended = 0;
+  for (const auto& [state, count] : view.counts) ended += is_outcome(state) ? count : 0;
+  return ended > succeeded ? 1 : 0;
+}
+
+std::vector<std::string> named_or_all(const std::string& results_root, const std::string& experiment) {
+  const std::vector<std::string> there = experiments_on_disk(results_root);
+  if (experiment.empty()) return there;
+  if (std::find(there.begin(), there.end(), experiment) == there.end()) {
+    throw InputError(fmt::format("error: {} holds no experiment `{}`{}", results_root, experiment, did_you_mean(experiment, there)));
+  }
+  return {experiment};
+}
+
+int ingest_experiments(const std::string& results, const std::string& experiment) {
+  const std::string root = absolute_folder(results);
+  const std::vector<std::string> names = named_or_all(root, experiment);
+  if (names.empty()) {
+    say(fmt::format("nothing to ingest: {} holds no results", root));
+    return 0;
+  }
+  Store store = open_index(root);
+  for (const std::string& name : names) say(fmt::format("{}: {} attempts read", name, reindex(store, root, name)));
+  return 0;
+}
+
+/// Makes the database anew from the run directories. What was run last is kept: it is nowhere else.
+int rebuild_database(const std::string& results) {
+  const std::string root = absolute_folder(results);
+  if (!std::filesystem::exists(root)) throw InputError(fmt::format("error: there is no folder {}", root));
+  Store store = open_index(root);
+  store.clear(std::nullopt);
+  std::size_t count = 0;
+  const std::vector<std::string> names = experiments_on_disk(root);
+  for (const std::string& name : names) count += reindex(store, root, name);
+  say(fmt::format("rebuilt {}/hpcbench.db: {} experiments, {} attempts", root, names.size(), count));
+  return 0;
+}
+
+int unlock_experiment(const std::string& results, const std::string& experiment) {
+  const std::string folder = absolute_folder(results) + "/" + experiment;
+  std::string owner;
+  if (!std::filesystem::exists(folder)) throw InputError(fmt::format("error: there is no folder {}", folder));
+  if (ExperimentLock::try_acquire(folder, &owner)) {
+    say(fmt::format("{} is not locked", experiment));
+    return 0;
+  }
+  if (!break_lock(folder)) {
+    throw UnavailableError(fmt::format("error: {} is owned by {}, which is alive; end that process instead", experiment, owner));
+  }
+  say(fmt::format("removed the lock of {}", owner));
+  return 0;
+}
+
+int print_report(const StudyOptions& options, const ReportOptions& report, const std::string& format, bool strict) {
+  const Study study = load_study(options);
+  const Store store = open_for_reading(study.results_root, study.experiment.name);
+  const Table table = build_table(study.experiment, study.plan, store.counting_attempts(study.experiment.name, true), report);
+  for (const ReportFormat& known : report_formats()) {
+    if (known.name == format) print_data(known.print(table));
+  }
+  if (!strict) return 0;
+  bool all_well = true;
+  for (const Row& row : table.rows) {
+    int other = 0;
+    for (const auto& [state, count] : row.outcomes) other += state == State::succeeded ? 0 : count;
+    all_well = all_well && other == 0 && row.summary.has_value() && row.warnings.empty();
+  }
+  return all_well ? 0 : 1;
+}
+
+}  // namespace
+
+void add_status(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<StudyOptions>();
+  const auto format = std::make_shared<std::string>("text");
+  add_study_options(app, *options, FileArgument::optional);
+  app.add_option("--format", *format, "text or json")->capture_default_str()->check(CLI::IsMember({"text", "json"}));
+  app.callback([=, &exit_code] { exit_code = show_status(*options, *format); });
+}
+
+void add_ingest(CLI::App& app, int& exit_code) {
+  const auto results = std::make_shared<std::string>("results");
+  const auto experiment = std::make_shared<std::string>();
+  app.add_option("EXPERIMENT", *experiment, "only this one; without it, all");
+  add_results_option(app, *results);
+  app.callback([=, &exit_code] { exit_code = ingest_experiments(*results, *experiment); });
+}
+
+void add_report(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<StudyOptions>();
+  const auto metric = std::make_shared<std::string>();
+  const auto format = std::make_shared<std::string>("text");
+  const auto orphans = std::make_shared<bool>(false);
+  const auto strict = std::make_shared<bool>(false);
+  std::vector<std::string> formats;
+  for (const ReportFormat& known : report_formats()) formats.push_back(known.name);
+  add_study_options(app, *options, FileArgument::optional);
+  app.add_option("--metric", *metric, "train_s, wall_s or any metric of the runs")->type_name("NAME");
+  app.add_option("--format", *format, join(formats, ", "))->capture_default_str()->check(CLI::IsMember(formats));
+  app.add_flag("--orphans", *orphans, "also configurations on record that the file no longer asks for");
+  app.add_flag("--strict", *strict, "exit 1 if a shown row has a warning, no value, or a run that did not succeed");
+  app.callback([=, &exit_code] {
+    ReportOptions report;
+    if (!metric->empty()) report.metric = *metric;
+    if (!options->only.empty()) report.only = parse_only(options->only);
+    report.orphans = *orphans;
+    exit_code = print_report(*options, report, *format, *strict);
+  });
+}
+
+void add_db(CLI::App& app, int& exit_code) {
+  app.require_subcommand(1);
+  const auto results = std::make_shared<std::string>("results");
+  const auto experiment = std::make_shared<std::string>();
+  CLI::App* rebuild = app.add_subcommand("rebuild", "make results/hpcbench.db anew from the run directories");
+  add_results_option(*rebuild, *results);
+  rebuild->callback([=, &exit_code] { exit_code = rebuild_database(*results); });
+  CLI::App* unlock = app.add_subcommand("unlock", "remove the lock of a process on another host that is known to be gone");
+  unlock->add_option("EXPERIMENT", *experiment, "whose lock")->required();
+  add_results_option(*unlock, *results);
+  unlock->callback([=, &exit_code] { exit_code = unlock_experiment(*results, *experiment); });
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/error.hpp"
+#include "base/host.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/conductor.hpp"
+#include "cli/index.hpp"
+#include "cli/journal.hpp"
+#include "cli/terminal.hpp"
+#include "launch/launch.hpp"
+#include "submit/local_executor.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+const std::vector<State> kNotSucceeded = {State::failed,       State::timeout,   State::out_of_memory, State::cancelled,
+                                          State::node_failure, State::preempted, State::lost};
+
+void add_run_options(CLI::App& app, RunOptions& options) {
+  app.add_flag("--yes", options.yes, "do not ask");
+  app.add_option("--slots", options.slots, "local jobs at once; more than one disturbs measurements")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+}
+
+std::vector<State> parse_outcomes(const std::string& text) {
+  if (text.empty()) return kNotSucceeded;
+  std::vector<State> outcomes;
+  std::vector<std::string> names;
+  for (const State state : kNotSucceeded) names.emplace_back(to_string(state));
+  for (const std::string& name : split(text, ',')) {
+    const std::optional<State> state = parse_state(name);
+    if (!state || std::find(names.begin(), names.end(), name) == names.end()) {
+      throw InputError(fmt::format("error: `{}` is no outcome that can be retried{}; there are: {}", name, did_you_mean(name, names),
+                                   join(names, ", ")));
+    }
+    outcomes.push_back(*state);
+  }
+  return outcomes;
+}
+
+int cancel_study(const StudyOptions& options, bool yes) {
+  const Study study = load_study(options);
+  Store store = open_index(study.results_root);
+  refresh_index(store, study.results_root, study.experiment.name);
+  std::vector<KnownAttempt> active;
+  for (const AttemptState& state : store.states(study.experiment.name)) {
+    if (!is_outcome(state.state) && study.selected.find(state.key.config_id)) active.push_back({state.key, state.state});
+  }
+  if (active.empty()) {
+    say("nothing to cancel: no run has been submitted that has not ended");
+    return 0;
+  }
+  if (!confirm(fmt::format("Cancel {} run{} of {}?", active.size(), active.size() == 1 ? "" : "s", study.experiment.name), yes)) return 0;
+  LocalExecutor executor(1, program_folder() + "/hpcbench");
+  Progress progress(system_clock());
+  Journal journal(store, study.experiment.name, study.results, progress, system_clock());
+  const CancelCounts counts = cancel_attempts(study.results, active, executor, journal);
+  journal.flush(true);
+  say(fmt::format("{} running ended, {} not begun revoked. `hpcbench retry --outcome cancelled` runs them again.", counts.running, counts.revoked));
+  return 0;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  const auto study = std::make_shared<StudyOptions>();
+  const auto options = std::make_shared<RunOptions>();
+  add_study_options(app, *study, FileArgument::required);
+  app.add_option("--repeats", study->repeats, "repeats of each configuration instead of the file's")->check(CLI::PositiveNumber);
+  add_run_options(app, *options);
+  app.callback([=, &exit_code] { exit_code = conduct(load_study(*study), *options); });
+}
+
+void add_retry(CLI::App& app, int& exit_code) {
+  const auto study = std::make_shared<StudyOptions>();
+  const auto options = std::make_shared<RunOptions>();
+  const auto outcomes = std::make_shared<std::string>();
+  add_study_options(app, *study, FileArgument::optional);
+  add_run_options(app, *options);
+  app.add_option("--outcome", *outcomes, "only runs with these outcomes, as in `failed,timeout`")->type_name("OUTCOME,...");
+  app.callback([=, &exit_code] {
+    options->retry = parse_outcomes(*outcomes);
+    exit_code = conduct(load_study(*study), *options);
+  });
+}
+
+void add_cancel(CLI::App& app, int& exit_code) {
+  const auto study = std::make_shared<StudyOptions>();
+  const auto yes = std::make_shared<bool>(false);
+  add_study_options(app, *study, FileArgument::optional);
+  app.add_flag("--yes", *yes, "do not ask");
+  app.callback([=, &exit_code] { exit_code = cancel_study(*study, *yes); });
+}
+
+void add_launch(CLI::App& app, int& exit_code) {
+  const auto ranks = std::make_shared<int>(0);
+  const auto command = std::make_shared<std::vector<std::string>>();
+  app.add_option("-n", *ranks, "start this many ranks of COMMAND here")->type_name("N")->check(CLI::PositiveNumber);
+  app.add_option("ARGUMENTS", *command, "the attempt's folder; with -n: the command after `--`")->required();
+  app.callback([=, &exit_code] {
+    if (*ranks > 0) {
+      exit_code = launch_ranks(*ranks, *command);
+      return;
+    }
+    if (command->size() != 1) throw InputError("error: launch takes one attempt folder, or `-n N -- COMMAND`");
+    const char* token = std::getenv("HPCBENCH_TOKEN");
+    exit_code = launch_attempt(command->front(), token == nullptr ? "" : token);
+  });
+}
+
+}  // namespace hpcbench

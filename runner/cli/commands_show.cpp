@@ -1,0 +1,173 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/run_reference.hpp"
+#include "cli/study.hpp"
+#include "cli/terminal.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr double kTailInterval = 0.2;  // seconds between looks at a file that `logs -f` follows
+
+std::string absolute_root(const std::string& results) { return std::filesystem::absolute(results).lexically_normal().string(); }
+
+/// `  name  value` lines; absent values have no line.
+class Lines {
+ public:
+  void add(const std::string& name, const std::string& value) { text_ += fmt::format("{:<18} {}\n", name, value); }
+  template <typename T>
+  void add(const std::string& name, const std::optional<T>& value) {
+    if (value) add(name, fmt::format("{}", *value));
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::string describe_attempt(const FoundRun& found, const std::string& folder) {
+  const AttemptRecord& record = found.record;
+  Lines lines;
+  lines.add("run", fmt::format("{}/{}", found.experiment, to_string(record.key)));
+  lines.add("configuration", describe(record.axes));
+  lines.add("state", std::string(to_string(record.state)));
+  lines.add("reason", record.reason);
+  lines.add("gpus", std::to_string(record.gpus));
+  lines.add("executor", record.executor);
+  lines.add("job", record.job);
+  lines.add("batch", record.batch);
+  lines.add("node", record.node);
+  lines.add("exit code", record.exit_code);
+  lines.add("signal", record.signal);
+  for (const auto& [name, value] : record.metrics) {
+    const auto unit = record.units.find(name);
+    lines.add(name, fmt::format("{}{}", value, unit == record.units.end() ? "" : " " + unit->second));
+  }
+  for (const auto& [name, value] : record.facts) lines.add(name, value);
+  for (const std::string& warning : record.warnings) lines.add("warning", warning);
+  lines.add("folder", folder);
+  std::string files;
+  for (const char* name : {"run.json", "job.sh", "stdout.log", "stderr.log", "events.jsonl", "finished.json"}) {
+    if (std::filesystem::exists(folder + "/" + name)) files += (files.empty() ? "" : " ") + std::string(name);
+  }
+  lines.add("files", files);
+  return lines.text();
+}
+
+int show_run(const std::string& results, const std::string& reference, bool path_only) {
+  const FoundRun found = find_run(absolute_root(results), reference);
+  const std::string folder = absolute_root(results) + "/" + found.experiment + "/" + to_string(found.record.key);
+  print_data(path_only ? folder + "\n" : describe_attempt(found, folder));
+  return 0;
+}
+
+bool has_ended(const std::string& folder) {
+  return std::filesystem::exists(folder + "/finished.json") || std::filesystem::exists(folder + "/settled.json");
+}
+
+/// Prints what a stream holds from where it stands to its end.
+void print_rest(std::ifstream& stream) {
+  std::string chunk(1 << 16, '\0');
+  while (stream.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) || stream.gcount() > 0) {
+    print_data(chunk.substr(0, static_cast<std::size_t>(stream.gcount())));
+  }
+  stream.clear();  // a file that grows has an end that moves
+  std::fflush(stdout);
+}
+
+/// Prints a file, and with `follow` what is added to it until the attempt ends or Ctrl-C.
+void print_log(const std::string& folder, const std::string& file, bool follow) {
+  catch_interrupts();
+  std::ifstream stream;
+  while (true) {
+    const bool last = !follow || has_ended(folder) || interrupted() != 0;
+    if (!stream.is_open()) stream.open(file, std::ios::binary);
+    if (stream.is_open()) print_rest(stream);
+    if (last) return;
+    system_clock().sleep(kTailInterval);
+  }
+}
+
+struct LogOptions {
+  std::string results = "results";
+  std::string run;
+  int rank = 0;
+  bool stderr_log = false;
+  bool follow = false;
+};
+
+int print_logs(const LogOptions& options) {
+  const FoundRun found = find_run(absolute_root(options.results), options.run);
+  const std::string folder = absolute_root(options.results) + "/" + found.experiment + "/" + to_string(found.record.key);
+  const std::string file = fmt::format("{}/{}{}.log", folder, options.stderr_log ? "stderr" : "stdout",
+                                       options.rank == 0 ? "" : fmt::format(".{}", options.rank));
+  if (!options.follow && !std::filesystem::exists(file)) {
+    throw InputError(fmt::format("error: {} is not there: the run has no such rank or has not begun", file));
+  }
+  print_log(folder, file, options.follow);
+  return 0;
+}
+
+/// Complete enough for bash: commands, their options, files elsewhere. Generated from the parser, so that it cannot lag behind it.
+std::string bash_completion(const CLI::App& root) {
+  std::string commands;
+  std::string cases;
+  for (const CLI::App* command : root.get_subcommands({})) {
+    commands += (commands.empty() ? "" : " ") + command->get_name();
+    std::string words;
+    for (const CLI::App* nested : command->get_subcommands({})) words += nested->get_name() + " ";
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) words += "--" + name + " ";
+    }
+    cases += fmt::format("    {}) words=\"{}\" ;;\n", command->get_name(), words);
+  }
+  return fmt::format(
+      "# bash completion of hpcbench; use: source <(hpcbench completion)\n_hpcbench() {{\n"
+      "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" words=\"\"\n  COMPREPLY=()\n"
+      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    mapfile -t COMPREPLY < <(compgen -W \"{} --help --version\" -- \"$word\")\n    return\n  fi\n"
+      "  case \"${{COMP_WORDS[1]}}\" in\n{}  esac\n"
+      "  if [[ \"$word\" == -* ]]; then mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+      "  else mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); fi\n}}\ncomplete -o filenames -F _hpcbench hpcbench\n",
+      commands, cases);
+}
+
+}  // namespace
+
+void add_show(CLI::App& app, int& exit_code) {
+  const auto results = std::make_shared<std::string>("results");
+  const auto run = std::make_shared<std::string>();
+  const auto path_only = std::make_shared<bool>(false);
+  app.add_option("RUN", *run, "[EXPERIMENT/](CONFIG_ID prefix or axis=value,...)[/rNN[/aN]]")->required();
+  app.add_flag("--path", *path_only, "print only the attempt's folder");
+  add_results_option(app, *results);
+  app.callback([=, &exit_code] { exit_code = show_run(*results, *run, *path_only); });
+}
+
+void add_logs(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<LogOptions>();
+  app.add_option("RUN", options->run, "[EXPERIMENT/](CONFIG_ID prefix or axis=value,...)[/rNN[/aN]]")->required();
+  app.add_option("--rank", options->rank, "whose output")->capture_default_str()->check(CLI::NonNegativeNumber);
+  app.add_flag("--stderr", options->stderr_log, "standard error instead of standard output");
+  app.add_flag("-f,--follow", options->follow, "go on until the run ends");
+  add_results_option(app, options->results);
+  app.callback([=, &exit_code] { exit_code = print_logs(*options); });
+}
+
+void add_completion(CLI::App& app, int& exit_code) {
+  app.callback([&app, &exit_code] {
+    print_data(bash_completion(*app.get_parent()));
+    exit_code = 0;
+  });
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,181 @@
+#include "cli/conductor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "base/text.hpp"
+#include "cli/index.hpp"
+#include "cli/index_file.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/journal.hpp"
+#include "cli/terminal.hpp"
+#include "submit/experiment_lock.hpp"
+#include "submit/local_executor.hpp"
+
+namespace hpcbench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double kFollowInterval = 1;  // seconds between looks at a campaign of another process
+constexpr double kStepWait = 1;        // seconds that a round waits at most when nothing happens
+
+struct OutcomeCounts {
+  long long asked = 0;
+  long long ended = 0;
+  long long succeeded = 0;
+};
+
+/// The state of each asked run, from the attempt that counts.
+OutcomeCounts count_outcomes(const Store& store, const Study& study) {
+  OutcomeCounts counts;
+  counts.asked = static_cast<long long>(study.selected.configurations.size()) * study.selected.repeats;
+  for (const AttemptRecord& record : store.counting_attempts(study.experiment.name, false)) {
+    if (record.key.run.number > study.selected.repeats || !study.selected.find(record.key.config_id)) continue;
+    if (is_outcome(record.state)) ++counts.ended;
+    if (record.state == State::succeeded) ++counts.succeeded;
+  }
+  return counts;
+}
+
+int summarise_study(Store& store, const Study& study, bool anything_done) {
+  write_index_file(store, study);
+  const OutcomeCounts counts = count_outcomes(store, study);
+  if (!anything_done) say(fmt::format("nothing to do: all {} runs have an outcome; nothing was run again", counts.asked));
+  const long long missed = counts.ended - counts.succeeded;
+  say(fmt::format("{} of {} runs succeeded{}. Next: hpcbench report --format markdown", counts.succeeded, counts.asked,
+                  missed > 0 ? fmt::format(", {} did not (hpcbench status; hpcbench retry runs them again)", missed) : ""));
+  return counts.succeeded == counts.asked ? 0 : 1;
+}
+
+/// Says what is about to happen, and asks where it is much.
+bool announce(const Study& study, const PlanDiff& diff, const RunOptions& options) {
+  const std::optional<double> hours = gpu_hours(study.selected);
+  say(fmt::format("{}: {} configurations x {} repeats; +{} new  ={} kept  -{} orphaned (runs){}", study.experiment.name,
+                  study.selected.configurations.size(), study.selected.repeats, diff.total.fresh, diff.total.kept, diff.total.orphaned,
+                  hours ? fmt::format("; at most {:.3g} GPU-hours", *hours) : ""));
+  for (const std::string& note : study.selected.notes) say("note: " + note);
+  const std::optional<double> limit =
+      study.experiment.limits.gpu_hours ? study.experiment.limits.gpu_hours : study.experiment.site.gpu_hours;
+  if (diff.total.fresh == 0 || !limit || (hours && *hours <= *limit)) return true;
+  const std::string amount = hours ? fmt::format("{:.3g} GPU-hours", *hours) : "runs without a time limit";
+  return confirm(fmt::format("This asks for {}; the limit is {:.3g} GPU-hours. Go on?", amount, *limit), options.yes);
+}
+
+void remember(Store& store, const Study& study) {
+  make_folders(study.results);
+  write_file(study.results + "/experiment.yaml", read_file(study.experiment.path), Durability::none);
+  store.set_last_run(study.source);
+}
+
+/// Waits until no other process owns the experiment; shows how it goes there. Absent when we were interrupted.
+std::optional<ExperimentLock> own_or_follow(const Study& study) {
+  std::string owner;
+  std::optional<ExperimentLock> lock = ExperimentLock::try_acquire(study.results, &owner);
+  if (lock) return lock;
+  say(fmt::format("{} is run by {}; following it. Ctrl-C leaves it alone.", study.experiment.name, owner));
+  Progress progress(system_clock());
+  while (!lock && interrupted() == 0) {
+    system_clock().sleep(kFollowInterval);
+    lock = ExperimentLock::try_acquire(study.results, &owner);
+    if (const std::optional<Store> store = Store::open_readonly(study.database())) {
+      const OutcomeCounts counts = count_outcomes(*store, study);
+      progress.show({counts.asked, counts.ended, counts.succeeded, 0});
+    }
+  }
+  return lock;
+}
+
+std::vector<KnownAttempt> known_attempts(const Store& store, const std::string& experiment) {
+  std::vector<KnownAttempt> known;
+  for (const AttemptState& state : store.states(experiment)) known.push_back({state.key, state.state});
+  return known;
+}
+
+std::vector<AttemptKey> attempts_to_retry(const Store& store, const Study& study, const std::vector<State>& outcomes) {
+  std::vector<AttemptKey> keys;
+  if (outcomes.empty()) return keys;
+  for (const AttemptRecord& record : store.counting_attempts(study.experiment.name, false)) {
+    const bool asked = study.selected.find(record.key.config_id).has_value() && record.key.run.number <= study.selected.repeats;
+    if (asked && std::find(outcomes.begin(), outcomes.end(), record.state) != outcomes.end()) keys.push_back(record.key);
+  }
+  return keys;
+}
+
+int detach(const Campaign& campaign, Progress& progress) {
+  progress.finish();
+  const std::size_t running = campaign.running().size();
+  say(fmt::format("detached: {} job{} on. `hpcbench run` carries on, `hpcbench cancel` ends them.", running, running == 1 ? " goes" : "s go"));
+  return 128 + interrupted();
+}
+
+}  // namespace
+
+std::string choose_executor(const Experiment& experiment) {
+  const std::string wanted = experiment.executor == "auto" ? experiment.site.executor.value_or("local") : experiment.executor;
+  if (wanted != "local") {
+    throw InputError(fmt::format("error: executor `{}` is not in this version of hpcbench; there is: local", wanted));
+  }
+  return wanted;
+}
+
+RenderContext make_render_context(const Study& study, const std::string& executor) {
+  RenderContext context;
+  context.results = study.results;
+  context.call_folder = fs::current_path().string();
+  context.trainer = program_folder() + "/hpcbench-train";
+  context.executor = executor;
+  context.job_template = load_template(study.experiment.site.template_path.value_or("job.sh.mustache"));
+  context.provenance = find_provenance(context.call_folder);
+  if (study.experiment.is_trainer() && ::access(context.trainer.c_str(), X_OK) != 0) {
+    throw UnavailableError(fmt::format("error: {} is not there: build it with scripts/setup.sh (without --runner-only)", context.trainer));
+  }
+  return context;
+}
+
+int conduct(const Study& study, const RunOptions& options) {
+  const std::string executor_name = choose_executor(study.experiment);
+  catch_interrupts();
+  make_folders(study.results);
+  const std::optional<ExperimentLock> lock = own_or_follow(study);
+  if (!lock) return 128 + interrupted();
+
+  Store store = open_index(study.results_root);
+  refresh_index(store, study.results_root, study.experiment.name);
+  const PlanDiff diff = compare_plan(study.selected, existing_runs(store, study.experiment.name));
+  if (!announce(study, diff, options)) return 0;
+  remember(store, study);
+
+  const std::vector<AttemptKey> retried = attempts_to_retry(store, study, options.retry);
+  if (!options.retry.empty()) say(fmt::format("{} run{} again", retried.size(), retried.size() == 1 ? " runs" : "s run"));
+
+  Clock& clock = system_clock();
+  LocalExecutor executor(options.slots, program_folder() + "/hpcbench");
+  Progress progress(clock);
+  Journal journal(store, study.experiment.name, study.results, progress, clock);
+  Campaign campaign(study.experiment, study.selected, make_render_context(study, executor_name), executor, clock, journal);
+  campaign.recover(known_attempts(store, study.experiment.name));
+  campaign.retry(retried);
+  const bool anything = campaign.counts().done < campaign.counts().total;
+  while (campaign.step()) {
+    progress.show(campaign.counts());
+    journal.flush(false);
+    if (interrupted() != 0) {
+      journal.flush(true);
+      return detach(campaign, progress);
+    }
+    executor.wait(kStepWait);
+  }
+  journal.flush(true);
+  progress.finish();
+  return summarise_study(store, study, anything);
+}
+
+}  // namespace hpcbench

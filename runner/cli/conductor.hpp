@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/state.hpp"
+#include "cli/study.hpp"
+#include "render/attempt.hpp"
+
+namespace hpcbench {
+
+struct RunOptions {
+  bool yes = false;
+  int slots = 1;
+  /// Outcomes whose runs get a new attempt first (`retry`); empty: none.
+  std::vector<State> retry;
+};
+
+/// `run` and `retry`: takes the lock (or follows its owner until it is gone), carries the study through its executor, keeps
+/// the index, and ends with a summary. Returns the exit code.
+int conduct(const Study& study, const RunOptions& options);
+
+/// The executor that the experiment and its site ask for; InputError where this build has none of that name.
+std::string choose_executor(const Experiment& experiment);
+
+/// The template, programs and provenance that attempts are rendered with.
+RenderContext make_render_context(const Study& study, const std::string& executor);
+
+}  // namespace hpcbench

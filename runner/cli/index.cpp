@@ -1,0 +1,127 @@
+#include "cli/index.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "cli/terminal.hpp"
+
+namespace hpcbench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// One transaction for this many records: enough to be fast, few enough to hold in memory.
+constexpr std::size_t kRecordsAtOnce = 2000;
+
+/// Every attempt that was ever handed to an executor.
+std::vector<AttemptKey> attempts_of_batches(const std::string& results) {
+  std::vector<AttemptKey> keys;
+  std::error_code error;
+  for (const fs::directory_entry& batch : fs::directory_iterator(results + "/batches", error)) {
+    const std::optional<std::string> list = read_file_if_there(batch.path() / "attempts.txt");
+    for (const std::string& line : split(list.value_or(""), '\n')) {
+      if (const std::optional<AttemptKey> key = parse_attempt_key(line)) keys.push_back(*key);
+    }
+  }
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+void read_into(Store& store, const std::string& results, const std::vector<AttemptKey>& keys) {
+  std::vector<AttemptRecord> records;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    records.push_back(read_attempt(results + "/" + to_string(keys[i])));
+    if (records.size() == kRecordsAtOnce || i + 1 == keys.size()) {
+      store.put(records);
+      records.clear();
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> experiments_on_disk(const std::string& results_root) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(results_root, error)) {
+    if (fs::exists(entry.path() / "batches")) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::size_t reindex(Store& store, const std::string& results_root, const std::string& experiment) {
+  const std::string results = results_root + "/" + experiment;
+  const std::vector<AttemptKey> keys = find_attempts(results);
+  store.clear(experiment);
+  read_into(store, results, keys);
+  return keys.size();
+}
+
+Store open_index(const std::string& results_root) {
+  make_folders(results_root);
+  Store store = Store::open(results_root + "/hpcbench.db");
+  if (store.rebuilt()) {
+    say(fmt::format("note: {}/hpcbench.db is made anew from the run directories: {}", results_root, *store.rebuilt()));
+    for (const std::string& experiment : experiments_on_disk(results_root)) reindex(store, results_root, experiment);
+  }
+  return store;
+}
+
+void refresh_index(Store& store, const std::string& results_root, const std::string& experiment) {
+  const std::string results = results_root + "/" + experiment;
+  const std::vector<AttemptState> states = store.states(experiment);
+  std::vector<AttemptKey> gone;
+  std::vector<AttemptKey> unread;
+  std::set<AttemptKey> indexed;
+  for (const AttemptState& state : states) {
+    indexed.insert(indexed.end(), state.key);
+    if (::access((results + "/" + to_string(state.key)).c_str(), F_OK) != 0) {
+      gone.push_back(state.key);
+    } else if (!is_outcome(state.state)) {
+      unread.push_back(state.key);
+    }
+  }
+  for (const AttemptKey& key : attempts_of_batches(results)) {
+    if (!indexed.contains(key) && fs::exists(results + "/" + to_string(key) + "/run.json")) unread.push_back(key);
+  }
+  if (!gone.empty()) store.forget(experiment, gone);
+  if (!unread.empty()) read_into(store, results, unread);
+}
+
+Store open_for_reading(const std::string& results_root, const std::string& experiment) {
+  const std::string database = results_root + "/hpcbench.db";
+  if (!fs::exists(results_root)) return Store::open(":memory:");
+  try {
+    Store store = open_index(results_root);
+    refresh_index(store, results_root, experiment);
+    return store;
+  } catch (const UnavailableError&) {
+    // A folder of somebody else, or a full disk: read the run directories without writing anything.
+    Store store = Store::open(":memory:");
+    if (const std::optional<Store> readable = Store::open_readonly(database)) {
+      if (const std::optional<Store::LastRun> last = readable->last_run()) store.set_last_run(*last);
+    }
+    reindex(store, results_root, experiment);
+    return store;
+  }
+}
+
+std::vector<ExistingRun> existing_runs(const Store& store, const std::string& experiment) {
+  std::vector<ExistingRun> runs;
+  for (const AttemptState& state : store.states(experiment)) {
+    const bool same = !runs.empty() && runs.back().config_id == state.key.config_id && runs.back().run == state.key.run;
+    if (!state.key.run.warmup && !same) runs.push_back({state.key.config_id, state.key.run});
+  }
+  return runs;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/diff.hpp"
+#include "store/store.hpp"
+
+namespace hpcbench {
+
+/// Opens the index for writing. If it had to be made anew, says so and reads every run directory below `results_root` again.
+Store open_index(const std::string& results_root);
+
+/// Brings the index of one experiment up to date with its run directories: reads what has no outcome in it yet or is not in it
+/// (batches/*/attempts.txt names every attempt), forgets what is gone. Cheap where nothing changed.
+void refresh_index(Store& store, const std::string& results_root, const std::string& experiment);
+
+/// Reads all run directories of an experiment again, whatever the index says. Returns how many there are.
+std::size_t reindex(Store& store, const std::string& results_root, const std::string& experiment);
+
+/// Folders below `results_root` that hold an experiment's results, sorted.
+std::vector<std::string> experiments_on_disk(const std::string& results_root);
+
+/// The index for commands that only look: refreshed where it can be written, else as it is, else made in memory.
+Store open_for_reading(const std::string& results_root, const std::string& experiment);
+
+/// The runs that have an attempt that stands (not void).
+std::vector<ExistingRun> existing_runs(const Store& store, const std::string& experiment);
+
+}  // namespace hpcbench

@@ -1,0 +1,59 @@
+#include "cli/journal.hpp"
+
+#include <fmt/format.h>
+
+namespace hpcbench {
+
+namespace {
+
+constexpr double kFlushInterval = 1;  // seconds between transactions
+constexpr int kFailuresTold = 20;     // a study that fails as a whole says so twenty times, not ten thousand
+
+}  // namespace
+
+Journal::Journal(Store& store, std::string experiment, std::string results, Progress& progress, Clock& clock)
+    : store_(store), experiment_(std::move(experiment)), results_(std::move(results)), progress_(progress), clock_(clock) {}
+
+void Journal::intended(const std::string& /*batch*/, const std::vector<AttemptKey>& attempts) {
+  std::vector<AttemptState> states;
+  states.reserve(attempts.size());
+  for (const AttemptKey& key : attempts) states.push_back({key, State::intended});
+  store_.put_states(experiment_, states);
+}
+
+void Journal::submitted(const AttemptKey& attempt, const std::string& /*job*/) {
+  states_.push_back({attempt, State::submitted});
+  flush(false);
+}
+
+State Journal::settled(const AttemptKey& attempt, std::optional<State> without_finish, const std::string& reason) {
+  const std::string folder = results_ + "/" + to_string(attempt);
+  AttemptRecord record = without_finish ? settle_attempt(folder, *without_finish, reason) : read_attempt(folder);
+  const State state = record.state;
+  if (is_outcome(state) && state != State::succeeded && !attempt.run.warmup) {
+    if (failures_told_ < kFailuresTold) {
+      progress_.print(fmt::format("{} {}: {} ({}/{})", to_string(attempt), to_string(state), record.reason.value_or("no reason known"),
+                                  results_, to_string(attempt)));
+    } else if (failures_told_ == kFailuresTold) {
+      progress_.print("more runs do not succeed; `hpcbench status` lists them");
+    }
+    ++failures_told_;
+  }
+  records_.push_back(std::move(record));
+  flush(false);
+  return state;
+}
+
+void Journal::note(const std::string& text) { progress_.print(text); }
+
+void Journal::flush(bool now) {
+  if (!now && clock_.monotonic_s() - last_flush_s_ < kFlushInterval) return;
+  last_flush_s_ = clock_.monotonic_s();
+  // An attempt may be in both: its record, the later word, is written last.
+  if (!states_.empty()) store_.put_states(experiment_, states_);
+  if (!records_.empty()) store_.put(records_);
+  states_.clear();
+  records_.clear();
+}
+
+}  // namespace hpcbench

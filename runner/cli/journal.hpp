@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/progress.hpp"
+#include "store/store.hpp"
+#include "submit/campaign.hpp"
+
+namespace hpcbench {
+
+/// Keeps the index while a campaign goes, and tells what matters. Records are written in groups: what a crash leaves unwritten
+/// stands in the run directories and is read from there.
+class Journal : public CampaignObserver {
+ public:
+  Journal(Store& store, std::string experiment, std::string results, Progress& progress, Clock& clock);
+
+  void intended(const std::string& batch, const std::vector<AttemptKey>& attempts) override;
+  void submitted(const AttemptKey& attempt, const std::string& job) override;
+  State settled(const AttemptKey& attempt, std::optional<State> without_finish, const std::string& reason) override;
+  void note(const std::string& text) override;
+
+  /// Writes what is pending, if that is due; with `now` in any case.
+  void flush(bool now);
+
+ private:
+  Store& store_;
+  std::string experiment_;
+  std::string results_;
+  Progress& progress_;
+  Clock& clock_;
+  std::vector<AttemptRecord> records_;
+  std::vector<AttemptState> states_;
+  double last_flush_s_ = 0;
+  int failures_told_ = 0;
+};
+
+}  // namespace hpcbench

@@ -1,0 +1,67 @@
+#include "cli/progress.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/text.hpp"
+#include "cli/terminal.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr double kLineInterval = 5;      // seconds between lines where nobody watches
+constexpr double kRedrawInterval = 0.1;  // seconds between redraws where somebody does
+
+}  // namespace
+
+Progress::Progress(Clock& clock) : clock_(clock), in_place_(stderr_is_terminal()), start_s_(clock.monotonic_s()) {}
+
+Progress::~Progress() { finish(); }
+
+std::string Progress::text(const CampaignCounts& counts) const {
+  const double elapsed_s = clock_.monotonic_s() - start_s_;
+  const long long failed = counts.done - counts.succeeded;
+  std::string line = fmt::format("{}/{} done, {} running", counts.done, counts.total, counts.running);
+  if (failed > 0) line += fmt::format(", {} not succeeded", failed);
+  line += ", elapsed " + human_duration(elapsed_s);
+  const long long done_now = counts.done - first_done_.value_or(counts.done);
+  const long long left = counts.total - counts.done;
+  if (done_now > 0 && left > 0) {
+    line += ", about " + human_duration(elapsed_s / static_cast<double>(done_now) * static_cast<double>(left)) + " left";
+  }
+  return line;
+}
+
+void Progress::show(const CampaignCounts& counts) {
+  if (!first_done_) first_done_ = counts.done;
+  const double now_s = clock_.monotonic_s();
+  if (now_s - last_s_ < (in_place_ ? kRedrawInterval : kLineInterval)) return;
+  last_s_ = now_s;
+  const std::string line = text(counts);
+  if (line == shown_) return;
+  shown_ = line;
+  if (in_place_) {
+    constexpr int kWidth = 40;
+    const auto filled = counts.total > 0 ? static_cast<int>(kWidth * counts.done / counts.total) : 0;
+    fmt::print(stderr, "\r\033[K[{}{}] {}", std::string(static_cast<std::size_t>(filled), '#'),
+               std::string(static_cast<std::size_t>(kWidth - filled), '.'), line);
+    std::fflush(stderr);
+  } else {
+    say(line);
+  }
+}
+
+void Progress::print(const std::string& line) {
+  if (in_place_ && !shown_.empty()) fmt::print(stderr, "\r\033[K");
+  say(line);
+  shown_.clear();
+}
+
+void Progress::finish() {
+  if (in_place_ && !shown_.empty()) fmt::print(stderr, "\n");
+  shown_.clear();
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/clock.hpp"
+#include "submit/campaign.hpp"
+
+namespace hpcbench {
+
+/// Shows how a campaign goes: one line in place on a terminal; lines otherwise, at most one in `kLineInterval` seconds.
+class Progress {
+ public:
+  explicit Progress(Clock& clock);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(const CampaignCounts& counts);
+  /// A line of its own above the progress line.
+  void print(const std::string& line);
+  /// Ends the line in place.
+  void finish();
+
+ private:
+  std::string text(const CampaignCounts& counts) const;
+
+  Clock& clock_;
+  bool in_place_;
+  double start_s_;
+  double last_s_ = -1e9;
+  std::optional<long long> first_done_;
+  std::string shown_;
+};
+
+}  // namespace hpcbench

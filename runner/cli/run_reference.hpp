@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "store/store.hpp"
+
+namespace hpcbench {
+
+/// What `[EXPERIMENT/](CONFIG_ID prefix | axis=value,...)[/rNN[/aN]]` stands for.
+struct FoundRun {
+  std::string experiment;
+  AttemptRecord record;  // the attempt that is named, else the one that counts
+};
+
+/// InputError with what there is when nothing, or more than one run, matches.
+FoundRun find_run(const std::string& results_root, const std::string& reference);
+
+}  // namespace hpcbench

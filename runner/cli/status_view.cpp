@@ -1,0 +1,100 @@
+#include "cli/status_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json json_or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+std::optional<double> elapsed_s(const AttemptRecord& attempt, double now_unix_s) {
+  const auto wall = attempt.metrics.find("wall_s");
+  if (wall != attempt.metrics.end()) return wall->second;
+  // The job's own host took the time stamp; on this host the difference is what it has run so far.
+  if (attempt.state == State::running && attempt.started_unix_s) return std::max(0.0, now_unix_s - *attempt.started_unix_s);
+  return std::nullopt;
+}
+
+Json axes_json(const Bindings& axes) {
+  Json json = Json::object();
+  for (const auto& [name, value] : axes) json[name] = Json::parse(value.canonical());
+  return json;
+}
+
+}  // namespace
+
+StatusView make_status(const Study& study, const Store& store) {
+  StatusView view{study.experiment.name, study.results, study.experiment.site.executor.value_or("local"), {}, {}};
+  for (const State state : kStates) view.counts[state] = 0;
+  std::map<std::pair<std::string, RunName>, AttemptRecord> attempts;
+  for (AttemptRecord& record : store.counting_attempts(study.experiment.name, false)) {
+    attempts.emplace(std::pair(record.key.config_id, record.key.run), std::move(record));
+  }
+  for (const Configuration& configuration : study.selected.configurations) {
+    for (int repeat = 1; repeat <= study.selected.repeats; ++repeat) {
+      const RunName name{false, repeat};
+      RunStatus status{configuration.id + "/" + to_string(name), study.plan.bindings(configuration), State::planned, std::nullopt};
+      const auto found = attempts.find(std::pair(configuration.id, name));
+      if (found != attempts.end()) {
+        status.state = found->second.state;
+        status.attempt = std::move(found->second);
+      }
+      ++view.counts[status.state];
+      view.runs.push_back(std::move(status));
+    }
+  }
+  std::sort(view.runs.begin(), view.runs.end(), [](const RunStatus& a, const RunStatus& b) { return a.run < b.run; });
+  return view;
+}
+
+std::string status_text(const StatusView& view, double now_unix_s) {
+  std::string counts;
+  for (const auto& [state, count] : view.counts) {
+    if (count > 0) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, to_string(state));
+  }
+  std::string text = fmt::format("{}: {} runs: {}\n", view.experiment, view.runs.size(), counts.empty() ? "none" : counts);
+  for (const RunStatus& run : view.runs) {
+    if (!run.attempt || run.state == State::succeeded) continue;
+    const AttemptRecord& attempt = *run.attempt;
+    const std::optional<double> elapsed = elapsed_s(attempt, now_unix_s);
+    text += fmt::format("  {}/a{}  {}{}{}  {}\n", run.run, attempt.key.attempt, to_string(run.state),
+                        elapsed ? " " + human_duration(*elapsed) : "", attempt.reason ? ": " + *attempt.reason : "", describe(run.axes));
+  }
+  return text;
+}
+
+std::string status_json(const StatusView& view, double now_unix_s) {
+  Json json = {{"schema", 1}, {"experiment", view.experiment}, {"results", view.results}};
+  for (const auto& [state, count] : view.counts) json["counts"][std::string(to_string(state))] = count;
+  json["runs"] = Json::array();
+  for (const RunStatus& run : view.runs) {
+    Json row = {{"run", run.run}, {"axes", axes_json(run.axes)}, {"state", to_string(run.state)}};
+    const AttemptRecord none;
+    const AttemptRecord& attempt = run.attempt ? *run.attempt : none;
+    row["attempt"] = run.attempt ? Json(fmt::format("a{}", attempt.key.attempt)) : Json(nullptr);
+    row["executor"] = run.attempt ? attempt.executor : view.executor;
+    row["job"] = json_or_null(attempt.job);
+    row["reason"] = json_or_null(attempt.reason);
+    row["node"] = json_or_null(attempt.node);
+    row["elapsed_s"] = json_or_null(run.attempt ? elapsed_s(attempt, now_unix_s) : std::nullopt);
+    row["expected_start"] = nullptr;
+    row["exit_code"] = json_or_null(attempt.exit_code);
+    row["signal"] = json_or_null(attempt.signal);
+    row["path"] = run.attempt ? Json(view.results + "/" + to_string(attempt.key)) : Json(nullptr);
+    json["runs"].push_back(std::move(row));
+  }
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,94 @@
+#include "cli/study.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "cli/terminal.hpp"
+
+namespace hpcbench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+Store::LastRun source_of(const StudyOptions& options) {
+  return {"", fs::absolute(options.file).lexically_normal().string(), options.profile, join(options.settings, "\n"), options.site};
+}
+
+Store::LastRun last_source(const std::string& results_root) {
+  const std::optional<Store> store = Store::open_readonly(results_root + "/hpcbench.db");
+  const std::optional<Store::LastRun> last = store ? store->last_run() : std::nullopt;
+  if (!last) {
+    throw InputError(fmt::format("error: nothing has been run in {} yet; name an experiment file", results_root));
+  }
+  return *last;
+}
+
+/// The file as it was run, should the original be gone.
+std::string readable_file(const Store::LastRun& source, const std::string& results_root) {
+  const std::string copy = results_root + "/" + source.experiment + "/experiment.yaml";
+  if (!fs::exists(source.file) && !source.experiment.empty() && fs::exists(copy)) return copy;
+  return source.file;
+}
+
+ReadOptions read_options(const Store::LastRun& source) {
+  ReadOptions read;
+  if (!source.profile.empty()) read.profile = source.profile;
+  if (!source.site.empty()) read.site = source.site;
+  if (!source.settings.empty()) read.settings = split(source.settings, '\n');
+  return read;
+}
+
+}  // namespace
+
+void add_results_option(CLI::App& app, std::string& results) {
+  app.add_option("--results", results, "folder of all results")->capture_default_str()->type_name("DIR");
+}
+
+void add_study_options(CLI::App& app, StudyOptions& options, FileArgument file) {
+  CLI::Option* argument = app.add_option("FILE", options.file, file == FileArgument::required
+                                                                   ? "the experiment file"
+                                                                   : "the experiment file; without it, what was run last here");
+  if (file == FileArgument::required) argument->required();
+  app.add_option("--profile", options.profile, "overlay of the file's `profiles`")->type_name("NAME");
+  app.add_option("--site", options.site, "what is true of the cluster: a name in sites/ or a path")->type_name("SITE");
+  app.add_option("--set", options.settings, "set one value, as in `--set parameters.lr=0.1`")
+      ->type_name("A.B=YAML")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--only", options.only, "only the configurations that match, as in `strategy=ddp,nodes=1|2`")->type_name("AXIS=VALUE,...");
+  add_results_option(app, options.results);
+}
+
+Study load_study(const StudyOptions& options) {
+  Study study;
+  study.results_root = fs::absolute(options.results).lexically_normal().string();
+  while (study.results_root.size() > 1 && study.results_root.back() == '/') study.results_root.pop_back();
+  study.from_last_run = options.file.empty();
+  study.source = study.from_last_run ? last_source(study.results_root) : source_of(options);
+  if (study.from_last_run) {
+    // What is said now goes on top of what was said then.
+    if (!options.profile.empty()) study.source.profile = options.profile;
+    if (!options.site.empty()) study.source.site = options.site;
+    for (const std::string& setting : options.settings) {
+      study.source.settings += (study.source.settings.empty() ? "" : "\n") + setting;
+    }
+  }
+  const std::string path = study.from_last_run ? readable_file(study.source, study.results_root) : options.file;
+  study.experiment = read_experiment(path, read_options(study.source));
+  if (study.from_last_run) {
+    say(fmt::format("{}{}: what was run last in {}", path, study.source.profile.empty() ? "" : " --profile " + study.source.profile,
+                    study.results_root));
+  }
+  if (options.repeats > 0) study.experiment.repeats = options.repeats;
+  study.source.experiment = study.experiment.name;
+  study.plan = make_plan(study.experiment);
+  study.selected = options.only.empty() ? study.plan : select(study.plan, parse_only(options.only));
+  study.results = study.results_root + "/" + study.experiment.name;
+  return study;
+}
+
+}  // namespace hpcbench

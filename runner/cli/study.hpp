@@ -1,0 +1,47 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/plan.hpp"
+#include "spec/read_experiment.hpp"
+#include "store/store.hpp"
+
+namespace hpcbench {
+
+/// What commands on a study are told on the command line.
+struct StudyOptions {
+  std::string file;
+  std::string profile;
+  std::string site;
+  std::vector<std::string> settings;
+  std::string results = "results";
+  std::string only;
+  int repeats = 0;  // 0: as the file says
+};
+
+enum class FileArgument { required, optional };
+/// FILE, --profile, --site, --set, --results and --only.
+void add_study_options(CLI::App& app, StudyOptions& options, FileArgument file);
+/// Only --results.
+void add_results_option(CLI::App& app, std::string& results);
+
+/// A study at hand: what is asked for, and where its results are.
+struct Study {
+  Experiment experiment;
+  Plan plan;      // all of it
+  Plan selected;  // what --only leaves
+  std::string results_root;  // absolute
+  std::string results;       // absolute: results_root/EXPERIMENT
+  Store::LastRun source;     // the file and the options that it was read with
+  bool from_last_run = false;
+
+  std::string database() const { return results_root + "/hpcbench.db"; }
+};
+
+/// Reads FILE; without one, what was run last in the results folder (said on stderr).
+Study load_study(const StudyOptions& options);
+
+}  // namespace hpcbench

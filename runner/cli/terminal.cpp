@@ -1,0 +1,36 @@
+#include "cli/terminal.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+
+#include "base/error.hpp"
+
+namespace hpcbench {
+
+bool stderr_is_terminal() {
+  const char* kind = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && kind != nullptr && std::string(kind) != "dumb";
+}
+
+bool confirm(const std::string& question, bool yes) {
+  if (yes) return true;
+  if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1) {
+    throw InputError(fmt::format("error: {} There is no terminal to ask on: add --yes.", question));
+  }
+  fmt::print(stderr, "{} [y/N] ", question);
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+void print_data(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw UnavailableError("error: cannot write to standard output");
+}
+
+void say(const std::string& line) { fmt::print(stderr, "{}\n", line); }
+
+}  // namespace hpcbench

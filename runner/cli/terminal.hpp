@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+namespace hpcbench {
+
+/// Whether a person watches this stream: a terminal that is not `dumb`.
+bool stderr_is_terminal();
+
+/// Asks on the terminal. With `yes` no question is put. InputError where nobody can be asked.
+bool confirm(const std::string& question, bool yes);
+
+/// Data goes to standard output, whole.
+void print_data(const std::string& text);
+/// Talk goes to standard error, a line each.
+void say(const std::string& line);
+
+}  // namespace hpcbench

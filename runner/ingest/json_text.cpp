@@ -1,0 +1,220 @@
+#include "ingest/json_text.hpp"
+
+#include <charconv>
+#include <cmath>
+
+#include "base/text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr int kDeepest = 64;
+
+/// Walks over one JSON text. Each function moves past what it names and says whether it was there.
+class JsonScanner {
+ public:
+  explicit JsonScanner(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
+
+  void blanks() {
+    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\n' || *at_ == '\r')) ++at_;
+  }
+  bool done() {
+    blanks();
+    return at_ == end_;
+  }
+  bool take(char c) {
+    if (at_ == end_ || *at_ != c) return false;
+    ++at_;
+    return true;
+  }
+  bool at(char c) const { return at_ != end_ && *at_ == c; }
+  const char* position() const { return at_; }
+
+  bool string() {
+    if (!take('"')) return false;
+    while (at_ != end_) {
+      const char c = *at_++;
+      if (c == '"') return true;
+      if (static_cast<unsigned char>(c) < 0x20) return false;
+      if (c == '\\' && !escape()) return false;
+    }
+    return false;
+  }
+
+  bool value(int depth) {
+    if (at_ == end_) return false;
+    switch (*at_) {
+      case '"': return string();
+      case '{': return depth < kDeepest && list('{', '}', depth, nullptr, nullptr);
+      case '[': return depth < kDeepest && list('[', ']', depth, nullptr, nullptr);
+      case 't': return word("true");
+      case 'f': return word("false");
+      case 'n': return word("null");
+      case 'N': return word("NaN");
+      case 'I': return word("Infinity");
+      default: return number();
+    }
+  }
+
+  /// An object or an array; what it holds goes to `members` or `items` where they are given.
+  bool list(char open, char close, int depth, JsonMembers* members, std::vector<std::string_view>* items) {
+    if (!take(open)) return false;
+    blanks();
+    if (take(close)) return true;
+    while (true) {
+      blanks();
+      std::string_view key;
+      if (open == '{' && !member_key(key)) return false;
+      const char* begin = at_;
+      if (!value(depth + 1)) return false;
+      const std::string_view text(begin, static_cast<std::size_t>(at_ - begin));
+      if (members != nullptr) members->push_back({key, text});
+      if (items != nullptr) items->push_back(text);
+      blanks();
+      if (take(close)) return true;
+      if (!take(',')) return false;
+    }
+  }
+
+ private:
+  bool member_key(std::string_view& key) {
+    const char* begin = at_;
+    if (!string()) return false;
+    key = std::string_view(begin + 1, static_cast<std::size_t>(at_ - begin) - 2);
+    blanks();
+    if (!take(':')) return false;
+    blanks();
+    return true;
+  }
+
+  bool escape() {
+    if (at_ == end_) return false;
+    const char c = *at_++;
+    if (c != 'u') return std::string_view("\"\\/bfnrt").find(c) != std::string_view::npos;
+    for (int i = 0; i < 4; ++i, ++at_) {
+      if (at_ == end_ || std::string_view("0123456789abcdefABCDEF").find(*at_) == std::string_view::npos) return false;
+    }
+    return true;
+  }
+
+  bool word(std::string_view expected) {
+    if (!std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(expected)) return false;
+    at_ += expected.size();
+    return true;
+  }
+
+  bool digits() {
+    const char* begin = at_;
+    while (at_ != end_ && *at_ >= '0' && *at_ <= '9') ++at_;
+    return at_ != begin;
+  }
+
+  bool number() {
+    if (take('-') && at('I')) return word("Infinity");
+    if (!take('0') && !digits()) return false;
+    if (take('.') && !digits()) return false;
+    if (!take('e') && !take('E')) return true;
+    if (!take('+')) take('-');
+    return digits();
+  }
+
+  const char* at_;
+  const char* end_;
+};
+
+/// json_unquote for text of unknown origin: lone surrogates and bytes that are no UTF-8 become U+FFFD.
+std::string safe_unquote(std::string_view literal) {
+  std::string text = json_unquote(literal);
+  return is_utf8(text) ? text : json_unquote(json_quote(text));
+}
+
+}  // namespace
+
+bool is_json(std::string_view text) {
+  JsonScanner scanner(text);
+  scanner.blanks();
+  return scanner.value(0) && scanner.done();
+}
+
+bool scan_object(std::string_view text, JsonMembers& members) {
+  members.clear();
+  JsonScanner scanner(text);
+  scanner.blanks();
+  if (scanner.list('{', '}', 0, &members, nullptr) && scanner.done()) return true;
+  members.clear();
+  return false;
+}
+
+std::optional<std::vector<std::string_view>> scan_array(std::string_view text) {
+  std::vector<std::string_view> items;
+  JsonScanner scanner(text);
+  scanner.blanks();
+  if (!scanner.list('[', ']', 0, nullptr, &items) || !scanner.done()) return std::nullopt;
+  return items;
+}
+
+std::string_view find_member(const JsonMembers& members, std::string_view key) {
+  for (auto member = members.rbegin(); member != members.rend(); ++member) {
+    if (member->key == key) return member->value;
+  }
+  return {};
+}
+
+std::optional<double> json_number(std::string_view value) {
+  if (value.empty() || (value.front() != '-' && (value.front() < '0' || value.front() > '9'))) return std::nullopt;
+  double number = 0;
+  const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
+  const bool whole = read.ec == std::errc() && read.ptr == value.data() + value.size();
+  return whole && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+std::optional<long long> json_integer(std::string_view value) {
+  long long integer = 0;
+  const auto read = std::from_chars(value.data(), value.data() + value.size(), integer);
+  if (read.ec == std::errc() && read.ptr == value.data() + value.size()) return integer;
+  constexpr double kExact = 9007199254740992;  // 2^53: above it a double is no longer one integer
+  const std::optional<double> number = json_number(value);
+  if (!number || std::abs(*number) > kExact || std::trunc(*number) != *number) return std::nullopt;
+  return static_cast<long long>(*number);
+}
+
+std::optional<std::string> json_string(std::string_view value) {
+  if (value.size() < 2 || value.front() != '"' || value.back() != '"') return std::nullopt;
+  return safe_unquote(value);
+}
+
+std::optional<bool> json_flag(std::string_view value) {
+  if (value != "true" && value != "false") return std::nullopt;
+  return value == "true";
+}
+
+std::optional<std::string> json_scalar_text(std::string_view value) {
+  if (value.empty() || value == "null" || value.front() == '{' || value.front() == '[') return std::nullopt;
+  return value.front() == '"' ? json_string(value) : std::string(value);
+}
+
+Bindings json_bindings(std::string_view object) {
+  Bindings bindings;
+  JsonMembers members;
+  scan_object(object, members);
+  for (const JsonMember& member : members) {
+    const std::optional<std::string> text = json_scalar_text(member.value);
+    if (!text) continue;
+    const bool quoted = member.value.front() == '"';
+    bindings.emplace_back(safe_unquote('"' + std::string(member.key) + '"'),
+                          quoted ? Value::from_text(*text) : Value::from_plain(*text));
+  }
+  return bindings;
+}
+
+std::string bindings_json(const Bindings& bindings) {
+  std::string out = "{";
+  for (const auto& [name, value] : bindings) {
+    if (out.size() > 1) out += ',';
+    out += json_quote(name) + ':' + (value.is_text() ? value.canonical() : value.text());
+  }
+  return out + '}';
+}
+
+}  // namespace hpcbench

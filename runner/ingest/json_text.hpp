@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/value.hpp"
+
+namespace hpcbench {
+
+// JSON (RFC 8259) read in place: a value is the piece of text that spells it. The run directory is read this way, not through a
+// document tree, because numbers must keep their spelling (axes), because Python's json writes NaN and Infinity for a diverged
+// loss, and because event files have a million lines. Every function is total. Nesting deeper than 64 counts as not JSON.
+
+/// One member of an object: its key between the quotes, escapes as they stand, and the text of its value.
+struct JsonMember {
+  std::string_view key;
+  std::string_view value;
+};
+using JsonMembers = std::vector<JsonMember>;
+
+/// True if `text` is one valid JSON value (or NaN, Infinity, -Infinity), blanks around it allowed.
+bool is_json(std::string_view text);
+
+/// The members of an object, in the order of the text. False (and nothing in `members`) if `text` is no valid object.
+bool scan_object(std::string_view text, JsonMembers& members);
+/// The elements of an array; absent if `text` is no valid array.
+std::optional<std::vector<std::string_view>> scan_array(std::string_view text);
+
+/// The text of the last member with this key; empty if there is none.
+std::string_view find_member(const JsonMembers& members, std::string_view key);
+
+/// A finite number; absent for all else: text, null, NaN, 1e999.
+std::optional<double> json_number(std::string_view value);
+/// An integer that fits, also spelled 3.0 or 3e0.
+std::optional<long long> json_integer(std::string_view value);
+/// A string, as well-formed UTF-8: what is none becomes U+FFFD.
+std::optional<std::string> json_string(std::string_view value);
+std::optional<bool> json_flag(std::string_view value);
+/// A scalar as a person reads it: strings without their quotes, numbers as spelled; absent for null, objects and arrays.
+std::optional<std::string> json_scalar_text(std::string_view value);
+
+/// An object of scalars as bindings, in its order; numbers keep their spelling. Members that are no scalars are left out.
+Bindings json_bindings(std::string_view object);
+/// The inverse: `{"lr":5e-5,"strategy":"ddp"}`.
+std::string bindings_json(const Bindings& bindings);
+
+}  // namespace hpcbench

@@ -1,0 +1,120 @@
+#include "ingest/line_reader.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+constexpr std::size_t kSmallFileBytes = std::size_t{64} << 20;
+
+/// A negative descriptor if there is no regular file; `problem` says why. O_NONBLOCK: nobody may write to a pipe of that name.
+Descriptor open_regular(const std::string& path, std::string& problem) {
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (fd.get() < 0) {
+    problem = std::strerror(errno);
+  } else if (::fstat(fd.get(), &status) != 0) {
+    problem = std::strerror(errno);
+    return Descriptor();
+  } else if (!S_ISREG(status.st_mode)) {
+    problem = "not a regular file";
+    return Descriptor();
+  }
+  return fd;
+}
+
+/// Bytes read, 0 at the end, negative on errors.
+ssize_t read_some(int fd, char* into, std::size_t room) {
+  while (true) {
+    const ssize_t count = ::read(fd, into, room);
+    if (count >= 0 || errno != EINTR) return count;
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> read_lines(const std::string& path, const std::function<bool(std::string_view)>& take) {
+  std::string problem;
+  const Descriptor fd = open_regular(path, problem);
+  if (fd.get() < 0) return problem;
+  std::string buffer(kPieceBytes, '\0');
+  std::size_t held = 0;  // bytes of a line whose end was not read yet
+  while (true) {
+    const ssize_t count = read_some(fd.get(), buffer.data() + held, buffer.size() - held);
+    if (count < 0) return std::string(std::strerror(errno));
+    if (count == 0) break;
+    const std::string_view filled(buffer.data(), held + static_cast<std::size_t>(count));
+    const std::size_t newline = filled.rfind('\n');
+    std::size_t whole = newline == std::string_view::npos ? 0 : newline + 1;
+    if (whole == 0 && filled.size() == buffer.size()) whole = filled.size();
+    if (whole > 0 && !take(filled.substr(0, whole))) return std::nullopt;
+    held = filled.size() - whole;
+    std::memmove(buffer.data(), buffer.data() + whole, held);
+  }
+  if (held > 0) take(std::string_view(buffer.data(), held));
+  return std::nullopt;
+}
+
+std::optional<std::string> read_small_file(const std::string& path, std::string& problem) {
+  problem.clear();
+  const Descriptor fd = open_regular(path, problem);
+  if (fd.get() < 0) {
+    if (errno == ENOENT) problem.clear();
+    return std::nullopt;
+  }
+  struct stat status {};
+  if (::fstat(fd.get(), &status) == 0 && static_cast<std::size_t>(status.st_size) > kSmallFileBytes) {
+    problem = fmt::format("{} bytes are too many", status.st_size);
+    return std::nullopt;
+  }
+  std::string content(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t used = 0;
+  while (used < content.size()) {
+    const ssize_t count = read_some(fd.get(), content.data() + used, content.size() - used);
+    if (count < 0) {
+      problem = std::strerror(errno);
+      return std::nullopt;
+    }
+    if (count == 0) break;
+    used += static_cast<std::size_t>(count);
+  }
+  content.resize(used);
+  return content;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c == 0x1B) {
+      // ECMA-48: ESC [ parameters, then one final byte from @ to ~.
+      if (i + 1 < text.size() && text[i + 1] == '[') {
+        for (i += 2; i < text.size() && (text[i] < '@' || text[i] > '~');) ++i;
+      }
+    } else if (c == '\t' || c == '\n') {
+      out += ' ';
+    } else if (c >= 0x20 && c != 0x7F) {
+      out += text[i];
+    }
+  }
+  return is_utf8(out) ? out : json_unquote(json_quote(out));
+}
+
+std::string_view last_line(std::string_view text) {
+  text = trim(text);
+  const std::size_t newline = text.find_last_of("\r\n");
+  return newline == std::string_view::npos ? text : trim(text.substr(newline + 1));
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,136 @@
+#include "ingest/metric_scan.hpp"
+
+#include <glob.h>
+#include <re2/re2.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "ingest/line_reader.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+RE2::Options pattern_options() {
+  RE2::Options options;
+  options.set_encoding(RE2::Options::EncodingLatin1);
+  options.set_never_nl(true);
+  options.set_log_errors(false);
+  return options;
+}
+
+/// `text` with the characters that mean something to glob(3) made plain.
+std::string glob_escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (std::string_view("*?[]\\").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::vector<std::string> glob_files(const std::string& pattern) {
+  glob_t found{};
+  std::vector<std::string> files;
+  if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
+    for (std::size_t i = 0; i < found.gl_pathc; ++i) {
+      struct stat status {};
+      if (::stat(found.gl_pathv[i], &status) == 0 && S_ISREG(status.st_mode)) files.emplace_back(found.gl_pathv[i]);
+    }
+  }
+  ::globfree(&found);
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+struct MetricScanner::Impl {
+  explicit Impl(const MetricSpec& metric) : spec(metric), pattern("(?m)" + metric.pattern, pattern_options()) {
+    if (!pattern.ok()) return;
+    const auto& names = pattern.NamedCapturingGroups();
+    const auto named = names.find(spec.name);
+    group = named != names.end() ? named->second : std::min(1, pattern.NumberOfCapturingGroups());
+    groups.resize(static_cast<std::size_t>(group) + 1);
+  }
+
+  void take(std::string_view text) {
+    const std::optional<double> number = parse_metric_number(text);
+    if (!number) {
+      if (matches.not_numbers++ == 0) matches.first_not_number = printable(text.substr(0, 60));
+      return;
+    }
+    matches.last = number;
+    ++matches.count;
+    if (spec.series) matches.series.push_back({spec.name, matches.count, *number});
+  }
+
+  MetricSpec spec;
+  RE2 pattern;
+  int group = 0;
+  std::vector<re2::StringPiece> groups;
+  MetricMatches matches;
+};
+
+MetricScanner::MetricScanner(const MetricSpec& spec) : impl_(std::make_unique<Impl>(spec)) {}
+
+MetricScanner::~MetricScanner() = default;
+
+std::optional<std::string> MetricScanner::error() const {
+  return impl_->pattern.ok() ? std::nullopt : std::optional(impl_->pattern.error());
+}
+
+MetricMatches& MetricScanner::matches() { return impl_->matches; }
+
+void MetricScanner::feed(std::string_view text) {
+  if (!impl_->pattern.ok()) return;
+  const re2::StringPiece whole(text.data(), text.size());
+  std::size_t from = 0;
+  auto& groups = impl_->groups;
+  while (from <= whole.size() &&
+         impl_->pattern.Match(whole, from, whole.size(), RE2::UNANCHORED, groups.data(), static_cast<int>(groups.size()))) {
+    const re2::StringPiece& number = groups[static_cast<std::size_t>(impl_->group)];
+    if (number.data() != nullptr) impl_->take({number.data(), number.size()});
+    const auto end = static_cast<std::size_t>(groups[0].data() - whole.data()) + groups[0].size();
+    // An empty match must not be found again.
+    from = groups[0].empty() ? end + 1 : end;
+  }
+}
+
+MetricMatches scan_metric(std::string_view text, const MetricSpec& spec) {
+  MetricScanner scanner(spec);
+  scanner.feed(text);
+  return std::move(scanner.matches());
+}
+
+std::optional<bool> file_holds(const std::string& path, const std::string& pattern) {
+  const RE2 expression("(?m)" + pattern, pattern_options());
+  if (!expression.ok()) return std::nullopt;
+  bool found = false;
+  read_lines(path, [&](std::string_view piece) {
+    found = RE2::PartialMatch(re2::StringPiece(piece.data(), piece.size()), expression);
+    return !found;
+  });
+  return found;
+}
+
+std::optional<double> parse_metric_number(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  double number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return whole && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+std::vector<std::string> expand_glob(const std::string& pattern, const std::string& folder, const std::string& workdir) {
+  if (pattern.starts_with('/')) return glob_files(pattern);
+  std::vector<std::string> files = glob_files(glob_escaped(folder) + '/' + pattern);
+  if (files.empty() && !workdir.empty()) files = glob_files(glob_escaped(workdir) + '/' + pattern);
+  return files;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ingest/attempt_record.hpp"
+#include "ingest/run_info.hpp"
+
+namespace hpcbench {
+
+/// What a pattern found in the text that it was given so far.
+struct MetricMatches {
+  std::optional<double> last;
+  std::vector<SeriesPoint> series;  // all of them, numbered from 1; empty unless the metric is a series
+  long long count = 0;              // matches that are numbers
+  long long not_numbers = 0;
+  std::string first_not_number;
+};
+
+/// Searches text for a metric's pattern: RE2 (linear time, whatever the pattern), bytes as Latin-1 (logs are not always UTF-8), `^`
+/// and `$` at every line, and no match longer than a line. The number is the group named like the metric, else group 1, else
+/// the whole match; it must be a number and nothing else.
+class MetricScanner {
+ public:
+  explicit MetricScanner(const MetricSpec& spec);
+  ~MetricScanner();
+  MetricScanner(const MetricScanner&) = delete;
+  MetricScanner& operator=(const MetricScanner&) = delete;
+
+  /// Why the pattern cannot be used, or nothing.
+  std::optional<std::string> error() const;
+  /// Whole lines (or a piece of a very long one).
+  void feed(std::string_view text);
+  MetricMatches& matches();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The same for one text.
+MetricMatches scan_metric(std::string_view text, const MetricSpec& spec);
+
+/// Whether a pattern is found in a file, read piece by piece; absent if it is no pattern. A missing file holds nothing.
+std::optional<bool> file_holds(const std::string& path, const std::string& pattern);
+
+/// A number and nothing else: `12`, `-0.5`, `+1e-3`; not `1,000`, ` 1`, `nan`, `1e999`.
+std::optional<double> parse_metric_number(std::string_view text);
+
+/// Files that a glob means: relative to `folder`, if there are none there relative to `workdir` (may be empty); sorted by bytes.
+std::vector<std::string> expand_glob(const std::string& pattern, const std::string& folder, const std::string& workdir);
+
+}  // namespace hpcbench

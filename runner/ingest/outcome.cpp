@@ -1,0 +1,77 @@
+#include "ingest/outcome.hpp"
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "ingest/line_reader.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr int kSignalKill = 9;
+constexpr int kShellSignalBase = 128;  // a shell reports a death by signal N as exit code 128 + N
+constexpr std::size_t kLongestReason = 500;
+
+/// Cut at a character of UTF-8.
+std::string shortened(std::string text) {
+  if (text.size() <= kLongestReason) return text;
+  std::size_t end = kLongestReason;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return text.substr(0, end) + "...";
+}
+
+bool killed(const Finished& finished) {
+  return finished.signal == kSignalKill || finished.exit_code == kShellSignalBase + kSignalKill;
+}
+
+/// `cannot allocate 2 GiB (step 12, backward; cause: ...)`.
+std::string describe_error(const ErrorEvent& error) {
+  std::string text = error.text.empty() ? (error.code.empty() ? "error" : error.code) : error.text;
+  std::string details;
+  const auto add = [&](const std::string& detail) { details += (details.empty() ? "" : ", ") + detail; };
+  if (error.step) add(fmt::format("step {}", *error.step));
+  if (!error.operation.empty() && text.find(error.operation) == std::string::npos) add(error.operation);
+  if (!error.cause.empty() && text.find(error.cause) == std::string::npos) add("cause: " + error.cause);
+  return details.empty() ? text : fmt::format("{} ({})", text, details);
+}
+
+std::string how_it_ended(const Finished& finished) {
+  const std::string who = finished.first_failed_rank ? fmt::format("rank {} ", *finished.first_failed_rank) : "";
+  if (finished.signal) return fmt::format("{}failed (signal {})", who, *finished.signal);
+  if (finished.exit_code) return fmt::format("{}failed with exit code {}", who, *finished.exit_code);
+  return who + "failed: finished.json holds no exit code";
+}
+
+/// With the root cause that the program named, else the last line that it wrote.
+std::string failure_reason(const Finished& finished, const FailureEvidence& evidence) {
+  const std::string why = evidence.error ? describe_error(*evidence.error) : printable(last_line(finished.tail));
+  return why.empty() ? how_it_ended(finished) : fmt::format("{}: {}", how_it_ended(finished), why);
+}
+
+Outcome ended_as(State state, std::string reason) { return {state, shortened(std::move(reason))}; }
+
+}  // namespace
+
+Outcome decide_outcome(const Finished& finished, const RunInfo& info, const FailureEvidence& evidence,
+                       std::optional<bool> pattern_found) {
+  if (finished.cancelled) return ended_as(State::cancelled, "cancelled while it ran");
+  if (finished.timed_out) {
+    const std::optional<double> limit_s = finished.time_limit_s ? finished.time_limit_s : info.time_limit_s;
+    return ended_as(State::timeout, limit_s ? fmt::format("time limit of {} reached", human_duration(*limit_s)) : "time limit reached");
+  }
+  if (evidence.out_of_memory) return ended_as(State::out_of_memory, describe_error(*evidence.out_of_memory));
+  if (finished.oom_kill && killed(finished)) {
+    return ended_as(State::out_of_memory, how_it_ended(finished) + ": killed for memory (the cgroup's oom_kill count grew)");
+  }
+  if (finished.error) return ended_as(State::failed, *finished.error);
+  if (finished.signal || finished.exit_code != info.success_exit_code) {
+    return ended_as(State::failed, failure_reason(finished, evidence));
+  }
+  if (!pattern_found.value_or(true)) {
+    return ended_as(State::failed, fmt::format("success pattern {} not found in stdout.log", printable(*info.success_pattern)));
+  }
+  return {State::succeeded, std::nullopt};
+}
+
+}  // namespace hpcbench

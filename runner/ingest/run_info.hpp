@@ -1,0 +1,68 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/value.hpp"
+
+namespace hpcbench {
+
+/// A metric that is read from text files, as run.json has it.
+struct MetricSpec {
+  std::string name;
+  std::string file;     // glob
+  std::string pattern;  // RE2
+  std::string unit;
+  bool series = false;
+};
+
+/// What ingest needs of run.json. Fields that are missing or of a wrong type keep their defaults.
+struct RunInfo {
+  bool readable = false;  // the text is a JSON object of schema 1
+  std::string experiment, config_id, run;
+  int attempt = 0;
+  std::optional<std::string> batch;
+  std::string executor;
+  Bindings axes;
+  int gpus = 1;
+  std::optional<double> time_limit_s;
+  std::optional<double> intended_unix_s;
+  std::string workdir;
+  std::vector<MetricSpec> metrics;
+  int success_exit_code = 0;
+  std::optional<std::string> success_pattern;
+  std::map<std::string, std::string> facts;  // commit, dirty, code (one hash of all files that the command names), hpcbench
+};
+
+RunInfo parse_run_json(std::string_view text);
+
+/// started.json.
+struct Started {
+  bool readable = false;
+  std::string host;
+  std::optional<double> started_unix_s;
+  std::optional<std::string> job, devices;
+};
+
+Started parse_started(std::string_view text);
+
+/// finished.json: facts of the end of a run; `ingest/outcome.hpp` says what they mean.
+struct Finished {
+  bool readable = false;
+  std::string host;
+  std::optional<double> finished_unix_s, wall_s, time_limit_s;
+  std::optional<int> exit_code, signal, first_failed_rank;
+  bool timed_out = false, cancelled = false, oom_kill = false;
+  std::optional<std::string> error;
+  std::string tail;
+  std::optional<double> user_s, sys_s;     // sums over processes
+  std::optional<double> max_rss_bytes;     // of the largest process
+  std::map<std::string, long long> files;  // sizes of event files at the end
+};
+
+Finished parse_finished(std::string_view text);
+
+}  // namespace hpcbench

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+namespace hpcbench {
+
+/// A living process that some process of ours started, however indirectly.
+struct Descendant {
+  pid_t pid = 0;
+  pid_t group = 0;
+};
+
+/// All living descendants of this process, by a walk through /proc. Complete for a child subreaper (prctl), save for
+/// processes that are started during the walk.
+std::vector<Descendant> find_descendants();
+
+}  // namespace hpcbench

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/host.hpp"
+#include "launch/supervisor.hpp"
+
+namespace hpcbench {
+
+/// The exit code of a process that could not be started, as shells have it.
+inline constexpr int kExitCannotStart = 127;
+/// What is added to a signal's number for an exit code, as shells have it.
+inline constexpr int kSignalExitBase = 128;
+
+/// The facts of started.json.
+struct StartedFacts {
+  ProcessIdentity process;
+  std::optional<std::string> job;
+  int master_port = 0;
+};
+
+std::string started_json(const StartedFacts& facts);
+
+/// The facts of finished.json.
+struct FinishedFacts {
+  std::string host;
+  Supervision supervision;
+  std::optional<double> time_limit_s;
+  std::optional<bool> oom_kill;
+  std::optional<std::string> error;                      // why no process could be started
+  std::optional<std::string> tail;                       // of the first failed process's output
+  std::vector<std::pair<std::string, long long>> files;  // event files and their sizes in bytes
+};
+
+std::string finished_json(const FinishedFacts& facts);
+
+/// `stdout.log`, `stdout.3.log`: rank 0's files have no number.
+std::string rank_file(const std::string& stem, int rank, const std::string& extension);
+
+/// The last lines, at most 2,000 bytes of UTF-8, of what a rank wrote to stderr, else to stdout; absent if it wrote nothing.
+std::optional<std::string> output_tail(const std::string& folder, int rank);
+
+/// The event files of `processes` ranks that exist.
+std::vector<std::pair<std::string, long long>> event_file_sizes(const std::string& folder, int processes);
+
+/// The process that decides how the run is called: the first failed one, else the first that did not end with 0; null if none.
+const ProcessEnd* deciding_process(const Supervision& supervision);
+
+}  // namespace hpcbench

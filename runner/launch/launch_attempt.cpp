@@ -1,0 +1,181 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "base/text.hpp"
+#include "launch/claim.hpp"
+#include "launch/free_port.hpp"
+#include "launch/job_files.hpp"
+#include "launch/launch.hpp"
+#include "launch/oom_count.hpp"
+#include "launch/rank_environment.hpp"
+#include "launch/run_description.hpp"
+#include "launch/supervisor.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr int kExitTimedOut = 124;  // as timeout(1) has it
+
+/// A new folder ./manual-TIME with a copy of run.json.
+std::string make_manual_folder(const std::string& run_json) {
+  constexpr int kTries = 1000;
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  const std::string base = (std::filesystem::current_path() / fmt::format("manual-{:%Y%m%d-%H%M%S}", local)).string();
+  for (int number = 1; number <= kTries; ++number) {
+    const std::string folder = number == 1 ? base : fmt::format("{}-{}", base, number);
+    if (::mkdir(folder.c_str(), 0777) == 0) {
+      write_file(folder + "/run.json", run_json, Durability::none);
+      return folder;
+    }
+    if (errno != EEXIST) throw UnavailableError(fmt::format("error: cannot create {}: {}", folder, std::strerror(errno)));
+  }
+  throw UnavailableError(fmt::format("error: cannot create {}: too many are there", base));
+}
+
+/// Where this job runs: the attempt's own folder, or a new one for a job by hand.
+struct JobPlace {
+  std::string attempt_folder;
+  std::string output_folder;
+};
+
+/// A working directory below the attempt's folder is the job's own: below its output folder, made if it is not there.
+std::string job_workdir(const std::string& workdir, const JobPlace& place) {
+  if (workdir.empty()) return workdir;
+  const std::string own = place.attempt_folder + "/";
+  if (workdir != place.attempt_folder && !workdir.starts_with(own)) return workdir;
+  const std::string folder = place.output_folder + workdir.substr(place.attempt_folder.size());
+  make_folders(folder);
+  return folder;
+}
+
+std::vector<ProcessSpec> rank_specs(const RunDescription& run, const JobPlace& place, int master_port) {
+  const RankLayout layout{run.processes, processes_per_node(run.processes, run.nodes), master_port};
+  const std::string workdir = job_workdir(run.workdir, place);
+  std::vector<ProcessSpec> specs;
+  for (int rank = 0; rank < run.processes; ++rank) {
+    std::map<std::string, std::optional<std::string>> changes;
+    for (auto& [key, value] : rank_variables(layout, rank)) changes[key] = value;
+    changes["HPCBENCH_RUN"] = place.output_folder + "/run.json";
+    changes["HPCBENCH_TOKEN"] = std::nullopt;
+    // A set-up line may still change it: those come later.
+    changes["OMP_NUM_THREADS"] = std::to_string(run.cpus_per_task);
+    specs.push_back({.rank = rank,
+                     .argv = run.argv,
+                     .environment = changed_environment(changes),
+                     .workdir = workdir,
+                     .stdout_path = place.output_folder + "/" + rank_file("stdout", rank, ".log"),
+                     .stderr_path = place.output_folder + "/" + rank_file("stderr", rank, ".log"),
+                     .isolated = true});
+  }
+  return specs;
+}
+
+int exit_status(const FinishedFacts& facts) {
+  if (facts.error) return kExitCannotStart;
+  if (facts.supervision.timed_out) return kExitTimedOut;
+  if (facts.supervision.cancelled_by) return kSignalExitBase + SIGTERM;
+  const ProcessEnd* const decides = deciding_process(facts.supervision);
+  if (decides == nullptr || !facts.supervision.first_failed_rank) return 0;
+  return decides->signal ? kSignalExitBase + *decides->signal : *decides->exit_code;
+}
+
+/// What is ready to be started.
+struct PreparedJob {
+  std::vector<ProcessSpec> specs;
+  SupervisionRules rules;
+  int master_port = 0;
+};
+
+PreparedJob prepare_job(const std::string& run_json, const JobPlace& place, double grace_s) {
+  const RunDescription run = parse_run_description(run_json, place.attempt_folder + "/run.json");
+  PreparedJob job;
+  job.master_port = find_free_port();
+  job.specs = rank_specs(run, place, job.master_port);
+  job.rules = {.time_limit_s = run.time_s, .grace_s = grace_s, .good_exit_code = run.good_exit_code};
+  return job;
+}
+
+/// The text of an exception for finished.json: the word "error" is said by whoever prints it.
+std::string bare_text(const std::exception& problem) {
+  constexpr std::string_view kPrefix = "error: ";
+  const std::string_view text = problem.what();
+  return std::string(text.starts_with(kPrefix) ? text.substr(kPrefix.size()) : text);
+}
+
+/// Starts the processes of an attempt that is ours, waits for them, and gathers what is to be said of them.
+FinishedFacts run_job(const std::string& run_json, const JobPlace& place, StartedFacts started, double grace_s,
+                      Supervisor& supervisor) {
+  FinishedFacts facts;
+  facts.host = started.process.host;
+  PreparedJob job;
+  try {
+    job = prepare_job(run_json, place, grace_s);
+  } catch (const std::exception& problem) {  // for good: the next try would meet the same
+    facts.error = bare_text(problem);
+    return facts;
+  }
+  started.master_port = job.master_port;
+  // Not synced: a crash of the host ends the job as well, and then nobody asks when it started.
+  write_file(place.output_folder + "/started.json", started_json(started), Durability::none);
+  const std::optional<long long> oom_kills = read_oom_kill_count();
+  facts.time_limit_s = job.rules.time_limit_s;
+  std::optional<StartError> error;
+  facts.supervision = supervisor.run(job.specs, job.rules, error);
+  if (error) facts.error = error->text;
+  const std::optional<long long> oom_kills_after = read_oom_kill_count();
+  if (oom_kills && oom_kills_after) facts.oom_kill = *oom_kills_after > *oom_kills;
+  if (const std::optional<int> failed = facts.supervision.first_failed_rank) {
+    facts.tail = output_tail(place.output_folder, *failed);
+  }
+  facts.files = event_file_sizes(place.output_folder, static_cast<int>(job.specs.size()));
+  return facts;
+}
+
+/// Before the claim: from then on a signal must not end us without finished.json.
+void prepare_signals() {
+  ::signal(SIGHUP, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a write that is too large is an error of that write
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+}  // namespace
+
+int launch_attempt(const std::string& attempt_folder, const std::string& token, double grace_s) {
+  prepare_signals();
+  Supervisor supervisor(Supervisor::Place::background);
+  StartedFacts started{.process = this_process(), .job = std::nullopt};
+  JobPlace place;
+  place.attempt_folder = std::filesystem::absolute(attempt_folder + "/.").lexically_normal().parent_path().string();
+  place.output_folder = place.attempt_folder;
+  if (!token.empty()) {
+    started.job = std::to_string(started.process.pid);
+    const Claim claim{.revoked = false, .why = {}, .token = token, .job = *started.job, .process = started.process};
+    if (!try_claim(place.attempt_folder, claim)) return 0;
+  }
+  const std::string run_json = read_file(place.attempt_folder + "/run.json");
+  if (token.empty()) {
+    place.output_folder = make_manual_folder(run_json);
+    fmt::print(stderr, "by hand: this run claims nothing and does not count; its output is in {}\n", place.output_folder);
+  }
+  const FinishedFacts facts = run_job(run_json, place, started, grace_s, supervisor);
+  write_file(place.output_folder + "/finished.json", finished_json(facts), Durability::durable);
+  if (token.empty() && facts.error) fmt::print(stderr, "error: {}\n", *facts.error);
+  return exit_status(facts);
+}
+
+}  // namespace hpcbench

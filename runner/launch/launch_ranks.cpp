@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "launch/free_port.hpp"
+#include "launch/job_files.hpp"
+#include "launch/launch.hpp"
+#include "launch/rank_environment.hpp"
+#include "launch/supervisor.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+std::vector<ProcessSpec> foreground_specs(int ranks, const std::vector<std::string>& command) {
+  const RankLayout layout{ranks, ranks, find_free_port()};
+  const long cores = ::sysconf(_SC_NPROCESSORS_ONLN);
+  std::vector<ProcessSpec> specs;
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::map<std::string, std::optional<std::string>> changes;
+    for (auto& [key, value] : rank_variables(layout, rank)) changes[key] = value;
+    changes["HPCBENCH_TOKEN"] = std::nullopt;
+    // All ranks together use the machine once.
+    if (std::getenv("OMP_NUM_THREADS") == nullptr) changes["OMP_NUM_THREADS"] = std::to_string(std::max(1L, cores / ranks));
+    specs.push_back({.rank = rank,
+                     .argv = command,
+                     .environment = changed_environment(changes),
+                     .workdir = {},
+                     .stdout_path = {},
+                     .stderr_path = {},
+                     .isolated = false});
+  }
+  return specs;
+}
+
+}  // namespace
+
+int launch_ranks(int ranks, const std::vector<std::string>& command, double grace_s) {
+  if (ranks < 1) throw InputError("error: the number of ranks must be at least 1");
+  if (command.empty() || command[0].empty()) throw InputError("error: no command to start");
+  Supervisor supervisor(Supervisor::Place::foreground);
+  SupervisionRules rules;
+  rules.grace_s = grace_s;
+  std::optional<StartError> error;
+  const Supervision supervision = supervisor.run(foreground_specs(ranks, command), rules, error);
+  if (error) throw InputError("error: " + error->text);
+  if (supervision.cancelled_by) return kSignalExitBase + *supervision.cancelled_by;
+  if (!supervision.first_failed_rank) return 0;
+  const ProcessEnd* const failed = deciding_process(supervision);
+  const std::string how =
+      failed->signal ? fmt::format("signal {}", *failed->signal) : fmt::format("exit code {}", *failed->exit_code);
+  if (ranks > 1) fmt::print(stderr, "error: rank {} of {} failed first: {}\n", failed->rank, ranks, how);
+  return failed->signal ? kSignalExitBase + *failed->signal : *failed->exit_code;
+}
+
+}  // namespace hpcbench

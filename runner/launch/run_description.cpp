@@ -1,0 +1,83 @@
+#include "launch/run_description.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+using Json = nlohmann::json;
+
+/// The value of `key`, or `otherwise` if it is absent or null. A wrong type throws Json::exception.
+template <typename T>
+T value_or(const Json& object, const char* key, T otherwise) {
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? std::move(otherwise) : found->get<T>();
+}
+
+const Json& object_or_empty(const Json& object, const char* key) {
+  static const Json kEmpty = Json::object();
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? kEmpty : *found;
+}
+
+std::vector<std::string> words_of(const Json& argv) {
+  if (argv.is_string()) return {argv.get<std::string>()};
+  return argv.get<std::vector<std::string>>();
+}
+
+std::vector<std::string> executed_argv(const Json& run, const std::vector<std::string>& words) {
+  const auto modules = value_or<std::vector<std::string>>(run, "modules", {});
+  const auto setup = value_or<std::vector<std::string>>(run, "setup", {});
+  if (value_or(run, "shell", false)) return {"bash", "-c", setup_script(modules, setup, join(words, " ")), "bash"};
+  if (modules.empty() && setup.empty()) return words;
+  std::vector<std::string> argv{"bash", "-c", setup_script(modules, setup, std::nullopt), "bash"};
+  argv.insert(argv.end(), words.begin(), words.end());
+  return argv;
+}
+
+RunDescription read_description(const Json& run) {
+  const std::vector<std::string> words = words_of(run.at("argv"));
+  const Json& resources = object_or_empty(run, "resources");
+  RunDescription description;
+  description.argv = executed_argv(run, words);
+  description.nodes = value_or(run, "nodes", 1);
+  description.processes = value_or(run, "processes", 1);
+  description.cpus_per_task = value_or(resources, "cpus_per_task", 1);
+  description.workdir = value_or(run, "workdir", std::string());
+  if (const double time_s = value_or(resources, "time_s", 0.0); time_s > 0) description.time_s = time_s;
+  description.good_exit_code = value_or(object_or_empty(run, "success"), "exit_code", 0);
+  if (words.empty() || words[0].empty()) throw InputError("`argv` names no program");
+  if (description.processes < 1 || description.nodes < 1 || description.cpus_per_task < 1) {
+    throw InputError("`processes`, `nodes` and `cpus_per_task` must be positive");
+  }
+  return description;
+}
+
+}  // namespace
+
+std::string setup_script(const std::vector<std::string>& modules, const std::vector<std::string>& setup,
+                         const std::optional<std::string>& shell_text) {
+  std::string script;
+  // A run without its modules would measure something else, so it ends here. The author's lines are as he wrote them.
+  for (const std::string& name : modules) script += fmt::format("module load {} || exit\n", shell_quote(name));
+  for (const std::string& line : setup) script += line + "\n";
+  return script + shell_text.value_or("exec \"$@\"");
+}
+
+RunDescription parse_run_description(const std::string& text, const std::string& path) {
+  try {
+    return read_description(Json::parse(text));
+  } catch (const Json::exception& problem) {
+    throw InputError(fmt::format("error: {}: {}", path, problem.what()));
+  } catch (const InputError& problem) {
+    throw InputError(fmt::format("error: {}: {}", path, problem.what()));
+  }
+}
+
+}  // namespace hpcbench

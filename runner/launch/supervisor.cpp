@@ -1,0 +1,197 @@
+#include "launch/supervisor.hpp"
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <limits>
+
+#include "base/host.hpp"
+#include "launch/descendants.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr double kForeverS = std::numeric_limits<double>::infinity();
+constexpr double kKillAgainS = 0.1;      // a process may have started another one while it was killed
+constexpr double kLeftoverGraceS = 1.0;  // what a program leaves behind should have gone with it
+constexpr double kGiveUpS = 10.0;        // a leftover that SIGKILL does not end hangs in the kernel
+
+double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; }
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(Place place) : place_(place) {
+  const bool foreground = place_ == Place::foreground;
+  ::sigemptyset(&wanted_);
+  // An ignored SIGCHLD would make the kernel reap our processes, and their usage would be lost.
+  ::signal(SIGCHLD, SIG_DFL);
+  ::sigaddset(&wanted_, SIGCHLD);
+  ::sigaddset(&wanted_, SIGTERM);
+  if (!foreground || !is_ignored(SIGINT)) ::sigaddset(&wanted_, SIGINT);
+  if (foreground && !is_ignored(SIGHUP)) ::sigaddset(&wanted_, SIGHUP);
+  ::sigprocmask(SIG_BLOCK, &wanted_, nullptr);
+  // What a program leaves behind becomes our child when its parent ends.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+Supervision Supervisor::run(const std::vector<ProcessSpec>& specs, const SupervisionRules& rules,
+                            std::optional<StartError>& error) {
+  rules_ = rules;
+  begin_s_ = monotonic_s();
+  const SpawnResult spawned = spawn_processes(specs);
+  error = spawned.error;
+  group_ = spawned.group;
+  for (const StartedProcess& process : spawned.processes) ranks_.push_back({process, std::nullopt});
+  running_ = static_cast<int>(ranks_.size());
+  if (error) {
+    result_.first_failed_rank = error->rank;
+    if (running_ > 0) begin_ending(SIGTERM);
+  }
+  wait_for_ranks();
+  result_.wall_s = monotonic_s() - begin_s_;
+  end_leftovers();
+  for (const Tracked& tracked : ranks_) result_.processes.push_back(*tracked.end);
+  return result_;
+}
+
+void Supervisor::wait_for_ranks() {
+  const double deadline_s = begin_s_ + rules_.time_limit_s.value_or(kForeverS);
+  while (running_ > 0) {
+    double next_s = ending_ ? *kill_at_s_ : deadline_s;
+    if (monotonic_s() >= next_s) {
+      if (ending_) {
+        signal_all(SIGKILL);
+        kill_at_s_ = monotonic_s() + kKillAgainS;
+      } else {
+        result_.timed_out = true;
+        begin_ending(SIGTERM);
+      }
+      next_s = *kill_at_s_;
+    }
+    pid_t child = 0;
+    const int signal = next_signal(next_s - monotonic_s(), child);
+    take_signal(signal, child);
+    if (running_ > 0 && result_.first_failed_rank && !ending_) begin_ending(SIGTERM);
+  }
+}
+
+/// 0 if the time was over. `child` is the process that ended first since the last SIGCHLD.
+int Supervisor::next_signal(double timeout_s, pid_t& child) {
+  timespec timeout{};
+  // An hour more or less: sigtimedwait has no "for ever" that also ends with a clock of ours.
+  const double wait_s = std::clamp(timeout_s, 0.0, 3600.0);
+  timeout.tv_sec = static_cast<time_t>(wait_s);
+  timeout.tv_nsec = static_cast<long>((wait_s - std::floor(wait_s)) * 1e9);
+  siginfo_t info{};
+  const int signal = ::sigtimedwait(&wanted_, &info, &timeout);
+  child = signal == SIGCHLD ? info.si_pid : 0;
+  return std::max(signal, 0);
+}
+
+void Supervisor::take_signal(int signal, pid_t child) {
+  if (signal == 0) return;
+  if (signal != SIGCHLD) {
+    // Ends that came before the wish to end count: fetch a SIGCHLD that waits, for its pid.
+    sigset_t only_children;
+    ::sigemptyset(&only_children);
+    ::sigaddset(&only_children, SIGCHLD);
+    siginfo_t info{};
+    const timespec now{};
+    if (::sigtimedwait(&only_children, &info, &now) == SIGCHLD) child = info.si_pid;
+  }
+  // Equal signals are merged, and the first one's pid stays: with it we know who failed first of several.
+  if (child > 0) reap_one(child);
+  reap_all();
+  if (signal != SIGCHLD && running_ > 0 && !ending_ && !result_.first_failed_rank) {
+    result_.cancelled_by = signal;
+    begin_ending(place_ == Place::foreground ? signal : SIGTERM);
+  }
+}
+
+bool Supervisor::reap_one(pid_t pid) {
+  int status = 0;
+  rusage usage{};
+  const pid_t ended = ::wait4(pid, &status, WNOHANG, &usage);
+  if (ended <= 0) return false;
+  for (Tracked& tracked : ranks_) {
+    if (tracked.process.pid == ended && !tracked.end) note_end(tracked, status, usage);
+  }
+  return true;
+}
+
+/// True if children are left that still run.
+bool Supervisor::reap_all() {
+  errno = 0;
+  while (reap_one(-1)) errno = 0;
+  return errno != ECHILD;
+}
+
+void Supervisor::note_end(Tracked& tracked, int status, const rusage& usage) {
+  constexpr long long kBytesPerKib = 1024;
+  ProcessEnd end;
+  end.rank = tracked.process.rank;
+  if (WIFSIGNALED(status)) {
+    end.signal = WTERMSIG(status);
+  } else {
+    end.exit_code = WEXITSTATUS(status);
+  }
+  end.wall_s = monotonic_s() - tracked.process.started_s;
+  end.user_s = seconds(usage.ru_utime);
+  end.sys_s = seconds(usage.ru_stime);
+  end.max_rss_bytes = usage.ru_maxrss * kBytesPerKib;
+  --running_;
+  const bool failed = end.signal || (*end.exit_code != 0 && *end.exit_code != rules_.good_exit_code);
+  // Those that we end are no failures of their own.
+  if (failed && !ending_ && !result_.first_failed_rank) result_.first_failed_rank = end.rank;
+  tracked.end = end;
+}
+
+void Supervisor::begin_ending(int signal) {
+  ending_ = true;
+  kill_at_s_ = monotonic_s() + rules_.grace_s;
+  signal_all(signal);
+}
+
+/// Every process gets it once: the group at a stroke, then those that left it.
+void Supervisor::signal_all(int signal) {
+  bool group_exists = false;
+  for (const Tracked& tracked : ranks_) {
+    // Not reaped yet, so the pid, and with it the group, is still ours.
+    if (!tracked.end && ::getpgid(tracked.process.pid) == group_) group_exists = true;
+  }
+  const bool group_signalled = group_exists && ::kill(-group_, signal) == 0;
+  for (const Descendant& process : find_descendants()) {
+    if (!group_signalled || process.group != group_) ::kill(process.pid, signal);
+  }
+}
+
+void Supervisor::end_leftovers() {
+  if (!reap_all()) return;  // the usual case: nobody is left, and /proc need not be walked
+  if (!ending_) {
+    ending_ = true;
+    kill_at_s_ = monotonic_s() + std::min(rules_.grace_s, kLeftoverGraceS);
+    signal_all(SIGTERM);
+  }
+  const double give_up_s = std::max(*kill_at_s_, monotonic_s()) + kGiveUpS;
+  while (reap_all() && monotonic_s() < give_up_s) {
+    if (monotonic_s() >= *kill_at_s_) {
+      signal_all(SIGKILL);
+      kill_at_s_ = monotonic_s() + kKillAgainS;
+    }
+    pid_t child = 0;
+    next_signal(*kill_at_s_ - monotonic_s(), child);
+  }
+}
+
+}  // namespace hpcbench

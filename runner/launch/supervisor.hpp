@@ -1,0 +1,79 @@
+#pragma once
+
+#include <sys/resource.h>
+
+#include <csignal>
+#include <optional>
+#include <vector>
+
+#include "launch/spawn.hpp"
+
+namespace hpcbench {
+
+/// How one process ended. One of exit_code and signal is there.
+struct ProcessEnd {
+  int rank = 0;
+  std::optional<int> exit_code;
+  std::optional<int> signal;
+  double wall_s = 0;
+  double user_s = 0, sys_s = 0;  // with those of its children that it waited for
+  long long max_rss_bytes = 0;   // of the largest of these processes
+};
+
+struct SupervisionRules {
+  std::optional<double> time_limit_s;
+  double grace_s = 5;      // between SIGTERM and SIGKILL
+  int good_exit_code = 0;  // beside 0: no failure
+};
+
+struct Supervision {
+  std::vector<ProcessEnd> processes;     // by rank
+  std::optional<int> first_failed_rank;  // absent if none failed before we ended them
+  bool timed_out = false;
+  std::optional<int> cancelled_by;  // the signal that asked us to end
+  double wall_s = 0;
+};
+
+/// Starts processes and sees that all of them, and all that they start, end: when one fails, when the time is over, when
+/// this process is asked to end (SIGTERM, SIGINT), and what is left when the last one ended by itself. No threads, no polling.
+class Supervisor {
+ public:
+  /// In the foreground SIGHUP is a wish to end, too, the signal that came is the one that processes get, and signals that
+  /// were ignored stay so.
+  enum class Place { background, foreground };
+
+  /// From here on the signals that matter are held until `run` takes them.
+  explicit Supervisor(Place place);
+
+  /// Returns when no descendant of this process is left. `error` says why a process could not be started; the others are ended.
+  Supervision run(const std::vector<ProcessSpec>& specs, const SupervisionRules& rules, std::optional<StartError>& error);
+
+ private:
+  struct Tracked {
+    StartedProcess process;
+    std::optional<ProcessEnd> end;
+  };
+
+  void wait_for_ranks();
+  void take_signal(int signal, pid_t child);
+  bool reap_one(pid_t pid);
+  bool reap_all();
+  void note_end(Tracked& tracked, int status, const rusage& usage);
+  void begin_ending(int signal);
+  void signal_all(int signal);
+  void end_leftovers();
+  int next_signal(double timeout_s, pid_t& child);
+
+  Place place_;
+  SupervisionRules rules_;
+  double begin_s_ = 0;
+  sigset_t wanted_;
+  std::vector<Tracked> ranks_;
+  pid_t group_ = 0;
+  int running_ = 0;
+  bool ending_ = false;
+  std::optional<double> kill_at_s_;
+  Supervision result_;
+};
+
+}  // namespace hpcbench

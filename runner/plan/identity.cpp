@@ -1,0 +1,73 @@
+#include "plan/identity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/host.hpp"
+#include "base/text.hpp"
+#include "plan/json_text.hpp"
+#include "plan/plan.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr int kIdDigits = 16;
+
+std::string sorted_parameters(Bindings parameters) {
+  std::sort(parameters.begin(), parameters.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string out;
+  for (const auto& [name, value] : parameters) {
+    out += (out.empty() ? "" : ",") + json_quote(name) + ':' + value.canonical();
+  }
+  return '{' + out + '}';
+}
+
+}  // namespace
+
+std::string gres_without_count(const std::string& gres) {
+  std::vector<std::string> kinds = split(gres, ',');
+  for (std::string& kind : kinds) {
+    const std::size_t colon = kind.rfind(':');
+    if (colon != std::string::npos && kind.find_first_not_of("0123456789", colon + 1) == std::string::npos) kind.resize(colon);
+  }
+  return join(kinds, ",");
+}
+
+std::string identity_tail(const Work& work) {
+  std::string out;
+  const auto add = [&](std::string_view key, const std::string& json) { out += fmt::format(",\"{}\":{}", key, json); };
+  if (!work.trainer) add("command", json_list(work.command));
+  if (work.resources.constraint) add("constraint", json_quote(*work.resources.constraint));
+  if (work.container) add("container", json_quote(*work.container));
+  add("cpus_per_task", std::to_string(work.resources.cpus_per_task));
+  if (work.resources.exclusive) add("exclusive", "true");
+  if (work.resources.gres) add("gres", json_quote(gres_without_count(*work.resources.gres)));
+  add("launch", json_quote(to_string(work.launch)));
+  if (!work.modules.empty()) add("modules", json_list(work.modules));
+  if (!work.parameters.empty()) add("parameters", sorted_parameters(work.parameters));
+  if (!work.setup.empty()) add("setup", json_list(work.setup));
+  if (!work.trainer && work.shell) add("shell", "true");
+  if (work.trainer) add("task", json_quote(*work.trainer));
+  return out + '}';
+}
+
+PointIdentity::PointIdentity(const std::vector<std::string>& axes) {
+  for (std::size_t i = 0; i < axes.size(); ++i) keys_.push_back({i, json_quote(axes[i]) + ':'});
+  std::sort(keys_.begin(), keys_.end(), [&](const Key& a, const Key& b) { return axes[a.axis] < axes[b.axis]; });
+}
+
+std::string PointIdentity::config_id(const std::vector<Value>& point, const std::string& tail) const {
+  std::string line = "{\"axes\":{";
+  for (const Key& key : keys_) {
+    if (&key != &keys_.front()) line += ',';
+    line += key.json;
+    line += point[key.axis].canonical();
+  }
+  line += '}';
+  line += tail;
+  return sha256_hex(line, kIdDigits);
+}
+
+}  // namespace hpcbench

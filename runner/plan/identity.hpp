@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/value.hpp"
+#include "spec/experiment.hpp"
+
+namespace hpcbench {
+
+// config_id = first 16 hex digits of SHA-256 over one line of canonical JSON: keys sorted by bytes, no blanks, values as
+// Value::canonical() has them, absent, empty and false entries left out:
+//
+//   {"axes":{...},"command":[...],"constraint":S,"container":S,"cpus_per_task":N,"exclusive":true,"gres":S,"launch":S,
+//    "modules":[...],"parameters":{...},"setup":[...],"shell":true,"task":S}
+//
+// `axes` always holds nodes and gpus_per_node; `gres` is without its count. What is not here (time, mem, names, repeats ...)
+// may change without making other configurations of what has been measured.
+
+/// All of that line but its axes: the same for all points of equal work.
+std::string identity_tail(const Work& work);
+
+/// Computes ids of points; looks up the order of the axes once.
+class PointIdentity {
+ public:
+  explicit PointIdentity(const std::vector<std::string>& axes);
+  std::string config_id(const std::vector<Value>& point, const std::string& tail) const;
+
+ private:
+  struct Key {
+    std::size_t axis = 0;
+    std::string json;  // `"nodes":`
+  };
+  std::vector<Key> keys_;  // sorted by name
+};
+
+/// `gpu:a100:4` -> `gpu:a100`; `gpu:4` -> `gpu`.
+std::string gres_without_count(const std::string& gres);
+
+}  // namespace hpcbench

@@ -1,0 +1,167 @@
+#include "plan/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <climits>
+#include <numeric>
+#include <unordered_set>
+
+#include "base/error.hpp"
+#include "base/host.hpp"
+#include "plan/identity.hpp"
+#include "plan/points.hpp"
+#include "plan/resolve.hpp"
+#include "plan/select.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr int kSeedHexDigits = 13;  // 52 bits: every program holds them exactly, also those that read JSON into doubles
+
+std::uint64_t hex_number(std::string_view digits) {
+  std::uint64_t number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
+  return number;
+}
+
+int positive_count(const Value& value, const std::string& axis, const std::string& path) {
+  const std::optional<long long> count = value.integer();
+  if (!count || *count < 1 || *count > INT_MAX) {
+    throw InputError(fmt::format("error: {}: {} must be a positive integer, not {}", path, axis, value.text()));
+  }
+  return static_cast<int>(*count);
+}
+
+/// Adds points to a plan, each identity once.
+class PlanBuilder {
+ public:
+  PlanBuilder(const Experiment& experiment, Plan& plan)
+      : experiment_(experiment),
+        plan_(plan),
+        resolver_(experiment, plan.axes),
+        identity_(plan.axes),
+        nodes_(column("nodes")),
+        gpus_per_node_(column("gpus_per_node")) {}
+
+  void add(Point point) {
+    Configuration configuration;
+    const ResolvedWork& resolved = resolver_.resolve(point);
+    configuration.id = identity_.config_id(point, resolved.identity);
+    if (!seen_.insert(hex_number(configuration.id)).second) return;
+    configuration.nodes = positive_count(point[nodes_], "nodes", experiment_.path);
+    configuration.gpus_per_node = positive_count(point[gpus_per_node_], "gpus_per_node", experiment_.path);
+    configuration.work = resolved.work;
+    configuration.values = std::move(point);
+    plan_.configurations.push_back(std::move(configuration));
+  }
+
+ private:
+  std::size_t column(const std::string& name) const {
+    return static_cast<std::size_t>(std::find(plan_.axes.begin(), plan_.axes.end(), name) - plan_.axes.begin());
+  }
+
+  const Experiment& experiment_;
+  Plan& plan_;
+  WorkResolver resolver_;
+  PointIdentity identity_;
+  std::size_t nodes_, gpus_per_node_;
+  std::unordered_set<std::uint64_t> seen_;
+};
+
+std::vector<std::string> varied_axes(const Plan& plan) {
+  std::vector<std::string> varied;
+  for (std::size_t axis = 0; axis < plan.axes.size(); ++axis) {
+    const Value& first = plan.configurations.front().values[axis];
+    const bool varies = std::any_of(plan.configurations.begin(), plan.configurations.end(),
+                                    [&](const Configuration& c) { return c.values[axis] != first; });
+    if (varies) varied.push_back(plan.axes[axis]);
+  }
+  return varied;
+}
+
+std::vector<std::size_t> sorted_by_id(const Plan& plan) {
+  std::vector<std::size_t> indices(plan.configurations.size());
+  std::iota(indices.begin(), indices.end(), std::size_t{0});
+  std::sort(indices.begin(), indices.end(),
+            [&](std::size_t a, std::size_t b) { return plan.configurations[a].id < plan.configurations[b].id; });
+  return indices;
+}
+
+}  // namespace
+
+std::string to_string(Launch launch) {
+  switch (launch) {
+    case Launch::node: return "node";
+    case Launch::once: return "once";
+    case Launch::rank: break;
+  }
+  return "rank";
+}
+
+int process_count(const Configuration& configuration) {
+  switch (configuration.work->launch) {
+    case Launch::node: return configuration.nodes;
+    case Launch::once: return 1;
+    case Launch::rank: break;
+  }
+  return configuration.gpus();
+}
+
+Plan make_plan(const Experiment& experiment) {
+  Plan plan;
+  plan.axes = plan_axes(experiment);
+  plan.repeats = experiment.repeats;
+  plan.warmups = experiment.warmups;
+  plan.order = experiment.order;
+  plan.order_seed = hex_number(sha256_hex(experiment.name, kSeedHexDigits));
+  plan.notes = experiment.notes;
+
+  PlanBuilder builder(experiment, plan);
+  std::vector<Point> points = matrix_points(experiment, plan.axes);
+  plan.configurations.reserve(points.size() + experiment.include.size());
+  for (Point& point : points) builder.add(std::move(point));
+  for (Point& point : included_points(experiment, plan.axes)) builder.add(std::move(point));
+
+  if (plan.configurations.empty()) {
+    throw InputError(fmt::format("error: {}: no configuration is left: exclude takes away every point of the matrix", experiment.path));
+  }
+  if (static_cast<long long>(plan.configurations.size()) > experiment.limits.configurations) {
+    throw InputError(fmt::format("error: {}: {} configurations are more than limits.configurations ({})", experiment.path,
+                                 plan.configurations.size(), experiment.limits.configurations));
+  }
+  plan.varied = varied_axes(plan);
+  plan.by_id = sorted_by_id(plan);
+  return plan;
+}
+
+Plan keep_configurations(const Plan& plan, const std::vector<std::size_t>& kept) {
+  Plan result = plan;
+  result.configurations.clear();
+  for (const std::size_t index : kept) result.configurations.push_back(plan.configurations[index]);
+  result.by_id = sorted_by_id(result);
+  return result;
+}
+
+Bindings Plan::bindings(const Configuration& configuration) const {
+  Bindings result;
+  result.reserve(axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) result.emplace_back(axes[i], configuration.values[i]);
+  return result;
+}
+
+std::optional<std::size_t> Plan::find(std::string_view config_id) const {
+  if (by_id.size() == configurations.size()) {
+    const auto found = std::lower_bound(by_id.begin(), by_id.end(), config_id,
+                                        [&](std::size_t index, std::string_view id) { return configurations[index].id < id; });
+    return found != by_id.end() && configurations[*found].id == config_id ? std::optional(*found) : std::nullopt;
+  }
+  for (std::size_t i = 0; i < configurations.size(); ++i) {
+    if (configurations[i].id == config_id) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace hpcbench

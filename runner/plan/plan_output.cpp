@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.hpp"
+#include "plan/diff.hpp"
+#include "plan/json_text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr std::size_t kShownRows = 40;
+constexpr std::size_t kShownOrphans = 5;
+
+using TextRow = std::vector<std::string>;
+
+std::string counted(long long count, std::string_view noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+
+std::string hours_text(double hours) {
+  if (hours >= 100) return fmt::format("{:.0f}", hours);
+  return hours >= 1 ? fmt::format("{:.1f}", hours) : fmt::format("{:.3f}", hours);
+}
+
+/// Characters, not bytes: columns of names beyond ASCII line up as well.
+std::size_t character_count(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+/// One line a value, whatever it holds.
+std::string cell_text(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
+  return text;
+}
+
+std::string aligned(const std::vector<TextRow>& rows) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const TextRow& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], character_count(row[i]));
+  }
+  std::string out;
+  for (const TextRow& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size()) line.append(widths[i] - character_count(row[i]) + 2, ' ');
+    }
+    out += line + '\n';
+  }
+  return out;
+}
+
+std::vector<std::size_t> varied_columns(const Plan& plan) {
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 0; i < plan.axes.size(); ++i) {
+    if (std::find(plan.varied.begin(), plan.varied.end(), plan.axes[i]) != plan.varied.end()) columns.push_back(i);
+  }
+  return columns;
+}
+
+std::string configuration_table(const Plan& plan, const PlanDiff& diff) {
+  const std::vector<std::size_t> columns = varied_columns(plan);
+  std::vector<TextRow> rows = {{"config_id"}};
+  for (const std::size_t column : columns) rows.front().push_back(cell_text(plan.axes[column]));
+  for (const char* name : {"gpus", "runs", "new", "kept", "orphaned"}) rows.front().emplace_back(name);
+  const std::size_t shown = std::min(kShownRows, plan.configurations.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Configuration& configuration = plan.configurations[i];
+    TextRow row = {configuration.id};
+    for (const std::size_t column : columns) row.push_back(cell_text(configuration.values[column].text()));
+    const RunCounts& counts = diff.rows[i];
+    for (const long long number : {static_cast<long long>(configuration.gpus()), static_cast<long long>(plan.repeats), counts.fresh,
+                                   counts.kept, counts.orphaned}) {
+      row.push_back(std::to_string(number));
+    }
+    rows.push_back(std::move(row));
+  }
+  std::string out = aligned(rows);
+  if (shown < plan.configurations.size()) out += fmt::format("... {} more\n", plan.configurations.size() - shown);
+  return out;
+}
+
+std::string totals_line(const Plan& plan) {
+  const auto configurations = static_cast<long long>(plan.configurations.size());
+  std::string out = counted(configurations, "configuration") + ", " + counted(configurations * plan.repeats, "run");
+  if (plan.warmups > 0) out += ", " + counted(configurations * plan.warmups, "warm-up");
+  const std::optional<double> hours = gpu_hours(plan);
+  return out + (hours ? fmt::format(", {} GPU-hours at most", hours_text(*hours)) : ", GPU-hours without a limit (resources.time is not set)");
+}
+
+std::string orphans_line(const PlanDiff& diff) {
+  if (diff.orphan_ids.empty()) return "";
+  const auto shown = static_cast<std::ptrdiff_t>(std::min(kShownOrphans, diff.orphan_ids.size()));
+  const std::vector<std::string> ids(diff.orphan_ids.begin(), diff.orphan_ids.begin() + shown);
+  return fmt::format("no longer asked for, kept on disk: {}{}\n", join(ids, " "), diff.orphan_ids.size() > kShownOrphans ? " ..." : "");
+}
+
+/// The rows of D11's plan: `"config_id"`, axes, counts.
+class JsonRows {
+ public:
+  explicit JsonRows(const Plan& plan) : plan_(plan) {
+    for (const std::string& axis : plan.axes) names_.push_back(json_quote(axis) + ':');
+  }
+
+  void append(std::string& out, std::size_t index, const RunCounts& counts) const {
+    const Configuration& configuration = plan_.configurations[index];
+    out += "{\"config_id\":\"";
+    out += configuration.id;
+    out += "\",\"axes\":{";
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (i > 0) out += ',';
+      out += names_[i];
+      out += json_scalar(configuration.values[i]);
+    }
+    fmt::format_to(std::back_inserter(out), "}},\"gpus\":{},\"repeats\":{},\"new\":{},\"kept\":{},\"orphaned\":{}}}",
+                   configuration.gpus(), plan_.repeats, counts.fresh, counts.kept, counts.orphaned);
+  }
+
+ private:
+  const Plan& plan_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+std::string plan_text(const Experiment& experiment, const Plan& plan, const PlanDiff& diff) {
+  std::string out = fmt::format("{}: {}\n\n", experiment.name, totals_line(plan));
+  out += configuration_table(plan, diff);
+  out += fmt::format("\n+{} new  ={} kept  -{} orphaned (runs)\n", diff.total.fresh, diff.total.kept, diff.total.orphaned);
+  out += orphans_line(diff);
+  for (const std::string& note : plan.notes) out += "note: " + note + '\n';
+  return out;
+}
+
+std::string plan_json(const Experiment& experiment, const Plan& plan, const PlanDiff& diff) {
+  const auto configurations = static_cast<long long>(plan.configurations.size());
+  std::string out = fmt::format(R"({{"schema":1,"experiment":{},"configurations":{},"runs":{},"gpu_hours":{},"new":{},"kept":{},"orphaned":{},)",
+                                json_quote(experiment.name), configurations, configurations * plan.repeats, json_number(gpu_hours(plan)),
+                                diff.total.fresh, diff.total.kept, diff.total.orphaned);
+  out += "\n\"rows\":[";
+  const JsonRows rows(plan);
+  for (std::size_t i = 0; i < plan.configurations.size(); ++i) {
+    out += i == 0 ? "\n" : ",\n";
+    rows.append(out, i, diff.rows[i]);
+  }
+  return out + "\n],\n\"notes\":" + json_list(plan.notes) + "}\n";
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/value.hpp"
+#include "spec/experiment.hpp"
+
+namespace hpcbench {
+
+/// Names of the columns of a plan, in table order: the axes of matrix, zip and (where those are absent) include, then nodes and
+/// gpus_per_node where the file has no such axis.
+std::vector<std::string> plan_axes(const Experiment& experiment);
+
+/// One value per axis of `plan_axes`.
+using Point = std::vector<Value>;
+
+/// The points of matrix and zip in file order, the first axis slowest, less those that `exclude` matches.
+/// InputError if the limit on configurations is passed.
+std::vector<Point> matrix_points(const Experiment& experiment, const std::vector<std::string>& axes);
+
+/// The points of `include`; nodes and gpus_per_node may be left out and are 1 then. InputError for any other gap.
+std::vector<Point> included_points(const Experiment& experiment, const std::vector<std::string>& axes);
+
+/// A condition with its names looked up once. One that names no axis matches nothing.
+class PointCondition {
+ public:
+  PointCondition(const Condition& condition, const std::vector<std::string>& axes);
+  bool matches(const Point& point) const;
+
+ private:
+  struct Clause {
+    std::size_t axis = 0;
+    std::vector<Value> values;
+  };
+  std::vector<Clause> clauses_;
+  bool possible_ = true;
+};
+
+}  // namespace hpcbench

@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "report/columns.hpp"
+#include "report/samples.hpp"
+
+namespace hpcbench {
+namespace {
+
+void require_axes(const std::vector<std::string>& names, const std::vector<std::string>& axes, std::string_view where) {
+  for (const std::string& name : names) {
+    if (std::find(axes.begin(), axes.end(), name) != axes.end()) continue;
+    throw InputError(fmt::format("error: {} names `{}`, which is no axis{}; there are: {}", where, name, did_you_mean(name, axes),
+                                 join(axes, ", ")));
+  }
+}
+
+std::vector<std::string> names_of(const Condition& condition) {
+  std::vector<std::string> names;
+  for (const auto& [name, values] : condition) names.push_back(name);
+  return names;
+}
+
+std::vector<const Sample*> select_rows(const std::vector<Sample>& samples, const Condition& where, const Condition& only) {
+  std::vector<const Sample*> shown;
+  for (const Sample& sample : samples) {
+    if (matches(where, sample.row.axes) && matches(only, sample.row.axes)) shown.push_back(&sample);
+  }
+  if (shown.empty()) throw InputError("error: no configuration is left to report; ask for fewer conditions in --only and report.where");
+  return shown;
+}
+
+void sort_rows(std::vector<const Sample*>& shown, const std::vector<std::string>& axes) {
+  std::stable_sort(shown.begin(), shown.end(), [&](const Sample* a, const Sample* b) {
+    for (const std::string& axis : axes) {
+      const Value* left = find_binding(a->row.axes, axis);
+      const Value* right = find_binding(b->row.axes, axis);
+      if (left == nullptr || right == nullptr) {
+        if (left != right) return left == nullptr;
+        continue;
+      }
+      if (*left != *right) return (*left <=> *right) < 0;
+    }
+    return false;
+  });
+}
+
+bool has_several_values(const std::vector<Sample>& samples, const std::string& axis) {
+  const Value* first = nullptr;
+  for (const Sample& sample : samples) {
+    const Value* value = find_binding(sample.row.axes, axis);
+    if (value == nullptr) return true;
+    if (first == nullptr) first = value;
+    if (*value != *first) return true;
+  }
+  return false;
+}
+
+/// All axes, `strategy` first, those that only orphans have last; and which of them vary.
+void choose_axes(Table& table, const Plan& plan, const std::vector<Sample>& samples) {
+  table.axes = plan.axes;
+  for (std::size_t i = plan.configurations.size(); i < samples.size(); ++i) {
+    for (const auto& [name, value] : samples[i].row.axes) {
+      if (std::find(table.axes.begin(), table.axes.end(), name) == table.axes.end()) table.axes.push_back(name);
+    }
+  }
+  const auto strategy = std::find(table.axes.begin(), table.axes.end(), "strategy");
+  if (strategy != table.axes.end()) std::rotate(table.axes.begin(), strategy, strategy + 1);
+  const bool orphans = samples.size() > plan.configurations.size();
+  for (const std::string& axis : table.axes) {
+    const bool varied = std::find(plan.varied.begin(), plan.varied.end(), axis) != plan.varied.end();
+    if (varied || (orphans && has_several_values(samples, axis))) table.columns.push_back(axis);
+  }
+}
+
+void move_into_rows(Table& table, const std::vector<const Sample*>& shown) {
+  std::unordered_map<std::string, std::vector<std::string>> codes;
+  for (const TableWarning& warning : table.warnings) {
+    for (const std::string& id : warning.rows) {
+      std::vector<std::string>& of_row = codes[id];
+      if (std::find(of_row.begin(), of_row.end(), warning.code) == of_row.end()) of_row.push_back(warning.code);
+    }
+  }
+  table.rows.reserve(shown.size());
+  for (const Sample* sample : shown) {
+    table.rows.push_back(sample->row);
+    if (const auto found = codes.find(sample->row.config_id); found != codes.end()) table.rows.back().warnings = found->second;
+  }
+}
+
+}  // namespace
+
+Table build_table(const Experiment& experiment, const Plan& plan, const std::vector<AttemptRecord>& records,
+                  const ReportOptions& options) {
+  const ReportSettings& settings = experiment.report;
+  require_axes(names_of(options.only), plan.axes, "--only");
+  require_axes(names_of(settings.where), plan.axes, "report.where");
+  require_axes(settings.sort, plan.axes, "report.sort");
+  require_axes(settings.group_by, plan.axes, "report.group_by");
+  require_columns(settings.columns, plan.axes);
+
+  const std::vector<const AttemptRecord*> attempts = counting_attempts(records);
+  const MetricChoice metric = choose_metric(experiment, attempts, options);
+  Table table;
+  table.experiment = experiment.name;
+  table.description = experiment.description;
+  table.metric = metric.name;
+  table.unit = metric.unit;
+  table.time_unit = settings.time_unit;
+  table.confidence = settings.confidence;
+  table.baseline = experiment.baseline;
+  table.has_speedup = metric.is_time && !experiment.baseline.empty();
+  table.paired = settings.paired;
+  table.scaling = settings.scaling;
+  table.shown_columns = settings.columns;
+  table.group_by = settings.group_by;
+
+  std::vector<Sample> samples = collect_samples(plan, attempts, metric, settings, options.orphans);
+  choose_axes(table, plan, samples);
+  if (table.has_speedup) {
+    compare_with_baselines(samples, plan.configurations.size(), experiment, table.notes);
+  } else if (!experiment.baseline.empty()) {
+    table.notes.push_back(fmt::format("`{}` is no time in seconds: no speedups", metric.name));
+  }
+  std::vector<const Sample*> shown = select_rows(samples, settings.where, options.only);
+  sort_rows(shown, settings.sort);
+  table.warnings = find_warnings({experiment, samples, shown, attempts, table.columns});
+  move_into_rows(table, shown);
+  return table;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "report/samples.hpp"
+
+namespace hpcbench {
+namespace {
+
+std::string unit_of_metric(const std::string& name, const Experiment& experiment,
+                           const std::vector<const AttemptRecord*>& attempts) {
+  for (const AttemptRecord* record : attempts) {
+    if (const auto unit = record->units.find(name); unit != record->units.end()) return unit->second;
+  }
+  for (const Metric& metric : experiment.work.metrics) {
+    if (metric.name == name && !metric.unit.empty()) return metric.unit;
+  }
+  if (name.ends_with("_s") && !name.ends_with("_per_s")) return "s";
+  if (name.ends_with("_bytes")) return "bytes";
+  return "";
+}
+
+/// No run that succeeded has it: an error, unless there are no such runs yet.
+void require_metric(const std::string& name, const std::vector<const AttemptRecord*>& attempts) {
+  std::set<std::string> there;
+  for (const AttemptRecord* record : attempts) {
+    if (record->key.run.warmup || record->state != State::succeeded) continue;
+    if (metric_value(*record, name)) return;
+    for (const auto& [other, value] : record->metrics) there.insert(other);
+  }
+  if (there.empty()) return;
+  const std::vector<std::string> names(there.begin(), there.end());
+  throw InputError(fmt::format("error: no run has the metric `{}`{}; there are: {}", name, did_you_mean(name, names), join(names, ", ")));
+}
+
+}  // namespace
+
+std::optional<double> metric_value(const AttemptRecord& record, const std::string& metric) {
+  if (record.state != State::succeeded) return std::nullopt;
+  const auto found = record.metrics.find(metric);
+  if (found == record.metrics.end() || !std::isfinite(found->second)) return std::nullopt;
+  return found->second;
+}
+
+MetricChoice choose_metric(const Experiment& experiment, const std::vector<const AttemptRecord*>& attempts,
+                           const ReportOptions& options) {
+  MetricChoice choice;
+  choice.name = experiment.is_trainer() ? "train_s" : "wall_s";
+  if (experiment.report.metric) choice.name = *experiment.report.metric;
+  if (options.metric) choice.name = *options.metric;
+  require_metric(choice.name, attempts);
+  choice.unit = unit_of_metric(choice.name, experiment, attempts);
+  choice.is_time = choice.unit == "s";
+  return choice;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "report/table.hpp"
+
+namespace hpcbench {
+
+/// One configuration with what was measured of it. Pointers are into the records of the report.
+struct Sample {
+  Row row;
+  std::vector<const AttemptRecord*> runs;      // one a run, by number, without warm-ups
+  std::vector<const AttemptRecord*> measured;  // those that succeeded and have the metric
+  std::vector<double> values;                  // of `measured`, in the metric's unit
+  std::vector<double> train_losses;
+  std::optional<std::size_t> baseline;  // index of the sample it is compared with; its own for a baseline
+};
+
+/// One attempt a run, warm-ups too, sorted by configuration and run: of several attempts the highest counts.
+std::vector<const AttemptRecord*> counting_attempts(const std::vector<AttemptRecord>& records);
+
+struct MetricChoice {
+  std::string name;
+  std::string unit;
+  bool is_time = false;  // in seconds: speedups make sense, time limits censor it
+};
+
+/// --metric, else report.metric, else train_s or wall_s. InputError if runs succeeded and none of them has it.
+MetricChoice choose_metric(const Experiment& experiment, const std::vector<const AttemptRecord*>& attempts,
+                           const ReportOptions& options);
+
+/// The value of a metric where the run succeeded and the value is finite.
+std::optional<double> metric_value(const AttemptRecord& record, const std::string& metric);
+
+/// Summaries of all configurations of the plan, in its order; after them, if `orphans`, those only on record.
+std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const AttemptRecord*>& attempts, const MetricChoice& metric,
+                                    const ReportSettings& settings, bool orphans);
+
+/// Finds each sample's baseline (of the first `planned` ones), and fills in speedup, efficiency and Karp-Flatt.
+/// Appends notes for points that have none. InputError if nothing has one, or one has two.
+void compare_with_baselines(std::vector<Sample>& samples, std::size_t planned, const Experiment& experiment,
+                            std::vector<std::string>& notes);
+
+/// What the checks of a table look at.
+struct WarningContext {
+  const Experiment& experiment;
+  const std::vector<Sample>& samples;
+  const std::vector<const Sample*>& shown;
+  const std::vector<const AttemptRecord*>& attempts;
+  const std::vector<std::string>& columns;  // axes that tell rows apart
+};
+
+/// All warnings of docs/statistics.md, in its order.
+std::vector<TableWarning> find_warnings(const WarningContext& context);
+
+/// `strategy=ddp, nodes=2`: the axes of `columns`; the config_id if there are none.
+std::string row_label(const std::vector<std::string>& columns, const Row& row);
+
+/// `A, B, C and 4 more`.
+std::string list_some(const std::vector<std::string>& names);
+
+}  // namespace hpcbench

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "spec/yaml_tree.hpp"
+
+namespace hpcbench {
+
+/// One message with its place, the line, a caret and advice (left out where empty).
+std::string located_message(const YamlSpot& spot, const std::string& message, const std::string& advice);
+
+/// Collects what is wrong with a file, so that a person sees all of it at once.
+class Complaints {
+ public:
+  /// The same message for the same place is kept once.
+  void add(const YamlSpot& spot, const std::string& message, const std::string& advice = "");
+  bool empty() const { return complaints_.empty(); }
+  std::size_t size() const { return complaints_.size(); }
+  /// So many that looking for more helps nobody.
+  bool full() const { return complaints_.size() >= kMostShown; }
+  /// Throws all of them, sorted by place, as one InputError; nothing if there are none.
+  void throw_if_any() const;
+
+ private:
+  static constexpr std::size_t kMostShown = 100;
+  struct Complaint {
+    YamlSpot spot;
+    std::string message;
+    std::string advice;
+  };
+  std::vector<Complaint> complaints_;
+  std::vector<const YamlSource*> sources_;  // in the order in which they were first named
+  std::set<std::tuple<const YamlSource*, std::size_t, std::string>> seen_;
+};
+
+}  // namespace hpcbench

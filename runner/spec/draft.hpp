@@ -1,0 +1,69 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spec/complaints.hpp"
+#include "spec/experiment.hpp"
+#include "spec/yaml_tree.hpp"
+
+namespace hpcbench {
+
+// An experiment on its way from the tree to the checks: each part still knows the nodes that it was read from. A part that
+// could not be read is left out (and complained about), so that checks speak only of what is there.
+
+class MapReader;
+
+struct AxisDraft {
+  Axis axis;  // no values: the axis is there, but what it holds could not be read
+  YamlSpot name_spot;
+  const YamlNode* node = nullptr;
+};
+
+/// `condition[i]` was read from `node->keys[i]` and `node->items[i]`.
+struct ConditionDraft {
+  Condition condition;
+  const YamlNode* node = nullptr;
+};
+
+/// `point[i]` was read from `node->keys[i]` and `node->items[i]`.
+struct PointDraft {
+  Bindings point;
+  const YamlNode* node = nullptr;
+};
+
+struct OverrideDraft {
+  Override override_;
+  ConditionDraft when;
+  const YamlNode* node = nullptr;
+};
+
+struct Draft {
+  Experiment experiment;  // all but what stands below
+  const YamlNode* root = nullptr;
+  std::vector<AxisDraft> matrix;
+  std::vector<std::vector<AxisDraft>> zip;
+  std::vector<ConditionDraft> exclude;
+  std::vector<PointDraft> include;
+  std::vector<OverrideDraft> overrides;
+  std::optional<ConditionDraft> baseline;
+  std::optional<ConditionDraft> where;
+
+  /// All axes in table order: matrix, zip, those that only `include` names.
+  std::vector<const AxisDraft*> product_axes() const;
+  std::vector<std::string> axis_names() const;
+};
+
+/// Reads every key of a file, or (`whole` false) of a profile alone, where nothing is required and `experiment` and `profiles` are
+/// refused. Types, forms and single values are checked here; what depends on other keys is in checks.hpp.
+Draft read_draft(const YamlNode& root, bool whole, Complaints& complaints);
+
+// The parts, one file each.
+void read_points(MapReader& reader, Draft& draft, Complaints& complaints);       // read_points.cpp
+void read_work(MapReader& reader, Draft& draft, Complaints& complaints);                               // read_work.cpp
+std::optional<ConditionDraft> read_condition(const YamlNode& node, const std::string& what, bool lists, Complaints& complaints);
+std::optional<Bindings> read_bindings(const YamlNode& node, const std::string& what, Complaints& complaints);
+void read_report(const YamlNode& node, Draft& draft, Complaints& complaints);                                // read_report.cpp
+
+}  // namespace hpcbench

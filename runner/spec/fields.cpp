@@ -1,0 +1,242 @@
+#include "spec/fields.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.hpp"
+
+namespace hpcbench {
+
+std::string cite(std::string_view text) {
+  constexpr std::size_t kMost = 60;
+  if (text.size() <= kMost) return fmt::format("`{}`", text);
+  std::size_t end = kMost;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return fmt::format("`{}...`", text.substr(0, end));
+}
+
+std::string cite_all(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 12;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) out += (i == 0 ? "" : ", ") + cite(names[i]);
+  return names.size() > kMost ? out + " ..." : out;
+}
+
+bool is_identifier(std::string_view name) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  return !name.empty() && name.size() <= 100 && !(name.front() >= '0' && name.front() <= '9') &&
+         name.find_first_not_of(kLetters) == std::string_view::npos;
+}
+
+namespace {
+
+/// What a node is, in a word, for messages about wrong types.
+std::string kind_word(const YamlNode& node) {
+  switch (node.kind) {
+    case YamlNode::Kind::absent:
+      return "nothing";
+    case YamlNode::Kind::scalar:
+      return cite(node.text);
+    case YamlNode::Kind::list:
+      return "a list";
+    case YamlNode::Kind::map:
+      return "a map";
+  }
+  return "";
+}
+
+bool looks_like_placeholder(const YamlNode& node) {
+  return node.is_map() && node.spot.source->text().compare(node.spot.offset, 2, "{{") == 0;
+}
+
+void refuse_type(const YamlNode& node, const std::string& what, const std::string& wanted, Complaints& complaints,
+                 std::string advice = "") {
+  if (looks_like_placeholder(node)) advice = "a placeholder needs quotes, \"{{name}}\": YAML reads `{` as the start of a map";
+  if (node.kind == YamlNode::Kind::absent) {
+    complaints.add(node.spot, fmt::format("{} needs a value", what), "write a value, or remove it; \"null\" in quotes is a text");
+  } else {
+    complaints.add(node.spot, fmt::format("{} must be {}, not {}", what, wanted, kind_word(node)), advice);
+  }
+}
+
+/// A scalar without quotes in JSON's number form.
+std::optional<Value> number_in(const YamlNode& node) {
+  if (!node.is_scalar() || node.quoted) return std::nullopt;
+  const Value value = Value::from_plain(node.text);
+  return value.is_number() ? std::optional(value) : std::nullopt;
+}
+
+std::string unquote_advice(const YamlNode& node) {
+  const bool number = node.is_scalar() && node.quoted && Value::from_plain(node.text).is_number();
+  return number ? fmt::format("write {} without quotes", node.text) : "";
+}
+
+}  // namespace
+
+std::optional<Value> read_value(const YamlNode& node, const std::string& what, Complaints& complaints) {
+  if (!node.is_scalar()) {
+    refuse_type(node, what, "a single value", complaints);
+    return std::nullopt;
+  }
+  return node.quoted ? Value::from_text(node.text) : Value::from_plain(node.text);
+}
+
+std::optional<std::string> read_text(const YamlNode& node, const std::string& what, Complaints& complaints) {
+  if (!node.is_scalar()) {
+    refuse_type(node, what, "a text", complaints);
+    return std::nullopt;
+  }
+  if (node.text.find('\0') != std::string::npos) {
+    complaints.add(node.spot, what + " holds a NUL byte, which no program can be given");
+    return std::nullopt;
+  }
+  return node.text;
+}
+
+std::optional<bool> read_flag(const YamlNode& node, const std::string& what, Complaints& complaints) {
+  if (node.is_scalar() && !node.quoted && (node.text == "true" || node.text == "false")) return node.text == "true";
+  refuse_type(node, what, "true or false", complaints, "only the words true and false are booleans");
+  return std::nullopt;
+}
+
+std::optional<long long> read_integer(const YamlNode& node, const std::string& what, long long least, long long most,
+                                      Complaints& complaints) {
+  const std::optional<Value> value = number_in(node);
+  const std::optional<long long> number = value ? value->integer() : std::nullopt;
+  if (number && *number >= least && *number <= most) return number;
+  if (number && *number > most) {
+    complaints.add(node.spot, fmt::format("{} must be at most {}, not {}", what, most, cite(node.text)));
+    return std::nullopt;
+  }
+  const std::string wanted = least == 1 ? "a positive integer" : least == 0 ? "0 or a positive integer" : "an integer";
+  refuse_type(node, what, wanted, complaints, unquote_advice(node));
+  return std::nullopt;
+}
+
+std::optional<double> read_number(const YamlNode& node, const std::string& what, Complaints& complaints) {
+  const std::optional<Value> value = number_in(node);
+  if (value && std::isfinite(*value->number())) return value->number();
+  refuse_type(node, what, "a number", complaints, unquote_advice(node));
+  return std::nullopt;
+}
+
+std::optional<double> read_duration(const YamlNode& node, const std::string& what, Complaints& complaints) {
+  const char* const kForms = "write it as \"02:00:00\", 2h, 90m, 45s, \"1-12:00:00\", or in minutes: 90";
+  const std::optional<double> seconds = node.is_scalar() ? parse_duration(node.text) : std::nullopt;
+  if (seconds && *seconds > 0 && *seconds < 1e9) return seconds;
+  refuse_type(node, what, "a time above 0", complaints, kForms);
+  return std::nullopt;
+}
+
+std::optional<std::vector<std::string>> read_texts(const YamlNode& node, const std::string& what, Complaints& complaints) {
+  if (!expect_list(node, what, complaints)) return std::nullopt;
+  std::vector<std::string> texts;
+  bool good = true;
+  for (const YamlNode& item : node.items) {
+    const std::optional<std::string> text = read_text(item, "an entry of " + what, complaints);
+    if (text) texts.push_back(*text);
+    good = good && text;
+  }
+  return good ? std::optional(texts) : std::nullopt;
+}
+
+bool expect_list(const YamlNode& node, const std::string& what, Complaints& complaints) {
+  if (!node.is_list()) {
+    const std::string advice = node.is_scalar() ? fmt::format("write [{}]", node.text) : "";
+    refuse_type(node, what, "a list", complaints, advice.size() > 60 ? "" : advice);
+    return false;
+  }
+  if (node.items.empty()) complaints.add(node.spot, what + " is an empty list", "remove it, or say what it holds");
+  return !node.items.empty();
+}
+
+bool expect_map(const YamlNode& node, const std::string& what, Complaints& complaints) {
+  if (!node.is_map()) {
+    refuse_type(node, what, "a map (`name: value`)", complaints);
+    return false;
+  }
+  if (node.items.empty()) complaints.add(node.spot, what + " is empty", "remove it, or say what it holds");
+  return !node.items.empty();
+}
+
+MapReader::MapReader(const YamlNode& node, std::string what, Complaints& complaints)
+    : node_(node), what_(std::move(what)), complaints_(complaints) {
+  if (!node.is_map()) refuse_type(node, what_.empty() ? "an experiment" : cite(what_), "a map (`name: value`)", complaints);
+}
+
+const YamlNode* MapReader::take(std::string_view key) {
+  known_.emplace_back(key);
+  const std::size_t index = node_.index_of(key);
+  if (index == YamlNode::npos) return nullptr;
+  if (node_.items[index].kind == YamlNode::Kind::absent) {
+    complaints_.add(node_.keys[index].spot, fmt::format("`{}` needs a value", path(key)), "write a value, or remove the key");
+    return nullptr;
+  }
+  return &node_.items[index];
+}
+
+const YamlSpot& MapReader::spot_of(std::string_view key) const { return node_.keys[node_.index_of(key)].spot; }
+
+std::string MapReader::path(std::string_view key) const {
+  return what_.empty() ? std::string(key) : fmt::format("{}.{}", what_, key);
+}
+
+std::optional<std::string> MapReader::text(std::string_view key) {
+  const YamlNode* node = take(key);
+  return node == nullptr ? std::nullopt : read_text(*node, cite(path(key)), complaints_);
+}
+
+std::optional<std::string> MapReader::filled_text(std::string_view key) {
+  std::optional<std::string> read = text(key);
+  if (!read || !trim(*read).empty()) return read;
+  complaints_.add(node_.find(key)->spot, fmt::format("`{}` is an empty text", path(key)));
+  return std::nullopt;
+}
+
+std::optional<bool> MapReader::flag(std::string_view key) {
+  const YamlNode* node = take(key);
+  return node == nullptr ? std::nullopt : read_flag(*node, cite(path(key)), complaints_);
+}
+
+std::optional<long long> MapReader::integer(std::string_view key, long long least, long long most) {
+  const YamlNode* node = take(key);
+  return node == nullptr ? std::nullopt : read_integer(*node, cite(path(key)), least, most, complaints_);
+}
+
+std::optional<double> MapReader::number(std::string_view key) {
+  const YamlNode* node = take(key);
+  return node == nullptr ? std::nullopt : read_number(*node, cite(path(key)), complaints_);
+}
+
+std::optional<double> MapReader::duration(std::string_view key) {
+  const YamlNode* node = take(key);
+  return node == nullptr ? std::nullopt : read_duration(*node, cite(path(key)), complaints_);
+}
+
+std::optional<std::vector<std::string>> MapReader::texts(std::string_view key) {
+  const YamlNode* node = take(key);
+  return node == nullptr ? std::nullopt : read_texts(*node, cite(path(key)), complaints_);
+}
+
+void MapReader::refuse_choice(const YamlNode& node, std::string_view key, const std::vector<std::string>& names) {
+  const std::string near = node.is_scalar() ? did_you_mean(node.text, names) : "";
+  complaints_.add(node.spot, fmt::format("`{}` cannot be {}{}", path(key), kind_word(node), near), "it is one of " + cite_all(names));
+}
+
+void MapReader::finish() {
+  for (const YamlKey& key : node_.keys) {
+    if (complaints_.full()) return;
+    if (std::find(known_.begin(), known_.end(), key.name) != known_.end()) continue;
+    const std::string inside = what_.empty() ? "" : fmt::format(" in `{}`", what_);
+    const std::string near = did_you_mean(key.name, known_);
+    std::vector<std::string> sorted = known_;
+    std::sort(sorted.begin(), sorted.end());
+    std::string advice = near.empty() && sorted.size() <= 12 ? "known here: " + cite_all(sorted) : "";
+    if (key.name == "<<") advice = "merge keys are not taken: write the values out";
+    complaints_.add(key.spot, fmt::format("unknown key {}{}{}", cite(key.name), inside, near), advice);
+  }
+}
+
+}  // namespace hpcbench

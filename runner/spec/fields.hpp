@@ -1,0 +1,93 @@
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/value.hpp"
+#include "spec/complaints.hpp"
+#include "spec/yaml_tree.hpp"
+
+namespace hpcbench {
+
+/// `text`, shortened where it is long, in back quotes: how messages cite what a person wrote.
+std::string cite(std::string_view text);
+/// Names in back quotes, at most a dozen: `a`, `b`, `c` ...
+std::string cite_all(const std::vector<std::string>& names);
+/// Letters, digits and `_`, not starting with a digit: what axes, parameters and metrics are called.
+bool is_identifier(std::string_view name);
+
+// Readers of one node. Absent: the node is not what was asked for, and the complaint is made. `what` names it in messages.
+
+std::optional<Value> read_value(const YamlNode& node, const std::string& what, Complaints& complaints);
+std::optional<std::string> read_text(const YamlNode& node, const std::string& what, Complaints& complaints);
+std::optional<bool> read_flag(const YamlNode& node, const std::string& what, Complaints& complaints);
+std::optional<long long> read_integer(const YamlNode& node, const std::string& what, long long least, long long most,
+                                      Complaints& complaints);
+std::optional<double> read_number(const YamlNode& node, const std::string& what, Complaints& complaints);
+/// More than no time.
+std::optional<double> read_duration(const YamlNode& node, const std::string& what, Complaints& complaints);
+/// A list with one text at least.
+std::optional<std::vector<std::string>> read_texts(const YamlNode& node, const std::string& what, Complaints& complaints);
+/// Complains unless the node is a list (map) with something in it.
+bool expect_list(const YamlNode& node, const std::string& what, Complaints& complaints);
+bool expect_map(const YamlNode& node, const std::string& what, Complaints& complaints);
+
+/// Takes the keys of a map one by one; `finish` complains about those that nobody took.
+class MapReader {
+ public:
+  /// `what` is empty for the whole file. What is no map reads as an empty one.
+  MapReader(const YamlNode& node, std::string what, Complaints& complaints);
+
+  /// The value of a key; null if the key is not there, or there without a value (then with a complaint).
+  const YamlNode* take(std::string_view key);
+  /// Where a key stands; only for one that is there.
+  const YamlSpot& spot_of(std::string_view key) const;
+  bool has(std::string_view key) const { return node_.index_of(key) != YamlNode::npos; }
+
+  std::optional<std::string> text(std::string_view key);
+  /// A text that is not empty.
+  std::optional<std::string> filled_text(std::string_view key);
+  std::optional<bool> flag(std::string_view key);
+  std::optional<long long> integer(std::string_view key, long long least, long long most);
+  std::optional<double> number(std::string_view key);
+  std::optional<double> duration(std::string_view key);
+  std::optional<std::vector<std::string>> texts(std::string_view key);
+
+  /// One of some words, each of which stands for a value.
+  template <class T>
+  std::optional<T> choice(std::string_view key, std::initializer_list<std::pair<std::string_view, T>> words) {
+    const YamlNode* node = take(key);
+    if (node == nullptr) return std::nullopt;
+    std::vector<std::string> names;
+    for (const auto& [name, value] : words) {
+      if (node->is_scalar() && node->text == name) return value;
+      names.emplace_back(name);
+    }
+    refuse_choice(*node, key, names);
+    return std::nullopt;
+  }
+
+  void finish();
+  /// `resources.time`
+  std::string path(std::string_view key) const;
+
+ private:
+  void refuse_choice(const YamlNode& node, std::string_view key, const std::vector<std::string>& names);
+
+  const YamlNode& node_;
+  std::string what_;
+  Complaints& complaints_;
+  std::vector<std::string> known_;
+};
+
+/// Sets `target` where there is a value.
+template <class Target, class T>
+void assign(Target& target, std::optional<T> value) {
+  if (value) target = static_cast<T>(*std::move(value));
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "stats/null_distribution.hpp"
+#include "stats/stats.hpp"
+
+namespace hpcbench {
+namespace {
+
+/// Hyndman and Fan 1996, type 7: linear between the order statistics around (n - 1) p.
+double quantile(const std::vector<double>& sorted, double p) {
+  const double position = static_cast<double>(sorted.size() - 1) * p;
+  const auto below = static_cast<std::size_t>(position);
+  const double part = position - static_cast<double>(below);
+  if (part == 0 || sorted[below] == sorted[below + 1]) return sorted[below];
+  return sorted[below] + part * (sorted[below + 1] - sorted[below]);
+}
+
+std::vector<double> sorted_logs(const std::vector<double>& values) {
+  std::vector<double> logs(values.size());
+  std::transform(values.begin(), values.end(), logs.begin(), [](double value) { return std::log(value); });
+  std::sort(logs.begin(), logs.end());
+  return logs;
+}
+
+/// Doubles as integers in the same order, so that halving an interval of them ends after 64 steps.
+std::uint64_t ordered_bits(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  return bits >> 63 ? ~bits : bits | (std::uint64_t{1} << 63);
+}
+double from_ordered_bits(std::uint64_t ordered) {
+  return std::bit_cast<double>(ordered >> 63 ? ordered ^ (std::uint64_t{1} << 63) : ~ordered);
+}
+
+/// How many of the differences a - b are <= limit. Both sorted: as a grows, fewer of the smaller b are near enough.
+long long count_up_to(const std::vector<double>& a, const std::vector<double>& b, double limit) {
+  long long count = 0;
+  std::size_t first = 0;
+  for (const double value : a) {
+    while (first < b.size() && value - b[first] > limit) ++first;
+    count += static_cast<long long>(b.size() - first);
+  }
+  return count;
+}
+
+/// The k-th smallest (from 1) of all differences a - b, without making them: 64 counts of m + n steps.
+double kth_difference(const std::vector<double>& a, const std::vector<double>& b, long long k) {
+  std::uint64_t low = ordered_bits(a.front() - b.back());
+  std::uint64_t high = ordered_bits(a.back() - b.front());
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (count_up_to(a, b, from_ordered_bits(middle)) >= k) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return from_ordered_bits(low);
+}
+
+/// Point and interval from the `count` sorted numbers of which `kth(k)` is the k-th smallest, back from logarithms.
+template <class Kth>
+Ratio ratio_from_ranks(long long count, const std::optional<CriticalRank>& rank, const Kth& kth) {
+  Ratio ratio;
+  const double lower = kth((count + 1) / 2);
+  const double upper = count % 2 == 1 ? lower : kth(count / 2 + 1);
+  ratio.value = std::exp(lower == upper ? lower : (lower + upper) / 2);
+  if (!rank) return ratio;
+  ratio.interval = Interval{std::exp(kth(rank->k)), std::exp(kth(count + 1 - rank->k)), rank->coverage};
+  ratio.resolved = ratio.interval->low > 1 || ratio.interval->high < 1;
+  return ratio;
+}
+
+}  // namespace
+
+std::optional<Interval> median_interval(const std::vector<double>& sorted, double confidence) {
+  const auto rank = median_critical_rank(static_cast<int>(sorted.size()), confidence);
+  if (!rank) return std::nullopt;
+  const auto k = static_cast<std::size_t>(rank->k);
+  return Interval{sorted[k - 1], sorted[sorted.size() - k], rank->coverage};
+}
+
+std::optional<Summary> summarise(std::vector<double> values, double confidence) {
+  if (values.empty()) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  Summary summary;
+  summary.n = static_cast<int>(values.size());
+  summary.median = quantile(values, 0.5);
+  summary.q1 = quantile(values, 0.25);
+  summary.q3 = quantile(values, 0.75);
+  summary.min = values.front();
+  summary.max = values.back();
+  summary.interval = median_interval(values, confidence);
+  return summary;
+}
+
+std::optional<Ratio> speedup(const std::vector<double>& baseline, const std::vector<double>& times, double confidence) {
+  if (baseline.empty() || times.empty()) return std::nullopt;
+  const std::vector<double> a = sorted_logs(baseline);
+  const std::vector<double> b = sorted_logs(times);
+  const auto rank = rank_sum_critical_rank(static_cast<int>(a.size()), static_cast<int>(b.size()), confidence);
+  const auto count = static_cast<long long>(a.size() * b.size());
+  return ratio_from_ranks(count, rank, [&](long long k) { return kth_difference(a, b, k); });
+}
+
+std::optional<Ratio> paired_speedup(const std::vector<double>& baseline, const std::vector<double>& times, double confidence) {
+  if (baseline.empty() || baseline.size() != times.size()) return std::nullopt;
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < times.size(); ++i) differences.push_back(std::log(baseline[i]) - std::log(times[i]));
+  std::vector<double> walsh;
+  walsh.reserve(times.size() * (times.size() + 1) / 2);
+  for (std::size_t i = 0; i < differences.size(); ++i) {
+    for (std::size_t j = i; j < differences.size(); ++j) walsh.push_back((differences[i] + differences[j]) / 2);
+  }
+  std::sort(walsh.begin(), walsh.end());
+  const auto rank = signed_rank_critical_rank(static_cast<int>(times.size()), confidence);
+  const auto count = static_cast<long long>(walsh.size());
+  return ratio_from_ranks(count, rank, [&](long long k) { return walsh[static_cast<std::size_t>(k - 1)]; });
+}
+
+double rank_sum_p_value(const std::vector<double>& baseline, const std::vector<double>& times) {
+  if (baseline.empty() || times.empty()) return 1;
+  std::vector<double> sorted = times;
+  std::sort(sorted.begin(), sorted.end());
+  long long twice_u = 0;  // a tie counts one half
+  for (const double value : baseline) {
+    const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), value);
+    twice_u += 2 * (first - sorted.begin()) + (last - first);
+  }
+  const auto pairs = static_cast<long long>(baseline.size() * times.size());
+  const long long extreme = (std::min(twice_u, 2 * pairs - twice_u) + 1) / 2;  // rounded up: ties never sharpen the test
+  return std::min(1.0, 2 * rank_sum_lower_tail(static_cast<int>(baseline.size()), static_cast<int>(times.size()), extreme));
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,117 @@
+#include "submit/attempt_batch.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/host.hpp"
+#include "base/text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+std::string batches_folder(const std::string& results) { return results + "/batches"; }
+
+/// The first line of handed.txt: who may trust what the file does not say.
+std::string maker_line() { return fmt::format("host {} boot_id {}", host_name(), boot_id()); }
+
+void write_whole(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw UnavailableError(fmt::format("error: cannot write {}: {}", path, std::strerror(errno)));
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+Descriptor open_to_write(const std::string& path, int flags, mode_t mode) {
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, mode));
+  if (fd.get() < 0) throw UnavailableError(fmt::format("error: cannot write {}: {}", path, std::strerror(errno)));
+  return fd;
+}
+
+void write_plainly(const std::string& path, std::string_view content, mode_t mode) {
+  const Descriptor fd = open_to_write(path, O_TRUNC, mode);
+  write_whole(fd.get(), content, path);
+}
+
+OpenBatch read_open_batch(const std::string& folder, const std::string& id, const std::string& maker) {
+  OpenBatch batch{id, {}, {}};
+  const std::vector<std::string> log = split(read_file_if_there(folder + "/handed.txt").value_or(""), '\n');
+  const bool trusted = log.front() == maker;
+  const std::set<std::string> left(log.begin(), log.end());
+  for (const std::string& line : split(read_file_if_there(folder + "/attempts.txt").value_or(""), '\n')) {
+    const std::optional<AttemptKey> key = parse_attempt_key(line);
+    if (!key) continue;
+    (trusted && left.count(line) == 0 ? batch.unhanded : batch.handed).push_back(*key);
+  }
+  return batch;
+}
+
+}  // namespace
+
+AttemptBatch::AttemptBatch(std::string folder, std::string id, Descriptor log)
+    : folder_(std::move(folder)), id_(std::move(id)), log_(std::move(log)) {}
+
+AttemptBatch AttemptBatch::create(const std::string& results, const std::string& id, const std::vector<AttemptKey>& attempts) {
+  const std::string folder = batches_folder(results) + "/" + id;
+  make_folders(folder);
+  // The log first: a batch that names attempts and has no log would make them doubtful.
+  Descriptor log = open_to_write(folder + "/handed.txt", O_EXCL | O_APPEND, 0666);
+  write_whole(log.get(), maker_line() + "\n", folder + "/handed.txt");
+  std::string lines;
+  for (const AttemptKey& key : attempts) lines += to_string(key) + "\n";
+  write_file(folder + "/attempts.txt", lines, Durability::none);
+  return {folder, id, std::move(log)};
+}
+
+AttemptBatch AttemptBatch::resume(const std::string& results, const std::string& id) {
+  const std::string folder = batches_folder(results) + "/" + id;
+  return {folder, id, open_to_write(folder + "/handed.txt", O_APPEND, 0666)};
+}
+
+void AttemptBatch::note_leaving(const AttemptKey& attempt) {
+  // The leading newline ends a line that an earlier process could not finish (full disk).
+  write_whole(log_.get(), "\n" + to_string(attempt) + "\n", folder_ + "/handed.txt");
+}
+
+void AttemptBatch::note_job(const AttemptKey& attempt, const std::string& job) { jobs_.emplace_back(attempt, job); }
+
+void AttemptBatch::close() {
+  nlohmann::ordered_json jobs = nlohmann::ordered_json::object();
+  for (const auto& [key, job] : jobs_) jobs[to_string(key)] = job;
+  write_file(folder_ + "/submitted.json", nlohmann::ordered_json{{"schema", 1}, {"jobs", std::move(jobs)}}.dump() + "\n",
+             Durability::none);
+}
+
+std::vector<OpenBatch> read_open_batches(const std::string& results) {
+  std::vector<OpenBatch> batches;
+  std::error_code error;
+  std::filesystem::directory_iterator entries(batches_folder(results), error);
+  if (error == std::errc::no_such_file_or_directory) return batches;
+  if (error) throw UnavailableError(fmt::format("error: cannot read {}: {}", batches_folder(results), error.message()));
+  const std::string maker = maker_line();
+  for (const auto& entry : entries) {
+    const std::string folder = entry.path().string();
+    if (::access((folder + "/submitted.json").c_str(), F_OK) == 0) continue;
+    batches.push_back(read_open_batch(folder, entry.path().filename().string(), maker));
+  }
+  std::sort(batches.begin(), batches.end(), [](const OpenBatch& a, const OpenBatch& b) { return a.id < b.id; });
+  return batches;
+}
+
+void write_attempt_files(const RenderedAttempt& attempt) {
+  write_plainly(attempt.folder + "/run.json", attempt.run_json, 0666);
+  write_plainly(attempt.folder + "/job.sh", attempt.job_sh, 0777);
+}
+
+}  // namespace hpcbench

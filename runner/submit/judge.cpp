@@ -1,0 +1,56 @@
+#include "submit/judge.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "launch/claim.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+Verdict judge_revoked(const std::string& why) {
+  if (why.starts_with(kVoidPrefix)) return {Verdict::Kind::voided, {}, State::cancelled, why};
+  if (why.starts_with(kLostPrefix)) return {Verdict::Kind::settled, {}, State::lost, why.substr(kLostPrefix.size())};
+  return {Verdict::Kind::settled, {}, State::cancelled, why.empty() ? "revoked before it began" : why};
+}
+
+/// `killed by signal 9`, `(exit status 1)`: what is known beyond its being gone.
+std::string describe_gone(const Claim& claim, const std::string& word) {
+  if (!claim.process) return "the job ended while it claimed the attempt" + (word.empty() ? "" : " (" + word + ")");
+  return fmt::format("job {} on {} has gone and left no finished.json{}", claim.job, claim.process->host,
+                     word.empty() ? "" : " (" + word + ")");
+}
+
+}  // namespace
+
+bool has_finished(const std::string& folder) { return ::access((folder + "/finished.json").c_str(), F_OK) == 0; }
+
+bool is_taken(const std::string& folder) { return ::access((folder + "/claim").c_str(), F_OK) == 0 || has_finished(folder); }
+
+Verdict judge_attempt(const std::string& folder, const std::string& job, const std::optional<std::string>& ended, const std::string& why,
+                      Executor& executor) {
+  if (has_finished(folder)) return {Verdict::Kind::finished, {}, State::lost, {}};
+  std::optional<Claim> claim = read_claim(folder);
+  if (!claim && try_claim(folder, Claim{.revoked = true, .why = why, .token = {}, .job = {}, .process = {}})) return judge_revoked(why);
+  if (!claim) claim = read_claim(folder);
+  if (!claim) return {Verdict::Kind::unseen, job, State::lost, "its claim exists and cannot be read"};
+  if (claim->revoked) return judge_revoked(claim->why);
+
+  const std::string claimed_job = claim->job.empty() ? job : claim->job;
+  JobStatus status{JobStatus::Kind::ended, ended.value_or("")};
+  if (!ended) status = executor.status(folder, claimed_job);
+  switch (status.kind) {
+    case JobStatus::Kind::active:
+      return {Verdict::Kind::active, claimed_job, State::lost, {}};
+    case JobStatus::Kind::unknown:
+      return {Verdict::Kind::unseen, claimed_job, State::lost, status.text};
+    case JobStatus::Kind::ended:
+      break;
+  }
+  // It may have written finished.json between our first look and its end.
+  if (has_finished(folder)) return {Verdict::Kind::finished, {}, State::lost, {}};
+  return {Verdict::Kind::settled, claimed_job, State::lost, describe_gone(*claim, status.text)};
+}
+
+}  // namespace hpcbench

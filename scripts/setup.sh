@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds hpcbench and its trainer. A second call takes seconds.
+#   scripts/setup.sh                 everything (preset `default`)
+#   scripts/setup.sh --runner-only   hpcbench without the trainer and LibTorch (preset `runner`), for login nodes
+#   scripts/setup.sh --dependencies  only installs, builds nothing
+# A LibTorch of your own: HPCBENCH_TORCH_DIR=/path/to/torch scripts/setup.sh
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+preset=default
+build=yes
+for argument in "$@"; do
+  case "$argument" in
+    --runner-only) preset=runner ;;
+    --dependencies) build=no ;;
+    -h | --help) sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) echo "error: unknown option $argument; see scripts/setup.sh --help" >&2; exit 2 ;;
+  esac
+done
+
+packages=(g++ cmake ninja-build pkg-config libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libsqlitecpp-dev libsqlite3-dev
+  libre2-dev libutf8proc-dev libkainjow-mustache-dev libcli11-dev nettle-dev doctest-dev librapidcheck-dev)
+[ "$preset" = default ] && packages+=(python3 python3-venv zlib1g-dev)
+# Checks want more: scripts/test.sh asks for them.
+if [ -n "${HPCBENCH_CHECK_PACKAGES:-}" ]; then
+  packages+=(clang-16 clang-tidy-16 clang-format-16 libclang-rt-16-dev shellcheck)
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "installing ${missing[*]}"
+  as_root=()
+  [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null
+fi
+
+has_torch() { "$1" -c 'import torch' > /dev/null 2>&1; }
+if [ "$preset" = default ] && [ -z "${HPCBENCH_TORCH_DIR:-}" ]; then
+  if [ -x .venv/bin/python3 ] && has_torch .venv/bin/python3; then
+    python=.venv/bin/python3
+  elif has_torch python3; then
+    python=python3
+  else
+    echo "installing torch 2.13.0 into .venv"
+    python3 -m venv .venv
+    .venv/bin/pip install --quiet --disable-pip-version-check 'torch==2.13.0' numpy
+    python=.venv/bin/python3
+  fi
+  HPCBENCH_TORCH_DIR=$("$python" -c 'import os, torch; print(os.path.dirname(torch.__file__))')
+  export HPCBENCH_TORCH_DIR
+fi
+
+[ "$build" = yes ] || exit 0
+# A file that includes LibTorch takes 1.5 GB to compile: never more jobs than memory carries.
+jobs=$(nproc)
+memory_jobs=$(($(awk '/MemAvailable/ {print $2}' /proc/meminfo) / 2000000))
+[ "$memory_jobs" -ge "$jobs" ] || jobs=$((memory_jobs > 0 ? memory_jobs : 1))
+configure=(cmake --preset "$preset")
+[ "$preset" = default ] && configure+=("-DHPCBENCH_TORCH_DIR=$HPCBENCH_TORCH_DIR")
+"${configure[@]}" > "/tmp/hpcbench-configure.$$" 2>&1 || { cat "/tmp/hpcbench-configure.$$" >&2; rm -f "/tmp/hpcbench-configure.$$"; exit 1; }
+rm -f "/tmp/hpcbench-configure.$$"
+cmake --build --preset "$preset" --parallel "$jobs"
+echo "built: build/$preset/bin/hpcbench"

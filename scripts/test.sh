@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# Runs every check. Ends with `N passed, N failed`, and with exit code 1 if any failed.
+#   scripts/test.sh          the short form: fixed seeds, 20 s a fuzzer, 20 fault trials
+#   scripts/test.sh --long   5 minutes a fuzzer, 100 fault trials, the benches
+#   scripts/test.sh NAME...  only the steps whose name contains one of the words (see --list)
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
+
+long=no
+only=()
+for argument in "$@"; do
+  case "$argument" in
+    --long) long=yes ;;
+    --list) grep -oE '^step [a-z0-9_-]+' "${BASH_SOURCE[0]}" | cut -d' ' -f2; exit 0 ;;
+    -h | --help) sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -*) echo "error: unknown option $argument; see scripts/test.sh --help" >&2; exit 2 ;;
+    *) only+=("$argument") ;;
+  esac
+done
+
+passed=0
+failed=0
+failures=()
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+jobs=$(nproc)
+export RC_PARAMS="seed=20261121"       # rapidcheck draws the same cases each time
+export PYTHONDONTWRITEBYTECODE=1
+# A user's own site file must not change what is tested.
+export XDG_CONFIG_HOME="$logs/config"
+
+wanted() {
+  [ ${#only[@]} -eq 0 ] && return 0
+  local word
+  for word in "${only[@]}"; do [[ "$1" == *"$word"* ]] && return 0; done
+  return 1
+}
+
+# How many tests a log tells of: doctest's and unittest's own counts, else one a step.
+count() {
+  local cases
+  cases=$(grep -aoE 'test cases: +[0-9]+ +\| +[0-9]+ passed' "$1" | awk '{total += $(NF-1)} END {print total + 0}')
+  [ "$cases" -gt 0 ] || cases=$(grep -aoE '^Ran [0-9]+ test' "$1" | awk '{total += $2} END {print total + 0}')
+  [ "$cases" -gt 0 ] || cases=1
+  echo "$cases"
+}
+
+# step NAME COMMAND...: runs one check, its output into a log that is shown if it fails.
+step() {
+  local name=$1 start=$SECONDS log="$logs/$1.log"
+  shift
+  wanted "$name" || return 0
+  if "$@" > "$log" 2>&1 < /dev/null; then
+    passed=$((passed + $(count "$log")))
+    echo "ok      $name ($((SECONDS - start)) s)"
+  else
+    failed=$((failed + 1))
+    failures+=("$name")
+    echo "FAILED  $name ($((SECONDS - start)) s); the end of its output:"
+    grep -aE 'ERROR|FAILED|FAIL:|error:|Error|warning:' "$log" | head -n 40 | sed 's/^/        ! /'
+    tail -n 60 "$log" | sed 's/^/        | /'
+  fi
+}
+
+# show FILE's last lines after a step that measures something
+show() { [ -f "$logs/$1.log" ] && tail -n "$2" "$logs/$1.log" | sed 's/^/        /'; }
+
+setup() { HPCBENCH_CHECK_PACKAGES=1 scripts/setup.sh; }
+formatted() { git ls-files '*.cpp' '*.hpp' | xargs clang-format-16 --dry-run -Werror; }
+shell_scripts() { git ls-files '*.sh' .ci/run | xargs shellcheck; }
+unit() { "build/default/bin/test_$1"; }
+end_to_end() { python3 -m unittest -v "$1"; }
+build_asan() { cmake --preset asan && cmake --build --preset asan --parallel "$jobs"; }
+asan_unit() {
+  local test status=0
+  for test in build/asan/bin/test_*; do "$test" || { echo "FAILED: $test"; status=1; }; done
+  return $status
+}
+build_fuzzers() { tests/fuzz/build.sh build/fuzz; }
+fuzz() {
+  local seconds=20 corpus
+  [ "$long" = yes ] && seconds=300
+  corpus=$(mktemp -d -p "$logs")
+  "build/fuzz/$1_fuzzer" -seed=1 -max_total_time=$seconds -max_len=20000 -rss_limit_mb=4096 -print_final_stats=1 "$corpus" "tests/fuzz/corpus/$1"
+}
+tidy() {
+  # Each stage is one unit: clang-tidy reads its headers once.
+  find build/default/runner -name 'unity_0_cxx.cxx' -print0 |
+    xargs -0 -n 1 -P "$jobs" clang-tidy-16 --quiet -p build/default --header-filter="$PWD/runner/.*"
+}
+fault_trials() {
+  local trials=20
+  [ "$long" = yes ] && trials=100
+  python3 tests/e2e/fault_trials.py --trials $trials --seed 1
+}
+
+step setup setup
+step format formatted
+step shell shell_scripts
+step arrows python3 tests/arch/check_arrows.py
+for program in build/default/bin/test_*; do
+  step "unit-$(basename "$program" | cut -c6-)" unit "$(basename "$program" | cut -c6-)"
+done
+step e2e-study end_to_end tests/e2e/study_test.py
+step e2e-command-line end_to_end tests/e2e/command_line_test.py
+step e2e-hostile end_to_end tests/e2e/hostile_test.py
+step e2e-fault-trials fault_trials
+step e2e-demo end_to_end tests/e2e/demo_test.py
+step asan-build build_asan
+step asan-unit asan_unit
+step fuzz-build build_fuzzers
+step fuzz-spec fuzz spec
+step fuzz-ingest fuzz ingest
+step tidy tidy
+if [ "$long" = yes ]; then
+  step bench bench/run.sh
+  show bench 40
+  show e2e-fault-trials 5
+  show fuzz-spec 8
+  show fuzz-ingest 8
+fi
+
+[ $failed -eq 0 ] || printf 'failed: %s\n' "${failures[*]}"
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]

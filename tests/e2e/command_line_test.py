@@ -1,0 +1,123 @@
+"""The command line as a person meets it: help, mistakes, exit codes, nobody at the terminal."""
+import os
+import pathlib
+import pty
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import HPCBENCH, ROOT, StudyTest  # noqa: E402
+
+COMMANDS = ["init", "check", "plan", "run", "status", "cancel", "retry", "ingest", "report", "show", "logs", "db", "launch",
+            "completion"]
+STUDY = """
+experiment: small
+command: ["true"]
+launch: once
+matrix: {k: [1, 2]}
+repeats: 2
+"""
+
+
+class CommandLine(StudyTest):
+    def test_every_command_has_help_with_examples(self):
+        overview = self.hpcbench("--help").stdout
+        for command in COMMANDS:
+            self.assertIn(f"\n  {command} ", overview)
+            text = self.hpcbench(command, "--help").stdout
+            self.assertIn("Examples:", text)
+            self.assertIn("hpcbench", text)
+
+    def test_version(self):
+        self.assertRegex(self.hpcbench("--version").stdout, r"^hpcbench \d+\.\d+\.\d+\n$")
+
+    def test_mistakes_are_exit_2_with_advice(self):
+        self.write("small.yaml", STUDY)
+        for arguments, advice in (
+            (["rnu", "small.yaml"], "did you mean `run`?"),
+            (["run", "small.yaml", "--slot", "2"], "did you mean `--slots`?"),
+            (["run", "none.yaml"], "none.yaml"),
+            (["run", "small.yaml", "--only", "kk=1"], "did you mean `k`?"),
+            (["report", "small.yaml", "--format", "pdf"], "markdown"),
+            (["retry", "small.yaml", "--outcome", "fail"], "failed"),
+            (["run"], "FILE"),
+            ([], "hpcbench --help"),
+        ):
+            self.assertIn(advice, self.hpcbench(*arguments, code=2).stderr, arguments)
+
+    def test_errors_in_a_file_are_located(self):
+        self.write("bad.yaml", STUDY.replace("repeats", "repeat"))
+        self.assertIn("bad.yaml:6:1: error:", self.hpcbench("check", "bad.yaml", code=2).stderr)
+
+    def test_init_writes_what_check_accepts_and_run_runs(self):
+        self.hpcbench("init", "mine.yaml")
+        self.hpcbench("check", "mine.yaml")
+        self.assertIn("exists already", self.hpcbench("init", "mine.yaml", code=2).stderr)
+        self.hpcbench("run", "mine.yaml", "--repeats", "1", "--yes")
+        self.assertEqual(set(self.report()["rows"][0]["outcomes"]), {"succeeded"})
+
+    def test_shipped_experiments_are_valid(self):
+        for file in sorted((ROOT / "experiments").glob("*.yaml")):
+            self.hpcbench("check", str(file))
+            self.hpcbench("check", str(file), "--profile", "laptop")
+
+    def test_question_without_a_terminal_is_exit_2(self):
+        self.write("small.yaml", STUDY + "limits: {gpu_hours: 0.001}\nresources: {time: 60s}\n")
+        self.assertIn("--yes", self.hpcbench("run", "small.yaml", code=2).stderr)
+        self.hpcbench("run", "small.yaml", "--yes")
+
+    def test_terminal_gets_a_bar_and_can_answer(self):
+        self.write("small.yaml", STUDY + "limits: {gpu_hours: 0.001}\nresources: {time: 60s}\n")
+        main, other = pty.openpty()
+        process = subprocess.Popen([HPCBENCH, "run", "small.yaml"], cwd=self.folder, stdin=other, stdout=other, stderr=other,
+                                   env=self.environment({"TERM": "xterm"}), close_fds=True, start_new_session=True)
+        os.close(other)
+        os.write(main, b"y\n")
+        output = b""
+        while True:
+            try:
+                chunk = os.read(main, 4096)
+            except OSError:
+                break
+            if not chunk:
+                break
+            output += chunk
+        os.close(main)
+        self.assertEqual(process.wait(timeout=60), 0, output.decode())
+        self.assertIn("[y/N]", output.decode())
+        self.assertIn("\r\x1b[K[", output.decode())
+
+    def test_report_before_anything_was_run(self):
+        self.write("small.yaml", STUDY)
+        self.assertIn("nothing has been run", self.hpcbench("report", code=2).stderr)
+        self.assertEqual(self.hpcbench("report", "small.yaml", code=None).returncode in (0, 2), True)
+
+    def test_closed_pipe_is_quiet(self):
+        self.write("small.yaml", STUDY)
+        done = subprocess.run(f"'{HPCBENCH}' plan small.yaml | true", shell=True, cwd=self.folder, env=self.environment(),
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.stderr, "")
+
+    def test_completion_is_valid_bash(self):
+        script = self.hpcbench("completion").stdout
+        check = subprocess.run(["bash", "-c", script + "\ncomplete -p hpcbench"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(check.returncode, 0, check.stderr)
+        self.assertIn("_hpcbench", check.stdout)
+
+    def test_launch_ranks(self):
+        done = self.hpcbench("launch", "-n", "2", "--", "bash", "-c", "echo rank $RANK of $WORLD_SIZE; exit $((RANK * 5))", code=5)
+        self.assertEqual(sorted(done.stdout.splitlines()), ["rank 0 of 2", "rank 1 of 2"])
+
+    def test_slurm_is_refused_clearly(self):
+        self.write("small.yaml", STUDY + "executor: slurm\n")
+        self.assertIn("slurm", self.hpcbench("run", "small.yaml", code=2).stderr)
+
+    def test_runner_has_no_libtorch(self):
+        libraries = subprocess.run(["ldd", HPCBENCH], capture_output=True, text=True, timeout=60).stdout
+        self.assertIn("libyaml-cpp", libraries)
+        self.assertNotIn("torch", libraries)
+
+
+if __name__ == "__main__":
+    unittest.main()

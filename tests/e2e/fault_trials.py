@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Kills at random and counts: a study of 40 short runs, kill -9 of hpcbench, of its jobs, or of both, and `run` again until it ends.
+
+Each attempt appends its folder to a file as its first act, so executions are counted by their own hand. Must hold in every trial:
+every run has exactly one attempt that counts and succeeded, no attempt executed twice, no run is missing; where only hpcbench was
+killed, each run executed exactly once.
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import HPCBENCH  # noqa: E402
+
+RUNS = 40
+STUDY = """
+experiment: trial
+command: [bash, -c, 'echo "{{run_dir}}" >> executions; sleep 0.0$((RANDOM % 6))']
+launch: once
+matrix: {k: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}
+repeats: 4
+# A trial may kill the same run's jobs many times; what it must not do is give up.
+retries: {lost: 1000}
+"""
+
+
+def launchers(folder):
+    """Pids of the jobs of this trial: `hpcbench launch FOLDER...`."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            arguments = path.read_bytes().split(b"\0")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if b"launch" in arguments and any(a.startswith(str(folder).encode()) for a in arguments):
+            found.append(int(path.parent.name))
+    return found
+
+
+def kill(pids):
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def run_with_kills(folder, what, kills, dice, environment, slots):
+    """Starts `hpcbench run`, kills at random moments, then lets the last one end."""
+    command = [HPCBENCH, "run", "trial.yaml", "--slots", str(slots)]
+    for _ in range(kills):
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, start_new_session=True)
+        end = time.monotonic() + dice.uniform(0.005, 0.6)
+        while time.monotonic() < end and process.poll() is None:
+            time.sleep(0.003)
+        if what in ("jobs", "both"):
+            kill(launchers(folder))
+        if what in ("hpcbench", "both"):
+            process.kill()
+            process.wait()
+        elif process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.wait()
+    return subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+
+
+def verify(folder, what, last, environment):
+    """The list of what does not hold."""
+    wrong = []
+    if last.returncode != 0:
+        wrong.append(f"the last run ended with {last.returncode}: {last.stderr[-500:]}")
+    status = subprocess.run([HPCBENCH, "status", "trial.yaml", "--format", "json"], cwd=folder, env=environment, capture_output=True,
+                            text=True, timeout=300)
+    runs = json.loads(status.stdout)["runs"]
+    bad = [f"{run['run']}: {run['state']} ({run['reason']})" for run in runs if run["state"] != "succeeded"]
+    if bad or len(runs) != RUNS:
+        wrong.append(f"{len(runs)} runs, not succeeded: {bad}")
+    executed = collections.Counter((folder / "executions").read_text().splitlines())
+    twice = [path for path, count in executed.items() if count > 1]
+    if twice:
+        wrong.append(f"executed twice: {twice}")
+    for run in runs:
+        if executed[run["path"]] != 1:
+            wrong.append(f"{run['path']} counts and executed {executed[run['path']]} times")
+    if what == "hpcbench":
+        per_run = collections.Counter(str(pathlib.Path(path).parent) for path in executed.elements())
+        more = {path: count for path, count in per_run.items() if count != 1}
+        if more or len(per_run) != RUNS:
+            wrong.append(f"only hpcbench was killed, yet {len(per_run)} runs executed, more than once: {more}")
+    return wrong
+
+
+def trial(number, seed):
+    dice = random.Random(seed * 1_000_003 + number)
+    what = ("hpcbench", "jobs", "both")[number % 3]
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="hpcbench-trial-")).resolve()
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("HPCBENCH_")}
+    try:
+        (folder / "trial.yaml").write_text(STUDY)
+        kills = dice.randint(2, 5)
+        last = run_with_kills(folder, what, kills, dice, environment, slots=dice.choice((1, 2, 3)))
+        wrong = verify(folder, what, last, environment)
+        print(f"trial {number}: {kills} kills of {what}: {'ok' if not wrong else 'FAILED ' + '; '.join(wrong)}", flush=True)
+        return not wrong
+    finally:
+        kill(launchers(folder))
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    passed = sum(trial(number, options.seed) for number in range(options.trials))
+    print(f"Ran {options.trials} tests: {passed} passed, {options.trials - passed} failed")
+    return 0 if passed == options.trials else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

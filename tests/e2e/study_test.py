@@ -1,0 +1,264 @@
+"""A study from its file to its table, with any program: the real hpcbench, real jobs."""
+import csv
+import io
+import json
+import os
+import pathlib
+import signal
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import StudyTest, alive  # noqa: E402
+
+STUDY = """
+experiment: tiny
+command: [bash, work.sh, "{{strategy}}", "{{gpus}}"]
+launch: once
+matrix:
+  strategy: [slow, fast]
+  gpus_per_node: [1, 2]
+exclude: [{strategy: slow, gpus_per_node: 2}]
+repeats: 6
+resources: {time: 60s}
+metrics: [{name: score_s, file: stdout.log, pattern: 'score ([0-9.]+)', unit: s}]
+baseline: {strategy: slow}
+report: {metric: score_s}
+"""
+# The score is made up from the arguments, so that medians and speedups are known in advance.
+WORK = """
+echo "$1 $2" >> executions
+case $1 in slow) base=8 ;; fast) base=4 ;; esac
+printf 'score %d.%02d\\n' $((base / $2)) "$HPCBENCH_TEST_JITTER"
+"""
+
+
+class WholeStudy(StudyTest):
+    def setUp(self):
+        super().setUp()
+        self.write("tiny.yaml", STUDY)
+        self.write("work.sh", WORK.replace("$HPCBENCH_TEST_JITTER", "0"))
+
+    def executions(self):
+        path = self.folder / "executions"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def test_from_file_to_table(self):
+        self.hpcbench("run", "tiny.yaml")
+        self.assertEqual(sorted(self.executions()), ["fast 1"] * 6 + ["fast 2"] * 6 + ["slow 1"] * 6)
+        table = self.report("tiny.yaml")
+        rows = {(row["axes"]["strategy"], row["gpus"]): row for row in table["rows"]}
+        self.assertEqual(table["metric"], "score_s")
+        self.assertEqual([rows[k]["median"] for k in (("slow", 1), ("fast", 1), ("fast", 2))], [8, 4, 2])
+        self.assertEqual(rows["fast", 2]["speedup"]["value"], 4)
+        self.assertEqual(rows["fast", 2]["efficiency"], 2)
+        self.assertEqual(rows["fast", 1]["outcomes"], {"succeeded": 6})
+        self.assertEqual(rows["fast", 1]["interval"]["coverage"], 0.96875)
+
+    def test_second_run_does_nothing_and_prints_the_same_table(self):
+        self.hpcbench("run", "tiny.yaml")
+        first = self.hpcbench("report", "--format", "markdown").stdout
+        again = self.hpcbench("run", "tiny.yaml")
+        self.assertIn("nothing to do", again.stderr)
+        self.assertEqual(len(self.executions()), 18)
+        self.assertEqual(self.hpcbench("report", "--format", "markdown").stdout, first)
+
+    def test_rebuilt_database_gives_the_same_reports_byte_for_byte(self):
+        self.write("work.sh", WORK.replace("$HPCBENCH_TEST_JITTER", "0") + '[ "$1 $2" = "fast 2" ] && exit 3\ntrue\n')
+        self.hpcbench("run", "tiny.yaml", code=1)
+        before = {f: self.hpcbench("report", "tiny.yaml", "--format", f).stdout for f in ("text", "markdown", "csv", "json")}
+        (self.folder / "results/hpcbench.db").unlink()
+        after = {f: self.hpcbench("report", "tiny.yaml", "--format", f).stdout for f in before}
+        self.assertEqual(before, after)
+        self.hpcbench("db", "rebuild")
+        self.assertEqual(before["json"], self.hpcbench("report", "tiny.yaml", "--format", "json").stdout)
+
+    def test_damaged_database_is_made_anew_and_said_so(self):
+        self.hpcbench("run", "tiny.yaml")
+        before = self.hpcbench("report", "tiny.yaml", "--format", "json").stdout
+        (self.folder / "results/hpcbench.db").write_bytes(b"this is no database" * 1000)
+        done = self.hpcbench("report", "tiny.yaml", "--format", "json")
+        self.assertIn("made anew", done.stderr)
+        self.assertEqual(done.stdout, before)
+
+    def test_failures_are_rows_and_can_be_retried(self):
+        self.write("work.sh", WORK.replace("$HPCBENCH_TEST_JITTER", "0") + 'echo broken >&2\n[ -e mended ] || exit 3\n')
+        self.hpcbench("run", "tiny.yaml", code=1)
+        row = self.report("tiny.yaml")["rows"][0]
+        self.assertEqual(row["outcomes"]["failed"], 6)
+        self.assertIsNone(row["median"])
+        failed = self.status("tiny.yaml")["runs"][0]
+        self.assertEqual((failed["state"], failed["exit_code"]), ("failed", 3))
+        self.assertIn("broken", failed["reason"])
+        self.hpcbench("run", "tiny.yaml", code=1)
+        self.assertEqual(len(self.executions()), 18, "run does not repeat what failed")
+        self.write("mended", "")
+        self.hpcbench("retry", "tiny.yaml")
+        self.assertEqual(len(self.executions()), 36)
+        self.assertEqual(self.report("tiny.yaml")["rows"][0]["runs"][0]["attempt"], "a2")
+
+    def test_editing_the_matrix_keeps_what_is_still_asked_for(self):
+        self.hpcbench("run", "tiny.yaml")
+        self.write("tiny.yaml", STUDY.replace("[1, 2]", "[1, 4]", 1).replace("gpus_per_node: 2}", "gpus_per_node: 4}"))
+        plan = json.loads(self.hpcbench("plan", "tiny.yaml", "--format", "json").stdout)
+        self.assertEqual([plan["new"], plan["kept"], plan["orphaned"]], [6, 12, 6])
+        self.hpcbench("run", "tiny.yaml")
+        self.assertEqual(len(self.executions()), 24)
+        self.assertEqual(len(self.report("tiny.yaml")["rows"]), 3)
+        self.assertEqual(len(self.report("tiny.yaml", "--orphans")["rows"]), 4)
+
+    def test_only_and_repeats_and_index(self):
+        self.hpcbench("run", "tiny.yaml", "--only", "strategy=fast", "--repeats", "2")
+        self.assertEqual(sorted(self.executions()), ["fast 1"] * 2 + ["fast 2"] * 2)
+        index = (self.folder / "results/tiny/index.tsv").read_text().splitlines()
+        self.assertTrue(index[0].startswith("config_id\tstrategy\t"))
+        self.assertEqual(len(index), 4)
+        self.assertEqual(sum("2 succeeded" in line for line in index), 2)
+
+    def test_formats_agree(self):
+        self.hpcbench("run", "tiny.yaml")
+        rows = list(csv.DictReader(io.StringIO(self.hpcbench("report", "--format", "csv").stdout)))
+        wanted = self.report()["rows"]
+        self.assertEqual([float(r["median"]) for r in rows], [r["median"] for r in wanted])
+        self.assertEqual([float(r["speedup"]) for r in rows if r["speedup"] != "-"],
+                         [r["speedup"]["value"] for r in wanted if r["speedup"]])
+        markdown = [line for line in self.hpcbench("report", "--format", "markdown").stdout.splitlines() if line.startswith("|")]
+        self.assertEqual(len(markdown), 2 + len(wanted))
+
+    def test_changed_code_is_noticed(self):
+        self.hpcbench("run", "tiny.yaml")
+        self.write("work.sh", WORK.replace("$HPCBENCH_TEST_JITTER", "5"))
+        self.assertIn("work.sh changed since 18 kept runs", self.hpcbench("plan", "tiny.yaml").stdout)
+
+    def test_scripts_are_rendered_without_running(self):
+        self.hpcbench("plan", "tiny.yaml", "--scripts", "scripts")
+        scripts = sorted((self.folder / "scripts").rglob("job.sh"))
+        self.assertEqual(len(scripts), 18)
+        self.assertEqual(self.executions(), [])
+        self.assertFalse((self.folder / "results").exists())
+
+    def test_job_script_runs_by_hand(self):
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1")
+        script = next((self.folder / "results/tiny").rglob("job.sh"))
+        before = {p: p.stat().st_mtime_ns for p in script.parent.iterdir()}
+        done = self.run_by_hand(script)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(before, {p: p.stat().st_mtime_ns for p in script.parent.iterdir()})
+        self.assertEqual(len(list(self.folder.glob("manual-*"))), 1)
+        self.assertEqual(len(self.executions()), 4)
+
+    def run_by_hand(self, script):
+        import subprocess
+        return subprocess.run(["bash", str(script)], cwd=self.folder, env=self.environment(), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=60)
+
+    def test_show_and_logs(self):
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1")
+        shown = self.hpcbench("show", "strategy=slow/r01").stdout
+        self.assertIn("score_s", shown)
+        path = pathlib.Path(self.hpcbench("show", "strategy=slow/r01", "--path").stdout.strip())
+        self.assertTrue((path / "finished.json").exists())
+        self.assertEqual(self.hpcbench("logs", "strategy=slow/r01").stdout, "score 8.00\n")
+        self.assertIn("no run", self.hpcbench("show", "ffff/r01", code=2).stderr)
+
+
+class Interruptions(StudyTest):
+    SLEEPY = """
+experiment: sleepy
+command: [bash, -c, 'echo $$ >> pids; echo x >> executions; while [ ! -e go ]; do sleep 0.05; done']
+launch: once
+matrix: {k: [1, 2]}
+repeats: 1
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.write("sleepy.yaml", self.SLEEPY)
+
+    def pids(self):
+        path = self.folder / "pids"
+        return [int(p) for p in path.read_text().split()] if path.exists() else []
+
+    def test_interrupt_detaches_and_run_carries_on(self):
+        process = self.start("run", "sleepy.yaml")
+        self.wait_for(self.pids, "the first job")
+        os.kill(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, output)
+        self.assertIn("hpcbench cancel", output)
+        self.assertTrue(alive(self.pids()[0]), "the job goes on without hpcbench")
+        self.write("go", "")
+        self.hpcbench("run", "sleepy.yaml")
+        self.assertEqual(len((self.folder / "executions").read_text().splitlines()), 2)
+
+    def test_cancel_ends_running_jobs(self):
+        process = self.start("run", "sleepy.yaml")
+        self.wait_for(self.pids, "the first job")
+        os.kill(process.pid, signal.SIGINT)
+        process.wait(timeout=60)
+        self.hpcbench("cancel", "--yes")
+        self.wait_for(lambda: not alive(self.pids()[0]), "the end of the job")
+        self.wait_for(lambda: self.status()["counts"]["cancelled"] == 2, "both outcomes")
+        self.hpcbench("run", "sleepy.yaml", code=1)
+        self.assertEqual(len((self.folder / "executions").read_text().splitlines()), 1, "cancelled is an outcome")
+
+    def test_cancel_needs_a_yes(self):
+        process = self.start("run", "sleepy.yaml")
+        self.wait_for(self.pids, "the first job")
+        self.assertIn("--yes", self.hpcbench("cancel", code=2).stderr)
+        self.write("go", "")
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+
+    def test_second_run_follows_the_first(self):
+        first = self.start("run", "sleepy.yaml")
+        self.wait_for(self.pids, "the first job")
+        second = self.start("run", "sleepy.yaml")
+        self.assertIn("following", second.stdout.readline())
+        self.write("go", "")
+        first.communicate(timeout=60)
+        second.communicate(timeout=60)
+        self.assertEqual((first.returncode, second.returncode), (0, 0))
+        self.assertEqual(len((self.folder / "executions").read_text().splitlines()), 2)
+
+    def test_second_run_takes_over_when_the_first_is_killed(self):
+        first = self.start("run", "sleepy.yaml")
+        self.wait_for(self.pids, "the first job")
+        second = self.start("run", "sleepy.yaml")
+        self.assertIn("following", second.stdout.readline())
+        os.kill(first.pid, signal.SIGKILL)
+        first.wait()
+        self.write("go", "")
+        second.communicate(timeout=60)
+        self.assertEqual(second.returncode, 0)
+        self.assertEqual(len((self.folder / "executions").read_text().splitlines()), 2)
+
+
+class Ranks(StudyTest):
+    def test_environment_and_output_per_rank(self):
+        self.write("ranks.yaml", """
+experiment: ranks
+command: [bash, -c, 'echo "$RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $NODE_RANK $GROUP_RANK $MASTER_ADDR $OMP_NUM_THREADS"']
+matrix: {nodes: [2], gpus_per_node: [2]}
+repeats: 1
+resources: {cpus_per_task: 3}
+""")
+        self.hpcbench("run", "ranks.yaml")
+        folder = next((self.folder / "results/ranks").glob("*/r01/a1"))
+        outputs = [(folder / name).read_text().strip() for name in ("stdout.log", "stdout.1.log", "stdout.2.log", "stdout.3.log")]
+        self.assertEqual(outputs, [f"{r}/4 {r % 2}/2 {r // 2} {r // 2} 127.0.0.1 3" for r in range(4)])
+
+    def test_parallel_slots_are_flagged_as_overlapping(self):
+        self.write("overlap.yaml", """
+experiment: overlap
+command: [sleep, "0.3"]
+launch: once
+matrix: {k: [1, 2]}
+repeats: 2
+""")
+        self.hpcbench("run", "overlap.yaml", "--slots", "2")
+        self.assertIn("overlap", {w["code"] for w in self.report()["warnings"]})
+
+
+if __name__ == "__main__":
+    unittest.main()

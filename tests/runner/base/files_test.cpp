@@ -1,0 +1,60 @@
+#include "base/files.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "base/host.hpp"
+#include "base/run_name.hpp"
+#include "fakes/temporary_folder.hpp"
+
+using namespace hpcbench;
+
+TEST_CASE("a file is replaced whole, and what is missing is absent") {
+  const TemporaryFolder folder;
+  CHECK_FALSE(read_file_if_there(folder / "none"));
+  CHECK_THROWS_AS(read_file(folder / "none"), UnavailableError);
+  write_file(folder / "a", "one", Durability::durable);
+  write_file(folder / "a", "two", Durability::none);
+  CHECK(read_file(folder / "a") == "two");
+  CHECK(read_tail(folder / "a", 2) == "wo");
+  CHECK_THROWS_AS(write_file(folder / "no/such", "x", Durability::none), UnavailableError);
+}
+
+TEST_CASE("a file is created by one only") {
+  const TemporaryFolder folder;
+  CHECK(create_exclusively(folder / "claim", "mine"));
+  CHECK_FALSE(create_exclusively(folder / "claim", "yours"));
+  CHECK(read_file(folder / "claim") == "mine");
+}
+
+TEST_CASE("a process is known by more than its pid") {
+  const ProcessIdentity self = this_process();
+  CHECK(self.pid == ::getpid());
+  CHECK(is_alive(self) == true);
+  ProcessIdentity other = self;
+  other.start_ticks += 1;
+  CHECK(is_alive(other) == false);
+  other = self;
+  other.host = "elsewhere";
+  CHECK_FALSE(is_alive(other).has_value());
+}
+
+TEST_CASE("SHA-256 is the one of FIPS 180-4") {
+  CHECK(sha256_hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(sha256_hex("abc", 16) == "ba7816bf8f01cfea");
+  CHECK(random_hex(16).size() == 16);
+  CHECK(random_hex(16) != random_hex(16));
+}
+
+TEST_CASE("attempts have names that are folders") {
+  CHECK(to_string(RunName{false, 1}) == "r01");
+  CHECK(to_string(RunName{true, 12}) == "w12");
+  CHECK(to_string(RunName{false, 100}) == "r100");
+  CHECK(parse_run_name("r01") == RunName{false, 1});
+  for (const char* bad : {"r1", "r00", "x01", "r", "r01x", "r-1"}) CHECK_FALSE(parse_run_name(bad));
+  const AttemptKey key{"0123456789abcdef", {false, 3}, 2};
+  CHECK(to_string(key) == "0123456789abcdef/r03/a2");
+  CHECK(parse_attempt_key("0123456789abcdef/r03/a2") == key);
+  for (const char* bad : {"x/r03", "../r03/a2", "x/r03/b2", "x/r03/a0"}) CHECK_FALSE(parse_attempt_key(bad));
+}

@@ -1,0 +1,35 @@
+#include <doctest/doctest.h>
+
+#include "stats/stats.hpp"
+
+using namespace hpcbench;
+
+TEST_CASE("efficiency is the speedup per gpu, relative to the baseline's") {
+  CHECK(efficiency(3, 4, 1) == 0.75);
+  CHECK(efficiency(3, 8, 2) == 0.75);
+  CHECK(efficiency(1, 1, 1) == 1);
+}
+
+TEST_CASE("Karp-Flatt: the serial fraction") {
+  CHECK(karp_flatt(2, 4, 1).value() == doctest::Approx(1.0 / 3));  // (1/2 - 1/4) / (3/4)
+  CHECK(karp_flatt(4, 4, 1).value() == 0);
+  CHECK(karp_flatt(5, 4, 1).value() < 0);  // superlinear
+  CHECK_FALSE(karp_flatt(1, 1, 1));
+  CHECK_FALSE(karp_flatt(2, 4, 2));
+}
+
+TEST_CASE("Holm steps down and stops at the first that is not rejected") {
+  CHECK(holm({}, 0.05).empty());
+  CHECK(holm({0.01, 0.04, 0.03, 0.005}, 0.05) == std::vector<bool>{true, false, false, true});  // limits .0125 .0167 .025 .05
+  CHECK(holm({0.03, 0.02}, 0.05) == std::vector<bool>{true, true});
+  CHECK(holm({0.03, 0.03}, 0.05) == std::vector<bool>{false, false});
+}
+
+TEST_CASE("outliers: beyond five scaled MAD, from eight values on") {
+  // Median 10, deviations 0 to 2 with MAD 1: the limit is 5 x 1.4826 = 7.413.
+  CHECK(outliers({8, 9, 9, 10, 10, 11, 11, 17.5}) == std::vector<std::size_t>{7});
+  CHECK(outliers({8, 9, 9, 10, 10, 11, 11, 17.3}).empty());
+  CHECK(outliers({100, 9, 9, 10, 10, 11, 11, 8}) == std::vector<std::size_t>{0});
+  CHECK(outliers({9, 9, 10, 10, 11, 11, 100}).empty());           // seven values
+  CHECK(outliers({10, 10, 10, 10, 10, 10, 10, 10.001}).empty());  // no spread to judge by
+}

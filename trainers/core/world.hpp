@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace hpcbench::train {
+
+/// Which process of how many this is, and where the ranks meet.
+struct World {
+  int rank = 0;
+  int size = 1;
+  int local_rank = 0;
+  int local_size = 1;         // processes of this node, as far as known
+  std::string master_addr;    // empty only for a single process
+  int master_port = 0;
+  std::string host;
+};
+
+using Environment = std::function<std::optional<std::string>(const char* name)>;
+
+/// The process's own environment.
+std::optional<std::string> process_environment(const char* name);
+
+/// From RANK, WORLD_SIZE, LOCAL_RANK (torchrun, hpcbench); else SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID; else a single
+/// process. MASTER_ADDR falls back to the first host of SLURM_JOB_NODELIST, MASTER_PORT to 15000 + the last four digits of
+/// the job's id. InputError names the variable that is missing or wrong.
+World read_world(const Environment& environment);
+
+/// The first host of a Slurm node list: `node[03-05,9],x` gives `node03`.
+std::string first_host(const std::string& node_list);
+
+/// How many threads LibTorch shall use: OMP_NUM_THREADS, else this process's share of the cores.
+int thread_count(const Environment& environment, const World& world);
+
+}  // namespace hpcbench::train
