@@ -32,6 +32,9 @@ endfunction()
 # hpcbench_test(NAME FOLDER LIBRARIES...): one doctest program from all files of a folder.
 function(hpcbench_test name folder)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
   add_executable(test_${name} ${sources})
   hpcbench_options(test_${name})
   # Tests are compiled once and run once: less optimisation is faster. g++ 12 sees array bounds where there are none.

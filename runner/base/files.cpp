@@ -67,7 +67,8 @@ std::optional<std::string> read_file_if_there(const fs::path& path) {
   std::string content;
   // One read more than the size says: /proc and pipes have no size, files may grow.
   std::size_t used = 0;
-  content.resize(static_cast<std::size_t>(status.st_size) + 1);
+  constexpr std::size_t kUnknownSize = 4096;
+  content.resize(status.st_size > 0 ? static_cast<std::size_t>(status.st_size) + 1 : kUnknownSize);
   while (true) {
     if (used == content.size()) content.resize(content.size() * 2);
     const ssize_t count = ::read(fd.get(), content.data() + used, content.size() - used);

@@ -51,7 +51,7 @@ int ingest_experiments(const std::string& results, const std::string& experiment
   return 0;
 }
 
-/// Makes the database anew from the run directories. What was run last is kept: it is nowhere else.
+/// Makes the database anew from the run directories.
 int rebuild_database(const std::string& results) {
   const std::string root = absolute_folder(results);
   if (!std::filesystem::exists(root)) throw InputError(fmt::format("error: there is no folder {}", root));

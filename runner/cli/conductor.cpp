@@ -69,10 +69,10 @@ bool announce(const Study& study, const PlanDiff& diff, const RunOptions& option
   return confirm(fmt::format("This asks for {}; the limit is {:.3g} GPU-hours. Go on?", amount, *limit), options.yes);
 }
 
-void remember(Store& store, const Study& study) {
+void remember(const Study& study) {
   make_folders(study.results);
   write_file(study.results + "/experiment.yaml", read_file(study.experiment.path), Durability::none);
-  store.set_last_run(study.source);
+  write_last_run(study.results_root, study.source);
 }
 
 /// Waits until no other process owns the experiment; shows how it goes there. Absent when we were interrupted.
@@ -151,7 +151,7 @@ int conduct(const Study& study, const RunOptions& options) {
   refresh_index(store, study.results_root, study.experiment.name);
   const PlanDiff diff = compare_plan(study.selected, existing_runs(store, study.experiment.name));
   if (!announce(study, diff, options)) return 0;
-  remember(store, study);
+  remember(study);
 
   const std::vector<AttemptKey> retried = attempts_to_retry(store, study, options.retry);
   if (!options.retry.empty()) say(fmt::format("{} run{} again", retried.size(), retried.size() == 1 ? " runs" : "s run"));

@@ -98,7 +98,6 @@ void refresh_index(Store& store, const std::string& results_root, const std::str
 }
 
 Store open_for_reading(const std::string& results_root, const std::string& experiment) {
-  const std::string database = results_root + "/hpcbench.db";
   if (!fs::exists(results_root)) return Store::open(":memory:");
   try {
     Store store = open_index(results_root);
@@ -107,9 +106,6 @@ Store open_for_reading(const std::string& results_root, const std::string& exper
   } catch (const UnavailableError&) {
     // A folder of somebody else, or a full disk: read the run directories without writing anything.
     Store store = Store::open(":memory:");
-    if (const std::optional<Store> readable = Store::open_readonly(database)) {
-      if (const std::optional<Store::LastRun> last = readable->last_run()) store.set_last_run(*last);
-    }
     reindex(store, results_root, experiment);
     return store;
   }

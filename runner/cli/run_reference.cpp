@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/index.hpp"
+#include "cli/last_run.hpp"
 #include "plan/plan.hpp"
 
 namespace hpcbench {
@@ -25,8 +26,7 @@ struct Reference {
 }
 
 std::string last_experiment(const std::string& results_root) {
-  const std::optional<Store> store = Store::open_readonly(results_root + "/hpcbench.db");
-  const std::optional<Store::LastRun> last = store ? store->last_run() : std::nullopt;
+  const std::optional<LastRun> last = read_last_run(results_root);
   const std::vector<std::string> there = experiments_on_disk(results_root);
   if (last) return last->experiment;
   if (there.size() == 1) return there.front();

@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "base/error.hpp"
-#include "base/text.hpp"
 #include "cli/terminal.hpp"
 
 namespace hpcbench {
@@ -14,13 +13,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Store::LastRun source_of(const StudyOptions& options) {
-  return {"", fs::absolute(options.file).lexically_normal().string(), options.profile, join(options.settings, "\n"), options.site};
+LastRun source_of(const StudyOptions& options) {
+  return {"", fs::absolute(options.file).lexically_normal().string(), options.profile, options.site, options.settings};
 }
 
-Store::LastRun last_source(const std::string& results_root) {
-  const std::optional<Store> store = Store::open_readonly(results_root + "/hpcbench.db");
-  const std::optional<Store::LastRun> last = store ? store->last_run() : std::nullopt;
+LastRun last_source(const std::string& results_root) {
+  const std::optional<LastRun> last = read_last_run(results_root);
   if (!last) {
     throw InputError(fmt::format("error: nothing has been run in {} yet; name an experiment file", results_root));
   }
@@ -28,17 +26,17 @@ Store::LastRun last_source(const std::string& results_root) {
 }
 
 /// The file as it was run, should the original be gone.
-std::string readable_file(const Store::LastRun& source, const std::string& results_root) {
+std::string readable_file(const LastRun& source, const std::string& results_root) {
   const std::string copy = results_root + "/" + source.experiment + "/experiment.yaml";
   if (!fs::exists(source.file) && !source.experiment.empty() && fs::exists(copy)) return copy;
   return source.file;
 }
 
-ReadOptions read_options(const Store::LastRun& source) {
+ReadOptions read_options(const LastRun& source) {
   ReadOptions read;
   if (!source.profile.empty()) read.profile = source.profile;
   if (!source.site.empty()) read.site = source.site;
-  if (!source.settings.empty()) read.settings = split(source.settings, '\n');
+  read.settings = source.settings;
   return read;
 }
 
@@ -73,9 +71,7 @@ Study load_study(const StudyOptions& options) {
     // What is said now goes on top of what was said then.
     if (!options.profile.empty()) study.source.profile = options.profile;
     if (!options.site.empty()) study.source.site = options.site;
-    for (const std::string& setting : options.settings) {
-      study.source.settings += (study.source.settings.empty() ? "" : "\n") + setting;
-    }
+    study.source.settings.insert(study.source.settings.end(), options.settings.begin(), options.settings.end());
   }
   const std::string path = study.from_last_run ? readable_file(study.source, study.results_root) : options.file;
   study.experiment = read_experiment(path, read_options(study.source));

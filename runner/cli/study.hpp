@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/last_run.hpp"
 #include "plan/plan.hpp"
 #include "spec/read_experiment.hpp"
-#include "store/store.hpp"
 
 namespace hpcbench {
 
@@ -35,7 +35,7 @@ struct Study {
   Plan selected;  // what --only leaves
   std::string results_root;  // absolute
   std::string results;       // absolute: results_root/EXPERIMENT
-  Store::LastRun source;     // the file and the options that it was read with
+  LastRun source;     // the file and the options that it was read with
   bool from_last_run = false;
 
   std::string database() const { return results_root + "/hpcbench.db"; }

@@ -147,7 +147,7 @@ void EventReader::read_error() {
     return printable(json_scalar_text(find_member(members_, key)).value_or(std::string()));
   };
   ErrorEvent error{text("text"), text("code"), text("cause"), text("operation"), json_integer(find_member(members_, "step"))};
-  if (error.code == "out_of_memory") summary_.out_of_memory = true;
+  if (error.code == "out_of_memory" && !summary_.out_of_memory) summary_.out_of_memory = error;
   if (!summary_.first_error) summary_.first_error = std::move(error);
 }
 

@@ -29,7 +29,7 @@ struct EventSummary {
   std::optional<std::string> hosts;             // of `run_start`, joined by `,`
   std::vector<SeriesPoint> series;              // sorted by name: fields of `epoch` and `eval` by epoch, `loss` by step
   std::optional<ErrorEvent> first_error;
-  bool out_of_memory = false;                   // an `error` event with that code
+  std::optional<ErrorEvent> out_of_memory;      // the first `error` event with that code
   std::vector<std::string> warnings;
 };
 

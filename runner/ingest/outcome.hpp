@@ -21,7 +21,7 @@ struct FailureEvidence {
   std::optional<ErrorEvent> out_of_memory;
 };
 
-/// docs/run-directory.md, "Outcomes": the first of these that holds. Cancelled; time limit; out of memory, with evidence; no
+/// docs/events.md, "Outcomes": the first of these that holds. Cancelled; time limit; out of memory, with evidence; no
 /// process could be started; another exit code than `success` asks for, or a signal; `success.pattern` not in stdout.log.
 /// `pattern_found` is absent where no pattern is asked for.
 Outcome decide_outcome(const Finished& finished, const RunInfo& info, const FailureEvidence& evidence,

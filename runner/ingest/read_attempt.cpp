@@ -38,7 +38,10 @@ std::optional<int> rank_of_event_file(std::string_view name) {
 /// Reads one attempt's folder into a record, file by file.
 class AttemptReader {
  public:
-  explicit AttemptReader(const std::string& folder) : folder_(fs::absolute(folder).lexically_normal().string()) {
+  explicit AttemptReader(const std::string& folder) {
+    std::error_code error;
+    const fs::path absolute = fs::absolute(folder, error);
+    folder_ = (error ? fs::path(folder) : absolute).lexically_normal().string();
     while (folder_.size() > 1 && folder_.back() == '/') folder_.pop_back();
   }
 
@@ -150,7 +153,7 @@ class AttemptReader {
     EventSummary events = reader.finish();
     for (std::string& warning : events.warnings) warn(std::move(warning));
     if (events.first_error && (!evidence_.error || finished_.first_failed_rank == rank)) evidence_.error = events.first_error;
-    if (events.out_of_memory && !evidence_.out_of_memory) evidence_.out_of_memory = events.first_error;
+    if (events.out_of_memory && !evidence_.out_of_memory) evidence_.out_of_memory = events.out_of_memory;
     if (rank == 0) {
       take_rank_0(std::move(events));
     } else if (const auto train_s = events.run_end.find("train_s"); train_s != events.run_end.end()) {
@@ -256,7 +259,8 @@ AttemptRecord read_attempt(const std::string& attempt_folder) {
   try {
     reader.read();
   } catch (const std::exception& problem) {
-    // Out of memory, a folder that vanishes while it is read: what was read so far stands.
+    // No memory, for example: what was read so far stands, and nobody may conclude that the attempt never began.
+    reader.record().state = State::running;
     reader.warn(fmt::format("reading stopped: {}", problem.what()));
   }
   return std::move(reader.record());

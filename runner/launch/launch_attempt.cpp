@@ -146,6 +146,9 @@ FinishedFacts run_job(const std::string& run_json, const JobPlace& place, Starte
   return facts;
 }
 
+/// Whoever closed stderr does not want to hear it.
+void say(const std::string& text) { std::fputs((text + "\n").c_str(), stderr); }
+
 /// Before the claim: from then on a signal must not end us without finished.json.
 void prepare_signals() {
   ::signal(SIGHUP, SIG_IGN);
@@ -170,11 +173,11 @@ int launch_attempt(const std::string& attempt_folder, const std::string& token, 
   const std::string run_json = read_file(place.attempt_folder + "/run.json");
   if (token.empty()) {
     place.output_folder = make_manual_folder(run_json);
-    fmt::print(stderr, "by hand: this run claims nothing and does not count; its output is in {}\n", place.output_folder);
+    say("by hand: this run claims nothing and does not count; its output is in " + place.output_folder);
   }
   const FinishedFacts facts = run_job(run_json, place, started, grace_s, supervisor);
   write_file(place.output_folder + "/finished.json", finished_json(facts), Durability::durable);
-  if (token.empty() && facts.error) fmt::print(stderr, "error: {}\n", *facts.error);
+  if (token.empty() && facts.error) say("error: " + *facts.error);
   return exit_status(facts);
 }
 

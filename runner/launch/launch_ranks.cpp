@@ -53,7 +53,7 @@ int launch_ranks(int ranks, const std::vector<std::string>& command, double grac
   const ProcessEnd* const failed = deciding_process(supervision);
   const std::string how =
       failed->signal ? fmt::format("signal {}", *failed->signal) : fmt::format("exit code {}", *failed->exit_code);
-  if (ranks > 1) fmt::print(stderr, "error: rank {} of {} failed first: {}\n", failed->rank, ranks, how);
+  if (ranks > 1) std::fputs(fmt::format("error: rank {} of {} failed first: {}\n", failed->rank, ranks, how).c_str(), stderr);
   return failed->signal ? kSignalExitBase + *failed->signal : *failed->exit_code;
 }
 

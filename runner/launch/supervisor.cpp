@@ -178,11 +178,11 @@ void Supervisor::signal_all(int signal) {
 
 void Supervisor::end_leftovers() {
   if (!reap_all()) return;  // the usual case: nobody is left, and /proc need not be walked
-  if (!ending_) {
-    ending_ = true;
-    kill_at_s_ = monotonic_s() + std::min(rules_.grace_s, kLeftoverGraceS);
-    signal_all(SIGTERM);
-  }
+  if (!ending_) kill_at_s_ = monotonic_s() + std::min(rules_.grace_s, kLeftoverGraceS);
+  // A SIGINT that was passed on is ignored by what a shell started in the background.
+  const bool passed_on = place_ == Place::foreground && result_.cancelled_by.value_or(SIGTERM) != SIGTERM;
+  if (!ending_ || passed_on) signal_all(SIGTERM);
+  ending_ = true;
   const double give_up_s = std::max(*kill_at_s_, monotonic_s()) + kGiveUpS;
   while (reap_all() && monotonic_s() < give_up_s) {
     if (monotonic_s() >= *kill_at_s_) {

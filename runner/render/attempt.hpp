@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/run_name.hpp"
+#include "plan/placeholders.hpp"  // fill_placeholders, placeholders_in
 #include "plan/plan.hpp"
 #include "spec/experiment.hpp"
 
@@ -31,6 +32,8 @@ struct RenderContext {
   std::string executor;       // local or slurm
   std::string job_template;   // text of templates/job.sh.mustache
   Provenance provenance;
+  std::string job_template_name = "job.sh.mustache";  // for messages
+  std::optional<double> intended_unix_s;              // absent: now
 };
 
 /// An attempt ready to be written to its folder.
@@ -42,23 +45,20 @@ struct RenderedAttempt {
 };
 
 /// Fills a configuration's placeholders and renders both files. `batch` is the id of its batch.
+/// InputError if a placeholder or a name in the template is not defined, or a value holds a NUL byte.
 RenderedAttempt render_attempt(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run,
                                int attempt, const std::string& batch, const RenderContext& context);
 
-/// Replaces `{{name}}` in `text`. A value is never itself read as a template. InputError names an undefined placeholder.
-/// Blanks inside the braces are allowed; `{{{name}}}` is the same as `{{name}}` (arguments are not a shell's text).
-std::string fill_placeholders(const std::string& text, const Bindings& bindings);
-
-/// The names that `text` uses.
-std::vector<std::string> placeholders_in(const std::string& text);
-
-/// Finds templates/NAME: ./templates, then beside the program (build tree), then ../share/hpcbench/templates. UnavailableError if nowhere.
+/// Finds templates/NAME: ./templates, then ../templates of the program's folder (build tree), then ../share/hpcbench/templates
+/// (installed). A name with a `/` is the path itself. UnavailableError, naming the places, if nowhere.
 std::string load_template(const std::string& name);
 
-/// Hashes (SHA-256) of the files that a command's arguments name, relative to `folder`; others are left out.
+/// Hashes (SHA-256) of the files that a command's arguments name (`train.py`, `--config=x.yaml`), relative to `folder`; each
+/// once, in order. Left out: a program that is looked up on PATH, what is no regular file, files over 10 MB.
 std::vector<CodeFile> code_files(const std::vector<std::string>& command, const std::string& folder);
 
-/// Reads the repository's state with git (absent where there is none).
+/// Reads the repository's state with git (absent where there is none). Dirty: a tracked file differs from the commit; new
+/// files do not count, as results make new files. Never fails.
 Provenance find_provenance(const std::string& folder);
 
 }  // namespace hpcbench

@@ -13,8 +13,8 @@ namespace {
 void require_axes(const std::vector<std::string>& names, const std::vector<std::string>& axes, std::string_view where) {
   for (const std::string& name : names) {
     if (std::find(axes.begin(), axes.end(), name) != axes.end()) continue;
-    throw InputError(fmt::format("error: {} names `{}`, which is no axis{}; there are: {}", where, name, did_you_mean(name, axes),
-                                 join(axes, ", ")));
+    throw InputError(fmt::format("error: {} names `{}`, which is no axis{}; there are: {}", where, name,
+                                 did_you_mean(name, axes), join(axes, ", ")));
   }
 }
 
@@ -29,7 +29,8 @@ std::vector<const Sample*> select_rows(const std::vector<Sample>& samples, const
   for (const Sample& sample : samples) {
     if (matches(where, sample.row.axes) && matches(only, sample.row.axes)) shown.push_back(&sample);
   }
-  if (shown.empty()) throw InputError("error: no configuration is left to report; ask for fewer conditions in --only and report.where");
+  if (shown.empty())
+    throw InputError("error: no configuration is left to report; ask for fewer conditions in --only and report.where");
   return shown;
 }
 
@@ -96,6 +97,7 @@ void move_into_rows(Table& table, const std::vector<const Sample*>& shown) {
 Table build_table(const Experiment& experiment, const Plan& plan, const std::vector<AttemptRecord>& records,
                   const ReportOptions& options) {
   const ReportSettings& settings = experiment.report;
+  if (!options.only.empty() && !options.orphans) select(plan, options.only);  // says what is wrong with it
   require_axes(names_of(options.only), plan.axes, "--only");
   require_axes(names_of(settings.where), plan.axes, "report.where");
   require_axes(settings.sort, plan.axes, "report.sort");

@@ -26,7 +26,8 @@ void count_censored(Sample& sample) {
   for (const AttemptRecord* run : sample.runs) {
     if (run->state != State::timeout || !run->time_limit_s || *run->time_limit_s < slowest) continue;
     ++sample.row.censored;
-    sample.row.censored_at_s = std::min(sample.row.censored_at_s.value_or(std::numeric_limits<double>::max()), *run->time_limit_s);
+    sample.row.censored_at_s =
+        std::min(sample.row.censored_at_s.value_or(std::numeric_limits<double>::max()), *run->time_limit_s);
   }
 }
 
@@ -70,8 +71,8 @@ std::vector<const AttemptRecord*> counting_attempts(const std::vector<AttemptRec
   return counting;
 }
 
-std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const AttemptRecord*>& attempts, const MetricChoice& metric,
-                                    const ReportSettings& settings, bool orphans) {
+std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const AttemptRecord*>& attempts,
+                                    const MetricChoice& metric, const ReportSettings& settings, bool orphans) {
   std::vector<Sample> samples;
   std::unordered_map<std::string, std::size_t> index;
   samples.reserve(plan.configurations.size());

@@ -27,13 +27,16 @@ std::string comparison_key(const Bindings& axes, const Condition& baseline) {
 }
 
 [[noreturn]] void refuse_ambiguous(const Experiment& experiment, const Row& first, const Row& second) {
-  throw InputError(fmt::format("error: {}: two configurations are a baseline for the same points: `{}` and `{}`; name in `baseline` what tells them apart",
-                               experiment.path, describe(first.axes), describe(second.axes)));
+  throw InputError(
+      fmt::format("error: {}: two configurations are a baseline for the same points: `{}` and `{}`; name in `baseline` what "
+                  "tells them apart",
+                  experiment.path, describe(first.axes), describe(second.axes)));
 }
 
 void note_missing(const std::vector<std::string>& missing, std::vector<std::string>& notes) {
   if (missing.empty()) return;
-  notes.push_back(fmt::format("no baseline in the experiment equals {} on the other axes: no speedup there", list_some(missing)));
+  notes.push_back(
+      fmt::format("no baseline in the experiment equals {} on the other axes: no speedup there", list_some(missing)));
 }
 
 bool all_positive(const std::vector<double>& values) {
@@ -110,8 +113,9 @@ void compare_with_baselines(std::vector<Sample>& samples, std::size_t planned, c
     samples[i].row.is_baseline = true;
   }
   if (baselines.empty()) {
-    throw InputError(fmt::format("error: {}: no configuration matches `baseline`; give it values that the matrix has, or leave it out",
-                                 experiment.path));
+    throw InputError(
+        fmt::format("error: {}: no configuration matches `baseline`; give it values that the matrix has, or leave it out",
+                    experiment.path));
   }
   std::vector<std::string> missing;
   std::vector<std::string> unmeasured;
@@ -127,7 +131,8 @@ void compare_with_baselines(std::vector<Sample>& samples, std::size_t planned, c
     fill_in_comparison(sample, base, experiment.report);
   }
   note_missing(missing, notes);
-  if (!unmeasured.empty()) notes.push_back(fmt::format("the baseline {} has no median yet: no speedup against it", list_some(unmeasured)));
+  if (!unmeasured.empty())
+    notes.push_back(fmt::format("the baseline {} has no median yet: no speedup against it", list_some(unmeasured)));
 }
 
 }  // namespace hpcbench

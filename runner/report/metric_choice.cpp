@@ -33,7 +33,8 @@ void require_metric(const std::string& name, const std::vector<const AttemptReco
   }
   if (there.empty()) return;
   const std::vector<std::string> names(there.begin(), there.end());
-  throw InputError(fmt::format("error: no run has the metric `{}`{}; there are: {}", name, did_you_mean(name, names), join(names, ", ")));
+  throw InputError(
+      fmt::format("error: no run has the metric `{}`{}; there are: {}", name, did_you_mean(name, names), join(names, ", ")));
 }
 
 }  // namespace

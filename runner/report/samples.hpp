@@ -36,8 +36,8 @@ MetricChoice choose_metric(const Experiment& experiment, const std::vector<const
 std::optional<double> metric_value(const AttemptRecord& record, const std::string& metric);
 
 /// Summaries of all configurations of the plan, in its order; after them, if `orphans`, those only on record.
-std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const AttemptRecord*>& attempts, const MetricChoice& metric,
-                                    const ReportSettings& settings, bool orphans);
+std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const AttemptRecord*>& attempts,
+                                    const MetricChoice& metric, const ReportSettings& settings, bool orphans);
 
 /// Finds each sample's baseline (of the first `planned` ones), and fills in speedup, efficiency and Karp-Flatt.
 /// Appends notes for points that have none. InputError if nothing has one, or one has two.

@@ -25,6 +25,7 @@ struct AxisDraft {
 struct ConditionDraft {
   Condition condition;
   const YamlNode* node = nullptr;
+  bool inherited = false;  // from the file, under a profile or --set: its values need not be there
 };
 
 /// `point[i]` was read from `node->keys[i]` and `node->items[i]`.
@@ -42,6 +43,7 @@ struct OverrideDraft {
 struct Draft {
   Experiment experiment;  // all but what stands below
   const YamlNode* root = nullptr;
+  const YamlNode* site_root = nullptr;  // null where there is no site
   std::vector<AxisDraft> matrix;
   std::vector<std::vector<AxisDraft>> zip;
   std::vector<ConditionDraft> exclude;
@@ -55,9 +57,11 @@ struct Draft {
   std::vector<std::string> axis_names() const;
 };
 
-/// Reads every key of a file, or (`whole` false) of a profile alone, where nothing is required and `experiment` and `profiles` are
-/// refused. Types, forms and single values are checked here; what depends on other keys is in checks.hpp.
-Draft read_draft(const YamlNode& root, bool whole, Complaints& complaints);
+/// Reads every key of a file on top of `draft` (which holds defaults and what the site says). Types, forms and single values
+/// are checked here; what depends on other keys is in checks.hpp. `root` must outlive the draft.
+void read_draft(const YamlNode& root, Draft& draft, Complaints& complaints);
+/// Reads a profile alone, for its complaints: nothing is required, and `experiment` and `profiles` are refused.
+void check_profile(const YamlNode& profile, const Draft& base, Complaints& complaints);
 
 // The parts, one file each.
 void read_points(MapReader& reader, Draft& draft, Complaints& complaints);       // read_points.cpp

@@ -55,7 +55,7 @@ void refuse_type(const YamlNode& node, const std::string& what, const std::strin
                  std::string advice = "") {
   if (looks_like_placeholder(node)) advice = "a placeholder needs quotes, \"{{name}}\": YAML reads `{` as the start of a map";
   if (node.kind == YamlNode::Kind::absent) {
-    complaints.add(node.spot, fmt::format("{} needs a value", what), "write a value, or remove it; \"null\" in quotes is a text");
+    complaints.add(node.spot, fmt::format("{} is empty", what), "write a value, or remove it; \"null\" in quotes is a text");
   } else {
     complaints.add(node.spot, fmt::format("{} must be {}, not {}", what, wanted, kind_word(node)), advice);
   }

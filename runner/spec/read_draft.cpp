@@ -32,8 +32,9 @@ void read_limits(const YamlNode& node, Experiment& experiment, Complaints& compl
   constexpr long long kMostConfigurations = 100'000'000;
   MapReader reader(node, "limits", complaints);
   assign(experiment.limits.configurations, reader.integer("configurations", 1, kMostConfigurations));
-  experiment.limits.gpu_hours = reader.number("gpu_hours");
-  if (experiment.limits.gpu_hours.value_or(0) < 0) {
+  const std::optional<double> gpu_hours = reader.number("gpu_hours");
+  if (gpu_hours) experiment.limits.gpu_hours = gpu_hours;
+  if (gpu_hours.value_or(0) < 0) {
     complaints.add(node.find("gpu_hours")->spot, "`limits.gpu_hours` cannot be below 0");
   }
   reader.finish();
@@ -64,26 +65,33 @@ void read_name(MapReader& reader, Draft& draft, Complaints& complaints) {
                  "results go to a folder of this name: letters, digits, `.`, `_` and `-`, not starting with `.` or `-`");
 }
 
-}  // namespace
-
-Draft read_draft(const YamlNode& root, bool whole, Complaints& complaints) {
-  Draft draft;
-  draft.root = &root;
-  MapReader reader(root, "", complaints);
-  if (whole) {
-    read_name(reader, draft, complaints);
-    reader.take("profiles");
-  } else {
-    for (const char* const key : {"experiment", "profiles"}) {
-      if (reader.has(key)) complaints.add(reader.spot_of(key), fmt::format("a profile cannot change `{}`", key));
-      reader.take(key);
-    }
-  }
+void read_parts(MapReader& reader, Draft& draft, Complaints& complaints) {
   read_settings(reader, draft, complaints);
   read_work(reader, draft, complaints);
   read_points(reader, draft, complaints);
   reader.finish();
-  return draft;
+}
+
+}  // namespace
+
+void read_draft(const YamlNode& root, Draft& draft, Complaints& complaints) {
+  draft.root = &root;
+  MapReader reader(root, "", complaints);
+  read_name(reader, draft, complaints);
+  reader.take("profiles");
+  read_parts(reader, draft, complaints);
+}
+
+void check_profile(const YamlNode& profile, const Draft& base, Complaints& complaints) {
+  Draft draft;
+  draft.root = &profile;
+  draft.experiment.work.shell = base.experiment.work.shell;
+  MapReader reader(profile, "", complaints);
+  for (const char* const key : {"experiment", "profiles"}) {
+    if (reader.has(key)) complaints.add(reader.spot_of(key), fmt::format("a profile cannot change `{}`", key));
+    reader.take(key);
+  }
+  read_parts(reader, draft, complaints);
 }
 
 }  // namespace hpcbench

@@ -12,7 +12,9 @@ namespace hpcbench {
 
 namespace {
 
-constexpr auto kLaunches = {std::pair<std::string_view, Launch>{"rank", Launch::rank}, {"node", Launch::node}, {"once", Launch::once}};
+std::optional<Launch> read_launch(MapReader& reader) {
+  return reader.choice<Launch>("launch", {{"rank", Launch::rank}, {"node", Launch::node}, {"once", Launch::once}});
+}
 
 /// The keys of `resources` that were given.
 struct ResourcesDraft {
@@ -172,9 +174,6 @@ std::optional<std::vector<std::string>> read_command(MapReader& reader, std::str
   return arguments;
 }
 
-/// Text that a job script has in lines: an entry of several lines is as good as several entries.
-std::optional<std::vector<std::string>> read_lines(MapReader& reader, std::string_view key) { return reader.texts(key); }
-
 std::optional<OverrideDraft> read_override(const YamlNode& node, bool shell, Complaints& complaints) {
   MapReader reader(node, "overrides", complaints);
   if (!node.is_map()) return std::nullopt;
@@ -187,12 +186,12 @@ std::optional<OverrideDraft> read_override(const YamlNode& node, bool shell, Com
   std::optional<ConditionDraft> condition;
   if (when != nullptr) condition = read_condition(*when, "`when`", true, complaints);
   target.command = read_command(reader, "command", shell, complaints);
-  target.launch = reader.choice<Launch>("launch", kLaunches);
+  target.launch = read_launch(reader);
   if (const YamlNode* parameters = reader.take("parameters")) {
     assign(target.parameters, read_bindings(*parameters, "`parameters`", complaints));
   }
   if (const YamlNode* resources = reader.take("resources")) apply(read_resources(*resources, complaints), target);
-  target.setup = read_lines(reader, "setup");
+  target.setup = reader.texts("setup");
   target.metrics = read_metrics(reader, complaints);
   const SuccessDraft success = read_success(reader, complaints);
   target.success_exit_code = success.exit_code;
@@ -218,11 +217,11 @@ void read_work(MapReader& reader, Draft& draft, Complaints& complaints) {
   }
   assign(work.shell, reader.flag("shell"));
   assign(work.command, read_command(reader, "command", work.shell, complaints));
-  assign(work.launch, reader.choice<Launch>("launch", kLaunches));
+  assign(work.launch, read_launch(reader));
   if (const YamlNode* node = reader.take("parameters")) assign(work.parameters, read_bindings(*node, "`parameters`", complaints));
   if (const YamlNode* node = reader.take("resources")) apply(read_resources(*node, complaints), work.resources);
   assign(work.modules, reader.texts("modules"));
-  assign(work.setup, read_lines(reader, "setup"));
+  assign(work.setup, reader.texts("setup"));
   work.container = reader.filled_text("container");
   assign(work.metrics, read_metrics(reader, complaints));
   const SuccessDraft success = read_success(reader, complaints);

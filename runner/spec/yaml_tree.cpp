@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <sstream>
 #include <unordered_map>
 
@@ -71,14 +72,31 @@ const char* const kQuoteAdvice = "YAML reads `{` as the start of a map: put quot
   throw InputError(located_message(spot, message, advice));
 }
 
+bool starts_bracket(const YamlSpot& spot) {
+  const std::string& text = spot.source->text();
+  return spot.offset < text.size() && (text[spot.offset] == '[' || text[spot.offset] == '{');
+}
+
+[[noreturn]] void refuse_unclosed_bracket(const YamlSpot& spot) {
+  refuse_yaml(spot, fmt::format("the `{}` is never closed", spot.source->text()[spot.offset]));
+}
+
+[[noreturn]] void refuse_alias(const YamlSpot& spot) {
+  refuse_yaml(spot, "aliases (`*name`) are not taken", "write the value again; a text that starts with `*` needs quotes");
+}
+
 /// Turns the events of yaml-cpp into a tree. Throws from within them: the parser holds nothing that must be ended.
 class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(const YamlSource& source, Complaints& complaints) : source_(source), complaints_(complaints) {}
 
   YamlNode take_root() { return std::move(root_); }
-  /// The innermost list or map that is open, for messages about what was never closed; null if none is.
-  const YamlNode* innermost() const { return open_.empty() ? nullptr : &open_.back().node; }
+  /// Where the innermost open list or map with brackets stands, for messages about what was never closed.
+  std::optional<YamlSpot> open_bracket() const {
+    const auto found =
+        std::find_if(open_.rbegin(), open_.rend(), [](const Frame& frame) { return starts_bracket(frame.node.spot); });
+    return found == open_.rend() ? std::nullopt : std::optional(found->node.spot);
+  }
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -92,7 +110,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    refuse_yaml(spot(mark), "aliases (`*name`) are not taken", "write the value again; a text that starts with `*` needs quotes");
+    refuse_alias(spot(mark));
   }
 
   void OnAnchor(const YAML::Mark& mark, const std::string&) override { refuse_anchor(mark, 1); }
@@ -189,6 +207,9 @@ class TreeBuilder : public YAML::EventHandler {
     if (expects_key()) {
       const YamlSpot outer = open_.back().node.spot;
       if (!braces_advice().empty()) refuse_yaml(outer, "a placeholder without quotes", kQuoteAdvice);
+      const bool closed = source_.text().find_first_of("]}", here.offset) != std::string::npos;
+      // yaml-cpp takes a bracket that nothing closes for a key.
+      if (starts_bracket(here) && !closed) refuse_unclosed_bracket(here);
       refuse_yaml(here, "a key must be plain text, not a list or a map");
     }
     Frame frame;
@@ -285,29 +306,33 @@ void refuse_bad_bytes(const YamlSource& source) {
   }
 }
 
-/// What a person can do about a message of yaml-cpp, in words that are less about its inside.
-[[noreturn]] void refuse_syntax(const YamlSource& source, const YAML::Exception& error, const YamlNode* open) {
-  const std::string& message = error.msg;
-  YamlSpot at{&source, std::min(static_cast<std::size_t>(std::max(error.mark.pos, 0)), source.text().size())};
-  const bool flow = message.find("flow not found") != std::string::npos || message.find("illegal flow end") != std::string::npos;
-  std::size_t begin = 0;
-  if (source.line_at(at.offset, &begin).find("{{") != std::string_view::npos) {
-    refuse_yaml(at, "this is no YAML: " + message, kQuoteAdvice);
-  }
-  const bool at_end = trim(std::string_view(source.text()).substr(at.offset)).empty();
-  if (flow && at_end && open != nullptr) {
-    const YamlNode& node = *open;
-    const char bracket = node.spot.offset < source.text().size() ? source.text()[node.spot.offset] : '[';
-    if (bracket == '[' || bracket == '{') refuse_yaml(node.spot, fmt::format("the `{}` is never closed", bracket));
-  }
-  std::string advice;
-  if (message == "illegal map value") advice = "a text that holds `: ` needs quotes";
-  if (message.find("tab") != std::string::npos) advice = "indent with spaces";
-  if (message == "unknown token") advice = "a text that starts with one of @ ` % needs quotes";
+std::string syntax_advice(const std::string& message, std::string_view line) {
+  const std::size_t indented = line.find_first_not_of(" \t");
+  if (line.substr(0, indented).find('\t') != std::string_view::npos) return "indent with spaces, not with tabs";
+  if (message == "illegal map value") return "a text that holds `: ` needs quotes";
+  if (message == "unknown token") return "a text that starts with one of @ ` % needs quotes";
   if (message == "end of map not found" || message == "end of sequence not found") {
-    advice = "lines of one map or list start in the same column";
+    return "lines of one map or list start in the same column";
   }
-  if (message == "illegal EOF in scalar") advice = "a quote is never closed";
+  return "";
+}
+
+/// yaml-cpp's message, or what a person more likely did; `bracket` is where the innermost open `[` or `{` stands.
+[[noreturn]] void refuse_syntax(const YamlSource& source, const YAML::Exception& error, const std::optional<YamlSpot>& bracket) {
+  const std::string& message = error.msg;
+  const YamlSpot at{&source, std::min(static_cast<std::size_t>(std::max(error.mark.pos, 0)), source.text().size())};
+  std::size_t begin = 0;
+  const std::string_view line = source.line_at(at.offset, &begin);
+  if (message == "the referenced anchor is not defined") refuse_alias(at);
+  if (message == "illegal EOF in scalar") {
+    const std::size_t quote = source.text().find_last_of("'\"", at.offset == 0 ? 0 : at.offset - 1);
+    refuse_yaml({&source, quote == std::string::npos ? at.offset : quote}, "a quote is never closed");
+  }
+  if (source.text().compare(at.offset, 2, "{{") == 0) refuse_yaml(at, "a placeholder without quotes", kQuoteAdvice);
+  const bool flow = message.find("flow not found") != std::string::npos;
+  const bool later = bracket && (place_of(at).line > place_of(*bracket).line || at.offset >= begin + line.size());
+  if (flow && later) refuse_unclosed_bracket(*bracket);
+  const std::string advice = line.find("{{") != std::string_view::npos ? kQuoteAdvice : syntax_advice(message, line);
   refuse_yaml(at, "this is no YAML: " + message, advice);
 }
 
@@ -324,7 +349,7 @@ YamlNode parse_yaml(const YamlSource& source, Complaints& complaints) {
     DocumentCounter counter;
     parser.HandleNextDocument(counter);
   } catch (const YAML::Exception& error) {
-    refuse_syntax(source, error, builder.innermost());
+    refuse_syntax(source, error, builder.open_bracket());
   } catch (const SecondDocument& second) {
     refuse_yaml({&source, std::min(static_cast<std::size_t>(std::max(second.mark.pos, 0)), source.text().size())},
                 "a second document starts here: one file is one experiment", "remove the `---` or `...`");

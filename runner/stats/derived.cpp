@@ -32,7 +32,7 @@ std::optional<double> karp_flatt(double speedup, int gpus, int baseline_gpus) {
 }
 
 std::vector<std::size_t> outliers(const std::vector<double>& values) {
-  constexpr std::size_t kFewest = 8;          // of five clean values a quarter of the sets would be flagged
+  constexpr std::size_t kFewest = 8;            // of five clean values a quarter of the sets would be flagged
   constexpr double kNormalConsistent = 1.4826;  // 1 / (3/4 quantile of the normal): MAD x this estimates its sigma
   constexpr double kFarthest = 5;
   if (values.size() < kFewest) return {};

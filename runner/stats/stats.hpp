@@ -49,7 +49,8 @@ double rank_sum_p_value(const std::vector<double>& baseline, const std::vector<d
 /// speedup / (gpus / baseline gpus).
 double efficiency(double speedup, int gpus, int baseline_gpus);
 
-/// Experimentally determined serial fraction (1/S - 1/p)/(1 - 1/p) (Karp and Flatt 1990); absent at p = 1 or where the baseline has more than one gpu.
+/// Experimentally determined serial fraction (1/S - 1/p)/(1 - 1/p) (Karp and Flatt 1990); absent at p = 1 or where the baseline
+/// has more than one gpu.
 std::optional<double> karp_flatt(double speedup, int gpus, int baseline_gpus);
 
 /// Indices of values beyond 5 scaled MAD of the median, only for n >= 8 (fewer flags clean sets).

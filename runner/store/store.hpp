@@ -14,10 +14,15 @@ namespace hpcbench {
 struct AttemptState {
   AttemptKey key;
   State state = State::intended;
+  bool is_void = false;  // revoked as if it had never been: another attempt of the run counts
 };
 
+/// Whether an attempt never counts: hpcbench revoked it for reasons of its own (`void: ...` in its claim).
+bool is_void(const AttemptRecord& record);
+
 /// results/hpcbench.db: an index of the run directories, which are the only truth. Another schema version or a broken file is
-/// moved aside and made anew (`rebuilt()` says so). Every writer is one short BEGIN IMMEDIATE transaction; no WAL (network file systems).
+/// moved aside (hpcbench.db.broken-N) and made anew (`rebuilt()` says so). A page found broken later does the same, and the call
+/// that found it ends in an UnavailableError that says to call again. docs/database.md has the schema. Every writer is one short BEGIN IMMEDIATE transaction; no WAL (network file systems).
 class Store {
  public:
   /// Opens or creates `path` (`:memory:` for tests). UnavailableError if it cannot be written or stays locked for 30 s.
@@ -31,19 +36,21 @@ class Store {
   /// Absent, or why the file was made anew: the caller should index the run directories again and say so.
   const std::optional<std::string>& rebuilt() const;
 
-  /// Inserts or replaces whole records, in one transaction.
+  /// Inserts or replaces whole records, in one transaction. Numbers that are not finite are left out.
   void put(const std::vector<AttemptRecord>& records);
-  /// Journals states of attempts that have no record worth reading yet (intended), in one transaction.
+  /// Journals states of attempts that have no record worth reading yet (intended), in one transaction. An outcome on
+  /// record is never replaced by a state that is none.
   void put_states(const std::string& experiment, const std::vector<AttemptState>& states);
   /// Removes attempts whose folders are gone.
   void forget(const std::string& experiment, const std::vector<AttemptKey>& keys);
-  /// Empties the index of an experiment, or of all.
+  /// Empties the index of an experiment, or of all. What was run last stays: no run directory tells it.
   void clear(const std::optional<std::string>& experiment);
 
   /// All attempts of an experiment, sorted by key. One short read transaction.
   std::vector<AttemptState> states(const std::string& experiment) const;
+  /// Whole records, sorted by key; the series of each sorted by name.
   std::vector<AttemptRecord> attempts(const std::string& experiment) const;
-  /// The attempt that counts of each run (the highest that was not revoked), warm-ups aside. With `with_series` false their series are left out.
+  /// The attempt that counts of each run (the highest that is not void), warm-ups aside. With `with_series` false their series are left out.
   std::vector<AttemptRecord> counting_attempts(const std::string& experiment, bool with_series) const;
   std::optional<AttemptRecord> attempt(const std::string& experiment, const AttemptKey& key) const;
 
@@ -59,6 +66,7 @@ class Store {
   std::optional<LastRun> last_run() const;
   /// The record of one experiment's last run, as above.
   std::optional<LastRun> last_run_of(const std::string& experiment) const;
+  /// Names of all experiments that have an attempt or were run here, sorted.
   std::vector<std::string> experiments() const;
 
  private:

@@ -23,7 +23,8 @@ class AttemptBatch {
   static AttemptBatch resume(const std::string& results, const std::string& id);
 
   const std::string& id() const { return id_; }
-  /// Notes that an attempt leaves the batch: it is about to be handed over, or a newer batch holds it. UnavailableError if that cannot be written.
+  /// Notes that an attempt leaves the batch: it is about to be handed over, or a newer batch holds it. UnavailableError if that
+  /// cannot be written.
   void note_leaving(const AttemptKey& attempt);
   void note_job(const AttemptKey& attempt, const std::string& job);
   /// Writes submitted.json: nobody needs to look into this batch again.

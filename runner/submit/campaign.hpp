@@ -31,14 +31,15 @@ class CampaignObserver {
   virtual void intended(const std::string& batch, const std::vector<AttemptKey>& attempts) = 0;
   virtual void submitted(const AttemptKey& attempt, const std::string& job) = 0;
   /// The attempt has ended (finished.json, or settled without it); reads its folder and answers its outcome. A reason that
-  /// begins with `void: ` belongs to an attempt that never ran and never will: it is revoked, and no attempt of its run counts less.
+  /// begins with `void: ` belongs to an attempt that never ran and never will: it is revoked, and no attempt of its run counts
+  /// less.
   virtual State settled(const AttemptKey& attempt, std::optional<State> without_finish, const std::string& reason) = 0;
   virtual void note(const std::string& text) = 0;
 };
 
 struct CampaignCounts {
-  long long total = 0;      // runs asked for, warm-ups included
-  long long done = 0;       // with an outcome
+  long long total = 0;  // runs asked for, warm-ups included
+  long long done = 0;   // with an outcome
   long long succeeded = 0;
   long long running = 0;
 };

@@ -28,11 +28,12 @@ bool has_finished(const std::string& folder) { return ::access((folder + "/finis
 
 bool is_taken(const std::string& folder) { return ::access((folder + "/claim").c_str(), F_OK) == 0 || has_finished(folder); }
 
-Verdict judge_attempt(const std::string& folder, const std::string& job, const std::optional<std::string>& ended, const std::string& why,
-                      Executor& executor) {
+Verdict judge_attempt(const std::string& folder, const std::string& job, const std::optional<std::string>& ended,
+                      const std::string& why, Executor& executor) {
   if (has_finished(folder)) return {Verdict::Kind::finished, {}, State::lost, {}};
   std::optional<Claim> claim = read_claim(folder);
-  if (!claim && try_claim(folder, Claim{.revoked = true, .why = why, .token = {}, .job = {}, .process = {}})) return judge_revoked(why);
+  if (!claim && try_claim(folder, Claim{.revoked = true, .why = why, .token = {}, .job = {}, .process = {}}))
+    return judge_revoked(why);
   if (!claim) claim = read_claim(folder);
   if (!claim) return {Verdict::Kind::unseen, job, State::lost, "its claim exists and cannot be read"};
   if (claim->revoked) return judge_revoked(claim->why);

@@ -37,7 +37,7 @@ bool is_taken(const std::string& folder);
 /// Judges an attempt that was, or may have been, handed over. Where no claim is seen it takes the claim itself by revoking it
 /// with `why` (which begins with one of the prefixes above): only winning the claim proves that nobody else has it.
 /// `ended`: what the executor said when the job ended; absent: it is asked.
-Verdict judge_attempt(const std::string& folder, const std::string& job, const std::optional<std::string>& ended, const std::string& why,
-                      Executor& executor);
+Verdict judge_attempt(const std::string& folder, const std::string& job, const std::optional<std::string>& ended,
+                      const std::string& why, Executor& executor);
 
 }  // namespace hpcbench

@@ -14,7 +14,8 @@
 
 namespace hpcbench {
 
-/// Where each run of a plan stands, in the order of submission. Everything is found in constant time; counts are kept, not made.
+/// Where each run of a plan stands, in the order of submission. Everything is found in constant time; counts are kept, not
+/// made.
 class RunTable {
  public:
   struct Run {
@@ -54,8 +55,8 @@ class RunTable {
 
   const Plan& plan_;
   std::vector<Run> runs_;
-  std::vector<std::size_t> index_;     // configuration x (warm-ups, repeats) -> run
-  std::vector<int> open_warmups_;      // by configuration
+  std::vector<std::size_t> index_;  // configuration x (warm-ups, repeats) -> run
+  std::vector<int> open_warmups_;   // by configuration
   std::unordered_map<std::string_view, std::size_t> configurations_;
   long long total_ = 0, done_ = 0, succeeded_ = 0;
 };

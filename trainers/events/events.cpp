@@ -19,26 +19,41 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json to_json(const EventValue& value) {
-  if (const auto* pairs = std::get_if<std::vector<std::pair<std::string, std::string>>>(&value)) {
-    Json object = Json::object();
-    for (const auto& [name, text] : *pairs) object[name] = text;
-    return object;
-  }
-  return std::visit(
-      [](const auto& plain) -> Json {
-        if constexpr (requires { Json(plain); }) return plain;
-        return nullptr;
-      },
-      value);
-}
+/// JSON text; bytes that are not UTF-8 become U+FFFD.
+std::string json_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-bool is_absent(const EventValue& value) {
-  const double* number = std::get_if<double>(&value);
-  return number && !std::isfinite(*number);
-}
+std::string json_field(std::string_view field, const Json& value) { return "," + json_text(field) + ":" + json_text(value); }
 
 }  // namespace
+
+Event::Event(std::string_view name) : name_(name) {}
+
+Event& Event::add(std::string_view field, double value) {
+  if (std::isfinite(value)) fields_ += json_field(field, value);
+  return *this;
+}
+
+Event& Event::add(std::string_view field, std::int64_t value) {
+  fields_ += json_field(field, value);
+  return *this;
+}
+
+Event& Event::add(std::string_view field, const std::string& value) {
+  fields_ += json_field(field, value);
+  return *this;
+}
+
+Event& Event::add(std::string_view field, const std::vector<std::string>& values) {
+  fields_ += json_field(field, Json(values));
+  return *this;
+}
+
+Event& Event::add(std::string_view field, const std::vector<std::pair<std::string, std::string>>& object) {
+  Json json = Json::object();
+  for (const auto& [name, text] : object) json[name] = text;
+  fields_ += json_field(field, json);
+  return *this;
+}
 
 Events::Events(const std::optional<std::filesystem::path>& folder, int rank) : rank_(rank) {
   if (!folder) return;
@@ -51,13 +66,11 @@ Events::~Events() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-void Events::write(std::string_view event, const std::vector<EventField>& fields) {
+void Events::write(const Event& event) {
   if (descriptor_ < 0) return;
-  Json line = {{"v", 1}, {"t", std::round(unix_s() * 1000) / 1000}, {"rank", rank_}, {"event", event}};
-  for (const auto& [name, value] : fields) {
-    if (!is_absent(value)) line[name] = to_json(value);
-  }
-  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const double stamp_s = std::round(unix_s() * 1000) / 1000;
+  const std::string text = "{\"v\":1" + json_field("t", stamp_s) + json_field("rank", rank_) + json_field("event", event.name_) +
+                           event.fields_ + "}\n";
   const std::lock_guard lock(mutex_);
   if (::write(descriptor_, text.data(), text.size()) == static_cast<ssize_t>(text.size()) || said_full_) return;
   said_full_ = true;

@@ -2,21 +2,31 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <initializer_list>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace hpcbench::train {
 
-/// The value of one field of an event. A number that is not finite is left out of the event: absent, never a lie.
-using EventValue = std::variant<double, std::int64_t, std::string, std::vector<std::string>,
-                                std::vector<std::pair<std::string, std::string>>>;
-using EventField = std::pair<const char*, EventValue>;
+/// One event with its fields in the order in which they are added. A number that is not finite is left out: absent, never a lie.
+class Event {
+ public:
+  explicit Event(std::string_view name);
+  Event& add(std::string_view field, double value);
+  Event& add(std::string_view field, std::int64_t value);
+  Event& add(std::string_view field, int value) { return add(field, std::int64_t{value}); }
+  Event& add(std::string_view field, const std::string& value);
+  Event& add(std::string_view field, const std::vector<std::string>& values);
+  Event& add(std::string_view field, const std::vector<std::pair<std::string, std::string>>& object);
+
+ private:
+  friend class Events;
+  std::string name_;
+  std::string fields_;  // JSON text, each with a comma before it
+};
 
 /// The event file of one rank (docs/events.md): one JSON object a line, each written by one call and so never interleaved.
 /// May be used by several threads.
@@ -28,7 +38,7 @@ class Events {
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;
 
-  void write(std::string_view event, const std::vector<EventField>& fields);
+  void write(const Event& event);
 
  private:
   std::mutex mutex_;

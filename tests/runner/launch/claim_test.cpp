@@ -1,3 +1,5 @@
+#include "launch/claim.hpp"
+
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 #include <sys/wait.h>
@@ -5,12 +7,15 @@
 
 #include "base/files.hpp"
 #include "fakes/temporary_folder.hpp"
-#include "launch/claim.hpp"
 
 using namespace hpcbench;
 
 TEST_CASE("a job's claim is text lines and comes back whole") {
-  const Claim claim{.revoked = false, .why = {}, .token = "0123456789abcdef", .job = "77", .process = ProcessIdentity{"node1", "b-1", 77, 4242}};
+  const Claim claim{.revoked = false,
+                    .why = {},
+                    .token = "0123456789abcdef",
+                    .job = "77",
+                    .process = ProcessIdentity{"node1", "b-1", 77, 4242}};
   CHECK(claim_text(claim) == "token 0123456789abcdef\njob 77\nhost node1\nboot_id b-1\npid 77\nstart_ticks 4242\n");
   const Claim read = parse_claim(claim_text(claim));
   CHECK_FALSE(read.revoked);
@@ -20,7 +25,8 @@ TEST_CASE("a job's claim is text lines and comes back whole") {
 }
 
 TEST_CASE("a revocation keeps to one line") {
-  const std::string text = claim_text({.revoked = true, .why = "cancelled by\nthe user", .token = {}, .job = {}, .process = {}});
+  const std::string text =
+      claim_text({.revoked = true, .why = "cancelled by\nthe user", .token = {}, .job = {}, .process = {}});
   CHECK(text == "revoked cancelled by the user\n");
   CHECK(parse_claim(text).revoked);
   CHECK(parse_claim(text).why == "cancelled by the user");
@@ -28,8 +34,9 @@ TEST_CASE("a revocation keeps to one line") {
 }
 
 TEST_CASE("what is unreadable is taken by somebody unknown") {
-  for (const char* text : {"", "\n\n", "token", "revokedX\n", "\xff\xfe", "pid 12\n", "host h\nboot_id b\npid -3\nstart_ticks 1\n",
-                           "host h\nboot_id b\npid 12x\nstart_ticks 1\n", "host h\nboot_id b\npid 99999999999999999999\nstart_ticks 1\n"}) {
+  for (const char* text :
+       {"", "\n\n", "token", "revokedX\n", "\xff\xfe", "pid 12\n", "host h\nboot_id b\npid -3\nstart_ticks 1\n",
+        "host h\nboot_id b\npid 12x\nstart_ticks 1\n", "host h\nboot_id b\npid 99999999999999999999\nstart_ticks 1\n"}) {
     const Claim claim = parse_claim(text);
     CHECK_FALSE(claim.revoked);
     CHECK(claim.token.empty());

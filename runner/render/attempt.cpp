@@ -1,0 +1,82 @@
+#include "render/attempt.hpp"
+
+#include <filesystem>
+
+#include "base/text.hpp"
+#include "render/resolved_run.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+std::string absolute_workdir(const Experiment& experiment, const RenderContext& context, const std::string& folder) {
+  if (!experiment.workdir) return context.call_folder;
+  if (*experiment.workdir == "attempt") return folder;
+  const std::filesystem::path path = std::filesystem::path(context.call_folder) / *experiment.workdir;
+  std::string text = path.lexically_normal().string();
+  if (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+/// Axes, parameters and the names that are always defined; the first of a name is the one that counts.
+Bindings placeholder_bindings(const ResolvedRun& run) {
+  Bindings bindings = run.axes;
+  bindings.insert(bindings.end(), run.work().parameters.begin(), run.work().parameters.end());
+  bindings.emplace_back("gpus", Value::from_integer(run.configuration.gpus()));
+  bindings.emplace_back("run_dir", Value::from_text(run.folder));
+  bindings.emplace_back("repeat", Value::from_integer(run.key.run.number));
+  bindings.emplace_back("seed", Value::from_integer(run.seed));
+  if (run.work().trainer) bindings.emplace_back("task", Value::from_text(*run.work().trainer));
+  return bindings;
+}
+
+std::vector<std::string> filled_command(const ResolvedRun& run) {
+  if (run.work().trainer) return {run.context.trainer, "run"};
+  std::vector<std::string> argv;
+  for (const std::string& argument : run.work().command) {
+    argv.push_back(run.is_shell() ? fill_shell_text(argument, run.bindings) : fill_placeholders(argument, run.bindings));
+  }
+  return argv;
+}
+
+}  // namespace
+
+std::string fill_shell_text(const std::string& text, const Bindings& bindings) {
+  std::string out;
+  for (const TextPiece& piece : split_placeholders(text)) {
+    out += piece.is_name ? shell_quote(placeholder_value(piece.text, bindings).text()) : piece.text;
+  }
+  return out;
+}
+
+ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run, int attempt,
+                        const std::string& batch, const RenderContext& context) {
+  const Configuration& point = plan.configurations.at(configuration);
+  ResolvedRun resolved{.experiment = experiment,
+                       .plan = plan,
+                       .configuration = point,
+                       .context = context,
+                       .key = {point.id, run, attempt},
+                       .batch = batch,
+                       .folder = {},
+                       .workdir = {},
+                       .axes = plan.bindings(point),
+                       .bindings = {},
+                       .argv = {},
+                       .setup = {},
+                       .seed = run_seed(experiment, run)};
+  resolved.folder = context.results + '/' + to_string(resolved.key);
+  resolved.workdir = absolute_workdir(experiment, context, resolved.folder);
+  resolved.bindings = placeholder_bindings(resolved);
+  resolved.argv = filled_command(resolved);
+  for (const std::string& line : resolved.work().setup) resolved.setup.push_back(fill_shell_text(line, resolved.bindings));
+  return resolved;
+}
+
+RenderedAttempt render_attempt(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run,
+                               int attempt, const std::string& batch, const RenderContext& context) {
+  const ResolvedRun resolved = resolve_run(experiment, plan, configuration, run, attempt, batch, context);
+  return {resolved.key, resolved.folder, run_json_text(resolved), job_script_text(resolved)};
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "base/text.hpp"
+#include "render/job_template.hpp"
+#include "render/resolved_run.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+/// Text for a comment: one line, whatever it holds.
+std::string comment_text(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
+  return text;
+}
+
+/// One word of the script with a command's argument. `{{run_dir}}` stays open until the script runs, as a run by hand has
+/// another folder; every other value is what it is.
+std::string argument_word(const std::string& argument, const Bindings& bindings) {
+  std::string word;
+  std::string text;
+  for (const TextPiece& piece : split_placeholders(argument)) {
+    if (piece.is_name && piece.text == "run_dir") {
+      if (!text.empty()) word += shell_quote(text);
+      word += "\"$run_dir\"";
+      text.clear();
+    } else {
+      text += piece.is_name ? placeholder_value(piece.text, bindings).text() : piece.text;
+    }
+  }
+  return word.empty() || !text.empty() ? word + shell_quote(text) : word;
+}
+
+/// The same for a shell's text: values are words in it, and the whole is one word of the script. `$run_dir_word` is run_dir quoted
+/// once more, for the shell that reads the text.
+std::string shell_text_word(const std::string& command, const Bindings& bindings) {
+  std::string word;
+  std::string text;
+  for (const TextPiece& piece : split_placeholders(command)) {
+    if (piece.is_name && piece.text == "run_dir") {
+      if (!text.empty()) word += shell_quote(text);
+      word += "\"$run_dir_word\"";
+      text.clear();
+    } else {
+      text += piece.is_name ? shell_quote(placeholder_value(piece.text, bindings).text()) : piece.text;
+    }
+  }
+  return word.empty() || !text.empty() ? word + shell_quote(text) : word;
+}
+
+/// Modules and set-up lines come first in the text of a `shell: true` command: it may use variables that they set.
+std::vector<std::string> shell_words(const ResolvedRun& run) {
+  std::string before;
+  for (const std::string& module : run.work().modules) before += "module load " + shell_quote(module) + " || exit\n";
+  for (const std::string& line : run.setup) before += line + '\n';
+  const std::string text = shell_text_word(join(run.work().command, " "), run.bindings);
+  return {"bash", "-c", (before.empty() ? "" : shell_quote(before)) + text, "bash"};
+}
+
+std::vector<std::string> argument_words(const ResolvedRun& run) {
+  if (run.is_shell()) return shell_words(run);
+  std::vector<std::string> words;
+  if (run.work().trainer) {
+    for (const std::string& argument : run.argv) words.push_back(shell_quote(argument));
+  } else {
+    for (const std::string& argument : run.work().command) words.push_back(argument_word(argument, run.bindings));
+  }
+  return words;
+}
+
+int local_processes_per_node(const ResolvedRun& run) {
+  const int processes = process_count(run.configuration);
+  return processes % run.configuration.nodes == 0 ? processes / run.configuration.nodes : processes;
+}
+
+TemplateValues job_values(const ResolvedRun& run) {
+  const Configuration& configuration = run.configuration;
+  const Resources& resources = run.work().resources;
+  const std::vector<std::string> none;
+  const auto whole_seconds = static_cast<long long>(std::ceil(resources.time_s.value_or(0)));
+  TemplateValues values;
+  values.texts = {
+      {"title", comment_text(run.experiment.name + ' ' + to_string(run.key))},
+      {"point", comment_text(describe(run.axes))},
+      {"version", comment_text(run.context.provenance.hpcbench_version)},
+      {"experiment", run.experiment.name},
+      {"config_id", run.key.config_id},
+      {"run", to_string(run.key.run)},
+      {"attempt", std::to_string(run.key.attempt)},
+      {"batch", run.batch},
+      {"attempt_dir", run.folder},
+      {"call_folder", run.context.call_folder},
+      {"nodes", std::to_string(configuration.nodes)},
+      {"gpus_per_node", std::to_string(configuration.gpus_per_node)},
+      {"gpus", std::to_string(configuration.gpus())},
+      {"launch", to_string(run.work().launch)},
+      {"processes", std::to_string(process_count(configuration))},
+      {"processes_per_node", std::to_string(local_processes_per_node(run))},
+      {"cpus_per_task", std::to_string(resources.cpus_per_task)},
+      {"time_limit_s", std::to_string(whole_seconds)},
+      {"good_exit_code", std::to_string(run.work().success.exit_code)},
+  };
+  values.flags = {{"shell", run.is_shell()}};
+  values.lists = {
+      {"workdir", run.workdir_is_attempt() ? none : std::vector<std::string>{run.workdir}},
+      {"argv", argument_words(run)},
+      {"modules", run.is_shell() ? none : run.work().modules},
+      {"setup", run.is_shell() ? none : run.setup},
+  };
+  return values;
+}
+
+/// Compiled once for all attempts of a call.
+ShellTemplate& compiled_template(const RenderContext& context) {
+  static std::unique_ptr<ShellTemplate> last;
+  if (!last || last->text() != context.job_template) {
+    last = std::make_unique<ShellTemplate>(context.job_template, context.job_template_name);
+  }
+  return *last;
+}
+
+}  // namespace
+
+std::string job_script_text(const ResolvedRun& run) { return compiled_template(run.context).render(job_values(run)); }
+
+}  // namespace hpcbench

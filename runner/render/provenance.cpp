@@ -1,0 +1,107 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <tuple>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "base/text.hpp"
+#include "render/attempt.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr long long kCodeFileLimitBytes = 10'000'000;
+
+/// The output of a git command in `folder`; absent if it fails.
+std::optional<std::string> git_output(const std::string& folder, const std::string& arguments) {
+  const std::string command = "git --no-optional-locks -C " + shell_quote(folder) + ' ' + arguments + " 2>/dev/null </dev/null";
+  std::FILE* pipe = ::popen(command.c_str(), "re");
+  if (pipe == nullptr) return std::nullopt;
+  std::string output;
+  std::array<char, 4096> buffer{};
+  for (std::size_t count = 1; count > 0;) {
+    count = std::fread(buffer.data(), 1, buffer.size(), pipe);
+    output.append(buffer.data(), count);
+  }
+  if (::pclose(pipe) != 0) return std::nullopt;
+  return output;
+}
+
+/// What changes when a file's content does; hashing it again for each of a thousand attempts would cost more than all else.
+struct HashedFile {
+  std::tuple<dev_t, ino_t, off_t, time_t, long> fingerprint;
+  std::string sha256;
+};
+
+std::optional<std::string> file_hash(const std::string& path) {
+  static std::map<std::string, HashedFile> known;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > kCodeFileLimitBytes) return std::nullopt;
+  const auto fingerprint = std::tuple(status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  HashedFile& file = known[path];
+  if (file.sha256.empty() || file.fingerprint != fingerprint) {
+    try {
+      file = {fingerprint, sha256_hex(read_file(path))};
+    } catch (const UnavailableError&) {
+      return std::nullopt;  // not ours to read: nothing is known of it
+    }
+  }
+  return file.sha256;
+}
+
+}  // namespace
+
+std::vector<CodeFile> code_files(const std::vector<std::string>& command, const std::string& folder) {
+  std::vector<CodeFile> files;
+  const auto add = [&](const std::string& path) {
+    const bool known = std::any_of(files.begin(), files.end(), [&](const CodeFile& file) { return file.path == path; });
+    if (path.empty() || known || path.find('\0') != std::string::npos) return false;
+    const std::optional<std::string> hash = file_hash((std::filesystem::path(folder) / path).string());
+    if (hash) files.push_back({path, *hash});
+    return hash.has_value();
+  };
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const std::string& argument = command[i];
+    if (i == 0 && argument.find('/') == std::string::npos) continue;  // looked up on PATH
+    const std::size_t equals = argument.find('=');
+    if (!add(argument) && equals != std::string::npos) add(argument.substr(equals + 1));
+  }
+  return files;
+}
+
+Provenance find_provenance(const std::string& folder) {
+  Provenance provenance{.hpcbench_version = HPCBENCH_VERSION, .commit = std::nullopt, .dirty = std::nullopt};
+  try {
+    const std::optional<std::string> commit = git_output(folder, "rev-parse --verify HEAD");
+    if (!commit) return provenance;
+    provenance.commit = std::string(trim(*commit));
+    const std::optional<std::string> changes = git_output(folder, "status --porcelain --untracked-files=no");
+    if (changes) provenance.dirty = !trim(*changes).empty();
+  } catch (const InputError&) {
+    // A folder whose name no shell can be told has no known repository.
+  }
+  return provenance;
+}
+
+std::string load_template(const std::string& name) {
+  namespace fs = std::filesystem;
+  if (name.find('/') != std::string::npos) return read_file(name);
+  const fs::path program = program_folder();
+  const std::array<fs::path, 3> folders = {fs::path("templates"), program / "../templates", program / "../share/hpcbench/templates"};
+  for (const fs::path& folder : folders) {
+    if (std::optional<std::string> text = read_file_if_there(folder / name)) return *text;
+  }
+  throw UnavailableError(fmt::format("error: cannot find the template {}; looked in ./templates, {} and {}", name,
+                                     folders[1].lexically_normal().string(), folders[2].lexically_normal().string()));
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "render/attempt.hpp"
+
+namespace hpcbench {
+
+/// One attempt with its placeholders filled in: what run.json and job.sh are two views of.
+struct ResolvedRun {
+  const Experiment& experiment;
+  const Plan& plan;
+  const Configuration& configuration;
+  const RenderContext& context;
+  AttemptKey key;
+  std::string batch;
+  std::string folder;               // absolute, the attempt's
+  std::string workdir;              // absolute
+  Bindings axes;                    // of the configuration
+  Bindings bindings;                // all that a placeholder may name
+  std::vector<std::string> argv;    // with `shell`: one text for `bash -c`
+  std::vector<std::string> setup;   // values in it are words of the shell
+  long long seed = 0;
+
+  const Work& work() const { return *configuration.work; }
+  bool workdir_is_attempt() const { return experiment.workdir == "attempt"; }
+  bool is_shell() const { return work().shell && !work().trainer; }
+};
+
+ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run, int attempt,
+                        const std::string& batch, const RenderContext& context);
+
+/// Replaces placeholders in a text that a shell reads: each value becomes one word.
+std::string fill_shell_text(const std::string& text, const Bindings& bindings);
+
+/// docs/run-directory.md, run.json.
+std::string run_json_text(const ResolvedRun& run);
+
+/// job.sh from the context's template.
+std::string job_script_text(const ResolvedRun& run);
+
+}  // namespace hpcbench

@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/host.hpp"
+#include "base/text.hpp"
+#include "plan/json_text.hpp"
+#include "render/resolved_run.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+/// The fields of run.json in order, one a line: people read it, too.
+class RunFields {
+ public:
+  void add(std::string_view key, const std::string& json) {
+    text_ += fmt::format("{}  \"{}\": {}", text_.empty() ? "{\n" : ",\n", key, json);
+  }
+  void add_text(std::string_view key, const std::string& text) { add(key, json_quote(text)); }
+  void add_number(std::string_view key, long long number) { add(key, std::to_string(number)); }
+  std::string finish() const { return text_ + "\n}\n"; }
+
+ private:
+  std::string text_;
+};
+
+std::string boolean_json(bool flag) { return flag ? "true" : "false"; }
+
+/// Parameters, then axes, then seed and task: later ones replace earlier ones of the same name.
+Bindings trainer_settings(const ResolvedRun& run) {
+  Bindings settings;
+  const auto put = [&](const std::string& name, const Value& value) {
+    const auto found = std::find_if(settings.begin(), settings.end(), [&](const auto& known) { return known.first == name; });
+    if (found == settings.end()) {
+      settings.emplace_back(name, value);
+    } else {
+      found->second = value;
+    }
+  };
+  for (const auto& [name, value] : run.work().parameters) put(name, value);
+  for (const auto& [name, value] : run.axes) put(name, value);
+  put("seed", Value::from_integer(run.seed));
+  if (run.work().trainer) put("task", Value::from_text(*run.work().trainer));
+  return settings;
+}
+
+std::string resources_json(const Resources& resources) {
+  return fmt::format(R"({{"time_s":{},"cpus_per_task":{},"mem":{},"gres":{},"constraint":{},"exclusive":{}}})",
+                     json_number(resources.time_s), resources.cpus_per_task, json_or_null(resources.mem), json_or_null(resources.gres),
+                     json_or_null(resources.constraint), boolean_json(resources.exclusive));
+}
+
+std::string metrics_json(const std::vector<Metric>& metrics) {
+  std::string out = "[";
+  for (const Metric& metric : metrics) {
+    out += fmt::format(R"({}{{"name":{},"file":{},"pattern":{},"unit":{},"series":{}}})", out.size() > 1 ? "," : "", json_quote(metric.name),
+                       json_quote(metric.file), json_quote(metric.pattern), json_quote(metric.unit), json_or_null(metric.series));
+  }
+  return out + ']';
+}
+
+/// Words of a shell's text that may be names of files.
+std::vector<std::string> words_of_shell_text(const std::string& text) {
+  constexpr std::string_view kBetween = " \t\r\n'\"`;|&<>()$";
+  std::vector<std::string> words = {""};  // no word of it is known to be the program
+  std::size_t begin = text.find_first_not_of(kBetween);
+  while (begin != std::string::npos) {
+    const std::size_t end = std::min(text.find_first_of(kBetween, begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = text.find_first_not_of(kBetween, end);
+  }
+  return words;
+}
+
+std::string code_json(const ResolvedRun& run) {
+  if (run.work().trainer) return "[]";  // its code is hpcbench's own: the version says it
+  const std::vector<std::string> words = run.is_shell() ? words_of_shell_text(join(run.argv, " ")) : run.argv;
+  std::string out = "[";
+  for (const CodeFile& file : code_files(words, run.workdir)) {
+    out += fmt::format(R"({}{{"path":{},"sha256":"{}"}})", out.size() > 1 ? "," : "", json_quote(file.path), file.sha256);
+  }
+  return out + ']';
+}
+
+void add_identity(RunFields& fields, const ResolvedRun& run) {
+  fields.add_number("schema", 1);
+  fields.add_text("experiment", run.experiment.name);
+  fields.add_text("description", run.experiment.description);
+  fields.add_text("config_id", run.key.config_id);
+  fields.add_text("run", to_string(run.key.run));
+  fields.add_number("attempt", run.key.attempt);
+  fields.add_text("batch", run.batch);
+  fields.add_text("executor", run.context.executor);
+}
+
+void add_point(RunFields& fields, const ResolvedRun& run) {
+  fields.add("axes", json_object(run.axes));
+  fields.add("parameters", json_object(run.work().parameters));
+  fields.add("varied", json_list(run.plan.varied));
+  fields.add_number("nodes", run.configuration.nodes);
+  fields.add_number("gpus_per_node", run.configuration.gpus_per_node);
+  fields.add_number("gpus", run.configuration.gpus());
+  fields.add_text("launch", to_string(run.work().launch));
+  fields.add_number("processes", process_count(run.configuration));
+  fields.add_number("repeat", run.key.run.number);
+  fields.add_number("seed", run.seed);
+}
+
+void add_work(RunFields& fields, const ResolvedRun& run) {
+  const Work& work = run.work();
+  fields.add("task", json_or_null(work.trainer));
+  fields.add("settings", json_object(trainer_settings(run)));
+  fields.add("argv", json_list(run.argv));
+  fields.add("shell", boolean_json(run.is_shell()));
+  fields.add_text("workdir", run.workdir);
+  fields.add("setup", json_list(run.setup));
+  fields.add("modules", json_list(work.modules));
+  fields.add("container", json_or_null(work.container));
+  fields.add("resources", resources_json(work.resources));
+  fields.add("metrics", metrics_json(work.metrics));
+  fields.add("success", fmt::format(R"({{"exit_code":{},"pattern":{}}})", work.success.exit_code, json_or_null(work.success.pattern)));
+}
+
+void add_provenance(RunFields& fields, const ResolvedRun& run) {
+  const Provenance& provenance = run.context.provenance;
+  fields.add_text("call_folder", run.context.call_folder);
+  fields.add("intended_unix_s", fmt::format("{:.3f}", run.context.intended_unix_s.value_or(unix_time_s())));
+  fields.add_text("hpcbench", provenance.hpcbench_version);
+  fields.add("commit", json_or_null(provenance.commit));
+  fields.add("dirty", provenance.dirty ? boolean_json(*provenance.dirty) : "null");
+  fields.add("code", code_json(run));
+}
+
+}  // namespace
+
+std::string run_json_text(const ResolvedRun& run) {
+  RunFields fields;
+  add_identity(fields, run);
+  add_point(fields, run);
+  add_work(fields, run);
+  add_provenance(fields, run);
+  return fields.finish();
+}
+
+}  // namespace hpcbench

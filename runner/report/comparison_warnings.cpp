@@ -1,0 +1,152 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "base/text.hpp"
+#include "report/warnings.hpp"
+
+namespace hpcbench {
+namespace {
+
+constexpr double kLossTolerance = 0.05;
+
+/// One way in which two rows can do different work. Of several facts the first that both rows have is compared.
+struct ConfoundedKind {
+  const char* name;
+  std::array<const char*, 2> facts;
+  bool grows_with_gpus;  // under weak scaling
+};
+constexpr std::array kKinds = {
+    ConfoundedKind{"precision", {"precision", nullptr}, false},
+    ConfoundedKind{"global batch", {"global_batch", nullptr}, true},
+    ConfoundedKind{"optimizer steps", {"optimizer_steps", nullptr}, false},
+    ConfoundedKind{"samples", {"samples", nullptr}, true},
+    ConfoundedKind{"device", {"device", nullptr}, false},
+    ConfoundedKind{"library", {"torch", nullptr}, false},
+    ConfoundedKind{"code", {"code", "commit"}, false},
+};
+
+std::set<std::string> fact_values(const Sample& sample, const char* fact) {
+  std::set<std::string> values;
+  if (fact == nullptr) return values;
+  for (const AttemptRecord* run : sample.measured) {
+    const auto found = run->facts.find(fact);
+    if (found != run->facts.end()) values.insert(found->second);
+  }
+  return values;
+}
+
+std::string show_values(const std::set<std::string>& values) {
+  constexpr std::size_t kLongest = 40;
+  std::vector<std::string> shown;
+  for (const std::string& value : values) shown.push_back(value.size() > kLongest ? value.substr(0, kLongest) + "..." : value);
+  return join(shown, " and ");
+}
+
+/// Under weak scaling the work per rank is what must be equal.
+bool is_same_per_gpu(const std::set<std::string>& ours, const std::set<std::string>& theirs, int gpus, int baseline_gpus) {
+  if (ours.size() != 1 || theirs.size() != 1) return false;
+  const auto mine = Value::from_plain(*ours.begin()).number();
+  const auto base = Value::from_plain(*theirs.begin()).number();
+  return mine && base && *mine * baseline_gpus == *base * gpus;
+}
+
+/// What differs between a row and its baseline, or among the runs of the row itself; empty if nothing does.
+std::string find_difference(const WarningContext& context, const Sample& sample, const ConfoundedKind& kind) {
+  const Sample* base = baseline_of(context, sample);
+  const std::string label = row_label(context.columns, sample.row);
+  for (const char* fact : kind.facts) {
+    const std::set<std::string> ours = fact_values(sample, fact);
+    if (ours.empty()) continue;
+    if (ours.size() > 1) return fmt::format("{} among the runs of {}", show_values(ours), label);
+    if (base == nullptr) return "";
+    const std::set<std::string> theirs = fact_values(*base, fact);
+    if (theirs.empty()) continue;
+    const bool weak = context.experiment.report.scaling == Scaling::weak && kind.grows_with_gpus;
+    const bool same = weak ? is_same_per_gpu(ours, theirs, sample.row.gpus, base->row.gpus) : ours == theirs;
+    return same ? "" : fmt::format("{} in {}, {} in its baseline", show_values(ours), label, show_values(theirs));
+  }
+  return "";
+}
+
+bool ranges_are_apart(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto [a_low, a_high] = std::minmax_element(a.begin(), a.end());
+  const auto [b_low, b_high] = std::minmax_element(b.begin(), b.end());
+  return *a_low > *b_high || *b_low > *a_high;
+}
+
+}  // namespace
+
+void warn_superlinear(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const Sample* base = baseline_of(context, *sample);
+    const Row& row = sample->row;
+    if (base == nullptr || row.gpus <= base->row.gpus || !row.speedup || !row.speedup->interval) continue;
+    const bool weak = context.experiment.report.scaling == Scaling::weak;
+    const double ideal = weak ? 1 : static_cast<double>(row.gpus) / base->row.gpus;
+    if (row.speedup->interval->low <= ideal) continue;
+    rows.add(row, fmt::format("{}: speedup at least {:.3g} where {:.3g} is ideal", row_label(context.columns, row),
+                              row.speedup->interval->low, ideal));
+  }
+  rows.report("superlinear", "more gpus than paid for: mostly a cache that now fits, or less work than the baseline did",
+              "compare samples, optimizer steps and losses of both rows; say what the cause is", found);
+}
+
+void warn_confounded(const WarningContext& context, Warnings& found) {
+  for (const ConfoundedKind& kind : kKinds) {
+    Sightings rows;
+    for (const Sample* sample : context.shown) {
+      std::string difference = find_difference(context, *sample, kind);
+      if (!difference.empty()) rows.add(sample->row, fmt::format("{}: {}", kind.name, difference));
+    }
+    rows.report("confounded", fmt::format("the speedup mixes the strategy's effect with that of another {}", kind.name),
+                fmt::format("measure again with one {} for all rows, or make it an axis", kind.name), found);
+  }
+}
+
+void warn_loss_mismatch(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const Sample* base = baseline_of(context, *sample);
+    if (base == nullptr || !sample->row.train_loss || !base->row.train_loss) continue;
+    const double ours = *sample->row.train_loss;
+    const double theirs = *base->row.train_loss;
+    if (std::abs(ours - theirs) <= kLossTolerance * std::abs(theirs)) continue;
+    if (!ranges_are_apart(sample->train_losses, base->train_losses)) continue;
+    rows.add(sample->row, fmt::format("{}: train loss {:.3g}, {:.3g} in its baseline", row_label(context.columns, sample->row),
+                                      ours, theirs));
+  }
+  rows.report("loss-mismatch", "a run that learns less is not the same work done faster",
+              "compare the rows at equal loss, or adjust learning rate and batch until they train alike", found);
+}
+
+void warn_baseline_few(const WarningContext& context, Warnings& found) {
+  std::set<std::size_t> seen;
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const Sample* base = baseline_of(context, *sample);
+    if (base == nullptr || base->row.n == 0 || base->row.n >= sample->row.n || !seen.insert(*sample->baseline).second) continue;
+    rows.add(base->row, fmt::format("{}: n = {}, but {} in {}", row_label(context.columns, base->row), base->row.n,
+                                    sample->row.n, row_label(context.columns, sample->row)));
+  }
+  rows.report("baseline-few", "an error of the baseline moves all speedups together",
+              "give the baseline at least as many repeats as any other row", found);
+}
+
+void warn_unresolved(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const Row& row = sample->row;
+    if (!row.speedup || row.speedup->resolved != false) continue;
+    rows.add(row, fmt::format("{}: speedup {:.3g} to {:.3g}", row_label(context.columns, row), row.speedup->interval->low,
+                              row.speedup->interval->high));
+  }
+  rows.report("unresolved", "the interval holds 1: these runs do not tell whether it is faster or slower than the baseline",
+              "claim no difference; more repeats narrow the interval", found);
+}
+
+}  // namespace hpcbench

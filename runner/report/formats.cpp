@@ -1,0 +1,17 @@
+#include "report/formats.hpp"
+
+#include "report/table.hpp"
+
+namespace hpcbench {
+
+const std::vector<ReportFormat>& report_formats() {
+  static const std::vector<ReportFormat> kFormats = {
+      {"text", "an aligned table with its warnings, for people", print_text},
+      {"markdown", "the same as a Markdown table", print_markdown},
+      {"csv", "all columns, rounded as in the table", print_csv},
+      {"json", "everything in full precision, for programs", print_json},
+  };
+  return kFormats;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <vector>
+
+#include "report/samples.hpp"
+
+namespace hpcbench {
+
+// The checks behind the warnings of a table; their rules stand in docs/statistics.md. Each appends what it found.
+using Warnings = std::vector<TableWarning>;
+
+// Of a row against its baseline (comparison_warnings.cpp).
+void warn_superlinear(const WarningContext& context, Warnings& found);
+void warn_confounded(const WarningContext& context, Warnings& found);
+void warn_loss_mismatch(const WarningContext& context, Warnings& found);
+void warn_baseline_few(const WarningContext& context, Warnings& found);
+void warn_unresolved(const WarningContext& context, Warnings& found);
+
+// Of when and where the runs ran (schedule_warnings.cpp).
+void warn_overlap(const WarningContext& context, Warnings& found);
+void warn_not_interleaved(const WarningContext& context, Warnings& found);
+void warn_drift(const WarningContext& context, Warnings& found);
+
+// Of the values of one row (row_warnings.cpp).
+void warn_outlier(const WarningContext& context, Warnings& found);
+void warn_few_repeats(const WarningContext& context, Warnings& found);
+void warn_failures(const WarningContext& context, Warnings& found);
+
+/// Collects the rows that one warning is about, and says what was seen in the first of them.
+class Sightings {
+ public:
+  void add(const Row& row, std::string seen);
+  /// Appends the warning if there was any row.
+  void report(const std::string& code, const std::string& why, const std::string& advice, Warnings& found) const;
+
+ private:
+  std::vector<std::string> rows_;
+  std::vector<std::string> seen_;
+};
+
+/// The sample that this one is compared with; null for a baseline itself and where there is none.
+const Sample* baseline_of(const WarningContext& context, const Sample& sample);
+
+}  // namespace hpcbench

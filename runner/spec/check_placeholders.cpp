@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "spec/checks.hpp"
+#include "spec/fields.hpp"
+#include "spec/placeholders.hpp"
+#include "spec/read_experiment.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+/// Where a placeholder stands in the file: escapes and folded lines move it, so it is looked for.
+YamlSpot spot_of_placeholder(const YamlNode& node, const std::string& text, const Placeholder& placeholder) {
+  const std::string_view source = node.spot.source->text();
+  const std::string_view raw = std::string_view(text).substr(placeholder.offset, text.find("}}", placeholder.offset) - placeholder.offset);
+  const std::size_t reach = 4 * text.size() + 200;
+  const std::size_t found = source.substr(node.spot.offset, reach).find(raw);
+  return found == std::string_view::npos ? node.spot : YamlSpot{node.spot.source, node.spot.offset + found};
+}
+
+class PlaceholderCheck {
+ public:
+  PlaceholderCheck(const Draft& draft, const PointSpace& space, Complaints& complaints)
+      : draft_(draft), space_(space), complaints_(complaints), global_(builtin_placeholders()) {
+    for (const std::string& axis : draft.axis_names()) global_.push_back(axis);
+    for (const auto& [name, value] : draft.experiment.work.parameters) global_.push_back(name);
+  }
+
+  /// A text that counts in the points that match `when` and none of `replaced`.
+  void check(const YamlNode& node, const std::string& text, const Condition& when, std::vector<const Condition*> replaced) {
+    for (const Placeholder& placeholder : find_placeholders(text)) {
+      if (complaints_.full()) return;
+      if (std::find(global_.begin(), global_.end(), placeholder.name) != global_.end()) continue;
+      check_one(node, text, placeholder, when, replaced);
+    }
+  }
+
+  /// A list of texts, or one; `texts` is what was read from `node`.
+  void check_all(const YamlNode* node, const std::vector<std::string>& texts, const Condition& when,
+                 const std::vector<const Condition*>& replaced) {
+    if (node == nullptr) return;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      check(node->is_list() ? node->items[i] : *node, texts[i], when, replaced);
+    }
+  }
+
+ private:
+  void check_one(const YamlNode& node, const std::string& text, const Placeholder& placeholder, const Condition& when,
+                 std::vector<const Condition*> replaced) {
+    std::vector<std::string> names = global_;
+    bool in_overrides = false;
+    for (const OverrideDraft& entry : draft_.overrides) {
+      for (const auto& [name, value] : entry.override_.parameters) names.push_back(name);
+      if (find_binding(entry.override_.parameters, placeholder.name) == nullptr) continue;
+      in_overrides = true;
+      replaced.push_back(&entry.when.condition);
+    }
+    const YamlSpot spot = spot_of_placeholder(node, text, placeholder);
+    if (!in_overrides) {
+      complaints_.add(spot, fmt::format("nothing defines {{{{{}}}}}{}", placeholder.name, did_you_mean(placeholder.name, names)),
+                      "names are those of the axes, of `parameters`, and " + join(builtin_placeholders(), ", "));
+    } else if (const auto point = space_.find_point(when, replaced)) {
+      const std::string example = point->empty() ? "" : fmt::format(": not for {}", describe(*point));
+      complaints_.add(spot, fmt::format("only overrides define {{{{{}}}}}, and not for every point that uses it{}", placeholder.name, example),
+                      "give it a value in `parameters`, which overrides may replace");
+    }
+  }
+
+  const Draft& draft_;
+  const PointSpace& space_;
+  Complaints& complaints_;
+  std::vector<std::string> global_;
+};
+
+/// The conditions of those overrides from `begin` on that have something of their own in place of a text.
+template <class Has>
+std::vector<const Condition*> conditions_of(const Draft& draft, std::size_t begin, Has has) {
+  std::vector<const Condition*> conditions;
+  for (std::size_t i = begin; i < draft.overrides.size(); ++i) {
+    if (has(draft.overrides[i].override_)) conditions.push_back(&draft.overrides[i].when.condition);
+  }
+  return conditions;
+}
+
+}  // namespace
+
+void check_placeholders(const Draft& draft, const PointSpace& space, Complaints& complaints) {
+  const auto has_command = [](const Override& entry) { return entry.command.has_value(); };
+  const auto has_setup = [](const Override& entry) { return entry.setup.has_value(); };
+  const Experiment& experiment = draft.experiment;
+  PlaceholderCheck check(draft, space, complaints);
+  check.check_all(draft.root->find("command"), experiment.work.command, {}, conditions_of(draft, 0, has_command));
+  const YamlNode* setup = draft.root->find("setup");
+  if (setup == nullptr && draft.site_root != nullptr) setup = draft.site_root->find("setup");
+  check.check_all(setup, experiment.work.setup, {}, conditions_of(draft, 0, has_setup));
+  for (std::size_t i = 0; i < draft.overrides.size() && !complaints.full(); ++i) {
+    const OverrideDraft& entry = draft.overrides[i];
+    const Condition& when = entry.when.condition;
+    if (has_command(entry.override_)) {
+      check.check_all(entry.node->find("command"), *entry.override_.command, when, conditions_of(draft, i + 1, has_command));
+    }
+    if (has_setup(entry.override_)) {
+      check.check_all(entry.node->find("setup"), *entry.override_.setup, when, conditions_of(draft, i + 1, has_setup));
+    }
+  }
+  if (experiment.workdir) check.check(*draft.root->find("workdir"), *experiment.workdir, {}, {});
+  for (std::size_t i = 0; i < experiment.prepare.size(); ++i) {
+    for (const Placeholder& placeholder : find_placeholders(experiment.prepare[i])) {
+      const YamlNode& node = draft.root->find("prepare")->items[i];
+      complaints.add(spot_of_placeholder(node, experiment.prepare[i], placeholder),
+                     fmt::format("`prepare` cannot use {{{{{}}}}}: it runs once, for all points", placeholder.name),
+                     "what differs from point to point belongs into `command` or `setup`");
+    }
+  }
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,106 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "spec/checks.hpp"
+#include "spec/fields.hpp"
+#include "spec/read_experiment.hpp"
+
+namespace hpcbench {
+
+const std::vector<std::string>& trainer_tasks() {
+  static const std::vector<std::string> kTasks = {"mnist_rnn"};
+  return kTasks;
+}
+
+const std::vector<std::string>& trainer_strategies() {
+  static const std::vector<std::string> kStrategies = {"baseline", "ddp"};
+  return kStrategies;
+}
+
+namespace {
+
+/// A value of `strategy` and the node that says it.
+struct SaidStrategy {
+  Value value;
+  const YamlNode* node = nullptr;
+};
+
+std::vector<SaidStrategy> said_strategies(const Draft& draft) {
+  std::vector<SaidStrategy> said;
+  for (const AxisDraft* axis : draft.product_axes()) {
+    if (axis->axis.name != "strategy") continue;
+    for (std::size_t i = 0; i < axis->axis.values.size(); ++i) said.push_back({axis->axis.values[i], &axis->node->items[i]});
+  }
+  for (const PointDraft& entry : draft.include) {
+    if (const Value* value = find_binding(entry.point, "strategy")) said.push_back({*value, entry.node->find("strategy")});
+  }
+  if (const Value* value = find_binding(draft.experiment.work.parameters, "strategy")) {
+    said.push_back({*value, draft.root->find("parameters")->find("strategy")});
+  }
+  for (const OverrideDraft& entry : draft.overrides) {
+    if (const Value* value = find_binding(entry.override_.parameters, "strategy")) {
+      said.push_back({*value, entry.node->find("parameters")->find("strategy")});
+    }
+  }
+  return said;
+}
+
+/// The points that are trained by a command of an override, not by the built-in trainer.
+std::vector<const Condition*> points_with_command(const Draft& draft) {
+  std::vector<const Condition*> conditions;
+  for (const OverrideDraft& entry : draft.overrides) {
+    if (entry.override_.command) conditions.push_back(&entry.when.condition);
+  }
+  return conditions;
+}
+
+bool check_known(const PointSpace& space, const SaidStrategy& said, const std::vector<const Condition*>& foreign,
+                 Complaints& complaints) {
+  const std::vector<std::string>& known = trainer_strategies();
+  const std::string& name = said.value.text();
+  if (std::find(known.begin(), known.end(), name) != known.end()) return true;
+  // A strategy that only commands of overrides carry out is none of the trainer's.
+  if (space.has_axis("strategy") && !foreign.empty() && !space.find_point({{"strategy", {said.value}}}, foreign)) return false;
+  complaints.add(said.node->spot, fmt::format("the built-in trainer has no strategy {}{}", cite(name), did_you_mean(name, known)),
+                 "strategies there are: " + cite_all(known));
+  return false;
+}
+
+/// `baseline` on several gpus would leave all but one idle: the numbers would say nothing.
+void check_one_gpu(const PointSpace& space, const SaidStrategy& said, const std::vector<const Condition*>& foreign,
+                   Complaints& complaints) {
+  const bool axis = space.has_axis("strategy");
+  for (const char* const name : {"nodes", "gpus_per_node"}) {
+    std::vector<Value> several;
+    std::vector<std::string> texts;
+    for (const Value& value : space.some_values(name)) {
+      if (value.integer().value_or(1) <= 1) continue;
+      several.push_back(value);
+      texts.push_back(value.text());
+    }
+    Condition condition = {{name, several}};
+    if (axis) condition.emplace_back("strategy", std::vector{said.value});
+    if (several.empty() || !space.find_point(condition, foreign)) continue;
+    const std::string values = texts.size() == 1 ? texts[0] : '[' + join(texts, ", ") + ']';
+    complaints.add(said.node->spot,
+                   fmt::format("the strategy `baseline` is one process on one gpu, but `{}` is {} in some of its points", name, texts[0]),
+                   axis ? fmt::format("exclude: [{{strategy: baseline, {}: {}}}]", name, values) : "make `strategy` an axis of `matrix`");
+  }
+}
+
+}  // namespace
+
+void check_trainer(const Draft& draft, const PointSpace& space, bool points, Complaints& complaints) {
+  if (!draft.experiment.work.trainer) return;
+  const std::vector<const Condition*> foreign = points_with_command(draft);
+  for (const SaidStrategy& said : said_strategies(draft)) {
+    if (complaints.full()) return;
+    if (check_known(space, said, foreign, complaints) && points && said.value.text() == "baseline") {
+      check_one_gpu(space, said, foreign, complaints);
+    }
+  }
+}
+
+}  // namespace hpcbench

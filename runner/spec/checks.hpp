@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "spec/complaints.hpp"
+#include "spec/draft.hpp"
+#include "spec/points.hpp"
+
+namespace hpcbench {
+
+/// Strategies of the built-in trainer.
+const std::vector<std::string>& trainer_strategies();
+
+/// Checks what depends on several keys; complains about all of it.
+void check_draft(const Draft& draft, Complaints& complaints);
+
+/// Under a profile or `--set` what the file says of points that are no longer there does not apply: drops it from `draft` and
+/// says so in its notes. `changes` names what changed the file: "profile `laptop`". Axes must be sound.
+void drop_outside(Draft& draft, const Draft& base, const std::string& changes);
+
+/// True if all axes could be read and no two have the same name: only then is there a space of points to ask about.
+bool axes_are_sound(const Draft& draft);
+
+// The parts of check_draft, one file each.
+void check_axes(const Draft& draft, Complaints& complaints);                                           // check_points.cpp
+void check_points(const Draft& draft, const PointSpace& space, Complaints& complaints);                // check_points.cpp
+void check_placeholders(const Draft& draft, const PointSpace& space, Complaints& complaints);          // check_placeholders.cpp
+/// `points` false: the points are not known well enough (an exclude is wrong) to ask which strategy has how many gpus.
+void check_trainer(const Draft& draft, const PointSpace& space, bool points, Complaints& complaints);  // check_trainer.cpp
+
+}  // namespace hpcbench

@@ -1,0 +1,202 @@
+#include "spec/read_experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "spec/checks.hpp"
+#include "spec/fields.hpp"
+#include "spec/overlay.hpp"
+#include "spec/site.hpp"
+
+namespace hpcbench {
+
+const std::vector<std::string>& builtin_placeholders() {
+  static const std::vector<std::string> kNames = {"nodes", "gpus_per_node", "gpus", "run_dir", "repeat", "seed"};
+  return kNames;
+}
+
+std::vector<std::string> Experiment::axis_names() const {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  for (const Axis& axis : matrix) add(axis.name);
+  for (const std::vector<Axis>& block : zip) {
+    for (const Axis& axis : block) add(axis.name);
+  }
+  if (names.empty() && !include.empty()) {
+    for (const auto& [name, value] : include.front()) add(name);
+  }
+  add("nodes");
+  add("gpus_per_node");
+  return names;
+}
+
+namespace {
+
+/// Everything that one reading needs: sources stay where they are while nodes point into them.
+class Reading {
+ public:
+  Reading(const std::string& text, const std::string& path, const ReadOptions& options)
+      : path_(path), options_(options), file_(path, text) {}
+
+  Experiment run() {
+    if (options_.site) read_site_file(find_site(*options_.site));
+    root_ = parse_yaml(file_, complaints_);
+    if (root_.kind == YamlNode::Kind::absent) {
+      throw InputError(fmt::format("{}:1:1: error: the file is empty\n  = `hpcbench init` writes a commented example", path_));
+    }
+    const Draft base = read(root_);
+    check_draft(base, complaints_);
+    check_other_profiles(base);
+    YamlNode changed = root_;
+    const std::string changes = change(changed);
+    if (changes.empty()) {
+      complaints_.throw_if_any();
+      return finish(base);
+    }
+    Draft draft = read(changed);
+    if (axes_are_sound(draft) && axes_are_sound(base)) drop_outside(draft, base, changes);
+    check_draft(draft, complaints_);
+    complaints_.throw_if_any();
+    return finish(draft);
+  }
+
+ private:
+  void read_site_file(const std::string& path) {
+    site_source_ = std::make_unique<YamlSource>(path, read_file(path));
+    site_root_ = parse_yaml(*site_source_, complaints_);
+    if (site_root_.kind != YamlNode::Kind::absent) site_ = read_site(site_root_, path, complaints_);
+  }
+
+  /// The lowest layers first: defaults, the site, then the file (with what was laid over it).
+  Draft read(const YamlNode& root) {
+    Draft draft;
+    Experiment& experiment = draft.experiment;
+    experiment.path = path_;
+    experiment.site = site_;
+    if (site_source_) draft.site_root = &site_root_;
+    experiment.work.modules = site_.modules;
+    experiment.work.setup = site_.setup;
+    experiment.limits.gpu_hours = site_.gpu_hours;
+    read_draft(root, draft, complaints_);
+    if (experiment.executor == "auto") experiment.executor = site_.executor.value_or("local");
+    return draft;
+  }
+
+  /// The chosen profile is checked with the whole; of the others only what they say by themselves.
+  void check_other_profiles(const Draft& base) {
+    const YamlNode* profiles = root_.is_map() ? root_.find("profiles") : nullptr;
+    if (profiles == nullptr || profiles->kind == YamlNode::Kind::absent || !expect_map(*profiles, "`profiles`", complaints_)) return;
+    for (std::size_t i = 0; i < profiles->items.size() && !complaints_.full(); ++i) {
+      const YamlKey& key = profiles->keys[i];
+      if (!is_plain_name(key.name)) complaints_.add(key.spot, fmt::format("{} cannot be the name of a profile", cite(key.name)));
+      const YamlNode& profile = profiles->items[i];
+      if (profile.kind == YamlNode::Kind::absent) continue;  // a profile may change nothing
+      check_profile(profile, base, complaints_);
+    }
+  }
+
+  /// Lays the profile and the settings over the file; the words for what changed it, empty for nothing.
+  std::string change(YamlNode& root) {
+    std::string changes;
+    if (options_.profile) {
+      const YamlNode* profiles = root_.is_map() ? root_.find("profiles") : nullptr;
+      const YamlNode* profile = profiles == nullptr || !profiles->is_map() ? nullptr : profiles->find(*options_.profile);
+      if (profile == nullptr) refuse_profile(profiles);
+      if (profile->is_map()) root = overlay(root, *profile);
+      changes = fmt::format("profile `{}`", *options_.profile);
+    }
+    for (const std::string& setting : options_.settings) apply_setting(root, setting);
+    if (!options_.settings.empty()) changes += changes.empty() ? "--set" : " and --set";
+    return changes;
+  }
+
+  [[noreturn]] void refuse_profile(const YamlNode* profiles) {
+    complaints_.throw_if_any();
+    std::vector<std::string> names;
+    if (profiles != nullptr) {
+      for (const YamlKey& key : profiles->keys) names.push_back(key.name);
+    }
+    const std::string near = did_you_mean(*options_.profile, names);
+    throw InputError(fmt::format("error: {} has no profile {}{}\n  = {}", path_, cite(*options_.profile), near,
+                                 names.empty() ? "it has no `profiles`" : "profiles there are: " + cite_all(names)));
+  }
+
+  void apply_setting(YamlNode& root, const std::string& setting) {
+    const std::size_t equals = setting.find('=');
+    settings_.push_back(std::make_unique<YamlSource>("--set", setting, equals == std::string::npos ? 0 : equals + 1));
+    const YamlSource& source = *settings_.back();
+    const char* const advice = "write --set key=VALUE or --set key.key=VALUE: --set repeats=3, --set 'matrix.nodes=[1, 2]'";
+    if (equals == std::string::npos || equals == 0) throw InputError(located_message({&source, 0}, "there is no `key=` here", advice));
+    std::vector<YamlKey> path;
+    std::size_t begin = 0;
+    for (const std::string& name : split(std::string_view(setting).substr(0, equals), '.')) {
+      if (name.empty()) throw InputError(located_message({&source, begin}, "a key is missing here", advice));
+      path.push_back({name, {&source, begin}});
+      begin += name.size() + 1;
+    }
+    const YamlNode value = parse_yaml(source, complaints_);
+    if (!root.is_map()) return;  // the file has its complaint already
+    const std::string not_a_map = set_value(root, path, value);
+    if (!not_a_map.empty()) {
+      complaints_.add({&source, 0}, fmt::format("{} has no keys: set it whole", cite(not_a_map)), "--set 'baseline={strategy: ddp}'");
+    }
+  }
+
+  Experiment finish(const Draft& draft) const {
+    Experiment experiment = draft.experiment;
+    for (const AxisDraft& axis : draft.matrix) experiment.matrix.push_back(axis.axis);
+    for (const std::vector<AxisDraft>& block : draft.zip) {
+      std::vector<Axis>& axes = experiment.zip.emplace_back();
+      for (const AxisDraft& axis : block) axes.push_back(axis.axis);
+    }
+    for (const ConditionDraft& exclude : draft.exclude) experiment.exclude.push_back(exclude.condition);
+    for (const PointDraft& point : draft.include) experiment.include.push_back(point.point);
+    for (const OverrideDraft& entry : draft.overrides) experiment.overrides.push_back(entry.override_);
+    if (draft.baseline) experiment.baseline = draft.baseline->condition;
+    if (experiment.site.name.empty()) experiment.site.name = "local";
+    collect_origins(*draft.root, "", experiment.origins);
+    add_site_origins(experiment);
+    return experiment;
+  }
+
+  /// What the site says, as `site.KEY`; and under its own name where the file leaves it to the site.
+  void add_site_origins(Experiment& experiment) const {
+    if (!site_source_ || !site_root_.is_map()) return;
+    collect_origins(site_root_, "site", experiment.origins);
+    for (const char* const key : {"executor", "modules", "setup", "limits.gpu_hours"}) {
+      const auto said = experiment.origins.find(std::string("site.") + key);
+      if (said != experiment.origins.end()) experiment.origins.emplace(key, said->second);
+    }
+  }
+
+  std::string path_;
+  const ReadOptions& options_;
+  YamlSource file_;
+  std::unique_ptr<YamlSource> site_source_;
+  std::vector<std::unique_ptr<YamlSource>> settings_;
+  Complaints complaints_;
+  YamlNode root_;
+  YamlNode site_root_;
+  Site site_;
+};
+
+}  // namespace
+
+Experiment parse_experiment(const std::string& text, const std::string& path, const ReadOptions& options) {
+  return Reading(text, path, options).run();
+}
+
+Experiment read_experiment(const std::string& path, const ReadOptions& options) {
+  ReadOptions with_site = options;
+  if (!with_site.site) with_site.site = default_site();
+  return parse_experiment(read_file(path), path, with_site);
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,99 @@
+#include "spec/site.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "base/host.hpp"
+#include "base/text.hpp"
+#include "spec/fields.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+std::vector<std::filesystem::path> site_folders() {
+  const std::filesystem::path program = program_folder();
+  return {"sites", program / "sites", program.parent_path() / "sites", program.parent_path() / "share/hpcbench/sites"};
+}
+
+std::vector<std::string> known_sites() {
+  std::vector<std::string> names;
+  for (const std::filesystem::path& folder : site_folders()) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      if (entry->path().extension() == ".yaml") names.push_back(entry->path().stem().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+bool is_readable_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
+}  // namespace
+
+std::string find_site(const std::string& said) {
+  if (said.find('/') != std::string::npos || said.ends_with(".yaml")) {
+    if (is_readable_file(said)) return said;
+    throw InputError(fmt::format("error: --site: there is no file {}", cite(said)));
+  }
+  for (const std::filesystem::path& folder : site_folders()) {
+    const std::filesystem::path path = folder / (said + ".yaml");
+    if (is_plain_name(said) && is_readable_file(path)) return path.string();
+  }
+  const std::vector<std::string> names = known_sites();
+  throw InputError(fmt::format("error: --site: there is no site {}{}\n  = {}", cite(said), did_you_mean(said, names),
+                               names.empty() ? "write sites/NAME.yaml, or give a path" : "sites there are: " + cite_all(names)));
+}
+
+std::optional<std::string> default_site() {
+  const char* const config = std::getenv("XDG_CONFIG_HOME");
+  const char* const home = std::getenv("HOME");
+  std::filesystem::path folder;
+  if (config != nullptr && *config != '\0') {
+    folder = config;
+  } else if (home != nullptr && *home != '\0') {
+    folder = std::filesystem::path(home) / ".config";
+  } else {
+    return std::nullopt;
+  }
+  const std::filesystem::path path = folder / "hpcbench/site.yaml";
+  return is_readable_file(path) ? std::optional(path.string()) : std::nullopt;
+}
+
+Site read_site(const YamlNode& root, const std::string& path, Complaints& complaints) {
+  constexpr long long kMostQueued = 1'000'000;
+  Site site;
+  site.name = std::filesystem::path(path).stem().string();
+  MapReader reader(root, "", complaints);
+  assign(site.name, reader.filled_text("name"));
+  reader.text("description");
+  site.executor = reader.choice<std::string>("executor", {{"local", "local"}, {"slurm", "slurm"}});
+  site.partition = reader.filled_text("partition");
+  site.account = reader.filled_text("account");
+  site.qos = reader.filled_text("qos");
+  site.reservation = reader.filled_text("reservation");
+  site.gres_type = reader.filled_text("gres_type");
+  site.template_path = reader.filled_text("template");
+  assign(site.modules, reader.texts("modules"));
+  assign(site.setup, reader.texts("setup"));
+  assign(site.extra, reader.texts("extra"));
+  if (const YamlNode* node = reader.take("limits")) {
+    MapReader limits(*node, "limits", complaints);
+    assign(site.max_queued, limits.integer("max_queued", 1, kMostQueued));
+    site.gpu_hours = limits.number("gpu_hours");
+    limits.finish();
+  }
+  reader.finish();
+  return site;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "spec/complaints.hpp"
+#include "spec/experiment.hpp"
+#include "spec/yaml_tree.hpp"
+
+namespace hpcbench {
+
+/// The path of a site file: `said` is a path (it holds `/` or ends in .yaml) or a name, looked for as sites/NAME.yaml in the current
+/// folder, beside the program, above it and in ../share/hpcbench. InputError with the names there are if it is nowhere.
+std::string find_site(const std::string& said);
+
+/// $XDG_CONFIG_HOME/hpcbench/site.yaml or ~/.config/hpcbench/site.yaml, if there is such a file.
+std::optional<std::string> default_site();
+
+/// Reads and checks a site. Its name is that of its file unless it says `name`.
+Site read_site(const YamlNode& root, const std::string& path, Complaints& complaints);
+
+}  // namespace hpcbench

@@ -1,0 +1,105 @@
+#include "store/record_text.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <iterator>
+
+#include "base/text.hpp"
+#include "ingest/json_text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+std::string key_text(std::string_view key) {
+  return key.find('\\') == std::string_view::npos ? std::string(key) : json_unquote(fmt::format("\"{}\"", key));
+}
+
+}  // namespace
+
+std::string numbers_json(const std::map<std::string, double>& numbers) {
+  std::string out = "{";
+  for (const auto& [name, number] : numbers) {
+    if (!std::isfinite(number)) continue;
+    fmt::format_to(std::back_inserter(out), "{}{}:{}", out.size() > 1 ? "," : "", json_quote(name), number);
+  }
+  return out + '}';
+}
+
+std::map<std::string, double> read_numbers(std::string_view json) {
+  std::map<std::string, double> numbers;
+  JsonMembers members;
+  scan_object(json, members);
+  for (const JsonMember& member : members) {
+    if (const auto number = json_number(member.value)) numbers.emplace_hint(numbers.end(), key_text(member.key), *number);
+  }
+  return numbers;
+}
+
+std::string texts_json(const std::map<std::string, std::string>& texts) {
+  std::string out = "{";
+  for (const auto& [name, text] : texts) {
+    if (out.size() > 1) out += ',';
+    out += json_quote(name) + ':' + json_quote(text);
+  }
+  return out + '}';
+}
+
+std::map<std::string, std::string> read_texts(std::string_view json) {
+  std::map<std::string, std::string> texts;
+  JsonMembers members;
+  scan_object(json, members);
+  for (const JsonMember& member : members) {
+    if (auto text = json_string(member.value)) texts.emplace_hint(texts.end(), key_text(member.key), *std::move(text));
+  }
+  return texts;
+}
+
+std::string list_json(const std::vector<std::string>& list) {
+  std::string out = "[";
+  for (const std::string& text : list) {
+    if (out.size() > 1) out += ',';
+    out += json_quote(text);
+  }
+  return out + ']';
+}
+
+std::vector<std::string> read_list(std::string_view json) {
+  std::vector<std::string> list;
+  for (const std::string_view item : scan_array(json).value_or(std::vector<std::string_view>())) {
+    if (auto text = json_string(item)) list.push_back(*std::move(text));
+  }
+  return list;
+}
+
+std::map<std::string, std::string> series_json(const std::vector<SeriesPoint>& series) {
+  std::map<std::string, std::string> texts;
+  for (const SeriesPoint& point : series) {
+    if (!std::isfinite(point.value)) continue;
+    std::string& text = texts[point.name];
+    fmt::format_to(std::back_inserter(text), "{}[{},{}]", text.empty() ? '[' : ',', point.index, point.value);
+  }
+  for (auto& [name, text] : texts) text += ']';
+  return texts;
+}
+
+void read_points(const std::string& name, std::string_view json, std::vector<SeriesPoint>& into) {
+  // Not through scan_array: a study may have millions of points.
+  const char* at = json.data();
+  const char* const end = at + json.size();
+  while (at != end) {
+    SeriesPoint point{name, 0, 0};
+    while (at != end && (*at == '[' || *at == ',')) ++at;
+    const auto index = std::from_chars(at, end, point.index);
+    if (index.ec != std::errc() || index.ptr == end) return;
+    const auto value = std::from_chars(index.ptr + 1, end, point.value);
+    if (value.ec != std::errc()) return;
+    into.push_back(std::move(point));
+    at = value.ptr;
+    while (at != end && *at == ']') ++at;
+  }
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,192 @@
+#include "submit/campaign.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "launch/claim.hpp"
+#include "submit/campaign_impl.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr double kUnseenLookInterval = 1;    // seconds between looks for a finished.json that another host will write
+constexpr std::size_t kLaunchLogTail = 300;  // bytes of a job's last words in its outcome
+
+bool runs_warmups(const Executor& executor) { return executor.name() == "local"; }
+
+}  // namespace
+
+Campaign::Impl::Impl(const Experiment& the_experiment, const Plan& the_plan, RenderContext the_context, Executor& the_executor,
+                     Clock& the_clock, CampaignObserver& the_observer)
+    : experiment(the_experiment),
+      plan(the_plan),
+      context(std::move(the_context)),
+      executor(the_executor),
+      clock(the_clock),
+      observer(the_observer),
+      runs(the_plan, runs_warmups(the_executor)) {}
+
+bool Campaign::Impl::step() {
+  // Free slots are filled before outcomes are read and written: reading takes time in which the machine would idle.
+  collect_ended();
+  hand_over();
+  settle_ended();
+  make_batches();
+  hand_over();
+  return runs.open() > 0;
+}
+
+bool Campaign::Impl::has_ended(Active& job) {
+  if (job.unseen) {
+    if (clock.monotonic_s() < job.next_look_s) return false;
+    job.next_look_s = clock.monotonic_s() + kUnseenLookInterval;
+    if (has_finished(job.folder)) return true;
+  }
+  const JobStatus status = executor.status(job.folder, job.job);
+  job.unseen = status.kind == JobStatus::Kind::unknown;
+  job.ended = status.text;
+  return status.kind == JobStatus::Kind::ended;
+}
+
+void Campaign::Impl::collect_ended() {
+  const auto gone = std::stable_partition(active.begin(), active.end(), [&](Active& job) { return !has_ended(job); });
+  std::move(gone, active.end(), std::back_inserter(ended));
+  active.erase(gone, active.end());
+}
+
+void Campaign::Impl::hand_over() {
+  while (!pending.empty() && runs.may_begin(pending.front().run) && executor.free_slots() > 0) {
+    const Pending next = pending.front();
+    pending.pop_front();
+    submit_one(next);
+    if (--next.batch->waiting == 0) next.batch->batch.close();
+  }
+}
+
+void Campaign::Impl::submit_one(const Pending& next) {
+  const RunTable::Run& run = runs[next.run];
+  const Configuration& configuration = plan.configurations[run.planned.configuration];
+  const AttemptKey key = runs.key(next.run, run.attempt);
+  AttemptBatch& batch = next.batch->batch;
+  const JobRequest request{folder_of(key), batch.id(), configuration.gpus(), configuration.work->resources.time_s};
+  batch.note_leaving(key);
+  const Submission submission = executor.submit(request);
+  switch (submission.kind) {
+    case Submission::Kind::accepted:
+      batch.note_job(key, submission.job);
+      runs.set_state(next.run, State::submitted);
+      active.push_back(
+          {.run = next.run, .key = key, .folder = request.folder, .job = submission.job, .batch = batch.id(), .ended = {}});
+      observer.submitted(key, submission.job);
+      break;
+    case Submission::Kind::refused: {
+      const std::string why = fmt::format("{}refused by the executor: {}", kVoidPrefix, submission.text);
+      apply(next.run, key, judge_attempt(request.folder, {}, std::nullopt, why, executor));
+      throw UnavailableError(fmt::format(
+          "error: executor `{}` takes no job: {}\nNothing was started for {}. Mend that, then `hpcbench run` carries on.",
+          executor.name(), submission.text, to_string(key)));
+    }
+    case Submission::Kind::doubtful: {
+      observer.note(fmt::format("{}: not known whether it was started ({}); it is revoked unless its job has begun",
+                                to_string(key), submission.text));
+      const std::string why = fmt::format("{}doubtful submission: {}", kVoidPrefix, submission.text);
+      apply(next.run, key, judge_attempt(request.folder, submission.job, std::nullopt, why, executor));
+      break;
+    }
+  }
+}
+
+std::string Campaign::Impl::died_early(const Active& job) const {
+  std::string why = fmt::format("{}the job ended before it began", kLostPrefix);
+  if (!job.ended.empty()) why += fmt::format(" ({})", job.ended);
+  if (job.batch.empty()) return why;
+  const std::string words = read_tail(context.results + "/batches/" + job.batch + "/launch.log", kLaunchLogTail);
+  if (!trim(words).empty()) why += fmt::format(": {}", trim(words));
+  return why;
+}
+
+void Campaign::Impl::settle_ended() {
+  while (!ended.empty()) {
+    const Active job = std::move(ended.front());
+    ended.pop_front();
+    const std::string why = is_taken(job.folder) ? std::string(kLostPrefix) : died_early(job);
+    apply(job.run, job.key, judge_attempt(job.folder, job.job, job.ended, why, executor));
+  }
+}
+
+void Campaign::Impl::apply(std::size_t run, const AttemptKey& key, const Verdict& verdict) {
+  switch (verdict.kind) {
+    case Verdict::Kind::finished:
+      conclude(run, key, observer.settled(key, std::nullopt, {}), {});
+      break;
+    case Verdict::Kind::settled:
+      conclude(run, key, observer.settled(key, verdict.outcome, verdict.reason), verdict.job);
+      break;
+    case Verdict::Kind::voided:
+      observer.settled(key, State::cancelled, verdict.reason);
+      if (is_highest(run, key)) requeue(run);
+      break;
+    case Verdict::Kind::active:
+    case Verdict::Kind::unseen: {
+      const bool unseen = verdict.kind == Verdict::Kind::unseen;
+      const std::string folder = folder_of(key);
+      if (unseen)
+        observer.note(
+            fmt::format("{}: cannot see its job from here: {}; waiting for its finished.json", to_string(key), verdict.reason));
+      if (!unseen) executor.adopt(folder, verdict.job);
+      active.push_back(
+          {.run = run, .key = key, .folder = folder, .job = verdict.job, .batch = {}, .unseen = unseen, .ended = {}});
+      if (is_highest(run, key)) runs.set_state(run, State::running);
+      observer.submitted(key, verdict.job);
+      break;
+    }
+  }
+}
+
+void Campaign::Impl::conclude(std::size_t run, const AttemptKey& key, State outcome, const std::string& job) {
+  // The job has ended, so a folder from which no outcome can be read has lost it.
+  const State state = is_outcome(outcome) ? outcome : State::lost;
+  runs.count_miss(run, state);
+  if (!is_highest(run, key)) return;
+  runs.set_state(run, state);
+  if (!runs.may_retry(run, experiment.retries)) return;
+  executor.cancel(folder_of(key), job);
+  observer.note(fmt::format("{}: {}; it is tried again", to_string(key), to_string(state)));
+  requeue(run);
+}
+
+void Campaign::Impl::requeue(std::size_t run) {
+  runs.set_state(run, State::planned);
+  if (run < cursor) again.push_back(run);
+}
+
+Campaign::Campaign(const Experiment& experiment, const Plan& plan, RenderContext context, Executor& executor, Clock& clock,
+                   CampaignObserver& observer)
+    : impl_(std::make_unique<Impl>(experiment, plan, std::move(context), executor, clock, observer)) {}
+
+Campaign::~Campaign() = default;
+
+void Campaign::recover(const std::vector<KnownAttempt>& known) { impl_->recover(known); }
+
+long long Campaign::retry(const std::vector<AttemptKey>& finished) { return impl_->retry(finished); }
+
+bool Campaign::step() { return impl_->step(); }
+
+CampaignCounts Campaign::counts() const {
+  CampaignCounts counts = impl_->runs.counts();
+  counts.running = static_cast<long long>(impl_->active.size());
+  return counts;
+}
+
+std::vector<AttemptKey> Campaign::running() const {
+  std::vector<AttemptKey> keys;
+  for (const Impl::Active& job : impl_->active) keys.push_back(job.key);
+  return keys;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,132 @@
+#include "submit/job_processes.hpp"
+
+#include <dirent.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+#include <ctime>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr int kLeftoverLooks = 200;
+constexpr long kLeftoverPauseNs = 10'000'000;  // 200 looks, 10 ms apart: two seconds
+
+int pidfd_of(int pid) {
+#ifdef SYS_pidfd_open
+  return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+#else
+  static_cast<void>(pid);
+  return -1;
+#endif
+}
+
+bool signal_through(int pidfd, int signal) {
+#ifdef SYS_pidfd_send_signal
+  return ::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0) == 0;
+#else
+  static_cast<void>(pidfd);
+  static_cast<void>(signal);
+  return false;
+#endif
+}
+
+/// The numbers of all processes of this host.
+std::vector<int> all_processes() {
+  std::vector<int> pids;
+  DIR* const folder = ::opendir("/proc");
+  if (folder == nullptr) return pids;
+  while (const dirent* const entry = ::readdir(folder)) {
+    const std::string_view name = static_cast<const char*>(entry->d_name);
+    int pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc() && end == name.data() + name.size()) pids.push_back(pid);
+  }
+  ::closedir(folder);
+  return pids;
+}
+
+/// A file of /proc/PID as its NUL-separated parts; empty if it cannot be read (ended, or another user's).
+std::vector<std::string> process_words(int pid, const char* file) {
+  try {
+    const auto text = read_file_if_there("/proc/" + std::to_string(pid) + "/" + file);
+    return text ? split(*text, '\0') : std::vector<std::string>{};
+  } catch (const UnavailableError&) {
+    return {};
+  }
+}
+
+bool has_word(const std::vector<std::string>& words, const std::string& wanted) {
+  for (const std::string& word : words) {
+    if (word == wanted) return true;
+  }
+  return false;
+}
+
+/// What is left of a job, by identity.
+std::vector<ProcessIdentity> find_leftovers(const ProcessIdentity& job, const std::string& run_variable) {
+  std::vector<ProcessIdentity> named;
+  std::vector<ProcessIdentity> session;
+  bool session_is_its = false;
+  for (const int pid : all_processes()) {
+    if (pid == ::getpid()) continue;
+    const bool in_session = ::getsid(pid) == job.pid;
+    const bool names_run = has_word(process_words(pid, "environ"), run_variable);
+    if (!in_session && !names_run) continue;
+    const auto identity = identify_process(pid);
+    if (!identity || identity->start_ticks < job.start_ticks) continue;
+    session_is_its = session_is_its || (in_session && names_run);
+    (names_run ? named : session).push_back(*identity);
+  }
+  // A session's number is free again once the session is empty: without a member that names the run it may be another's.
+  if (session_is_its) named.insert(named.end(), session.begin(), session.end());
+  return named;
+}
+
+}  // namespace
+
+Descriptor open_process(const ProcessIdentity& process) {
+  Descriptor fd(pidfd_of(process.pid));
+  // The number may have passed on before it was opened; what is open now stays that process.
+  if (fd.get() >= 0 && !is_alive(process).value_or(false)) return Descriptor();
+  return fd;
+}
+
+bool signal_process(const ProcessIdentity& process, int signal) {
+  const Descriptor fd = open_process(process);
+  if (fd.get() >= 0) return signal_through(fd.get(), signal);
+  return is_alive(process).value_or(false) && ::kill(process.pid, signal) == 0;
+}
+
+std::optional<ProcessIdentity> find_launcher(const std::string& folder) {
+  for (const int pid : all_processes()) {
+    const std::vector<std::string> words = process_words(pid, "cmdline");
+    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+      if (words[i] != "launch" || words[i + 1] != folder) continue;
+      if (const auto identity = identify_process(pid)) return identity;
+    }
+  }
+  return std::nullopt;
+}
+
+void end_leftovers(const ProcessIdentity& job, const std::string& folder) {
+  if (job.host != host_name() || job.boot_id != boot_id()) return;
+  const std::string run_variable = "HPCBENCH_RUN=" + folder + "/run.json";
+  for (int look = 0; look < kLeftoverLooks; ++look) {
+    const std::vector<ProcessIdentity> left = find_leftovers(job, run_variable);
+    if (left.empty()) return;
+    for (const ProcessIdentity& process : left) signal_process(process, SIGKILL);
+    const timespec pause{0, kLeftoverPauseNs};
+    ::nanosleep(&pause, nullptr);
+  }
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,164 @@
+#include "submit/local_executor.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "launch/claim.hpp"
+#include "submit/job_processes.hpp"
+#include "submit/start_job.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+/// How often an adopted job is looked at where the kernel cannot tell of its end.
+constexpr double kBlindLookInterval = 0.2;
+
+void wake_up(int /*signal*/) {}
+
+timespec to_timespec(double seconds) {
+  const double whole = std::floor(seconds);
+  return {static_cast<time_t>(whole), static_cast<long>((seconds - whole) * 1e9)};
+}
+
+/// The identity in an attempt's claim; where the claim is empty (its writer was cut short, or is writing) that of the process
+/// that was started for this folder.
+std::optional<ProcessIdentity> job_process(const std::string& folder) {
+  const std::optional<Claim> claim = read_claim(folder);
+  if (claim && (claim->revoked || claim->process)) return claim->process;
+  return find_launcher(folder);
+}
+
+}  // namespace
+
+LocalExecutor::LocalExecutor(int slots, std::string program) : slots_(slots), program_(std::move(program)) {
+  struct sigaction action {};
+  action.sa_handler = wake_up;
+  action.sa_flags = SA_RESTART | SA_NOCLDSTOP;
+  ::sigaction(SIGCHLD, &action, &old_action_);
+}
+
+LocalExecutor::~LocalExecutor() { ::sigaction(SIGCHLD, &old_action_, nullptr); }
+
+int LocalExecutor::free_slots() { return std::max(0, slots_ - running_); }
+
+int LocalExecutor::output_for(const JobRequest& request) {
+  if (request.token == output_token_ && output_.get() >= 0) return output_.get();
+  // FOLDER is results/EXPERIMENT/CONFIG_ID/RUN/ATTEMPT.
+  const auto results = std::filesystem::path(request.folder).parent_path().parent_path().parent_path();
+  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+  output_ = Descriptor(::open((results / "batches" / request.token / "launch.log").c_str(), flags, 0666));
+  output_token_ = output_.get() >= 0 ? request.token : "";
+  if (output_.get() < 0) output_ = Descriptor(::open((request.folder + "/launch.log").c_str(), flags, 0666));
+  return output_.get();
+}
+
+Submission LocalExecutor::submit(const JobRequest& request) {
+  const StartedJob started = start_job({.argv = {program_, "launch", request.folder},
+                                        .environment = {{"HPCBENCH_TOKEN", request.token}},
+                                        .folder = {},
+                                        .output_fd = output_for(request)});
+  if (started.pid < 0) {
+    return {Submission::Kind::refused, {}, fmt::format("cannot start {}: {}", program_, std::strerror(started.error))};
+  }
+  Job& job = jobs_[request.folder];
+  job = Job{};
+  job.pid = started.pid;
+  job.child = true;
+  ++running_;
+  return {Submission::Kind::accepted, std::to_string(started.pid), {}};
+}
+
+void LocalExecutor::refresh(Job& job) {
+  if (job.ended) return;
+  if (job.child) {
+    int status = 0;
+    const pid_t reaped = ::waitpid(job.pid, &status, WNOHANG);
+    // Whoever else reaped it: it is gone.
+    if (reaped == 0 || (reaped < 0 && errno != ECHILD)) return;
+    job.text = reaped == job.pid ? describe_wait_status(status) : "";
+  } else if (job.ends.get() >= 0) {
+    pollfd ends{job.ends.get(), POLLIN, 0};
+    if (::poll(&ends, 1, 0) != 1) return;
+  } else if (is_alive(job.process).value_or(true)) {
+    return;
+  }
+  job.ended = true;
+  --running_;
+}
+
+JobStatus LocalExecutor::status(const std::string& folder, const std::string& /*job*/) {
+  const auto known = jobs_.find(folder);
+  if (known != jobs_.end()) {
+    refresh(known->second);
+    if (!known->second.ended) return {JobStatus::Kind::active, "running"};
+    JobStatus status{JobStatus::Kind::ended, std::move(known->second.text)};
+    jobs_.erase(known);
+    return status;
+  }
+  const std::optional<ProcessIdentity> process = job_process(folder);
+  if (!process) return {JobStatus::Kind::ended, {}};
+  const std::optional<bool> alive = is_alive(*process);
+  if (!alive) return {JobStatus::Kind::unknown, fmt::format("process {} of host {}", process->pid, process->host)};
+  return {*alive ? JobStatus::Kind::active : JobStatus::Kind::ended, *alive ? "running" : ""};
+}
+
+void LocalExecutor::cancel(const std::string& folder, const std::string& /*job*/) {
+  const auto known = jobs_.find(folder);
+  if (known != jobs_.end() && known->second.child && !known->second.ended) {
+    ::kill(known->second.pid, SIGTERM);  // not yet reaped, so the number is still its own
+    return;
+  }
+  const std::optional<ProcessIdentity> process = job_process(folder);
+  if (!process || signal_process(*process, SIGTERM)) return;
+  if (!is_alive(*process).value_or(true)) end_leftovers(*process, folder);
+}
+
+void LocalExecutor::adopt(const std::string& folder, const std::string& /*job*/) {
+  if (jobs_.count(folder) != 0) return;
+  const std::optional<ProcessIdentity> process = job_process(folder);
+  if (!process) return;
+  Job& job = jobs_[folder];
+  job.pid = process->pid;
+  job.process = *process;
+  job.ends = open_process(*process);
+  ++running_;
+}
+
+void LocalExecutor::wait(double seconds) {
+  sigset_t child_only;
+  sigset_t before;
+  ::sigemptyset(&child_only);
+  ::sigaddset(&child_only, SIGCHLD);
+  // Blocked from the look to the wait, so that no end falls between them.
+  ::sigprocmask(SIG_BLOCK, &child_only, &before);
+  bool changed = false;
+  double limit = seconds;
+  std::vector<pollfd> ends;
+  for (auto& [folder, job] : jobs_) {
+    refresh(job);
+    changed = changed || job.ended;
+    if (job.child) continue;
+    if (job.ends.get() >= 0) ends.push_back({job.ends.get(), POLLIN, 0});
+    if (job.ends.get() < 0) limit = std::min(limit, kBlindLookInterval);
+  }
+  if (!changed && limit > 0) {
+    sigset_t during = before;
+    for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) ::sigdelset(&during, signal);
+    const timespec timeout = to_timespec(limit);
+    ::ppoll(ends.data(), ends.size(), &timeout, &during);
+  }
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <csignal>
+#include <string>
+#include <unordered_map>
+
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "submit/executor.hpp"
+
+namespace hpcbench {
+
+/// Starts each job here as `PROGRAM launch FOLDER`, in a session of its own that outlives us, with the token in
+/// HPCBENCH_TOKEN. A job's id is its process id as text; it is told apart for good by the identity in its claim. What the
+/// launch process itself says (nothing, if all is well) goes to batches/TOKEN/launch.log.
+/// One object a process: it catches SIGCHLD, so that waiting ends the moment a job does.
+class LocalExecutor : public Executor {
+ public:
+  /// `slots`: how many jobs run at a time, adopted ones among them.
+  LocalExecutor(int slots, std::string program);
+  /// Leaves the jobs alone.
+  ~LocalExecutor() override;
+  LocalExecutor(const LocalExecutor&) = delete;
+  LocalExecutor& operator=(const LocalExecutor&) = delete;
+
+  std::string name() const override { return "local"; }
+  int free_slots() override;
+  Submission submit(const JobRequest& request) override;
+  JobStatus status(const std::string& folder, const std::string& job) override;
+  /// SIGTERM to the launch process, which ends its processes; where that is gone, SIGKILL to what it left behind.
+  void cancel(const std::string& folder, const std::string& job) override;
+  void adopt(const std::string& folder, const std::string& job) override;
+  /// Ends early when a job ends or SIGINT, SIGTERM or SIGHUP comes (also where the caller blocks these but here).
+  void wait(double seconds) override;
+
+ private:
+  struct Job {
+    int pid = 0;
+    bool child = false;       // started by us: waitpid tells; else adopted
+    ProcessIdentity process;  // of an adopted one
+    Descriptor ends;          // readable when an adopted one has ended; -1 where that cannot be had
+    bool ended = false;
+    std::string text;  // how it ended
+  };
+
+  void refresh(Job& job);
+  int output_for(const JobRequest& request);
+
+  int slots_;
+  std::string program_;
+  std::unordered_map<std::string, Job> jobs_;  // by folder; forgotten once their end was told
+  int running_ = 0;                            // of jobs_
+  std::string output_token_;                   // whose launch.log is open
+  Descriptor output_;
+  struct sigaction old_action_ {};
+};
+
+}  // namespace hpcbench

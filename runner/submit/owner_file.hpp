@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/host.hpp"
+
+namespace hpcbench {
+
+/// `process 123 on node7`, from the text of a lock; `another process` where it cannot be read.
+std::string describe_owner(const std::string& text);
+std::string owner_text(const ProcessIdentity& process);
+std::optional<ProcessIdentity> parse_owner(const std::string& text);
+
+/// The lock of file systems without locks: a file created with O_EXCL that names its owner. A dead owner of this host is
+/// replaced; of another host nothing is known, so such a file stays until break_lock.
+class OwnerFile {
+ public:
+  /// Absent if somebody else has it; `owner` then gets the file's text.
+  static std::optional<OwnerFile> try_acquire(const std::string& path, const ProcessIdentity& self, std::string* owner);
+  ~OwnerFile();
+  OwnerFile(OwnerFile&& other) noexcept;
+  OwnerFile& operator=(OwnerFile&& other) noexcept;
+
+ private:
+  explicit OwnerFile(std::string path, std::string text) : path_(std::move(path)), text_(std::move(text)) {}
+  void release();
+
+  std::string path_;  // empty: released
+  std::string text_;
+};
+
+}  // namespace hpcbench

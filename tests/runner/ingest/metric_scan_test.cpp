@@ -1,0 +1,128 @@
+#include "ingest/metric_scan.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include "attempt_folder.hpp"
+
+using namespace hpcbench;
+
+namespace {
+
+MetricSpec spec_of(const std::string& pattern, bool series = false) { return {"loss", "*.log", pattern, "", series}; }
+
+}  // namespace
+
+TEST_CASE("the last match counts; a series keeps all of them") {
+  const std::string log = "Loss: 3.5\nLoss: 2.5 then Loss: 2.25\nend\n";
+  MetricMatches matches = scan_metric(log, spec_of("Loss: ([0-9.]+)"));
+  CHECK(matches.last == 2.25);
+  CHECK(matches.count == 3);
+  CHECK(matches.series.empty());
+  matches = scan_metric(log, spec_of("Loss: ([0-9.]+)", true));
+  REQUIRE(matches.series.size() == 3);
+  CHECK(matches.series[0].index == 1);
+  CHECK(matches.series[0].value == 3.5);
+  CHECK(matches.series[2].index == 3);
+  CHECK(matches.series[2].name == "loss");
+}
+
+TEST_CASE("which group is the number") {
+  CHECK(scan_metric("a 1 b 2\n", spec_of("a (\\d) b (?P<loss>\\d)")).last == 2);
+  CHECK(scan_metric("a 1 b 2\n", spec_of("a (\\d) b (?P<other>\\d)")).last == 1);
+  CHECK(scan_metric("a 12 b\n", spec_of("\\d+")).last == 12);
+  CHECK_FALSE(scan_metric("b\n", spec_of("(\\d)?b")).last);
+}
+
+TEST_CASE("lines are lines: anchors, and no match across an end") {
+  CHECK(scan_metric("x\nt=1\n", spec_of("^t=(\\d)$")).last == 1);
+  CHECK(scan_metric("t=1 s\n", spec_of("^t=(\\d)$")).count == 0);
+  CHECK(scan_metric("loss:\n7\n", spec_of("loss:\\s*(\\d)")).count == 0);
+  CHECK(scan_metric("loss: a\n7\n", spec_of("loss:[^0-9]*(\\d)")).count == 0);
+  CHECK(scan_metric("Zeit f\xFCr Epoche: 4\n", spec_of("f.r Epoche: (\\d)")).last == 4);
+  CHECK(scan_metric(std::string("a\0b 5\n", 6), spec_of("b (\\d)")).last == 5);
+}
+
+TEST_CASE("a number and nothing else") {
+  CHECK(parse_metric_number("-0.5e3") == -500.0);
+  CHECK(parse_metric_number("+7") == 7);
+  for (const char* text : {"", " 1", "1 ", "1,000", "1.5s", "nan", "inf", "1e999", "0x10", "+-1", "--1"}) {
+    CAPTURE(text);
+    CHECK_FALSE(parse_metric_number(text));
+  }
+  const MetricMatches matches = scan_metric("t=1,5\nt=2\nt=nan\n", spec_of("t=(\\S+)"));
+  CHECK(matches.last == 2);
+  CHECK(matches.not_numbers == 2);
+  CHECK(matches.first_not_number == "1,5");
+}
+
+TEST_CASE("patterns that match nothing, or are none, end") {
+  CHECK(scan_metric("abc\n", spec_of("x*")).count == 0);
+  CHECK(scan_metric("", spec_of("(\\d*)")).count == 0);
+  CHECK(MetricScanner(spec_of("(")).error());
+  CHECK_FALSE(MetricScanner(spec_of("(a|b)*c")).error());
+  CHECK(scan_metric("1\n", spec_of("(")).count == 0);
+}
+
+TEST_CASE("each number is found once, wherever it stands") {
+  CHECK(rc::check("a series is what was written", [](const std::vector<int>& numbers, bool with_noise) {
+    std::string log;
+    for (const int number : numbers) {
+      if (with_noise) log += "noise 12 t =3\n";
+      log += "t=" + std::to_string(number) + (number % 2 == 0 ? "\n" : " ");
+    }
+    const MetricMatches matches = scan_metric(log, spec_of("t=(-?[0-9]+)", true));
+    RC_ASSERT(matches.series.size() == numbers.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      RC_ASSERT(matches.series[i].index == static_cast<long long>(i) + 1);
+      RC_ASSERT(matches.series[i].value == numbers[i]);
+    }
+  }));
+}
+
+TEST_CASE("metrics of run.json: globs in the attempt's folder, then in workdir") {
+  AttemptFolder folder;
+  const std::string workdir = folder.outside() + "/work [1]";
+  std::filesystem::create_directories(workdir + "/logs");
+  std::ofstream(workdir + "/logs/b.txt") << "t=5\n";
+  std::ofstream(workdir + "/logs/a.txt") << "t=4\n";
+  std::ofstream(workdir + "/x.log") << "t=9\n";
+  folder
+      .run_json(R"("workdir":")" + workdir + R"(","metrics":[)"
+                R"({"name":"t","file":"logs/*.txt","pattern":"t=(\\d+)","unit":"ms","series":"epoch"},)"
+                R"({"name":"own","file":"*.log","pattern":"t=(\\d+)","unit":"","series":null},)"
+                R"({"name":"val_loss","file":"stdout.log","pattern":"v=(\\S+)"},)"
+                R"({"name":"none","file":"*.csv","pattern":"(x)"},{"name":"no","file":"stdout.log","pattern":"q=(\\d)"},)"
+                R"({"name":"bad","file":"stdout.log","pattern":"("}])")
+      .file("stdout.log", "t=1\nv=0.5\n")
+      .file("events.jsonl", "{\"event\":\"eval\",\"epoch\":1,\"val_loss\":3}\n")
+      .finished(R"("exit_code":0)");
+  const AttemptRecord record = folder.read();
+  CHECK(record.metrics.at("t") == 5);
+  CHECK(record.metrics.at("own") == 1);
+  CHECK(record.metrics.at("val_loss") == 0.5);
+  CHECK(record.units == std::map<std::string, std::string>{{"t", "ms"}});
+  std::vector<double> series;
+  for (const SeriesPoint& point : record.series) {
+    if (point.name == "t") series.push_back(point.value);
+  }
+  CHECK(series == std::vector<double>{4, 5});
+  REQUIRE(record.warnings.size() == 3);
+  CHECK(record.warnings[0] == "metric none: no file is *.csv");
+  CHECK(record.warnings[1] == "metric no: no match in stdout.log");
+  CHECK(record.warnings[2] == "metric bad: not a pattern: missing ): (?m)(");
+}
+
+TEST_CASE("a match is found at the edge of what is read at once") {
+  AttemptFolder folder;
+  for (const std::size_t before : {1048570U, 1048571U, 1048575U, 1048576U, 2097151U}) {
+    std::string log;
+    while (log.size() + 100 < before) log += std::string(99, '.') + '\n';
+    log += std::string(before - log.size(), '.') + "\nt=17\n" + std::string(1000, '.') + '\n';
+    folder.run_json(R"("metrics":[{"name":"t","file":"stdout.log","pattern":"^t=(\\d+)$","series":"n"}])").file("stdout.log", log);
+    const AttemptRecord record = folder.read();
+    CAPTURE(before);
+    CHECK(record.metrics.at("t") == 17);
+    CHECK(record.series.size() == 1);
+  }
+}

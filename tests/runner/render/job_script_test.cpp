@@ -1,0 +1,165 @@
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/host.hpp"
+#include "rendering.hpp"
+
+using namespace hpcbench;
+
+namespace {
+
+nlohmann::json json_file(const std::string& path) { return nlohmann::json::parse(read_file(path)); }
+
+/// The value of a line `key value` of an attempt's claim; empty if there is none.
+std::string claim_value(const std::string& attempt_folder, const std::string& key) {
+  for (const std::string& line : split(read_file(attempt_folder + "/claim"), '\n')) {
+    if (line.starts_with(key + ' ')) return line.substr(key.size() + 1);
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("by hand: claims nothing, touches nothing, writes to a new folder manual-TIME") {
+  const RenderedFolder folder;
+  Experiment experiment = command_experiment(
+      {"bash", "-c", "echo out; echo err >&2; echo \"$HPCBENCH_RUN\"; pwd; echo '{}' >\"$(dirname \"$HPCBENCH_RUN\")/events.jsonl\"; echo \"$1\"",
+       "x", "{{run_dir}}/there"});
+  experiment.workdir = "attempt";
+  const RenderedAttempt attempt = folder.write(experiment);
+  CHECK(folder.run(attempt, "") == 0);
+  CHECK(names_in(attempt.folder) == std::vector<std::string>{"job.sh", "run.json"});
+  const std::string manual = folder.manual_folder();
+  CHECK(read_file(manual + "/run.json") == attempt.run_json);
+  CHECK(read_file(manual + "/stdout.log") == "out\n" + manual + "/run.json\n" + manual + '\n' + manual + "/there\n");
+  CHECK(read_file(manual + "/stderr.log") == "err\n");
+  CHECK(json_file(manual + "/finished.json")["files"] == nlohmann::json{{"events.jsonl", 3}});
+  CHECK(folder.run(attempt, "") == 0);
+  CHECK(names_in(folder.context.call_folder).size() == 2);
+}
+
+TEST_CASE("with a token: claims, runs, writes finished.json; a second start does nothing") {
+  const RenderedFolder folder;
+  const RenderedAttempt attempt = folder.write(command_experiment({"bash", "-c", "echo \"${HPCBENCH_TOKEN-unset}\"; pwd; exit 3"}));
+  CHECK(folder.run(attempt, "some token") == 3);
+  CHECK(claim_value(attempt.folder, "token") == "some token");
+  CHECK(claim_value(attempt.folder, "host") == host_name());
+  CHECK(claim_value(attempt.folder, "boot_id") == boot_id());
+  const std::string pid = claim_value(attempt.folder, "pid");
+  CHECK(claim_value(attempt.folder, "job") == pid);
+  CHECK(std::stoull(claim_value(attempt.folder, "start_ticks")) > 0);
+  CHECK(read_file(attempt.folder + "/stdout.log") == "unset\n" + folder.context.call_folder + '\n');
+
+  const auto started = json_file(attempt.folder + "/started.json");
+  CHECK(started["host"] == host_name());
+  CHECK(started["pid"] == std::stoi(pid));
+  CHECK(started["monotonic_s"].is_number());
+  CHECK(started["master_port"].get<int>() >= 15000);
+  const auto finished = json_file(attempt.folder + "/finished.json");
+  CHECK(finished["schema"] == 1);
+  CHECK(finished["exit_code"] == 3);
+  CHECK(finished["signal"].is_null());
+  CHECK(finished["first_failed_rank"] == 0);
+  CHECK(finished["wall_s"].is_number());
+  CHECK(finished["timed_out"] == false);
+  CHECK(finished["cancelled"] == false);
+
+  const std::vector<std::string> names = names_in(attempt.folder);
+  CHECK(names == std::vector<std::string>{"claim", "finished.json", "job.sh", "run.json", "started.json", "stderr.log", "stdout.log"});
+  const std::string before = read_file(attempt.folder + "/finished.json");
+  CHECK(folder.run(attempt, "other") == 0);
+  CHECK(names_in(attempt.folder) == names);
+  CHECK(read_file(attempt.folder + "/finished.json") == before);
+  CHECK(claim_value(attempt.folder, "token") == "some token");
+}
+
+TEST_CASE("a revoked attempt does not run") {
+  const RenderedFolder folder;
+  const RenderedAttempt attempt = folder.write(command_experiment({"true"}));
+  REQUIRE(create_exclusively(attempt.folder + "/claim", "revoked test\n"));
+  CHECK(folder.run(attempt, "t") == 0);
+  CHECK(names_in(attempt.folder) == std::vector<std::string>{"claim", "job.sh", "run.json"});
+}
+
+TEST_CASE("ranks get the environment of docs/run-directory.md") {
+  const RenderedFolder folder;
+  Experiment experiment = command_experiment(
+      {"bash", "-c", "echo $RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $NODE_RANK $GROUP_RANK $MASTER_ADDR $OMP_NUM_THREADS $X"}, 2);
+  experiment.matrix.push_back(plain_axis("nodes", {"2"}));
+  experiment.work.resources.cpus_per_task = 3;
+  experiment.work.parameters = {{"x", Value::from_text("a  b")}};
+  experiment.work.setup = {"export X={{x}}", "X=${X/a/c}"};
+  const RenderedAttempt attempt = folder.write(experiment);
+  CHECK(folder.run(attempt, "t") == 0);
+  CHECK(read_file(attempt.folder + "/stdout.log") == "0 4 0 2 0 0 127.0.0.1 3 c b\n");
+  CHECK(read_file(attempt.folder + "/stdout.1.log") == "1 4 1 2 0 0 127.0.0.1 3 c b\n");
+  CHECK(read_file(attempt.folder + "/stdout.3.log") == "3 4 1 2 1 1 127.0.0.1 3 c b\n");
+}
+
+TEST_CASE("a rank that fails takes the others and their children down") {
+  const RenderedFolder folder;
+  const RenderedAttempt attempt = folder.write(command_experiment(
+      {"bash", "-c", "if [ $RANK = 1 ]; then sleep 0.2; exit 7; fi; sleep 300 & echo $! >child; wait"}, 2));
+  CHECK(folder.run(attempt, "t") == 7);
+  const auto finished = json_file(attempt.folder + "/finished.json");
+  CHECK(finished["exit_code"] == 7);
+  CHECK(finished["first_failed_rank"] == 1);
+  CHECK_FALSE(identify_process(std::stoi(read_file(folder.context.call_folder + "/child"))));
+}
+
+TEST_CASE("a signal that ends a rank is told from an exit code") {
+  const RenderedFolder folder;
+  const RenderedAttempt attempt = folder.write(command_experiment({"bash", "-c", "kill -9 $$"}));
+  CHECK(folder.run(attempt, "t") == 137);
+  const auto finished = json_file(attempt.folder + "/finished.json");
+  CHECK(finished["exit_code"].is_null());
+  CHECK(finished["signal"] == 9);
+}
+
+TEST_CASE("a program that is missing, a set-up that ends the job, a good exit code other than 0") {
+  const RenderedFolder folder;
+  CHECK(folder.run(folder.write(command_experiment({"no-such-program"})), "t") == 127);
+  Experiment stopped = command_experiment({"touch", "ran"});
+  stopped.work.setup = {"exit 5"};
+  CHECK(folder.run(folder.write(stopped), "t") == 5);
+  CHECK_FALSE(std::filesystem::exists(folder.context.call_folder + "/ran"));
+  Experiment good = command_experiment({"bash", "-c", "exit 4"});
+  good.work.success.exit_code = 4;
+  const RenderedAttempt attempt = folder.write(good);
+  CHECK(folder.run(attempt, "t") == 0);
+  CHECK(json_file(attempt.folder + "/finished.json")["exit_code"] == 4);
+}
+
+TEST_CASE("a time limit ends the ranks of a job, not of a run by hand") {
+  const RenderedFolder folder;
+  Experiment experiment = command_experiment({"sleep", "300"});
+  experiment.work.resources.time_s = 1;
+  const RenderedAttempt attempt = folder.write(experiment);
+  CHECK(folder.run(attempt, "t") == 124);
+  const auto finished = json_file(attempt.folder + "/finished.json");
+  CHECK(finished["timed_out"] == true);
+  CHECK(finished["time_limit_s"] == 1);
+  CHECK(finished["signal"] == 15);
+}
+
+TEST_CASE("SIGTERM to the job ends its ranks and is recorded") {
+  const RenderedFolder folder;
+  const RenderedAttempt attempt = folder.write(command_experiment({"bash", "-c", "kill $(sed -n 's/^pid //p' \"${HPCBENCH_RUN%/*}/claim\"); sleep 300"}));
+  CHECK(folder.run(attempt, "t") == 143);
+  CHECK(json_file(attempt.folder + "/finished.json")["cancelled"] == true);
+}
+
+TEST_CASE("shellcheck finds nothing in a rendered script") {
+  if (std::system("command -v shellcheck >/dev/null 2>&1") != 0) return;
+  const RenderedFolder folder;
+  Experiment experiment = command_experiment({"python", "x y.py", "--out={{run_dir}}/x"}, 2);
+  experiment.work.modules = {"cuda/12"};
+  experiment.work.setup = {"export X=1"};
+  const RenderedAttempt attempt = folder.write(experiment);
+  CHECK(std::system(("shellcheck -s bash " + shell_quote(attempt.folder + "/job.sh")).c_str()) == 0);
+  experiment.work.command = {"cat {{run_dir}}/x"};
+  experiment.work.shell = true;
+  experiment.workdir = "attempt";
+  CHECK(std::system(("shellcheck -s bash " + shell_quote(folder.write(experiment).folder + "/job.sh")).c_str()) == 0);
+}

@@ -1,0 +1,200 @@
+#include <doctest/doctest.h>
+
+#include "runner/report/study.hpp"
+
+using namespace hpcbench;
+
+namespace {
+
+const TableWarning& warning_of(const Table& table, const std::string& code) {
+  for (const TableWarning& warning : table.warnings) {
+    if (warning.code == code) return warning;
+  }
+  FAIL("no warning " << code);
+  return table.warnings.front();
+}
+
+void set_fact(Study& study, std::size_t first, std::size_t last, const std::string& name, const std::string& value) {
+  for (std::size_t i = first; i < last; ++i) study.records[i].facts[name] = value;
+}
+
+/// Baseline runs are records 0 to 5, those of ddp 6 to 11.
+void set_metric(Study& study, std::size_t first, const std::string& name, const std::vector<double>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) study.records[first + i].metrics[name] = values[i];
+}
+
+const std::string kDdpId = "000000000000000b";
+
+}  // namespace
+
+TEST_CASE("superlinear: only where the whole interval is above the gpus") {
+  Study study = clean_study();
+  CHECK_FALSE(warns(study.table(), "superlinear"));  // 1.99 [1.61, 2.42] of 2
+  set_metric(study, 6, "train_s", {3.2, 3.1, 3.0, 3.3, 3.1, 3.2});
+  const Table table = study.table();
+  const TableWarning& warning = warning_of(table, "superlinear");
+  CHECK(warning.rows == std::vector<std::string>{kDdpId});
+  CHECK(table.rows[1].warnings == std::vector<std::string>{"superlinear"});
+  CHECK(table.rows[1].karp_flatt.value() < 0);
+}
+
+TEST_CASE("confounded: one warning for each kind of difference") {
+  Study study = clean_study();
+  set_fact(study, 0, 12, "torch", "2.13.0");
+  CHECK(codes_of(study.table()).empty());
+  set_fact(study, 6, 12, "precision", "bf16");
+  set_fact(study, 6, 12, "global_batch", "128");
+  const Table table = study.table();
+  CHECK(codes_of(table) == std::vector<std::string>{"confounded", "confounded"});
+  CHECK(table.warnings[0].seen == "precision: bf16 in strategy=ddp, gpus_per_node=2, fp32 in its baseline");
+  CHECK(table.warnings[1].seen == "global batch: 128 in strategy=ddp, gpus_per_node=2, 64 in its baseline");
+  CHECK(table.rows[1].warnings == std::vector<std::string>{"confounded"});  // a code once
+}
+
+TEST_CASE("confounded: each fact counts, a missing one does not") {
+  for (const std::string name : {"optimizer_steps", "samples", "device", "torch", "code", "commit"}) {
+    CAPTURE(name);
+    Study study = clean_study();
+    set_fact(study, 0, 6, name, "1");
+    if (name != "samples") CHECK_FALSE(warns(study.table(), "confounded"));
+    set_fact(study, 6, 12, name, "2");
+    CHECK(warns(study.table(), "confounded"));
+  }
+}
+
+TEST_CASE("confounded: of code, the hash of the files goes before the commit") {
+  Study study = clean_study();
+  set_fact(study, 0, 12, "code", "abc");
+  set_fact(study, 0, 6, "commit", "1");
+  set_fact(study, 6, 12, "commit", "2");
+  CHECK_FALSE(warns(study.table(), "confounded"));
+}
+
+TEST_CASE("confounded: runs of one row that differ among themselves") {
+  Study study = clean_study();
+  set_fact(study, 0, 6, "code", "abc");
+  set_fact(study, 0, 1, "code", "def");
+  CHECK(warning_of(study.table(), "confounded").seen == "code: abc and def among the runs of strategy=baseline, gpus_per_node=1");
+}
+
+TEST_CASE("confounded: weak scaling wants the same work per gpu") {
+  Study study = clean_study();
+  study.experiment.report.scaling = Scaling::weak;
+  CHECK(warns(study.table(), "confounded"));  // 48,000 samples on two gpus are half as many each
+  set_fact(study, 6, 12, "samples", "96000");
+  set_fact(study, 6, 12, "global_batch", "128");
+  CHECK_FALSE(warns(study.table(), "confounded"));
+}
+
+TEST_CASE("loss-mismatch: by more than five percent and beyond both ranges") {
+  Study study = clean_study();
+  set_metric(study, 0, "train_loss", {0.24, 0.25, 0.26, 0.25, 0.24, 0.26});
+  set_metric(study, 6, "train_loss", {0.26, 0.28, 0.29, 0.28, 0.29, 0.30});
+  CHECK_FALSE(warns(study.table(), "loss-mismatch"));  // the ranges touch
+  set_metric(study, 6, "train_loss", {0.27});
+  CHECK(warning_of(study.table(), "loss-mismatch").rows == std::vector<std::string>{kDdpId});
+  set_metric(study, 0, "train_loss", {0.25, 0.25, 0.25, 0.25, 0.25, 0.25});
+  set_metric(study, 6, "train_loss", {0.26, 0.26, 0.26, 0.26, 0.26, 0.26});
+  CHECK_FALSE(warns(study.table(), "loss-mismatch"));  // 4 %
+}
+
+TEST_CASE("overlap: both of two runs on a shared host, also through a list of hosts") {
+  Study study = clean_study();
+  study.records[6].started_unix_s = *study.records[0].started_unix_s + 49;
+  const Table table = study.table();
+  CHECK(warning_of(table, "overlap").rows.size() == 2);
+  CHECK(warning_of(table, "overlap").seen ==
+        "strategy=baseline, gpus_per_node=1: 1 of 6 runs; strategy=ddp, gpus_per_node=2: 1 of 6 runs");
+  study.records[6].node = "node2,node3";
+  CHECK_FALSE(warns(study.table(), "overlap"));
+  study.records[6].node = "node2,node1";
+  CHECK(warns(study.table(), "overlap"));
+  study.records[6].started_unix_s = *study.records[0].finished_unix_s;
+  CHECK_FALSE(warns(study.table(), "overlap"));  // one after the other
+}
+
+TEST_CASE("overlap: one long run over many, a failed one, a warm-up") {
+  Study study = clean_study();
+  study.records[0].finished_unix_s = 1e6;
+  const Table table = study.table();
+  CHECK(warning_of(table, "overlap").seen ==
+        "strategy=baseline, gpus_per_node=1: 6 of 6 runs; strategy=ddp, gpus_per_node=2: 6 of 6 runs");
+  study = clean_study();
+  AttemptRecord warmup = study.records[0];
+  warmup.key.run = {true, 1};
+  warmup.state = State::failed;
+  study.records.push_back(warmup);
+  CHECK(warning_of(study.table(), "overlap").rows.size() == 1);
+}
+
+TEST_CASE("not-interleaved: all runs of a row before or after those of its baseline") {
+  Study study = empty_study();
+  study.add_runs(0, kBaselineRuns, 0, 1);
+  study.add_runs(1, kDdpRuns, 6, 1);
+  CHECK(warning_of(study.table(), "not-interleaved").seen ==
+        "strategy=ddp, gpus_per_node=2: all runs after those of its baseline");
+  study.records[6].started_unix_s = 1001;  // r01 of ddp between r01 and r02 of the baseline
+  CHECK_FALSE(warns(study.table(), "not-interleaved"));
+}
+
+TEST_CASE("not-interleaved without a baseline: no other row started in between") {
+  Study study = clean_study();
+  study.experiment.baseline.clear();
+  CHECK_FALSE(warns(study.table(), "not-interleaved"));
+  study = empty_study();
+  study.experiment.baseline.clear();
+  study.add_runs(0, kBaselineRuns, 0, 1);
+  CHECK_FALSE(warns(study.table(), "not-interleaved"));  // nothing else was measured
+  study.add_runs(1, kDdpRuns, 6, 1);
+  CHECK(warning_of(study.table(), "not-interleaved").rows.size() == 2);
+}
+
+TEST_CASE("drift: six or more runs, each higher or each lower than the one before") {
+  Study study = clean_study();
+  set_metric(study, 6, "train_s", {5.0, 5.5, 6.2, 6.6, 7.1, 7.3});
+  CHECK(warning_of(study.table(), "drift").rows == std::vector<std::string>{kDdpId});
+  std::swap(study.records[6].started_unix_s, study.records[7].started_unix_s);
+  CHECK_FALSE(warns(study.table(), "drift"));
+  std::swap(study.records[6].started_unix_s, study.records[7].started_unix_s);
+  study.records.pop_back();
+  CHECK_FALSE(warns(study.table(), "drift"));  // five may do so by chance
+}
+
+TEST_CASE("outlier: flagged, and kept") {
+  Study study = empty_study();
+  study.add_runs(0, {9, 8, 9, 10, 11, 10, 11, 17.5}, 0, 2);
+  study.add_runs(1, {5, 6, 5, 7, 6, 7, 6, 5}, 1, 2);
+  const Table table = study.table();
+  CHECK(warning_of(table, "outlier").seen == "strategy=baseline, gpus_per_node=1: r08 = 17.5, median 10");
+  CHECK(table.rows[0].n == 8);
+  CHECK(table.rows[0].summary->max == 17.5);
+}
+
+TEST_CASE("few-repeats and baseline-few") {
+  Study study = clean_study();
+  study.records.erase(study.records.begin() + 5);  // r06 of the baseline
+  const Table table = study.table();
+  CHECK(codes_of(table) == std::vector<std::string>{"few-repeats", "baseline-few"});
+  CHECK(table.warnings[0].seen == "strategy=baseline, gpus_per_node=1: n = 5, covers 93.75 %");
+  CHECK(table.warnings[1].seen == "strategy=baseline, gpus_per_node=1: n = 5, but 6 in strategy=ddp, gpus_per_node=2");
+  CHECK(table.rows[0].warnings == std::vector<std::string>{"few-repeats", "baseline-few"});
+  study.experiment.report.confidence = 0.9;
+  CHECK(codes_of(study.table()) == std::vector<std::string>{"baseline-few"});
+}
+
+TEST_CASE("failures: outcomes other than succeeded, not runs that still go on") {
+  Study study = clean_study();
+  study.records[6].state = State::running;
+  CHECK_FALSE(warns(study.table(), "failures"));
+  study.records[7].state = State::lost;
+  study.records[8].state = State::failed;
+  CHECK(warning_of(study.table(), "failures").seen == "strategy=ddp, gpus_per_node=2: 1 failed, 1 lost");
+}
+
+TEST_CASE("unresolved: the interval of the speedup holds 1") {
+  Study study = clean_study();
+  set_metric(study, 6, "train_s", {12.1, 10.1, 15.1, 11.1, 14.1, 13.1});
+  const Table table = study.table();
+  CHECK(codes_of(table) == std::vector<std::string>{"unresolved"});
+  CHECK(table.rows[1].speedup->resolved == false);
+}

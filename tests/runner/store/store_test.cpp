@@ -1,0 +1,3 @@
+#include "ingest/json_text.hpp"
+#include <doctest/doctest.h>
+TEST_CASE("x"){}

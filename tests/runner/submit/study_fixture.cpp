@@ -1,0 +1,58 @@
+#include "runner/submit/study_fixture.hpp"
+
+#include <fmt/format.h>
+
+namespace hpcbench {
+
+StudyFixture::StudyFixture(int configurations, int repeats, int warmups)
+    : results(temporary / "results/study"), observer(results) {
+  auto work = std::make_shared<Work>();
+  work->command = {"true"};
+  experiment.name = "study";
+  experiment.path = "study.yaml";
+  experiment.work = *work;
+  experiment.repeats = repeats;
+  experiment.warmups = warmups;
+  Axis axis{"size", {}};
+  plan.axes = {"size", "nodes", "gpus_per_node"};
+  plan.varied = {"size"};
+  plan.repeats = repeats;
+  plan.warmups = warmups;
+  plan.order = Order::sequential;
+  for (int i = 0; i < configurations; ++i) {
+    axis.values.push_back(Value::from_integer(i));
+    plan.configurations.push_back(
+        {fmt::format("{:016x}", i), {Value::from_integer(i), Value::from_integer(1), Value::from_integer(1)}, 1, 1, work});
+  }
+  experiment.matrix = {axis};
+  experiment.order = Order::sequential;
+  context.results = results;
+  context.call_folder = temporary.path().string();
+  context.executor = "local";
+  context.job_template = "# job\n";
+}
+
+std::unique_ptr<Campaign> StudyFixture::make_campaign(Executor& executor) {
+  auto campaign = std::make_unique<Campaign>(experiment, plan, context, executor, clock, observer);
+  campaign->recover(observer.known());
+  return campaign;
+}
+
+int StudyFixture::run(FakeExecutor& executor, int rounds) {
+  const std::unique_ptr<Campaign> campaign = make_campaign(executor);
+  for (int round = 1; round <= rounds; ++round) {
+    if (!campaign->step()) return round;
+    executor.wait(1);
+  }
+  return rounds;
+}
+
+AttemptKey StudyFixture::key(int configuration, int repeat, int attempt) const {
+  return {plan.configurations[static_cast<std::size_t>(configuration)].id, RunName{false, repeat}, attempt};
+}
+
+AttemptKey StudyFixture::warmup(int configuration, int number, int attempt) const {
+  return {plan.configurations[static_cast<std::size_t>(configuration)].id, RunName{true, number}, attempt};
+}
+
+}  // namespace hpcbench

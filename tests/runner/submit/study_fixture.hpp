@@ -1,0 +1,94 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/files.hpp"
+#include "fakes/fake_executor.hpp"
+#include "fakes/manual_clock.hpp"
+#include "fakes/temporary_folder.hpp"
+#include "submit/campaign.hpp"
+
+namespace hpcbench {
+
+/// Keeps what a campaign tells, across campaigns, and reads outcomes from the fake jobs' finished.json.
+class RecordingObserver : public CampaignObserver {
+ public:
+  explicit RecordingObserver(std::string results) : results_(std::move(results)) {}
+
+  struct Settlement {
+    AttemptKey key;
+    State state;
+    std::string reason;
+  };
+  FaultPoints* faults = nullptr;
+  bool late = false;  // only `intended` is journaled, as where a crash comes before the next transaction
+  std::map<AttemptKey, State> journal;
+  std::vector<std::vector<AttemptKey>> batches;
+  std::vector<std::string> batch_ids;
+  std::vector<AttemptKey> submissions;
+  std::vector<Settlement> settlements;
+  std::vector<std::string> notes;
+
+  void intended(const std::string& batch, const std::vector<AttemptKey>& attempts) override {
+    pass();
+    batches.push_back(attempts);
+    batch_ids.push_back(batch);
+    for (const AttemptKey& key : attempts) journal[key] = State::intended;
+    pass();
+  }
+  void submitted(const AttemptKey& attempt, const std::string& /*job*/) override {
+    pass();
+    submissions.push_back(attempt);
+    if (!late) journal[attempt] = State::submitted;
+  }
+  State settled(const AttemptKey& attempt, std::optional<State> without_finish, const std::string& reason) override {
+    pass();
+    const auto finished = read_file_if_there(results_ + "/" + to_string(attempt) + "/finished.json");
+    State state = without_finish.value_or(State::lost);
+    if (finished) state = finished->find("\"exit_code\":0") != std::string::npos ? State::succeeded : State::failed;
+    settlements.push_back({attempt, state, reason});
+    if (!late) journal[attempt] = state;
+    pass();
+    return state;
+  }
+  void note(const std::string& text) override { notes.push_back(text); }
+
+  std::vector<KnownAttempt> known() const {
+    std::vector<KnownAttempt> attempts;
+    for (const auto& [key, state] : journal) attempts.push_back({key, state});
+    return attempts;
+  }
+
+ private:
+  void pass() {
+    if (faults != nullptr) faults->pass();
+  }
+  std::string results_;
+};
+
+/// A study in a folder of its own: an experiment, its plan, a machine that outlives campaigns, and a journal.
+struct StudyFixture {
+  explicit StudyFixture(int configurations = 2, int repeats = 2, int warmups = 0);
+
+  FakeExecutor make_executor(int slots = 1) { return FakeExecutor(machine, clock, slots); }
+  std::unique_ptr<Campaign> make_campaign(Executor& executor);
+  /// Recovers, then rounds until every run has an outcome or `rounds` are over. The number of rounds.
+  int run(FakeExecutor& executor, int rounds = 10'000);
+  std::string folder(const AttemptKey& key) const { return results + "/" + to_string(key); }
+  AttemptKey key(int configuration, int repeat, int attempt = 1) const;
+  AttemptKey warmup(int configuration, int number, int attempt = 1) const;
+
+  TemporaryFolder temporary;
+  std::string results;
+  Experiment experiment;
+  Plan plan;
+  RenderContext context;
+  FakeMachine machine;
+  ManualClock clock;
+  RecordingObserver observer;
+};
+
+}  // namespace hpcbench

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+namespace hpcbench::train {
+
+/// From now on SIGTERM and SIGUSR1 only set a flag, on which the loop acts at the next step boundary.
+void install_signal_flags();
+bool is_terminated();
+/// Throws Terminated, saying `where`, once the flag is set.
+void throw_if_terminated(const std::string& where);
+
+}  // namespace hpcbench::train

@@ -1,0 +1,111 @@
+#include <cmath>
+
+#include "kernels/clones.hpp"
+#include "kernels/kernels.hpp"
+
+namespace hpcbench::train::kernels {
+
+namespace {
+
+/// SplitMix64's finaliser (Steele, Lea and Flood 2014): every bit of the input moves every bit of the output.
+HPCBENCH_INLINE std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+template <class T>
+HPCBENCH_INLINE void mask_rows(const DropoutKey& key, double rate, std::int64_t rows, std::int64_t width, T* __restrict mask) {
+  constexpr double kTwoTo53 = 9007199254740992.0;
+  const auto threshold = static_cast<std::uint64_t>(rate * kTwoTo53);
+  const T kept = static_cast<T>(1.0 / (1.0 - rate));
+  const std::uint64_t of_step = mix(mix(mix(key.seed) ^ key.step) ^ key.site);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::uint64_t of_row = mix(of_step ^ static_cast<std::uint64_t>(key.first_position + r * key.stride));
+    for (std::int64_t e = 0; e < width; ++e) {
+      const bool dropped = (mix(of_row ^ static_cast<std::uint64_t>(e)) >> 11) < threshold;
+      mask[r * width + e] = dropped ? T(0) : kept;
+    }
+  }
+}
+
+template <class T>
+HPCBENCH_INLINE void sgd_loop(T* __restrict p, const T* __restrict g, T* __restrict velocity, std::int64_t count,
+                              const SgdConstants& constants) {
+  const T lr = static_cast<T>(constants.lr);
+  const T momentum = static_cast<T>(constants.momentum);
+  const T decay = static_cast<T>(constants.weight_decay);
+  for (std::int64_t k = 0; k < count; ++k) {
+    velocity[k] = momentum * velocity[k] + (g[k] + decay * p[k]);
+    p[k] -= lr * velocity[k];
+  }
+}
+
+template <class T>
+HPCBENCH_INLINE void adadelta_loop(T* __restrict p, const T* __restrict g, T* __restrict s, T* __restrict u, std::int64_t count,
+                                   const AdadeltaConstants& constants) {
+  const T lr = static_cast<T>(constants.lr);
+  const T rho = static_cast<T>(constants.rho);
+  const T rest = static_cast<T>(1.0 - constants.rho);
+  const T eps = static_cast<T>(constants.eps);
+  const T decay = static_cast<T>(constants.weight_decay);
+  for (std::int64_t k = 0; k < count; ++k) {
+    const T gradient = g[k] + decay * p[k];
+    s[k] = rho * s[k] + rest * gradient * gradient;
+    const T delta = std::sqrt(u[k] + eps) / std::sqrt(s[k] + eps) * gradient;
+    u[k] = rho * u[k] + rest * delta * delta;
+    p[k] -= lr * delta;
+  }
+}
+
+template <class T>
+HPCBENCH_INLINE void adamw_loop(T* __restrict p, const T* __restrict g, T* __restrict m, T* __restrict v, std::int64_t count,
+                                const AdamWConstants& constants) {
+  const double step = static_cast<double>(constants.step);
+  const T step_size = static_cast<T>(constants.lr / (1.0 - std::pow(constants.beta1, step)));
+  const T correction = static_cast<T>(1.0 / std::sqrt(1.0 - std::pow(constants.beta2, step)));
+  const T beta1 = static_cast<T>(constants.beta1);
+  const T beta2 = static_cast<T>(constants.beta2);
+  const T rest1 = static_cast<T>(1.0 - constants.beta1);
+  const T rest2 = static_cast<T>(1.0 - constants.beta2);
+  const T eps = static_cast<T>(constants.eps);
+  const T shrink = static_cast<T>(1.0 - constants.lr * constants.weight_decay);
+  for (std::int64_t k = 0; k < count; ++k) {
+    m[k] = beta1 * m[k] + rest1 * g[k];
+    v[k] = beta2 * v[k] + rest2 * g[k] * g[k];
+    p[k] = p[k] * shrink - step_size * m[k] / (std::sqrt(v[k]) * correction + eps);
+  }
+}
+
+}  // namespace
+
+HPCBENCH_CLONES void dropout_mask(const DropoutKey& key, double rate, std::int64_t rows, std::int64_t width, float* mask) {
+  mask_rows(key, rate, rows, width, mask);
+}
+HPCBENCH_CLONES void dropout_mask(const DropoutKey& key, double rate, std::int64_t rows, std::int64_t width, double* mask) {
+  mask_rows(key, rate, rows, width, mask);
+}
+HPCBENCH_CLONES void sgd(float* p, const float* g, float* velocity, std::int64_t count, const SgdConstants& constants) {
+  sgd_loop(p, g, velocity, count, constants);
+}
+HPCBENCH_CLONES void sgd(double* p, const double* g, double* velocity, std::int64_t count, const SgdConstants& constants) {
+  sgd_loop(p, g, velocity, count, constants);
+}
+HPCBENCH_CLONES void adadelta(float* p, const float* g, float* s, float* u, std::int64_t count,
+                              const AdadeltaConstants& constants) {
+  adadelta_loop(p, g, s, u, count, constants);
+}
+HPCBENCH_CLONES void adadelta(double* p, const double* g, double* s, double* u, std::int64_t count,
+                              const AdadeltaConstants& constants) {
+  adadelta_loop(p, g, s, u, count, constants);
+}
+HPCBENCH_CLONES void adamw(float* p, const float* g, float* m, float* v, std::int64_t count, const AdamWConstants& constants) {
+  adamw_loop(p, g, m, v, count, constants);
+}
+HPCBENCH_CLONES void adamw(double* p, const double* g, double* m, double* v, std::int64_t count,
+                           const AdamWConstants& constants) {
+  adamw_loop(p, g, m, v, count, constants);
+}
+
+}  // namespace hpcbench::train::kernels

@@ -1,0 +1,205 @@
+#include "strategies/group.hpp"
+
+#include <ATen/ops/ones.h>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <torch/csrc/distributed/c10d/comm.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "core/signals.hpp"
+#include "core/text.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr const char* kFailureKey = "hpcbench/failure";
+constexpr double kWordsOfPeerS = 2;
+constexpr double kReadersS = 3;
+
+std::string rank_key(const std::string& what, int rank) { return concat("hpcbench/", what, "/", rank); }
+
+std::string text_of(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
+std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
+
+/// Whether an error says that another rank ended or hangs, so that its cause is to be looked for there.
+bool is_of_peer(const std::string& cause) {
+  constexpr std::array kMarks = {"onnection", "Broken pipe", "Timed out", "timed out", "Socket", "socket", "gloo"};
+  return std::any_of(kMarks.begin(), kMarks.end(),
+                     [&](const char* mark) { return cause.find(mark) != std::string::npos; });
+}
+
+c10::intrusive_ptr<c10d::Store> open_store(const World& world, milliseconds timeout) {
+  if (world.size == 1) return c10::make_intrusive<c10d::HashStore>();
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<std::uint16_t>(world.master_port);
+  options.isServer = world.rank == 0;
+  options.numWorkers = static_cast<std::size_t>(world.size);
+  options.waitWorkers = false;  // agree() waits, and hears of failures meanwhile
+  options.timeout = timeout;
+  return c10::make_intrusive<c10d::TCPStore>(world.master_addr, options);
+}
+
+std::shared_ptr<::gloo::transport::Device> make_device(const World& world) {
+  if (const char* name = std::getenv("GLOO_SOCKET_IFNAME"); name && *name)
+    return c10d::ProcessGroupGloo::createDeviceForInterface(name);
+  const bool local = world.size == 1 || world.master_addr == "localhost" || world.master_addr.rfind("127.", 0) == 0;
+  return local ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1") : c10d::ProcessGroupGloo::createDefaultDevice();
+}
+
+}  // namespace
+
+Group::Group(const World& world, double timeout_s, PeerFailed peer_failed)
+    : world_(world),
+      timeout_(static_cast<std::int64_t>(timeout_s * 1000)),
+      peer_failed_(std::move(peer_failed)),
+      store_(open_store(world, timeout_)) {
+  if (world_.size == 1) return;
+  watch_store_ = store_->clone();
+  watcher_ = std::thread([this] { watch(); });
+}
+
+Group::~Group() { stop_watching(); }
+
+bool Group::has(c10d::Store& store, const std::string& key) const { return store.check({key}); }
+
+void Group::put(c10d::Store& store, const std::string& key, const std::string& value) const { store.set(key, bytes_of(value)); }
+
+void Group::watch() {
+  constexpr milliseconds kInterval(200);
+  std::unique_lock lock(mutex_);
+  while (!stop_signal_.wait_for(lock, kInterval, [this] { return stop_; })) {
+    lock.unlock();
+    try {
+      if (has(*watch_store_, kFailureKey) && claim_report()) {
+        const std::string cause = text_of(watch_store_->get(kFailureKey));
+        put(*watch_store_, rank_key("read", world_.rank), "1");
+        peer_failed_(cause);
+        return;
+      }
+    } catch (const std::exception&) {
+      return;  // rank 0 is gone: the collectives say so, with more
+    }
+    lock.lock();
+  }
+}
+
+void Group::stop_watching() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  stop_signal_.notify_all();
+  if (watcher_.joinable() && watcher_.get_id() != std::this_thread::get_id()) watcher_.join();
+}
+
+void Group::agree(const std::string& phase) {
+  put(*store_, rank_key(phase, world_.rank), "1");
+  const double end_s = monotonic_s() + std::chrono::duration<double>(timeout_).count();
+  auto pause = milliseconds(1);
+  for (int next = 0; next < world_.size;) {
+    if (has(*store_, rank_key(phase, next))) {
+      ++next;
+      continue;
+    }
+    if (has(*store_, kFailureKey)) throw PeerError(text_of(store_->get(kFailureKey)));
+    throw_if_terminated(concat("waiting for the other ranks (", phase, ")"));
+    if (monotonic_s() > end_s)
+      throw std::runtime_error(concat("Timed out waiting for rank ", next, " (", phase, ") for ", timeout_.count(), " ms"));
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, milliseconds(50));
+  }
+}
+
+void Group::connect() {
+  auto options = c10d::ProcessGroupGloo::Options::create(timeout_);
+  options->devices.push_back(make_device(world_));
+  process_group_ = c10::make_intrusive<c10d::ProcessGroup>(store_, world_.rank, world_.size);
+  // A prefix of its own keeps Gloo's keys and ours apart.
+  const auto gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(c10::make_intrusive<c10d::PrefixStore>("gloo", store_),
+                                                                 world_.rank, world_.size, options);
+  process_group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
+  process_group_->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
+  sum(at::ones({1}));
+}
+
+std::vector<std::string> Group::exchange(const std::string& name, const std::string& value) {
+  put(*store_, rank_key(name + "-value", world_.rank), value);
+  agree(name);
+  std::vector<std::string> values;
+  for (int rank = 0; rank < world_.size; ++rank) values.push_back(text_of(store_->get(rank_key(name + "-value", rank))));
+  return values;
+}
+
+void Group::broadcast_from_first(const std::vector<at::Tensor>& tensors) {
+  constexpr std::size_t kBufferBytes = std::size_t{250} << 20;
+  if (world_.size > 1 && !tensors.empty()) c10d::broadcast_coalesced(process_group_, tensors, kBufferBytes, 0);
+}
+
+void Group::sum(at::Tensor tensor) {
+  std::vector<at::Tensor> tensors = {std::move(tensor)};
+  process_group_->allreduce(tensors)->wait();
+}
+
+void Group::barrier() {
+  if (world_.size > 1) sum(at::ones({1}));
+}
+
+std::string Group::silent_ranks(const std::string& cause) {
+  put(*store_, rank_key("alive", world_.rank), "1");
+  const double end_s = monotonic_s() + kWordsOfPeerS;
+  while (monotonic_s() < end_s) {
+    if (has(*store_, kFailureKey)) return cause;
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  std::vector<std::string> silent;
+  for (int rank = 0; rank < world_.size; ++rank) {
+    if (!has(*store_, rank_key("alive", rank))) silent.push_back(std::to_string(rank));
+  }
+  if (silent.empty()) return cause;
+  return concat("rank ", join(silent, ", "), " ended or hangs without a word (", cause, ")");
+}
+
+std::string Group::report_failure(const std::string& cause) {
+  if (world_.size == 1) return cause;
+  try {
+    const std::string seen = is_of_peer(cause) ? silent_ranks(cause) : cause;
+    const std::string root = text_of(store_->compareSet(kFailureKey, {}, bytes_of(seen)));
+    put(*store_, rank_key("read", world_.rank), "1");
+    wait_for_readers();
+    return root;
+  } catch (const std::exception&) {
+    return concat("rank 0, which holds the store at ", world_.master_addr, ":", world_.master_port,
+                  ", does not answer: it ended or was killed (", cause, ")");
+  }
+}
+
+void Group::wait_for_readers() {
+  if (world_.rank != 0) return;
+  const double end_s = monotonic_s() + kReadersS;
+  for (int rank = 1; rank < world_.size && monotonic_s() < end_s;) {
+    if (has(*store_, rank_key("read", rank))) {
+      ++rank;
+    } else {
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+  }
+}
+
+void Group::finish() {
+  stop_watching();
+  if (world_.size == 1) return;
+  if (world_.rank == 0) return agree("done");
+  put(*store_, rank_key("done", world_.rank), "1");
+}
+
+}  // namespace hpcbench::train

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/world.hpp"
+
+namespace hpcbench::train {
+
+/// The ranks of a run: where they meet (a TCPStore in rank 0), how they exchange tensors (Gloo), and how the failure of one
+/// reaches all. A rank that fails writes why into the store; a thread of every other rank looks there five times a second,
+/// so that also a rank that waits in a collective ends at once, with the root cause.
+class Group {
+ public:
+  /// Called in that thread with the root cause, at most once; it should end the process.
+  using PeerFailed = std::function<void(const std::string& root_cause)>;
+
+  /// Opens the store. Throws when rank 0 is not there within `timeout_s`.
+  Group(const World& world, double timeout_s, PeerFailed peer_failed);
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  /// Returns when all ranks have called it with this `phase`; PeerError with the root cause when one failed before, Terminated on
+  /// SIGTERM, std::runtime_error naming the ranks that did not come within the timeout.
+  void agree(const std::string& phase);
+  /// Connects the ranks, and proves it by a one-element allreduce. Collective, once, before what follows.
+  void connect();
+  /// What all ranks gave, in the order of the ranks. Collective.
+  std::vector<std::string> exchange(const std::string& name, const std::string& value);
+  const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return process_group_; }
+  int rank() const { return world_.rank; }
+  int size() const { return world_.size; }
+
+  void broadcast_from_first(const std::vector<at::Tensor>& tensors);
+  void sum(at::Tensor tensor);
+  void barrier();
+
+  /// Tells the others why this rank ends and returns the root cause: `cause`, or that of the rank that failed first. Where
+  /// `cause` looks like the end of another rank, waits up to two seconds for that rank's own words, and else says
+  /// which ranks are silent. Rank 0 keeps the store open until the others have read it.
+  std::string report_failure(const std::string& cause);
+  /// False when the other thread is already reporting; then this one should just wait for the end of the process.
+  bool claim_report() { return !reported_.exchange(true); }
+  /// The end of a good run: rank 0 leaves last, because the store is its own.
+  void finish();
+
+ private:
+  void watch();
+  void stop_watching();
+  void wait_for_readers();
+  std::string silent_ranks(const std::string& cause);
+  bool has(c10d::Store& store, const std::string& key) const;
+  void put(c10d::Store& store, const std::string& key, const std::string& value) const;
+
+  World world_;
+  std::chrono::milliseconds timeout_;
+  PeerFailed peer_failed_;
+  c10::intrusive_ptr<c10d::Store> store_;
+  c10::intrusive_ptr<c10d::Store> watch_store_;
+  c10::intrusive_ptr<c10d::ProcessGroup> process_group_;
+  std::atomic<bool> reported_ = false;
+  std::mutex mutex_;
+  std::condition_variable stop_signal_;
+  bool stop_ = false;
+  std::thread watcher_;
+};
+
+}  // namespace hpcbench::train

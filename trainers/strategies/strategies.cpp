@@ -1,0 +1,29 @@
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "strategies/strategy.hpp"
+
+namespace hpcbench::train {
+
+const std::vector<StrategyRow>& strategy_rows() {
+  static const std::vector<StrategyRow> rows = {
+      {"baseline", false, make_baseline},
+      {"ddp", true, make_ddp},
+  };
+  return rows;
+}
+
+const StrategyRow& find_strategy(const std::string& name, const World& world) {
+  std::vector<std::string> names;
+  for (const StrategyRow& row : strategy_rows()) {
+    names.emplace_back(row.name);
+    if (name != row.name) continue;
+    if (!row.several_processes && world.size > 1)
+      throw InputError(concat("error: the strategy ", name, " trains in one process, but WORLD_SIZE is ", world.size,
+                              ": start one process, or choose ddp"));
+    return row;
+  }
+  throw InputError(concat("error: there is no strategy `", name, "`", did_you_mean(name, names), "; there are: ",
+                          join(names, ", ")));
+}
+
+}  // namespace hpcbench::train

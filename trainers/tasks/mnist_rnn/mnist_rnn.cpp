@@ -1,0 +1,173 @@
+#include "tasks/mnist_rnn/mnist_rnn.hpp"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Dispatch.h>
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/batch_norm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/eq.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/nll_loss.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/digits.hpp"
+#include "kernels/kernels.hpp"
+#include "tasks/mnist_rnn/lstm.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+constexpr double kPixelMean = 0.1307;
+constexpr double kPixelDeviation = 0.3081;
+constexpr std::int64_t kMiddle = 32;
+constexpr double kRateAfterLstm = 0.25;
+constexpr double kRateAfterMiddle = 0.5;
+constexpr double kBatchNormMomentum = 0.1;
+constexpr double kBatchNormEps = 1e-5;
+
+at::ScalarType scalar_type(Precision precision) { return precision == Precision::fp64 ? at::kDouble : at::kFloat; }
+
+/// The samples of one split, normalised once.
+struct TensorDigits {
+  at::Tensor images;  // [N, 28, 28]
+  at::Tensor labels;  // [N], int64
+};
+
+TensorDigits to_tensors(const LabelledDigits& digits, at::ScalarType type) {
+  // from_blob does not own the bytes; to() copies them.
+  auto* pixels = const_cast<std::uint8_t*>(digits.pixels.data());
+  auto* labels = const_cast<std::uint8_t*>(digits.labels.data());
+  at::Tensor images = at::from_blob(pixels, {digits.size(), kDigitSide, kDigitSide}, at::kByte).to(type);
+  images.div_(255.0).sub_(kPixelMean).div_(kPixelDeviation);
+  return {images, at::from_blob(labels, {digits.size()}, at::kByte).to(at::kLong)};
+}
+
+at::Tensor gather(const at::Tensor& images, const at::Tensor& samples) {
+  at::Tensor sequences = at::empty({kDigitSide, samples.size(0), kDigitSide}, images.options());
+  AT_DISPATCH_FLOATING_TYPES(images.scalar_type(), "gather", [&] {
+    kernels::gather_time_major(images.data_ptr<scalar_t>(), samples.data_ptr<std::int64_t>(), samples.size(0), kDigitSide,
+                               kDigitSide, sequences.data_ptr<scalar_t>());
+  });
+  return sequences;
+}
+
+class MnistRnn final : public Task {
+ public:
+  explicit MnistRnn(const Settings& settings) : settings_(settings), type_(scalar_type(settings.precision)) { make_model(); }
+
+  void load() override {
+    const Digits digits = load_digits(settings_.data, settings_.train_share);
+    note_ = digits.note;
+    train_ = to_tensors(digits.train, type_);
+    validation_ = to_tensors(digits.validation, type_);
+  }
+
+  std::optional<std::string> note() const override { return note_; }
+  std::int64_t train_samples() const override { return train_.labels.size(0); }
+  std::int64_t validation_samples() const override { return validation_.labels.size(0); }
+  // The variance of a single sample does not exist.
+  std::int64_t least_batch() const override { return settings_.batch_norm ? 2 : 1; }
+  Model& model() override { return model_; }
+
+  at::Tensor loss(const at::Tensor& samples, const StepPlace& place) override {
+    const at::Tensor scores = log_probabilities(gather(train_.images, samples), &place);
+    return at::nll_loss(scores, train_.labels.index_select(0, samples));
+  }
+
+  EvaluationSums evaluate(std::int64_t first, std::int64_t stride) override {
+    constexpr std::int64_t kChunk = 500;
+    const at::NoGradGuard no_grad;
+    EvaluationSums sums;
+    std::vector<std::int64_t> numbers;
+    for (std::int64_t next = first; next < validation_samples();) {
+      numbers.clear();
+      for (; next < validation_samples() && std::ssize(numbers) < kChunk; next += stride) numbers.push_back(next);
+      const at::Tensor samples = at::from_blob(numbers.data(), {std::ssize(numbers)}, at::kLong);
+      const at::Tensor labels = validation_.labels.index_select(0, samples);
+      const at::Tensor scores = log_probabilities(gather(validation_.images, samples), nullptr);
+      sums.loss += at::nll_loss(scores, labels, {}, at::Reduction::Sum).item<double>();
+      sums.correct += static_cast<double>(at::eq(at::argmax(scores, 1), labels).sum().item<std::int64_t>());
+      sums.samples += static_cast<double>(numbers.size());
+    }
+    return sums;
+  }
+
+ private:
+  /// `place` is given for training; without it the model is in evaluation mode.
+  at::Tensor log_probabilities(const at::Tensor& sequences, const StepPlace* place) {
+    at::Tensor x = lstm_last_state(sequences, lstm_);
+    if (settings_.batch_norm)
+      x = at::batch_norm(x, norm_weight_, norm_bias_, running_mean_, running_var_, place != nullptr, kBatchNormMomentum,
+                         kBatchNormEps, false);
+    x = dropped(x, kRateAfterLstm, 0, place);
+    x = at::relu(at::linear(x, middle_weight_, middle_bias_));
+    x = dropped(x, kRateAfterMiddle, 1, place);
+    return at::log_softmax(at::linear(x, last_weight_, last_bias_), 1);
+  }
+
+  at::Tensor dropped(const at::Tensor& x, double rate, std::uint64_t site, const StepPlace* place) const {
+    rate *= settings_.dropout;
+    if (!place || rate == 0) return x;
+    const kernels::DropoutKey key{settings_.seed, static_cast<std::uint64_t>(place->step), site, place->first_position,
+                                  place->stride};
+    const at::Tensor mask = at::empty(x.sizes(), x.options().requires_grad(false));
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "dropout", [&] {
+      kernels::dropout_mask(key, rate, x.size(0), x.size(1), mask.data_ptr<scalar_t>());
+    });
+    return x * mask;
+  }
+
+  void make_model() {
+    at::Generator generator = at::detail::createCPUGenerator(settings_.seed);
+    const std::int64_t hidden = settings_.hidden;
+    const auto uniform = [&](const char* name, at::IntArrayRef sizes, std::int64_t fan) {
+      const double bound = 1.0 / std::sqrt(static_cast<double>(fan));
+      return add_parameter(name, at::empty(sizes, type_).uniform_(-bound, bound, generator));
+    };
+    lstm_.input = uniform("lstm.weight_ih", {4 * hidden, kDigitSide}, hidden);
+    lstm_.recurrent = uniform("lstm.weight_hh", {4 * hidden, hidden}, hidden);
+    lstm_.input_bias = uniform("lstm.bias_ih", {4 * hidden}, hidden);
+    lstm_.recurrent_bias = uniform("lstm.bias_hh", {4 * hidden}, hidden);
+    if (settings_.batch_norm) {
+      norm_weight_ = add_parameter("norm.weight", at::ones({hidden}, type_));
+      norm_bias_ = add_parameter("norm.bias", at::zeros({hidden}, type_));
+      running_mean_ = at::zeros({hidden}, type_);
+      running_var_ = at::ones({hidden}, type_);
+      model_.buffers = {{"norm.running_mean", running_mean_}, {"norm.running_var", running_var_}};
+    }
+    middle_weight_ = uniform("middle.weight", {kMiddle, hidden}, hidden);
+    middle_bias_ = uniform("middle.bias", {kMiddle}, hidden);
+    last_weight_ = uniform("last.weight", {kDigitClasses, kMiddle}, kMiddle);
+    last_bias_ = uniform("last.bias", {kDigitClasses}, kMiddle);
+  }
+
+  at::Tensor add_parameter(const char* name, at::Tensor tensor) {
+    tensor.requires_grad_();
+    model_.parameters.push_back({name, tensor});
+    return tensor;
+  }
+
+  Settings settings_;
+  at::ScalarType type_;
+  std::optional<std::string> note_;
+  TensorDigits train_, validation_;
+  Model model_;
+  LstmWeights lstm_;
+  at::Tensor norm_weight_, norm_bias_, running_mean_, running_var_;
+  at::Tensor middle_weight_, middle_bias_, last_weight_, last_bias_;
+};
+
+}  // namespace
+
+std::unique_ptr<Task> make_mnist_rnn(const Settings& settings) { return std::make_unique<MnistRnn>(settings); }
+
+}  // namespace hpcbench::train
