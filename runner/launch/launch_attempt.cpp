@@ -51,6 +51,8 @@ std::string make_manual_folder(const std::string& run_json) {
 struct JobPlace {
   std::string attempt_folder;
   std::string output_folder;
+
+  bool by_hand() const { return attempt_folder != output_folder; }
 };
 
 /// A working directory below the attempt's folder is the job's own: below its output folder, made if it is not there.
@@ -75,7 +77,7 @@ std::vector<ProcessSpec> rank_specs(const RunDescription& run, const JobPlace& p
     // A set-up line may still change it: those come later.
     changes["OMP_NUM_THREADS"] = std::to_string(run.cpus_per_task);
     specs.push_back({.rank = rank,
-                     .argv = run.argv,
+                     .argv = executed_argv(run),
                      .environment = changed_environment(changes),
                      .workdir = workdir,
                      .stdout_path = place.output_folder + "/" + rank_file("stdout", rank, ".log"),
@@ -102,7 +104,11 @@ struct PreparedJob {
 };
 
 PreparedJob prepare_job(const std::string& run_json, const JobPlace& place, double grace_s) {
-  const RunDescription run = parse_run_description(run_json, place.attempt_folder + "/run.json");
+  RunDescription run = parse_run_description(run_json, place.attempt_folder + "/run.json");
+  if (place.by_hand()) {
+    move_folder(run, place.attempt_folder, place.output_folder);
+    run.time_s.reset();  // a person waits as long as he likes
+  }
   PreparedJob job;
   job.master_port = find_free_port();
   job.specs = rank_specs(run, place, job.master_port);
@@ -149,18 +155,19 @@ FinishedFacts run_job(const std::string& run_json, const JobPlace& place, Starte
 /// Whoever closed stderr does not want to hear it.
 void say(const std::string& text) { std::fputs((text + "\n").c_str(), stderr); }
 
-/// Before the claim: from then on a signal must not end us without finished.json.
-void prepare_signals() {
-  ::signal(SIGHUP, SIG_IGN);
+/// A job outlives the terminal of whoever submitted it; a run by hand ends with its own.
+Supervisor::Place prepare_signals(bool by_hand) {
+  if (!by_hand) ::signal(SIGHUP, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a write that is too large is an error of that write
   ::signal(SIGPIPE, SIG_IGN);
+  return by_hand ? Supervisor::Place::foreground : Supervisor::Place::background;
 }
 
 }  // namespace
 
 int launch_attempt(const std::string& attempt_folder, const std::string& token, double grace_s) {
-  prepare_signals();
-  Supervisor supervisor(Supervisor::Place::background);
+  // Before the claim: from then on a signal must not end us without finished.json.
+  Supervisor supervisor(prepare_signals(token.empty()));
   StartedFacts started{.process = this_process(), .job = std::nullopt};
   JobPlace place;
   place.attempt_folder = std::filesystem::absolute(attempt_folder + "/.").lexically_normal().parent_path().string();

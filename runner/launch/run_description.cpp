@@ -31,21 +31,25 @@ std::vector<std::string> words_of(const Json& argv) {
   return argv.get<std::vector<std::string>>();
 }
 
-std::vector<std::string> executed_argv(const Json& run, const std::vector<std::string>& words) {
-  const auto modules = value_or<std::vector<std::string>>(run, "modules", {});
-  const auto setup = value_or<std::vector<std::string>>(run, "setup", {});
-  if (value_or(run, "shell", false)) return {"bash", "-c", setup_script(modules, setup, join(words, " ")), "bash"};
-  if (modules.empty() && setup.empty()) return words;
-  std::vector<std::string> argv{"bash", "-c", setup_script(modules, setup, std::nullopt), "bash"};
-  argv.insert(argv.end(), words.begin(), words.end());
-  return argv;
+/// Every `from` in `text` becomes `to`.
+void replace_text(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
 }
 
 RunDescription read_description(const Json& run) {
   const std::vector<std::string> words = words_of(run.at("argv"));
   const Json& resources = object_or_empty(run, "resources");
+  const auto modules = value_or<std::vector<std::string>>(run, "modules", {});
+  const auto setup = value_or<std::vector<std::string>>(run, "setup", {});
   RunDescription description;
-  description.argv = executed_argv(run, words);
+  if (value_or(run, "shell", false)) {
+    description.script = setup_script(modules, setup, join(words, " "));
+  } else {
+    description.argv = words;
+    if (!modules.empty() || !setup.empty()) description.script = setup_script(modules, setup, std::nullopt);
+  }
   description.nodes = value_or(run, "nodes", 1);
   description.processes = value_or(run, "processes", 1);
   description.cpus_per_task = value_or(resources, "cpus_per_task", 1);
@@ -68,6 +72,19 @@ std::string setup_script(const std::vector<std::string>& modules, const std::vec
   for (const std::string& name : modules) script += fmt::format("module load {} || exit\n", shell_quote(name));
   for (const std::string& line : setup) script += line + "\n";
   return script + shell_text.value_or("exec \"$@\"");
+}
+
+std::vector<std::string> executed_argv(const RunDescription& run) {
+  if (!run.script) return run.argv;
+  std::vector<std::string> argv{"bash", "-c", *run.script, "bash"};
+  argv.insert(argv.end(), run.argv.begin(), run.argv.end());
+  return argv;
+}
+
+void move_folder(RunDescription& run, const std::string& from, const std::string& to) {
+  for (std::string& argument : run.argv) replace_text(argument, from, to);
+  // In a shell's text a folder's name was quoted when it was filled in.
+  if (run.script) replace_text(*run.script, shell_quote(from), shell_quote(to));
 }
 
 RunDescription parse_run_description(const std::string& text, const std::string& path) {

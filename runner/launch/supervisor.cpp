@@ -151,7 +151,7 @@ void Supervisor::note_end(Tracked& tracked, int status, const rusage& usage) {
   end.sys_s = seconds(usage.ru_stime);
   end.max_rss_bytes = usage.ru_maxrss * kBytesPerKib;
   --running_;
-  const bool failed = end.signal || (*end.exit_code != 0 && *end.exit_code != rules_.good_exit_code);
+  const bool failed = end.exit_code != rules_.good_exit_code;
   // Those that we end are no failures of their own.
   if (failed && !ending_ && !result_.first_failed_rank) result_.first_failed_rank = end.rank;
   tracked.end = end;

@@ -23,7 +23,7 @@ struct ProcessEnd {
 struct SupervisionRules {
   std::optional<double> time_limit_s;
   double grace_s = 5;      // between SIGTERM and SIGKILL
-  int good_exit_code = 0;  // beside 0: no failure
+  int good_exit_code = 0;  // every other one is a failure
 };
 
 struct Supervision {

@@ -24,8 +24,9 @@ std::vector<RecordedRun> distinct_runs(const Plan& plan, const std::vector<Exist
     runs.push_back({plan.find(run.config_id).value_or(plan.configurations.size()), &run.config_id, run.run.number});
   }
   std::sort(runs.begin(), runs.end(), [](const RecordedRun& a, const RecordedRun& b) { return a.key() < b.key(); });
-  runs.erase(std::unique(runs.begin(), runs.end(), [](const RecordedRun& a, const RecordedRun& b) { return a.key() == b.key(); }),
-             runs.end());
+  runs.erase(
+      std::unique(runs.begin(), runs.end(), [](const RecordedRun& a, const RecordedRun& b) { return a.key() == b.key(); }),
+      runs.end());
   return runs;
 }
 

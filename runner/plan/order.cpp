@@ -70,7 +70,8 @@ std::vector<PlannedRun> runs_in_order(const Plan& plan) {
     return runs;
   }
   for (int repeat = 1; repeat <= plan.repeats; ++repeat) {
-    for (const std::size_t configuration : shuffled(count, plan.order_seed, repeat)) append_run(runs, plan, configuration, repeat);
+    for (const std::size_t configuration : shuffled(count, plan.order_seed, repeat))
+      append_run(runs, plan, configuration, repeat);
   }
   return runs;
 }

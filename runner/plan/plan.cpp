@@ -94,25 +94,31 @@ std::vector<std::size_t> sorted_by_id(const Plan& plan) {
 
 std::string to_string(Launch launch) {
   switch (launch) {
-    case Launch::node: return "node";
-    case Launch::once: return "once";
-    case Launch::rank: break;
+    case Launch::node:
+      return "node";
+    case Launch::once:
+      return "once";
+    case Launch::rank:
+      break;
   }
   return "rank";
 }
 
 int process_count(const Configuration& configuration) {
   switch (configuration.work->launch) {
-    case Launch::node: return configuration.nodes;
-    case Launch::once: return 1;
-    case Launch::rank: break;
+    case Launch::node:
+      return configuration.nodes;
+    case Launch::once:
+      return 1;
+    case Launch::rank:
+      break;
   }
   return configuration.gpus();
 }
 
 Plan make_plan(const Experiment& experiment) {
   Plan plan;
-  plan.axes = plan_axes(experiment);
+  plan.axes = experiment.axis_names();
   plan.repeats = experiment.repeats;
   plan.warmups = experiment.warmups;
   plan.order = experiment.order;
@@ -126,7 +132,8 @@ Plan make_plan(const Experiment& experiment) {
   for (Point& point : included_points(experiment, plan.axes)) builder.add(std::move(point));
 
   if (plan.configurations.empty()) {
-    throw InputError(fmt::format("error: {}: no configuration is left: exclude takes away every point of the matrix", experiment.path));
+    throw InputError(
+        fmt::format("error: {}: no configuration is left: exclude takes away every point of the matrix", experiment.path));
   }
   if (static_cast<long long>(plan.configurations.size()) > experiment.limits.configurations) {
     throw InputError(fmt::format("error: {}: {} configurations are more than limits.configurations ({})", experiment.path,

@@ -33,15 +33,15 @@ struct PlannedRun {
 
 /// All that an experiment asks for. Configurations are distinct by id and in the order of the file.
 struct Plan {
-  std::vector<std::string> axes;       // in table order, nodes and gpus_per_node among them
-  std::vector<std::string> varied;     // those with more than one value, in the same order: the columns of tables
+  std::vector<std::string> axes;    // in table order, nodes and gpus_per_node among them
+  std::vector<std::string> varied;  // those with more than one value, in the same order: the columns of tables
   std::vector<Configuration> configurations;
   int repeats = 1;
   int warmups = 0;
   std::uint64_t order_seed = 0;  // recorded; first 52 bits of the SHA-256 of the experiment's name
   Order order = Order::interleaved;
   std::vector<std::string> notes;
-  std::vector<std::size_t> by_id;      // indices sorted by id, for find(); a plan put together by hand may leave it empty
+  std::vector<std::size_t> by_id;  // indices sorted by id, for find(); a plan put together by hand may leave it empty
 
   /// The axes of a configuration by name.
   Bindings bindings(const Configuration& configuration) const;
@@ -57,7 +57,8 @@ Plan make_plan(const Experiment& experiment);
 Plan select(const Plan& plan, const Condition& only);
 
 /// The runs in the order of submission: warm-ups of a configuration before its first repeat; `interleaved` = for each repeat
-/// all configurations in an order shuffled by order_seed and the repeat (randomised complete blocks), else one configuration after the other.
+/// all configurations in an order shuffled by order_seed and the repeat (randomised complete blocks), else one configuration
+/// after the other.
 std::vector<PlannedRun> runs_in_order(const Plan& plan);
 
 /// gpus x time limit over all runs (without warm-ups), in hours; absent if a configuration has no time limit.

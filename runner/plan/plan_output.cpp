@@ -16,7 +16,9 @@ constexpr std::size_t kShownOrphans = 5;
 
 using TextRow = std::vector<std::string>;
 
-std::string counted(long long count, std::string_view noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+std::string counted(long long count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
 
 std::string hours_text(double hours) {
   if (hours >= 100) return fmt::format("{:.0f}", hours);
@@ -31,7 +33,8 @@ std::size_t character_count(const std::string& text) {
 
 /// One line a value, whatever it holds.
 std::string cell_text(std::string text) {
-  std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
   return text;
 }
 
@@ -71,8 +74,8 @@ std::string configuration_table(const Plan& plan, const PlanDiff& diff) {
     TextRow row = {configuration.id};
     for (const std::size_t column : columns) row.push_back(cell_text(configuration.values[column].text()));
     const RunCounts& counts = diff.rows[i];
-    for (const long long number : {static_cast<long long>(configuration.gpus()), static_cast<long long>(plan.repeats), counts.fresh,
-                                   counts.kept, counts.orphaned}) {
+    for (const long long number : {static_cast<long long>(configuration.gpus()), static_cast<long long>(plan.repeats),
+                                   counts.fresh, counts.kept, counts.orphaned}) {
       row.push_back(std::to_string(number));
     }
     rows.push_back(std::move(row));
@@ -87,14 +90,16 @@ std::string totals_line(const Plan& plan) {
   std::string out = counted(configurations, "configuration") + ", " + counted(configurations * plan.repeats, "run");
   if (plan.warmups > 0) out += ", " + counted(configurations * plan.warmups, "warm-up");
   const std::optional<double> hours = gpu_hours(plan);
-  return out + (hours ? fmt::format(", {} GPU-hours at most", hours_text(*hours)) : ", GPU-hours without a limit (resources.time is not set)");
+  return out + (hours ? fmt::format(", {} GPU-hours at most", hours_text(*hours))
+                      : ", GPU-hours without a limit (resources.time is not set)");
 }
 
 std::string orphans_line(const PlanDiff& diff) {
   if (diff.orphan_ids.empty()) return "";
   const auto shown = static_cast<std::ptrdiff_t>(std::min(kShownOrphans, diff.orphan_ids.size()));
   const std::vector<std::string> ids(diff.orphan_ids.begin(), diff.orphan_ids.begin() + shown);
-  return fmt::format("no longer asked for, kept on disk: {}{}\n", join(ids, " "), diff.orphan_ids.size() > kShownOrphans ? " ..." : "");
+  return fmt::format("no longer asked for, kept on disk: {}{}\n", join(ids, " "),
+                     diff.orphan_ids.size() > kShownOrphans ? " ..." : "");
 }
 
 /// The rows of D11's plan: `"config_id"`, axes, counts.
@@ -136,9 +141,10 @@ std::string plan_text(const Experiment& experiment, const Plan& plan, const Plan
 
 std::string plan_json(const Experiment& experiment, const Plan& plan, const PlanDiff& diff) {
   const auto configurations = static_cast<long long>(plan.configurations.size());
-  std::string out = fmt::format(R"({{"schema":1,"experiment":{},"configurations":{},"runs":{},"gpu_hours":{},"new":{},"kept":{},"orphaned":{},)",
-                                json_quote(experiment.name), configurations, configurations * plan.repeats, json_number(gpu_hours(plan)),
-                                diff.total.fresh, diff.total.kept, diff.total.orphaned);
+  std::string out = fmt::format(
+      R"({{"schema":1,"experiment":{},"configurations":{},"runs":{},"gpu_hours":{},"new":{},"kept":{},"orphaned":{},)",
+      json_quote(experiment.name), configurations, configurations * plan.repeats, json_number(gpu_hours(plan)),
+      diff.total.fresh, diff.total.kept, diff.total.orphaned);
   out += "\n\"rows\":[";
   const JsonRows rows(plan);
   for (std::size_t i = 0; i < plan.configurations.size(); ++i) {

@@ -51,8 +51,9 @@ void check_point_count(const Experiment& experiment, const std::vector<AxisGroup
   double count = 1;
   for (const AxisGroup& group : groups) count *= static_cast<double>(group.length());
   if (count <= static_cast<double>(experiment.limits.configurations)) return;
-  throw InputError(fmt::format("error: {}: the matrix has {:.0f} points, more than limits.configurations ({}): shorten an axis, or raise the limit",
-                               experiment.path, count, experiment.limits.configurations));
+  throw InputError(fmt::format(
+      "error: {}: the matrix has {:.0f} points, more than limits.configurations ({}): shorten an axis, or raise the limit",
+      experiment.path, count, experiment.limits.configurations));
 }
 
 void set_point(Point& point, const AxisGroup& group, std::size_t index) {
@@ -64,23 +65,6 @@ bool is_excluded(const Point& point, const std::vector<PointCondition>& exclude)
 }
 
 }  // namespace
-
-std::vector<std::string> plan_axes(const Experiment& experiment) {
-  std::vector<std::string> names;
-  const auto add = [&](const std::string& name) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  };
-  for (const Axis& axis : experiment.matrix) add(axis.name);
-  for (const std::vector<Axis>& block : experiment.zip) {
-    for (const Axis& axis : block) add(axis.name);
-  }
-  if (names.empty() && !experiment.include.empty()) {
-    for (const auto& binding : experiment.include.front()) add(binding.first);
-  }
-  add("nodes");
-  add("gpus_per_node");
-  return names;
-}
 
 std::vector<Point> matrix_points(const Experiment& experiment, const std::vector<std::string>& axes) {
   const std::vector<AxisGroup> groups = axis_groups(experiment, axes);
@@ -142,8 +126,8 @@ PointCondition::PointCondition(const Condition& condition, const std::vector<std
 
 bool PointCondition::matches(const Point& point) const {
   return possible_ && std::all_of(clauses_.begin(), clauses_.end(), [&](const Clause& clause) {
-    return std::find(clause.values.begin(), clause.values.end(), point[clause.axis]) != clause.values.end();
-  });
+           return std::find(clause.values.begin(), clause.values.end(), point[clause.axis]) != clause.values.end();
+         });
 }
 
 }  // namespace hpcbench

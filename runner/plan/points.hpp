@@ -8,11 +8,7 @@
 
 namespace hpcbench {
 
-/// Names of the columns of a plan, in table order: the axes of matrix, zip and (where those are absent) include, then nodes and
-/// gpus_per_node where the file has no such axis.
-std::vector<std::string> plan_axes(const Experiment& experiment);
-
-/// One value per axis of `plan_axes`.
+/// One value per axis of `Experiment::axis_names`.
 using Point = std::vector<Value>;
 
 /// The points of matrix and zip in file order, the first axis slowest, less those that `exclude` matches.

@@ -59,8 +59,8 @@ void check_placeholders(const Work& work, const std::vector<std::string>& axes, 
   std::vector<std::string> names = axes;
   for (const auto& parameter : work.parameters) names.push_back(parameter.first);
   names.insert(names.end(), builtin_placeholders().begin(), builtin_placeholders().end());
-  throw InputError(fmt::format("error: {}: the command or set-up of the point {} uses `{{{{{}}}}}`, which nothing defines{}", path,
-                               describe(bindings), undefined.front(), did_you_mean(undefined.front(), names)));
+  throw InputError(fmt::format("error: {}: the command or set-up of the point {} uses `{{{{{}}}}}`, which nothing defines{}",
+                               path, describe(bindings), undefined.front(), did_you_mean(undefined.front(), names)));
 }
 
 }  // namespace

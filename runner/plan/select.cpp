@@ -1,3 +1,5 @@
+#include "plan/select.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include "base/text.hpp"
 #include "plan/plan.hpp"
 #include "plan/points.hpp"
-#include "plan/select.hpp"
 
 namespace hpcbench {
 
@@ -48,7 +49,8 @@ std::string why_nothing_is_left(const Plan& plan, const Condition& only) {
                                   [&](const Configuration& c) { return alone.matches(c.values); });
     if (!some) {
       const auto axis = static_cast<std::size_t>(std::find(plan.axes.begin(), plan.axes.end(), name) - plan.axes.begin());
-      return fmt::format("error: no configuration has {} (there are: {})", describe_clause(name, values), values_of_axis(plan, axis));
+      return fmt::format("error: no configuration has {} (there are: {})", describe_clause(name, values),
+                         values_of_axis(plan, axis));
     }
     clauses.push_back(describe_clause(name, values));
   }
@@ -69,8 +71,8 @@ std::vector<Value> only_values(std::string_view alternatives) {
 Plan select(const Plan& plan, const Condition& only) {
   for (const auto& clause : only) {
     if (std::find(plan.axes.begin(), plan.axes.end(), clause.first) == plan.axes.end()) {
-      throw InputError(fmt::format("error: `{}` is no axis{}; the axes are: {}", clause.first, did_you_mean(clause.first, plan.axes),
-                                   join(plan.axes, ", ")));
+      throw InputError(fmt::format("error: `{}` is no axis{}; the axes are: {}", clause.first,
+                                   did_you_mean(clause.first, plan.axes), join(plan.axes, ", ")));
     }
   }
   const PointCondition condition(only, plan.axes);

@@ -26,11 +26,11 @@ struct Provenance {
 
 /// What is the same for all attempts that one call makes.
 struct RenderContext {
-  std::string results;        // absolute: .../results/EXPERIMENT
-  std::string call_folder;    // absolute: where `hpcbench run` was called
-  std::string trainer;        // absolute path of hpcbench-train
-  std::string executor;       // local or slurm
-  std::string job_template;   // text of templates/job.sh.mustache
+  std::string results;       // absolute: .../results/EXPERIMENT
+  std::string call_folder;   // absolute: where `hpcbench run` was called
+  std::string trainer;       // absolute path of hpcbench-train
+  std::string executor;      // local or slurm
+  std::string job_template;  // text of templates/job.sh.mustache
   Provenance provenance;
   std::string job_template_name = "job.sh.mustache";  // for messages
   std::optional<double> intended_unix_s;              // absent: now
@@ -39,9 +39,9 @@ struct RenderContext {
 /// An attempt ready to be written to its folder.
 struct RenderedAttempt {
   AttemptKey key;
-  std::string folder;   // absolute
-  std::string run_json; // everything resolved; docs/run-directory.md has the fields
-  std::string job_sh;   // runnable by hand
+  std::string folder;    // absolute
+  std::string run_json;  // everything resolved; docs/run-directory.md has the fields
+  std::string job_sh;    // runnable by hand
 };
 
 /// Fills a configuration's placeholders and renders both files. `batch` is the id of its batch.

@@ -12,7 +12,8 @@ namespace {
 
 /// Text for a comment: one line, whatever it holds.
 std::string comment_text(std::string text) {
-  std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
   return text;
 }
 
@@ -33,8 +34,8 @@ std::string argument_word(const std::string& argument, const Bindings& bindings)
   return word.empty() || !text.empty() ? word + shell_quote(text) : word;
 }
 
-/// The same for a shell's text: values are words in it, and the whole is one word of the script. `$run_dir_word` is run_dir quoted
-/// once more, for the shell that reads the text.
+/// The same for a shell's text: values are words in it, and the whole is one word of the script. `$run_dir_word` is run_dir
+/// quoted once more, for the shell that reads the text.
 std::string shell_text_word(const std::string& command, const Bindings& bindings) {
   std::string word;
   std::string text;

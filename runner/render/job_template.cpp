@@ -33,14 +33,16 @@ std::vector<TemplateTag> tags_of(const std::string& text, const std::string& tem
   int line = 1;
   std::size_t counted = 0;
   for (std::size_t at = text.find("{{"); at != std::string::npos; at = text.find("{{", at)) {
-    line += static_cast<int>(std::count(text.begin() + static_cast<std::ptrdiff_t>(counted), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+    line += static_cast<int>(
+        std::count(text.begin() + static_cast<std::ptrdiff_t>(counted), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
     counted = at;
     const std::size_t end = text.find("}}", at);
     if (end == std::string::npos) throw InputError(fmt::format("error: {}:{}: `{{{{` without `}}}}`", template_name, line));
     std::string_view inside = trim(std::string_view(text).substr(at + 2, end - at - 2));
     const char mark = inside.empty() ? ' ' : inside.front();
     if (mark == '>' || mark == '=') {
-      throw InputError(fmt::format("error: {}:{}: partials and other delimiters are not supported: `{{{{{}}}}}`", template_name, line, inside));
+      throw InputError(fmt::format("error: {}:{}: partials and other delimiters are not supported: `{{{{{}}}}}`", template_name,
+                                   line, inside));
     }
     if (std::string_view("#^&{").find(mark) != std::string_view::npos) inside.remove_prefix(1);
     if (mark != '!' && mark != '/') tags.push_back({std::string(trim(inside)), line});
@@ -77,7 +79,8 @@ ShellTemplate::Impl::Impl(std::string text, std::string name)
   mustache_.set_custom_escape([](const std::string& value) { return shell_quote(value); });
 }
 
-ShellTemplate::ShellTemplate(std::string text, std::string name) : impl_(std::make_unique<Impl>(std::move(text), std::move(name))) {}
+ShellTemplate::ShellTemplate(std::string text, std::string name)
+    : impl_(std::make_unique<Impl>(std::move(text), std::move(name))) {}
 
 ShellTemplate::~ShellTemplate() = default;
 
@@ -87,10 +90,12 @@ std::string ShellTemplate::render(const TemplateValues& values) {
   const std::vector<std::string> names = values.names();
   for (const TemplateTag& tag : impl_->tags_) {
     if (tag.name == "." || std::find(names.begin(), names.end(), tag.name) != names.end()) continue;
-    throw InputError(fmt::format("error: {}:{}: nothing defines `{{{{{}}}}}`{}", impl_->name_, tag.line, tag.name, did_you_mean(tag.name, names)));
+    throw InputError(fmt::format("error: {}:{}: nothing defines `{{{{{}}}}}`{}", impl_->name_, tag.line, tag.name,
+                                 did_you_mean(tag.name, names)));
   }
   std::string out = impl_->mustache_.render(to_data(values));
-  if (!impl_->mustache_.is_valid()) throw InputError(fmt::format("error: {}: {}", impl_->name_, impl_->mustache_.error_message()));
+  if (!impl_->mustache_.is_valid())
+    throw InputError(fmt::format("error: {}: {}", impl_->name_, impl_->mustache_.error_message()));
   return out;
 }
 

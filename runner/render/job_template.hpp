@@ -16,8 +16,8 @@ struct TemplateValues {
   std::vector<std::string> names() const;
 };
 
-/// A mustache template for shell scripts: `{{name}}` is one word of the shell, `{{{name}}}` the value as it is. Values are never
-/// read as templates. Partials and other delimiters are refused.
+/// A mustache template for shell scripts: `{{name}}` is one word of the shell, `{{{name}}}` the value as it is. Values are
+/// never read as templates. Partials and other delimiters are refused.
 class ShellTemplate {
  public:
   /// `name` is for messages. InputError if the text is no template.

@@ -45,8 +45,10 @@ struct HashedFile {
 std::optional<std::string> file_hash(const std::string& path) {
   static std::map<std::string, HashedFile> known;
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > kCodeFileLimitBytes) return std::nullopt;
-  const auto fingerprint = std::tuple(status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > kCodeFileLimitBytes)
+    return std::nullopt;
+  const auto fingerprint =
+      std::tuple(status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
   HashedFile& file = known[path];
   if (file.sha256.empty() || file.fingerprint != fingerprint) {
     try {
@@ -96,7 +98,8 @@ std::string load_template(const std::string& name) {
   namespace fs = std::filesystem;
   if (name.find('/') != std::string::npos) return read_file(name);
   const fs::path program = program_folder();
-  const std::array<fs::path, 3> folders = {fs::path("templates"), program / "../templates", program / "../share/hpcbench/templates"};
+  const std::array<fs::path, 3> folders = {fs::path("templates"), program / "../templates",
+                                           program / "../share/hpcbench/templates"};
   for (const fs::path& folder : folders) {
     if (std::optional<std::string> text = read_file_if_there(folder / name)) return *text;
   }

@@ -15,12 +15,12 @@ struct ResolvedRun {
   const RenderContext& context;
   AttemptKey key;
   std::string batch;
-  std::string folder;               // absolute, the attempt's
-  std::string workdir;              // absolute
-  Bindings axes;                    // of the configuration
-  Bindings bindings;                // all that a placeholder may name
-  std::vector<std::string> argv;    // with `shell`: one text for `bash -c`
-  std::vector<std::string> setup;   // values in it are words of the shell
+  std::string folder;              // absolute, the attempt's
+  std::string workdir;             // absolute
+  Bindings axes;                   // of the configuration
+  Bindings bindings;               // all that a placeholder may name
+  std::vector<std::string> argv;   // with `shell`: one text for `bash -c`
+  std::vector<std::string> setup;  // values in it are words of the shell
   long long seed = 0;
 
   const Work& work() const { return *configuration.work; }

@@ -47,15 +47,16 @@ Bindings trainer_settings(const ResolvedRun& run) {
 
 std::string resources_json(const Resources& resources) {
   return fmt::format(R"({{"time_s":{},"cpus_per_task":{},"mem":{},"gres":{},"constraint":{},"exclusive":{}}})",
-                     json_number(resources.time_s), resources.cpus_per_task, json_or_null(resources.mem), json_or_null(resources.gres),
-                     json_or_null(resources.constraint), boolean_json(resources.exclusive));
+                     json_number(resources.time_s), resources.cpus_per_task, json_or_null(resources.mem),
+                     json_or_null(resources.gres), json_or_null(resources.constraint), boolean_json(resources.exclusive));
 }
 
 std::string metrics_json(const std::vector<Metric>& metrics) {
   std::string out = "[";
   for (const Metric& metric : metrics) {
-    out += fmt::format(R"({}{{"name":{},"file":{},"pattern":{},"unit":{},"series":{}}})", out.size() > 1 ? "," : "", json_quote(metric.name),
-                       json_quote(metric.file), json_quote(metric.pattern), json_quote(metric.unit), json_or_null(metric.series));
+    out += fmt::format(R"({}{{"name":{},"file":{},"pattern":{},"unit":{},"series":{}}})", out.size() > 1 ? "," : "",
+                       json_quote(metric.name), json_quote(metric.file), json_quote(metric.pattern), json_quote(metric.unit),
+                       json_or_null(metric.series));
   }
   return out + ']';
 }
@@ -119,7 +120,8 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   fields.add("container", json_or_null(work.container));
   fields.add("resources", resources_json(work.resources));
   fields.add("metrics", metrics_json(work.metrics));
-  fields.add("success", fmt::format(R"({{"exit_code":{},"pattern":{}}})", work.success.exit_code, json_or_null(work.success.pattern)));
+  fields.add("success",
+             fmt::format(R"({{"exit_code":{},"pattern":{}}})", work.success.exit_code, json_or_null(work.success.pattern)));
 }
 
 void add_provenance(RunFields& fields, const ResolvedRun& run) {

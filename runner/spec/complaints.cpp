@@ -72,9 +72,13 @@ std::string located_message(const YamlSpot& spot, const std::string& message, co
   return out;
 }
 
+void Complaints::know(const YamlSource& source) {
+  if (std::find(sources_.begin(), sources_.end(), &source) == sources_.end()) sources_.push_back(&source);
+}
+
 void Complaints::add(const YamlSpot& spot, const std::string& message, const std::string& advice) {
   if (!seen_.emplace(spot.source, spot.offset, message).second) return;
-  if (std::find(sources_.begin(), sources_.end(), spot.source) == sources_.end()) sources_.push_back(spot.source);
+  know(*spot.source);
   complaints_.push_back({spot, message, advice});
 }
 

@@ -16,6 +16,8 @@ std::string located_message(const YamlSpot& spot, const std::string& message, co
 /// Collects what is wrong with a file, so that a person sees all of it at once.
 class Complaints {
  public:
+  /// Messages are sorted by source, in the order in which sources were made known (or first complained about).
+  void know(const YamlSource& source);
   /// The same message for the same place is kept once.
   void add(const YamlSpot& spot, const std::string& message, const std::string& advice = "");
   bool empty() const { return complaints_.empty(); }
@@ -33,7 +35,7 @@ class Complaints {
     std::string advice;
   };
   std::vector<Complaint> complaints_;
-  std::vector<const YamlSource*> sources_;  // in the order in which they were first named
+  std::vector<const YamlSource*> sources_;
   std::set<std::tuple<const YamlSource*, std::size_t, std::string>> seen_;
 };
 

@@ -71,6 +71,7 @@ std::string set_value(YamlNode& root, const std::vector<YamlKey>& path, const Ya
     }
     map = &map->items[index];
     if (!map->is_map()) return path[i].name;
+    map->spot = path[i].spot;  // no longer what the file alone says
   }
   put_key(*map, path.back(), value);
   return "";

@@ -339,6 +339,7 @@ std::string syntax_advice(const std::string& message, std::string_view line) {
 }  // namespace
 
 YamlNode parse_yaml(const YamlSource& source, Complaints& complaints) {
+  complaints.know(source);
   refuse_bad_bytes(source);
   // Blanks in place of what stands before the YAML keep all offsets true.
   std::istringstream stream(std::string(source.yaml_begin(), ' ') + source.text().substr(source.yaml_begin()));

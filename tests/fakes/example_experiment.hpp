@@ -15,7 +15,9 @@ inline std::vector<Value> plain_values(std::initializer_list<const char*> scalar
   return values;
 }
 
-inline Axis plain_axis(const std::string& name, std::initializer_list<const char*> scalars) { return {name, plain_values(scalars)}; }
+inline Axis plain_axis(const std::string& name, std::initializer_list<const char*> scalars) {
+  return {name, plain_values(scalars)};
+}
 
 inline Bindings plain_bindings(std::initializer_list<std::pair<const char*, const char*>> pairs) {
   Bindings bindings;

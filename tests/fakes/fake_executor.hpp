@@ -92,7 +92,8 @@ class FakeMachine {
 
  private:
   void claim(Job& job) {
-    if (!try_claim(job.folder, Claim{.revoked = false, .why = {}, .token = job.token, .job = job.id, .process = this_process()})) {
+    if (!try_claim(job.folder,
+                   Claim{.revoked = false, .why = {}, .token = job.token, .job = job.id, .process = this_process()})) {
       job.alive = false;  // somebody else has it: it touches nothing
       return;
     }
@@ -111,9 +112,9 @@ class FakeExecutor : public Executor {
   /// What the next submissions become, instead of being accepted: `doubtful` starts the job or not.
   std::function<Submission::Kind(const JobRequest&)> answer;
   bool doubtful_starts = false;
-  std::set<std::string> unseen;            // folders of jobs that cannot be seen from here
-  std::vector<JobRequest> requests;        // in order
-  std::vector<std::string> cancelled;      // folders, in order
+  std::set<std::string> unseen;        // folders of jobs that cannot be seen from here
+  std::vector<JobRequest> requests;    // in order
+  std::vector<std::string> cancelled;  // folders, in order
   std::vector<std::string> adopted;
   int most_at_once = 0;
 

@@ -89,11 +89,11 @@ TEST_CASE("metrics of run.json: globs in the attempt's folder, then in workdir")
   std::ofstream(workdir + "/x.log") << "t=9\n";
   folder
       .run_json(R"("workdir":")" + workdir + R"(","metrics":[)"
-                R"({"name":"t","file":"logs/*.txt","pattern":"t=(\\d+)","unit":"ms","series":"epoch"},)"
-                R"({"name":"own","file":"*.log","pattern":"t=(\\d+)","unit":"","series":null},)"
-                R"({"name":"val_loss","file":"stdout.log","pattern":"v=(\\S+)"},)"
-                R"({"name":"none","file":"*.csv","pattern":"(x)"},{"name":"no","file":"stdout.log","pattern":"q=(\\d)"},)"
-                R"({"name":"bad","file":"stdout.log","pattern":"("}])")
+                R"j({"name":"t","file":"logs/*.txt","pattern":"t=(\\d+)","unit":"ms","series":"epoch"},)j"
+                R"j({"name":"own","file":"*.log","pattern":"t=(\\d+)","unit":"","series":null},)j"
+                R"j({"name":"val_loss","file":"stdout.log","pattern":"v=(\\S+)"},)j"
+                R"j({"name":"none","file":"*.csv","pattern":"(x)"},{"name":"no","file":"stdout.log","pattern":"q=(\\d)"},)j"
+                R"j({"name":"bad","file":"stdout.log","pattern":"("}])j")
       .file("stdout.log", "t=1\nv=0.5\n")
       .file("events.jsonl", "{\"event\":\"eval\",\"epoch\":1,\"val_loss\":3}\n")
       .finished(R"("exit_code":0)");
@@ -119,7 +119,7 @@ TEST_CASE("a match is found at the edge of what is read at once") {
     std::string log;
     while (log.size() + 100 < before) log += std::string(99, '.') + '\n';
     log += std::string(before - log.size(), '.') + "\nt=17\n" + std::string(1000, '.') + '\n';
-    folder.run_json(R"("metrics":[{"name":"t","file":"stdout.log","pattern":"^t=(\\d+)$","series":"n"}])").file("stdout.log", log);
+    folder.run_json(R"j("metrics":[{"name":"t","file":"stdout.log","pattern":"^t=(\\d+)$","series":"n"}])j").file("stdout.log", log);
     const AttemptRecord record = folder.read();
     CAPTURE(before);
     CHECK(record.metrics.at("t") == 17);

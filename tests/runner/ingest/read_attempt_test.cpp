@@ -134,7 +134,7 @@ TEST_CASE("whatever stands in the files, reading ends with a record") {
   std::map<std::string, std::string> whole;
   {
     AttemptFolder folder;
-    folder.run_json(R"("metrics":[{"name":"x","file":"*.log","pattern":"x=(\\d+)","unit":"s","series":"step"}],"success":{"pattern":"done"})");
+    folder.run_json(R"j("metrics":[{"name":"x","file":"*.log","pattern":"x=(\\d+)","unit":"s","series":"step"}],"success":{"pattern":"done"})j");
     folder.finished(R"("exit_code":0,"processes":[{"rank":0,"user_s":1}],"files":{"events.jsonl":3})");
     for (const char* name : {"run.json", "finished.json"}) {
       std::ifstream in(folder.path() + "/" + name);

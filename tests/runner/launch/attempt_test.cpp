@@ -96,6 +96,9 @@ TEST_CASE("an exit code that means success takes nobody down") {
   CHECK(finished["exit_code"] == 3);
   CHECK_FALSE(finished.contains("first_failed_rank"));
   CHECK(finished["processes"][1]["exit_code"] == 3);
+  const nlohmann::json other = bash_job("[ $RANK = 1 ] && exit 0; sleep 1000", 2, {{"success", {{"exit_code", 3}}}}).finish();
+  CHECK(other["first_failed_rank"] == 1);
+  CHECK(other["exit_code"] == 0);
 }
 
 TEST_CASE("a program that is missing is told apart from exit 127") {
@@ -221,6 +224,29 @@ TEST_CASE("by hand: nothing is claimed, and the output goes to a new folder") {
     CHECK(nlohmann::json::parse(read_file(folder + "/started.json"))["job"].is_null());
   }
   CHECK(folders == 2);
+}
+
+TEST_CASE("by hand nothing is written where the measured run wrote, and there is no time limit") {
+  const TemporaryFolder here;
+  const TemporaryFolder folder;
+  const std::string attempt = folder / "it's a1";
+  std::filesystem::create_directory(attempt);
+  const auto run_by_hand = [&](const nlohmann::json& run) {
+    write_file(attempt + "/run.json", run.dump(), Durability::none);
+    return in_a_process([&] {
+      ::close(STDERR_FILENO);
+      return ::chdir(here.path().c_str()) == 0 ? launch_attempt(attempt, "") : 9;
+    });
+  };
+  CHECK(run_by_hand({{"argv", {"touch", attempt + "/a"}}, {"resources", {{"time_s", 1e-9}}}}) == 0);
+  CHECK(run_by_hand({{"argv", "touch " + shell_quote(attempt) + "/b"}, {"shell", true}}) == 0);
+  CHECK_FALSE(is_there(attempt + "/a"));
+  CHECK_FALSE(is_there(attempt + "/b"));
+  int written = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(here.path())) {
+    written += is_there(entry.path() / "a") || is_there(entry.path() / "b") ? 1 : 0;
+  }
+  CHECK(written == 2);
 }
 
 TEST_CASE("where finished.json cannot be written there is none, and the job says so") {

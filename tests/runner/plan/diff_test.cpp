@@ -15,9 +15,15 @@ namespace {
 std::vector<ExistingRun> some_existing(const Plan& plan) {
   const std::string& first = plan.configurations[0].id;
   const std::string& last = plan.configurations[3].id;
-  return {{last, {false, 2}},  {first, {false, 1}}, {first, {false, 2}}, {first, {false, 1}},
-          {first, {false, 3}}, {first, {true, 1}},  {"ffffffffffffffff", {false, 1}},
-          {"0000000000000000", {false, 2}}, {"0000000000000000", {false, 1}}};
+  return {{last, {false, 2}},
+          {first, {false, 1}},
+          {first, {false, 2}},
+          {first, {false, 1}},
+          {first, {false, 3}},
+          {first, {true, 1}},
+          {"ffffffffffffffff", {false, 1}},
+          {"0000000000000000", {false, 2}},
+          {"0000000000000000", {false, 1}}};
 }
 
 }  // namespace
@@ -42,11 +48,13 @@ TEST_CASE("the text for people has a row for each configuration, the totals and 
   experiment.notes = {"a note"};
   const Plan plan = make_plan(experiment);
   const std::string text = plan_text(experiment, plan, compare_plan(plan, some_existing(plan)));
-  CHECK(text.starts_with("example: 4 configurations, 8 runs, 4 warm-ups, 6.0 GPU-hours at most\n\n"
-                         "config_id         strategy  gpus_per_node  gpus  runs  new  kept  orphaned\n"));
+  CHECK(
+      text.starts_with("example: 4 configurations, 8 runs, 4 warm-ups, 6.0 GPU-hours at most\n\n"
+                       "config_id         strategy  gpus_per_node  gpus  runs  new  kept  orphaned\n"));
   CHECK(text.find(plan.configurations[3].id + "  ddp       2              2     2     1    1     0\n") != std::string::npos);
-  CHECK(text.ends_with("\n+5 new  =3 kept  -4 orphaned (runs)\n"
-                       "no longer asked for, kept on disk: 0000000000000000 ffffffffffffffff\nnote: a note\n"));
+  CHECK(
+      text.ends_with("\n+5 new  =3 kept  -4 orphaned (runs)\n"
+                     "no longer asked for, kept on disk: 0000000000000000 ffffffffffffffff\nnote: a note\n"));
 }
 
 TEST_CASE("a long table is cut, its numbers are not") {

@@ -32,9 +32,9 @@ TEST_CASE("the matrix is a cross product in the order of the file, the first axi
   const Plan plan = make_plan(example_experiment());
   CHECK(plan.axes == std::vector<std::string>{"strategy", "gpus_per_node", "nodes"});
   CHECK(plan.varied == std::vector<std::string>{"strategy", "gpus_per_node"});
-  CHECK(described_points(plan) == std::vector<std::string>{
-                                      "strategy=baseline, gpus_per_node=1, nodes=1", "strategy=baseline, gpus_per_node=2, nodes=1",
-                                      "strategy=ddp, gpus_per_node=1, nodes=1", "strategy=ddp, gpus_per_node=2, nodes=1"});
+  CHECK(described_points(plan) ==
+        std::vector<std::string>{"strategy=baseline, gpus_per_node=1, nodes=1", "strategy=baseline, gpus_per_node=2, nodes=1",
+                                 "strategy=ddp, gpus_per_node=1, nodes=1", "strategy=ddp, gpus_per_node=2, nodes=1"});
   CHECK(plan.configurations[3].gpus() == 2);
   CHECK(plan.repeats == 2);
 }
@@ -56,7 +56,7 @@ TEST_CASE("exclude takes points of the matrix away, include adds whole points on
   Experiment experiment = example_experiment();
   experiment.exclude = {{{"strategy", plain_values({"baseline", "dp"})}, {"gpus_per_node", plain_values({"2"})}}};
   experiment.include = {plain_bindings({{"strategy", "ddp"}, {"gpus_per_node", "4"}, {"nodes", "2"}}),
-                        plain_bindings({{"gpus_per_node", "2.0"}, {"strategy", "ddp"}}),       // there already
+                        plain_bindings({{"gpus_per_node", "2.0"}, {"strategy", "ddp"}}),      // there already
                         plain_bindings({{"strategy", "baseline"}, {"gpus_per_node", "2"}})};  // excluded, but asked for
   CHECK(described_points(make_plan(experiment)) ==
         std::vector<std::string>{"strategy=baseline, gpus_per_node=1, nodes=1", "strategy=ddp, gpus_per_node=1, nodes=1",
@@ -69,7 +69,8 @@ TEST_CASE("exclude takes points of the matrix away, include adds whole points on
 TEST_CASE("a study may be nothing but included points") {
   Experiment experiment = example_experiment();
   experiment.matrix.clear();
-  experiment.include = {plain_bindings({{"strategy", "ddp"}, {"nodes", "2"}}), plain_bindings({{"strategy", "ddp"}, {"nodes", "4"}})};
+  experiment.include = {plain_bindings({{"strategy", "ddp"}, {"nodes", "2"}}),
+                        plain_bindings({{"strategy", "ddp"}, {"nodes", "4"}})};
   const Plan plan = make_plan(experiment);
   CHECK(plan.axes == std::vector<std::string>{"strategy", "nodes", "gpus_per_node"});
   CHECK(plan.varied == std::vector<std::string>{"nodes"});
@@ -83,7 +84,8 @@ TEST_CASE("nothing left, and far too much, are errors") {
         "error: example.yaml: no configuration is left: exclude takes away every point of the matrix");
   experiment.exclude.clear();
   experiment.limits.configurations = 3;
-  CHECK(input_error_of([&] { make_plan(experiment); }).find("4 points, more than limits.configurations (3)") != std::string::npos);
+  CHECK(input_error_of([&] { make_plan(experiment); }).find("4 points, more than limits.configurations (3)") !=
+        std::string::npos);
 }
 
 TEST_CASE("of overrides the last that matches wins, key by key, and equal work is shared") {
@@ -166,7 +168,8 @@ TEST_CASE("--only keeps the configurations that match") {
   CHECK_FALSE(some.find(plan.configurations[0].id));
   CHECK(plan.find(plan.configurations[2].id) == 2);
 
-  CHECK(input_error_of([&] { select(plan, parse_only("strategi=ddp")); }).find("did you mean `strategy`?") != std::string::npos);
+  CHECK(input_error_of([&] { select(plan, parse_only("strategi=ddp")); }).find("did you mean `strategy`?") !=
+        std::string::npos);
   CHECK(input_error_of([&] { select(plan, parse_only("gpus_per_node=3")); }) ==
         "error: no configuration has gpus_per_node=3 (there are: 1, 2)");
   for (const char* text : {"", "strategy", "=ddp", "strategy=", "strategy=a,strategy=b"}) {

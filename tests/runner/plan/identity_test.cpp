@@ -60,7 +60,9 @@ TEST_CASE("every field of the identity has its place in the line") {
 
 TEST_CASE("spelling and order are not identity") {
   const std::vector<std::string> ids = plan_ids(example_experiment());
-  CHECK(ids_after([](Experiment& e) { e.work.parameters = plain_bindings({{"lr", "0.00001"}, {"batch_size", "8.0"}}); }) == ids);
+  CHECK(ids_after([](Experiment& e) {
+          e.work.parameters = plain_bindings({{"lr", "0.00001"}, {"batch_size", "8.0"}});
+        }) == ids);
   CHECK(ids_after([](Experiment& e) { e.matrix.push_back(plain_axis("nodes", {"1"})); }) == ids);
   std::vector<std::string> turned = ids_after([](Experiment& e) { std::swap(e.matrix[0], e.matrix[1]); });
   std::vector<std::string> sorted = ids;
@@ -83,7 +85,9 @@ TEST_CASE("what may change without measuring again") {
       [](Experiment& e) { e.work.resources.time_s = 1; },
       [](Experiment& e) { e.work.resources.mem = "1G"; },
       [](Experiment& e) { e.work.resources.extra = {"--nice"}; },
-      [](Experiment& e) { e.work.metrics = {{"t", "*.log", "x", "s", {}}}; },
+      [](Experiment& e) {
+        e.work.metrics = {{"t", "*.log", "x", "s", {}}};
+      },
       [](Experiment& e) { e.work.success.pattern = "done"; },
   };
   for (const auto& change : harmless) CHECK(ids_after(change) == ids);
@@ -93,7 +97,10 @@ TEST_CASE("what makes another configuration") {
   const std::vector<std::string> ids = plan_ids(example_experiment());
   const std::vector<std::function<void(Experiment&)>> decisive = {
       [](Experiment& e) { e.work.command.emplace_back("--fast"); },
-      [](Experiment& e) { e.work.command = {"python train.py"}; e.work.shell = true; },
+      [](Experiment& e) {
+        e.work.command = {"python train.py"};
+        e.work.shell = true;
+      },
       [](Experiment& e) { e.work.trainer = "mnist_rnn"; },
       [](Experiment& e) { e.work.launch = Launch::once; },
       [](Experiment& e) { e.work.parameters[1].second = Value::from_plain("2e-5"); },

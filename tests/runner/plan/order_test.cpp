@@ -26,7 +26,8 @@ Plan plan_of(std::size_t count, int repeats, int warmups, Order order = Order::i
 
 std::vector<std::string> named_runs(const Plan& plan) {
   std::vector<std::string> names;
-  for (const PlannedRun& run : runs_in_order(plan)) names.push_back(std::to_string(run.configuration) + '/' + to_string(run.name));
+  for (const PlannedRun& run : runs_in_order(plan))
+    names.push_back(std::to_string(run.configuration) + '/' + to_string(run.name));
   return names;
 }
 

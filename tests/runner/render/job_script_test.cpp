@@ -23,9 +23,10 @@ std::string claim_value(const std::string& attempt_folder, const std::string& ke
 
 TEST_CASE("by hand: claims nothing, touches nothing, writes to a new folder manual-TIME") {
   const RenderedFolder folder;
-  Experiment experiment = command_experiment(
-      {"bash", "-c", "echo out; echo err >&2; echo \"$HPCBENCH_RUN\"; pwd; echo '{}' >\"$(dirname \"$HPCBENCH_RUN\")/events.jsonl\"; echo \"$1\"",
-       "x", "{{run_dir}}/there"});
+  Experiment experiment = command_experiment({"bash", "-c",
+                                              "echo out; echo err >&2; echo \"$HPCBENCH_RUN\"; pwd; echo '{}' >\"$(dirname "
+                                              "\"$HPCBENCH_RUN\")/events.jsonl\"; echo \"$1\"",
+                                              "x", "{{run_dir}}/there"});
   experiment.workdir = "attempt";
   const RenderedAttempt attempt = folder.write(experiment);
   CHECK(folder.run(attempt, "") == 0);
@@ -41,7 +42,8 @@ TEST_CASE("by hand: claims nothing, touches nothing, writes to a new folder manu
 
 TEST_CASE("with a token: claims, runs, writes finished.json; a second start does nothing") {
   const RenderedFolder folder;
-  const RenderedAttempt attempt = folder.write(command_experiment({"bash", "-c", "echo \"${HPCBENCH_TOKEN-unset}\"; pwd; exit 3"}));
+  const RenderedAttempt attempt =
+      folder.write(command_experiment({"bash", "-c", "echo \"${HPCBENCH_TOKEN-unset}\"; pwd; exit 3"}));
   CHECK(folder.run(attempt, "some token") == 3);
   CHECK(claim_value(attempt.folder, "token") == "some token");
   CHECK(claim_value(attempt.folder, "host") == host_name());
@@ -66,7 +68,8 @@ TEST_CASE("with a token: claims, runs, writes finished.json; a second start does
   CHECK(finished["cancelled"] == false);
 
   const std::vector<std::string> names = names_in(attempt.folder);
-  CHECK(names == std::vector<std::string>{"claim", "finished.json", "job.sh", "run.json", "started.json", "stderr.log", "stdout.log"});
+  CHECK(names ==
+        std::vector<std::string>{"claim", "finished.json", "job.sh", "run.json", "started.json", "stderr.log", "stdout.log"});
   const std::string before = read_file(attempt.folder + "/finished.json");
   CHECK(folder.run(attempt, "other") == 0);
   CHECK(names_in(attempt.folder) == names);
@@ -85,7 +88,9 @@ TEST_CASE("a revoked attempt does not run") {
 TEST_CASE("ranks get the environment of docs/run-directory.md") {
   const RenderedFolder folder;
   Experiment experiment = command_experiment(
-      {"bash", "-c", "echo $RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $NODE_RANK $GROUP_RANK $MASTER_ADDR $OMP_NUM_THREADS $X"}, 2);
+      {"bash", "-c",
+       "echo $RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $NODE_RANK $GROUP_RANK $MASTER_ADDR $OMP_NUM_THREADS $X"},
+      2);
   experiment.matrix.push_back(plain_axis("nodes", {"2"}));
   experiment.work.resources.cpus_per_task = 3;
   experiment.work.parameters = {{"x", Value::from_text("a  b")}};
@@ -99,8 +104,8 @@ TEST_CASE("ranks get the environment of docs/run-directory.md") {
 
 TEST_CASE("a rank that fails takes the others and their children down") {
   const RenderedFolder folder;
-  const RenderedAttempt attempt = folder.write(command_experiment(
-      {"bash", "-c", "if [ $RANK = 1 ]; then sleep 0.2; exit 7; fi; sleep 300 & echo $! >child; wait"}, 2));
+  const RenderedAttempt attempt = folder.write(
+      command_experiment({"bash", "-c", "if [ $RANK = 1 ]; then sleep 0.2; exit 7; fi; sleep 300 & echo $! >child; wait"}, 2));
   CHECK(folder.run(attempt, "t") == 7);
   const auto finished = json_file(attempt.folder + "/finished.json");
   CHECK(finished["exit_code"] == 7);
@@ -145,7 +150,8 @@ TEST_CASE("a time limit ends the ranks of a job, not of a run by hand") {
 
 TEST_CASE("SIGTERM to the job ends its ranks and is recorded") {
   const RenderedFolder folder;
-  const RenderedAttempt attempt = folder.write(command_experiment({"bash", "-c", "kill $(sed -n 's/^pid //p' \"${HPCBENCH_RUN%/*}/claim\"); sleep 300"}));
+  const RenderedAttempt attempt =
+      folder.write(command_experiment({"bash", "-c", "kill $(sed -n 's/^pid //p' \"${HPCBENCH_RUN%/*}/claim\"); sleep 300"}));
   CHECK(folder.run(attempt, "t") == 143);
   CHECK(json_file(attempt.folder + "/finished.json")["cancelled"] == true);
 }

@@ -24,7 +24,8 @@ TEST_CASE("a template's mistakes are named with their line") {
     values.texts = {{"workdir", ""}};
     ShellTemplate(text, "my.mustache").render(values);
   };
-  CHECK_THROWS_WITH_AS(render("a\n{{workdir}}\n{{wrkdir}}\n"), "error: my.mustache:3: nothing defines `{{wrkdir}}` (did you mean `workdir`?)", InputError);
+  CHECK_THROWS_WITH_AS(render("a\n{{workdir}}\n{{wrkdir}}\n"),
+                       "error: my.mustache:3: nothing defines `{{wrkdir}}` (did you mean `workdir`?)", InputError);
   CHECK_THROWS_AS(render("{{#nothing}}{{/nothing}}"), InputError);
   CHECK_THROWS_AS(render("{{{nothing}}}"), InputError);
   CHECK_THROWS_AS(render("\n{{> other}}"), InputError);

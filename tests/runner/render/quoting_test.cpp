@@ -12,9 +12,37 @@ rc::Gen<std::string> hostile_text() {
   const auto any_byte = rc::gen::map(rc::gen::inRange(1, 256), [](int byte) { return static_cast<char>(byte); });
   const auto special = rc::gen::elementOf(std::string("'\"\\$`!{}[]()<>|&;*?~#=%-\n\t \r"));
   const auto letters = rc::gen::container<std::string>(rc::gen::weightedOneOf<char>({{1, any_byte}, {3, special}}));
-  const auto known = rc::gen::elementOf(std::vector<std::string>{
-      "$(touch /tmp/x)", "`id`", "\n", "a\nb\n", "'", "\"", "-n", "--", "{{{x}}}", "{{p0}}", "{{", "}}", "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80", "", " ",
-      "*", "~", "!!", "\\", "\\n", "$'a'", "[0]=x", "a=b", "\xFF\xFE", "EOF", ")", "# x", "%s", "\x1B[31m", "\r\n", "x\\\n"});
+  const auto known = rc::gen::elementOf(std::vector<std::string>{"$(touch /tmp/x)",
+                                                                 "`id`",
+                                                                 "\n",
+                                                                 "a\nb\n",
+                                                                 "'",
+                                                                 "\"",
+                                                                 "-n",
+                                                                 "--",
+                                                                 "{{{x}}}",
+                                                                 "{{p0}}",
+                                                                 "{{",
+                                                                 "}}",
+                                                                 "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80",
+                                                                 "",
+                                                                 " ",
+                                                                 "*",
+                                                                 "~",
+                                                                 "!!",
+                                                                 "\\",
+                                                                 "\\n",
+                                                                 "$'a'",
+                                                                 "[0]=x",
+                                                                 "a=b",
+                                                                 "\xFF\xFE",
+                                                                 "EOF",
+                                                                 ")",
+                                                                 "# x",
+                                                                 "%s",
+                                                                 "\x1B[31m",
+                                                                 "\r\n",
+                                                                 "x\\\n"});
   return rc::gen::weightedOneOf<std::string>({{2, letters}, {1, known}});
 }
 
@@ -63,7 +91,8 @@ TEST_CASE("any value is one word of a set-up line and of a shell's text, through
     const RenderedFolder folder;
     std::string words;
     for (std::size_t i = 0; i < texts.size(); ++i) words += " {{p" + std::to_string(i) + "}}";
-    Experiment experiment = command_experiment({shell ? "printf '%s\\0'" + words + " && cat \"$kept\" {{run_dir}}/run.json" : "true"});
+    Experiment experiment =
+        command_experiment({shell ? "printf '%s\\0'" + words + " && cat \"$kept\" {{run_dir}}/run.json" : "true"});
     experiment.work.shell = shell;
     experiment.work.setup = {"kept=/dev/null", "printf '%s\\0'" + words};
     experiment.work.parameters = numbered_parameters(texts);

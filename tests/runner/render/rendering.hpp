@@ -43,8 +43,8 @@ class RenderedFolder {
   /// The exit status of job.sh, called in the call's folder; `token` empty: by hand.
   int run(const RenderedAttempt& attempt, const std::string& token) const {
     const std::string set = token.empty() ? "unset HPCBENCH_TOKEN; " : "export HPCBENCH_TOKEN=" + shell_quote(token) + "; ";
-    const std::string command = set + "cd " + shell_quote(context.call_folder) + " && bash " + shell_quote(attempt.folder + "/job.sh") +
-                                " 2>>" + shell_quote(folder / "job.err");
+    const std::string command = set + "cd " + shell_quote(context.call_folder) + " && bash " +
+                                shell_quote(attempt.folder + "/job.sh") + " 2>>" + shell_quote(folder / "job.err");
     const int status = std::system(command.c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }

@@ -49,7 +49,12 @@ TEST_CASE("run.json has every field of docs/run-directory.md") {
   CHECK(json["setup"] == Json{"export X=1e-5 Y=ddp"});
   CHECK(json["modules"] == Json{"cuda/12"});
   CHECK(json["container"].is_null());
-  CHECK(json["resources"] == Json{{"time_s", 1800}, {"cpus_per_task", 1}, {"mem", nullptr}, {"gres", nullptr}, {"constraint", nullptr}, {"exclusive", false}});
+  CHECK(json["resources"] == Json{{"time_s", 1800},
+                                  {"cpus_per_task", 1},
+                                  {"mem", nullptr},
+                                  {"gres", nullptr},
+                                  {"constraint", nullptr},
+                                  {"exclusive", false}});
   CHECK(json["metrics"][0] == Json{{"name", "t"}, {"file", "*.log"}, {"pattern", "(.*)"}, {"unit", "s"}, {"series", "epoch"}});
   CHECK(json["metrics"][1]["series"].is_null());
   CHECK(json["success"] == Json{{"exit_code", 0}, {"pattern", "done"}});
@@ -71,12 +76,14 @@ TEST_CASE("a built-in task gets settings: parameters, then axes, then seed and t
   const auto json = nlohmann::ordered_json::parse(folder.write(experiment).run_json);
   CHECK(json["task"] == "mnist_rnn");
   CHECK(json["argv"] == nlohmann::json{"/opt/bin/hpcbench-train", "run"});
-  CHECK(json["settings"].dump() == R"({"lr":0.1,"seed":2,"strategy":"baseline","gpus_per_node":1,"nodes":1,"task":"mnist_rnn"})");
+  CHECK(json["settings"].dump() ==
+        R"({"lr":0.1,"seed":2,"strategy":"baseline","gpus_per_node":1,"nodes":1,"task":"mnist_rnn"})");
 }
 
 TEST_CASE("names that are always defined") {
   const RenderedFolder folder;
-  Experiment experiment = command_experiment({"x", "{{nodes}} {{gpus_per_node}} {{gpus}} {{repeat}} {{seed}}", "{{run_dir}}/out"}, 2);
+  Experiment experiment =
+      command_experiment({"x", "{{nodes}} {{gpus_per_node}} {{gpus}} {{repeat}} {{seed}}", "{{run_dir}}/out"}, 2);
   experiment.matrix.push_back(plain_axis("nodes", {"3"}));
   experiment.work.launch = Launch::node;
   const RenderedAttempt attempt = folder.write(experiment);
@@ -142,8 +149,9 @@ TEST_CASE("provenance is of the folder's repository, or absent") {
   CHECK_FALSE(none.commit);
   CHECK_FALSE(none.dirty);
   CHECK_FALSE(find_provenance("/no/such/folder").commit);
-  const std::string git = "cd " + shell_quote(folder / "") +
-                          " && git init -q && git config user.email a@b && git config user.name a && echo 1 >x && git add x && git commit -qm x";
+  const std::string git =
+      "cd " + shell_quote(folder / "") +
+      " && git init -q && git config user.email a@b && git config user.name a && echo 1 >x && git add x && git commit -qm x";
   if (std::system((git + " >/dev/null 2>&1").c_str()) != 0) return;  // no git here
   CHECK(find_provenance(folder / "").commit->size() == 40);
   CHECK(find_provenance(folder / "").dirty == false);

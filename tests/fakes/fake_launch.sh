@@ -1,0 +1,25 @@
+#!/bin/bash
+# Stands in for `hpcbench launch FOLDER`: claims the attempt, runs `bash FOLDER/job.sh`, writes finished.json last of all.
+# Asked to end (SIGTERM) it ends its process and says `cancelled`.
+[ "$1" = launch ] || exit 2
+cd "$2" || exit 2
+stat=$(< /proc/$$/stat)
+read -ra fields <<< "${stat##*) }"
+set -o noclobber
+{
+  printf 'token %s\njob %s\nhost %s\nboot_id %s\npid %s\nstart_ticks %s\n' "$HPCBENCH_TOKEN" "$$" "$(uname -n)" \
+    "$(< /proc/sys/kernel/random/boot_id)" "$$" "${fields[19]}" > claim
+} 2> /dev/null || exit 0
+set +o noclobber
+unset HPCBENCH_TOKEN
+export HPCBENCH_RUN="$2/run.json"
+cancelled=false
+bash ./job.sh > stdout.log 2> stderr.log &
+child=$!
+trap 'cancelled=true; kill "$child"' TERM
+wait "$child"
+code=$?
+while kill -0 "$child" 2> /dev/null; do wait "$child"; done
+printf '{"schema":1,"exit_code":%s,"cancelled":%s}' "$code" "$cancelled" > finished.json.tmp
+mv finished.json.tmp finished.json
+exit "$code"

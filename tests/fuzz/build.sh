@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Builds the fuzzers: tests/fuzz/build.sh OUT_DIR makes OUT_DIR/NAME_fuzzer for every tests/fuzz/NAME_fuzzer.cpp.
+# Needs clang 16 with its libFuzzer (Debian: clang-16 libclang-rt-16-dev). They run with their seeds as
+#   OUT_DIR/spec_fuzzer -max_total_time=20 -timeout=10 OUT_DIR/corpus-spec tests/fuzz/corpus/spec
+# (new inputs go to the first folder; it must exist).
+set -euo pipefail
+
+if [[ $# -ne 1 ]]; then
+  echo "usage: tests/fuzz/build.sh OUT_DIR" >&2
+  exit 2
+fi
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+out=$1
+compiler=${FUZZ_CXX:-clang++-16}
+mkdir -p "$out"
+
+# The sources of some stages as one unit, as the build itself compiles them.
+unit() {
+  local stage
+  for stage in "$@"; do
+    local source
+    for source in "$root/runner/$stage"/*.cpp; do
+      [[ -e $source ]] && printf '#include "%s"\n' "$source"
+    done
+  done
+}
+
+# build NAME LIBRARIES -- STAGES
+build() {
+  local name=$1 stage objects=()
+  shift
+  local libraries=()
+  while [[ $1 != -- ]]; do
+    libraries+=("$1")
+    shift
+  done
+  shift
+  local source="$root/tests/fuzz/${name}_fuzzer.cpp"
+  [[ -e $source ]] || return 0
+  local flags=(-std=c++20 -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+               -I "$root/runner" -DHPCBENCH_VERSION='"fuzz"')
+  for stage in "$@"; do
+    unit "$stage" >"$out/$stage.cpp"
+    "$compiler" "${flags[@]}" -fsanitize=fuzzer-no-link -c "$out/$stage.cpp" -o "$out/$name-$stage.o"
+    objects+=("$out/$name-$stage.o")
+  done
+  "$compiler" "${flags[@]}" -fsanitize=fuzzer "$source" "${objects[@]}" -o "$out/${name}_fuzzer" "${libraries[@]}"
+  echo "$out/${name}_fuzzer"
+}
+
+build spec -lyaml-cpp -lre2 -lutf8proc -lfmt -lnettle -- base spec plan
+build ingest -lre2 -lfmt -lnettle -- base launch ingest

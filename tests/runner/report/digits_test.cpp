@@ -1,0 +1,51 @@
+#include "report/digits.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace hpcbench;
+
+TEST_CASE("rounding at a power of ten, never in exponent form") {
+  CHECK(round_at(1234.56, -1) == "1234.6");
+  CHECK(round_at(1234.56, 0) == "1235");
+  CHECK(round_at(1234.56, 1) == "1230");
+  CHECK(round_at(-0.001, -2) == "0.00");
+  CHECK(round_at(0, -2) == "0.00");
+  CHECK(round_at(-12.34, -1) == "-12.3");
+  CHECK(round_at(3e20, 18) == "300000000000000000000");
+}
+
+TEST_CASE("without an interval three significant digits") {
+  CHECK(three_digits(std::nullopt) == "-");
+  CHECK(three_digits(0.0) == "0");
+  CHECK(three_digits(0.012345) == "0.0123");
+  CHECK(three_digits(9.996) == "10.0");  // and not 10.00: rounding moved the first digit
+  CHECK(three_digits(999.6) == "1000");
+  CHECK(three_digits(123456) == "123000");
+  CHECK(three_digits(-0.5) == "-0.500");
+}
+
+TEST_CASE("with an interval: the last digit is at most half its half width") {
+  CHECK(exponent_for_interval(12.34, 12.14, 12.54) == -1);   // half width 0.2
+  CHECK(exponent_for_interval(12.34, 12.15, 12.53) == -2);   // 0.19
+  CHECK(exponent_for_interval(12.34, 10.34, 14.34) == 0);    // 2
+  CHECK(exponent_for_interval(1234, 1184, 1284) == 1);       // 50: tens
+  CHECK(exponent_for_interval(12.34, 12.34 - 1e-9, 12.34 + 1e-9) == -3);  // never more than five digits
+  CHECK(exponent_for_interval(12.34, 12.34, 12.34) == -1);   // no width: three digits
+}
+
+TEST_CASE("ratios: at most two decimals, and one below 10") {
+  CHECK(exponent_for_ratio(1.9858, std::nullopt) == -2);
+  CHECK(exponent_for_ratio(0.12345, std::nullopt) == -2);
+  CHECK(exponent_for_ratio(19.858, std::nullopt) == -1);
+  CHECK(exponent_for_ratio(198.58, std::nullopt) == 0);
+  CHECK(exponent_for_ratio(1.9, Interval{1.89, 1.91, 0.95}) == -2);
+  CHECK(exponent_for_ratio(1.9, Interval{0.5, 7.1, 0.95}) == -1);
+  CHECK(exponent_for_ratio(150, Interval{100, 200, 0.95}) == 1);
+}
+
+TEST_CASE("digits that a program printed") {
+  CHECK(last_exponent(36) == 0);
+  CHECK(last_exponent(1.25) == -2);
+  CHECK(last_exponent(1e22) == 22);
+  CHECK(last_exponent(1.5e-7) == -8);
+}

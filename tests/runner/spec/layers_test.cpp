@@ -1,0 +1,177 @@
+// Defaults < site < experiment < profile < --set, where values came from, and what no longer applies under a profile.
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "base/error.hpp"
+#include "fakes/temporary_folder.hpp"
+#include "spec/read_experiment.hpp"
+
+using namespace hpcbench;
+
+namespace {
+
+const char* const kLayered = R"yaml(experiment: layers
+command: [prog, "{{size}}", "{{lr}}"]
+matrix:
+  size: [1, 2, 4]
+  nodes: [1, 2]
+parameters: {lr: 1e-5, data: big}
+exclude:
+  - {size: 4, nodes: 2}
+  - {size: [1, 2], nodes: 1}
+include:
+  - {size: 8, nodes: 2}
+  - {size: 16, nodes: 1}
+overrides:
+  - {when: {nodes: 2}, launch: once}
+repeats: 8
+resources: {time: 1h, cpus_per_task: 4}
+baseline: {size: 4}
+report: {metric: wall_s, time_unit: min}
+profiles:
+  laptop:
+    matrix: {nodes: [1]}
+    parameters: {data: small}
+    resources: {time: 10m}
+    repeats: 3
+  small: {matrix: {size: [1, 2]}}
+  trained: {trainer: mnist_rnn}
+)yaml";
+
+Experiment layered(ReadOptions options) { return parse_experiment(kLayered, "l.yaml", options); }
+
+std::string failure_of(const std::string& text, const ReadOptions& options) {
+  try {
+    parse_experiment(text, "l.yaml", options);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("a profile merges maps by key and replaces all else") {
+  const Experiment laptop = layered({.profile = "laptop", .site = {}, .settings = {}});
+  REQUIRE(laptop.matrix.size() == 2);
+  CHECK(laptop.matrix[0].values.size() == 3);
+  CHECK(laptop.matrix[1].values == std::vector{Value::from_integer(1)});
+  CHECK(describe(laptop.work.parameters) == "lr=1e-5, data=small");
+  CHECK(laptop.work.resources.time_s == 600.0);
+  CHECK(laptop.work.resources.cpus_per_task == 4);
+  CHECK(laptop.repeats == 3);
+  CHECK(laptop.report.metric == "wall_s");
+}
+
+TEST_CASE("settings go above the profile, by path") {
+  const Experiment set = layered({.profile = "laptop",
+                                  .site = {},
+                                  .settings = {"repeats=4", "matrix.size=[4]", "resources.mem=1G", "parameters.data=\"3\"",
+                                               "baseline={size: 4}", "limits.gpu_hours=2"}});
+  CHECK(set.repeats == 4);
+  CHECK(set.matrix[0].values == std::vector{Value::from_integer(4)});
+  CHECK(set.work.resources.mem == "1G");
+  CHECK(set.work.resources.time_s == 600.0);
+  CHECK(find_binding(set.work.parameters, "data")->is_text());
+  CHECK(set.limits.gpu_hours == 2.0);
+  CHECK(set.baseline == Condition{{"size", {Value::from_integer(4)}}});
+  // A value may hold `=`.
+  CHECK(layered({.profile = {}, .site = {}, .settings = {"description=a=b"}}).description == "a=b");
+}
+
+TEST_CASE("what a profile leaves no points for is dropped with a note") {
+  const Experiment laptop = layered({.profile = "laptop", .site = {}, .settings = {}});
+  // Without nodes = 2: the first exclude matches nothing, the point on 2 nodes and the override are outside.
+  REQUIRE(laptop.exclude.size() == 1);
+  CHECK(laptop.exclude[0][1].second == std::vector{Value::from_integer(1)});
+  REQUIRE(laptop.include.size() == 1);
+  CHECK(describe(laptop.include[0]) == "size=16, nodes=1");
+  CHECK(laptop.overrides.empty());
+  CHECK(laptop.baseline.size() == 1);
+  CHECK(laptop.notes == std::vector<std::string>{
+                            "profile `laptop`: 1 of 2 `include` entries do not apply: their points are not there",
+                            "profile `laptop`: 1 of 2 `exclude` entries do not apply: their points are not there",
+                            "profile `laptop`: 1 of 1 `overrides` entries do not apply: their points are not there"});
+  const Experiment small = layered({.profile = "small", .site = {}, .settings = {}});
+  CHECK(small.include.empty());
+  CHECK(small.baseline.empty());
+  CHECK(small.notes.back() == "profile `small`: no point matches `baseline`: there are no speedups");
+}
+
+TEST_CASE("what a profile itself says is checked as strictly as the file") {
+  const std::string message = failure_of(std::string(kLayered) + "  wrong: {exclude: [{size: 3}]}\n",
+                                         {.profile = "wrong", .site = {}, .settings = {}});
+  CHECK(message.find("l.yaml:27:28: error: `size` has no value `3`") == 0);
+  CHECK(failure_of(kLayered, {.profile = {}, .site = {}, .settings = {"baseline.size=3"}}).find("--set:1:15: error: `size` has no value `3`") ==
+        0);
+}
+
+TEST_CASE("a trainer in a profile takes the place of the command") {
+  const Experiment trained = layered({.profile = "trained", .site = {}, .settings = {}});
+  CHECK(trained.is_trainer());
+  CHECK(trained.work.command.empty());
+}
+
+TEST_CASE("a site lies below the experiment") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "cluster.yaml";
+  std::ofstream(path) << "executor: slurm\npartition: gpu\naccount: a1\nqos: high\ngres_type: a100\ntemplate: my.mustache\n"
+                         "reservation: r\nmodules: [cuda]\nsetup: [ulimit -l unlimited]\nextra: [--nice]\n"
+                         "limits: {max_queued: 500, gpu_hours: 100}\n";
+  const Experiment plain = layered({.profile = {}, .site = path, .settings = {}});
+  CHECK(plain.executor == "slurm");
+  CHECK(plain.site.name == "cluster");
+  CHECK(plain.site.partition == "gpu");
+  CHECK(plain.site.account == "a1");
+  CHECK(plain.site.qos == "high");
+  CHECK(plain.site.gres_type == "a100");
+  CHECK(plain.site.template_path == "my.mustache");
+  CHECK(plain.site.reservation == "r");
+  CHECK(plain.site.extra == std::vector<std::string>{"--nice"});
+  CHECK(plain.site.max_queued == 500);
+  CHECK(plain.work.modules == std::vector<std::string>{"cuda"});
+  CHECK(plain.work.setup == std::vector<std::string>{"ulimit -l unlimited"});
+  CHECK(plain.limits.gpu_hours == 100.0);
+  CHECK(plain.origins.at("executor") == path + ":1:11");
+
+  const Experiment set = layered({.profile = {}, .site = path, .settings = {"executor=local", "modules=[gcc]", "limits.gpu_hours=1"}});
+  CHECK(set.executor == "local");
+  CHECK(set.work.modules == std::vector<std::string>{"gcc"});
+  CHECK(set.limits.gpu_hours == 1.0);
+  CHECK(set.origins.at("executor") == "--set");
+}
+
+TEST_CASE("the default site is that of the user's configuration") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "hpcbench");
+  std::ofstream(folder / "hpcbench/site.yaml") << "name: home\npartition: short\n";
+  std::ofstream(folder / "l.yaml") << kLayered;
+  const char* const before = std::getenv("XDG_CONFIG_HOME");
+  const std::string saved = before == nullptr ? "" : before;
+  ::setenv("XDG_CONFIG_HOME", folder.path().c_str(), 1);
+  const Experiment read = read_experiment(folder / "l.yaml", {});
+  before == nullptr ? ::unsetenv("XDG_CONFIG_HOME") : ::setenv("XDG_CONFIG_HOME", saved.c_str(), 1);
+  CHECK(read.site.name == "home");
+  CHECK(read.site.partition == "short");
+  CHECK(read.executor == "local");
+}
+
+TEST_CASE("a site that is nowhere is named with what to do") {
+  const std::string message = failure_of(kLayered, {.profile = {}, .site = "no_such_site", .settings = {}});
+  CHECK(message.find("error: --site: there is no site `no_such_site`") == 0);
+  CHECK(failure_of(kLayered, {.profile = {}, .site = "./no/site.yaml", .settings = {}}) == "error: --site: there is no file `./no/site.yaml`");
+}
+
+TEST_CASE("every value knows where it came from") {
+  const Experiment laptop = layered({.profile = "laptop", .site = {}, .settings = {"report.metric=train_s"}});
+  CHECK(laptop.origins.at("experiment") == "l.yaml:1:13");
+  CHECK(laptop.origins.at("repeats") == "l.yaml:24:14");
+  CHECK(laptop.origins.at("resources.time") == "l.yaml:23:23");
+  CHECK(laptop.origins.at("resources.cpus_per_task") == "l.yaml:16:38");
+  CHECK(laptop.origins.at("matrix.nodes") == "l.yaml:21:21");
+  CHECK(laptop.origins.at("report.metric") == "--set");
+  CHECK(laptop.origins.at("report.time_unit") == "l.yaml:18:37");
+  CHECK_FALSE(laptop.origins.contains("warmups"));
+  CHECK_FALSE(laptop.origins.contains("profiles"));
+}
