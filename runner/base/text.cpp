@@ -46,16 +46,20 @@ void append_code_point(std::string& out, unsigned code) {
   }
 }
 
+/// Insertions, deletions, replacements and swaps of neighbours ("optimal string alignment").
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1);
+  std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before.swap(last);
+    last.swap(row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row[b.size()];
@@ -189,9 +193,12 @@ bool is_plain_name(std::string_view name) {
 }
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr std::size_t kLongestName = 100;  // what is longer is no misspelt name, and would take its length squared
   std::optional<std::string> best;
+  if (word.size() > kLongestName) return best;
   std::size_t best_distance = std::max<std::size_t>(1, std::min<std::size_t>(2, word.size() / 3)) + 1;
   for (const std::string& candidate : candidates) {
+    if (candidate.size() > kLongestName) continue;
     const std::size_t distance = edit_distance(word, candidate);
     // A long prefix is meant as well: `gpus_per` for `gpus_per_node`.
     const bool prefix = word.size() >= 4 && candidate.starts_with(word);

@@ -59,6 +59,7 @@ std::vector<std::string> command_names() {
 int print_usage_error(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& arguments) {
   std::string text = error.what();
   while (!text.empty() && text.back() == '\n') text.pop_back();
+  if (app.get_subcommands().empty() && !arguments.empty()) text = fmt::format("there is no command or option `{}`", arguments.front());
   std::string help = "hpcbench --help";
   std::vector<std::string> candidates = command_names();
   for (const CLI::App* command : app.get_subcommands()) {

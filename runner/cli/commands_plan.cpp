@@ -54,7 +54,7 @@ int plan_study(const StudyOptions& options, const std::string& format, const std
   Study study = load_study(options);
   const Store store = std::filesystem::exists(study.database()) ? open_for_reading(study.results_root, study.experiment.name)
                                                                 : Store::open(":memory:");
-  const PlanDiff diff = compare_plan(study.selected, existing_runs(store, study.experiment.name));
+  const PlanDiff diff = compare_with_index(study, store);
   note_changed_code(study, store, study.selected.notes);
   print_data(format == "json" ? plan_json(study.experiment, study.selected, diff) : plan_text(study.experiment, study.selected, diff));
   if (!scripts.empty()) render_scripts(study, scripts);

@@ -149,7 +149,7 @@ int conduct(const Study& study, const RunOptions& options) {
 
   Store store = open_index(study.results_root);
   refresh_index(store, study.results_root, study.experiment.name);
-  const PlanDiff diff = compare_plan(study.selected, existing_runs(store, study.experiment.name));
+  const PlanDiff diff = compare_with_index(study, store);
   if (!announce(study, diff, options)) return 0;
   remember(study);
 

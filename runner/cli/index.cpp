@@ -111,13 +111,14 @@ Store open_for_reading(const std::string& results_root, const std::string& exper
   }
 }
 
-std::vector<ExistingRun> existing_runs(const Store& store, const std::string& experiment) {
+PlanDiff compare_with_index(const Study& study, const Store& store) {
   std::vector<ExistingRun> runs;
-  for (const AttemptState& state : store.states(experiment)) {
-    const bool same = !runs.empty() && runs.back().config_id == state.key.config_id && runs.back().run == state.key.run;
-    if (!state.key.run.warmup && !same) runs.push_back({state.key.config_id, state.key.run});
+  for (const AttemptState& state : store.states(study.experiment.name)) {
+    // What --only leaves out is neither kept nor orphaned.
+    const bool left_out = study.plan.find(state.key.config_id) && !study.selected.find(state.key.config_id);
+    if (!state.key.run.warmup && !left_out) runs.push_back({state.key.config_id, state.key.run});
   }
-  return runs;
+  return compare_plan(study.selected, runs);
 }
 
 }  // namespace hpcbench

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/study.hpp"
 #include "plan/diff.hpp"
 #include "store/store.hpp"
 
@@ -25,7 +26,7 @@ std::vector<std::string> experiments_on_disk(const std::string& results_root);
 /// The index for commands that only look: refreshed where it can be written, else as it is, else made in memory.
 Store open_for_reading(const std::string& results_root, const std::string& experiment);
 
-/// The runs that have an attempt that stands (not void).
-std::vector<ExistingRun> existing_runs(const Store& store, const std::string& experiment);
+/// How what is asked for (with --only: what that leaves) compares with what is on record.
+PlanDiff compare_with_index(const Study& study, const Store& store);
 
 }  // namespace hpcbench

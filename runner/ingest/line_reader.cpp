@@ -16,6 +16,7 @@ namespace hpcbench {
 namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+constexpr const char* kNoSuchFile = "no such file";
 constexpr std::size_t kSmallFileBytes = std::size_t{64} << 20;
 
 /// A negative descriptor if there is no regular file; `problem` says why. O_NONBLOCK: nobody may write to a pipe of that name.
@@ -23,7 +24,7 @@ Descriptor open_regular(const std::string& path, std::string& problem) {
   Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (fd.get() < 0) {
-    problem = std::strerror(errno);
+    problem = errno == ENOENT ? kNoSuchFile : std::strerror(errno);
   } else if (::fstat(fd.get(), &status) != 0) {
     problem = std::strerror(errno);
     return Descriptor();
@@ -70,7 +71,7 @@ std::optional<std::string> read_small_file(const std::string& path, std::string&
   problem.clear();
   const Descriptor fd = open_regular(path, problem);
   if (fd.get() < 0) {
-    if (errno == ENOENT) problem.clear();
+    if (problem == kNoSuchFile) problem.clear();
     return std::nullopt;
   }
   struct stat status {};

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -17,38 +19,31 @@ std::string comment_text(std::string text) {
   return text;
 }
 
-/// One word of the script with a command's argument. `{{run_dir}}` stays open until the script runs, as a run by hand has
-/// another folder; every other value is what it is.
-std::string argument_word(const std::string& argument, const Bindings& bindings) {
+/// One word of the script that stands for `text` with its placeholders filled in. `{{run_dir}}` stays open until the script
+/// runs, as a run by hand has another folder: it becomes the script's `variable`. `value_text` says how other values stand.
+template <typename ValueText>
+std::string script_word(const std::string& text, const Bindings& bindings, std::string_view variable, ValueText value_text) {
   std::string word;
-  std::string text;
-  for (const TextPiece& piece : split_placeholders(argument)) {
+  std::string closed;
+  for (const TextPiece& piece : split_placeholders(text)) {
     if (piece.is_name && piece.text == "run_dir") {
-      if (!text.empty()) word += shell_quote(text);
-      word += "\"$run_dir\"";
-      text.clear();
+      if (!closed.empty()) word += shell_quote(closed);
+      word += fmt::format("\"${}\"", variable);
+      closed.clear();
     } else {
-      text += piece.is_name ? placeholder_value(piece.text, bindings).text() : piece.text;
+      closed += piece.is_name ? value_text(placeholder_value(piece.text, bindings).text()) : piece.text;
     }
   }
-  return word.empty() || !text.empty() ? word + shell_quote(text) : word;
+  return word.empty() || !closed.empty() ? word + shell_quote(closed) : word;
 }
 
-/// The same for a shell's text: values are words in it, and the whole is one word of the script. `$run_dir_word` is run_dir
-/// quoted once more, for the shell that reads the text.
+std::string argument_word(const std::string& argument, const Bindings& bindings) {
+  return script_word(argument, bindings, "run_dir", [](const std::string& value) { return value; });
+}
+
+/// For the text of a shell: values are words in it, so they are quoted once more, as `$run_dir_word` is.
 std::string shell_text_word(const std::string& command, const Bindings& bindings) {
-  std::string word;
-  std::string text;
-  for (const TextPiece& piece : split_placeholders(command)) {
-    if (piece.is_name && piece.text == "run_dir") {
-      if (!text.empty()) word += shell_quote(text);
-      word += "\"$run_dir_word\"";
-      text.clear();
-    } else {
-      text += piece.is_name ? shell_quote(placeholder_value(piece.text, bindings).text()) : piece.text;
-    }
-  }
-  return word.empty() || !text.empty() ? word + shell_quote(text) : word;
+  return script_word(command, bindings, "run_dir_word", [](const std::string& value) { return shell_quote(value); });
 }
 
 /// Modules and set-up lines come first in the text of a `shell: true` command: it may use variables that they set.

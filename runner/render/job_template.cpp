@@ -14,6 +14,7 @@ namespace hpcbench {
 struct TemplateTag {
   std::string name;
   int line = 1;
+  bool is_section = false;
 };
 
 struct ShellTemplate::Impl {
@@ -45,7 +46,7 @@ std::vector<TemplateTag> tags_of(const std::string& text, const std::string& tem
                                    line, inside));
     }
     if (std::string_view("#^&{").find(mark) != std::string_view::npos) inside.remove_prefix(1);
-    if (mark != '!' && mark != '/') tags.push_back({std::string(trim(inside)), line});
+    if (mark != '!' && mark != '/') tags.push_back({std::string(trim(inside)), line, mark == '#' || mark == '^'});
     at = end + 2;
   }
   return tags;
@@ -61,6 +62,21 @@ kainjow::mustache::data to_data(const TemplateValues& values) {
     data.set(name, list);
   }
   return data;
+}
+
+/// mustache would write nothing for a name that it does not know, and for a list or a flag where a text should stand.
+void check_tag(const TemplateTag& tag, const TemplateValues& values, const std::string& template_name) {
+  const auto is_named = [&](const auto& entry) { return entry.first == tag.name; };
+  if (tag.name == "." || std::any_of(values.texts.begin(), values.texts.end(), is_named)) return;
+  const std::vector<std::string> names = values.names();
+  if (std::find(names.begin(), names.end(), tag.name) == names.end()) {
+    throw InputError(fmt::format("error: {}:{}: nothing defines `{{{{{}}}}}`{}", template_name, tag.line, tag.name,
+                                 did_you_mean(tag.name, names)));
+  }
+  if (!tag.is_section) {
+    throw InputError(fmt::format("error: {}:{}: `{}` is no text: write {{{{#{}}}}} ... {{{{/{}}}}}", template_name, tag.line,
+                                 tag.name, tag.name, tag.name));
+  }
 }
 
 }  // namespace
@@ -87,12 +103,7 @@ ShellTemplate::~ShellTemplate() = default;
 const std::string& ShellTemplate::text() const { return impl_->text_; }
 
 std::string ShellTemplate::render(const TemplateValues& values) {
-  const std::vector<std::string> names = values.names();
-  for (const TemplateTag& tag : impl_->tags_) {
-    if (tag.name == "." || std::find(names.begin(), names.end(), tag.name) != names.end()) continue;
-    throw InputError(fmt::format("error: {}:{}: nothing defines `{{{{{}}}}}`{}", impl_->name_, tag.line, tag.name,
-                                 did_you_mean(tag.name, names)));
-  }
+  for (const TemplateTag& tag : impl_->tags_) check_tag(tag, values, impl_->name_);
   std::string out = impl_->mustache_.render(to_data(values));
   if (!impl_->mustache_.is_valid())
     throw InputError(fmt::format("error: {}: {}", impl_->name_, impl_->mustache_.error_message()));

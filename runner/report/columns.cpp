@@ -30,9 +30,17 @@ int input_exponent(const Row& row, double scale) {
   return scale == 1 ? finest : static_cast<int>(std::floor(std::log10(std::pow(10.0, finest) / scale)));
 }
 
+/// An end that only bounds (a time limit, a speedup of 0) says nothing about the width: the other side counts twice.
+Interval known_width(double value, Interval interval, bool low_is_known, bool high_is_known) {
+  if (!low_is_known) interval.low = 2 * value - interval.high;
+  if (!high_is_known) interval.high = 2 * value - interval.low;
+  return interval;
+}
+
 int metric_exponent(const Row& row, double scale) {
   const double median = row.summary->median / scale;
-  const auto& interval = row.summary->interval;
+  std::optional<Interval> interval = row.summary->interval;
+  if (interval) interval = known_width(row.summary->median, *interval, true, interval->high != row.censored_at_s);
   if (interval && interval->high > interval->low)
     return exponent_for_interval(median, interval->low / scale, interval->high / scale);
   return std::max(exponent_without_interval(median), input_exponent(row, scale));
@@ -80,8 +88,16 @@ std::string coverage_column(const Table&, const Row& row, const CellStyle&) {
   return row.summary && row.summary->interval ? fmt::format("{:.4f}", row.summary->interval->coverage) : kAbsent;
 }
 
+/// The speedup's interval times `factor`, with the width that is known of it.
+std::optional<Interval> ratio_width(const Row& row, double factor) {
+  if (!row.speedup->interval) return std::nullopt;
+  const Interval& interval = *row.speedup->interval;
+  const Interval known = known_width(row.speedup->value, interval, interval.low > 0, true);
+  return Interval{known.low * factor, known.high * factor, known.coverage};
+}
+
 std::string ratio_cell(const Row& row, double value) {
-  const int exponent = exponent_for_ratio(row.speedup->value, row.speedup->interval);
+  const int exponent = exponent_for_ratio(row.speedup->value, ratio_width(row, 1));
   return value > 0 && value < 0.005 ? "<0.01" : round_at(value, exponent);
 }
 
@@ -115,8 +131,7 @@ std::string efficiency_column(const Table&, const Row& row, const CellStyle&) {
   if (!row.efficiency) return kAbsent;
   if (!row.speedup || !row.speedup->interval || row.speedup->value <= 0) return plain_ratio(row.efficiency);
   const double factor = *row.efficiency / row.speedup->value;
-  const Interval interval{row.speedup->interval->low * factor, row.speedup->interval->high * factor, 0};
-  return round_at(*row.efficiency, exponent_for_ratio(*row.efficiency, interval));
+  return round_at(*row.efficiency, exponent_for_ratio(*row.efficiency, ratio_width(row, factor)));
 }
 
 std::string list_outcomes(const Table&, const Row& row, const CellStyle& style) {

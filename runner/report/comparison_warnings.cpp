@@ -29,47 +29,65 @@ constexpr std::array kKinds = {
     ConfoundedKind{"code", {"code", "commit"}, false},
 };
 
-std::set<std::string> fact_values(const Sample& sample, const char* fact) {
-  std::set<std::string> values;
-  if (fact == nullptr) return values;
+/// A fact over the measured runs of a row: the value of the first, and one that differs from it.
+struct FactOfRow {
+  const std::string* value = nullptr;
+  const std::string* other = nullptr;
+};
+
+FactOfRow fact_of(const Sample& sample, const char* name) {
+  FactOfRow fact;
+  if (name == nullptr) return fact;
   for (const AttemptRecord* run : sample.measured) {
-    const auto found = run->facts.find(fact);
-    if (found != run->facts.end()) values.insert(found->second);
+    const auto found = run->facts.find(name);
+    if (found == run->facts.end()) continue;
+    if (fact.value == nullptr) fact.value = &found->second;
+    if (*fact.value != found->second) fact.other = &found->second;
   }
-  return values;
+  return fact;
 }
 
-std::string show_values(const std::set<std::string>& values) {
+std::string show_fact(const FactOfRow& fact) {
   constexpr std::size_t kLongest = 40;
-  std::vector<std::string> shown;
-  for (const std::string& value : values) shown.push_back(value.size() > kLongest ? value.substr(0, kLongest) + "..." : value);
-  return join(shown, " and ");
+  const auto shorten = [](const std::string& text) { return text.size() > kLongest ? text.substr(0, kLongest) + "..." : text; };
+  return fact.other == nullptr ? shorten(*fact.value) : shorten(*fact.value) + " and " + shorten(*fact.other);
 }
 
 /// Under weak scaling the work per rank is what must be equal.
-bool is_same_per_gpu(const std::set<std::string>& ours, const std::set<std::string>& theirs, int gpus, int baseline_gpus) {
-  if (ours.size() != 1 || theirs.size() != 1) return false;
-  const auto mine = Value::from_plain(*ours.begin()).number();
-  const auto base = Value::from_plain(*theirs.begin()).number();
+bool is_same_per_gpu(const std::string& ours, const std::string& theirs, int gpus, int baseline_gpus) {
+  const auto mine = Value::from_plain(ours).number();
+  const auto base = Value::from_plain(theirs).number();
   return mine && base && *mine * baseline_gpus == *base * gpus;
 }
 
-/// What differs between a row and its baseline, or among the runs of the row itself; empty if nothing does.
-std::string find_difference(const WarningContext& context, const Sample& sample, const ConfoundedKind& kind) {
+/// What differs between a row and its baseline, or among the runs of the row itself.
+struct Difference {
+  FactOfRow ours;
+  FactOfRow theirs;  // without value: among the runs of the row
+};
+
+std::optional<Difference> find_difference(const WarningContext& context, const Sample& sample, const ConfoundedKind& kind) {
   const Sample* base = baseline_of(context, sample);
-  const std::string label = row_label(context.columns, sample.row);
-  for (const char* fact : kind.facts) {
-    const std::set<std::string> ours = fact_values(sample, fact);
-    if (ours.empty()) continue;
-    if (ours.size() > 1) return fmt::format("{} among the runs of {}", show_values(ours), label);
-    if (base == nullptr) return "";
-    const std::set<std::string> theirs = fact_values(*base, fact);
-    if (theirs.empty()) continue;
+  for (const char* name : kind.facts) {
+    const FactOfRow ours = fact_of(sample, name);
+    if (ours.value == nullptr) continue;
+    if (ours.other != nullptr) return Difference{ours, {}};
+    if (base == nullptr) return std::nullopt;
+    const FactOfRow theirs = fact_of(*base, name);
+    if (theirs.value == nullptr) continue;
     const bool weak = context.experiment.report.scaling == Scaling::weak && kind.grows_with_gpus;
-    const bool same = weak ? is_same_per_gpu(ours, theirs, sample.row.gpus, base->row.gpus) : ours == theirs;
-    return same ? "" : fmt::format("{} in {}, {} in its baseline", show_values(ours), label, show_values(theirs));
+    const bool same =
+        theirs.other == nullptr &&
+        (weak ? is_same_per_gpu(*ours.value, *theirs.value, sample.row.gpus, base->row.gpus) : *ours.value == *theirs.value);
+    return same ? std::nullopt : std::optional(Difference{ours, theirs});
   }
-  return "";
+  return std::nullopt;
+}
+
+std::string describe_difference(const ConfoundedKind& kind, const Difference& difference, const std::string& label) {
+  const std::string ours = show_fact(difference.ours);
+  if (difference.theirs.value == nullptr) return fmt::format("{}: {} among the runs of {}", kind.name, ours, label);
+  return fmt::format("{}: {} in {}, {} in its baseline", kind.name, ours, label, show_fact(difference.theirs));
 }
 
 bool ranges_are_apart(const std::vector<double>& a, const std::vector<double>& b) {
@@ -89,8 +107,10 @@ void warn_superlinear(const WarningContext& context, Warnings& found) {
     const bool weak = context.experiment.report.scaling == Scaling::weak;
     const double ideal = weak ? 1 : static_cast<double>(row.gpus) / base->row.gpus;
     if (row.speedup->interval->low <= ideal) continue;
-    rows.add(row, fmt::format("{}: speedup at least {:.3g} where {:.3g} is ideal", row_label(context.columns, row),
-                              row.speedup->interval->low, ideal));
+    rows.add(row, [&] {
+      return fmt::format("{}: speedup at least {:.3g} where {:.3g} is ideal", row_label(context.columns, row),
+                         row.speedup->interval->low, ideal);
+    });
   }
   rows.report("superlinear", "more gpus than paid for: mostly a cache that now fits, or less work than the baseline did",
               "compare samples, optimizer steps and losses of both rows; say what the cause is", found);
@@ -100,8 +120,9 @@ void warn_confounded(const WarningContext& context, Warnings& found) {
   for (const ConfoundedKind& kind : kKinds) {
     Sightings rows;
     for (const Sample* sample : context.shown) {
-      std::string difference = find_difference(context, *sample, kind);
-      if (!difference.empty()) rows.add(sample->row, fmt::format("{}: {}", kind.name, difference));
+      const auto difference = find_difference(context, *sample, kind);
+      if (!difference) continue;
+      rows.add(sample->row, [&] { return describe_difference(kind, *difference, row_label(context.columns, sample->row)); });
     }
     rows.report("confounded", fmt::format("the speedup mixes the strategy's effect with that of another {}", kind.name),
                 fmt::format("measure again with one {} for all rows, or make it an axis", kind.name), found);
@@ -117,8 +138,10 @@ void warn_loss_mismatch(const WarningContext& context, Warnings& found) {
     const double theirs = *base->row.train_loss;
     if (std::abs(ours - theirs) <= kLossTolerance * std::abs(theirs)) continue;
     if (!ranges_are_apart(sample->train_losses, base->train_losses)) continue;
-    rows.add(sample->row, fmt::format("{}: train loss {:.3g}, {:.3g} in its baseline", row_label(context.columns, sample->row),
-                                      ours, theirs));
+    rows.add(sample->row, [&] {
+      return fmt::format("{}: train loss {:.3g}, {:.3g} in its baseline", row_label(context.columns, sample->row), ours,
+                         theirs);
+    });
   }
   rows.report("loss-mismatch", "a run that learns less is not the same work done faster",
               "compare the rows at equal loss, or adjust learning rate and batch until they train alike", found);
@@ -130,8 +153,10 @@ void warn_baseline_few(const WarningContext& context, Warnings& found) {
   for (const Sample* sample : context.shown) {
     const Sample* base = baseline_of(context, *sample);
     if (base == nullptr || base->row.n == 0 || base->row.n >= sample->row.n || !seen.insert(*sample->baseline).second) continue;
-    rows.add(base->row, fmt::format("{}: n = {}, but {} in {}", row_label(context.columns, base->row), base->row.n,
-                                    sample->row.n, row_label(context.columns, sample->row)));
+    rows.add(base->row, [&] {
+      return fmt::format("{}: n = {}, but {} in {}", row_label(context.columns, base->row), base->row.n, sample->row.n,
+                         row_label(context.columns, sample->row));
+    });
   }
   rows.report("baseline-few", "an error of the baseline moves all speedups together",
               "give the baseline at least as many repeats as any other row", found);
@@ -142,8 +167,10 @@ void warn_unresolved(const WarningContext& context, Warnings& found) {
   for (const Sample* sample : context.shown) {
     const Row& row = sample->row;
     if (!row.speedup || row.speedup->resolved != false) continue;
-    rows.add(row, fmt::format("{}: speedup {:.3g} to {:.3g}", row_label(context.columns, row), row.speedup->interval->low,
-                              row.speedup->interval->high));
+    rows.add(row, [&] {
+      return fmt::format("{}: speedup {:.3g} to {:.3g}", row_label(context.columns, row), row.speedup->interval->low,
+                         row.speedup->interval->high);
+    });
   }
   rows.report("unresolved", "the interval holds 1: these runs do not tell whether it is faster or slower than the baseline",
               "claim no difference; more repeats narrow the interval", found);

@@ -122,7 +122,7 @@ std::vector<std::string> caption(const Table& table) {
                            ? "Efficiency: the same ratio, as the work grows with the gpus (weak scaling)."
                            : "Efficiency: speedup / (gpus / the baseline's gpus).");
   }
-  lines.emplace_back("Each interval holds for its row alone, not for all rows at once. `-`: cannot be had.");
+  lines.emplace_back("Each interval holds for its row alone, not for all rows at once. What cannot be had is \"-\".");
   return lines;
 }
 

@@ -55,8 +55,8 @@ std::string print_markdown(const Table& table) {
   out += "\n\n";
   if (!table.warnings.empty()) out += "**Warnings**\n\n";
   for (const TableWarning& warning : table.warnings) {
-    out += "- **" + warning.code + "**: " + escape_markdown(warning.seen) +
-           ". Why it matters: " + escape_markdown(warning.why) + ". What to do: " + escape_markdown(warning.advice) + ".\n";
+    out += "- **" + warning.code + "**: " + escape_markdown(warning.seen) + ". Why it matters: " + warning.why +
+           ". What to do: " + warning.advice + ".\n";
   }
   if (!table.warnings.empty()) out += "\n";
   if (!table.notes.empty()) out += "**Notes**\n\n";

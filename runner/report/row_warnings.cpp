@@ -24,8 +24,10 @@ void warn_outlier(const WarningContext& context, Warnings& found) {
       far.push_back(fmt::format("{} = {:.3g}", to_string(sample->measured[i]->key.run), sample->values[i]));
     }
     if (far.empty()) continue;
-    rows.add(sample->row, fmt::format("{}: {}, median {:.3g}", row_label(context.columns, sample->row), list_some(far),
-                                      sample->row.summary ? sample->row.summary->median : 0));
+    rows.add(sample->row, [&] {
+      return fmt::format("{}: {}, median {:.3g}", row_label(context.columns, sample->row), list_some(far),
+                         sample->row.summary ? sample->row.summary->median : 0);
+    });
   }
   rows.report("outlier", "a run beyond 5 scaled median absolute deviations of its row; it counts all the same",
               "look at its log and node; medians and their intervals hardly move", found);
@@ -39,7 +41,7 @@ void warn_few_repeats(const WarningContext& context, Warnings& found) {
     const auto& interval = row.summary->interval;
     if (interval && interval->coverage >= context.experiment.report.confidence - 1e-9) continue;
     const std::string reached = interval ? fmt::format("covers {:.4g} %", 100 * interval->coverage) : "no interval";
-    rows.add(row, fmt::format("{}: n = {}, {}", row_label(context.columns, row), row.n, reached));
+    rows.add(row, [&] { return fmt::format("{}: n = {}, {}", row_label(context.columns, row), row.n, reached); });
   }
   rows.report("few-repeats",
               fmt::format("so few runs carry no {:g} % interval of a median", 100 * context.experiment.report.confidence),
@@ -50,7 +52,8 @@ void warn_failures(const WarningContext& context, Warnings& found) {
   Sightings rows;
   for (const Sample* sample : context.shown) {
     const std::string failures = describe_failures(sample->row);
-    if (!failures.empty()) rows.add(sample->row, fmt::format("{}: {}", row_label(context.columns, sample->row), failures));
+    if (!failures.empty())
+      rows.add(sample->row, [&] { return fmt::format("{}: {}", row_label(context.columns, sample->row), failures); });
   }
   rows.report("failures", "the numbers are of the runs that are left, and those may be the lucky ones",
               "read why with `hpcbench status`; run them again with `hpcbench retry`", found);

@@ -104,8 +104,9 @@ void warn_overlap(const WarningContext& context, Warnings& found) {
     const auto count = std::count_if(sample->measured.begin(), sample->measured.end(),
                                      [&](const AttemptRecord* run) { return overlapping.count(run) > 0; });
     if (count == 0) continue;
-    rows.add(sample->row,
-             fmt::format("{}: {} of {} runs", row_label(context.columns, sample->row), count, sample->measured.size()));
+    rows.add(sample->row, [&] {
+      return fmt::format("{}: {} of {} runs", row_label(context.columns, sample->row), count, sample->measured.size());
+    });
   }
   rows.report("overlap", "runs at the same time on the same node take cores, memory and network from each other",
               "run one at a time (--slots 1), or ask for whole nodes (exclusive: true)", found);
@@ -117,14 +118,16 @@ void warn_not_interleaved(const WarningContext& context, Warnings& found) {
   for (const Sample* sample : context.shown) {
     const auto span = span_of_starts(*sample);
     if (!span) continue;
-    const std::string label = row_label(context.columns, sample->row);
+    const auto label = [&] { return row_label(context.columns, sample->row); };
     if (const Sample* base = baseline_of(context, *sample)) {
       const auto other = span_of_starts(*base);
       if (!other || (span->first <= other->second && other->first <= span->second)) continue;
-      rows.add(sample->row,
-               fmt::format("{}: all runs {} those of its baseline", label, span->first > other->second ? "after" : "before"));
+      rows.add(sample->row, [&] {
+        return fmt::format("{}: all runs {} those of its baseline", label(), span->first > other->second ? "after" : "before");
+      });
     } else if (!sample->baseline && stands_alone(*span, count_started(*sample), starts)) {
-      rows.add(sample->row, fmt::format("{}: no other row's run started between its first and its last", label));
+      rows.add(sample->row,
+               [&] { return fmt::format("{}: no other row's run started between its first and its last", label()); });
     }
   }
   rows.report("not-interleaved", "what changed on the machine in between looks like an effect of the configuration",
@@ -140,9 +143,11 @@ void warn_drift(const WarningContext& context, Warnings& found) {
     const bool rises = std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
     const bool falls = std::adjacent_find(values.begin(), values.end(), std::less_equal<>()) == values.end();
     if (!rises && !falls) continue;
-    rows.add(sample->row, fmt::format("{}: each of {} runs {} than the one before, from {:.3g} to {:.3g}",
-                                      row_label(context.columns, sample->row), values.size(), rises ? "higher" : "lower",
-                                      values.front(), values.back()));
+    rows.add(sample->row, [&] {
+      return fmt::format("{}: each of {} runs {} than the one before, from {:.3g} to {:.3g}",
+                         row_label(context.columns, sample->row), values.size(), rises ? "higher" : "lower", values.front(),
+                         values.back());
+    });
   }
   rows.report("drift",
               "the machine changed while it was measured (temperature, a filling disk, other users): runs are not independent",

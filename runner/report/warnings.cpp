@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.hpp"
@@ -9,12 +10,12 @@
 namespace hpcbench {
 namespace {
 
-constexpr std::size_t kNamedAtMost = 3;
-
-std::string list_with(const std::vector<std::string>& names, std::string_view separator) {
-  if (names.size() <= kNamedAtMost) return join(names, separator);
-  const std::vector<std::string> first(names.begin(), names.begin() + kNamedAtMost);
-  return fmt::format("{}{}and {} more", join(first, separator), separator, names.size() - kNamedAtMost);
+/// The first of `count` texts, and how many more there are.
+std::string list_first(const std::vector<std::string>& texts, std::size_t count, std::string_view separator) {
+  const std::size_t shown = std::min(texts.size(), Sightings::kDescribed);
+  const std::string first =
+      join(std::vector<std::string>(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(shown)), separator);
+  return count == shown ? first : fmt::format("{}{}and {} more", first, separator, count - shown);
 }
 
 /// In the order in which they are printed: what makes a comparison wrong before what makes it vague.
@@ -25,14 +26,9 @@ constexpr std::array kChecks = {
 
 }  // namespace
 
-void Sightings::add(const Row& row, std::string seen) {
-  rows_.push_back(row.config_id);
-  seen_.push_back(std::move(seen));
-}
-
 void Sightings::report(const std::string& code, const std::string& why, const std::string& advice, Warnings& found) const {
   if (rows_.empty()) return;
-  found.push_back({code, rows_, list_with(seen_, "; "), why, advice});
+  found.push_back({code, rows_, list_first(seen_, rows_.size(), "; "), why, advice});
 }
 
 const Sample* baseline_of(const WarningContext& context, const Sample& sample) {
@@ -54,6 +50,6 @@ std::string row_label(const std::vector<std::string>& columns, const Row& row) {
   return parts.empty() ? row.config_id : join(parts, ", ");
 }
 
-std::string list_some(const std::vector<std::string>& names) { return list_with(names, ", "); }
+std::string list_some(const std::vector<std::string>& names) { return list_first(names, names.size(), ", "); }
 
 }  // namespace hpcbench

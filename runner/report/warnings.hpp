@@ -29,7 +29,14 @@ void warn_failures(const WarningContext& context, Warnings& found);
 /// Collects the rows that one warning is about, and says what was seen in the first of them.
 class Sightings {
  public:
-  void add(const Row& row, std::string seen);
+  static constexpr std::size_t kDescribed = 3;
+
+  /// `describe` makes the text `LABEL: what was seen`; it is asked for the first rows only.
+  template <class Describe>
+  void add(const Row& row, const Describe& describe) {
+    rows_.push_back(row.config_id);
+    if (seen_.size() < kDescribed) seen_.push_back(describe());
+  }
   /// Appends the warning if there was any row.
   void report(const std::string& code, const std::string& why, const std::string& advice, Warnings& found) const;
 

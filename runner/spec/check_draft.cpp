@@ -35,7 +35,8 @@ void check_required(const Draft& draft, Complaints& complaints) {
 void check_executor(const Draft& draft, Complaints& complaints) {
   if (!draft.experiment.work.container || draft.experiment.executor == "slurm") return;
   complaints.add(draft.root->keys[draft.root->index_of("container")].spot,
-                 "`container` needs the executor slurm, and the executor is local", "remove it, or say `executor: slurm` or a --site");
+                 "`container` needs the executor slurm, and the executor is local",
+                 "remove it, or say `executor: slurm` or a --site");
 }
 
 /// Whether the value at a top-level key is still the one of the file.
@@ -73,8 +74,8 @@ void drop_entries(Entries& entries, Outside outside, const std::string& what, co
   const std::size_t before = entries.size();
   entries.erase(std::remove_if(entries.begin(), entries.end(), outside), entries.end());
   if (entries.size() == before) return;
-  notes.push_back(fmt::format("{}: {} of {} `{}` entries do not apply: their points are not there", changes, before - entries.size(),
-                              before, what));
+  notes.push_back(fmt::format("{}: {} of {} `{}` entries do not apply: their points are not there", changes,
+                              before - entries.size(), before, what));
 }
 
 }  // namespace
@@ -82,20 +83,23 @@ void drop_entries(Entries& entries, Outside outside, const std::string& what, co
 void drop_outside(Draft& draft, const Draft& base, const std::string& changes) {
   std::vector<std::string>& notes = draft.experiment.notes;
   if (is_inherited(draft, base, "include")) {
-    drop_entries(draft.include, [&](const PointDraft& entry) { return is_outside(entry, draft, base); }, "include", changes, notes);
+    drop_entries(
+        draft.include, [&](const PointDraft& entry) { return is_outside(entry, draft, base); }, "include", changes, notes);
   }
   if (is_inherited(draft, base, "exclude")) {
     {
       const PointSpace space(draft);
       for (ConditionDraft& exclude : draft.exclude) exclude.inherited = space.product_matches(exclude.condition);
     }
-    drop_entries(draft.exclude, [](const ConditionDraft& exclude) { return !exclude.inherited; }, "exclude", changes, notes);
+    drop_entries(
+        draft.exclude, [](const ConditionDraft& exclude) { return !exclude.inherited; }, "exclude", changes, notes);
   }
   const PointSpace space(draft);
   if (is_inherited(draft, base, "overrides")) {
     for (OverrideDraft& entry : draft.overrides) entry.when.inherited = true;
-    drop_entries(draft.overrides, [&](const OverrideDraft& entry) { return !space.find_point(entry.when.condition); }, "overrides",
-                 changes, notes);
+    drop_entries(
+        draft.overrides, [&](const OverrideDraft& entry) { return !space.find_point(entry.when.condition); }, "overrides",
+        changes, notes);
   }
   if (draft.baseline && is_inherited(draft, base, "baseline")) {
     draft.baseline->inherited = true;

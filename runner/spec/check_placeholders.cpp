@@ -15,7 +15,8 @@ namespace {
 /// Where a placeholder stands in the file: escapes and folded lines move it, so it is looked for.
 YamlSpot spot_of_placeholder(const YamlNode& node, const std::string& text, const Placeholder& placeholder) {
   const std::string_view source = node.spot.source->text();
-  const std::string_view raw = std::string_view(text).substr(placeholder.offset, text.find("}}", placeholder.offset) - placeholder.offset);
+  const std::string_view raw =
+      std::string_view(text).substr(placeholder.offset, text.find("}}", placeholder.offset) - placeholder.offset);
   const std::size_t reach = 4 * text.size() + 200;
   const std::size_t found = source.substr(node.spot.offset, reach).find(raw);
   return found == std::string_view::npos ? node.spot : YamlSpot{node.spot.source, node.spot.offset + found};
@@ -60,12 +61,15 @@ class PlaceholderCheck {
     }
     const YamlSpot spot = spot_of_placeholder(node, text, placeholder);
     if (!in_overrides) {
-      complaints_.add(spot, fmt::format("nothing defines {{{{{}}}}}{}", placeholder.name, did_you_mean(placeholder.name, names)),
+      complaints_.add(spot,
+                      fmt::format("nothing defines {{{{{}}}}}{}", placeholder.name, did_you_mean(placeholder.name, names)),
                       "names are those of the axes, of `parameters`, and " + join(builtin_placeholders(), ", "));
     } else if (const auto point = space_.find_point(when, replaced)) {
       const std::string example = point->empty() ? "" : fmt::format(": not for {}", describe(*point));
-      complaints_.add(spot, fmt::format("only overrides define {{{{{}}}}}, and not for every point that uses it{}", placeholder.name, example),
-                      "give it a value in `parameters`, which overrides may replace");
+      complaints_.add(
+          spot,
+          fmt::format("only overrides define {{{{{}}}}}, and not for every point that uses it{}", placeholder.name, example),
+          "give it a value in `parameters`, which overrides may replace");
     }
   }
 

@@ -16,8 +16,8 @@ void check_parameters(const Bindings& parameters, const YamlNode* node, const st
                       Complaints& complaints) {
   for (const auto& [name, value] : parameters) {
     if (std::find(axes.begin(), axes.end(), name) == axes.end()) continue;
-    complaints.add(node->keys[node->index_of(name)].spot, fmt::format("{} is an axis: it cannot be a parameter, too", cite(name)),
-                   "keep it in one of the two places");
+    complaints.add(node->keys[node->index_of(name)].spot,
+                   fmt::format("{} is an axis: it cannot be a parameter, too", cite(name)), "keep it in one of the two places");
   }
 }
 
@@ -39,7 +39,8 @@ void refuse_value(const PointSpace& space, const std::string& axis, const Value&
     }
     texts.push_back(known.text());
   }
-  complaints.add(node.spot, fmt::format("{} has no value {}{}", cite(axis), cite(value.text()), did_you_mean(value.text(), texts)),
+  complaints.add(node.spot,
+                 fmt::format("{} has no value {}{}", cite(axis), cite(value.text()), did_you_mean(value.text(), texts)),
                  value_advice(space, axis));
 }
 
@@ -71,20 +72,23 @@ bool check_condition(const ConditionDraft& draft, const std::string& what, bool 
 void check_excludes(const Draft& draft, const PointSpace& space, Complaints& complaints) {
   for (const ConditionDraft& exclude : draft.exclude) {
     if (complaints.full()) return;
-    if (!check_condition(exclude, "`exclude`", false, draft, space, complaints) || space.product_matches(exclude.condition)) continue;
+    if (!check_condition(exclude, "`exclude`", false, draft, space, complaints) || space.product_matches(exclude.condition))
+      continue;
     complaints.add(exclude.node->spot, "this exclude matches nothing",
                    draft.matrix.empty() && draft.zip.empty() ? "points of `include` are never excluded"
                                                              : "no point has these values together");
   }
 }
 
-void check_overrides(const Draft& draft, const PointSpace& space, const std::vector<std::string>& axes, Complaints& complaints) {
+void check_overrides(const Draft& draft, const PointSpace& space, const std::vector<std::string>& axes,
+                     Complaints& complaints) {
   for (const OverrideDraft& entry : draft.overrides) {
     if (complaints.full()) return;
     check_parameters(entry.override_.parameters, entry.node->find("parameters"), axes, complaints);
     if (!check_condition(entry.when, "`when`", true, draft, space, complaints)) continue;
     if (!space.find_point(entry.when.condition)) {
-      complaints.add(entry.when.node->spot, "this override matches nothing", "no point that is left after `exclude` has these values");
+      complaints.add(entry.when.node->spot, "this override matches nothing",
+                     "no point that is left after `exclude` has these values");
     }
   }
 }
@@ -114,7 +118,8 @@ void check_include(const Draft& draft, Complaints& complaints) {
       sorted.emplace_back(name, entry.point[i].second.canonical());
       const bool known = std::find(axes.begin(), axes.end(), name) != axes.end() || name == "nodes" || name == "gpus_per_node";
       if (!known) {
-        complaints.add(entry.node->keys[i].spot, fmt::format("{} in `include` is no axis{}", cite(name), did_you_mean(name, axes)),
+        complaints.add(entry.node->keys[i].spot,
+                       fmt::format("{} in `include` is no axis{}", cite(name), did_you_mean(name, axes)),
                        "axes: " + cite_all(axes));
       }
     }
@@ -136,16 +141,23 @@ void check_baseline(const Draft& draft, const PointSpace& space, Complaints& com
 }
 
 void check_report_names(const Draft& draft, const std::vector<std::string>& axes, Complaints& complaints) {
-  static const std::vector<std::string> kColumns = {
-      "gpus",     "n",      "median", "interval",   "speedup",    "ratio_of_medians", "efficiency", "karp_flatt", "train_loss",
-      "validation_loss", "outcomes", "warnings", "q1", "q3", "min", "max", "coverage"};
+  static const std::vector<std::string> kColumns = {"gpus",       "n",
+                                                    "median",     "interval",
+                                                    "speedup",    "ratio_of_medians",
+                                                    "efficiency", "karp_flatt",
+                                                    "train_loss", "validation_loss",
+                                                    "outcomes",   "warnings",
+                                                    "q1",         "q3",
+                                                    "min",        "max",
+                                                    "coverage"};
   std::vector<std::string> known = axes;
   known.insert(known.end(), kColumns.begin(), kColumns.end());
   const YamlNode* report = draft.root->find("report");
   const auto check = [&](const std::string& name, const YamlSpot& spot, const std::string& key) {
     if (std::find(known.begin(), known.end(), name) != known.end()) return;
-    complaints.add(spot, fmt::format("{} in `report.{}` is neither an axis nor a column{}", cite(name), key, did_you_mean(name, known)),
-                   fmt::format("axes: {}; columns: {}", cite_all(axes), join(kColumns, ", ")));
+    complaints.add(
+        spot, fmt::format("{} in `report.{}` is neither an axis nor a column{}", cite(name), key, did_you_mean(name, known)),
+        fmt::format("axes: {}; columns: {}", cite_all(axes), join(kColumns, ", ")));
   };
   const ReportSettings& settings = draft.experiment.report;
   const auto check_list = [&](const char* key, const std::vector<std::string>& names) {
@@ -178,9 +190,8 @@ void check_where_values(const Draft& draft, const PointSpace& space, Complaints&
 bool axes_are_sound(const Draft& draft) {
   std::set<std::string_view> names;
   const std::vector<const AxisDraft*> axes = draft.product_axes();
-  return std::all_of(axes.begin(), axes.end(), [&](const AxisDraft* axis) {
-    return !axis->axis.values.empty() && names.insert(axis->axis.name).second;
-  });
+  return std::all_of(axes.begin(), axes.end(),
+                     [&](const AxisDraft* axis) { return !axis->axis.values.empty() && names.insert(axis->axis.name).second; });
 }
 
 void check_axes(const Draft& draft, Complaints& complaints) {

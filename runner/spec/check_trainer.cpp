@@ -63,7 +63,8 @@ bool check_known(const PointSpace& space, const SaidStrategy& said, const std::v
   if (std::find(known.begin(), known.end(), name) != known.end()) return true;
   // A strategy that only commands of overrides carry out is none of the trainer's.
   if (space.has_axis("strategy") && !foreign.empty() && !space.find_point({{"strategy", {said.value}}}, foreign)) return false;
-  complaints.add(said.node->spot, fmt::format("the built-in trainer has no strategy {}{}", cite(name), did_you_mean(name, known)),
+  complaints.add(said.node->spot,
+                 fmt::format("the built-in trainer has no strategy {}{}", cite(name), did_you_mean(name, known)),
                  "strategies there are: " + cite_all(known));
   return false;
 }
@@ -84,9 +85,10 @@ void check_one_gpu(const PointSpace& space, const SaidStrategy& said, const std:
     if (axis) condition.emplace_back("strategy", std::vector{said.value});
     if (several.empty() || !space.find_point(condition, foreign)) continue;
     const std::string values = texts.size() == 1 ? texts[0] : '[' + join(texts, ", ") + ']';
-    complaints.add(said.node->spot,
-                   fmt::format("the strategy `baseline` is one process on one gpu, but `{}` is {} in some of its points", name, texts[0]),
-                   axis ? fmt::format("exclude: [{{strategy: baseline, {}: {}}}]", name, values) : "make `strategy` an axis of `matrix`");
+    complaints.add(
+        said.node->spot,
+        fmt::format("the strategy `baseline` is one process on one gpu, but `{}` is {} in some of its points", name, texts[0]),
+        axis ? fmt::format("exclude: [{{strategy: baseline, {}: {}}}]", name, values) : "make `strategy` an axis of `matrix`");
   }
 }
 

@@ -23,9 +23,9 @@ void drop_outside(Draft& draft, const Draft& base, const std::string& changes);
 bool axes_are_sound(const Draft& draft);
 
 // The parts of check_draft, one file each.
-void check_axes(const Draft& draft, Complaints& complaints);                                           // check_points.cpp
-void check_points(const Draft& draft, const PointSpace& space, Complaints& complaints);                // check_points.cpp
-void check_placeholders(const Draft& draft, const PointSpace& space, Complaints& complaints);          // check_placeholders.cpp
+void check_axes(const Draft& draft, Complaints& complaints);                                   // check_points.cpp
+void check_points(const Draft& draft, const PointSpace& space, Complaints& complaints);        // check_points.cpp
+void check_placeholders(const Draft& draft, const PointSpace& space, Complaints& complaints);  // check_placeholders.cpp
 /// `points` false: the points are not known well enough (an exclude is wrong) to ask which strategy has how many gpus.
 void check_trainer(const Draft& draft, const PointSpace& space, bool points, Complaints& complaints);  // check_trainer.cpp
 

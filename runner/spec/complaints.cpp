@@ -67,7 +67,8 @@ std::string located_message(const YamlSpot& spot, const std::string& message, co
   std::size_t begin = 0;
   const std::string_view line = spot.source->line_at(spot.offset, &begin);
   const ShownLine shown = show_line(line, std::min(spot.offset - begin, line.size()));
-  std::string out = fmt::format("{}: error: {}\n  | {}\n  | {:>{}}", describe_place(spot), message, shown.text, '^', shown.caret + 1);
+  std::string out =
+      fmt::format("{}: error: {}\n  | {}\n  | {:>{}}", describe_place(spot), message, shown.text, '^', shown.caret + 1);
   if (!advice.empty()) out += "\n  = " + advice;
   return out;
 }

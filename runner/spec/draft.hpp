@@ -64,10 +64,10 @@ void read_draft(const YamlNode& root, Draft& draft, Complaints& complaints);
 void check_profile(const YamlNode& profile, const Draft& base, Complaints& complaints);
 
 // The parts, one file each.
-void read_points(MapReader& reader, Draft& draft, Complaints& complaints);       // read_points.cpp
-void read_work(MapReader& reader, Draft& draft, Complaints& complaints);                               // read_work.cpp
+void read_points(MapReader& reader, Draft& draft, Complaints& complaints);  // read_points.cpp
+void read_work(MapReader& reader, Draft& draft, Complaints& complaints);    // read_work.cpp
 std::optional<ConditionDraft> read_condition(const YamlNode& node, const std::string& what, bool lists, Complaints& complaints);
 std::optional<Bindings> read_bindings(const YamlNode& node, const std::string& what, Complaints& complaints);
-void read_report(const YamlNode& node, Draft& draft, Complaints& complaints);                                // read_report.cpp
+void read_report(const YamlNode& node, Draft& draft, Complaints& complaints);  // read_report.cpp
 
 }  // namespace hpcbench

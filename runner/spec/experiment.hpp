@@ -29,9 +29,9 @@ struct Resources {
 /// How a program that writes no events is measured: a regular expression (RE2) over text files.
 struct Metric {
   std::string name;
-  std::string file;     // glob, relative to the attempt's folder, then to the working directory
-  std::string pattern;  // group 1 (or a group of this metric's name) is the number
-  std::string unit;     // `s`, `bytes` ...; empty if not said
+  std::string file;                   // glob, relative to the attempt's folder, then to the working directory
+  std::string pattern;                // group 1 (or a group of this metric's name) is the number
+  std::string unit;                   // `s`, `bytes` ...; empty if not said
   std::optional<std::string> series;  // `epoch`, `step`: keep all matches, numbered from 1; absent: the last match
 };
 
@@ -49,8 +49,8 @@ struct Work {
   Launch launch = Launch::rank;
   Bindings parameters;
   Resources resources;
-  std::vector<std::string> modules;
-  std::vector<std::string> setup;  // lines of the job script
+  std::vector<std::string> modules;  // those of the site where the experiment has none; so with `setup`
+  std::vector<std::string> setup;    // lines of the job script
   std::optional<std::string> container;
   std::vector<Metric> metrics;
   Success success;
@@ -133,7 +133,7 @@ struct Experiment {
   int warmups = 0;
   bool seed_per_repeat = true;  // repeat k has seed + k; else all have `seed`
   long long seed = 1;
-  std::string executor = "auto";  // auto, local, slurm
+  std::string executor = "auto";  // as read: local or slurm (`auto` is resolved by the site)
   Order order = Order::interleaved;
   std::string launcher = "srun";
   std::vector<std::string> prepare;    // a command that runs once before the first submission; empty: none
@@ -146,7 +146,8 @@ struct Experiment {
   std::vector<std::string> imports;
   Site site;
 
-  /// Names of all axes in table order, `nodes` and `gpus_per_node` always among them (added with 1 where absent, then hidden in tables).
+  /// Names of all axes in table order, `nodes` and `gpus_per_node` always among them (added with 1 where absent, then hidden in
+  /// tables).
   std::vector<std::string> axis_names() const;
   bool is_trainer() const { return work.trainer.has_value(); }
 

@@ -222,7 +222,8 @@ std::optional<std::vector<std::string>> MapReader::texts(std::string_view key) {
 
 void MapReader::refuse_choice(const YamlNode& node, std::string_view key, const std::vector<std::string>& names) {
   const std::string near = node.is_scalar() ? did_you_mean(node.text, names) : "";
-  complaints_.add(node.spot, fmt::format("`{}` cannot be {}{}", path(key), kind_word(node), near), "it is one of " + cite_all(names));
+  complaints_.add(node.spot, fmt::format("`{}` cannot be {}{}", path(key), kind_word(node), near),
+                  "it is one of " + cite_all(names));
 }
 
 void MapReader::finish() {

@@ -8,7 +8,8 @@
 namespace hpcbench {
 
 /// `base` with `over` laid on it key by key: maps merge, all else is replaced. Conditions (`baseline`, `report.where`) are
-/// replaced whole: half of one and half of another would mean neither. A `command` replaces a `trainer`, and the other way round.
+/// replaced whole: half of one and half of another would mean neither. A `command` replaces a `trainer`, and the other way
+/// round.
 YamlNode overlay(const YamlNode& base, const YamlNode& over);
 
 /// Sets the value at `path` (`resources.time`), maps on the way made where they are missing. Names the key on the way that is

@@ -15,8 +15,8 @@ struct Placeholder {
   std::size_t offset = 0;
 };
 
-/// The placeholders of a text, from left to right. Braces around anything but a name (letters, digits, `_`, and `-` and `.` inside, which no
-/// name can hold and which are therefore undefined) are plain text: `{{.ID}}`, `{{}}`.
+/// The placeholders of a text, from left to right. Braces around anything but a name (letters, digits, `_`, and `-` and `.`
+/// inside, which no name can hold and which are therefore undefined) are plain text: `{{.ID}}`, `{{}}`.
 std::vector<Placeholder> find_placeholders(std::string_view text);
 
 /// Names that the command and the set-up lines of one point use and that are neither built in, nor its parameters, nor

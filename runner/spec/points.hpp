@@ -34,8 +34,8 @@ class PointSpace {
 
   /// Whether a point of the product before `exclude` matches.
   bool product_matches(const Condition& condition) const;
-  /// A point that is left after `exclude` (or included), matches, and matches none of `but`: its values on the axes that matter.
-  /// After 5 million steps an answer is not worth its time: then the empty point.
+  /// A point that is left after `exclude` (or included), matches, and matches none of `but`: its values on the axes that
+  /// matter. After 5 million steps an answer is not worth its time: then the empty point.
   std::optional<Bindings> find_point(const Condition& condition, const std::vector<const Condition*>& but = {}) const;
 
  private:

@@ -46,8 +46,10 @@ void read_settings(MapReader& reader, Draft& draft, Complaints& complaints) {
   assign(experiment.repeats, reader.integer("repeats", 1, kMostRepeats));
   assign(experiment.warmups, reader.integer("warmups", 0, kMostRepeats));
   if (const YamlNode* node = reader.take("seed")) read_seed(*node, experiment, complaints);
-  assign(experiment.executor, reader.choice<std::string>("executor", {{"auto", "auto"}, {"local", "local"}, {"slurm", "slurm"}}));
-  assign(experiment.order, reader.choice<Order>("order", {{"interleaved", Order::interleaved}, {"sequential", Order::sequential}}));
+  assign(experiment.executor,
+         reader.choice<std::string>("executor", {{"auto", "auto"}, {"local", "local"}, {"slurm", "slurm"}}));
+  assign(experiment.order,
+         reader.choice<Order>("order", {{"interleaved", Order::interleaved}, {"sequential", Order::sequential}}));
   assign(experiment.launcher, reader.choice<std::string>("launcher", {{"srun", "srun"}, {"mpirun", "mpirun"}}));
   assign(experiment.prepare, reader.texts("prepare"));
   experiment.workdir = reader.filled_text("workdir");

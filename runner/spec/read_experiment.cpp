@@ -92,10 +92,12 @@ class Reading {
   /// The chosen profile is checked with the whole; of the others only what they say by themselves.
   void check_other_profiles(const Draft& base) {
     const YamlNode* profiles = root_.is_map() ? root_.find("profiles") : nullptr;
-    if (profiles == nullptr || profiles->kind == YamlNode::Kind::absent || !expect_map(*profiles, "`profiles`", complaints_)) return;
+    if (profiles == nullptr || profiles->kind == YamlNode::Kind::absent || !expect_map(*profiles, "`profiles`", complaints_))
+      return;
     for (std::size_t i = 0; i < profiles->items.size() && !complaints_.full(); ++i) {
       const YamlKey& key = profiles->keys[i];
-      if (!is_plain_name(key.name)) complaints_.add(key.spot, fmt::format("{} cannot be the name of a profile", cite(key.name)));
+      if (!is_plain_name(key.name))
+        complaints_.add(key.spot, fmt::format("{} cannot be the name of a profile", cite(key.name)));
       const YamlNode& profile = profiles->items[i];
       if (profile.kind == YamlNode::Kind::absent) continue;  // a profile may change nothing
       check_profile(profile, base, complaints_);
@@ -133,7 +135,8 @@ class Reading {
     settings_.push_back(std::make_unique<YamlSource>("--set", setting, equals == std::string::npos ? 0 : equals + 1));
     const YamlSource& source = *settings_.back();
     const char* const advice = "write --set key=VALUE or --set key.key=VALUE: --set repeats=3, --set 'matrix.nodes=[1, 2]'";
-    if (equals == std::string::npos || equals == 0) throw InputError(located_message({&source, 0}, "there is no `key=` here", advice));
+    if (equals == std::string::npos || equals == 0)
+      throw InputError(located_message({&source, 0}, "there is no `key=` here", advice));
     std::vector<YamlKey> path;
     std::size_t begin = 0;
     for (const std::string& name : split(std::string_view(setting).substr(0, equals), '.')) {
@@ -145,7 +148,8 @@ class Reading {
     if (!root.is_map()) return;  // the file has its complaint already
     const std::string not_a_map = set_value(root, path, value);
     if (!not_a_map.empty()) {
-      complaints_.add({&source, 0}, fmt::format("{} has no keys: set it whole", cite(not_a_map)), "--set 'baseline={strategy: ddp}'");
+      complaints_.add({&source, 0}, fmt::format("{} has no keys: set it whole", cite(not_a_map)),
+                      "--set 'baseline={strategy: ddp}'");
     }
   }
 

@@ -11,7 +11,8 @@ namespace hpcbench {
 /// What is said beside the file. Precedence: defaults < site < experiment < profile < settings.
 struct ReadOptions {
   std::optional<std::string> profile;
-  std::optional<std::string> site;    // a name (./sites, installed sites) or a path; absent: $XDG_CONFIG_HOME/hpcbench/site.yaml if there
+  std::optional<std::string>
+      site;  // a name (./sites, installed sites) or a path; absent: $XDG_CONFIG_HOME/hpcbench/site.yaml if there
   std::vector<std::string> settings;  // `a.b=YAML`, the text of --set
 };
 
@@ -19,10 +20,12 @@ struct ReadOptions {
 /// InputError: for each `file:line:column: error: ...`, the line, a caret, and what to write instead.
 Experiment read_experiment(const std::string& path, const ReadOptions& options);
 
-/// The same for text at hand; `path` is only named in messages. Total: any bytes give an Experiment or an InputError.
+/// The same for text at hand, without the default site; `path` is only named in messages. Total: any bytes give an Experiment
+/// or an InputError.
 Experiment parse_experiment(const std::string& text, const std::string& path, const ReadOptions& options);
 
-/// Names that are defined for placeholders in every point: nodes, gpus_per_node, gpus, run_dir, repeat, seed (axes and parameters come on top).
+/// Names that are defined for placeholders in every point: nodes, gpus_per_node, gpus, run_dir, repeat, seed (axes and
+/// parameters come on top).
 const std::vector<std::string>& builtin_placeholders();
 
 /// The tasks of the built-in trainer that `trainer:` may name.

@@ -47,7 +47,7 @@ bool check_name(const YamlKey& key, const std::string& what, Complaints& complai
   }
   for (const char* const own : {"gpus", "run_dir", "repeat", "seed"}) {
     if (key.name != own) continue;
-    const std::string advice = key.name == "seed" ? "say it as `seed: {policy: fixed, value: 1}`"
+    const std::string advice = key.name == "seed"   ? "say it as `seed: {policy: fixed, value: 1}`"
                                : key.name == "gpus" ? "it is nodes x gpus_per_node"
                                                     : "choose another name";
     complaints.add(key.spot, fmt::format("`{}` is a name that hpcbench gives a value itself", key.name), advice);
@@ -75,7 +75,8 @@ AxisDraft read_axis(const YamlKey& key, const YamlNode& node, bool distinct, Com
   draft.node = &node;
   bool good = check_name(key, "an axis", complaints);
   if (node.kind == YamlNode::Kind::absent) {
-    complaints.add(key.spot, fmt::format("the axis {} has no values", cite(key.name)), fmt::format("write {}: [1, 2]", key.name));
+    complaints.add(key.spot, fmt::format("the axis {} has no values", cite(key.name)),
+                   fmt::format("write {}: [1, 2]", key.name));
     return draft;
   }
   if (!expect_list(node, fmt::format("the axis {}", cite(key.name)), complaints)) return draft;
@@ -130,8 +131,8 @@ void check_zip_block(std::vector<AxisDraft>& block, Complaints& complaints) {
     std::string key;
     for (const AxisDraft& axis : block) key += axis.axis.values[row].canonical() + ',';
     if (rows.emplace(key, row).second) continue;
-    complaints.add(first->node->items[row].spot, fmt::format("the values of this zip are the same in place {} and {}",
-                                                             rows[key] + 1, row + 1));
+    complaints.add(first->node->items[row].spot,
+                   fmt::format("the values of this zip are the same in place {} and {}", rows[key] + 1, row + 1));
     good = false;
   }
   if (good) return;
@@ -168,7 +169,8 @@ void read_include(const YamlNode& node, Draft& draft, Complaints& complaints) {
 
 }  // namespace
 
-std::optional<ConditionDraft> read_condition(const YamlNode& node, const std::string& what, bool lists, Complaints& complaints) {
+std::optional<ConditionDraft> read_condition(const YamlNode& node, const std::string& what, bool lists,
+                                             Complaints& complaints) {
   if (!expect_map(node, what, complaints)) return std::nullopt;
   ConditionDraft draft{{}, &node};
   bool good = true;
@@ -200,7 +202,8 @@ std::optional<Bindings> read_bindings(const YamlNode& node, const std::string& w
     const YamlNode& item = node.items[i];
     if (!check_name(node.keys[i], "a parameter", complaints)) continue;
     if (item.is_list()) {
-      complaints.add(item.spot, fmt::format("the parameter {} has a list of values, but parameters do not vary", cite(node.keys[i].name)),
+      complaints.add(item.spot,
+                     fmt::format("the parameter {} has a list of values, but parameters do not vary", cite(node.keys[i].name)),
                      "move it to `matrix`, or put quotes around the text");
       continue;
     }

@@ -16,9 +16,10 @@ void read_report(const YamlNode& node, Draft& draft, Complaints& complaints) {
   if (const auto confidence = reader.number("confidence")) {
     report.confidence = *confidence;
     if (*confidence < kLeastConfidence || *confidence > kMostConfidence) {
-      complaints.add(node.find("confidence")->spot, fmt::format("`report.confidence` must be between {} and {}, not {}",
-                                                                kLeastConfidence, kMostConfidence, *confidence),
-                     "95 % is 0.95");
+      complaints.add(
+          node.find("confidence")->spot,
+          fmt::format("`report.confidence` must be between {} and {}, not {}", kLeastConfidence, kMostConfidence, *confidence),
+          "95 % is 0.95");
     }
   }
   assign(report.paired, reader.flag("paired"));

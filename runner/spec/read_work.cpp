@@ -94,8 +94,9 @@ std::optional<Metric> read_metric(const YamlNode& node, Complaints& complaints) 
   MapReader reader(node, "metrics", complaints);
   Metric metric;
   for (const char* const key : {"name", "file", "pattern"}) {
-    if (node.is_map() && !reader.has(key)) complaints.add(node.spot, fmt::format("a metric needs `{}`", key),
-                                                          "{name: epoch_s, file: \"*.log\", pattern: 'Time: +([0-9.]+)', unit: s}");
+    if (node.is_map() && !reader.has(key))
+      complaints.add(node.spot, fmt::format("a metric needs `{}`", key),
+                     "{name: epoch_s, file: \"*.log\", pattern: 'Time: +([0-9.]+)', unit: s}");
   }
   assign(metric.name, reader.filled_text("name"));
   if (!metric.name.empty() && !is_identifier(metric.name)) {
@@ -148,7 +149,8 @@ SuccessDraft read_success(MapReader& reader, Complaints& complaints) {
 }
 
 /// A list of arguments, or one text where a shell is to read it.
-std::optional<std::vector<std::string>> read_command(MapReader& reader, std::string_view key, bool shell, Complaints& complaints) {
+std::optional<std::vector<std::string>> read_command(MapReader& reader, std::string_view key, bool shell,
+                                                     Complaints& complaints) {
   const YamlNode* node = reader.take(key);
   if (node == nullptr) return std::nullopt;
   const std::string what = cite(reader.path(key));
@@ -218,7 +220,8 @@ void read_work(MapReader& reader, Draft& draft, Complaints& complaints) {
   assign(work.shell, reader.flag("shell"));
   assign(work.command, read_command(reader, "command", work.shell, complaints));
   assign(work.launch, read_launch(reader));
-  if (const YamlNode* node = reader.take("parameters")) assign(work.parameters, read_bindings(*node, "`parameters`", complaints));
+  if (const YamlNode* node = reader.take("parameters"))
+    assign(work.parameters, read_bindings(*node, "`parameters`", complaints));
   if (const YamlNode* node = reader.take("resources")) apply(read_resources(*node, complaints), work.resources);
   assign(work.modules, reader.texts("modules"));
   assign(work.setup, reader.texts("setup"));

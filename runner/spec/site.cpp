@@ -50,8 +50,9 @@ std::string find_site(const std::string& said) {
     if (is_plain_name(said) && is_readable_file(path)) return path.string();
   }
   const std::vector<std::string> names = known_sites();
-  throw InputError(fmt::format("error: --site: there is no site {}{}\n  = {}", cite(said), did_you_mean(said, names),
-                               names.empty() ? "write sites/NAME.yaml, or give a path" : "sites there are: " + cite_all(names)));
+  throw InputError(
+      fmt::format("error: --site: there is no site {}{}\n  = {}", cite(said), did_you_mean(said, names),
+                  names.empty() ? "write sites/NAME.yaml, or give a path" : "sites there are: " + cite_all(names)));
 }
 
 std::optional<std::string> default_site() {

@@ -9,8 +9,8 @@
 
 namespace hpcbench {
 
-/// The path of a site file: `said` is a path (it holds `/` or ends in .yaml) or a name, looked for as sites/NAME.yaml in the current
-/// folder, beside the program, above it and in ../share/hpcbench. InputError with the names there are if it is nowhere.
+/// The path of a site file: `said` is a path (it holds `/` or ends in .yaml) or a name, looked for as sites/NAME.yaml in the
+/// current folder, beside the program, above it and in ../share/hpcbench. InputError with the names there are if it is nowhere.
 std::string find_site(const std::string& said);
 
 /// $XDG_CONFIG_HOME/hpcbench/site.yaml or ~/.config/hpcbench/site.yaml, if there is such a file.

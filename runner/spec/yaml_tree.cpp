@@ -1,14 +1,12 @@
 #include "spec/yaml_tree.hpp"
 
 #include <fmt/format.h>
-#include <utf8proc.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <optional>
 #include <sstream>
 #include <unordered_map>
@@ -19,52 +17,8 @@
 
 namespace hpcbench {
 
-YamlSource::YamlSource(std::string name, std::string text, std::size_t yaml_begin)
-    : name_(std::move(name)), text_(std::move(text)), yaml_begin_(yaml_begin) {
-  if (text_.starts_with("\xEF\xBB\xBF")) text_.erase(0, 3);
-  line_begins_.push_back(0);
-  for (std::size_t i = 0; i < text_.size(); ++i) {
-    if (text_[i] == '\n') line_begins_.push_back(i + 1);
-  }
-}
-
-std::string_view YamlSource::line_at(std::size_t offset, std::size_t* begin) const {
-  const auto after = std::upper_bound(line_begins_.begin(), line_begins_.end(), std::min(offset, text_.size()));
-  *begin = *(after - 1);
-  std::string_view line = std::string_view(text_).substr(*begin, text_.find('\n', *begin) - *begin);
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
-
-Place YamlSource::place(std::size_t offset) const {
-  offset = std::min(offset, text_.size());
-  const auto after = std::upper_bound(line_begins_.begin(), line_begins_.end(), offset);
-  const std::string_view before = std::string_view(text_).substr(*(after - 1), offset - *(after - 1));
-  const auto starts_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
-  return Place{name_, static_cast<int>(after - line_begins_.begin()),
-               1 + static_cast<int>(std::count_if(before.begin(), before.end(), starts_character))};
-}
-
-Place place_of(const YamlSpot& spot) { return spot.source->place(spot.offset); }
-
-std::string describe_place(const YamlSpot& spot) {
-  const Place place = place_of(spot);
-  return fmt::format("{}:{}:{}", place.file, place.line, place.column);
-}
-
-std::size_t YamlNode::index_of(std::string_view key) const {
-  const auto found = std::find_if(keys.begin(), keys.end(), [&](const YamlKey& k) { return k.name == key; });
-  return found == keys.end() ? npos : static_cast<std::size_t>(found - keys.begin());
-}
-
-const YamlNode* YamlNode::find(std::string_view key) const {
-  const std::size_t index = index_of(key);
-  return index == npos ? nullptr : &items[index];
-}
-
 namespace {
 
-constexpr std::size_t kMostBytes = 1'000'000;
 constexpr std::size_t kDeepest = 100;
 const char* const kQuoteAdvice = "YAML reads `{` as the start of a map: put quotes around the text, \"--size={{size}}\"";
 
@@ -109,9 +63,7 @@ class TreeBuilder : public YAML::EventHandler {
     add(std::move(node));
   }
 
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    refuse_alias(spot(mark));
-  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse_alias(spot(mark)); }
 
   void OnAnchor(const YAML::Mark& mark, const std::string&) override { refuse_anchor(mark, 1); }
 
@@ -279,33 +231,6 @@ class DocumentCounter : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-void refuse_bad_bytes(const YamlSource& source) {
-  const std::string& text = source.text();
-  if (text.size() > kMostBytes) {
-    throw InputError(fmt::format("{}:1:1: error: the file has {} bytes, more than the 1 MB that an experiment may have",
-                                 source.name(), text.size()));
-  }
-  if (!is_utf8(text)) {
-    std::size_t good = 0;
-    utf8proc_int32_t code = 0;
-    while (good < text.size()) {
-      const auto length = utf8proc_iterate(reinterpret_cast<const std::uint8_t*>(text.data()) + good,
-                                           static_cast<utf8proc_ssize_t>(text.size() - good), &code);
-      if (length <= 0) break;
-      good += static_cast<std::size_t>(length);
-    }
-    refuse_yaml({&source, good}, "the text is not UTF-8 from here on", "save the file as UTF-8");
-  }
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const bool blank = byte == '\t' || byte == '\n' || (byte == '\r' && i + 1 < text.size() && text[i + 1] == '\n');
-    if ((byte < 0x20 && !blank) || byte == 0x7F) {
-      refuse_yaml({&source, i}, fmt::format("the control character 0x{:02x} cannot stand here", byte),
-                  "in a text with double quotes it can be written as an escape, \"\\x1b\"");
-    }
-  }
-}
-
 std::string syntax_advice(const std::string& message, std::string_view line) {
   const std::size_t indented = line.find_first_not_of(" \t");
   if (line.substr(0, indented).find('\t') != std::string_view::npos) return "indent with spaces, not with tabs";
@@ -318,7 +243,8 @@ std::string syntax_advice(const std::string& message, std::string_view line) {
 }
 
 /// yaml-cpp's message, or what a person more likely did; `bracket` is where the innermost open `[` or `{` stands.
-[[noreturn]] void refuse_syntax(const YamlSource& source, const YAML::Exception& error, const std::optional<YamlSpot>& bracket) {
+[[noreturn]] void refuse_syntax(const YamlSource& source, const YAML::Exception& error,
+                                const std::optional<YamlSpot>& bracket) {
   const std::string& message = error.msg;
   const YamlSpot at{&source, std::min(static_cast<std::size_t>(std::max(error.mark.pos, 0)), source.text().size())};
   std::size_t begin = 0;
@@ -340,7 +266,7 @@ std::string syntax_advice(const std::string& message, std::string_view line) {
 
 YamlNode parse_yaml(const YamlSource& source, Complaints& complaints) {
   complaints.know(source);
-  refuse_bad_bytes(source);
+  check_bytes(source);
   // Blanks in place of what stands before the YAML keep all offsets true.
   std::istringstream stream(std::string(source.yaml_begin(), ' ') + source.text().substr(source.yaml_begin()));
   TreeBuilder builder(source, complaints);

@@ -53,11 +53,11 @@ struct YamlKey {
 /// A value of YAML as hpcbench has it: no aliases, tags or duplicate keys.
 struct YamlNode {
   enum class Kind { absent, scalar, list, map };
-  Kind kind = Kind::absent;  // absent: nothing, `~` or `null`
-  bool quoted = false;       // 'x', "x", and block texts
-  std::string text;          // of a scalar
-  std::vector<YamlKey> keys;     // of a map: keys[i] belongs to items[i]
-  std::vector<YamlNode> items;   // of a list or a map
+  Kind kind = Kind::absent;     // absent: nothing, `~` or `null`
+  bool quoted = false;          // 'x', "x", and block texts
+  std::string text;             // of a scalar
+  std::vector<YamlKey> keys;    // of a map: keys[i] belongs to items[i]
+  std::vector<YamlNode> items;  // of a list or a map
   YamlSpot spot;
 
   bool is_scalar() const { return kind == Kind::scalar; }
@@ -70,8 +70,12 @@ struct YamlNode {
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);
 };
 
+/// InputError for bytes that no file of ours may have: bad UTF-8, control characters, more than 1 MB.
+void check_bytes(const YamlSource& source);
+
 /// Reads the one document of a source. What is no YAML, or YAML that hpcbench does not take (aliases, tags, a second
-/// document, bad UTF-8, more than 1 MB, nesting deeper than 100), is an InputError with its place; duplicate keys are complaints.
+/// document, bad UTF-8, more than 1 MB, nesting deeper than 100), is an InputError with its place; duplicate keys are
+/// complaints.
 YamlNode parse_yaml(const YamlSource& source, Complaints& complaints);
 
 }  // namespace hpcbench

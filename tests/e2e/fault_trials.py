@@ -29,7 +29,7 @@ launch: once
 matrix: {k: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}
 repeats: 4
 # A trial may kill the same run's jobs many times; what it must not do is give up.
-retries: {lost: 1000}
+retries: {lost: 100}
 """
 
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -122,7 +123,7 @@ class FakeExecutor : public Executor {
 
   int free_slots() override {
     int used = 0;
-    for (const std::string& folder : mine_) used += machine_.find_alive(folder) != nullptr ? 1 : 0;
+    for (const FakeMachine::Job& job : machine_.jobs) used += job.alive && mine_.count(job.folder) != 0 ? 1 : 0;
     most_at_once = used > most_at_once ? used : most_at_once;
     return used < slots_ ? slots_ - used : 0;
   }
@@ -172,7 +173,7 @@ class FakeExecutor : public Executor {
   FakeMachine& machine_;
   Clock& clock_;
   int slots_;
-  std::set<std::string> mine_;
+  std::unordered_set<std::string> mine_;
 };
 
 }  // namespace hpcbench

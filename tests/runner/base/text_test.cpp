@@ -43,6 +43,7 @@ TEST_CASE("a near name is suggested, a far one is not") {
   const std::vector<std::string> names = {"nodes", "gpus_per_node", "epochs"};
   CHECK(nearest("gpu_per_node", names) == "gpus_per_node");
   CHECK(nearest("epoch", names) == "epochs");
+  CHECK(nearest("rnu", {"run", "show"}) == "run");
   CHECK_FALSE(nearest("banana", names));
   CHECK(did_you_mean("node", names) == " (did you mean `nodes`?)");
 }

@@ -64,7 +64,7 @@ TEST_CASE("a whole run: every field from its file") {
       {"user_s", 5},        {"val_loss", 0.375}, {"wall_s", 42.5}};
   CHECK(record.metrics == metrics);
   const std::map<std::string, std::string> facts = {
-      {"code", "5fe3e10dc4c2"}, {"commit", "abc123"}, {"device", "cpu"},  {"dirty", "false"},       {"global_batch", "64"},
+      {"code", "95c58a0fd234"}, {"commit", "abc123"}, {"device", "cpu"},  {"dirty", "false"},       {"global_batch", "64"},
       {"hpcbench", "0.3.0"},    {"optimizer_steps", "250"}, {"precision", "fp32"}, {"samples", "16000"}, {"task", "mnist_rnn"},
       {"torch", "2.13.0"}};
   CHECK(record.facts == facts);

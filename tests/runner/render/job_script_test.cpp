@@ -77,6 +77,16 @@ TEST_CASE("with a token: claims, runs, writes finished.json; a second start does
   CHECK(claim_value(attempt.folder, "token") == "some token");
 }
 
+TEST_CASE("of many starts at once one runs") {
+  const RenderedFolder folder;
+  const RenderedAttempt attempt = folder.write(command_experiment({"bash", "-c", "echo ran >>runs"}));
+  const std::string job = shell_quote(attempt.folder + "/job.sh");
+  const std::string all = "cd " + shell_quote(folder.context.call_folder) +
+                          "; for i in 1 2 3 4 5 6 7 8; do HPCBENCH_TOKEN=t$i bash " + job + " & done; wait";
+  CHECK(std::system(all.c_str()) == 0);
+  CHECK(read_file(folder.context.call_folder + "/runs") == "ran\n");
+}
+
 TEST_CASE("a revoked attempt does not run") {
   const RenderedFolder folder;
   const RenderedAttempt attempt = folder.write(command_experiment({"true"}));

@@ -22,10 +22,13 @@ TEST_CASE("a template's mistakes are named with their line") {
   const auto render = [](const std::string& text) {
     TemplateValues values;
     values.texts = {{"workdir", ""}};
+    values.lists = {{"argv", {"x"}}};
     ShellTemplate(text, "my.mustache").render(values);
   };
   CHECK_THROWS_WITH_AS(render("a\n{{workdir}}\n{{wrkdir}}\n"),
                        "error: my.mustache:3: nothing defines `{{wrkdir}}` (did you mean `workdir`?)", InputError);
+  CHECK_THROWS_WITH_AS(render("{{{argv}}}"), "error: my.mustache:1: `argv` is no text: write {{#argv}} ... {{/argv}}",
+                       InputError);
   CHECK_THROWS_AS(render("{{#nothing}}{{/nothing}}"), InputError);
   CHECK_THROWS_AS(render("{{{nothing}}}"), InputError);
   CHECK_THROWS_AS(render("\n{{> other}}"), InputError);

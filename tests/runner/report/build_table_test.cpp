@@ -174,7 +174,8 @@ TEST_CASE("the metric: option, file, kind of work; and what there is, if nothing
   CHECK_FALSE(accuracy.rows[1].speedup);
   options.metric = "trian_s";
   CHECK(error_of(study, options) ==
-        "error: no run has the metric `trian_s` (did you mean `train_s`?); there are: accuracy, train_loss, train_s, val_loss, wall_s");
+        "error: no run has the metric `trian_s` (did you mean `train_s`?); there are: accuracy, train_loss, train_s, val_loss, "
+        "wall_s");
   study.experiment.report.metric = "val_loss";
   CHECK(study.table().metric == "val_loss");
   study.experiment.report.metric.reset();
@@ -261,7 +262,8 @@ TEST_CASE("paired: complete blocks only") {
 TEST_CASE("weak scaling: efficiency is the ratio of the times") {
   Study study = clean_study();
   study.experiment.report.scaling = Scaling::weak;
-  for (std::size_t i = 6; i < 12; ++i) study.records[i].facts = {{"precision", "fp32"}, {"global_batch", "128"}, {"samples", "96000"}};
+  for (std::size_t i = 6; i < 12; ++i)
+    study.records[i].facts = {{"precision", "fp32"}, {"global_batch", "128"}, {"samples", "96000"}};
   const Table table = study.table();
   CHECK(table.rows[1].efficiency == table.rows[1].speedup->value);
   CHECK_FALSE(table.rows[1].karp_flatt);

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <string>
+
 using namespace hpcbench;
 
 TEST_CASE("rounding at a power of ten, never in exponent form") {
@@ -25,12 +28,12 @@ TEST_CASE("without an interval three significant digits") {
 }
 
 TEST_CASE("with an interval: the last digit is at most half its half width") {
-  CHECK(exponent_for_interval(12.34, 12.14, 12.54) == -1);   // half width 0.2
-  CHECK(exponent_for_interval(12.34, 12.15, 12.53) == -2);   // 0.19
-  CHECK(exponent_for_interval(12.34, 10.34, 14.34) == 0);    // 2
-  CHECK(exponent_for_interval(1234, 1184, 1284) == 1);       // 50: tens
+  CHECK(exponent_for_interval(12.34, 12.14, 12.54) == -1);                // half width 0.2
+  CHECK(exponent_for_interval(12.34, 12.15, 12.53) == -2);                // 0.19
+  CHECK(exponent_for_interval(12.34, 10.34, 14.34) == 0);                 // 2
+  CHECK(exponent_for_interval(1234, 1184, 1284) == 1);                    // 50: tens
   CHECK(exponent_for_interval(12.34, 12.34 - 1e-9, 12.34 + 1e-9) == -3);  // never more than five digits
-  CHECK(exponent_for_interval(12.34, 12.34, 12.34) == -1);   // no width: three digits
+  CHECK(exponent_for_interval(12.34, 12.34, 12.34) == -1);                // no width: three digits
 }
 
 TEST_CASE("ratios: at most two decimals, and one below 10") {
@@ -48,4 +51,21 @@ TEST_CASE("digits that a program printed") {
   CHECK(last_exponent(1.25) == -2);
   CHECK(last_exponent(1e22) == 22);
   CHECK(last_exponent(1.5e-7) == -8);
+}
+
+TEST_CASE("the worked examples of docs/statistics.md: `rounded VALUE LOW HIGH => TEXT`") {
+  std::ifstream file(std::string(HPCBENCH_SOURCE_DIR) + "/docs/statistics.md");
+  int checked = 0;
+  for (std::string word; file >> word;) {
+    if (word != "rounded") continue;
+    double value = 0;
+    double low = 0;
+    double high = 0;
+    std::string arrow;
+    std::string text;
+    if (!(file >> value >> low >> high >> arrow >> text) || arrow != "=>") continue;
+    CHECK(round_at(value, exponent_for_interval(value, low, high)) == text);
+    ++checked;
+  }
+  CHECK(checked == 3);
 }

@@ -43,7 +43,8 @@ struct Study {
     record.node = "node1";
     record.started_unix_s = 1000 + 60 * start;
     record.finished_unix_s = 1000 + 60 * start + 50;
-    record.metrics = {{"train_s", train_s}, {"wall_s", train_s + 2}, {"train_loss", 0.25}, {"val_loss", 0.5}, {"accuracy", 0.9}};
+    record.metrics = {
+        {"train_s", train_s}, {"wall_s", train_s + 2}, {"train_loss", 0.25}, {"val_loss", 0.5}, {"accuracy", 0.9}};
     record.facts = {{"precision", "fp32"}, {"global_batch", "64"}, {"samples", "48000"}};
     records.push_back(std::move(record));
     return records.back();

@@ -74,7 +74,8 @@ TEST_CASE("confounded: runs of one row that differ among themselves") {
   Study study = clean_study();
   set_fact(study, 0, 6, "code", "abc");
   set_fact(study, 0, 1, "code", "def");
-  CHECK(warning_of(study.table(), "confounded").seen == "code: abc and def among the runs of strategy=baseline, gpus_per_node=1");
+  CHECK(warning_of(study.table(), "confounded").seen ==
+        "code: def and abc among the runs of strategy=baseline, gpus_per_node=1");
 }
 
 TEST_CASE("confounded: weak scaling wants the same work per gpu") {

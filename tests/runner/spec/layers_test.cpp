@@ -89,10 +89,10 @@ TEST_CASE("what a profile leaves no points for is dropped with a note") {
   CHECK(describe(laptop.include[0]) == "size=16, nodes=1");
   CHECK(laptop.overrides.empty());
   CHECK(laptop.baseline.size() == 1);
-  CHECK(laptop.notes == std::vector<std::string>{
-                            "profile `laptop`: 1 of 2 `include` entries do not apply: their points are not there",
-                            "profile `laptop`: 1 of 2 `exclude` entries do not apply: their points are not there",
-                            "profile `laptop`: 1 of 1 `overrides` entries do not apply: their points are not there"});
+  CHECK(laptop.notes ==
+        std::vector<std::string>{"profile `laptop`: 1 of 2 `include` entries do not apply: their points are not there",
+                                 "profile `laptop`: 1 of 2 `exclude` entries do not apply: their points are not there",
+                                 "profile `laptop`: 1 of 1 `overrides` entries do not apply: their points are not there"});
   const Experiment small = layered({.profile = "small", .site = {}, .settings = {}});
   CHECK(small.include.empty());
   CHECK(small.baseline.empty());
@@ -100,11 +100,11 @@ TEST_CASE("what a profile leaves no points for is dropped with a note") {
 }
 
 TEST_CASE("what a profile itself says is checked as strictly as the file") {
-  const std::string message = failure_of(std::string(kLayered) + "  wrong: {exclude: [{size: 3}]}\n",
-                                         {.profile = "wrong", .site = {}, .settings = {}});
+  const std::string message =
+      failure_of(std::string(kLayered) + "  wrong: {exclude: [{size: 3}]}\n", {.profile = "wrong", .site = {}, .settings = {}});
   CHECK(message.find("l.yaml:27:28: error: `size` has no value `3`") == 0);
-  CHECK(failure_of(kLayered, {.profile = {}, .site = {}, .settings = {"baseline.size=3"}}).find("--set:1:15: error: `size` has no value `3`") ==
-        0);
+  CHECK(failure_of(kLayered, {.profile = {}, .site = {}, .settings = {"baseline.size=3"}})
+            .find("--set:1:15: error: `size` has no value `3`") == 0);
 }
 
 TEST_CASE("a trainer in a profile takes the place of the command") {
@@ -135,7 +135,8 @@ TEST_CASE("a site lies below the experiment") {
   CHECK(plain.limits.gpu_hours == 100.0);
   CHECK(plain.origins.at("executor") == path + ":1:11");
 
-  const Experiment set = layered({.profile = {}, .site = path, .settings = {"executor=local", "modules=[gcc]", "limits.gpu_hours=1"}});
+  const Experiment set =
+      layered({.profile = {}, .site = path, .settings = {"executor=local", "modules=[gcc]", "limits.gpu_hours=1"}});
   CHECK(set.executor == "local");
   CHECK(set.work.modules == std::vector<std::string>{"gcc"});
   CHECK(set.limits.gpu_hours == 1.0);
@@ -160,7 +161,8 @@ TEST_CASE("the default site is that of the user's configuration") {
 TEST_CASE("a site that is nowhere is named with what to do") {
   const std::string message = failure_of(kLayered, {.profile = {}, .site = "no_such_site", .settings = {}});
   CHECK(message.find("error: --site: there is no site `no_such_site`") == 0);
-  CHECK(failure_of(kLayered, {.profile = {}, .site = "./no/site.yaml", .settings = {}}) == "error: --site: there is no file `./no/site.yaml`");
+  CHECK(failure_of(kLayered, {.profile = {}, .site = "./no/site.yaml", .settings = {}}) ==
+        "error: --site: there is no file `./no/site.yaml`");
 }
 
 TEST_CASE("every value knows where it came from") {

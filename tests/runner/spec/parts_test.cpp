@@ -58,7 +58,8 @@ Condition random_condition() {
   for (const char* const name : {"a", "b", "c", "d"}) {
     if (!*rc::gen::arbitrary<bool>()) continue;
     std::vector<Value> values;
-    for (const int value : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 4))) values.push_back(Value::from_integer(value));
+    for (const int value : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 4)))
+      values.push_back(Value::from_integer(value));
     condition.emplace_back(name, values);
   }
   return condition;
@@ -119,9 +120,8 @@ TEST_CASE("the space of points answers as a list of all points does") {
     const Condition avoided = random_condition();
     const PointSpace space(draft);
     const auto any = [&](const std::vector<Bindings>& points, bool avoid) {
-      return std::any_of(points.begin(), points.end(), [&](const Bindings& point) {
-        return matches(wanted, point) && !(avoid && matches(avoided, point));
-      });
+      return std::any_of(points.begin(), points.end(),
+                         [&](const Bindings& point) { return matches(wanted, point) && !(avoid && matches(avoided, point)); });
     };
     RC_ASSERT(space.product_matches(wanted) == any(all_points(draft, true), false));
     RC_ASSERT(space.find_point(wanted).has_value() == any(all_points(draft, false), false));
@@ -131,9 +131,38 @@ TEST_CASE("the space of points answers as a list of all points does") {
 }
 
 TEST_CASE("any text gives an experiment or a located message") {
-  const std::vector<std::string> words = {"experiment: a\n", "command: [p, \"{{x}}\"]\n", "matrix:\n", "  x: [1, 2]\n", "{{x}}", "[", "]", "{", "}",
-                                          ": ", "- ", "\n", "  ", "'", "\"", "|\n", "&a ", "*a", "!t ", "---\n", "...\n", "#", "~", "zip:\n",
-                                          "exclude: [{x: 1}]\n", "? ", ",", "\t", "%YAML 1.2\n", "\xC3\xA4", "\xFF", "trainer: mnist_rnn\n"};
+  const std::vector<std::string> words = {"experiment: a\n",
+                                          "command: [p, \"{{x}}\"]\n",
+                                          "matrix:\n",
+                                          "  x: [1, 2]\n",
+                                          "{{x}}",
+                                          "[",
+                                          "]",
+                                          "{",
+                                          "}",
+                                          ": ",
+                                          "- ",
+                                          "\n",
+                                          "  ",
+                                          "'",
+                                          "\"",
+                                          "|\n",
+                                          "&a ",
+                                          "*a",
+                                          "!t ",
+                                          "---\n",
+                                          "...\n",
+                                          "#",
+                                          "~",
+                                          "zip:\n",
+                                          "exclude: [{x: 1}]\n",
+                                          "? ",
+                                          ",",
+                                          "\t",
+                                          "%YAML 1.2\n",
+                                          "\xC3\xA4",
+                                          "\xFF",
+                                          "trainer: mnist_rnn\n"};
   CHECK(rc::check("parse_experiment is total", [&] {
     std::string text;
     for (const int word : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, static_cast<int>(words.size())))) {

@@ -272,7 +272,8 @@ TEST_CASE("a command for the shell is one text") {
 }
 
 TEST_CASE("a study of included points only takes its axes from them") {
-  const Experiment points = parsed("experiment: a\ncommand: [p]\ninclude:\n  - {n: 1, nodes: 2}\n  - {n: 2, nodes: 4}\nbaseline: {n: 1}\n");
+  const Experiment points =
+      parsed("experiment: a\ncommand: [p]\ninclude:\n  - {n: 1, nodes: 2}\n  - {n: 2, nodes: 4}\nbaseline: {n: 1}\n");
   CHECK(points.matrix.empty());
   CHECK(points.axis_names() == Texts{"n", "nodes", "gpus_per_node"});
   CHECK(points.include.size() == 2);
@@ -282,12 +283,15 @@ TEST_CASE("the starter experiment is accepted, with its profile too") {
   const Experiment starter = parse_experiment(starter_experiment(), "starter.yaml", {});
   CHECK(starter.name == "starter");
   CHECK(starter.matrix.size() == 2);
-  const Experiment laptop = parse_experiment(starter_experiment(), "starter.yaml", {.profile = "laptop", .site = {}, .settings = {}});
+  const Experiment laptop =
+      parse_experiment(starter_experiment(), "starter.yaml", {.profile = "laptop", .site = {}, .settings = {}});
   CHECK(laptop.repeats == 3);
 }
 
 TEST_CASE("line ends of Windows and a byte order mark change nothing") {
-  const Experiment read = parsed("\xEF\xBB\xBF" "experiment: a\r\ncommand: [p, \"{{n}}\"]\r\nmatrix:\r\n  n: [1]\r\n");
+  const Experiment read = parsed(
+      "\xEF\xBB\xBF"
+      "experiment: a\r\ncommand: [p, \"{{n}}\"]\r\nmatrix:\r\n  n: [1]\r\n");
   CHECK(read.name == "a");
   CHECK(read.work.command == Texts{"p", "{{n}}"});
   CHECK(read.origins.at("command") == "x.yaml:2:10");

@@ -15,8 +15,8 @@ const std::vector<double> kBaselineTimes = {10, 11, 12, 13, 14, 15};
 const std::vector<double> kFasterTimes = {5.0, 5.5, 6.2, 6.6, 7.1, 7.3};
 
 std::vector<double> positive_times(std::size_t count) {
-  return *rc::gen::container<std::vector<double>>(
-      count, rc::gen::map(rc::gen::inRange(1, 100000), [](int n) { return n / 1000.0; }));
+  return *rc::gen::container<std::vector<double>>(count,
+                                                  rc::gen::map(rc::gen::inRange(1, 100000), [](int n) { return n / 1000.0; }));
 }
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
@@ -107,7 +107,7 @@ TEST_CASE("paired speedup: Walsh averages, exact signed-rank interval") {
   REQUIRE(ratio);
   CHECK(ratio->value == doctest::Approx(1.9858655472692468).epsilon(1e-12));
   REQUIRE(ratio->interval);
-  CHECK(ratio->interval->low == doctest::Approx(12 / 6.2).epsilon(1e-12));   // least and largest of the six ratios: k = 1
+  CHECK(ratio->interval->low == doctest::Approx(12 / 6.2).epsilon(1e-12));  // least and largest of the six ratios: k = 1
   CHECK(ratio->interval->high == doctest::Approx(15 / 7.3).epsilon(1e-12));
   CHECK(ratio->interval->coverage == 0.96875);
   CHECK_FALSE(paired_speedup({}, {}, 0.95));

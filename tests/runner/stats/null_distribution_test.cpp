@@ -23,8 +23,8 @@ void check_rank(const std::optional<CriticalRank>& got, long long k, double cove
 }  // namespace
 
 TEST_CASE("median: ranks and coverages of the published table") {
-  const std::vector<KnownRank> table = {{6, 1, .96875},    {7, 1, .984375},   {8, 1, .9921875},
-                                        {9, 2, .9609375}, {10, 2, .978515625}};
+  const std::vector<KnownRank> table = {
+      {6, 1, .96875}, {7, 1, .984375}, {8, 1, .9921875}, {9, 2, .9609375}, {10, 2, .978515625}};
   for (const KnownRank& row : table) {
     CAPTURE(row.n);
     const auto got = median_critical_rank(row.n, 0.95);
@@ -40,8 +40,8 @@ TEST_CASE("median: below six runs the widest interval, if it covers 90 %") {
 }
 
 TEST_CASE("signed rank: ranks and coverages of the published table") {
-  const std::vector<KnownRank> table = {{6, 1, .96875},   {7, 3, .953125},  {8, 4, .9609375},
-                                        {9, 6, .9609375}, {10, 9, .951171875}};
+  const std::vector<KnownRank> table = {
+      {6, 1, .96875}, {7, 3, .953125}, {8, 4, .9609375}, {9, 6, .9609375}, {10, 9, .951171875}};
   for (const KnownRank& row : table) {
     CAPTURE(row.n);
     const auto got = signed_rank_critical_rank(row.n, 0.95);
@@ -60,9 +60,9 @@ TEST_CASE("rank sum: ranks and coverages of the published table") {
     long long k;
     double coverage;
   };
-  const std::vector<Row> table = {{4, 4, 1, .9714},   {5, 5, 3, .9683}, {6, 6, 6, .9589}, {7, 7, 9, .9621},
-                                  {8, 8, 14, .9501},  {10, 10, 24, .9567}, {3, 5, 1, .9643}, {3, 6, 2, .9524},
-                                  {4, 5, 2, .9683},   {5, 7, 6, .9520}, {6, 8, 9, .9574}};
+  const std::vector<Row> table = {{4, 4, 1, .9714},  {5, 5, 3, .9683},    {6, 6, 6, .9589}, {7, 7, 9, .9621},
+                                  {8, 8, 14, .9501}, {10, 10, 24, .9567}, {3, 5, 1, .9643}, {3, 6, 2, .9524},
+                                  {4, 5, 2, .9683},  {5, 7, 6, .9520},    {6, 8, 9, .9574}};
   for (const Row& row : table) {
     CAPTURE(row.m);
     CAPTURE(row.n);

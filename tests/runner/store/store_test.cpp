@@ -1,3 +1,118 @@
-#include "ingest/json_text.hpp"
+#include "store/store.hpp"
+
 #include <doctest/doctest.h>
-TEST_CASE("x"){}
+
+#include "records.hpp"
+
+using namespace hpcbench;
+
+TEST_CASE("a record goes in and comes out as it was") {
+  Store store = Store::open(":memory:");
+  CHECK_FALSE(store.rebuilt());
+  const AttemptRecord record = full_record();
+  store.put({record});
+  const std::optional<AttemptRecord> read = store.attempt("digits", record.key);
+  REQUIRE(read);
+  check_same(*read, record);
+  CHECK(read->axes[1].second.text() == "5e-05");
+  CHECK_FALSE(store.attempt("digits", AttemptKey{"0a", {false, 1}, 2}));
+  CHECK_FALSE(store.attempt("other", record.key));
+}
+
+TEST_CASE("putting again replaces, series and all") {
+  Store store = Store::open(":memory:");
+  AttemptRecord record = full_record();
+  store.put({record});
+  record.state = State::succeeded;
+  record.reason.reset();
+  record.node.reset();
+  record.metrics = {{"wall_s", 3}};
+  record.series = {{"loss", 7, 0.5}};
+  store.put({record});
+  check_same(*store.attempt("digits", record.key), record);
+  CHECK(store.attempts("digits").size() == 1);
+}
+
+TEST_CASE("states: sorted, without a record, and never over an outcome") {
+  Store store = Store::open(":memory:");
+  const AttemptKey first{"0a", {false, 2}, 1};
+  const AttemptKey second{"0a", {false, 10}, 1};
+  const AttemptKey warmup{"0a", {true, 1}, 1};
+  store.put_states("digits", {{warmup, State::intended}, {second, State::intended}, {first, State::intended}});
+  std::vector<AttemptState> states = store.states("digits");
+  REQUIRE(states.size() == 3);
+  CHECK(states[0].key == first);
+  CHECK(states[1].key == second);
+  CHECK(states[2].key == warmup);
+  CHECK(store.attempt("digits", first)->path == "0a/r02/a1");
+  store.put_states("digits", {{first, State::submitted}});
+  CHECK(store.states("digits")[0].state == State::submitted);
+  store.put_states("digits", {{first, State::succeeded}});
+  store.put_states("digits", {{first, State::running}});
+  CHECK(store.states("digits")[0].state == State::succeeded);
+  store.put_states("digits", {{first, State::lost}});
+  CHECK(store.states("digits")[0].state == State::lost);
+  CHECK(store.states("other").empty());
+}
+
+TEST_CASE("the attempt that counts is the highest that is not void; warm-ups never do") {
+  Store store = Store::open(":memory:");
+  const auto record = [](int run, int attempt, State state, std::optional<std::string> reason, bool warmup = false) {
+    AttemptRecord made = full_record();
+    made.key = {"0a", {warmup, run}, attempt};
+    made.state = state;
+    made.reason = std::move(reason);
+    return made;
+  };
+  store.put({record(1, 1, State::failed, "x"), record(1, 2, State::succeeded, {}), record(1, 3, State::cancelled, "void: doubtful"),
+             record(2, 1, State::cancelled, "cancelled before it began"), record(3, 1, State::cancelled, "void: doubtful"),
+             record(4, 1, State::failed, "void: is no reason of ours"), record(1, 1, State::succeeded, {}, true)});
+  const std::vector<AttemptRecord> counting = store.counting_attempts("digits", true);
+  REQUIRE(counting.size() == 3);
+  CHECK(to_string(counting[0].key) == "0a/r01/a2");
+  CHECK(counting[0].series.size() == full_record().series.size());
+  CHECK(to_string(counting[1].key) == "0a/r02/a1");
+  CHECK(to_string(counting[2].key) == "0a/r04/a1");
+  CHECK(store.counting_attempts("digits", false)[0].series.empty());
+  int void_attempts = 0;
+  for (const AttemptState& state : store.states("digits")) void_attempts += state.is_void ? 1 : 0;
+  CHECK(void_attempts == 2);
+}
+
+TEST_CASE("forget and clear") {
+  Store store = Store::open(":memory:");
+  AttemptRecord record = full_record();
+  store.put({record});
+  record.key.attempt = 2;
+  store.put({record});
+  record.experiment = "squad";
+  store.put({record});
+  store.set_last_run({"digits", "a.yaml", "", "", ""});
+  store.forget("digits", {full_record().key, AttemptKey{"ff", {}, 9}});
+  CHECK(store.states("digits").size() == 1);
+  store.clear("digits");
+  CHECK(store.states("digits").empty());
+  CHECK(store.attempts("squad").size() == 1);
+  CHECK(store.attempts("squad")[0].series.size() == record.series.size());
+  store.clear(std::nullopt);
+  CHECK(store.attempts("squad").empty());
+  CHECK(store.experiments() == std::vector<std::string>{"digits"});
+}
+
+TEST_CASE("what was run last") {
+  Store store = Store::open(":memory:");
+  CHECK_FALSE(store.last_run());
+  store.set_last_run({"digits", "experiments/digits.yaml", "laptop", "repeats=3\nmatrix.nodes=[1]", ""});
+  store.set_last_run({"squad", "squad.yaml", "", "", "cluster"});
+  CHECK(store.last_run()->experiment == "squad");
+  CHECK(store.last_run()->site == "cluster");
+  CHECK(store.last_run_of("digits")->settings == "repeats=3\nmatrix.nodes=[1]");
+  CHECK(store.last_run_of("digits")->profile == "laptop");
+  CHECK_FALSE(store.last_run_of("x"));
+  store.set_last_run({"digits", "other.yaml", "", "", ""});
+  CHECK(store.last_run()->file == "other.yaml");
+  AttemptRecord record = full_record();
+  record.experiment = "aaa";
+  store.put({record});
+  CHECK(store.experiments() == std::vector<std::string>{"aaa", "digits", "squad"});
+}

@@ -211,6 +211,22 @@ TEST_CASE("runs that the plan does not hold are left alone") {
   CHECK(study.observer.journal.size() == 4);
 }
 
+TEST_CASE("an old batch does not vouch for what a newer one has handed over") {
+  StudyFixture study(2, 1);
+  study.machine.claims_at_once = false;
+  run_until_crash(study, 1, 1);
+  const Plan whole = study.plan;
+  study.plan.configurations.erase(study.plan.configurations.begin());
+  study.observer.late = true;
+  // intended (2 points), the executor (2): it dies right after the job was started, before anybody was told.
+  run_until_crash(study, 1, 3);
+  CHECK(study.machine.jobs.size() == 1);
+  study.plan = whole;
+  run_to_the_end(study, 1);
+  CHECK(find_violation(study, 2, 1).empty());
+  CHECK(study.observer.journal[study.key(1, 1, 2)] == State::succeeded);
+}
+
 TEST_CASE("of a job on another host only its finished.json can tell") {
   StudyFixture study(1, 1);
   {

@@ -1,0 +1,81 @@
+// libFuzzer entry: any bytes that stand in a run directory are read to values. The first byte says which file they are. No
+// exception is expected at all: every one, and every crash, leak or undefined behaviour, is a finding.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "base/text.hpp"
+#include "ingest/events.hpp"
+#include "ingest/json_text.hpp"
+#include "ingest/line_reader.hpp"
+#include "ingest/metric_scan.hpp"
+#include "ingest/outcome.hpp"
+#include "ingest/run_info.hpp"
+#include "launch/claim.hpp"
+
+namespace {
+
+using namespace hpcbench;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+/// Read at once and in two pieces: the same.
+void read_events(std::string_view text) {
+  const EventSummary whole = parse_events(text, "events.jsonl");
+  EventReader reader("events.jsonl");
+  reader.feed(text.substr(0, text.size() / 2));
+  reader.feed(text.substr(text.size() / 2));
+  const EventSummary pieces = reader.finish();
+  require(whole.warnings == pieces.warnings && whole.run_end == pieces.run_end && whole.series.size() == pieces.series.size());
+  for (const auto& [name, fact] : whole.facts) require(is_utf8(name) && is_utf8(fact));
+}
+
+void read_ending(std::string_view text) {
+  const std::size_t cut = text.find('\n');
+  const Finished finished = parse_finished(text.substr(0, cut));
+  const std::string_view events = cut == std::string_view::npos ? std::string_view() : text.substr(cut);
+  FailureEvidence evidence;
+  evidence.error = parse_events(events, "events.jsonl").first_error;
+  const Outcome outcome = decide_outcome(finished, RunInfo(), evidence, std::nullopt);
+  require(is_outcome(outcome.state));
+  require(outcome.reason.has_value() == (outcome.state != State::succeeded));
+  if (outcome.reason) require(is_utf8(*outcome.reason));
+}
+
+/// The first line is the pattern, the rest the log.
+void scan(std::string_view text, bool series) {
+  const std::size_t cut = text.find('\n');
+  constexpr std::size_t kLongestPattern = 200;
+  if (cut == std::string_view::npos || cut > kLongestPattern) return;
+  const MetricMatches matches = scan_metric(text.substr(cut + 1), {"m", "", std::string(text.substr(0, cut)), "", series});
+  require(matches.last.has_value() == (matches.count > 0));
+  if (series) require(matches.series.size() == static_cast<std::size_t>(matches.count));
+}
+
+void read_bindings(std::string_view text) {
+  const Bindings bindings = json_bindings(text);
+  require(json_bindings(bindings_json(bindings)) == bindings);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  switch (data[0]) {
+    case 'e': read_events(text); break;
+    case 'f': read_ending(text); break;
+    case 'r': parse_run_json(text); break;
+    case 's': parse_started(text); break;
+    case 'm': scan(text, false); break;
+    case 'n': scan(text, true); break;
+    case 'b': read_bindings(text); break;
+    case 'c': parse_claim(std::string(text)); break;
+    default: require(is_utf8(printable(text))); break;
+  }
+  return 0;
+}

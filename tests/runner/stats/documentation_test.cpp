@@ -1,0 +1,156 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <functional>
+#include <map>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "stats/null_distribution.hpp"
+#include "stats/stats.hpp"
+
+using namespace hpcbench;
+
+// The worked examples of docs/statistics.md. `rounded` is checked by tests/runner/report, which knows digits.
+
+namespace {
+
+std::string number_text(double value) { return fmt::format("{:.10g}", value); }
+
+std::string interval_text(const std::optional<Interval>& interval) {
+  if (!interval) return "- - -";
+  return number_text(interval->low) + " " + number_text(interval->high) + " " + number_text(interval->coverage);
+}
+
+std::string rank_text(const std::optional<CriticalRank>& rank) {
+  return rank ? fmt::format("{} {}", rank->k, number_text(rank->coverage)) : "-";
+}
+
+std::string ratio_text(const std::optional<Ratio>& ratio) {
+  return ratio ? number_text(ratio->value) + " " + interval_text(ratio->interval) : "-";
+}
+
+struct ExampleArguments {
+  std::vector<double> left, right;  // around `/`
+};
+
+ExampleArguments read_arguments(const std::vector<std::string>& words) {
+  ExampleArguments arguments;
+  auto* side = &arguments.left;
+  for (const std::string& word : words) {
+    if (word == "/") {
+      side = &arguments.right;
+    } else {
+      side->push_back(std::strtod(word.c_str(), nullptr));
+    }
+  }
+  return arguments;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  for (const std::string& word : split(trim(text), ' ')) {
+    if (!word.empty()) words.push_back(word);
+  }
+  return words;
+}
+
+/// Takes the first argument away: the confidence, the level alpha.
+double take_first(std::vector<double>& values) {
+  const double first = values.at(0);
+  values.erase(values.begin());
+  return first;
+}
+
+std::string summary_text(const std::vector<double>& values) {
+  const Summary of = *summarise(values, 0.95);
+  return fmt::format("median {} q1 {} q3 {} min {} max {}", number_text(of.median), number_text(of.q1), number_text(of.q3),
+                     number_text(of.min), number_text(of.max));
+}
+
+std::string join_flags(const std::vector<bool>& flags) {
+  std::vector<std::string> words;
+  for (const bool flag : flags) words.emplace_back(flag ? "yes" : "no");
+  return join(words, " ");
+}
+
+std::string outlier_text(const std::vector<double>& values) {
+  std::vector<std::string> words;
+  for (const std::size_t i : outliers(values)) words.push_back(fmt::format("{}", i));
+  return words.empty() ? "-" : join(words, " ");
+}
+
+int whole(double value) { return static_cast<int>(value); }
+
+using Example = std::function<std::string(ExampleArguments)>;
+const std::map<std::string, Example> kExamples = {
+    {"summary", [](ExampleArguments a) { return summary_text(a.left); }},
+    {"median-rank", [](ExampleArguments a) { return rank_text(median_critical_rank(whole(a.left[1]), a.left[0])); }},
+    {"rank-sum-rank",
+     [](ExampleArguments a) { return rank_text(rank_sum_critical_rank(whole(a.left[1]), whole(a.left[2]), a.left[0])); }},
+    {"signed-rank-rank", [](ExampleArguments a) { return rank_text(signed_rank_critical_rank(whole(a.left[1]), a.left[0])); }},
+    {"median-interval",
+     [](ExampleArguments a) {
+       const double confidence = take_first(a.left);
+       return interval_text(summarise(a.left, confidence)->interval);
+     }},
+    {"speedup",
+     [](ExampleArguments a) {
+       const double confidence = take_first(a.left);
+       return ratio_text(speedup(a.left, a.right, confidence));
+     }},
+    {"paired-speedup",
+     [](ExampleArguments a) {
+       const double confidence = take_first(a.left);
+       return ratio_text(paired_speedup(a.left, a.right, confidence));
+     }},
+    {"p-value", [](ExampleArguments a) { return number_text(rank_sum_p_value(a.left, a.right)); }},
+    {"holm",
+     [](ExampleArguments a) {
+       const double alpha = take_first(a.left);
+       return join_flags(holm(a.left, alpha));
+     }},
+    {"efficiency", [](ExampleArguments a) { return number_text(efficiency(a.left[0], whole(a.left[1]), whole(a.left[2]))); }},
+    {"karp-flatt",
+     [](ExampleArguments a) {
+       const auto fraction = karp_flatt(a.left[0], whole(a.left[1]), whole(a.left[2]));
+       return fraction ? number_text(*fraction) : "-";
+     }},
+    {"outliers", [](ExampleArguments a) { return outlier_text(a.left); }},
+};
+
+/// Numbers to ten digits, words as they are.
+std::string normal_form(const std::string& result) {
+  std::vector<std::string> words;
+  for (const std::string& word : words_of(result)) {
+    char* end = nullptr;
+    const double value = std::strtod(word.c_str(), &end);
+    words.push_back(*end == '\0' ? number_text(value) : word);
+  }
+  return join(words, " ");
+}
+
+}  // namespace
+
+TEST_CASE("the worked examples of docs/statistics.md hold") {
+  bool inside = false;
+  int checked = 0;
+  for (const std::string& line : split(read_file(std::string(HPCBENCH_SOURCE_DIR) + "/docs/statistics.md"), '\n')) {
+    if (line.starts_with("```")) {
+      inside = line == "```example";
+      continue;
+    }
+    if (!inside || line.starts_with("rounded ")) continue;
+    CAPTURE(line);
+    const std::size_t arrow = line.find("=>");
+    REQUIRE(arrow != std::string::npos);
+    std::vector<std::string> words = words_of(line.substr(0, arrow));
+    const auto example = kExamples.find(words.at(0));
+    REQUIRE(example != kExamples.end());
+    words.erase(words.begin());
+    CHECK(example->second(read_arguments(words)) == normal_form(line.substr(arrow + 2)));
+    ++checked;
+  }
+  CHECK(checked >= 20);
+}
