@@ -131,7 +131,7 @@ void warn_not_interleaved(const WarningContext& context, Warnings& found) {
     }
   }
   rows.report("not-interleaved", "what changed on the machine in between looks like an effect of the configuration",
-              "measure both in one session with `order: interleaved`", found);
+              "measure both in turn, with `order: interleaved`", found);
 }
 
 void warn_drift(const WarningContext& context, Warnings& found) {

@@ -37,7 +37,6 @@ class CommandLine(StudyTest):
         for arguments, advice in (
             (["rnu", "small.yaml"], "did you mean `run`?"),
             (["run", "small.yaml", "--slot", "2"], "did you mean `--slots`?"),
-            (["run", "none.yaml"], "none.yaml"),
             (["run", "small.yaml", "--only", "kk=1"], "did you mean `k`?"),
             (["report", "small.yaml", "--format", "pdf"], "markdown"),
             (["retry", "small.yaml", "--outcome", "fail"], "failed"),
@@ -45,6 +44,9 @@ class CommandLine(StudyTest):
             ([], "hpcbench --help"),
         ):
             self.assertIn(advice, self.hpcbench(*arguments, code=2).stderr, arguments)
+
+    def test_missing_file_is_exit_3(self):
+        self.assertIn("none.yaml", self.hpcbench("run", "none.yaml", code=3).stderr)
 
     def test_errors_in_a_file_are_located(self):
         self.write("bad.yaml", STUDY.replace("repeats", "repeat"))

@@ -76,6 +76,8 @@ TEST_CASE("settings go above the profile, by path") {
   CHECK(find_binding(set.work.parameters, "data")->is_text());
   CHECK(set.limits.gpu_hours == 2.0);
   CHECK(set.baseline == Condition{{"size", {Value::from_integer(4)}}});
+  // A byte order mark, as some terminals paste it, is no part of the key.
+  CHECK(layered({.profile = {}, .site = {}, .settings = {"\xEF\xBB\xBF" "repeats=4"}}).repeats == 4);
   // A value may hold `=`.
   CHECK(layered({.profile = {}, .site = {}, .settings = {"description=a=b"}}).description == "a=b");
 }
