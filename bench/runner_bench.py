@@ -15,7 +15,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-PROGRAMS = ROOT / "build/default/bin"
+PROGRAMS = pathlib.Path(os.environ.get("HPCBENCH_PROGRAMS", ROOT / "build/default/bin"))
 HPCBENCH = str(PROGRAMS / "hpcbench")
 
 

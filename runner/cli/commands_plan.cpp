@@ -24,7 +24,7 @@ void init_file(const std::string& file) {
 
 int check_file(const StudyOptions& options) {
   const Study study = load_study(options);
-  choose_executor(study.experiment);
+  check_study(study);
   for (const std::string& note : study.plan.notes) say("note: " + note);
   print_data(fmt::format("{}: ok: {} configurations, {} runs\n", options.file, study.plan.configurations.size(),
                          study.plan.configurations.size() * static_cast<std::size_t>(study.plan.repeats)));
@@ -33,7 +33,7 @@ int check_file(const StudyOptions& options) {
 
 /// Renders the first attempt of every run below `folder`, as `run` would, and runs nothing.
 void render_scripts(const Study& study, const std::string& folder) {
-  RenderContext context = make_render_context(study, choose_executor(study.experiment));
+  RenderContext context = make_render_context(study);
   context.results = std::filesystem::absolute(folder).lexically_normal().string();
   std::size_t count = 0;
   for (const PlannedRun& run : runs_in_order(study.selected)) {

@@ -118,20 +118,12 @@ int detach(const Campaign& campaign, Progress& progress) {
 
 }  // namespace
 
-std::string choose_executor(const Experiment& experiment) {
-  const std::string wanted = experiment.executor == "auto" ? experiment.site.executor.value_or("local") : experiment.executor;
-  if (wanted != "local") {
-    throw InputError(fmt::format("error: executor `{}` is not in this version of hpcbench; there is: local", wanted));
-  }
-  return wanted;
-}
-
-RenderContext make_render_context(const Study& study, const std::string& executor) {
+RenderContext make_render_context(const Study& study) {
   RenderContext context;
   context.results = study.results;
   context.call_folder = fs::current_path().string();
   context.trainer = program_folder() + "/hpcbench-train";
-  context.executor = executor;
+  context.executor = executor_of(study.experiment);
   context.job_template = load_template(study.experiment.site.template_path.value_or("job.sh.mustache"));
   context.provenance = find_provenance(context.call_folder);
   if (study.experiment.is_trainer() && ::access(context.trainer.c_str(), X_OK) != 0) {
@@ -141,7 +133,7 @@ RenderContext make_render_context(const Study& study, const std::string& executo
 }
 
 int conduct(const Study& study, const RunOptions& options) {
-  const std::string executor_name = choose_executor(study.experiment);
+  check_study(study);
   catch_interrupts();
   make_folders(study.results);
   const std::optional<ExperimentLock> lock = own_or_follow(study);
@@ -160,7 +152,7 @@ int conduct(const Study& study, const RunOptions& options) {
   LocalExecutor executor(options.slots, program_folder() + "/hpcbench");
   Progress progress(clock);
   Journal journal(store, study.experiment.name, study.results, progress, clock);
-  Campaign campaign(study.experiment, study.selected, make_render_context(study, executor_name), executor, clock, journal);
+  Campaign campaign(study.experiment, study.selected, make_render_context(study), executor, clock, journal);
   campaign.recover(known_attempts(store, study.experiment.name));
   campaign.retry(retried);
   const bool anything = campaign.counts().done < campaign.counts().total;

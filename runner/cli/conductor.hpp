@@ -20,10 +20,7 @@ struct RunOptions {
 /// the index, and ends with a summary. Returns the exit code.
 int conduct(const Study& study, const RunOptions& options);
 
-/// The executor that the experiment and its site ask for; InputError where this build has none of that name.
-std::string choose_executor(const Experiment& experiment);
-
 /// The template, programs and provenance that attempts are rendered with.
-RenderContext make_render_context(const Study& study, const std::string& executor);
+RenderContext make_render_context(const Study& study);
 
 }  // namespace hpcbench

@@ -35,7 +35,7 @@ Json axes_json(const Bindings& axes) {
 }  // namespace
 
 StatusView make_status(const Study& study, const Store& store) {
-  StatusView view{study.experiment.name, study.results, study.experiment.site.executor.value_or("local"), {}, {}};
+  StatusView view{study.experiment.name, study.results, executor_of(study.experiment), {}, {}};
   for (const State state : kStates) view.counts[state] = 0;
   std::map<std::pair<std::string, RunName>, AttemptRecord> attempts;
   for (AttemptRecord& record : store.counting_attempts(study.experiment.name, false)) {

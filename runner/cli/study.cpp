@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "cli/terminal.hpp"
+#include "report/table.hpp"
 
 namespace hpcbench {
 
@@ -59,6 +60,18 @@ void add_study_options(CLI::App& app, StudyOptions& options, FileArgument file) 
       ->take_all();
   app.add_option("--only", options.only, "only the configurations that match, as in `strategy=ddp,nodes=1|2`")->type_name("AXIS=VALUE,...");
   add_results_option(app, options.results);
+}
+
+std::string executor_of(const Experiment& experiment) {
+  return experiment.executor == "auto" ? experiment.site.executor.value_or("local") : experiment.executor;
+}
+
+void check_study(const Study& study) {
+  const std::string executor = executor_of(study.experiment);
+  if (executor != "local") {
+    throw InputError(fmt::format("error: {}: executor `{}` is not in this version of hpcbench; there is: local", study.experiment.path, executor));
+  }
+  build_table(study.experiment, study.plan, {}, {});
 }
 
 Study load_study(const StudyOptions& options) {

@@ -33,7 +33,8 @@ struct AttemptRecord {
   std::optional<std::string> node;  // host names, joined by `,`
   std::optional<int> exit_code;
   std::optional<int> signal;
-  std::optional<double> intended_unix_s, started_unix_s, finished_unix_s;  // time stamps of their hosts: for timelines and overlaps
+  std::optional<double> intended_unix_s, started_unix_s,
+      finished_unix_s;  // time stamps of their hosts: for timelines and overlaps
   std::optional<double> time_limit_s;
   /// Of the whole run, in seconds, bytes or the metric's own unit: wall_s always when it ended; train_s, eval_s, user_s,
   /// max_rss_bytes, train_loss, val_loss, accuracy ... as far as they were written. A name that is not here is absent.
@@ -43,12 +44,12 @@ struct AttemptRecord {
   /// Words that make rows comparable or not: precision, global_batch, optimizer_steps, samples, device, torch, code, commit ...
   std::map<std::string, std::string> facts;
   std::vector<std::string> warnings;  // of reading: `events.jsonl:17: not JSON`
-  std::string path;  // `CONFIG_ID/r01/a1`, relative to results/EXPERIMENT
+  std::string path;                   // `CONFIG_ID/r01/a1`, relative to results/EXPERIMENT
 };
 
-/// Reads an attempt's folder (run.json, claim, started.json, finished.json, event files, metrics). Total: whatever is missing or
-/// broken gives fewer fields and a warning. `state` is what the files alone say: intended (no claim), running (claimed or started),
-/// cancelled (revoked), or an outcome (finished.json).
+/// Reads an attempt's folder (run.json, claim, started.json, finished.json, event files, metrics). Total: whatever is missing
+/// or broken gives fewer fields and a warning. `state` is what the files alone say: intended (no claim), running (claimed or
+/// started), cancelled (revoked), or an outcome (finished.json).
 AttemptRecord read_attempt(const std::string& attempt_folder);
 
 /// The same, for an attempt whose executor says that it ended without finished.json.

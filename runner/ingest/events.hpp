@@ -22,14 +22,14 @@ struct ErrorEvent {
 
 /// What one event file says (docs/events.md).
 struct EventSummary {
-  std::map<std::string, double> run_end;        // every numeric field of `run_end`
-  std::map<std::string, double> last_values;    // of the last epoch's `epoch` and `eval`: train_loss, val_loss, accuracy ...
-  std::map<std::string, double> totals;         // samples, optimizer_steps: sums over epochs
-  std::map<std::string, std::string> facts;     // fields of `run_start`
-  std::optional<std::string> hosts;             // of `run_start`, joined by `,`
-  std::vector<SeriesPoint> series;              // sorted by name: fields of `epoch` and `eval` by epoch, `loss` by step
+  std::map<std::string, double> run_end;      // every numeric field of `run_end`
+  std::map<std::string, double> last_values;  // of the last epoch's `epoch` and `eval`: train_loss, val_loss, accuracy ...
+  std::map<std::string, double> totals;       // samples, optimizer_steps: sums over epochs
+  std::map<std::string, std::string> facts;   // fields of `run_start`
+  std::optional<std::string> hosts;           // of `run_start`, joined by `,`
+  std::vector<SeriesPoint> series;            // sorted by name: fields of `epoch` and `eval` by epoch, `loss` by step
   std::optional<ErrorEvent> first_error;
-  std::optional<ErrorEvent> out_of_memory;      // the first `error` event with that code
+  std::optional<ErrorEvent> out_of_memory;  // the first `error` event with that code
   std::vector<std::string> warnings;
 };
 

@@ -45,15 +45,24 @@ class JsonScanner {
   bool value(int depth) {
     if (at_ == end_) return false;
     switch (*at_) {
-      case '"': return string();
-      case '{': return depth < kDeepest && list('{', '}', depth, nullptr, nullptr);
-      case '[': return depth < kDeepest && list('[', ']', depth, nullptr, nullptr);
-      case 't': return word("true");
-      case 'f': return word("false");
-      case 'n': return word("null");
-      case 'N': return word("NaN");
-      case 'I': return word("Infinity");
-      default: return number();
+      case '"':
+        return string();
+      case '{':
+        return depth < kDeepest && list('{', '}', depth, nullptr, nullptr);
+      case '[':
+        return depth < kDeepest && list('[', ']', depth, nullptr, nullptr);
+      case 't':
+        return word("true");
+      case 'f':
+        return word("false");
+      case 'n':
+        return word("null");
+      case 'N':
+        return word("NaN");
+      case 'I':
+        return word("Infinity");
+      default:
+        return number();
     }
   }
 

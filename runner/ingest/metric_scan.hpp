@@ -20,9 +20,9 @@ struct MetricMatches {
   std::string first_not_number;
 };
 
-/// Searches text for a metric's pattern: RE2 (linear time, whatever the pattern), bytes as Latin-1 (logs are not always UTF-8), `^`
-/// and `$` at every line, and no match longer than a line. The number is the group named like the metric, else group 1, else
-/// the whole match; it must be a number and nothing else.
+/// Searches text for a metric's pattern: RE2 (linear time, whatever the pattern), bytes as Latin-1 (logs are not always UTF-8),
+/// `^` and `$` at every line, and no match longer than a line. The number is the group named like the metric, else group 1,
+/// else the whole match; it must be a number and nothing else.
 class MetricScanner {
  public:
   explicit MetricScanner(const MetricSpec& spec);
@@ -50,7 +50,8 @@ std::optional<bool> file_holds(const std::string& path, const std::string& patte
 /// A number and nothing else: `12`, `-0.5`, `+1e-3`; not `1,000`, ` 1`, `nan`, `1e999`.
 std::optional<double> parse_metric_number(std::string_view text);
 
-/// Files that a glob means: relative to `folder`, if there are none there relative to `workdir` (may be empty); sorted by bytes.
+/// Files that a glob means: relative to `folder`, if there are none there relative to `workdir` (may be empty); sorted by
+/// bytes.
 std::vector<std::string> expand_glob(const std::string& pattern, const std::string& folder, const std::string& workdir);
 
 }  // namespace hpcbench

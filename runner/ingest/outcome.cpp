@@ -58,7 +58,8 @@ Outcome decide_outcome(const Finished& finished, const RunInfo& info, const Fail
   if (finished.cancelled) return ended_as(State::cancelled, "cancelled while it ran");
   if (finished.timed_out) {
     const std::optional<double> limit_s = finished.time_limit_s ? finished.time_limit_s : info.time_limit_s;
-    return ended_as(State::timeout, limit_s ? fmt::format("time limit of {} reached", human_duration(*limit_s)) : "time limit reached");
+    return ended_as(State::timeout,
+                    limit_s ? fmt::format("time limit of {} reached", human_duration(*limit_s)) : "time limit reached");
   }
   if (evidence.out_of_memory) return ended_as(State::out_of_memory, describe_error(*evidence.out_of_memory));
   if (finished.oom_kill && killed(finished)) {

@@ -121,12 +121,12 @@ void check_draft(const Draft& draft, Complaints& complaints) {
   check_executor(draft, complaints);
   if (!axes_are_sound(draft)) return;
   const PointSpace space(draft);
-  const std::size_t before = complaints.size();
+  const std::size_t before = complaints.made();
   check_points(draft, space, complaints);
   const YamlNode* excludes = draft.root->find("exclude");
   const bool all_read = excludes == nullptr || draft.exclude.size() == excludes->items.size();
   check_placeholders(draft, space, complaints);
-  check_trainer(draft, space, complaints.size() == before && all_read, complaints);
+  check_trainer(draft, space, complaints.made() == before && all_read, complaints);
 }
 
 }  // namespace hpcbench

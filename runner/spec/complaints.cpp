@@ -78,6 +78,7 @@ void Complaints::know(const YamlSource& source) {
 }
 
 void Complaints::add(const YamlSpot& spot, const std::string& message, const std::string& advice) {
+  ++made_;
   if (!seen_.emplace(spot.source, spot.offset, message).second) return;
   know(*spot.source);
   complaints_.push_back({spot, message, advice});

@@ -21,7 +21,8 @@ class Complaints {
   /// The same message for the same place is kept once.
   void add(const YamlSpot& spot, const std::string& message, const std::string& advice = "");
   bool empty() const { return complaints_.empty(); }
-  std::size_t size() const { return complaints_.size(); }
+  /// How often `add` was called, repeated messages too: whether something was wrong in between.
+  std::size_t made() const { return made_; }
   /// So many that looking for more helps nobody.
   bool full() const { return complaints_.size() >= kMostShown; }
   /// Throws all of them, sorted by place, as one InputError; nothing if there are none.
@@ -35,6 +36,7 @@ class Complaints {
     std::string advice;
   };
   std::vector<Complaint> complaints_;
+  std::size_t made_ = 0;
   std::vector<const YamlSource*> sources_;
   std::set<std::tuple<const YamlSource*, std::size_t, std::string>> seen_;
 };

@@ -90,7 +90,7 @@ void check_pattern(const YamlNode& node, const std::string& pattern, int groups,
 }
 
 std::optional<Metric> read_metric(const YamlNode& node, Complaints& complaints) {
-  const std::size_t before = complaints.size();
+  const std::size_t before = complaints.made();
   MapReader reader(node, "metrics", complaints);
   Metric metric;
   for (const char* const key : {"name", "file", "pattern"}) {
@@ -111,7 +111,7 @@ std::optional<Metric> read_metric(const YamlNode& node, Complaints& complaints) 
   assign(metric.unit, reader.text("unit"));
   metric.series = reader.filled_text("series");
   reader.finish();
-  return complaints.size() == before ? std::optional(metric) : std::nullopt;
+  return complaints.made() == before ? std::optional(metric) : std::nullopt;
 }
 
 std::optional<std::vector<Metric>> read_metrics(MapReader& reader, Complaints& complaints) {

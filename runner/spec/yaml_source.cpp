@@ -14,10 +14,7 @@ namespace hpcbench {
 YamlSource::YamlSource(std::string name, std::string text, std::size_t yaml_begin)
     : name_(std::move(name)), text_(std::move(text)), yaml_begin_(yaml_begin) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (text_.starts_with(kByteOrderMark)) {
-    text_.erase(0, kByteOrderMark.size());
-    yaml_begin_ -= std::min(yaml_begin_, kByteOrderMark.size());
-  }
+  if (yaml_begin_ == 0 && text_.starts_with(kByteOrderMark)) text_.erase(0, kByteOrderMark.size());
   line_begins_.push_back(0);
   for (std::size_t i = 0; i < text_.size(); ++i) {
     if (text_[i] == '\n') line_begins_.push_back(i + 1);

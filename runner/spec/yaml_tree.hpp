@@ -14,7 +14,7 @@ class Complaints;
 /// A text that values come from: an experiment file, a site, one `--set`. Nodes point into it: it stays where it is.
 class YamlSource {
  public:
-  /// `yaml_begin`: where the YAML starts (after `a.b=` of a `--set`). A byte order mark is dropped.
+  /// `yaml_begin`: where the YAML starts (after `a.b=` of a `--set`). The byte order mark of a file is dropped.
   YamlSource(std::string name, std::string text, std::size_t yaml_begin = 0);
   YamlSource(const YamlSource&) = delete;
   YamlSource& operator=(const YamlSource&) = delete;

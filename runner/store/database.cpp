@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kBusyTimeout_ms = 30'000;
-/// Up to this size every page is looked at when the file is opened (some ms); a bad page of a larger one is found when it is read.
+/// Up to this size every page is looked at when the file is opened (some ms); a bad page of a larger one is found when it is
+/// read.
 constexpr std::uintmax_t kCheckedBytes = std::uintmax_t{4} << 20;
 
 constexpr const char* kSchema = R"sql(
@@ -131,8 +132,9 @@ void require_writable(const std::string& path) {
   make_folders(folder);
   for (const fs::path& needed : {folder, fs::path(path)}) {
     if (::faccessat(AT_FDCWD, needed.c_str(), W_OK, AT_EACCESS) == 0 || (errno == ENOENT && needed == path)) continue;
-    throw UnavailableError(fmt::format("error: cannot write {}: {}: name another folder with --results, or mend its permissions",
-                                       needed.string(), std::strerror(errno)));
+    throw UnavailableError(
+        fmt::format("error: cannot write {}: {}: name another folder with --results, or mend its permissions", needed.string(),
+                    std::strerror(errno)));
   }
 }
 
@@ -156,7 +158,8 @@ void throw_unavailable(const std::string& path, const SQLite::Exception& problem
       case SQLITE_PERM:
       case SQLITE_CANTOPEN:
         return fmt::format("{}: name another folder with --results, or mend its permissions", problem.what());
-      default: return fmt::format("{}: call again; `hpcbench db rebuild` makes it anew from the run directories", problem.what());
+      default:
+        return fmt::format("{}: call again; `hpcbench db rebuild` makes it anew from the run directories", problem.what());
     }
   };
   throw UnavailableError(fmt::format("error: {}: {}", path, text()));
@@ -178,7 +181,8 @@ std::optional<std::string> move_aside(const std::string& path, const FileIdentit
     } else if (errno == EEXIST) {
       continue;
     } else if (errno != ENOENT && ::rename(path.c_str(), aside.c_str()) != 0 && errno != ENOENT) {
-      throw UnavailableError(fmt::format("error: cannot move {} aside: {}: remove it; it is made anew", path, std::strerror(errno)));
+      throw UnavailableError(
+          fmt::format("error: cannot move {} aside: {}: remove it; it is made anew", path, std::strerror(errno)));
     }
     // A journal that stayed would be played into the new file.
     ::rename((path + "-journal").c_str(), (aside + "-journal").c_str());

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include <SQLiteCpp/SQLiteCpp.h>
 
 namespace hpcbench {
 

@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
+#include <cstdint>
 #include <string_view>
-#include <type_traits>
 #include <unordered_map>
 
 #include "base/error.hpp"
-#include "ingest/json_text.hpp"
 #include "store/database.hpp"
+#include "store/record_rows.hpp"
 #include "store/record_text.hpp"
 
 namespace hpcbench {
@@ -32,8 +30,9 @@ struct Store::Impl {
     } catch (const SQLite::Exception& problem) {
       if (!means_broken(problem) || path == ":memory:") throw_unavailable(path, problem);
       const std::string aside = move_aside(path, file).value_or("gone");
-      throw UnavailableError(fmt::format("error: {} was broken ({}) and is now {}: call again; it is made anew from the run directories",
-                                         path, problem.what(), aside));
+      throw UnavailableError(
+          fmt::format("error: {} was broken ({}) and is now {}: call again; it is made anew from the run directories", path,
+                      problem.what(), aside));
     }
   }
 
@@ -51,92 +50,8 @@ struct Store::Impl {
 namespace {
 
 constexpr std::string_view kVoid = "void: ";
-constexpr int kOutcomeFirst = static_cast<int>(State::succeeded);
-
-constexpr const char* kColumns =
-    "id, config_id, warmup, number, attempt, state, gpus, executor, job, batch, node, exit_code, signal, intended_unix_s, "
-    "started_unix_s, finished_unix_s, time_limit_s, reason, path, axes, metrics, units, facts, warnings";
 
 constexpr const char* kKeyMatches = " WHERE experiment = ? AND config_id = ? AND warmup = ? AND number = ? AND attempt = ?";
-
-void bind_key(SQLite::Statement& statement, const std::string& experiment, const AttemptKey& key) {
-  statement.bind(1, experiment);
-  statement.bind(2, key.config_id);
-  statement.bind(3, key.run.warmup ? 1 : 0);
-  statement.bind(4, key.run.number);
-  statement.bind(5, key.attempt);
-}
-
-void bind_optional(SQLite::Statement& statement, int column, const std::optional<std::string>& text) {
-  if (text) statement.bind(column, *text);
-}
-void bind_optional(SQLite::Statement& statement, int column, const std::optional<int>& number) {
-  if (number) statement.bind(column, *number);
-}
-void bind_optional(SQLite::Statement& statement, int column, const std::optional<double>& number) {
-  if (number && std::isfinite(*number)) statement.bind(column, *number);
-}
-
-AttemptKey read_key(SQLite::Statement& row, int first_column) {
-  return {row.getColumn(first_column).getString(),
-          {row.getColumn(first_column + 1).getInt() != 0, row.getColumn(first_column + 2).getInt()},
-          row.getColumn(first_column + 3).getInt()};
-}
-
-std::string_view text_at(SQLite::Statement& row, int column) {
-  const SQLite::Column value = row.getColumn(column);
-  const char* text = value.getText("");
-  return {text, static_cast<std::size_t>(value.getBytes())};
-}
-
-template <class T>
-std::optional<T> optional_at(SQLite::Statement& row, int column) {
-  const SQLite::Column value = row.getColumn(column);
-  if (value.isNull()) return std::nullopt;
-  if constexpr (std::is_same_v<T, std::string>) return value.getString();
-  if constexpr (std::is_same_v<T, int>) return value.getInt();
-  if constexpr (std::is_same_v<T, double>) return value.getDouble();
-}
-
-/// A word that is no state was not written by us: the run directory is asked again then.
-State read_state(std::string_view word) { return parse_state(word).value_or(State::intended); }
-
-/// The state of the reader of many rows: repeats have equal axes, so that their values can be shared.
-struct RowReader {
-  std::string experiment;
-  std::string axes_text;
-  Bindings axes;
-
-  AttemptRecord read(SQLite::Statement& row) {
-    AttemptRecord record;
-    record.experiment = experiment;
-    record.key = read_key(row, 1);
-    record.state = read_state(text_at(row, 5));
-    record.gpus = row.getColumn(6).getInt();
-    record.executor = row.getColumn(7).getString();
-    record.job = optional_at<std::string>(row, 8);
-    record.batch = optional_at<std::string>(row, 9);
-    record.node = optional_at<std::string>(row, 10);
-    record.exit_code = optional_at<int>(row, 11);
-    record.signal = optional_at<int>(row, 12);
-    record.intended_unix_s = optional_at<double>(row, 13);
-    record.started_unix_s = optional_at<double>(row, 14);
-    record.finished_unix_s = optional_at<double>(row, 15);
-    record.time_limit_s = optional_at<double>(row, 16);
-    record.reason = optional_at<std::string>(row, 17);
-    record.path = row.getColumn(18).getString();
-    if (const std::string_view text = text_at(row, 19); text != axes_text) {
-      axes_text = text;
-      axes = json_bindings(text);
-    }
-    record.axes = axes;
-    record.metrics = read_numbers(text_at(row, 20));
-    record.units = read_texts(text_at(row, 21));
-    record.facts = read_texts(text_at(row, 22));
-    record.warnings = read_list(text_at(row, 23));
-    return record;
-  }
-};
 
 void put_series(SQLite::Statement& remove, SQLite::Statement& insert, std::int64_t id, const AttemptRecord& record) {
   remove.bind(1, id);
@@ -151,48 +66,25 @@ void put_series(SQLite::Statement& remove, SQLite::Statement& insert, std::int64
   }
 }
 
-void bind_record(SQLite::Statement& row, const AttemptRecord& record) {
-  row.clearBindings();
-  bind_key(row, record.experiment, record.key);
-  row.bind(6, std::string(to_string(record.state)));
-  row.bind(7, is_void(record) ? 1 : 0);
-  row.bind(8, record.gpus);
-  row.bind(9, record.executor);
-  bind_optional(row, 10, record.job);
-  bind_optional(row, 11, record.batch);
-  bind_optional(row, 12, record.node);
-  bind_optional(row, 13, record.exit_code);
-  bind_optional(row, 14, record.signal);
-  bind_optional(row, 15, record.intended_unix_s);
-  bind_optional(row, 16, record.started_unix_s);
-  bind_optional(row, 17, record.finished_unix_s);
-  bind_optional(row, 18, record.time_limit_s);
-  bind_optional(row, 19, record.reason);
-  row.bind(20, record.path);
-  row.bind(21, bindings_json(record.axes));
-  row.bind(22, numbers_json(record.metrics));
-  row.bind(23, texts_json(record.units));
-  row.bind(24, texts_json(record.facts));
-  row.bind(25, list_json(record.warnings));
-}
-
 /// Names of all outcomes, quoted, for an SQL list.
 std::string outcome_names() {
   std::string names;
   for (const State state : kStates) {
-    if (static_cast<int>(state) >= kOutcomeFirst) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", to_string(state));
+    if (is_outcome(state)) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", to_string(state));
   }
   return names;
 }
 
-/// Records of `relation` (attempt or run), sorted by key; with their series where asked for. Two queries, however many there are.
+/// Records of `relation` (attempt or run), sorted by key; with their series where asked for. Two queries, however many there
+/// are.
 std::vector<AttemptRecord> read_records(SQLite::Database& database, const std::string& relation, const std::string& experiment,
                                         bool with_series) {
   SQLite::Transaction snapshot(database);
   std::vector<AttemptRecord> records;
   std::unordered_map<std::int64_t, std::size_t> places;
-  SQLite::Statement rows(database, fmt::format("SELECT {} FROM {} WHERE experiment = ? ORDER BY config_id, warmup, number, attempt",
-                                               kColumns, relation));
+  SQLite::Statement rows(database,
+                         fmt::format("SELECT {} FROM {} WHERE experiment = ? ORDER BY config_id, warmup, number, attempt",
+                                     kRecordColumns, relation));
   rows.bind(1, experiment);
   RowReader reader{experiment, {}, {}};
   while (rows.executeStep()) {
@@ -200,9 +92,10 @@ std::vector<AttemptRecord> read_records(SQLite::Database& database, const std::s
     records.push_back(reader.read(rows));
   }
   if (!with_series) return records;
-  SQLite::Statement series(database,
-                           "SELECT s.id, s.name, s.points FROM attempt AS a JOIN series AS s ON s.id = a.id WHERE a.experiment = ? "
-                           "ORDER BY s.id, s.name");
+  SQLite::Statement series(
+      database,
+      "SELECT s.id, s.name, s.points FROM attempt AS a JOIN series AS s ON s.id = a.id WHERE a.experiment = ? "
+      "ORDER BY s.id, s.name");
   series.bind(1, experiment);
   while (series.executeStep()) {
     const auto place = places.find(series.getColumn(0).getInt64());
@@ -248,15 +141,10 @@ void Store::put(const std::vector<AttemptRecord>& records) {
   impl_->write([&] {
     SQLite::Database& database = impl_->database;
     SQLite::Statement find(database, fmt::format("SELECT id FROM attempt{}", kKeyMatches));
-    SQLite::Statement insert(
-        database,
-        "INSERT INTO attempt (experiment, config_id, warmup, number, attempt, state, void, gpus, executor, job, batch, node, "
-        "exit_code, signal, intended_unix_s, started_unix_s, finished_unix_s, time_limit_s, reason, path, axes, metrics, units, "
-        "facts, warnings, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    SQLite::Statement insert(database, kInsertRecord);
     SQLite::Statement remove(database, "DELETE FROM attempt WHERE id = ?");
     SQLite::Statement remove_series(database, "DELETE FROM series WHERE id = ?");
     SQLite::Statement insert_series(database, "INSERT INTO series (id, name, points) VALUES (?, ?, ?)");
-    constexpr int kIdColumn = 26;
     for (const AttemptRecord& record : records) {
       bind_key(find, record.experiment, record.key);
       const bool known = find.executeStep();
@@ -267,7 +155,7 @@ void Store::put(const std::vector<AttemptRecord>& records) {
         remove.bind(1, old_id);
         remove.exec();
         remove.reset();
-        insert.bind(kIdColumn, old_id);
+        insert.bind(kIdParameter, old_id);
       }
       insert.exec();
       insert.reset();
@@ -280,12 +168,13 @@ void Store::put_states(const std::string& experiment, const std::vector<AttemptS
   if (states.empty()) return;
   impl_->write([&] {
     // `path` has no better source yet; a record that is put later replaces the whole row.
-    SQLite::Statement put(impl_->database,
-                          fmt::format("INSERT INTO attempt (experiment, config_id, warmup, number, attempt, state, path) "
-                                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
-                                      "ON CONFLICT (experiment, config_id, warmup, number, attempt) DO UPDATE SET state = excluded.state "
-                                      "WHERE attempt.state NOT IN ({0}) OR excluded.state IN ({0})",
-                                      outcome_names()));
+    SQLite::Statement put(
+        impl_->database,
+        fmt::format("INSERT INTO attempt (experiment, config_id, warmup, number, attempt, state, path) "
+                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
+                    "ON CONFLICT (experiment, config_id, warmup, number, attempt) DO UPDATE SET state = excluded.state "
+                    "WHERE attempt.state NOT IN ({0}) OR excluded.state IN ({0})",
+                    outcome_names()));
     for (const AttemptState& state : states) {
       bind_key(put, experiment, state.key);
       put.bind(6, std::string(to_string(state.state)));
@@ -317,7 +206,7 @@ void Store::clear(const std::optional<std::string>& experiment) {
     for (const char* text : {"DELETE FROM series WHERE ?1 IS NULL OR id IN (SELECT id FROM attempt WHERE experiment = ?1)",
                              "DELETE FROM attempt WHERE ?1 IS NULL OR experiment = ?1"}) {
       SQLite::Statement statement(impl_->database, text);
-      bind_optional(statement, 1, experiment);
+      if (experiment) statement.bind(1, *experiment);
       statement.exec();
     }
   });
@@ -348,7 +237,7 @@ std::vector<AttemptRecord> Store::counting_attempts(const std::string& experimen
 std::optional<AttemptRecord> Store::attempt(const std::string& experiment, const AttemptKey& key) const {
   return impl_->guarded([&]() -> std::optional<AttemptRecord> {
     SQLite::Transaction snapshot(impl_->database);
-    SQLite::Statement row(impl_->database, fmt::format("SELECT {} FROM attempt{}", kColumns, kKeyMatches));
+    SQLite::Statement row(impl_->database, fmt::format("SELECT {} FROM attempt{}", kRecordColumns, kKeyMatches));
     bind_key(row, experiment, key);
     if (!row.executeStep()) return std::nullopt;
     AttemptRecord record = RowReader{experiment, {}, {}}.read(row);
@@ -393,10 +282,11 @@ std::vector<std::string> Store::experiments() const {
   return impl_->guarded([&] {
     std::vector<std::string> names;
     // Walks from name to name through the index instead of reading every attempt.
-    SQLite::Statement rows(impl_->database,
-                           "WITH RECURSIVE seen (name) AS (SELECT min(experiment) FROM attempt UNION ALL "
-                           "SELECT (SELECT min(experiment) FROM attempt WHERE experiment > seen.name) FROM seen WHERE name IS NOT NULL) "
-                           "SELECT name FROM seen WHERE name IS NOT NULL UNION SELECT name FROM experiment ORDER BY 1");
+    SQLite::Statement rows(
+        impl_->database,
+        "WITH RECURSIVE seen (name) AS (SELECT min(experiment) FROM attempt UNION ALL "
+        "SELECT (SELECT min(experiment) FROM attempt WHERE experiment > seen.name) FROM seen WHERE name IS NOT NULL) "
+        "SELECT name FROM seen WHERE name IS NOT NULL UNION SELECT name FROM experiment ORDER BY 1");
     while (rows.executeStep()) names.push_back(rows.getColumn(0).getString());
     return names;
   });

@@ -21,8 +21,9 @@ struct AttemptState {
 bool is_void(const AttemptRecord& record);
 
 /// results/hpcbench.db: an index of the run directories, which are the only truth. Another schema version or a broken file is
-/// moved aside (hpcbench.db.broken-N) and made anew (`rebuilt()` says so). A page found broken later does the same, and the call
-/// that found it ends in an UnavailableError that says to call again. docs/database.md has the schema. Every writer is one short BEGIN IMMEDIATE transaction; no WAL (network file systems).
+/// moved aside (hpcbench.db.broken-N) and made anew (`rebuilt()` says so). A page found broken later does the same, and the
+/// call that found it ends in an UnavailableError that says to call again. docs/database.md has the schema. Every writer is one
+/// short BEGIN IMMEDIATE transaction; no WAL (network file systems).
 class Store {
  public:
   /// Opens or creates `path` (`:memory:` for tests). UnavailableError if it cannot be written or stays locked for 30 s.
@@ -50,7 +51,8 @@ class Store {
   std::vector<AttemptState> states(const std::string& experiment) const;
   /// Whole records, sorted by key; the series of each sorted by name.
   std::vector<AttemptRecord> attempts(const std::string& experiment) const;
-  /// The attempt that counts of each run (the highest that is not void), warm-ups aside. With `with_series` false their series are left out.
+  /// The attempt that counts of each run (the highest that is not void), warm-ups aside. With `with_series` false their series
+  /// are left out.
   std::vector<AttemptRecord> counting_attempts(const std::string& experiment, bool with_series) const;
   std::optional<AttemptRecord> attempt(const std::string& experiment, const AttemptKey& key) const;
 

@@ -36,9 +36,9 @@ class LocalExecutor : public Executor {
  private:
   struct Job {
     int pid = 0;
-    bool child = false;       // started by us: waitpid tells; else adopted
-    ProcessIdentity process;  // of an adopted one
-    Descriptor ends = Descriptor();          // readable when an adopted one has ended; -1 where that cannot be had
+    bool child = false;              // started by us: waitpid tells; else adopted
+    ProcessIdentity process;         // of an adopted one
+    Descriptor ends = Descriptor();  // readable when an adopted one has ended; -1 where that cannot be had
     bool ended = false;
     std::string text;  // how it ended
   };

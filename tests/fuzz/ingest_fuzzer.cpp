@@ -67,15 +67,33 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   switch (data[0]) {
-    case 'e': read_events(text); break;
-    case 'f': read_ending(text); break;
-    case 'r': parse_run_json(text); break;
-    case 's': parse_started(text); break;
-    case 'm': scan(text, false); break;
-    case 'n': scan(text, true); break;
-    case 'b': read_bindings(text); break;
-    case 'c': parse_claim(std::string(text)); break;
-    default: require(is_utf8(printable(text))); break;
+    case 'e':
+      read_events(text);
+      break;
+    case 'f':
+      read_ending(text);
+      break;
+    case 'r':
+      parse_run_json(text);
+      break;
+    case 's':
+      parse_started(text);
+      break;
+    case 'm':
+      scan(text, false);
+      break;
+    case 'n':
+      scan(text, true);
+      break;
+    case 'b':
+      read_bindings(text);
+      break;
+    case 'c':
+      parse_claim(std::string(text));
+      break;
+    default:
+      require(is_utf8(printable(text)));
+      break;
   }
   return 0;
 }

@@ -98,6 +98,8 @@ class Run {
     context.mutation = hooks_.mutation;
     strategy_ = row.make(context);
     strategy_->prepare(task_->model());
+    // Only now: the threads that communicate are there already, and stay free to run on any core.
+    bound_ = settings_.bind && bind_to_share_of_cores(world_, at::get_num_threads());
     write_start();
   }
 
@@ -134,6 +136,7 @@ class Run {
                       .add("optimizer", std::string(to_string(settings_.optimizer)))
                       .add("loss_average", std::string("rank_mean"))
                       .add("threads", at::get_num_threads())
+                      .add("bound", bound_ ? 1 : 0)
                       .add("versions", versions)
                       .add("device", std::string("cpu"))
                       .add("hosts", hosts));
@@ -229,6 +232,7 @@ class Run {
   Progress progress_;
   double start_s_ = monotonic_s();
   double data_s_ = 0;
+  bool bound_ = false;
   std::unique_ptr<Task> task_;
   std::unique_ptr<Group> group_;
   std::unique_ptr<Strategy> strategy_;

@@ -120,6 +120,8 @@ const std::vector<SettingRow>& setting_rows() {
        [](Settings& s, Where text, Where where) {
          s.bucket_cap_mb = number_of(text, where, 1e-6, "a number of MiB above 0");
        }},
+      {"bind", "BOOL", "bind each rank to its own cores where the ranks of a node fill them exactly (true)",
+       [](Settings& s, Where text, Where where) { s.bind = flag_of(text, where); }},
   };
   return rows;
 }

@@ -39,6 +39,7 @@ struct Settings {
   std::int64_t log_every = 50;
   double timeout_s = 120;
   double bucket_cap_mb = 25;
+  bool bind = true;
   std::optional<int> gpus;                  // of run.json, to be written into run_start
   std::optional<std::filesystem::path> events_folder;  // the folder of HPCBENCH_RUN
 };

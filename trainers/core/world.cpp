@@ -1,5 +1,6 @@
 #include "core/world.hpp"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -93,6 +94,20 @@ int thread_count(const Environment& environment, const World& world) {
   if (const auto threads = environment_integer(environment, "OMP_NUM_THREADS", 1)) return *threads;
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   return std::max(1, cores / world.local_size);
+}
+
+bool bind_to_share_of_cores(const World& world, int threads) {
+  cpu_set_t allowed;
+  if (world.local_size < 2 || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return false;
+  if (CPU_COUNT(&allowed) != world.local_size * threads || world.local_rank >= world.local_size) return false;
+  cpu_set_t share;
+  CPU_ZERO(&share);
+  int number = 0;  // of the allowed cores
+  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &allowed)) continue;
+    if (number++ / threads == world.local_rank) CPU_SET(core, &share);
+  }
+  return sched_setaffinity(0, sizeof share, &share) == 0;
 }
 
 }  // namespace hpcbench::train

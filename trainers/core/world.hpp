@@ -33,4 +33,8 @@ std::string first_host(const std::string& node_list);
 /// How many threads LibTorch shall use: OMP_NUM_THREADS, else this process's share of the cores.
 int thread_count(const Environment& environment, const World& world);
 
+/// Where the ranks of this node fill the cores that they may use exactly (local_size x threads), binds the calling thread to its
+/// share of them: a scheduler that wakes two ranks on one core halves their speed. Does nothing, and returns false, otherwise.
+bool bind_to_share_of_cores(const World& world, int threads);
+
 }  // namespace hpcbench::train

@@ -45,7 +45,10 @@ class IdxFile {
     while (done < size) {
       const int got = gzread(file_, bytes + done, static_cast<unsigned>(std::min<std::size_t>(size - done, 1 << 24)));
       if (got < 0) fail_of_zlib();
-      if (got == 0) break;
+      if (got == 0) {
+        check_end();
+        break;
+      }
       done += static_cast<std::size_t>(got);
     }
     return done;
@@ -76,13 +79,17 @@ class IdxFile {
     }
     std::uint8_t extra = 0;
     if (read(&extra, 1) != 0) fail(concat("is too long: its header announces ", size, " bytes of data, it holds more"));
-    int state = Z_OK;
-    gzerror(file_, &state);
-    if (state != Z_OK) fail_of_zlib();
     return bytes;
   }
 
  private:
+  /// zlib reports a stream that was cut off only here, after it has handed over what there was.
+  void check_end() {
+    int state = Z_OK;
+    gzerror(file_, &state);
+    if (state != Z_OK) fail_of_zlib();
+  }
+
   [[noreturn]] void fail_of_zlib() {
     int state = Z_OK;
     const char* text = gzerror(file_, &state);

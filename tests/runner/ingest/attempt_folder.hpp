@@ -23,10 +23,11 @@ class AttemptFolder {
     return *this;
   }
   AttemptFolder& run_json(const std::string& more = "") {
-    return file("run.json", R"({"schema":1,"experiment":"digits","config_id":"0123456789abcdef","run":"r02","attempt":3,)"
-                            R"("batch":"00ff00ff00ff00ff","executor":"local","axes":{"strategy":"ddp","lr":5e-05},"gpus":2,)"
-                            R"("intended_unix_s":1700000000.5,"resources":{"time_s":120},"success":{"exit_code":0,"pattern":null})" +
-                                (more.empty() ? "" : "," + more) + "}");
+    return file("run.json",
+                R"({"schema":1,"experiment":"digits","config_id":"0123456789abcdef","run":"r02","attempt":3,)"
+                R"("batch":"00ff00ff00ff00ff","executor":"local","axes":{"strategy":"ddp","lr":5e-05},"gpus":2,)"
+                R"("intended_unix_s":1700000000.5,"resources":{"time_s":120},"success":{"exit_code":0,"pattern":null})" +
+                    (more.empty() ? "" : "," + more) + "}");
   }
   AttemptFolder& finished(const std::string& more) {
     return file("finished.json", R"({"schema":1,"host":"node1","finished_unix_s":1700000100.25,"wall_s":42.5)" +

@@ -16,10 +16,11 @@ TEST_CASE("a half-written last line is ignored, a complete one without its newli
 }
 
 TEST_CASE("a bad line in the middle is reported with its number") {
-  const EventSummary events = parse_events("{\"event\":\"run_end\",\"train_s\":2}\r\n\n{\"event\":\"ste\nhello\n[1]\n{\"event\":7}\n",
-                                           "events.3.jsonl");
+  const EventSummary events = parse_events(
+      "{\"event\":\"run_end\",\"train_s\":2}\r\n\n{\"event\":\"ste\nhello\n[1]\n{\"event\":7}\n", "events.3.jsonl");
   CHECK(events.run_end.at("train_s") == 2);
-  CHECK(events.warnings == std::vector<std::string>{"events.3.jsonl:3: not JSON", "events.3.jsonl:4: not JSON", "events.3.jsonl:5: not JSON"});
+  CHECK(events.warnings ==
+        std::vector<std::string>{"events.3.jsonl:3: not JSON", "events.3.jsonl:4: not JSON", "events.3.jsonl:5: not JSON"});
 }
 
 TEST_CASE("garbage is told ten times, then counted; an endless line is one of them") {
@@ -39,12 +40,14 @@ TEST_CASE("values of the last epoch only, from all its events") {
 {"event":"epoch","epoch":2,"train_loss":1}
 {"event":"eval","epoch":2,"em":70.5}
 {"event":"eval","epoch":2,"f1":80.5}
-)", "e");
+)",
+                                           "e");
   CHECK(events.last_values == std::map<std::string, double>{{"train_loss", 1}, {"em", 70.5}, {"f1", 80.5}});
 }
 
 TEST_CASE("epochs without a number are counted") {
-  const EventSummary events = parse_events("{\"event\":\"epoch\",\"train_loss\":3}\n{\"event\":\"epoch\",\"train_loss\":2}\n", "e");
+  const EventSummary events =
+      parse_events("{\"event\":\"epoch\",\"train_loss\":3}\n{\"event\":\"epoch\",\"train_loss\":2}\n", "e");
   REQUIRE(events.series.size() == 2);
   CHECK(events.series[1].index == 2);
 }
@@ -68,7 +71,8 @@ TEST_CASE("a long step series is thinned evenly and keeps its ends") {
 }
 
 TEST_CASE("however the bytes arrive, the summary is the same") {
-  const std::string text = "{\"event\":\"epoch\",\"epoch\":1,\"train_loss\":0.5}\nbad\n{\"event\":\"run_end\",\"train_s\":2}\n{\"ev";
+  const std::string text =
+      "{\"event\":\"epoch\",\"epoch\":1,\"train_loss\":0.5}\nbad\n{\"event\":\"run_end\",\"train_s\":2}\n{\"ev";
   CHECK(rc::check("pieces make no difference", [&](const std::vector<unsigned>& cuts) {
     EventReader reader("e");
     std::string_view rest = text;

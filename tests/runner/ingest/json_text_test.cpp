@@ -8,13 +8,14 @@
 using namespace hpcbench;
 
 TEST_CASE("valid JSON is what RFC 8259 says, and the numbers that Python writes for a diverged loss") {
-  for (const char* text : {"{}", "[]", " [1 , 2.5e-3,-0,\"a\\u00e9\\n\"] ", "null", "true", "{\"a\":{\"b\":[{}]}}", "1e999", "NaN",
-                           "-Infinity", "{\"x\": Infinity}"}) {
+  for (const char* text : {"{}", "[]", " [1 , 2.5e-3,-0,\"a\\u00e9\\n\"] ", "null", "true", "{\"a\":{\"b\":[{}]}}", "1e999",
+                           "NaN", "-Infinity", "{\"x\": Infinity}"}) {
     CAPTURE(text);
     CHECK(is_json(text));
   }
-  for (const char* text : {"", "{", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "[1,]", "[1 2]", "01", "1.", ".5", "+1", "1e", "'a'", "nan",
-                           "\"a", "\"\\x\"", "\"\\u12g4\"", "tru", "{} {}", "-", "{1:2}", "\"a\nb\""}) {
+  for (const char* text :
+       {"",   "{",   "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "[1,]",        "[1 2]", "01",    "1.", ".5",    "+1",
+        "1e", "'a'", "nan",     "\"a",      "\"\\x\"",    "\"\\u12g4\"", "tru",   "{} {}", "-",  "{1:2}", "\"a\nb\""}) {
     CAPTURE(text);
     CHECK_FALSE(is_json(text));
   }

@@ -88,7 +88,8 @@ TEST_CASE("metrics of run.json: globs in the attempt's folder, then in workdir")
   std::ofstream(workdir + "/logs/a.txt") << "t=4\n";
   std::ofstream(workdir + "/x.log") << "t=9\n";
   folder
-      .run_json(R"("workdir":")" + workdir + R"(","metrics":[)"
+      .run_json(R"("workdir":")" + workdir +
+                R"(","metrics":[)"
                 R"j({"name":"t","file":"logs/*.txt","pattern":"t=(\\d+)","unit":"ms","series":"epoch"},)j"
                 R"j({"name":"own","file":"*.log","pattern":"t=(\\d+)","unit":"","series":null},)j"
                 R"j({"name":"val_loss","file":"stdout.log","pattern":"v=(\\S+)"},)j"
@@ -119,7 +120,8 @@ TEST_CASE("a match is found at the edge of what is read at once") {
     std::string log;
     while (log.size() + 100 < before) log += std::string(99, '.') + '\n';
     log += std::string(before - log.size(), '.') + "\nt=17\n" + std::string(1000, '.') + '\n';
-    folder.run_json(R"j("metrics":[{"name":"t","file":"stdout.log","pattern":"^t=(\\d+)$","series":"n"}])j").file("stdout.log", log);
+    folder.run_json(R"j("metrics":[{"name":"t","file":"stdout.log","pattern":"^t=(\\d+)$","series":"n"}])j")
+        .file("stdout.log", log);
     const AttemptRecord record = folder.read();
     CAPTURE(before);
     CHECK(record.metrics.at("t") == 17);

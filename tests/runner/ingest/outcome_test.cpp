@@ -67,8 +67,8 @@ TEST_CASE("each outcome and its reason") {
       {R"("signal":9,"oom_kill":false,"first_failed_rank":0)", State::failed, "rank 0 failed (signal 9)"},
       {R"("error":"cannot start train.py: No such file or directory","exit_code":127)", State::failed,
        "cannot start train.py: No such file or directory"},
-      {R"("exit_code":3,"first_failed_rank":1,"tail":"Traceback\n  \u001b[31mValueError\u001b[0m: bad shape\n\n")", State::failed,
-       "rank 1 failed with exit code 3: ValueError: bad shape"},
+      {R"("exit_code":3,"first_failed_rank":1,"tail":"Traceback\n  \u001b[31mValueError\u001b[0m: bad shape\n\n")",
+       State::failed, "rank 1 failed with exit code 3: ValueError: bad shape"},
       {R"("exit_code":null,"signal":null)", State::failed, "failed: finished.json holds no exit code"},
       {R"("exit_code":"0")", State::failed, "failed: finished.json holds no exit code"},
   };
@@ -87,8 +87,7 @@ TEST_CASE("the program's own word about its end") {
   folder.run_json().finished(R"("exit_code":1,"first_failed_rank":1,"tail":"last words")");
   folder.file("events.jsonl", R"({"event":"error","text":"connection reset","cause":"rank 1: bad image","step":7})"
                               "\n");
-  CHECK(folder.read().reason ==
-        "rank 1 failed with exit code 1: connection reset (step 7, cause: rank 1: bad image)");
+  CHECK(folder.read().reason == "rank 1 failed with exit code 1: connection reset (step 7, cause: rank 1: bad image)");
   // The first rank that failed knows best.
   folder.file("events.1.jsonl", R"({"event":"error","text":"bad image","operation":"read"})"
                                 "\n"

@@ -10,8 +10,9 @@ using namespace hpcbench;
 
 namespace {
 
-constexpr const char* kEvents = R"({"v":1,"t":1.5,"rank":0,"event":"run_start","task":"mnist_rnn","precision":"fp32","global_batch":64,)"
-                                R"("device":"cpu","versions":{"torch":"2.13.0","hpcbench":"9"},"hosts":["n1","n2"]}
+constexpr const char* kEvents =
+    R"({"v":1,"t":1.5,"rank":0,"event":"run_start","task":"mnist_rnn","precision":"fp32","global_batch":64,)"
+    R"("device":"cpu","versions":{"torch":"2.13.0","hpcbench":"9"},"hosts":["n1","n2"]}
 {"v":1,"t":2,"rank":0,"event":"step","step":10,"loss":2.25,"lr":0.1}
 {"v":1,"t":3,"rank":0,"event":"epoch","epoch":1,"epoch_s":3.5,"train_loss":0.75,"samples":8000,"optimizer_steps":125}
 {"v":1,"t":4,"rank":0,"event":"eval","epoch":1,"eval_s":0.5,"val_loss":0.5,"accuracy":0.875}
@@ -33,11 +34,14 @@ std::vector<std::string> points_of(const AttemptRecord& record, const std::strin
 
 TEST_CASE("a whole run: every field from its file") {
   AttemptFolder folder;
-  folder.run_json(R"("commit":"abc123","dirty":false,"hpcbench":"0.3.0","code":[{"path":"b.py","sha256":"2"},{"path":"a.py","sha256":"1"}])")
+  folder
+      .run_json(
+          R"("commit":"abc123","dirty":false,"hpcbench":"0.3.0","code":[{"path":"b.py","sha256":"2"},{"path":"a.py","sha256":"1"}])")
       .file("claim", "token t\njob 77\nhost n1\nboot_id b\npid 5\nstart_ticks 6\n")
       .file("started.json", R"({"schema":1,"host":"n1","started_unix_s":1700000050,"job":"77"})")
       .file("events.jsonl", kEvents)
-      .file("events.1.jsonl", R"({"event":"run_end","train_s":7.5,"setup_s":99})" "\n")
+      .file("events.1.jsonl", R"({"event":"run_end","train_s":7.5,"setup_s":99})"
+                              "\n")
       .finished(R"("exit_code":0,"signal":null,"processes":[{"rank":0,"user_s":4,"sys_s":0.25,"max_rss_bytes":1000},)"
                 R"({"rank":1,"user_s":4,"sys_s":0.5,"max_rss_bytes":3000}],"files":{"events.jsonl":10})");
   const AttemptRecord record = folder.read();
@@ -59,14 +63,14 @@ TEST_CASE("a whole run: every field from its file") {
   CHECK(record.finished_unix_s == 1700000100.25);
   CHECK(record.time_limit_s == 120.0);
   const std::map<std::string, double> metrics = {
-      {"accuracy", 0.9375}, {"bytes_sent", 0}, {"eval_s", 1},     {"max_rss_bytes", 3000}, {"optimizer_steps", 250},
-      {"samples", 16000},   {"setup_s", 0.5},  {"sys_s", 0.75},   {"train_loss", 0.25},    {"train_s", 7.5},
+      {"accuracy", 0.9375}, {"bytes_sent", 0},   {"eval_s", 1},   {"max_rss_bytes", 3000}, {"optimizer_steps", 250},
+      {"samples", 16000},   {"setup_s", 0.5},    {"sys_s", 0.75}, {"train_loss", 0.25},    {"train_s", 7.5},
       {"user_s", 5},        {"val_loss", 0.375}, {"wall_s", 42.5}};
   CHECK(record.metrics == metrics);
-  const std::map<std::string, std::string> facts = {
-      {"code", "95c58a0fd234"}, {"commit", "abc123"}, {"device", "cpu"},  {"dirty", "false"},       {"global_batch", "64"},
-      {"hpcbench", "0.3.0"},    {"optimizer_steps", "250"}, {"precision", "fp32"}, {"samples", "16000"}, {"task", "mnist_rnn"},
-      {"torch", "2.13.0"}};
+  const std::map<std::string, std::string> facts = {{"code", "95c58a0fd234"},   {"commit", "abc123"},   {"device", "cpu"},
+                                                    {"dirty", "false"},         {"global_batch", "64"}, {"hpcbench", "0.3.0"},
+                                                    {"optimizer_steps", "250"}, {"precision", "fp32"},  {"samples", "16000"},
+                                                    {"task", "mnist_rnn"},      {"torch", "2.13.0"}};
   CHECK(record.facts == facts);
   CHECK(points_of(record, "train_loss") == std::vector<std::string>{"1:0.750000", "2:0.250000"});
   CHECK(points_of(record, "loss") == std::vector<std::string>{"10:2.250000"});
@@ -129,12 +133,13 @@ TEST_CASE("numbers that are none stay absent") {
 }
 
 TEST_CASE("whatever stands in the files, reading ends with a record") {
-  const std::vector<std::string> names = {"run.json",      "claim",          "started.json", "finished.json",
-                                          "events.jsonl",  "events.1.jsonl", "stdout.log"};
+  const std::vector<std::string> names = {"run.json",     "claim",          "started.json", "finished.json",
+                                          "events.jsonl", "events.1.jsonl", "stdout.log"};
   std::map<std::string, std::string> whole;
   {
     AttemptFolder folder;
-    folder.run_json(R"j("metrics":[{"name":"x","file":"*.log","pattern":"x=(\\d+)","unit":"s","series":"step"}],"success":{"pattern":"done"})j");
+    folder.run_json(
+        R"j("metrics":[{"name":"x","file":"*.log","pattern":"x=(\\d+)","unit":"s","series":"step"}],"success":{"pattern":"done"})j");
     folder.finished(R"("exit_code":0,"processes":[{"rank":0,"user_s":1}],"files":{"events.jsonl":3})");
     for (const char* name : {"run.json", "finished.json"}) {
       std::ifstream in(folder.path() + "/" + name);
@@ -144,7 +149,8 @@ TEST_CASE("whatever stands in the files, reading ends with a record") {
   whole["claim"] = "token t\njob 1\nhost h\nboot_id b\npid 1\nstart_ticks 2\n";
   whole["started.json"] = R"({"schema":1,"host":"h","started_unix_s":1,"job":"1"})";
   whole["events.jsonl"] = kEvents;
-  whole["events.1.jsonl"] = R"({"event":"run_end","train_s":7.5})" "\n";
+  whole["events.1.jsonl"] = R"({"event":"run_end","train_s":7.5})"
+                            "\n";
   whole["stdout.log"] = "x=1\nx=2\ndone\n";
   CHECK(rc::check("read_attempt is total", [&](const std::vector<std::pair<unsigned, unsigned char>>& changes, unsigned cut) {
     AttemptFolder folder;
@@ -164,13 +170,14 @@ TEST_CASE("whatever stands in the files, reading ends with a record") {
 
 TEST_CASE("find_attempts: sorted by key, nothing but attempts") {
   AttemptFolder folder;
-  for (const char* name : {"b/r10/a1", "b/r2/a1", "b/r02/a2", "b/r02/a10", "b/w01/a1", "a/r01/a1", "a/r01/a01", "a/r01/x", "batches/0f",
-                           "a/logs/a1", ".hidden/r01/a1"}) {
+  for (const char* name : {"b/r10/a1", "b/r2/a1", "b/r02/a2", "b/r02/a10", "b/w01/a1", "a/r01/a1", "a/r01/a01", "a/r01/x",
+                           "batches/0f", "a/logs/a1", ".hidden/r01/a1"}) {
     std::filesystem::create_directories(folder.results() + "/" + name);
   }
   std::ofstream(folder.results() + "/b/r02/a3") << "a file";
   std::vector<std::string> found;
   for (const AttemptKey& key : find_attempts(folder.results())) found.push_back(to_string(key));
-  CHECK(found == std::vector<std::string>{"0123456789abcdef/r02/a3", "a/r01/a1", "b/r02/a2", "b/r02/a10", "b/r10/a1", "b/w01/a1"});
+  CHECK(found ==
+        std::vector<std::string>{"0123456789abcdef/r02/a3", "a/r01/a1", "b/r02/a2", "b/r02/a10", "b/r10/a1", "b/w01/a1"});
   CHECK(find_attempts("/nonexistent").empty());
 }

@@ -179,7 +179,9 @@ TEST_CASE("what cannot be written is an error with advice; reading works") {
   Store::open(path).put(some_records(1, 2));
   std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
   if (::geteuid() != 0) {
-    CHECK(error_of([&] { Store::open(path); }).starts_with("error: cannot write " + folder.path().string() + ": Permission denied: "));
+    CHECK(error_of([&] {
+            Store::open(path);
+          }).starts_with("error: cannot write " + folder.path().string() + ": Permission denied: "));
   }
   CHECK(Store::open_readonly(path)->attempts("digits").size() == 2);
   CHECK(error_of([&] { Store::open_readonly(path)->put(some_records(1, 1)); }).starts_with("error: " + path + ": "));
@@ -192,7 +194,8 @@ TEST_CASE("no space left is an error that says that nothing is lost") {
   const std::string path = folder / "hpcbench.db";
   SQLite::Exception full("database or disk is full", 13);
   CHECK(error_of([&] { throw_unavailable(path, full); }) ==
-        "error: " + path + ": no space left on the device: free some and call again; nothing is lost, the run directories hold everything");
+        "error: " + path +
+            ": no space left on the device: free some and call again; nothing is lost, the run directories hold everything");
 }
 
 TEST_CASE("the views that docs/database.md shows") {

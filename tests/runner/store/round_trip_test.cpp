@@ -24,10 +24,11 @@ rc::Gen<std::string> any_text() {
 }
 
 rc::Gen<double> any_number() {
-  return rc::gen::map(rc::gen::pair(rc::gen::arbitrary<double>(), rc::gen::inRange(-300, 300)), [](const std::pair<double, int>& parts) {
-    const double number = parts.first * std::pow(10.0, parts.second);
-    return std::isfinite(number) ? number : parts.first;
-  });
+  return rc::gen::map(rc::gen::pair(rc::gen::arbitrary<double>(), rc::gen::inRange(-300, 300)),
+                      [](const std::pair<double, int>& parts) {
+                        const double number = parts.first * std::pow(10.0, parts.second);
+                        return std::isfinite(number) ? number : parts.first;
+                      });
 }
 
 template <class T>
@@ -40,8 +41,9 @@ AttemptRecord any_record() {
   record.experiment = *any_text();
   record.key = {*any_text(), {*rc::gen::arbitrary<bool>(), *rc::gen::positive<int>()}, *rc::gen::positive<int>()};
   for (const std::string& name : *rc::gen::container<std::vector<std::string>>(any_text())) {
-    record.axes.emplace_back(name, *rc::gen::arbitrary<bool>() ? Value::from_text(*any_text())
-                                                               : Value::from_plain(std::to_string(*rc::gen::arbitrary<int>()) + ".50"));
+    record.axes.emplace_back(name, *rc::gen::arbitrary<bool>()
+                                       ? Value::from_text(*any_text())
+                                       : Value::from_plain(std::to_string(*rc::gen::arbitrary<int>()) + ".50"));
   }
   record.gpus = *rc::gen::positive<int>();
   record.state = *rc::gen::elementOf(std::vector<State>(kStates.begin(), kStates.end()));

@@ -64,9 +64,10 @@ TEST_CASE("the attempt that counts is the highest that is not void; warm-ups nev
     made.reason = std::move(reason);
     return made;
   };
-  store.put({record(1, 1, State::failed, "x"), record(1, 2, State::succeeded, {}), record(1, 3, State::cancelled, "void: doubtful"),
-             record(2, 1, State::cancelled, "cancelled before it began"), record(3, 1, State::cancelled, "void: doubtful"),
-             record(4, 1, State::failed, "void: is no reason of ours"), record(1, 1, State::succeeded, {}, true)});
+  store.put({record(1, 1, State::failed, "x"), record(1, 2, State::succeeded, {}),
+             record(1, 3, State::cancelled, "void: doubtful"), record(2, 1, State::cancelled, "cancelled before it began"),
+             record(3, 1, State::cancelled, "void: doubtful"), record(4, 1, State::failed, "void: is no reason of ours"),
+             record(1, 1, State::succeeded, {}, true)});
   const std::vector<AttemptRecord> counting = store.counting_attempts("digits", true);
   REQUIRE(counting.size() == 3);
   CHECK(to_string(counting[0].key) == "0a/r01/a2");

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ingest/attempt_record.hpp"
+
+namespace hpcbench {
+
+// Records as rows of the table `attempt` (docs/database.md), and back.
+
+/// The columns that RowReader reads, in its order; `id` is the first.
+inline constexpr const char* kRecordColumns =
+    "id, config_id, warmup, number, attempt, state, gpus, executor, job, batch, node, exit_code, signal, intended_unix_s, "
+    "started_unix_s, finished_unix_s, time_limit_s, reason, path, axes, metrics, units, facts, warnings";
+
+/// Inserts a record: its key (parameters 1 to 5), its other fields, and its id (26), NULL for a new one.
+inline constexpr const char* kInsertRecord =
+    "INSERT INTO attempt (experiment, config_id, warmup, number, attempt, state, void, gpus, executor, job, batch, node, "
+    "exit_code, signal, intended_unix_s, started_unix_s, finished_unix_s, time_limit_s, reason, path, axes, metrics, units, "
+    "facts, warnings, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+inline constexpr int kIdParameter = 26;
+
+/// Binds parameters 1 to 5: experiment, config_id, warmup, number, attempt.
+void bind_key(SQLite::Statement& statement, const std::string& experiment, const AttemptKey& key);
+/// Binds all parameters of kInsertRecord but the id, which is then NULL.
+void bind_record(SQLite::Statement& row, const AttemptRecord& record);
+
+/// The key in four columns from this one.
+AttemptKey read_key(SQLite::Statement& row, int first_column);
+/// A word that is no state was not written by us and reads as intended: the run directory is asked again then.
+State read_state(std::string_view word);
+/// A text column, valid until the next step.
+std::string_view text_at(SQLite::Statement& row, int column);
+
+/// Reads rows of kRecordColumns. Repeats have equal axes, one after the other, so it shares their values.
+struct RowReader {
+  std::string experiment;
+  std::string axes_text;
+  Bindings axes;
+
+  /// The record without its series.
+  AttemptRecord read(SQLite::Statement& row);
+};
+
+}  // namespace hpcbench

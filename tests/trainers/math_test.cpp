@@ -1,0 +1,173 @@
+#include "trainers/torch_doctest.hpp"
+
+#include <numeric>
+
+#include "data/order.hpp"
+#include "kernels/kernels.hpp"
+#include "optim/optimizer.hpp"
+#include "tasks/mnist_rnn/lstm.hpp"
+#include "tasks/task.hpp"
+#include "trainers/ranks.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+at::Tensor random_leaf(at::IntArrayRef sizes) { return at::randn(sizes, at::kDouble).mul_(0.3).requires_grad_(); }
+
+/// Settings of a small fp64 model on few samples.
+Settings small_settings() {
+  Settings settings;
+  settings.data = mnist_folder();
+  settings.precision = Precision::fp64;
+  settings.hidden = 8;
+  return settings;
+}
+
+void step_by_hand(OptimizerOptions options, double lr, int steps, at::Tensor& parameter) {
+  Optimizer optimizer(options, {parameter});
+  for (int step = 0; step < steps; ++step) {
+    parameter.mutable_grad() = at::full({1}, 2.0, at::kDouble);
+    optimizer.step(lr);
+  }
+}
+
+double after_steps(OptimizerOptions options, double lr, int steps) {
+  at::Tensor parameter = at::full({1}, 1.0, at::kDouble).requires_grad_();
+  step_by_hand(options, lr, steps, parameter);
+  return parameter.item<double>();
+}
+
+}  // namespace
+
+TEST_CASE("the LSTM and its derivatives are those of at::lstm") {
+  at::manual_seed(5);
+  for (const std::int64_t hidden : {3, 16}) {
+    const at::Tensor sequences = at::randn({7, 5, 4}, at::kDouble);
+    const LstmWeights ours{random_leaf({4 * hidden, 4}), random_leaf({4 * hidden, hidden}), random_leaf({4 * hidden}),
+                           random_leaf({4 * hidden})};
+    std::vector<at::Tensor> theirs;
+    for (const at::Tensor& weight : {ours.input, ours.recurrent, ours.input_bias, ours.recurrent_bias})
+      theirs.push_back(weight.detach().clone().requires_grad_());
+    const at::Tensor zeros = at::zeros({1, 5, hidden}, at::kDouble);
+    const at::Tensor expected = std::get<0>(at::lstm(sequences, {zeros, zeros}, theirs, true, 1, 0.0, true, false, false))[6];
+    const at::Tensor state = lstm_last_state(sequences, ours);
+    CHECK(relative_difference(state, expected) < 1e-13);
+    const at::Tensor weight = at::randn_like(expected);
+    (state * weight).sum().backward();
+    (expected * weight).sum().backward();
+    CHECK(relative_difference(ours.input.grad(), theirs[0].grad()) < 1e-12);
+    CHECK(relative_difference(ours.recurrent.grad(), theirs[1].grad()) < 1e-12);
+    CHECK(relative_difference(ours.input_bias.grad(), theirs[2].grad()) < 1e-12);
+    CHECK(relative_difference(ours.recurrent_bias.grad(), theirs[3].grad()) < 1e-12);
+  }
+}
+
+TEST_CASE("activations stay finite and right at large values") {
+  double gates[4] = {-800, 800, 40, 800};  // i, f, g, o of one element
+  const double c_before = 0.5;
+  double c = 0, tanh_c = 0, h = 0;
+  kernels::lstm_forward(gates, &c_before, &c, &tanh_c, &h, 1, 1);
+  CHECK(gates[0] == doctest::Approx(0.0));
+  CHECK(gates[1] == doctest::Approx(1.0));
+  CHECK(c == doctest::Approx(0.5));
+  CHECK(h == doctest::Approx(0.46211715726));  // tanh(0.5)
+}
+
+TEST_CASE("the task's gradients are those of finite differences, with batch normalisation and dropout") {
+  const std::unique_ptr<Task> task = make_task(small_settings());
+  task->load();
+  const at::Tensor samples = at::arange(12, at::kLong);
+  const StepPlace place{3, 0, 1};
+  task->loss(samples, place).backward();
+  for (NamedTensor& parameter : task->model().parameters) {
+    CAPTURE(parameter.name);
+    const at::NoGradGuard no_grad;
+    constexpr double kStep = 1e-6;
+    double* const value = parameter.tensor.data_ptr<double>();
+    const double before = *value;
+    *value = before + kStep;
+    const double above = task->loss(samples, place).item<double>();
+    *value = before - kStep;
+    const double below = task->loss(samples, place).item<double>();
+    *value = before;
+    const double expected = (above - below) / (2 * kStep);
+    const double gradient = parameter.tensor.grad().flatten()[0].item<double>();
+    CHECK(std::abs(gradient - expected) <= 1e-7 + 1e-5 * std::abs(expected));
+  }
+}
+
+TEST_CASE("parameters begin as PyTorch's do, the same for the same seed") {
+  Settings settings = small_settings();
+  const auto values = [&] {
+    std::vector<at::Tensor> tensors;
+    const std::unique_ptr<Task> task = make_task(settings);
+    for (const NamedTensor& parameter : task->model().parameters) tensors.push_back(parameter.tensor.detach());
+    return tensors;
+  };
+  const std::vector<at::Tensor> first = values();
+  REQUIRE(first.size() == 10);
+  const double bound = 1 / std::sqrt(8.0);
+  CHECK(first[0].abs().max().item<double>() <= bound);
+  CHECK(first[0].abs().max().item<double>() > 0.9 * bound);
+  CHECK(at::equal(first[4], at::ones({8}, at::kDouble)));   // batch normalisation's weight
+  CHECK(at::equal(first[5], at::zeros({8}, at::kDouble)));  // and bias
+  CHECK(first[8].abs().max().item<double>() <= 1 / std::sqrt(32.0));
+  CHECK(at::equal(first[0], values()[0]));
+  settings.seed = 2;
+  CHECK_FALSE(at::equal(first[0], values()[0]));
+}
+
+TEST_CASE("Adadelta by hand: p = 1, g = 2, lr 0.1") {
+  // s = 0.1 * 4 = 0.4; d = sqrt(1e-6) / sqrt(0.400001) * 2 = 0.003162273707...; p = 1 - 0.1 d
+  const OptimizerOptions options{OptimizerKind::adadelta, 0, 0};
+  const double d1 = 1e-3 / std::sqrt(0.400001) * 2;
+  CHECK(d1 == doctest::Approx(0.00316227370).epsilon(1e-8));
+  CHECK(after_steps(options, 0.1, 1) == doctest::Approx(1 - 0.1 * d1).epsilon(1e-14));
+  // u = 0.1 d1^2; s = 0.9 * 0.4 + 0.4 = 0.76; d = sqrt(u + 1e-6) / sqrt(0.760001) * 2
+  const double d2 = std::sqrt(0.1 * d1 * d1 + 1e-6) / std::sqrt(0.760001) * 2;
+  CHECK(after_steps(options, 0.1, 2) == doctest::Approx(1 - 0.1 * d1 - 0.1 * d2).epsilon(1e-14));
+}
+
+TEST_CASE("SGD by hand: momentum and weight decay") {
+  // v1 = 2, p = 1 - 0.2 = 0.8; v2 = 0.9 * 2 + 2 = 3.8, p = 0.8 - 0.38 = 0.42
+  CHECK(after_steps({OptimizerKind::sgd, 0.9, 0}, 0.1, 2) == doctest::Approx(0.42).epsilon(1e-14));
+  // g = 2 + 0.5 * 1 = 2.5, p = 0.75
+  CHECK(after_steps({OptimizerKind::sgd, 0, 0.5}, 0.1, 1) == doctest::Approx(0.75).epsilon(1e-14));
+}
+
+TEST_CASE("AdamW by hand: the first step is lr long, and the decay is decoupled") {
+  CHECK(after_steps({OptimizerKind::adamw, 0, 0}, 0.1, 1) == doctest::Approx(0.9).epsilon(1e-8));
+  CHECK(after_steps({OptimizerKind::adamw, 0, 0.5}, 0.1, 1) == doctest::Approx(0.85).epsilon(1e-8));
+  CHECK(after_steps({OptimizerKind::adamw, 0, 0}, 0.1, 3) == doctest::Approx(0.7).epsilon(1e-8));  // a constant gradient
+}
+
+TEST_CASE("dropout: the rate, and the same mask however the batch is spread") {
+  constexpr std::int64_t kRows = 200, kWidth = 50;
+  std::vector<double> whole(kRows * kWidth), half(kRows / 2 * kWidth);
+  const kernels::DropoutKey key{7, 3, 1, 0, 1};
+  kernels::dropout_mask(key, 0.25, kRows, kWidth, whole.data());
+  const auto zeros = std::count(whole.begin(), whole.end(), 0.0);
+  CHECK(std::abs(static_cast<double>(zeros) / 10000 - 0.25) < 0.03);
+  CHECK(*std::max_element(whole.begin(), whole.end()) == doctest::Approx(1 / 0.75));
+  for (const std::int64_t rank : {0, 1}) {
+    kernels::dropout_mask({7, 3, 1, rank, 2}, 0.25, kRows / 2, kWidth, half.data());
+    for (std::int64_t row = 0; row < kRows / 2; ++row)
+      CHECK(std::equal(half.begin() + row * kWidth, half.begin() + (row + 1) * kWidth, whole.begin() + (2 * row + rank) * kWidth));
+  }
+  std::vector<double> other(kRows * kWidth);
+  kernels::dropout_mask({7, 4, 1, 0, 1}, 0.25, kRows, kWidth, other.data());
+  CHECK(other != whole);
+}
+
+TEST_CASE("the order of an epoch: a permutation, shared by turns, padded from its start") {
+  const at::Tensor all = epoch_share(10, 1, 1, true, 0, 1);
+  CHECK(at::equal(std::get<0>(at::sort(all)), at::arange(10, at::kLong)));
+  CHECK_FALSE(at::equal(all, epoch_share(10, 1, 2, true, 0, 1)));
+  CHECK(at::equal(epoch_share(10, 2, 1, true, 0, 1), epoch_share(10, 1, 2, true, 0, 1)));  // seed + epoch
+  const at::Tensor padded = at::cat({all, all.narrow(0, 0, 2)});                            // 12 = 3 x 4
+  for (const int rank : {0, 1, 2}) CHECK(at::equal(epoch_share(10, 1, 1, true, rank, 3), padded.slice(0, rank, 12, 3)));
+  CHECK(at::equal(epoch_share(2, 1, 1, false, 4, 5), at::zeros({1}, at::kLong)));  // 0 1 0 1 0
+}
+
+}  // namespace hpcbench::train

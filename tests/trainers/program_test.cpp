@@ -1,0 +1,211 @@
+#include "trainers/torch_doctest.hpp"
+
+#include <signal.h>
+
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "fakes/temporary_folder.hpp"
+#include "trainers/ranks.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+using Json = nlohmann::json;
+
+std::vector<std::string> train_command(const std::vector<std::string>& options) {
+  std::vector<std::string> command = {program("hpcbench-train"), "run", "--data", mnist_folder()};
+  command.insert(command.end(), options.begin(), options.end());
+  return command;
+}
+
+std::vector<Json> read_events(const std::filesystem::path& path) {
+  std::vector<Json> events;
+  std::istringstream lines(slurp(path));
+  for (std::string line; std::getline(lines, line);) events.push_back(Json::parse(line));
+  return events;
+}
+
+std::vector<Json> events_named(const std::vector<Json>& events, const std::string& name) {
+  std::vector<Json> found;
+  for (const Json& event : events) {
+    if (event.at("event") == name) found.push_back(event);
+  }
+  return found;
+}
+
+/// A folder with a run.json that sets nothing: the events go there.
+std::string write_run_file(const TemporaryFolder& folder) {
+  std::ofstream(folder / "run.json") << R"({"task":null,"gpus":2})";
+  return folder / "run.json";
+}
+
+/// Starts ranks whose events go to `folder`; rank r gets `options[r]`.
+std::vector<Process> start_ranks(const TemporaryFolder& folder, const std::vector<std::vector<std::string>>& options) {
+  const int port = free_port();
+  const std::string run_file = write_run_file(folder);
+  std::vector<Process> ranks;
+  for (std::size_t rank = 0; rank < options.size(); ++rank) {
+    auto environment = rank_environment(static_cast<int>(rank), static_cast<int>(options.size()), port);
+    environment["HPCBENCH_RUN"] = run_file;
+    ranks.emplace_back(folder.path(), "rank" + std::to_string(rank), train_command(options[rank]), environment);
+  }
+  return ranks;
+}
+
+/// Waits until an event of that name stands in the file.
+bool wait_for_event(const std::string& path, const std::string& name) {
+  for (int turn = 0; turn < 12000; ++turn) {
+    if (slurp(path).find("\"" + name + "\"") != std::string::npos) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+const std::vector<std::string> kEndless = {"--strategy", "ddp", "--epochs", "100000", "--log-every", "1", "--timeout", "60"};
+
+}  // namespace
+
+TEST_CASE("one epoch on real digits: the loss falls, the accuracy rises, the events say so") {
+  const TemporaryFolder folder;
+  const Ended ended = run_alone(
+      folder.path(), train_command({"--optimizer", "adamw", "--lr", "0.005", "--epochs", "2", "--log-every", "20"}),
+      {{"HPCBENCH_RUN", write_run_file(folder)}});
+  INFO(ended.err);
+  REQUIRE(ended.exit_code == 0);
+  CHECK(ended.out.find("8000 of the 10000 test images train, 2000 validate (train_share 0.8)") != std::string::npos);
+  const std::vector<Json> events = read_events(folder / "events.jsonl");
+  CHECK(events.front().at("event") == "run_start");
+  CHECK(events.front().at("global_batch") == 64);
+  CHECK(events.front().at("gpus") == 2);
+  CHECK(events.front().at("hosts").size() == 1);
+  const std::vector<Json> epochs = events_named(events, "epoch");
+  REQUIRE(epochs.size() == 2);
+  CHECK(epochs[0].at("samples") == 8000);
+  CHECK(epochs[0].at("optimizer_steps") == 125);
+  CHECK(epochs[0].at("train_loss") < 2.0);
+  CHECK(epochs[1].at("train_loss") < epochs[0].at("train_loss"));
+  const std::vector<Json> evaluations = events_named(events, "eval");
+  REQUIRE(evaluations.size() == 2);
+  CHECK(evaluations[1].at("accuracy") > 0.8);
+  CHECK(evaluations[1].at("val_loss") < 0.8);
+  CHECK(events_named(events, "step").size() == 12);
+  CHECK(events_named(events, "warning").front().at("code") == "train_share");
+  const Json end = events.back();
+  CHECK(end.at("event") == "run_end");
+  CHECK(end.at("train_s") > 0.0);
+  CHECK(end.at("train_eval_s") == doctest::Approx(end.at("train_s").get<double>() + end.at("eval_s").get<double>()));
+}
+
+TEST_CASE("two ranks: each writes its events, rank 0 those of the run") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> options = {"--strategy", "ddp", "--epochs", "1", "--global-batch", "128"};
+  std::vector<Process> ranks = start_ranks(folder, {options, options});
+  for (Process& rank : ranks) {
+    const Ended ended = rank.wait();
+    INFO(ended.err);
+    CHECK(ended.exit_code == 0);
+    CHECK(ended.err.empty());
+  }
+  const std::vector<Json> first = read_events(folder / "events.jsonl");
+  const std::vector<Json> second = read_events(folder / "events.1.jsonl");
+  CHECK(events_named(first, "epoch").front().at("samples") == 8000);
+  CHECK(events_named(first, "run_start").front().at("hosts").size() == 2);
+  CHECK(events_named(second, "epoch").empty());
+  CHECK(second.back().at("event") == "run_end");
+  CHECK(second.back().at("rank") == 1);
+}
+
+TEST_CASE("what cannot be done is refused with exit code 2") {
+  const TemporaryFolder folder;
+  const auto complaint = [&](const std::vector<std::string>& options, std::map<std::string, std::string> environment = {}) {
+    const Ended ended = run_alone(folder.path(), train_command(options), environment);
+    CHECK(ended.exit_code == 2);
+    CHECK(ended.err.rfind("error: ", 0) == 0);
+    return ended.err;
+  };
+  CHECK(complaint({"--strategy", "fsdp"}).find("no strategy `fsdp`; there are: baseline, ddp") !=
+        std::string::npos);
+  CHECK(complaint({"--task", "mnist"}).find("no task `mnist`; there are: mnist_rnn") != std::string::npos);
+  CHECK(complaint({"--strategy", "baseline"}, rank_environment(0, 2, 29999)).find("WORLD_SIZE is 2") != std::string::npos);
+  CHECK(complaint({"--batch-size", "7999"}).find("batch normalisation needs at least 2") != std::string::npos);
+  CHECK(complaint({"--train-share", "1"}).find("leaves no samples to validate") != std::string::npos);
+  CHECK(complaint({"--epochs", "x"}).find("whole number") != std::string::npos);
+}
+
+TEST_CASE("unreadable data: exit code 3, the file is named") {
+  const TemporaryFolder folder;
+  const Ended ended = run_alone(folder.path(), {program("hpcbench-train"), "run", "--data", folder / "none"});
+  CHECK(ended.exit_code == 3);
+  CHECK(ended.err.find((folder / "none") + "/t10k-images-idx3-ubyte") != std::string::npos);
+}
+
+TEST_CASE("one rank cannot read its data: all end, and name the root cause") {
+  for (const std::size_t broken : {0U, 1U}) {
+    const TemporaryFolder folder;
+    std::vector<std::vector<std::string>> options(3, kEndless);
+    options[broken].insert(options[broken].end(), {"--data", folder / "none"});
+    std::vector<Process> ranks = start_ranks(folder, options);
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      const Ended ended = ranks[rank].wait();
+      CAPTURE(rank);
+      CAPTURE(ended.err);
+      CHECK(ended.exit_code == (rank == broken ? 3 : 1));
+      CHECK(ended.err.find("rank " + std::to_string(broken) + " on ") != std::string::npos);
+      CHECK(ended.err.find((folder / "none") + "/t10k-images-idx3-ubyte") != std::string::npos);
+      const std::string file = rank == 0 ? "events.jsonl" : "events." + std::to_string(rank) + ".jsonl";
+      const Json last = read_events(folder / file).back();
+      CHECK(last.at("event") == "error");
+      CHECK(last.at("cause").get<std::string>().find("t10k-images-idx3-ubyte") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a killed rank takes the others with it, and they say which") {
+  for (const std::size_t victim : {0U, 2U}) {
+    const TemporaryFolder folder;
+    std::vector<Process> ranks = start_ranks(folder, std::vector(3, kEndless));
+    REQUIRE(wait_for_event(folder / "events.jsonl", "step"));
+    ranks[victim].send(SIGKILL);
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      const Ended ended = ranks[rank].wait();
+      CAPTURE(rank);
+      CAPTURE(ended.err);
+      if (rank == victim) continue;
+      CHECK(ended.exit_code == 1);
+      CHECK(ended.err.find("rank " + std::to_string(victim)) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a rank that stops answering: the others end after the timeout and name it") {
+  const TemporaryFolder folder;
+  std::vector<std::string> options = kEndless;
+  options.back() = "4";
+  std::vector<Process> ranks = start_ranks(folder, {options, options});
+  REQUIRE(wait_for_event(folder / "events.jsonl", "step"));
+  ranks[1].send(SIGSTOP);
+  const Ended ended = ranks[0].wait();
+  CAPTURE(ended.err);
+  CHECK(ended.exit_code == 1);
+  CHECK(ended.err.find("rank 1") != std::string::npos);
+}
+
+TEST_CASE("SIGTERM ends at a step boundary with 143") {
+  const TemporaryFolder folder;
+  std::vector<Process> ranks = start_ranks(folder, {kEndless, kEndless});
+  REQUIRE(wait_for_event(folder / "events.jsonl", "step"));
+  for (const Process& rank : ranks) rank.send(SIGTERM);
+  for (Process& rank : ranks) {
+    const Ended ended = rank.wait();
+    CAPTURE(ended.err);
+    CHECK(ended.exit_code == 143);
+  }
+  CHECK(events_named(read_events(folder / "events.jsonl"), "warning").back().at("code") == "terminated");
+}
+
+}  // namespace hpcbench::train

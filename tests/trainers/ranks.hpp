@@ -1,0 +1,51 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hpcbench::train {
+
+/// How a process ended, and what it said.
+struct Ended {
+  std::optional<int> exit_code;  // absent: killed by `signal`, or by us after the time limit
+  int signal = 0;
+  std::string out;
+  std::string err;
+};
+
+/// One process of a test, its output in files below `folder`. Killed at the end of the scope if it still runs.
+class Process {
+ public:
+  Process(const std::filesystem::path& folder, const std::string& name, const std::vector<std::string>& command,
+          const std::map<std::string, std::string>& environment);
+  ~Process();
+  Process(Process&& other) noexcept : pid_(other.pid_), base_(std::move(other.base_)) { other.pid_ = 0; }
+  Process& operator=(Process&&) = delete;
+  void send(int signal) const;
+  /// Waits; after `limit_s` the process is killed.
+  Ended wait(double limit_s = 240);
+
+ private:
+  pid_t pid_ = 0;
+  std::string base_;
+};
+
+std::string program(const std::string& name);
+std::string slurp(const std::filesystem::path& path);
+std::string mnist_folder();
+/// A port that was free a moment ago.
+int free_port();
+/// RANK, WORLD_SIZE, MASTER_ADDR ... of one rank on this machine, one thread.
+std::map<std::string, std::string> rank_environment(int rank, int size, int port);
+/// Runs a program alone, without any rank in its environment.
+Ended run_alone(const std::filesystem::path& folder, const std::vector<std::string>& command,
+                std::map<std::string, std::string> environment = {});
+/// Runs `size` ranks of one command and waits for all.
+std::vector<Ended> run_ranks(const std::filesystem::path& folder, int size, const std::vector<std::string>& command);
+
+}  // namespace hpcbench::train

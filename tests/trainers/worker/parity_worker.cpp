@@ -1,0 +1,51 @@
+// usage: trainer_parity_worker OUTPUT (exact | skip_division) run --strategy ddp ...
+// Trains as `hpcbench-train run ...` does, and writes to OUTPUT.RANK the averaged gradients of the first and of the last step and
+// the state at the end, as lines `NAME COUNT`, each followed by COUNT doubles.
+#include <ATen/core/Tensor.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "core/options.hpp"
+#include "core/program.hpp"
+#include "core/text.hpp"
+
+namespace {
+
+using namespace hpcbench::train;
+
+void write_tensor(std::ofstream& file, const std::string& name, const at::Tensor& tensor) {
+  const at::Tensor values = tensor.detach().to(at::kDouble).contiguous();
+  file << name << ' ' << values.numel() << '\n';
+  file.write(static_cast<const char*>(values.const_data_ptr()), static_cast<std::streamsize>(values.numel() * 8));
+}
+
+int work(const std::vector<std::string>& arguments) {
+  const World world = read_world(process_environment);
+  const Command command = read_command({arguments.begin() + 2, arguments.end()}, process_environment, "");
+  std::ofstream file(concat(arguments[0], ".", world.rank), std::ios::binary);
+  TrainingHooks hooks;
+  if (arguments[1] == "skip_division") hooks.mutation = Mutation::skip_division_by_world_size;
+  hooks.after_backward = [&](std::int64_t step, const Model& model) {
+    if (step != 1 && step != command.settings.max_steps) return;
+    for (const NamedTensor& parameter : model.parameters)
+      write_tensor(file, concat("gradient/", step, "/", parameter.name), parameter.tensor.grad());
+  };
+  hooks.at_end = [&](Strategy& strategy) {
+    for (const NamedTensor& state : strategy.gather_full_state()) write_tensor(file, "state/" + state.name, state.tensor);
+  };
+  const int status = run_training(command.settings, world, hooks);
+  file.flush();
+  return file ? status : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return work({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+}
