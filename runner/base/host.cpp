@@ -38,9 +38,7 @@ std::string host_name() {
   return name.data();
 }
 
-std::string boot_id() {
-  return std::string(trim(read_file_if_there("/proc/sys/kernel/random/boot_id").value_or("unknown")));
-}
+std::string boot_id() { return std::string(trim(read_file_if_there("/proc/sys/kernel/random/boot_id").value_or("unknown"))); }
 
 std::optional<ProcessIdentity> identify_process(int pid) {
   std::optional<std::string> stat;

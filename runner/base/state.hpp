@@ -22,16 +22,16 @@ enum class State {
   lost,
 };
 
-inline constexpr std::array kStates = {State::planned,   State::intended, State::submitted, State::running,
-                                       State::succeeded, State::failed,   State::timeout,   State::out_of_memory,
+inline constexpr std::array kStates = {State::planned,   State::intended,     State::submitted, State::running,
+                                       State::succeeded, State::failed,       State::timeout,   State::out_of_memory,
                                        State::cancelled, State::node_failure, State::preempted, State::lost};
 
 constexpr bool is_outcome(State state) { return state >= State::succeeded; }
 
 constexpr std::string_view to_string(State state) {
-  constexpr std::array<std::string_view, kStates.size()> kNames = {
-      "planned", "intended",  "submitted",     "running",   "succeeded",    "failed",
-      "timeout", "out_of_memory", "cancelled", "node_failure", "preempted", "lost"};
+  constexpr std::array<std::string_view, kStates.size()> kNames = {"planned",   "intended",     "submitted", "running",
+                                                                   "succeeded", "failed",       "timeout",   "out_of_memory",
+                                                                   "cancelled", "node_failure", "preempted", "lost"};
   return kNames[static_cast<std::size_t>(state)];
 }
 

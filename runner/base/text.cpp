@@ -165,7 +165,8 @@ std::string shell_quote(std::string_view text) {
   if (text.find('\0') != std::string_view::npos) throw InputError("error: a NUL byte cannot be part of a program's argument");
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
   // A leading `=` or `~` means something to some shells; the empty word needs quotes to exist.
-  if (!text.empty() && text.front() != '=' && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
+  if (!text.empty() && text.front() != '=' && text.find_first_not_of(kPlain) == std::string_view::npos)
+    return std::string(text);
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'') {

@@ -23,7 +23,8 @@ std::string shell_quote(std::string_view text);
 /// True for well-formed UTF-8 (no surrogates, no overlong forms).
 bool is_utf8(std::string_view text);
 
-/// True for a name that is one plain file name: letters, digits, `.`, `_`, `-`; not starting with `.` or `-`; at most 100 bytes.
+/// True for a name that is one plain file name: letters, digits, `.`, `_`, `-`; not starting with `.` or `-`; at most 100
+/// bytes.
 bool is_plain_name(std::string_view name);
 
 /// The candidate nearest to `word` if it is near enough to be meant (edit distance at most 2 and a third of the length).
@@ -32,7 +33,8 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
 /// ` (did you mean \`X\`?)` for the nearest candidate, or nothing.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
-/// Wall time `02:00:00`, `1-12:00:00`, `90` (minutes, as Slurm has it), `45s`, `10m`, `2h`, `1d` in seconds; absent where it is none.
+/// Wall time `02:00:00`, `1-12:00:00`, `90` (minutes, as Slurm has it), `45s`, `10m`, `2h`, `1d` in seconds; absent where it is
+/// none.
 std::optional<double> parse_duration(std::string_view text);
 
 /// Seconds for a person: `4.2 s`, `3 min 20 s`, `2 h 05 min`.

@@ -21,7 +21,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 struct Decimal {
   bool negative = false;
-  std::string digits;  // without leading or trailing zeros; empty for zero
+  std::string digits;      // without leading or trailing zeros; empty for zero
   long long exponent = 0;  // value = 0.DIGITS * 10^exponent
 };
 

@@ -19,7 +19,8 @@ namespace {
 constexpr std::array kCommands = {
     Command{"init", "write a commented starter experiment", "  hpcbench init scaling.yaml", add_init},
     Command{"check", "read an experiment file and report every mistake in it",
-            "  hpcbench check experiments/mnist_rnn.yaml\n  hpcbench check experiments/mnist_rnn.yaml --profile laptop", add_check},
+            "  hpcbench check experiments/mnist_rnn.yaml\n  hpcbench check experiments/mnist_rnn.yaml --profile laptop",
+            add_check},
     Command{"plan", "show what `run` would do: configurations, runs, GPU-hours, new and kept",
             "  hpcbench plan experiments/mnist_rnn.yaml\n  hpcbench plan experiments/mnist_rnn.yaml --format json\n"
             "  hpcbench plan experiments/mnist_rnn.yaml --scripts /tmp/scripts",
@@ -29,20 +30,22 @@ constexpr std::array kCommands = {
             "  hpcbench run experiments/mnist_rnn.yaml --only strategy=ddp,nodes=1 --repeats 10\n"
             "  hpcbench run experiments/mnist_rnn.yaml --set parameters.lr=0.05 --slots 2",
             add_run},
-    Command{"status", "counts, and where each run stands", "  hpcbench status\n  hpcbench status experiments/mnist_rnn.yaml --format json",
-            add_status},
+    Command{"status", "counts, and where each run stands",
+            "  hpcbench status\n  hpcbench status experiments/mnist_rnn.yaml --format json", add_status},
     Command{"cancel", "end running jobs and revoke those that have not begun",
             "  hpcbench cancel --yes\n  hpcbench cancel experiments/mnist_rnn.yaml --only strategy=ddp", add_cancel},
-    Command{"retry", "run again what did not succeed", "  hpcbench retry\n  hpcbench retry --only strategy=ddp --outcome timeout", add_retry},
-    Command{"ingest", "read all run directories into the index again", "  hpcbench ingest\n  hpcbench ingest mnist_rnn", add_ingest},
+    Command{"retry", "run again what did not succeed",
+            "  hpcbench retry\n  hpcbench retry --only strategy=ddp --outcome timeout", add_retry},
+    Command{"ingest", "read all run directories into the index again", "  hpcbench ingest\n  hpcbench ingest mnist_rnn",
+            add_ingest},
     Command{"report", "the table: medians, intervals, speedups, efficiencies, losses, outcomes",
             "  hpcbench report --format markdown\n  hpcbench report experiments/mnist_rnn.yaml --metric wall_s --format csv\n"
             "  hpcbench report --only epochs=2 --strict",
             add_report},
-    Command{"show", "all that is known of one run", "  hpcbench show 3f2a/r01\n  hpcbench show strategy=ddp,gpus_per_node=2/r02 --path",
-            add_show},
-    Command{"logs", "what a run printed", "  hpcbench logs 3f2a/r01\n  hpcbench logs 3f2a/r01 --rank 1 --stderr\n  hpcbench logs 3f2a/r01 -f",
-            add_logs},
+    Command{"show", "all that is known of one run",
+            "  hpcbench show 3f2a/r01\n  hpcbench show strategy=ddp,gpus_per_node=2/r02 --path", add_show},
+    Command{"logs", "what a run printed",
+            "  hpcbench logs 3f2a/r01\n  hpcbench logs 3f2a/r01 --rank 1 --stderr\n  hpcbench logs 3f2a/r01 -f", add_logs},
     Command{"db", "maintain the index and the lock", "  hpcbench db rebuild\n  hpcbench db unlock mnist_rnn", add_db},
     Command{"launch", "run an attempt, or N ranks of a command, on this machine",
             "  hpcbench launch -n 2 -- hpcbench-train run --task mnist_rnn --strategy ddp --data data/mnist", add_launch},
@@ -59,7 +62,8 @@ std::vector<std::string> command_names() {
 int print_usage_error(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& arguments) {
   std::string text = error.what();
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  if (app.get_subcommands().empty() && !arguments.empty()) text = fmt::format("there is no command or option `{}`", arguments.front());
+  if (app.get_subcommands().empty() && !arguments.empty())
+    text = fmt::format("there is no command or option `{}`", arguments.front());
   std::string help = "hpcbench --help";
   std::vector<std::string> candidates = command_names();
   for (const CLI::App* command : app.get_subcommands()) {
@@ -127,7 +131,8 @@ int run_command_line(int argc, char** argv) {
     fmt::print(stderr, "{}\n", error.what());
     return 3;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "internal error: {}\nThis is a defect of hpcbench; what has been measured is safe on disk.\n", error.what());
+    fmt::print(stderr, "internal error: {}\nThis is a defect of hpcbench; what has been measured is safe on disk.\n",
+               error.what());
     return 4;
   }
 }

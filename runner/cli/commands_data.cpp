@@ -34,7 +34,8 @@ std::vector<std::string> named_or_all(const std::string& results_root, const std
   const std::vector<std::string> there = experiments_on_disk(results_root);
   if (experiment.empty()) return there;
   if (std::find(there.begin(), there.end(), experiment) == there.end()) {
-    throw InputError(fmt::format("error: {} holds no experiment `{}`{}", results_root, experiment, did_you_mean(experiment, there)));
+    throw InputError(
+        fmt::format("error: {} holds no experiment `{}`{}", results_root, experiment, did_you_mean(experiment, there)));
   }
   return {experiment};
 }
@@ -73,7 +74,8 @@ int unlock_experiment(const std::string& results, const std::string& experiment)
     return 0;
   }
   if (!break_lock(folder)) {
-    throw UnavailableError(fmt::format("error: {} is owned by {}, which is alive; end that process instead", experiment, owner));
+    throw UnavailableError(
+        fmt::format("error: {} is owned by {}, which is alive; end that process instead", experiment, owner));
   }
   say(fmt::format("removed the lock of {}", owner));
   return 0;

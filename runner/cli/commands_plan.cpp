@@ -56,7 +56,8 @@ int plan_study(const StudyOptions& options, const std::string& format, const std
                                                                 : Store::open(":memory:");
   const PlanDiff diff = compare_with_index(study, store);
   note_changed_code(study, store, study.selected.notes);
-  print_data(format == "json" ? plan_json(study.experiment, study.selected, diff) : plan_text(study.experiment, study.selected, diff));
+  print_data(format == "json" ? plan_json(study.experiment, study.selected, diff)
+                              : plan_text(study.experiment, study.selected, diff));
   if (!scripts.empty()) render_scripts(study, scripts);
   return 0;
 }
@@ -66,7 +67,8 @@ void note_changed_code(const Study& study, const Store& store, std::vector<std::
   std::map<std::string, std::string> now;
   for (const Configuration& configuration : study.selected.configurations) {
     if (&configuration != &study.selected.configurations.front() && configuration.work == (&configuration - 1)->work) continue;
-    for (const CodeFile& file : code_files(configuration.work->command, std::filesystem::current_path().string())) now[file.path] = file.sha256;
+    for (const CodeFile& file : code_files(configuration.work->command, std::filesystem::current_path().string()))
+      now[file.path] = file.sha256;
   }
   std::map<std::string, int> changed;
   for (const AttemptRecord& record : store.counting_attempts(study.experiment.name, false)) {
@@ -75,7 +77,8 @@ void note_changed_code(const Study& study, const Store& store, std::vector<std::
       if (then != record.facts.end() && !hash.starts_with(then->second)) ++changed[path];
     }
   }
-  for (const auto& [path, count] : changed) notes.push_back(fmt::format("{} changed since {} kept run{}", path, count, count == 1 ? "" : "s"));
+  for (const auto& [path, count] : changed)
+    notes.push_back(fmt::format("{} changed since {} kept run{}", path, count, count == 1 ? "" : "s"));
 }
 
 }  // namespace
@@ -100,9 +103,11 @@ void add_plan(CLI::App& app, int& exit_code) {
   const auto format = std::make_shared<std::string>("text");
   const auto scripts = std::make_shared<std::string>();
   add_study_options(app, *options, FileArgument::required);
-  app.add_option("--repeats", options->repeats, "repeats of each configuration instead of the file's")->check(CLI::PositiveNumber);
+  app.add_option("--repeats", options->repeats, "repeats of each configuration instead of the file's")
+      ->check(CLI::PositiveNumber);
   app.add_option("--format", *format, "text or json")->capture_default_str()->check(CLI::IsMember({"text", "json"}));
-  app.add_option("--scripts", *scripts, "also render all job scripts below this folder, without running them")->type_name("DIR");
+  app.add_option("--scripts", *scripts, "also render all job scripts below this folder, without running them")
+      ->type_name("DIR");
   app.callback([=, &exit_code] { exit_code = plan_study(*options, *format, *scripts); });
 }
 

@@ -35,8 +35,8 @@ std::vector<State> parse_outcomes(const std::string& text) {
   for (const std::string& name : split(text, ',')) {
     const std::optional<State> state = parse_state(name);
     if (!state || std::find(names.begin(), names.end(), name) == names.end()) {
-      throw InputError(fmt::format("error: `{}` is no outcome that can be retried{}; there are: {}", name, did_you_mean(name, names),
-                                   join(names, ", ")));
+      throw InputError(fmt::format("error: `{}` is no outcome that can be retried{}; there are: {}", name,
+                                   did_you_mean(name, names), join(names, ", ")));
     }
     outcomes.push_back(*state);
   }
@@ -55,13 +55,15 @@ int cancel_study(const StudyOptions& options, bool yes) {
     say("nothing to cancel: no run has been submitted that has not ended");
     return 0;
   }
-  if (!confirm(fmt::format("Cancel {} run{} of {}?", active.size(), active.size() == 1 ? "" : "s", study.experiment.name), yes)) return 0;
+  if (!confirm(fmt::format("Cancel {} run{} of {}?", active.size(), active.size() == 1 ? "" : "s", study.experiment.name), yes))
+    return 0;
   LocalExecutor executor(1, program_folder() + "/hpcbench");
   Progress progress(system_clock());
   Journal journal(store, study.experiment.name, study.results, progress, system_clock());
   const CancelCounts counts = cancel_attempts(study.results, active, executor, journal);
   journal.flush(true);
-  say(fmt::format("{} running ended, {} not begun revoked. `hpcbench retry --outcome cancelled` runs them again.", counts.running, counts.revoked));
+  say(fmt::format("{} running ended, {} not begun revoked. `hpcbench retry --outcome cancelled` runs them again.",
+                  counts.running, counts.revoked));
   return 0;
 }
 
@@ -71,7 +73,8 @@ void add_run(CLI::App& app, int& exit_code) {
   const auto study = std::make_shared<StudyOptions>();
   const auto options = std::make_shared<RunOptions>();
   add_study_options(app, *study, FileArgument::required);
-  app.add_option("--repeats", study->repeats, "repeats of each configuration instead of the file's")->check(CLI::PositiveNumber);
+  app.add_option("--repeats", study->repeats, "repeats of each configuration instead of the file's")
+      ->check(CLI::PositiveNumber);
   add_run_options(app, *options);
   app.callback([=, &exit_code] { exit_code = conduct(load_study(*study), *options); });
 }

@@ -118,7 +118,8 @@ int print_logs(const LogOptions& options) {
   return 0;
 }
 
-/// Complete enough for bash: commands, their options, files elsewhere. Generated from the parser, so that it cannot lag behind it.
+/// Complete enough for bash: commands, their options, files elsewhere. Generated from the parser, so that it cannot lag behind
+/// it.
 std::string bash_completion(const CLI::App& root) {
   std::string commands;
   std::string cases;
@@ -134,7 +135,8 @@ std::string bash_completion(const CLI::App& root) {
   return fmt::format(
       "# bash completion of hpcbench; use: source <(hpcbench completion)\n_hpcbench() {{\n"
       "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" words=\"\"\n  COMPREPLY=()\n"
-      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    mapfile -t COMPREPLY < <(compgen -W \"{} --help --version\" -- \"$word\")\n    return\n  fi\n"
+      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    mapfile -t COMPREPLY < <(compgen -W \"{} --help --version\" -- \"$word\")\n   "
+      " return\n  fi\n"
       "  case \"${{COMP_WORDS[1]}}\" in\n{}  esac\n"
       "  if [[ \"$word\" == -* ]]; then mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
       "  else mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); fi\n}}\ncomplete -o filenames -F _hpcbench hpcbench\n",

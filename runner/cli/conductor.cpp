@@ -59,8 +59,8 @@ int summarise_study(Store& store, const Study& study, bool anything_done) {
 bool announce(const Study& study, const PlanDiff& diff, const RunOptions& options) {
   const std::optional<double> hours = gpu_hours(study.selected);
   say(fmt::format("{}: {} configurations x {} repeats; +{} new  ={} kept  -{} orphaned (runs){}", study.experiment.name,
-                  study.selected.configurations.size(), study.selected.repeats, diff.total.fresh, diff.total.kept, diff.total.orphaned,
-                  hours ? fmt::format("; at most {:.3g} GPU-hours", *hours) : ""));
+                  study.selected.configurations.size(), study.selected.repeats, diff.total.fresh, diff.total.kept,
+                  diff.total.orphaned, hours ? fmt::format("; at most {:.3g} GPU-hours", *hours) : ""));
   for (const std::string& note : study.selected.notes) say("note: " + note);
   const std::optional<double> limit =
       study.experiment.limits.gpu_hours ? study.experiment.limits.gpu_hours : study.experiment.site.gpu_hours;
@@ -112,7 +112,8 @@ std::vector<AttemptKey> attempts_to_retry(const Store& store, const Study& study
 int detach(const Campaign& campaign, Progress& progress) {
   progress.finish();
   const std::size_t running = campaign.running().size();
-  say(fmt::format("detached: {} job{} on. `hpcbench run` carries on, `hpcbench cancel` ends them.", running, running == 1 ? " goes" : "s go"));
+  say(fmt::format("detached: {} job{} on. `hpcbench run` carries on, `hpcbench cancel` ends them.", running,
+                  running == 1 ? " goes" : "s go"));
   return 128 + interrupted();
 }
 
@@ -127,7 +128,8 @@ RenderContext make_render_context(const Study& study) {
   context.job_template = load_template(study.experiment.site.template_path.value_or("job.sh.mustache"));
   context.provenance = find_provenance(context.call_folder);
   if (study.experiment.is_trainer() && ::access(context.trainer.c_str(), X_OK) != 0) {
-    throw UnavailableError(fmt::format("error: {} is not there: build it with scripts/setup.sh (without --runner-only)", context.trainer));
+    throw UnavailableError(
+        fmt::format("error: {} is not there: build it with scripts/setup.sh (without --runner-only)", context.trainer));
   }
   return context;
 }

@@ -20,7 +20,8 @@ std::string tsv_field(const Value& value) {
 
 void write_index_file(const Store& store, const Study& study) {
   std::map<std::string, std::map<State, int>> outcomes;
-  for (const AttemptRecord& record : store.counting_attempts(study.experiment.name, false)) ++outcomes[record.key.config_id][record.state];
+  for (const AttemptRecord& record : store.counting_attempts(study.experiment.name, false))
+    ++outcomes[record.key.config_id][record.state];
   std::string text = "config_id\t" + join(study.plan.axes, "\t") + "\toutcomes\n";
   for (const Configuration& configuration : study.plan.configurations) {
     text += configuration.id;

@@ -13,9 +13,11 @@ std::string last_run_file(const std::string& results_root) { return results_root
 }  // namespace
 
 void write_last_run(const std::string& results_root, const LastRun& run) {
-  const nlohmann::ordered_json json = {{"schema", 1},          {"experiment", run.experiment}, {"file", run.file},
-                                       {"profile", run.profile}, {"site", run.site},             {"settings", run.settings}};
-  write_file(last_run_file(results_root), json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n", Durability::none);
+  const nlohmann::ordered_json json = {{"schema", 1},      {"experiment", run.experiment},
+                                       {"file", run.file}, {"profile", run.profile},
+                                       {"site", run.site}, {"settings", run.settings}};
+  write_file(last_run_file(results_root), json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
+             Durability::none);
 }
 
 std::optional<LastRun> read_last_run(const std::string& results_root) {

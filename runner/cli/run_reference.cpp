@@ -22,7 +22,8 @@ struct Reference {
 };
 
 [[noreturn]] void reject_reference(const std::string& reference) {
-  throw InputError(fmt::format("error: `{}` is no run; write [EXPERIMENT/](CONFIG_ID prefix or axis=value,...)[/rNN[/aN]]", reference));
+  throw InputError(
+      fmt::format("error: `{}` is no run; write [EXPERIMENT/](CONFIG_ID prefix or axis=value,...)[/rNN[/aN]]", reference));
 }
 
 std::string last_experiment(const std::string& results_root) {
@@ -77,15 +78,18 @@ FoundRun find_run(const std::string& results_root, const std::string& text) {
        all ? store.attempts(reference.experiment) : store.counting_attempts(reference.experiment, true)) {
     if (refers_to(reference, condition, record)) found.push_back(std::move(record));
   }
-  if (found.empty()) throw InputError(fmt::format("error: no run of {} matches `{}`; `hpcbench status` lists them", reference.experiment, text));
+  if (found.empty())
+    throw InputError(fmt::format("error: no run of {} matches `{}`; `hpcbench status` lists them", reference.experiment, text));
   // A warm-up that is not named by its attempt: the last one counts.
-  if (found.size() > 1 && reference.run && found.front().key.config_id == found.back().key.config_id) return {reference.experiment, found.back()};
+  if (found.size() > 1 && reference.run && found.front().key.config_id == found.back().key.config_id)
+    return {reference.experiment, found.back()};
   if (found.size() > 1) {
     std::string names;
     for (std::size_t i = 0; i < std::min<std::size_t>(found.size(), 10); ++i) {
       names += fmt::format("\n  {}/{} ({})", found[i].key.config_id, to_string(found[i].key.run), describe(found[i].axes));
     }
-    throw InputError(fmt::format("error: `{}` is {} runs; name one:{}{}", text, found.size(), names, found.size() > 10 ? "\n  ..." : ""));
+    throw InputError(
+        fmt::format("error: `{}` is {} runs; name one:{}{}", text, found.size(), names, found.size() > 10 ? "\n  ..." : ""));
   }
   return {reference.experiment, found.front()};
 }

@@ -44,7 +44,8 @@ StatusView make_status(const Study& study, const Store& store) {
   for (const Configuration& configuration : study.selected.configurations) {
     for (int repeat = 1; repeat <= study.selected.repeats; ++repeat) {
       const RunName name{false, repeat};
-      RunStatus status{configuration.id + "/" + to_string(name), study.plan.bindings(configuration), State::planned, std::nullopt};
+      RunStatus status{configuration.id + "/" + to_string(name), study.plan.bindings(configuration), State::planned,
+                       std::nullopt};
       const auto found = attempts.find(std::pair(configuration.id, name));
       if (found != attempts.end()) {
         status.state = found->second.state;
@@ -69,7 +70,8 @@ std::string status_text(const StatusView& view, double now_unix_s) {
     const AttemptRecord& attempt = *run.attempt;
     const std::optional<double> elapsed = elapsed_s(attempt, now_unix_s);
     text += fmt::format("  {}/a{}  {}{}{}  {}\n", run.run, attempt.key.attempt, to_string(run.state),
-                        elapsed ? " " + human_duration(*elapsed) : "", attempt.reason ? ": " + *attempt.reason : "", describe(run.axes));
+                        elapsed ? " " + human_duration(*elapsed) : "", attempt.reason ? ": " + *attempt.reason : "",
+                        describe(run.axes));
   }
   return text;
 }

@@ -27,7 +27,8 @@ struct StatusView {
 
 StatusView make_status(const Study& study, const Store& store);
 
-/// For people: counts, then the runs that are neither planned nor succeeded. `now_unix_s` gives running jobs their elapsed time.
+/// For people: counts, then the runs that are neither planned nor succeeded. `now_unix_s` gives running jobs their elapsed
+/// time.
 std::string status_text(const StatusView& view, double now_unix_s);
 /// D11's JSON, as documented in docs/commands.md.
 std::string status_json(const StatusView& view, double now_unix_s);

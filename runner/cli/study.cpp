@@ -48,9 +48,9 @@ void add_results_option(CLI::App& app, std::string& results) {
 }
 
 void add_study_options(CLI::App& app, StudyOptions& options, FileArgument file) {
-  CLI::Option* argument = app.add_option("FILE", options.file, file == FileArgument::required
-                                                                   ? "the experiment file"
-                                                                   : "the experiment file; without it, what was run last here");
+  CLI::Option* argument = app.add_option(
+      "FILE", options.file,
+      file == FileArgument::required ? "the experiment file" : "the experiment file; without it, what was run last here");
   if (file == FileArgument::required) argument->required();
   app.add_option("--profile", options.profile, "overlay of the file's `profiles`")->type_name("NAME");
   app.add_option("--site", options.site, "what is true of the cluster: a name in sites/ or a path")->type_name("SITE");
@@ -58,7 +58,8 @@ void add_study_options(CLI::App& app, StudyOptions& options, FileArgument file) 
       ->type_name("A.B=YAML")
       ->expected(1)
       ->take_all();
-  app.add_option("--only", options.only, "only the configurations that match, as in `strategy=ddp,nodes=1|2`")->type_name("AXIS=VALUE,...");
+  app.add_option("--only", options.only, "only the configurations that match, as in `strategy=ddp,nodes=1|2`")
+      ->type_name("AXIS=VALUE,...");
   add_results_option(app, options.results);
 }
 
@@ -69,7 +70,8 @@ std::string executor_of(const Experiment& experiment) {
 void check_study(const Study& study) {
   const std::string executor = executor_of(study.experiment);
   if (executor != "local") {
-    throw InputError(fmt::format("error: {}: executor `{}` is not in this version of hpcbench; there is: local", study.experiment.path, executor));
+    throw InputError(fmt::format("error: {}: executor `{}` is not in this version of hpcbench; there is: local",
+                                 study.experiment.path, executor));
   }
   build_table(study.experiment, study.plan, {}, {});
 }
@@ -89,8 +91,8 @@ Study load_study(const StudyOptions& options) {
   const std::string path = study.from_last_run ? readable_file(study.source, study.results_root) : options.file;
   study.experiment = read_experiment(path, read_options(study.source));
   if (study.from_last_run) {
-    say(fmt::format("{}{}: what was run last in {}", path, study.source.profile.empty() ? "" : " --profile " + study.source.profile,
-                    study.results_root));
+    say(fmt::format("{}{}: what was run last in {}", path,
+                    study.source.profile.empty() ? "" : " --profile " + study.source.profile, study.results_root));
   }
   if (options.repeats > 0) study.experiment.repeats = options.repeats;
   study.source.experiment = study.experiment.name;

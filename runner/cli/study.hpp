@@ -31,11 +31,11 @@ void add_results_option(CLI::App& app, std::string& results);
 /// A study at hand: what is asked for, and where its results are.
 struct Study {
   Experiment experiment;
-  Plan plan;      // all of it
-  Plan selected;  // what --only leaves
+  Plan plan;                 // all of it
+  Plan selected;             // what --only leaves
   std::string results_root;  // absolute
   std::string results;       // absolute: results_root/EXPERIMENT
-  LastRun source;     // the file and the options that it was read with
+  LastRun source;            // the file and the options that it was read with
   bool from_last_run = false;
 
   std::string database() const { return results_root + "/hpcbench.db"; }

@@ -28,7 +28,8 @@ bool confirm(const std::string& question, bool yes) {
 }
 
 void print_data(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw UnavailableError("error: cannot write to standard output");
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+    throw UnavailableError("error: cannot write to standard output");
 }
 
 void say(const std::string& line) { fmt::print(stderr, "{}\n", line); }

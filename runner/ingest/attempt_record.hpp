@@ -52,7 +52,8 @@ struct AttemptRecord {
 /// started), cancelled (revoked), or an outcome (finished.json).
 AttemptRecord read_attempt(const std::string& attempt_folder);
 
-/// The same, for an attempt whose executor says that it ended without finished.json.
+/// The same, for an attempt whose executor says that it ended without finished.json: writes that to settled.json first,
+/// durably, so that whoever reads the folder later says the same. A finished.json that is there after all wins.
 AttemptRecord settle_attempt(const std::string& attempt_folder, State outcome, const std::string& reason);
 
 /// Attempt folders below results/EXPERIMENT, sorted by key.

@@ -14,6 +14,7 @@
 #include "ingest/metric_scan.hpp"
 #include "ingest/outcome.hpp"
 #include "ingest/run_info.hpp"
+#include "ingest/settled.hpp"
 #include "launch/claim.hpp"
 
 namespace hpcbench {
@@ -238,6 +239,9 @@ class AttemptReader {
       Outcome outcome = decide_outcome(finished_, info_, evidence_, found);
       record_.state = outcome.state;
       record_.reason = std::move(outcome.reason);
+    } else if (const std::optional<Settled> settled = read_settled(folder_)) {
+      record_.state = settled->outcome;
+      record_.reason = settled->reason;
     } else {
       record_.state = claim_ || started_.readable ? State::running : State::intended;
     }
@@ -269,9 +273,8 @@ AttemptRecord read_attempt(const std::string& attempt_folder) {
 AttemptRecord settle_attempt(const std::string& attempt_folder, State outcome, const std::string& reason) {
   AttemptRecord record = read_attempt(attempt_folder);
   if (is_outcome(record.state)) return record;
-  record.state = outcome;
-  record.reason = reason.empty() ? std::nullopt : std::optional(reason);
-  return record;
+  write_settled(attempt_folder, {outcome, reason.empty() ? std::nullopt : std::optional(reason)});
+  return read_attempt(attempt_folder);
 }
 
 }  // namespace hpcbench

@@ -34,21 +34,24 @@ bool scan_schema_1(std::string_view text, JsonMembers& members) {
   return scan_object(text, members) && json_integer(find_member(members, "schema")).value_or(1) == 1;
 }
 
-/// One short hash for the code of a run: equal if and only if the command names the same files with the same content.
-std::optional<std::string> code_hash(std::string_view list) {
+/// The files that a command names, as facts `code:PATH`, and one short hash for all of them as `code`: equal if and only if
+/// the command names the same files with the same content.
+void add_code_facts(std::string_view list, std::map<std::string, std::string>& facts) {
   std::vector<std::string> lines;
   JsonMembers file;
   for (const std::string_view item : scan_array(list).value_or(std::vector<std::string_view>())) {
     if (!scan_object(item, file)) continue;
     const std::optional<std::string> path = json_string(find_member(file, "path"));
     const std::optional<std::string> sha256 = json_string(find_member(file, "sha256"));
-    if (path && sha256) lines.push_back(*path + '\0' + *sha256 + '\n');
+    if (!path || !sha256) continue;
+    lines.push_back(*path + '\0' + *sha256 + '\n');
+    facts["code:" + printable(*path)] = printable(sha256->substr(0, kHashDigits));
   }
-  if (lines.empty()) return std::nullopt;
+  if (lines.empty()) return;
   std::sort(lines.begin(), lines.end());
   std::string all;
   for (const std::string& line : lines) all += line;
-  return sha256_hex(all, kHashDigits);
+  facts["code"] = sha256_hex(all, kHashDigits);
 }
 
 std::vector<MetricSpec> read_metric_specs(std::string_view list) {
@@ -97,7 +100,7 @@ RunInfo parse_run_json(std::string_view text) {
   for (const char* name : {"commit", "dirty", "hpcbench"}) {
     if (const auto fact = json_scalar_text(member(name))) info.facts[name] = printable(*fact);
   }
-  if (const auto code = code_hash(member("code"))) info.facts["code"] = *code;
+  add_code_facts(member("code"), info.facts);
   JsonMembers inner;
   if (scan_object(member("resources"), inner)) info.time_limit_s = amount(find_member(inner, "time_s"));
   if (scan_object(member("success"), inner)) {

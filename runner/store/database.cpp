@@ -61,14 +61,6 @@ CREATE TABLE series (
   points TEXT NOT NULL,
   PRIMARY KEY (id, name)
 ) WITHOUT ROWID;
-CREATE TABLE experiment (
-  name TEXT PRIMARY KEY,
-  file TEXT NOT NULL,
-  profile TEXT NOT NULL,
-  settings TEXT NOT NULL,
-  site TEXT NOT NULL,
-  turn INTEGER NOT NULL
-) WITHOUT ROWID;
 CREATE VIEW run AS
   SELECT * FROM attempt AS a WHERE void = 0 AND warmup = 0 AND NOT EXISTS (
     SELECT 1 FROM attempt AS later WHERE later.experiment = a.experiment AND later.config_id = a.config_id
@@ -100,7 +92,6 @@ std::string why_not_usable(SQLite::Database& database, bool& is_new) {
   // Statements that name every column: a file that somebody else made is found out here.
   const SQLite::Statement attempts(database, "SELECT void, path, axes, metrics, units, facts, warnings, reason FROM attempt");
   const SQLite::Statement series(database, "SELECT id, name, points FROM series");
-  const SQLite::Statement experiments(database, "SELECT name, file, profile, settings, site, turn FROM experiment");
   std::error_code unknown;
   const std::uintmax_t size_bytes = fs::file_size(database.getFilename(), unknown);
   if (!unknown && size_bytes <= kCheckedBytes) {

@@ -105,12 +105,6 @@ std::vector<AttemptRecord> read_records(SQLite::Database& database, const std::s
   return records;
 }
 
-std::optional<Store::LastRun> read_last_run(SQLite::Statement& row) {
-  if (!row.executeStep()) return std::nullopt;
-  return Store::LastRun{row.getColumn(0).getString(), row.getColumn(1).getString(), row.getColumn(2).getString(),
-                        row.getColumn(3).getString(), row.getColumn(4).getString()};
-}
-
 }  // namespace
 
 bool is_void(const AttemptRecord& record) {
@@ -248,36 +242,6 @@ std::optional<AttemptRecord> Store::attempt(const std::string& experiment, const
   });
 }
 
-void Store::set_last_run(const LastRun& run) {
-  impl_->write([&] {
-    SQLite::Statement put(impl_->database,
-                          "INSERT OR REPLACE INTO experiment (name, file, profile, settings, site, turn) "
-                          "VALUES (?, ?, ?, ?, ?, (SELECT coalesce(max(turn), 0) + 1 FROM experiment))");
-    put.bind(1, run.experiment);
-    put.bind(2, run.file);
-    put.bind(3, run.profile);
-    put.bind(4, run.settings);
-    put.bind(5, run.site);
-    put.exec();
-  });
-}
-
-std::optional<Store::LastRun> Store::last_run() const {
-  return impl_->guarded([&] {
-    SQLite::Statement row(impl_->database,
-                          "SELECT name, file, profile, settings, site FROM experiment ORDER BY turn DESC, name LIMIT 1");
-    return read_last_run(row);
-  });
-}
-
-std::optional<Store::LastRun> Store::last_run_of(const std::string& experiment) const {
-  return impl_->guarded([&] {
-    SQLite::Statement row(impl_->database, "SELECT name, file, profile, settings, site FROM experiment WHERE name = ?");
-    row.bind(1, experiment);
-    return read_last_run(row);
-  });
-}
-
 std::vector<std::string> Store::experiments() const {
   return impl_->guarded([&] {
     std::vector<std::string> names;
@@ -286,7 +250,7 @@ std::vector<std::string> Store::experiments() const {
         impl_->database,
         "WITH RECURSIVE seen (name) AS (SELECT min(experiment) FROM attempt UNION ALL "
         "SELECT (SELECT min(experiment) FROM attempt WHERE experiment > seen.name) FROM seen WHERE name IS NOT NULL) "
-        "SELECT name FROM seen WHERE name IS NOT NULL UNION SELECT name FROM experiment ORDER BY 1");
+        "SELECT name FROM seen WHERE name IS NOT NULL");
     while (rows.executeStep()) names.push_back(rows.getColumn(0).getString());
     return names;
   });

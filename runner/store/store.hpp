@@ -56,19 +56,6 @@ class Store {
   std::vector<AttemptRecord> counting_attempts(const std::string& experiment, bool with_series) const;
   std::optional<AttemptRecord> attempt(const std::string& experiment, const AttemptKey& key) const;
 
-  /// The experiment that was run last here; `file` is its YAML file.
-  struct LastRun {
-    std::string experiment;
-    std::string file;
-    std::string profile;   // empty: none
-    std::string settings;  // the --set texts, joined by newlines
-    std::string site;      // empty: none
-  };
-  void set_last_run(const LastRun& run);
-  std::optional<LastRun> last_run() const;
-  /// The record of one experiment's last run, as above.
-  std::optional<LastRun> last_run_of(const std::string& experiment) const;
-  /// Names of all experiments that have an attempt or were run here, sorted.
   std::vector<std::string> experiments() const;
 
  private:

@@ -86,7 +86,7 @@ void Campaign::Impl::submit_one(const Pending& next) {
       break;
     case Submission::Kind::refused: {
       const std::string why = fmt::format("{}refused by the executor: {}", kVoidPrefix, submission.text);
-      apply(next.run, key, judge_attempt(request.folder, {}, std::nullopt, why, executor));
+      apply(next.run, key, judge_attempt(request.folder, {}, std::nullopt, revoke_attempt(why), executor));
       throw UnavailableError(fmt::format(
           "error: executor `{}` takes no job: {}\nNothing was started for {}. Mend that, then `hpcbench run` carries on.",
           executor.name(), submission.text, to_string(key)));
@@ -95,14 +95,14 @@ void Campaign::Impl::submit_one(const Pending& next) {
       observer.note(fmt::format("{}: not known whether it was started ({}); it is revoked unless its job has begun",
                                 to_string(key), submission.text));
       const std::string why = fmt::format("{}doubtful submission: {}", kVoidPrefix, submission.text);
-      apply(next.run, key, judge_attempt(request.folder, submission.job, std::nullopt, why, executor));
+      apply(next.run, key, judge_attempt(request.folder, submission.job, std::nullopt, revoke_attempt(why), executor));
       break;
     }
   }
 }
 
 std::string Campaign::Impl::died_early(const Active& job) const {
-  std::string why = fmt::format("{}the job ended before it began", kLostPrefix);
+  std::string why = "the job ended before it began";
   if (!job.ended.empty()) why += fmt::format(" ({})", job.ended);
   if (job.batch.empty()) return why;
   const std::string words = read_tail(context.results + "/batches/" + job.batch + "/launch.log", kLaunchLogTail);
@@ -114,8 +114,8 @@ void Campaign::Impl::settle_ended() {
   while (!ended.empty()) {
     const Active job = std::move(ended.front());
     ended.pop_front();
-    const std::string why = is_taken(job.folder) ? std::string(kLostPrefix) : died_early(job);
-    apply(job.run, job.key, judge_attempt(job.folder, job.job, job.ended, why, executor));
+    const Seizure unclaimed = bury_attempt(job.batch, job.job, is_taken(job.folder) ? "" : died_early(job));
+    apply(job.run, job.key, judge_attempt(job.folder, job.job, job.ended, unclaimed, executor));
   }
 }
 

@@ -117,7 +117,7 @@ void Campaign::Impl::discover_attempts(std::size_t run) {
     runs.set_state(run, State::intended);
     // A lower one may have asked for another attempt; this one is that.
     again.erase(std::remove(again.begin(), again.end(), run), again.end());
-    apply(run, key, judge_attempt(folder_of(key), {}, std::nullopt, why, executor));
+    apply(run, key, judge_attempt(folder_of(key), {}, std::nullopt, revoke_attempt(why), executor));
   }
 }
 

@@ -77,7 +77,7 @@ void Campaign::Impl::recover_attempt(const AttemptKey& key) {
     const bool never_written = ::access((folder + "/run.json").c_str(), F_OK) != 0;
     if (vouched || never_written) return keep_unused(run, key);
   }
-  apply(run, key, judge_attempt(folder, {}, std::nullopt, recovery_why(), executor));
+  apply(run, key, judge_attempt(folder, {}, std::nullopt, revoke_attempt(recovery_why()), executor));
 }
 
 /// An attempt that was certainly never handed over is still to be had: its files are made anew, its number stays.

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include "launch/claim.hpp"
 #include "submit/campaign.hpp"
 #include "submit/judge.hpp"
 
@@ -20,8 +19,7 @@ CancelCounts cancel_attempts(const std::string& results, const std::vector<Known
   for (const KnownAttempt& attempt : attempts) {
     const std::string folder = results + "/" + to_string(attempt.key);
     if (is_outcome(attempt.state) || ::access(folder.c_str(), F_OK) != 0) continue;
-    const Claim revoked{.revoked = true, .why = kCancelledWhy, .token = {}, .job = {}, .process = {}};
-    if (has_finished(folder) || !try_claim(folder, revoked)) {
+    if (has_finished(folder) || !try_claim(folder, revoke_attempt(kCancelledWhy).claim)) {
       begun.push_back(attempt.key);
       continue;
     }
@@ -30,7 +28,7 @@ CancelCounts cancel_attempts(const std::string& results, const std::vector<Known
   }
   for (const AttemptKey& key : begun) {
     const std::string folder = results + "/" + to_string(key);
-    const Verdict verdict = judge_attempt(folder, {}, std::nullopt, kCancelledWhy, executor);
+    const Verdict verdict = judge_attempt(folder, {}, std::nullopt, revoke_attempt(kCancelledWhy), executor);
     switch (verdict.kind) {
       case Verdict::Kind::finished:
         observer.settled(key, std::nullopt, {});

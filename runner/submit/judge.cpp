@@ -3,21 +3,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "launch/claim.hpp"
-
 namespace hpcbench {
 
 namespace {
 
 Verdict judge_revoked(const std::string& why) {
   if (why.starts_with(kVoidPrefix)) return {Verdict::Kind::voided, {}, State::cancelled, why};
-  if (why.starts_with(kLostPrefix)) return {Verdict::Kind::settled, {}, State::lost, why.substr(kLostPrefix.size())};
   return {Verdict::Kind::settled, {}, State::cancelled, why.empty() ? "revoked before it began" : why};
 }
 
 /// `killed by signal 9`, `(exit status 1)`: what is known beyond its being gone.
 std::string describe_gone(const Claim& claim, const std::string& word) {
-  if (!claim.process) return "the job ended while it claimed the attempt" + (word.empty() ? "" : " (" + word + ")");
+  if (!claim.process) return "the job ended before it began" + (word.empty() ? "" : " (" + word + ")");
   return fmt::format("job {} on {} has gone and left no finished.json{}", claim.job, claim.process->host,
                      word.empty() ? "" : " (" + word + ")");
 }
@@ -28,12 +25,20 @@ bool has_finished(const std::string& folder) { return ::access((folder + "/finis
 
 bool is_taken(const std::string& folder) { return ::access((folder + "/claim").c_str(), F_OK) == 0 || has_finished(folder); }
 
+Seizure revoke_attempt(const std::string& why) {
+  return {Claim{.revoked = true, .why = why, .token = {}, .job = {}, .process = {}}, judge_revoked(why)};
+}
+
+Seizure bury_attempt(const std::string& token, const std::string& job, const std::string& why) {
+  return {Claim{.revoked = false, .why = {}, .token = token, .job = job, .process = {}},
+          Verdict{Verdict::Kind::settled, job, State::lost, why}};
+}
+
 Verdict judge_attempt(const std::string& folder, const std::string& job, const std::optional<std::string>& ended,
-                      const std::string& why, Executor& executor) {
+                      const Seizure& unclaimed, Executor& executor) {
   if (has_finished(folder)) return {Verdict::Kind::finished, {}, State::lost, {}};
   std::optional<Claim> claim = read_claim(folder);
-  if (!claim && try_claim(folder, Claim{.revoked = true, .why = why, .token = {}, .job = {}, .process = {}}))
-    return judge_revoked(why);
+  if (!claim && try_claim(folder, unclaimed.claim)) return unclaimed.verdict;
   if (!claim) claim = read_claim(folder);
   if (!claim) return {Verdict::Kind::unseen, job, State::lost, "its claim exists and cannot be read"};
   if (claim->revoked) return judge_revoked(claim->why);

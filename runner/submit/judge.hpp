@@ -5,14 +5,13 @@
 #include <string_view>
 
 #include "base/state.hpp"
+#include "launch/claim.hpp"
 #include "submit/executor.hpp"
 
 namespace hpcbench {
 
 /// Begins the WHY of a claim that recovery revoked: the attempt never ran, never will, and does not count.
 inline constexpr std::string_view kVoidPrefix = "void: ";
-/// Begins the WHY of a claim that was revoked because its job died before it could claim.
-inline constexpr std::string_view kLostPrefix = "lost: ";
 
 /// What an attempt's folder, and its executor, say of it.
 struct Verdict {
@@ -34,10 +33,20 @@ bool has_finished(const std::string& folder);
 /// Whether somebody took the attempt, as far as that can be seen: a claim or finished.json.
 bool is_taken(const std::string& folder);
 
-/// Judges an attempt that was, or may have been, handed over. Where no claim is seen it takes the claim itself by revoking it
-/// with `why` (which begins with one of the prefixes above): only winning the claim proves that nobody else has it.
-/// `ended`: what the executor said when the job ended; absent: it is asked.
+/// What to claim in place of a job where no claim is seen, and what then holds of the attempt: only winning the claim proves
+/// that nobody else has it.
+struct Seizure {
+  Claim claim;
+  Verdict verdict;
+};
+/// Revokes it; a `why` that begins with kVoidPrefix makes it void, any other cancelled.
+Seizure revoke_attempt(const std::string& why);
+/// Claims it for the job that died before it could: the attempt is lost.
+Seizure bury_attempt(const std::string& token, const std::string& job, const std::string& why);
+
+/// Judges an attempt that was, or may have been, handed over. `ended`: what the executor said when the job ended; absent: it
+/// is asked.
 Verdict judge_attempt(const std::string& folder, const std::string& job, const std::optional<std::string>& ended,
-                      const std::string& why, Executor& executor);
+                      const Seizure& unclaimed, Executor& executor);
 
 }  // namespace hpcbench

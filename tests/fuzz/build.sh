@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the fuzzers: tests/fuzz/build.sh OUT_DIR makes OUT_DIR/NAME_fuzzer for every tests/fuzz/NAME_fuzzer.cpp.
 # Needs clang 16 with its libFuzzer (Debian: clang-16 libclang-rt-16-dev). They run with their seeds as
-#   OUT_DIR/spec_fuzzer -max_total_time=20 -timeout=10 OUT_DIR/corpus-spec tests/fuzz/corpus/spec
+#   OUT_DIR/spec_fuzzer -max_total_time=20 -timeout=10 -dict=tests/fuzz/spec.dict OUT_DIR/corpus-spec tests/fuzz/corpus/spec
 # (new inputs go to the first folder; it must exist).
 set -euo pipefail
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "attempt_folder.hpp"
+#include "base/files.hpp"
+#include "fakes/temporary_folder.hpp"
 
 using namespace hpcbench;
 
@@ -67,10 +69,11 @@ TEST_CASE("a whole run: every field from its file") {
       {"samples", 16000},   {"setup_s", 0.5},    {"sys_s", 0.75}, {"train_loss", 0.25},    {"train_s", 7.5},
       {"user_s", 5},        {"val_loss", 0.375}, {"wall_s", 42.5}};
   CHECK(record.metrics == metrics);
-  const std::map<std::string, std::string> facts = {{"code", "95c58a0fd234"},   {"commit", "abc123"},   {"device", "cpu"},
-                                                    {"dirty", "false"},         {"global_batch", "64"}, {"hpcbench", "0.3.0"},
-                                                    {"optimizer_steps", "250"}, {"precision", "fp32"},  {"samples", "16000"},
-                                                    {"task", "mnist_rnn"},      {"torch", "2.13.0"}};
+  const std::map<std::string, std::string> facts = {{"code", "95c58a0fd234"}, {"code:a.py", "1"},    {"code:b.py", "2"},
+                                                    {"commit", "abc123"},     {"device", "cpu"},     {"dirty", "false"},
+                                                    {"global_batch", "64"},   {"hpcbench", "0.3.0"}, {"optimizer_steps", "250"},
+                                                    {"precision", "fp32"},    {"samples", "16000"},  {"task", "mnist_rnn"},
+                                                    {"torch", "2.13.0"}};
   CHECK(record.facts == facts);
   CHECK(points_of(record, "train_loss") == std::vector<std::string>{"1:0.750000", "2:0.250000"});
   CHECK(points_of(record, "loss") == std::vector<std::string>{"10:2.250000"});
@@ -180,4 +183,15 @@ TEST_CASE("find_attempts: sorted by key, nothing but attempts") {
   CHECK(found ==
         std::vector<std::string>{"0123456789abcdef/r02/a3", "a/r01/a1", "b/r02/a2", "b/r02/a10", "b/r10/a1", "b/w01/a1"});
   CHECK(find_attempts("/nonexistent").empty());
+}
+
+TEST_CASE("what hpcbench made of an attempt without finished.json stays with the attempt") {
+  const TemporaryFolder folder;
+  CHECK(settle_attempt(folder.path().string(), State::lost, "job 7 has gone").state == State::lost);
+  CHECK(read_attempt(folder.path().string()).reason == "job 7 has gone");
+  write_file(folder / "finished.json", R"({"schema":1,"host":"h","wall_s":1,"exit_code":0,"signal":null})", Durability::none);
+  CHECK(read_attempt(folder.path().string()).state == State::succeeded);
+  write_file(folder / "finished.json", "", Durability::none);
+  write_file(folder / "settled.json", R"({"schema":1,"outcome":"running"})", Durability::none);
+  CHECK_FALSE(is_outcome(read_attempt(folder.path().string()).state));
 }

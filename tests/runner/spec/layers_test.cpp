@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "fakes/temporary_folder.hpp"
 #include "spec/read_experiment.hpp"
 
@@ -182,4 +183,15 @@ TEST_CASE("every value knows where it came from") {
   CHECK(laptop.origins.at("report.time_unit") == "l.yaml:18:37");
   CHECK_FALSE(laptop.origins.contains("warmups"));
   CHECK_FALSE(laptop.origins.contains("profiles"));
+}
+
+TEST_CASE("the example of the documentation and the site that comes along are accepted") {
+  const std::string root = HPCBENCH_SOURCE_DIR;
+  const std::string page = read_file(root + "/docs/experiment-file.md");
+  const std::size_t begin = page.find("```yaml\n") + 8;
+  const std::string example = page.substr(begin, page.find("```", begin) - begin);
+  const Experiment read =
+      parse_experiment(example, "docs.yaml", {.profile = "laptop", .site = root + "/sites/local.yaml", .settings = {}});
+  CHECK(read.name == "mnist_scaling");
+  CHECK(read.site.name == "local");
 }

@@ -88,32 +88,14 @@ TEST_CASE("forget and clear") {
   store.put({record});
   record.experiment = "squad";
   store.put({record});
-  store.set_last_run({"digits", "a.yaml", "", "", ""});
   store.forget("digits", {full_record().key, AttemptKey{"ff", {}, 9}});
   CHECK(store.states("digits").size() == 1);
+  CHECK(store.experiments() == std::vector<std::string>{"digits", "squad"});
   store.clear("digits");
   CHECK(store.states("digits").empty());
   CHECK(store.attempts("squad").size() == 1);
   CHECK(store.attempts("squad")[0].series.size() == record.series.size());
   store.clear(std::nullopt);
   CHECK(store.attempts("squad").empty());
-  CHECK(store.experiments() == std::vector<std::string>{"digits"});
-}
-
-TEST_CASE("what was run last") {
-  Store store = Store::open(":memory:");
-  CHECK_FALSE(store.last_run());
-  store.set_last_run({"digits", "experiments/digits.yaml", "laptop", "repeats=3\nmatrix.nodes=[1]", ""});
-  store.set_last_run({"squad", "squad.yaml", "", "", "cluster"});
-  CHECK(store.last_run()->experiment == "squad");
-  CHECK(store.last_run()->site == "cluster");
-  CHECK(store.last_run_of("digits")->settings == "repeats=3\nmatrix.nodes=[1]");
-  CHECK(store.last_run_of("digits")->profile == "laptop");
-  CHECK_FALSE(store.last_run_of("x"));
-  store.set_last_run({"digits", "other.yaml", "", "", ""});
-  CHECK(store.last_run()->file == "other.yaml");
-  AttemptRecord record = full_record();
-  record.experiment = "aaa";
-  store.put({record});
-  CHECK(store.experiments() == std::vector<std::string>{"aaa", "digits", "squad"});
+  CHECK(store.experiments().empty());
 }

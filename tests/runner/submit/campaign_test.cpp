@@ -93,7 +93,7 @@ TEST_CASE("a lost job gets a new attempt, twice at most") {
     CHECK(study.observer.journal.size() == 3);
     CHECK(study.observer.settlements[0].state == State::lost);
     CHECK(study.observer.settlements[0].reason == "the job ended before it began");
-    CHECK(read_file(study.folder(study.key(0, 1)) + "/claim") == "revoked lost: the job ended before it began\n");
+    CHECK(read_file(study.folder(study.key(0, 1)) + "/claim") == "token " + study.observer.batch_ids[0] + "\njob 1000\n");
   }
   SUBCASE("no retries wanted") {
     study.experiment.retries.lost = 0;

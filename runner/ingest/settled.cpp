@@ -1,0 +1,32 @@
+#include "ingest/settled.hpp"
+
+#include <fmt/format.h>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "ingest/json_text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+std::string settled_file(const std::string& attempt_folder) { return attempt_folder + "/settled.json"; }
+
+}  // namespace
+
+void write_settled(const std::string& attempt_folder, const Settled& settled) {
+  const std::string text = fmt::format("{{\"schema\":1,\"outcome\":\"{}\",\"reason\":{}}}\n", to_string(settled.outcome),
+                                       settled.reason ? json_quote(*settled.reason) : "null");
+  write_file(settled_file(attempt_folder), text, Durability::durable);
+}
+
+std::optional<Settled> read_settled(const std::string& attempt_folder) {
+  const std::optional<std::string> text = read_file_if_there(settled_file(attempt_folder));
+  JsonMembers members;
+  if (!text || !scan_object(*text, members)) return std::nullopt;
+  const std::optional<State> outcome = parse_state(json_string(find_member(members, "outcome")).value_or(""));
+  if (!outcome || !is_outcome(*outcome)) return std::nullopt;
+  return Settled{*outcome, json_string(find_member(members, "reason"))};
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/state.hpp"
+
+namespace hpcbench {
+
+/// What hpcbench made of an attempt whose job ended without finished.json: settled.json.
+struct Settled {
+  State outcome = State::lost;
+  std::optional<std::string> reason;
+};
+
+void write_settled(const std::string& attempt_folder, const Settled& settled);
+/// Absent if there is none, or it names no outcome.
+std::optional<Settled> read_settled(const std::string& attempt_folder);
+
+}  // namespace hpcbench
