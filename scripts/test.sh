@@ -86,7 +86,7 @@ fuzz() {
 tidy() {
   # Each stage is one unit: clang-tidy reads its headers once.
   find build/default/runner -name 'unity_0_cxx.cxx' -print0 |
-    xargs -0 -n 1 -P "$jobs" clang-tidy-16 --quiet -p build/default --header-filter="$PWD/runner/.*"
+    xargs -0 -n 1 -P "$jobs" clang-tidy-16 --quiet --config-file=.clang-tidy -p build/default --header-filter="$PWD/runner/.*"
 }
 fault_trials() {
   local trials=20

@@ -43,7 +43,7 @@ void sort_rows(std::vector<const Sample*>& shown, const std::vector<std::string>
         if (left != right) return left == nullptr;
         continue;
       }
-      if (*left != *right) return (*left <=> *right) < 0;
+      if (*left != *right) return std::is_lt(*left <=> *right);
     }
     return false;
   });

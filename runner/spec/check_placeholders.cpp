@@ -31,7 +31,8 @@ class PlaceholderCheck {
   }
 
   /// A text that counts in the points that match `when` and none of `replaced`.
-  void check(const YamlNode& node, const std::string& text, const Condition& when, std::vector<const Condition*> replaced) {
+  void check(const YamlNode& node, const std::string& text, const Condition& when,
+             const std::vector<const Condition*>& replaced) {
     for (const Placeholder& placeholder : find_placeholders(text)) {
       if (complaints_.full()) return;
       if (std::find(global_.begin(), global_.end(), placeholder.name) != global_.end()) continue;

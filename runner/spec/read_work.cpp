@@ -94,9 +94,10 @@ std::optional<Metric> read_metric(const YamlNode& node, Complaints& complaints) 
   MapReader reader(node, "metrics", complaints);
   Metric metric;
   for (const char* const key : {"name", "file", "pattern"}) {
-    if (node.is_map() && !reader.has(key))
+    if (node.is_map() && !reader.has(key)) {
       complaints.add(node.spot, fmt::format("a metric needs `{}`", key),
                      "{name: epoch_s, file: \"*.log\", pattern: 'Time: +([0-9.]+)', unit: s}");
+    }
   }
   assign(metric.name, reader.filled_text("name"));
   if (!metric.name.empty() && !is_identifier(metric.name)) {

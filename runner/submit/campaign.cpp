@@ -135,10 +135,12 @@ void Campaign::Impl::apply(std::size_t run, const AttemptKey& key, const Verdict
     case Verdict::Kind::unseen: {
       const bool unseen = verdict.kind == Verdict::Kind::unseen;
       const std::string folder = folder_of(key);
-      if (unseen)
+      if (unseen) {
         observer.note(
             fmt::format("{}: cannot see its job from here: {}; waiting for its finished.json", to_string(key), verdict.reason));
-      if (!unseen) executor.adopt(folder, verdict.job);
+      } else {
+        executor.adopt(folder, verdict.job);
+      }
       active.push_back(
           {.run = run, .key = key, .folder = folder, .job = verdict.job, .batch = {}, .unseen = unseen, .ended = {}});
       if (is_highest(run, key)) runs.set_state(run, State::running);

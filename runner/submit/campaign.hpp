@@ -30,9 +30,9 @@ class CampaignObserver {
   /// handed over may come again, in a new batch.
   virtual void intended(const std::string& batch, const std::vector<AttemptKey>& attempts) = 0;
   virtual void submitted(const AttemptKey& attempt, const std::string& job) = 0;
-  /// The attempt has ended (finished.json, or settled without it); reads its folder and answers its outcome. A reason that
-  /// begins with `void: ` belongs to an attempt that never ran and never will: it is revoked, and no attempt of its run counts
-  /// less.
+  /// The attempt has ended (finished.json, or settled without it); reads its folder and answers its outcome. A `cancelled`
+  /// whose reason begins with `void: ` is an attempt that never ran and never will: it does not count, and its run gets
+  /// another.
   virtual State settled(const AttemptKey& attempt, std::optional<State> without_finish, const std::string& reason) = 0;
   virtual void note(const std::string& text) = 0;
 };
@@ -45,6 +45,7 @@ struct CampaignCounts {
 };
 
 /// Carries a plan through an executor by the protocol of docs/exactly-once.md: each attempt is submitted at most once.
+/// What it is given by reference must outlive it. Destroying it leaves the jobs alone.
 class Campaign {
  public:
   Campaign(const Experiment& experiment, const Plan& plan, RenderContext context, Executor& executor, Clock& clock,

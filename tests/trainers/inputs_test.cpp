@@ -1,5 +1,3 @@
-#include "trainers/torch_doctest.hpp"
-
 #include <zlib.h>
 
 #include <fstream>
@@ -13,6 +11,7 @@
 #include "data/idx.hpp"
 #include "fakes/temporary_folder.hpp"
 #include "trainers/ranks.hpp"
+#include "trainers/torch_doctest.hpp"
 
 namespace hpcbench::train {
 
@@ -115,7 +114,8 @@ TEST_CASE("the digits: with training images, and with the test images alone") {
   put(folder / "train-labels-idx1-ubyte", labels_bytes(19));
   CHECK(error_of([&] { load_digits(folder.path(), std::nullopt); }).find("holds 19 labels for 20 images") != std::string::npos);
   put(folder / "train-labels-idx1-ubyte", word(2049) + word(20) + std::string(20, '\x0b'));
-  CHECK(error_of([&] { load_digits(folder.path(), std::nullopt); }).find("the label 11, which is no digit") != std::string::npos);
+  CHECK(error_of([&] { load_digits(folder.path(), std::nullopt); }).find("the label 11, which is no digit") !=
+        std::string::npos);
   put(folder / "train-images-idx3-ubyte", images_bytes(20, 14));
   CHECK(error_of([&] { load_digits(folder.path(), std::nullopt); }).find("14 x 14 pixels, not 28 x 28") != std::string::npos);
 }
@@ -129,7 +129,8 @@ TEST_CASE("options: values, defaults, mistakes") {
   CHECK_FALSE(settings.batch_norm);
   CHECK(weight_decay(settings) == 0.01);
   CHECK(learning_rate(settings_of({"run"})) == 0.1);
-  CHECK(option_error({"run", "--epoch", "3"}).find("there is no option --epoch (did you mean `--epochs`?)") != std::string::npos);
+  CHECK(option_error({"run", "--epoch", "3"}).find("there is no option --epoch (did you mean `--epochs`?)") !=
+        std::string::npos);
   CHECK(option_error({"run", "--epochs", "two"}) == "error: --epochs: `two` is not a whole number of at least 1");
   CHECK(option_error({"run", "--epochs", "0"}) == "error: --epochs: `0` is not a whole number of at least 1");
   CHECK(option_error({"run", "--lr", "nan"}) == "error: --lr: `nan` is not a number of at least 0");
@@ -173,7 +174,9 @@ TEST_CASE("run.json: settings, names of the runner, mistakes, and the command li
   CHECK(error_of([&] { read(R"({"task":"mnist_rnn","settings":{"epochs":[1]}})"); }).find("a single value") !=
         std::string::npos);
   CHECK(error_of([&] { read("{"); }).find("is no JSON") != std::string::npos);
-  CHECK(error_of([&] { settings_of({"run"}, {{"HPCBENCH_RUN", folder / "absent"}}); }).find("cannot read") != std::string::npos);
+  CHECK(error_of([&] {
+          settings_of({"run"}, {{"HPCBENCH_RUN", folder / "absent"}});
+        }).find("cannot read") != std::string::npos);
 }
 
 TEST_CASE("settings that contradict each other") {

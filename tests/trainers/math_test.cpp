@@ -1,5 +1,3 @@
-#include "trainers/torch_doctest.hpp"
-
 #include <numeric>
 
 #include "data/order.hpp"
@@ -8,6 +6,7 @@
 #include "tasks/mnist_rnn/lstm.hpp"
 #include "tasks/task.hpp"
 #include "trainers/ranks.hpp"
+#include "trainers/torch_doctest.hpp"
 
 namespace hpcbench::train {
 
@@ -153,7 +152,8 @@ TEST_CASE("dropout: the rate, and the same mask however the batch is spread") {
   for (const std::int64_t rank : {0, 1}) {
     kernels::dropout_mask({7, 3, 1, rank, 2}, 0.25, kRows / 2, kWidth, half.data());
     for (std::int64_t row = 0; row < kRows / 2; ++row)
-      CHECK(std::equal(half.begin() + row * kWidth, half.begin() + (row + 1) * kWidth, whole.begin() + (2 * row + rank) * kWidth));
+      CHECK(std::equal(half.begin() + row * kWidth, half.begin() + (row + 1) * kWidth,
+                       whole.begin() + (2 * row + rank) * kWidth));
   }
   std::vector<double> other(kRows * kWidth);
   kernels::dropout_mask({7, 4, 1, 0, 1}, 0.25, kRows, kWidth, other.data());
@@ -165,7 +165,7 @@ TEST_CASE("the order of an epoch: a permutation, shared by turns, padded from it
   CHECK(at::equal(std::get<0>(at::sort(all)), at::arange(10, at::kLong)));
   CHECK_FALSE(at::equal(all, epoch_share(10, 1, 2, true, 0, 1)));
   CHECK(at::equal(epoch_share(10, 2, 1, true, 0, 1), epoch_share(10, 1, 2, true, 0, 1)));  // seed + epoch
-  const at::Tensor padded = at::cat({all, all.narrow(0, 0, 2)});                            // 12 = 3 x 4
+  const at::Tensor padded = at::cat({all, all.narrow(0, 0, 2)});                           // 12 = 3 x 4
   for (const int rank : {0, 1, 2}) CHECK(at::equal(epoch_share(10, 1, 1, true, rank, 3), padded.slice(0, rank, 12, 3)));
   CHECK(at::equal(epoch_share(2, 1, 1, false, 4, 5), at::zeros({1}, at::kLong)));  // 0 1 0 1 0
 }

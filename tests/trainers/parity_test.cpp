@@ -1,11 +1,10 @@
-#include "trainers/torch_doctest.hpp"
-
 #include <cstring>
 #include <fstream>
 #include <map>
 
 #include "fakes/temporary_folder.hpp"
 #include "trainers/ranks.hpp"
+#include "trainers/torch_doctest.hpp"
 
 namespace hpcbench::train {
 
@@ -21,7 +20,7 @@ struct ParityCase {
 };
 
 struct Dump {
-  Tensors tensors;            // rank 0's
+  Tensors tensors;                 // rank 0's
   std::vector<std::string> bytes;  // of every rank
 };
 
@@ -42,11 +41,24 @@ Tensors parse_dump(const std::string& bytes) {
 /// 30 steps in fp64 on global batches of 60.
 Dump train_case(const ParityCase& parity) {
   const TemporaryFolder folder;
-  std::vector<std::string> command = {program("trainer_parity_worker"), folder / "dump", parity.mode, "run",
-                                      "--data",                         mnist_folder(),  "--strategy", parity.strategy,
-                                      "--precision",                    "fp64",          "--global-batch", "60",
-                                      "--max-steps",                    "30",            "--batch-norm", "false",
-                                      "--eval",                         "false"};
+  std::vector<std::string> command = {program("trainer_parity_worker"),
+                                      folder / "dump",
+                                      parity.mode,
+                                      "run",
+                                      "--data",
+                                      mnist_folder(),
+                                      "--strategy",
+                                      parity.strategy,
+                                      "--precision",
+                                      "fp64",
+                                      "--global-batch",
+                                      "60",
+                                      "--max-steps",
+                                      "30",
+                                      "--batch-norm",
+                                      "false",
+                                      "--eval",
+                                      "false"};
   command.insert(command.end(), parity.options.begin(), parity.options.end());
   for (const Ended& ended : run_ranks(folder.path(), parity.size, command)) {
     INFO(ended.err);

@@ -1,5 +1,3 @@
-#include "trainers/torch_doctest.hpp"
-
 #include <signal.h>
 
 #include <chrono>
@@ -10,6 +8,7 @@
 
 #include "fakes/temporary_folder.hpp"
 #include "trainers/ranks.hpp"
+#include "trainers/torch_doctest.hpp"
 
 namespace hpcbench::train {
 
@@ -72,9 +71,9 @@ const std::vector<std::string> kEndless = {"--strategy", "ddp", "--epochs", "100
 
 TEST_CASE("one epoch on real digits: the loss falls, the accuracy rises, the events say so") {
   const TemporaryFolder folder;
-  const Ended ended = run_alone(
-      folder.path(), train_command({"--optimizer", "adamw", "--lr", "0.005", "--epochs", "2", "--log-every", "20"}),
-      {{"HPCBENCH_RUN", write_run_file(folder)}});
+  const Ended ended =
+      run_alone(folder.path(), train_command({"--optimizer", "adamw", "--lr", "0.005", "--epochs", "2", "--log-every", "20"}),
+                {{"HPCBENCH_RUN", write_run_file(folder)}});
   INFO(ended.err);
   REQUIRE(ended.exit_code == 0);
   CHECK(ended.out.find("8000 of the 10000 test images train, 2000 validate (train_share 0.8)") != std::string::npos);
@@ -128,8 +127,7 @@ TEST_CASE("what cannot be done is refused with exit code 2") {
     CHECK(ended.err.rfind("error: ", 0) == 0);
     return ended.err;
   };
-  CHECK(complaint({"--strategy", "fsdp"}).find("no strategy `fsdp`; there are: baseline, ddp") !=
-        std::string::npos);
+  CHECK(complaint({"--strategy", "fsdp"}).find("no strategy `fsdp`; there are: baseline, ddp") != std::string::npos);
   CHECK(complaint({"--task", "mnist"}).find("no task `mnist`; there are: mnist_rnn") != std::string::npos);
   CHECK(complaint({"--strategy", "baseline"}, rank_environment(0, 2, 29999)).find("WORLD_SIZE is 2") != std::string::npos);
   CHECK(complaint({"--batch-size", "7999"}).find("batch normalisation needs at least 2") != std::string::npos);

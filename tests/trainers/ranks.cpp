@@ -21,8 +21,9 @@ namespace {
 
 /// This process's environment without ranks, with what is given.
 std::vector<std::string> merged_environment(const std::map<std::string, std::string>& given) {
-  static const std::vector<std::string> kDropped = {"RANK",        "WORLD_SIZE",  "LOCAL_RANK", "LOCAL_WORLD_SIZE", "HPCBENCH_RUN",
-                                                    "MASTER_ADDR", "MASTER_PORT", "SLURM_PROCID", "SLURM_NTASKS"};
+  static const std::vector<std::string> kDropped = {"RANK",         "WORLD_SIZE",  "LOCAL_RANK",  "LOCAL_WORLD_SIZE",
+                                                    "HPCBENCH_RUN", "MASTER_ADDR", "MASTER_PORT", "SLURM_PROCID",
+                                                    "SLURM_NTASKS"};
   std::vector<std::string> merged;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string name = std::string(*entry).substr(0, std::string(*entry).find('='));
@@ -113,9 +114,12 @@ int free_port() {
 }
 
 std::map<std::string, std::string> rank_environment(int rank, int size, int port) {
-  return {{"RANK", std::to_string(rank)},       {"WORLD_SIZE", std::to_string(size)},
-          {"LOCAL_RANK", std::to_string(rank)}, {"LOCAL_WORLD_SIZE", std::to_string(size)},
-          {"MASTER_ADDR", "127.0.0.1"},         {"MASTER_PORT", std::to_string(port)},
+  return {{"RANK", std::to_string(rank)},
+          {"WORLD_SIZE", std::to_string(size)},
+          {"LOCAL_RANK", std::to_string(rank)},
+          {"LOCAL_WORLD_SIZE", std::to_string(size)},
+          {"MASTER_ADDR", "127.0.0.1"},
+          {"MASTER_PORT", std::to_string(port)},
           {"OMP_NUM_THREADS", "1"}};
 }
 

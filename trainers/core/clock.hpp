@@ -10,8 +10,6 @@ inline double monotonic_s() {
 }
 
 /// Seconds since the epoch, for time stamps only.
-inline double unix_s() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+inline double unix_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 }  // namespace hpcbench::train

@@ -17,9 +17,11 @@ constexpr const char* kExamples =
     "  hpcbench-train run --strategy ddp --global-batch 128 --optimizer sgd --lr 0.05 --momentum 0.9\n"
     "  hpcbench launch -n 2 -- hpcbench-train run --task mnist_rnn --strategy ddp --epochs 2 --data data/mnist\n"
     "\n"
-    "The same names, with underscores, are the keys under `settings` in run.json, which is read where the environment variable\n"
+    "The same names, with underscores, are the keys under `settings` in run.json, which is read where the environment "
+    "variable\n"
     "HPCBENCH_RUN names one; the command line wins. Ranks are told by RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and\n"
-    "MASTER_PORT, or by Slurm. Exit codes: 0 well, 1 training failed, 2 the input is wrong, 3 data cannot be read, 143 SIGTERM.";
+    "MASTER_PORT, or by Slurm. Exit codes: 0 well, 1 training failed, 2 the input is wrong, 3 data cannot be read, 143 "
+    "SIGTERM.";
 
 std::string option_of(const std::string& name) {
   std::string option = "--" + name;
@@ -32,9 +34,10 @@ std::string option_of(const std::string& name) {
   for (const SettingRow& row : setting_rows()) options.push_back(option_of(row.name));
   const std::string name = extra.substr(0, extra.find('='));
   if (extra.rfind('-', 0) == 0)
-    throw InputError(concat("error: there is no option ", name, did_you_mean(name, options),
-                            ". `hpcbench-train run --help` lists them"));
-  throw InputError(concat("error: the argument `", extra, "` is not understood. `hpcbench-train run --help` lists the options"));
+    throw InputError(
+        concat("error: there is no option ", name, did_you_mean(name, options), ". `hpcbench-train run --help` lists them"));
+  throw InputError(
+      concat("error: the argument `", extra, "` is not understood. `hpcbench-train run --help` lists the options"));
 }
 
 }  // namespace

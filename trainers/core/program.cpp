@@ -141,11 +141,12 @@ class Run {
                       .add("device", std::string("cpu"))
                       .add("hosts", hosts));
     if (world_.rank != 0) return;
-    std::printf("%s, %s on %d process%s of %d thread%s: %lld training and %lld validation samples, global batch %lld, %s, seed %llu\n",
-                settings_.task.c_str(), settings_.strategy.c_str(), world_.size, world_.size == 1 ? "" : "es",
-                at::get_num_threads(), at::get_num_threads() == 1 ? "" : "s", static_cast<long long>(task_->train_samples()),
-                static_cast<long long>(task_->validation_samples()), static_cast<long long>(global_batch),
-                to_string(settings_.precision), static_cast<unsigned long long>(settings_.seed));
+    std::printf(
+        "%s, %s on %d process%s of %d thread%s: %lld training and %lld validation samples, global batch %lld, %s, seed %llu\n",
+        settings_.task.c_str(), settings_.strategy.c_str(), world_.size, world_.size == 1 ? "" : "es", at::get_num_threads(),
+        at::get_num_threads() == 1 ? "" : "s", static_cast<long long>(task_->train_samples()),
+        static_cast<long long>(task_->validation_samples()), static_cast<long long>(global_batch),
+        to_string(settings_.precision), static_cast<unsigned long long>(settings_.seed));
     if (const auto note = task_->note()) {
       std::printf("note: %s\n", note->c_str());
       events_.write(Event("warning").add("code", std::string("train_share")).add("text", *note));

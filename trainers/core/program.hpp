@@ -9,8 +9,8 @@
 
 namespace hpcbench::train {
 
-/// Trains as one rank, writes its events, and returns the exit code. Everything that goes wrong is printed here, with rank, host,
-/// step and operation, written as an error event, and told to the other ranks. A failing process of several does not
+/// Trains as one rank, writes its events, and returns the exit code. Everything that goes wrong is printed here, with rank,
+/// host, step and operation, written as an error event, and told to the other ranks. A failing process of several does not
 /// return: it ends at once, because the threads of broken collectives cannot be joined.
 int run_training(const Settings& settings, const World& world, const TrainingHooks& hooks = {});
 

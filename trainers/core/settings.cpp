@@ -78,8 +78,8 @@ const std::vector<SettingRow>& setting_rows() {
        }},
       {"optimizer", "NAME", "sgd, adadelta (default) or adamw",
        [](Settings& s, Where text, Where where) {
-         s.optimizer = choice_of<OptimizerKind>(text, where,
-                                                {OptimizerKind::sgd, OptimizerKind::adadelta, OptimizerKind::adamw});
+         s.optimizer =
+             choice_of<OptimizerKind>(text, where, {OptimizerKind::sgd, OptimizerKind::adadelta, OptimizerKind::adamw});
        }},
       {"lr", "X", "learning rate of the first epoch (adadelta 0.1, sgd 0.05, adamw 0.001)",
        [](Settings& s, Where text, Where where) { s.lr = number_of(text, where, 0, "a number of at least 0"); }},
@@ -117,9 +117,7 @@ const std::vector<SettingRow>& setting_rows() {
          s.timeout_s = number_of(text, where, 1, "a number of seconds, at least 1");
        }},
       {"bucket_cap_mb", "X", "ddp: MiB of gradients that are reduced in one call (25)",
-       [](Settings& s, Where text, Where where) {
-         s.bucket_cap_mb = number_of(text, where, 1e-6, "a number of MiB above 0");
-       }},
+       [](Settings& s, Where text, Where where) { s.bucket_cap_mb = number_of(text, where, 1e-6, "a number of MiB above 0"); }},
       {"bind", "BOOL", "bind each rank to its own cores where the ranks of a node fill them exactly (true)",
        [](Settings& s, Where text, Where where) { s.bind = flag_of(text, where); }},
   };
@@ -132,8 +130,8 @@ void apply_setting(Settings& settings, const std::string& name, const std::strin
     if (name == row.name) return row.set(settings, text, where);
     names.emplace_back(row.name);
   }
-  throw InputError(concat("error: ", where, ": there is no such setting", did_you_mean(name, names), "; there are: ",
-                          join(names, ", ")));
+  throw InputError(
+      concat("error: ", where, ": there is no such setting", did_you_mean(name, names), "; there are: ", join(names, ", ")));
 }
 
 void check_settings(const Settings& settings, const World& world) {
@@ -154,9 +152,12 @@ std::int64_t batch_per_process(const Settings& settings, const World& world) {
 double learning_rate(const Settings& settings) {
   if (settings.lr) return *settings.lr;
   switch (settings.optimizer) {
-    case OptimizerKind::sgd: return 0.05;
-    case OptimizerKind::adadelta: return 0.1;
-    case OptimizerKind::adamw: return 0.001;
+    case OptimizerKind::sgd:
+      return 0.05;
+    case OptimizerKind::adadelta:
+      return 0.1;
+    case OptimizerKind::adamw:
+      return 0.001;
   }
   return 0;
 }
@@ -169,9 +170,12 @@ const char* to_string(Precision precision) { return precision == Precision::fp32
 
 const char* to_string(OptimizerKind kind) {
   switch (kind) {
-    case OptimizerKind::sgd: return "sgd";
-    case OptimizerKind::adadelta: return "adadelta";
-    case OptimizerKind::adamw: return "adamw";
+    case OptimizerKind::sgd:
+      return "sgd";
+    case OptimizerKind::adadelta:
+      return "adadelta";
+    case OptimizerKind::adamw:
+      return "adamw";
   }
   return "";
 }

@@ -40,7 +40,7 @@ struct Settings {
   double timeout_s = 120;
   double bucket_cap_mb = 25;
   bool bind = true;
-  std::optional<int> gpus;                  // of run.json, to be written into run_start
+  std::optional<int> gpus;                             // of run.json, to be written into run_start
   std::optional<std::filesystem::path> events_folder;  // the folder of HPCBENCH_RUN
 };
 
@@ -58,9 +58,9 @@ const std::vector<SettingRow>& setting_rows();
 /// Sets one setting from text; `where` ("--lr", "`lr` in run.json") begins the error. InputError for an unknown name, too.
 void apply_setting(Settings& settings, const std::string& name, const std::string& text, const std::string& where);
 
-/// Takes over `settings` and `gpus` of a run.json. Keys that belong to the runner are passed over; an unknown key is an InputError
-/// with advice. DataError if the file cannot be read or is no JSON. A run.json without `task` (of a foreign command) gives
-/// only the folder for events.
+/// Takes over `settings` and `gpus` of a run.json. Keys that belong to the runner are passed over; an unknown key is an
+/// InputError with advice. DataError if the file cannot be read or is no JSON. A run.json without `task` (of a foreign command)
+/// gives only the folder for events.
 void apply_run_file(Settings& settings, const std::filesystem::path& path);
 
 /// Refuses settings that contradict each other or the number of processes (InputError).

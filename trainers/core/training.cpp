@@ -105,8 +105,7 @@ class Loop {
     if (world_.rank != 0) return;
     const double loss = sums[0] / sums[2];
     const double accuracy = sums[1] / sums[2];
-    events_.write(
-        Event("eval").add("epoch", epoch).add("eval_s", eval_s).add("val_loss", loss).add("accuracy", accuracy));
+    events_.write(Event("eval").add("epoch", epoch).add("eval_s", eval_s).add("val_loss", loss).add("accuracy", accuracy));
     std::printf("; validation loss %.4f, accuracy %.4f, %.2f s\n", loss, accuracy, eval_s);
     std::fflush(stdout);
   }

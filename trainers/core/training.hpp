@@ -39,8 +39,8 @@ struct EpochShape {
 };
 EpochShape epoch_shape(std::int64_t samples, int world_size, std::int64_t batch_per_process);
 
-/// The one loop for all tasks and strategies. The strategy is prepared, the data loaded. Writes step, epoch and eval events and, on
-/// rank 0, a line per epoch on stdout. Throws Terminated at a step boundary after SIGTERM.
+/// The one loop for all tasks and strategies. The strategy is prepared, the data loaded. Writes step, epoch and eval events
+/// and, on rank 0, a line per epoch on stdout. Throws Terminated at a step boundary after SIGTERM.
 TrainingResult train(Task& task, Strategy& strategy, const Settings& settings, const World& world, Events& events,
                      Progress& progress, const TrainingHooks& hooks);
 

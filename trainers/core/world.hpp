@@ -11,8 +11,8 @@ struct World {
   int rank = 0;
   int size = 1;
   int local_rank = 0;
-  int local_size = 1;         // processes of this node, as far as known
-  std::string master_addr;    // empty only for a single process
+  int local_size = 1;       // processes of this node, as far as known
+  std::string master_addr;  // empty only for a single process
   int master_port = 0;
   std::string host;
 };
@@ -33,8 +33,9 @@ std::string first_host(const std::string& node_list);
 /// How many threads LibTorch shall use: OMP_NUM_THREADS, else this process's share of the cores.
 int thread_count(const Environment& environment, const World& world);
 
-/// Where the ranks of this node fill the cores that they may use exactly (local_size x threads), binds the calling thread to its
-/// share of them: a scheduler that wakes two ranks on one core halves their speed. Does nothing, and returns false, otherwise.
+/// Where the ranks of this node fill the cores that they may use exactly (local_size x threads), binds the calling thread to
+/// its share of them: a scheduler that wakes two ranks on one core halves their speed. Does nothing, and returns false,
+/// otherwise.
 bool bind_to_share_of_cores(const World& world, int threads);
 
 }  // namespace hpcbench::train

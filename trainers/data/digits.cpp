@@ -66,9 +66,9 @@ Digits load_digits(const std::filesystem::path& folder, std::optional<double> tr
   const std::int64_t kept = share_of(all.size(), train_share.value_or(kDefaultShare));
   digits.train = slice(all, 0, kept);
   digits.validation = slice(all, kept, all.size());
-  digits.note = concat("the training images are not in ", folder.string(), ": ", kept, " of the ", all.size(),
-                       " test images train, ", all.size() - kept, " validate (train_share ",
-                       train_share.value_or(kDefaultShare), ")");
+  digits.note =
+      concat("the training images are not in ", folder.string(), ": ", kept, " of the ", all.size(), " test images train, ",
+             all.size() - kept, " validate (train_share ", train_share.value_or(kDefaultShare), ")");
   return digits;
 }
 

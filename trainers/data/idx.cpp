@@ -62,8 +62,7 @@ class IdxFile {
 
   void expect_magic(std::uint32_t expected, const char* what) {
     const std::uint32_t magic = read_word("magic number");
-    if (magic != expected)
-      fail(concat("is no IDX file of ", what, ": its magic number is ", magic, ", not ", expected));
+    if (magic != expected) fail(concat("is no IDX file of ", what, ": its magic number is ", magic, ", not ", expected));
   }
 
   /// The rest of the file, which must be exactly `size` bytes.

@@ -69,8 +69,8 @@ Events::~Events() {
 void Events::write(const Event& event) {
   if (descriptor_ < 0) return;
   const double stamp_s = std::round(unix_s() * 1000) / 1000;
-  const std::string text = "{\"v\":1" + json_field("t", stamp_s) + json_field("rank", rank_) + json_field("event", event.name_) +
-                           event.fields_ + "}\n";
+  const std::string text = "{\"v\":1" + json_field("t", stamp_s) + json_field("rank", rank_) +
+                           json_field("event", event.name_) + event.fields_ + "}\n";
   const std::lock_guard lock(mutex_);
   if (::write(descriptor_, text.data(), text.size()) == static_cast<ssize_t>(text.size()) || said_full_) return;
   said_full_ = true;

@@ -11,7 +11,8 @@
 
 namespace hpcbench::train {
 
-/// One event with its fields in the order in which they are added. A number that is not finite is left out: absent, never a lie.
+/// One event with its fields in the order in which they are added. A number that is not finite is left out: absent, never a
+/// lie.
 class Event {
  public:
   explicit Event(std::string_view name);

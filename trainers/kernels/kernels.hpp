@@ -8,8 +8,8 @@
 namespace hpcbench::train::kernels {
 
 /// out[t][b][:] = data[samples[b]][t][:]: sequences of a batch, time first. data: [N][times][width].
-void gather_time_major(const float* data, const std::int64_t* samples, std::int64_t batch, std::int64_t times, std::int64_t width,
-                       float* out);
+void gather_time_major(const float* data, const std::int64_t* samples, std::int64_t batch, std::int64_t times,
+                       std::int64_t width, float* out);
 void gather_time_major(const double* data, const std::int64_t* samples, std::int64_t batch, std::int64_t times,
                        std::int64_t width, double* out);
 

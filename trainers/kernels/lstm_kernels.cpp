@@ -99,8 +99,8 @@ HPCBENCH_CLONES void lstm_backward(const double* gates, const double* c_before, 
                                    double* dc, double* dgates, std::int64_t batch, std::int64_t hidden) {
   backward_rows(gates, c_before, tanh_c, dh, dc, dgates, batch, hidden);
 }
-void gather_time_major(const float* data, const std::int64_t* samples, std::int64_t batch, std::int64_t times, std::int64_t width,
-                       float* out) {
+void gather_time_major(const float* data, const std::int64_t* samples, std::int64_t batch, std::int64_t times,
+                       std::int64_t width, float* out) {
   gather_rows(data, samples, batch, times, width, out);
 }
 void gather_time_major(const double* data, const std::int64_t* samples, std::int64_t batch, std::int64_t times,

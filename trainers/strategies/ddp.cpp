@@ -1,6 +1,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
 #include "strategies/group.hpp"
@@ -10,8 +11,8 @@ namespace hpcbench::train {
 
 namespace {
 
-/// Every rank holds the whole model and a share of each batch; gradients are averaged by c10d's Reducer, bucket by bucket while the
-/// backward pass still runs. The model's buffers are rank 0's at every forward pass, as in torch's DistributedDataParallel.
+/// Every rank holds the whole model and a share of each batch; gradients are averaged by c10d's Reducer, bucket by bucket while
+/// the backward pass still runs. The model's buffers are rank 0's at every forward pass, as in torch's DistributedDataParallel.
 class Ddp final : public Strategy {
  public:
   explicit Ddp(const StrategyContext& context) : context_(context), group_(*context.group) {}
@@ -85,11 +86,12 @@ class Ddp final : public Strategy {
     for (std::size_t index = 0; index < all.size(); ++index) all[index] = index;
     std::unordered_map<std::size_t, std::string> names;
     for (std::size_t index = 0; index < all.size(); ++index) names[index] = model_->parameters[index].name;
-    reducer_ = std::make_shared<c10d::Reducer>(parameters_, std::vector<std::vector<std::size_t>>{all}, group_.process_group(),
-                                               std::vector<bool>(all.size(), false), cap_bytes, /*find_unused_parameters=*/false,
-                                               /*gradient_as_bucket_view=*/true, names, first_bytes,
-                                               /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
-                                               std::vector<std::int64_t>{first_bytes, cap_bytes});
+    reducer_ =
+        std::make_shared<c10d::Reducer>(parameters_, std::vector<std::vector<std::size_t>>{all}, group_.process_group(),
+                                        std::vector<bool>(all.size(), false), cap_bytes, /*find_unused_parameters=*/false,
+                                        /*gradient_as_bucket_view=*/true, names, first_bytes,
+                                        /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
+                                        std::vector<std::int64_t>{first_bytes, cap_bytes});
   }
 
   StrategyContext context_;

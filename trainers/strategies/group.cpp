@@ -1,15 +1,15 @@
 #include "strategies/group.hpp"
 
 #include <ATen/ops/ones.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
-
-#include <algorithm>
-#include <array>
-#include <cstdlib>
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
@@ -34,8 +34,7 @@ std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin
 /// Whether an error says that another rank ended or hangs, so that its cause is to be looked for there.
 bool is_of_peer(const std::string& cause) {
   constexpr std::array kMarks = {"onnection", "Broken pipe", "Timed out", "timed out", "Socket", "socket", "gloo"};
-  return std::any_of(kMarks.begin(), kMarks.end(),
-                     [&](const char* mark) { return cause.find(mark) != std::string::npos; });
+  return std::any_of(kMarks.begin(), kMarks.end(), [&](const char* mark) { return cause.find(mark) != std::string::npos; });
 }
 
 c10::intrusive_ptr<c10d::Store> open_store(const World& world, milliseconds timeout) {
@@ -126,7 +125,7 @@ void Group::connect() {
   process_group_ = c10::make_intrusive<c10d::ProcessGroup>(store_, world_.rank, world_.size);
   // A prefix of its own keeps Gloo's keys and ours apart.
   const auto gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(c10::make_intrusive<c10d::PrefixStore>("gloo", store_),
-                                                                 world_.rank, world_.size, options);
+                                                                world_.rank, world_.size, options);
   process_group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
   process_group_->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
   sum(at::ones({1}));

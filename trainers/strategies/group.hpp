@@ -1,7 +1,6 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
 #include <atomic>
 #include <condition_variable>
@@ -9,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <vector>
 
 #include "core/world.hpp"
@@ -29,8 +29,8 @@ class Group {
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  /// Returns when all ranks have called it with this `phase`; PeerError with the root cause when one failed before, Terminated on
-  /// SIGTERM, std::runtime_error naming the ranks that did not come within the timeout.
+  /// Returns when all ranks have called it with this `phase`; PeerError with the root cause when one failed before, Terminated
+  /// on SIGTERM, std::runtime_error naming the ranks that did not come within the timeout.
   void agree(const std::string& phase);
   /// Connects the ranks, and proves it by a one-element allreduce. Collective, once, before what follows.
   void connect();

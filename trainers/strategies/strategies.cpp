@@ -22,8 +22,8 @@ const StrategyRow& find_strategy(const std::string& name, const World& world) {
                               ": start one process, or choose ddp"));
     return row;
   }
-  throw InputError(concat("error: there is no strategy `", name, "`", did_you_mean(name, names), "; there are: ",
-                          join(names, ", ")));
+  throw InputError(
+      concat("error: there is no strategy `", name, "`", did_you_mean(name, names), "; there are: ", join(names, ", ")));
 }
 
 }  // namespace hpcbench::train

@@ -12,8 +12,8 @@ struct NamedTensor {
   at::Tensor tensor;
 };
 
-/// What a strategy sees of a model. Parameters are contiguous leaves that require gradients; buffers are state without gradients
-/// that training changes (running statistics). Strategies may replace the data of a tensor, never the tensor.
+/// What a strategy sees of a model. Parameters are contiguous leaves that require gradients; buffers are state without
+/// gradients that training changes (running statistics). Strategies may replace the data of a tensor, never the tensor.
 struct Model {
   std::vector<NamedTensor> parameters;
   std::vector<NamedTensor> buffers;

@@ -18,8 +18,8 @@ std::unique_ptr<Task> make_task(const Settings& settings) {
     if (settings.task == row.name) return row.make(settings);
     names.emplace_back(row.name);
   }
-  throw InputError(concat("error: there is no task `", settings.task, "`", did_you_mean(settings.task, names), "; there are: ",
-                          join(names, ", ")));
+  throw InputError(concat("error: there is no task `", settings.task, "`", did_you_mean(settings.task, names),
+                          "; there are: ", join(names, ", ")));
 }
 
 }  // namespace hpcbench::train

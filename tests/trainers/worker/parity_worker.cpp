@@ -1,6 +1,6 @@
 // usage: trainer_parity_worker OUTPUT (exact | skip_division) run --strategy ddp ...
-// Trains as `hpcbench-train run ...` does, and writes to OUTPUT.RANK the averaged gradients of the first and of the last step and
-// the state at the end, as lines `NAME COUNT`, each followed by COUNT doubles.
+// Trains as `hpcbench-train run ...` does, and writes to OUTPUT.RANK the averaged gradients of the first and of the last step
+// and the state at the end, as lines `NAME COUNT`, each followed by COUNT doubles.
 #include <ATen/core/Tensor.h>
 
 #include <cstdio>

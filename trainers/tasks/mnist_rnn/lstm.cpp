@@ -17,8 +17,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Forward and backward of the whole sequence. Saved: inputs, weights, and per step the gates' activations, c, tanh(c) and h; c and
-/// h have one step more, the zeros before the first.
+/// Forward and backward of the whole sequence. Saved: inputs, weights, and per step the gates' activations, c, tanh(c) and h; c
+/// and h have one step more, the zeros before the first.
 class LstmLastState : public torch::autograd::Function<LstmLastState> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& sequences, const at::Tensor& input,

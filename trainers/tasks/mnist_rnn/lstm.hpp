@@ -6,14 +6,14 @@ namespace hpcbench::train {
 
 /// The parameters of one layer, as torch.nn.LSTM has them: gates in the order i, f, g, o.
 struct LstmWeights {
-  at::Tensor input;        // [4H, I]
-  at::Tensor recurrent;    // [4H, H]
-  at::Tensor input_bias;   // [4H]
+  at::Tensor input;       // [4H, I]
+  at::Tensor recurrent;   // [4H, H]
+  at::Tensor input_bias;  // [4H]
   at::Tensor recurrent_bias;
 };
 
-/// The hidden state [B, H] after the last step of `sequences` [T, B, I] (time first), from a state of zeros. Differentiable with
-/// respect to the weights, not to the sequences. One matrix product a step, the rest of the cell in one pass over memory.
+/// The hidden state [B, H] after the last step of `sequences` [T, B, I] (time first), from a state of zeros. Differentiable
+/// with respect to the weights, not to the sequences. One matrix product a step, the rest of the cell in one pass over memory.
 at::Tensor lstm_last_state(const at::Tensor& sequences, const LstmWeights& weights);
 
 }  // namespace hpcbench::train

@@ -2,6 +2,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Dispatch.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/empty.h>
@@ -13,7 +14,6 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>
@@ -120,9 +120,8 @@ class MnistRnn final : public Task {
     const kernels::DropoutKey key{settings_.seed, static_cast<std::uint64_t>(place->step), site, place->first_position,
                                   place->stride};
     const at::Tensor mask = at::empty(x.sizes(), x.options().requires_grad(false));
-    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "dropout", [&] {
-      kernels::dropout_mask(key, rate, x.size(0), x.size(1), mask.data_ptr<scalar_t>());
-    });
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "dropout",
+                               [&] { kernels::dropout_mask(key, rate, x.size(0), x.size(1), mask.data_ptr<scalar_t>()); });
     return x * mask;
   }
 
