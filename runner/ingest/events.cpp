@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.hpp"
@@ -26,6 +27,15 @@ std::optional<std::string> joined(std::string_view value) {
     if (std::optional<std::string> text = json_scalar_text(item)) parts.push_back(printable(*text));
   }
   return join(parts, ",");
+}
+
+/// `hosts` names one a rank: each is a node once.
+std::optional<std::string> distinct_hosts(std::string_view value) {
+  std::vector<std::string> hosts;
+  for (std::string& host : split(joined(value).value_or(""), ',')) {
+    if (!host.empty() && std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(std::move(host));
+  }
+  return hosts.empty() ? std::nullopt : std::optional(join(hosts, ","));
 }
 
 }  // namespace
@@ -104,7 +114,7 @@ void EventReader::read_start() {
   for (const JsonMember& field : fields) {
     if (is_envelope(field.key)) continue;
     if (field.key == "hosts") {
-      summary_.hosts = joined(field.value);
+      summary_.hosts = distinct_hosts(field.value);
     } else if (scan_object(field.value, members_)) {
       // `versions` and the like: each member is a fact of its own.
       for (const JsonMember& member : members_) {

@@ -124,7 +124,7 @@ class Run {
         group_ ? group_->exchange("host", world_.host) : std::vector<std::string>{world_.host};
     const std::int64_t global_batch = batch_per_process(settings_, world_) * world_.size;
     const std::vector<std::pair<std::string, std::string>> versions = {{"hpcbench", HPCBENCH_VERSION},
-                                                                       {"libtorch", TORCH_VERSION}};
+                                                                       {"torch", TORCH_VERSION}};
     events_.write(Event("run_start")
                       .add("task", settings_.task)
                       .add("strategy", settings_.strategy)

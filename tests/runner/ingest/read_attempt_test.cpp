@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kEvents =
     R"({"v":1,"t":1.5,"rank":0,"event":"run_start","task":"mnist_rnn","precision":"fp32","global_batch":64,)"
-    R"("device":"cpu","versions":{"torch":"2.13.0","hpcbench":"9"},"hosts":["n1","n2"]}
+    R"("device":"cpu","versions":{"torch":"2.13.0","hpcbench":"9"},"hosts":["n1","n1","n2","n2"]}
 {"v":1,"t":2,"rank":0,"event":"step","step":10,"loss":2.25,"lr":0.1}
 {"v":1,"t":3,"rank":0,"event":"epoch","epoch":1,"epoch_s":3.5,"train_loss":0.75,"samples":8000,"optimizer_steps":125}
 {"v":1,"t":4,"rank":0,"event":"eval","epoch":1,"eval_s":0.5,"val_loss":0.5,"accuracy":0.875}
