@@ -19,6 +19,14 @@ const std::vector<std::string>& trainer_strategies() {
   return kStrategies;
 }
 
+const std::vector<std::string>& trainer_settings() {
+  static const std::vector<std::string> kSettings = {
+      "nodes",       "gpus_per_node", "strategy",   "data",    "epochs",    "max_steps",    "batch_size",    "global_batch",
+      "train_share", "optimizer",     "lr",         "gamma",   "momentum",  "weight_decay", "precision",     "shuffle",
+      "eval",        "hidden",        "batch_norm", "dropout", "log_every", "timeout",      "bucket_cap_mb", "bind"};
+  return kSettings;
+}
+
 namespace {
 
 /// A value of `strategy` and the node that says it.
@@ -92,11 +100,30 @@ void check_one_gpu(const PointSpace& space, const SaidStrategy& said, const std:
   }
 }
 
+/// A parameter or an axis that the trainer does not know would fail every run: it is refused before the first.
+void check_settings(const Draft& draft, Complaints& complaints) {
+  const auto check = [&](const std::string& name, const YamlSpot& spot) {
+    const std::vector<std::string>& known = trainer_settings();
+    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    complaints.add(spot, fmt::format("the built-in trainer has no setting {}{}", cite(name), did_you_mean(name, known)),
+                   "settings there are: " + join(known, ", "));
+  };
+  const auto check_map = [&](const YamlNode* map) {
+    for (std::size_t i = 0; map != nullptr && map->is_map() && i < map->keys.size(); ++i)
+      check(map->keys[i].name, map->keys[i].spot);
+  };
+  check_map(draft.root->find("parameters"));
+  for (const AxisDraft* axis : draft.product_axes()) check(axis->axis.name, axis->name_spot);
+  for (const OverrideDraft& entry : draft.overrides) check_map(entry.node->find("parameters"));
+}
+
 }  // namespace
 
 void check_trainer(const Draft& draft, const PointSpace& space, bool points, Complaints& complaints) {
   if (!draft.experiment.work.trainer) return;
   const std::vector<const Condition*> foreign = points_with_command(draft);
+  // Where overrides have commands of their own, axes and parameters may be theirs.
+  if (foreign.empty()) check_settings(draft, complaints);
   for (const SaidStrategy& said : said_strategies(draft)) {
     if (complaints.full()) return;
     if (check_known(space, said, foreign, complaints) && points && said.value.text() == "baseline") {

@@ -12,6 +12,10 @@ namespace hpcbench {
 /// Strategies of the built-in trainer.
 const std::vector<std::string>& trainer_strategies();
 
+/// What `parameters` and axes of an experiment with `trainer` may name: the trainer's settings (a test holds them against its
+/// --help) and the axes that say how large a run is.
+const std::vector<std::string>& trainer_settings();
+
 /// Checks what depends on several keys; complains about all of it.
 void check_draft(const Draft& draft, Complaints& complaints);
 

@@ -45,6 +45,14 @@ bool check_name(const YamlKey& key, const std::string& what, Complaints& complai
                    "a name has letters, digits and _, and does not start with a digit");
     return false;
   }
+  // `gpu_per_node` would be an axis like any other, and the study would run on one gpu throughout.
+  if (key.name.size() >= 10 && key.name != "gpus_per_node" && nearest(key.name, {"gpus_per_node"})) {
+    complaints.add(
+        key.spot,
+        fmt::format("{} is not the name of an axis that hpcbench knows (did you mean `gpus_per_node`?)", cite(key.name)),
+        "gpus_per_node says how many gpus a run has; choose a name that cannot be mistaken for it");
+    return false;
+  }
   for (const char* const own : {"gpus", "run_dir", "repeat", "seed"}) {
     if (key.name != own) continue;
     const std::string advice = key.name == "seed"   ? "say it as `seed: {policy: fixed, value: 1}`"

@@ -2,12 +2,13 @@
 import os
 import pathlib
 import pty
+import re
 import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import HPCBENCH, ROOT, StudyTest  # noqa: E402
+from harness import HPCBENCH, PROGRAMS, ROOT, StudyTest  # noqa: E402
 
 COMMANDS = ["init", "check", "plan", "run", "status", "cancel", "retry", "ingest", "report", "show", "logs", "db", "launch",
             "completion"]
@@ -114,6 +115,20 @@ class CommandLine(StudyTest):
     def test_slurm_is_refused_clearly(self):
         self.write("small.yaml", STUDY + "executor: slurm\n")
         self.assertIn("slurm", self.hpcbench("run", "small.yaml", code=2).stderr)
+
+    def test_check_knows_the_settings_of_the_trainer(self):
+        trainer = PROGRAMS / "hpcbench-train"
+        if not trainer.exists():
+            self.skipTest("the trainer is not built")
+        text = subprocess.run([str(trainer), "run", "--help"], capture_output=True, text=True, timeout=60).stdout
+        options = {name.replace("-", "_") for name in re.findall(r"^  --([a-z-]+)", text, re.M)} - {"help", "task", "seed"}
+        self.write("bad.yaml", """
+experiment: bad
+trainer: mnist_rnn
+matrix: {strategy: [ddp], nonsense: [1]}
+""")
+        listed = self.hpcbench("check", "bad.yaml", code=2).stderr.split("settings there are: ")[1].split("\n")[0]
+        self.assertEqual(set(listed.split(", ")) - {"nodes", "gpus_per_node"}, options)
 
     def test_runner_has_no_libtorch(self):
         libraries = subprocess.run(["ldd", HPCBENCH], capture_output=True, text=True, timeout=60).stdout

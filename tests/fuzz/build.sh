@@ -37,7 +37,7 @@ build() {
   shift
   local source="$root/tests/fuzz/${name}_fuzzer.cpp"
   [[ -e $source ]] || return 0
-  local flags=(-std=c++20 -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+  local flags=(-std=c++20 -O1 -g1 -fno-omit-frame-pointer "-fsanitize=address,undefined" -fno-sanitize-recover=undefined
                -I "$root/runner" -DHPCBENCH_VERSION='"fuzz"')
   for stage in "$@"; do
     unit "$stage" >"$out/$stage.cpp"

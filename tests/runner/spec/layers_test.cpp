@@ -13,22 +13,22 @@ using namespace hpcbench;
 namespace {
 
 const char* const kLayered = R"yaml(experiment: layers
-command: [prog, "{{size}}", "{{lr}}"]
+command: [prog, "{{hidden}}", "{{lr}}"]
 matrix:
-  size: [1, 2, 4]
+  hidden: [1, 2, 4]
   nodes: [1, 2]
 parameters: {lr: 1e-5, data: big}
 exclude:
-  - {size: 4, nodes: 2}
-  - {size: [1, 2], nodes: 1}
+  - {hidden: 4, nodes: 2}
+  - {hidden: [1, 2], nodes: 1}
 include:
-  - {size: 8, nodes: 2}
-  - {size: 16, nodes: 1}
+  - {hidden: 8, nodes: 2}
+  - {hidden: 16, nodes: 1}
 overrides:
   - {when: {nodes: 2}, launch: once}
 repeats: 8
 resources: {time: 1h, cpus_per_task: 4}
-baseline: {size: 4}
+baseline: {hidden: 4}
 report: {metric: wall_s, time_unit: min}
 profiles:
   laptop:
@@ -36,7 +36,7 @@ profiles:
     parameters: {data: small}
     resources: {time: 10m}
     repeats: 3
-  small: {matrix: {size: [1, 2]}}
+  small: {matrix: {hidden: [1, 2]}}
   trained: {trainer: mnist_rnn}
 )yaml";
 
@@ -68,15 +68,15 @@ TEST_CASE("a profile merges maps by key and replaces all else") {
 TEST_CASE("settings go above the profile, by path") {
   const Experiment set = layered({.profile = "laptop",
                                   .site = {},
-                                  .settings = {"repeats=4", "matrix.size=[4]", "resources.mem=1G", "parameters.data=\"3\"",
-                                               "baseline={size: 4}", "limits.gpu_hours=2"}});
+                                  .settings = {"repeats=4", "matrix.hidden=[4]", "resources.mem=1G", "parameters.data=\"3\"",
+                                               "baseline={hidden: 4}", "limits.gpu_hours=2"}});
   CHECK(set.repeats == 4);
   CHECK(set.matrix[0].values == std::vector{Value::from_integer(4)});
   CHECK(set.work.resources.mem == "1G");
   CHECK(set.work.resources.time_s == 600.0);
   CHECK(find_binding(set.work.parameters, "data")->is_text());
   CHECK(set.limits.gpu_hours == 2.0);
-  CHECK(set.baseline == Condition{{"size", {Value::from_integer(4)}}});
+  CHECK(set.baseline == Condition{{"hidden", {Value::from_integer(4)}}});
   // Only files have a byte order mark: here it makes the key another one.
   CHECK(failure_of(kLayered, {.profile = {},
                               .site = {},
@@ -93,7 +93,7 @@ TEST_CASE("what a profile leaves no points for is dropped with a note") {
   REQUIRE(laptop.exclude.size() == 1);
   CHECK(laptop.exclude[0][1].second == std::vector{Value::from_integer(1)});
   REQUIRE(laptop.include.size() == 1);
-  CHECK(describe(laptop.include[0]) == "size=16, nodes=1");
+  CHECK(describe(laptop.include[0]) == "hidden=16, nodes=1");
   CHECK(laptop.overrides.empty());
   CHECK(laptop.baseline.size() == 1);
   CHECK(laptop.notes ==
@@ -108,10 +108,10 @@ TEST_CASE("what a profile leaves no points for is dropped with a note") {
 
 TEST_CASE("what a profile itself says is checked as strictly as the file") {
   const std::string message =
-      failure_of(std::string(kLayered) + "  wrong: {exclude: [{size: 3}]}\n", {.profile = "wrong", .site = {}, .settings = {}});
-  CHECK(message.find("l.yaml:27:28: error: `size` has no value `3`") == 0);
-  CHECK(failure_of(kLayered, {.profile = {}, .site = {}, .settings = {"baseline.size=3"}})
-            .find("--set:1:15: error: `size` has no value `3`") == 0);
+      failure_of(std::string(kLayered) + "  wrong: {exclude: [{hidden: 3}]}\n", {.profile = "wrong", .site = {}, .settings = {}});
+  CHECK(message.find("l.yaml:27:30: error: `hidden` has no value `3`") == 0);
+  CHECK(failure_of(kLayered, {.profile = {}, .site = {}, .settings = {"baseline.hidden=3"}})
+            .find("--set:1:17: error: `hidden` has no value `3`") == 0);
 }
 
 TEST_CASE("a trainer in a profile takes the place of the command") {
