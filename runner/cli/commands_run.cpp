@@ -9,8 +9,10 @@
 #include "cli/conductor.hpp"
 #include "cli/index.hpp"
 #include "cli/journal.hpp"
+#include "cli/status_view.hpp"
 #include "cli/terminal.hpp"
 #include "launch/launch.hpp"
+#include "submit/experiment_lock.hpp"
 #include "submit/local_executor.hpp"
 
 namespace hpcbench {
@@ -62,6 +64,13 @@ int cancel_study(const StudyOptions& options, bool yes) {
   Journal journal(store, study.experiment.name, study.results, progress, system_clock());
   const CancelCounts counts = cancel_attempts(study.results, active, executor, journal);
   journal.flush(true);
+  std::string owner;
+  const StatusView left = make_status(study, store);
+  if (left.counts.at(State::planned) > 0 && !ExperimentLock::try_acquire(study.results, &owner)) {
+    say(fmt::format(
+        "note: {} goes on with {} runs that are not submitted yet; interrupt it (Ctrl-C) and cancel again to stop those, too",
+        owner, left.counts.at(State::planned)));
+  }
   say(fmt::format("{} running ended, {} not begun revoked. `hpcbench retry --outcome cancelled` runs them again.",
                   counts.running, counts.revoked));
   return 0;

@@ -158,6 +158,7 @@ int conduct(const Study& study, const RunOptions& options) {
   campaign.recover(known_attempts(store, study.experiment.name));
   campaign.retry(retried);
   const bool anything = campaign.counts().done < campaign.counts().total;
+  if (anything) progress.show(campaign.counts());
   while (campaign.step()) {
     progress.show(campaign.counts());
     journal.flush(false);
