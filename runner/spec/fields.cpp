@@ -123,7 +123,7 @@ std::optional<double> read_number(const YamlNode& node, const std::string& what,
 }
 
 std::optional<double> read_duration(const YamlNode& node, const std::string& what, Complaints& complaints) {
-  const char* const kForms = "write it as \"02:00:00\", 2h, 90m, 45s, \"1-12:00:00\", or in minutes: 90";
+  constexpr const char* kForms = "write it as \"02:00:00\", 2h, 90m, 45s, \"1-12:00:00\", or in minutes: 90";
   const std::optional<double> seconds = node.is_scalar() ? parse_duration(node.text) : std::nullopt;
   if (seconds && *seconds > 0 && *seconds < 1e9) return seconds;
   refuse_type(node, what, "a time above 0", complaints, kForms);

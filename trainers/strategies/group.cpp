@@ -23,8 +23,11 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr const char* kFailureKey = "hpcbench/failure";
-constexpr double kWordsOfPeerS = 2;
-constexpr double kReadersS = 3;
+// Who finds another rank gone sets this; every rank's watching thread then says that it is there, whatever its main thread
+// waits for.
+constexpr const char* kRollCallKey = "hpcbench/roll-call";
+constexpr double kWordsOfPeerS = 4;
+constexpr double kReadersS = 6;
 
 std::string rank_key(const std::string& what, int rank) { return concat("hpcbench/", what, "/", rank); }
 
@@ -75,10 +78,15 @@ void Group::put(c10d::Store& store, const std::string& key, const std::string& v
 
 void Group::watch() {
   constexpr milliseconds kInterval(200);
+  bool answered = false;
   std::unique_lock lock(mutex_);
   while (!stop_signal_.wait_for(lock, kInterval, [this] { return stop_; })) {
     lock.unlock();
     try {
+      if (!answered && has(*watch_store_, kRollCallKey)) {
+        put(*watch_store_, rank_key("alive", world_.rank), "1");
+        answered = true;
+      }
       if (has(*watch_store_, kFailureKey) && claim_report()) {
         const std::string cause = text_of(watch_store_->get(kFailureKey));
         put(*watch_store_, rank_key("read", world_.rank), "1");
@@ -155,6 +163,7 @@ void Group::barrier() {
 
 std::string Group::silent_ranks(const std::string& cause) {
   put(*store_, rank_key("alive", world_.rank), "1");
+  put(*store_, kRollCallKey, "1");
   const double end_s = monotonic_s() + kWordsOfPeerS;
   while (monotonic_s() < end_s) {
     if (has(*store_, kFailureKey)) return cause;

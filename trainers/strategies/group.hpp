@@ -45,8 +45,8 @@ class Group {
   void barrier();
 
   /// Tells the others why this rank ends and returns the root cause: `cause`, or that of the rank that failed first. Where
-  /// `cause` looks like the end of another rank, waits up to two seconds for that rank's own words, and else says
-  /// which ranks are silent. Rank 0 keeps the store open until the others have read it.
+  /// `cause` looks like the end of another rank, waits some seconds for that rank's own words while the others answer a
+  /// roll call, and else says which ranks are silent. Rank 0 keeps the store open until the others have read it.
   std::string report_failure(const std::string& cause);
   /// False when the other thread is already reporting; then this one should just wait for the end of the process.
   bool claim_report() { return !reported_.exchange(true); }
