@@ -85,7 +85,9 @@ int print_usage_error(const CLI::App& app, const CLI::ParseError& error, const s
   return 2;
 }
 
-void add_all(CLI::App& app, int& exit_code) {
+/// `wanted`: the command of this call; the others are named but not declared, for every local job is a start of this program.
+/// Empty: all are declared (--help, completion, mistakes).
+void add_commands(CLI::App& app, const std::string& wanted, int& exit_code) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "hpcbench " HPCBENCH_VERSION);
   app.footer(
@@ -96,14 +98,17 @@ void add_all(CLI::App& app, int& exit_code) {
   for (const Command& command : kCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
     sub->footer(fmt::format("Examples:\n{}", command.examples));
-    command.add(*sub, exit_code);
+    if (wanted.empty() || wanted == command.name) command.add(*sub, exit_code);
   }
 }
 
 int run_parsed(int argc, char** argv) {
   CLI::App app{"hpcbench: a declarative experiment runner for scaling studies of distributed training", "hpcbench"};
   int exit_code = 0;
-  add_all(app, exit_code);
+  const std::vector<std::string> names = command_names();
+  const std::string first = argc > 1 ? argv[1] : "";
+  const bool alone = first != "completion" && std::find(names.begin(), names.end(), first) != names.end();
+  add_commands(app, alone ? first : "", exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
