@@ -107,8 +107,8 @@ TEST_CASE("what a profile leaves no points for is dropped with a note") {
 }
 
 TEST_CASE("what a profile itself says is checked as strictly as the file") {
-  const std::string message =
-      failure_of(std::string(kLayered) + "  wrong: {exclude: [{hidden: 3}]}\n", {.profile = "wrong", .site = {}, .settings = {}});
+  const std::string message = failure_of(std::string(kLayered) + "  wrong: {exclude: [{hidden: 3}]}\n",
+                                         {.profile = "wrong", .site = {}, .settings = {}});
   CHECK(message.find("l.yaml:27:30: error: `hidden` has no value `3`") == 0);
   CHECK(failure_of(kLayered, {.profile = {}, .site = {}, .settings = {"baseline.hidden=3"}})
             .find("--set:1:17: error: `hidden` has no value `3`") == 0);
