@@ -13,8 +13,8 @@ namespace hpcbench {
 
 namespace {
 
-constexpr std::size_t kLongestToolText = 400;   // bytes of a tool's words in a message
-constexpr int kMostArrayElements = 4'000'000;   // Slurm's own limit of MaxArraySize
+constexpr std::size_t kLongestToolText = 400;  // bytes of a tool's words in a message
+constexpr int kMostArrayElements = 4'000'000;  // Slurm's own limit of MaxArraySize
 
 bool is_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -63,57 +63,56 @@ constexpr std::array<std::string_view, 4> kBusyTexts = {
     "Slurm backup controller in standby mode", "temporarily unable to accept job"};
 constexpr std::array<std::string_view, 2> kPolicyTexts = {"Job violates accounting/QOS policy",
                                                           "Job violates accounting policy"};
-constexpr std::array<std::string_view, 50> kRefusalTexts = {
-    "Invalid partition name specified",
-    "invalid partition specified",
-    "Invalid account or account/partition combination specified",
-    "Invalid qos specification",
-    "Invalid generic resource (gres) specification",
-    "Invalid job array specification",
-    "Requested time limit is invalid",
-    "Requested node configuration is not available",
-    "More processors requested than permitted",
-    "Memory specification can not be satisfied",
-    "Node count specification invalid",
-    "Requested partition configuration not available now",
-    "Requested reservation is invalid",
-    "Requested reservation not usable now",
-    "Invalid feature specification",
-    "User's group not permitted to use this partition",
-    "Access/permission denied",
-    "Required node not available",
-    "Required partition not available",
-    "Unspecified error in job_submit plugin",
-    "Job dependency problem",
-    "Invalid node name specified",
-    "Invalid Trackable RESource",
-    "Invalid license specification",
-    "Invalid cpu or task count",
-    "CPU count specification invalid",
-    "CPU count per node can not be satisfied",
-    "Pathname of a file, directory or other parameter too long",
-    "Job size specification needs to be at least",
-    "Invalid Slurm user",
-    "Invalid user id",
-    "Invalid group id",
-    "User is not in",
-    "not a valid user",
-    "Batch script is empty",
-    "Batch job submission failed: Invalid",
-    "Batch job submission failed: Requested",
-    "Unable to open file",
-    "Unable to open batch",
-    "This does not look like a batch script",
-    "Batch script contains DOS line breaks",
-    "Batch script contains null",
-    "unrecognized option",
-    "invalid option",
-    "option requires an argument",
-    "Invalid --",
-    "Invalid numeric value",
-    "Could not establish a configuration source",
-    "Unable to process configuration file",
-    "Invalid directive found in batch script"};
+constexpr std::array<std::string_view, 50> kRefusalTexts = {"Invalid partition name specified",
+                                                            "invalid partition specified",
+                                                            "Invalid account or account/partition combination specified",
+                                                            "Invalid qos specification",
+                                                            "Invalid generic resource (gres) specification",
+                                                            "Invalid job array specification",
+                                                            "Requested time limit is invalid",
+                                                            "Requested node configuration is not available",
+                                                            "More processors requested than permitted",
+                                                            "Memory specification can not be satisfied",
+                                                            "Node count specification invalid",
+                                                            "Requested partition configuration not available now",
+                                                            "Requested reservation is invalid",
+                                                            "Requested reservation not usable now",
+                                                            "Invalid feature specification",
+                                                            "User's group not permitted to use this partition",
+                                                            "Access/permission denied",
+                                                            "Required node not available",
+                                                            "Required partition not available",
+                                                            "Unspecified error in job_submit plugin",
+                                                            "Job dependency problem",
+                                                            "Invalid node name specified",
+                                                            "Invalid Trackable RESource",
+                                                            "Invalid license specification",
+                                                            "Invalid cpu or task count",
+                                                            "CPU count specification invalid",
+                                                            "CPU count per node can not be satisfied",
+                                                            "Pathname of a file, directory or other parameter too long",
+                                                            "Job size specification needs to be at least",
+                                                            "Invalid Slurm user",
+                                                            "Invalid user id",
+                                                            "Invalid group id",
+                                                            "User is not in",
+                                                            "not a valid user",
+                                                            "Batch script is empty",
+                                                            "Batch job submission failed: Invalid",
+                                                            "Batch job submission failed: Requested",
+                                                            "Unable to open file",
+                                                            "Unable to open batch",
+                                                            "This does not look like a batch script",
+                                                            "Batch script contains DOS line breaks",
+                                                            "Batch script contains null",
+                                                            "unrecognized option",
+                                                            "invalid option",
+                                                            "option requires an argument",
+                                                            "Invalid --",
+                                                            "Invalid numeric value",
+                                                            "Could not establish a configuration source",
+                                                            "Unable to process configuration file",
+                                                            "Invalid directive found in batch script"};
 
 /// `AssocMaxSubmitJobLimit`, `QOSMaxSubmitJobPerUserLimit`: the reasons of a policy that time alone cures.
 SbatchAnswer::Kind judge_policy(std::string_view text) {
@@ -224,9 +223,7 @@ SbatchAnswer parse_sbatch(const ToolResult& result) {
   return {judge_sbatch(result), {}, describe(result)};
 }
 
-std::vector<std::string> squeue_arguments() {
-  return {"squeue", "--me", "-h", "-r", "-t", "all", "-o", "%i|%T|%r|%N|%S|%j"};
-}
+std::vector<std::string> squeue_arguments() { return {"squeue", "--me", "-h", "-r", "-t", "all", "-o", "%i|%T|%r|%N|%S|%j"}; }
 
 std::vector<SlurmJob> parse_squeue(std::string_view output) {
   std::vector<SlurmJob> jobs;
@@ -284,10 +281,10 @@ std::optional<int> parse_max_array_size(std::string_view output) {
 }
 
 SlurmPhase phase_of(std::string_view state) {
-  constexpr std::array<std::string_view, 12> kEnded = {"COMPLETED", "FAILED",        "TIMEOUT",   "CANCELLED",
-                                                       "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "BOOT_FAIL",
+  constexpr std::array<std::string_view, 12> kEnded = {"COMPLETED", "FAILED",        "TIMEOUT",       "CANCELLED",
+                                                       "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED",     "BOOT_FAIL",
                                                        "DEADLINE",  "REVOKED",       "LAUNCH_FAILED", "RECONFIG_FAIL"};
-  constexpr std::array<std::string_view, 6> kWaiting = {"PENDING",      "REQUEUED",     "REQUEUE_HOLD",
+  constexpr std::array<std::string_view, 6> kWaiting = {"PENDING",     "REQUEUED",     "REQUEUE_HOLD",
                                                         "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD"};
   if (std::find(kEnded.begin(), kEnded.end(), state) != kEnded.end()) return SlurmPhase::ended;
   if (std::find(kWaiting.begin(), kWaiting.end(), state) != kWaiting.end()) return SlurmPhase::waiting;

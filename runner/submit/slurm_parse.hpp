@@ -50,7 +50,7 @@ struct SlurmJob {
   std::string array;  // `123` of `123_4`; of a job that is none: its id
   int index = -1;     // 4 of `123_4`; -1 of a job that is no array
   std::string name;
-  std::string state;  // `RUNNING`, `CANCELLED` ...: one word
+  std::string state;   // `RUNNING`, `CANCELLED` ...: one word
   std::string reason;  // squeue's reason while it waits and after it ended; empty: none. sacct: `by 1000` of a cancelled one
   std::string nodes;   // `n[0-1]`; empty: none yet
   std::string start;   // expected or real start, as Slurm prints it; empty: not known

@@ -20,7 +20,7 @@ namespace hpcbench {
 
 namespace {
 
-constexpr long kShortestPauseNs = 500'000;      // between looks whether a tool has ended: Slurm's take some milliseconds
+constexpr long kShortestPauseNs = 500'000;  // between looks whether a tool has ended: Slurm's take some milliseconds
 constexpr long kLongestPauseNs = 20'000'000;
 constexpr std::size_t kMostToolBytes = 256U << 20U;
 
@@ -61,7 +61,7 @@ bool wait_for_tool(int pid, double end_s, int& status) {
 }  // namespace
 
 bool is_kept_for_tools(std::string_view variable) {
-  constexpr std::array<std::string_view, 7> kForeign = {"SBATCH_",  "SQUEUE_", "SACCT_", "SCANCEL_",
+  constexpr std::array<std::string_view, 7> kForeign = {"SBATCH_",   "SQUEUE_", "SACCT_", "SCANCEL_",
                                                         "SCONTROL_", "SINFO_",  "SLURM_"};
   if (variable == "SLURM_CONF" || variable == "SLURM_CLUSTERS") return true;
   return std::none_of(kForeign.begin(), kForeign.end(), [&](std::string_view prefix) { return variable.starts_with(prefix); });
@@ -82,7 +82,10 @@ ToolResult ProcessToolRunner::run(const ToolCall& call) {
                                         .error_fd = errors.get(),
                                         .keeps = is_kept_for_tools});
   if (started.pid < 0) {
-    return {ToolResult::Kind::not_started, started.error, {}, fmt::format("{}: {}", call.argv.front(), std::strerror(started.error))};
+    return {ToolResult::Kind::not_started,
+            started.error,
+            {},
+            fmt::format("{}: {}", call.argv.front(), std::strerror(started.error))};
   }
   int status = 0;
   const bool late = wait_for_tool(started.pid, monotonic_s() + call.timeout_s, status);

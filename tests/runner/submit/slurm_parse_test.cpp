@@ -1,8 +1,9 @@
+#include "submit/slurm_parse.hpp"
+
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
 #include "base/files.hpp"
-#include "submit/slurm_parse.hpp"
 #include "submit/tool_runner.hpp"
 
 namespace hpcbench {
@@ -85,7 +86,8 @@ TEST_CASE("squeue and sacct of a real array") {
 }
 
 TEST_CASE("sacct: who cancelled, early records, accounting that is not there") {
-  const auto jobs = parse_sacct("14|CANCELLED by 1000|n0|2026-11-21T00:09:14|study.1\n7|PENDING|None assigned|Unknown|allocation\n");
+  const auto jobs =
+      parse_sacct("14|CANCELLED by 1000|n0|2026-11-21T00:09:14|study.1\n7|PENDING|None assigned|Unknown|allocation\n");
   REQUIRE(jobs.size() == 2);
   CHECK(jobs[0].state == "CANCELLED");
   CHECK(jobs[0].reason == "by 1000");
@@ -127,8 +129,7 @@ TEST_CASE("tools see no variable that changes their answers") {
   for (const char* name : {"SLURM_CONF", "SLURM_CLUSTERS", "PATH", "HOME"}) CHECK(is_kept_for_tools(name));
   ::setenv("SQUEUE_PARTITION", "nowhere", 1);
   ProcessToolRunner tools;
-  const ToolResult result =
-      tools.run({{"bash", "-c", "echo \"${SQUEUE_PARTITION-none}\"; echo oops >&2; exit 7"}, {}, 60});
+  const ToolResult result = tools.run({{"bash", "-c", "echo \"${SQUEUE_PARTITION-none}\"; echo oops >&2; exit 7"}, {}, 60});
   ::unsetenv("SQUEUE_PARTITION");
   CHECK(result.output == "none\n");
   CHECK(result.errors == "oops\n");
