@@ -61,7 +61,11 @@ const SlurmJob* SlurmExecutor::find_row(const Rows& rows, const Entry& entry) co
   const auto named = rows.find(entry.name);
   if (named == rows.end()) return nullptr;
   const auto row = named->second.find(entry.index);
-  return row == named->second.end() ? nullptr : &row->second;
+  if (row != named->second.end()) return &row->second;
+  // An array that was cancelled before any element of it began is a job without index from then on.
+  const auto whole = named->second.find(-1);
+  const bool cancelled = whole != named->second.end() && whole->second.state == "CANCELLED";
+  return cancelled && !is_taken(entry.folder) ? &whole->second : nullptr;
 }
 
 bool SlurmExecutor::ask_squeue() {

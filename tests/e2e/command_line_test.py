@@ -111,7 +111,7 @@ class CommandLine(StudyTest):
         done = self.hpcbench("launch", "-n", "2", "--", "bash", "-c", "echo rank $RANK of $WORLD_SIZE; exit $((RANK * 5))", code=5)
         self.assertEqual(sorted(done.stdout.splitlines()), ["rank 0 of 2", "rank 1 of 2"])
 
-    def test_slurm_that_is_not_there_is_said
+    def test_slurm_that_is_not_there_is_said(self):
         self.write("small.yaml", STUDY + "executor: slurm\n")
         self.hpcbench("check", "small.yaml")
         done = self.hpcbench("run", "small.yaml", code=3, env={"PATH": str(self.folder)})

@@ -32,7 +32,7 @@ class FakeSlurm : public ToolRunner {
     bool in_squeue = true;
     bool in_sacct = true;
     bool claimed = false;
-    std::string id() const { return fmt::format("{}_{}", array, index); }
+    std::string id() const { return index < 0 ? std::to_string(array) : fmt::format("{}_{}", array, index); }
   };
   enum class Fault { none, refuse, limit, busy, die_before, die_after, garbage, time_out_after };
 

@@ -276,6 +276,22 @@ TEST_CASE("slurm: a waiting element that vanishes was cancelled; a whole array t
   }
 }
 
+TEST_CASE("slurm: an array that was cancelled as a whole while it waited is a job without index") {
+  SlurmStudy test(2, 1);
+  test.begin();
+  test.rounds(3);
+  for (const int i : {0, 1}) FakeSlurm::forget(test.job(i, 1));
+  FakeSlurm::Job whole = test.job(0, 1);
+  whole.index = -1;
+  whole.folder.clear();
+  whole.state = "CANCELLED";
+  whole.in_squeue = true;
+  test.slurm.jobs.push_back(whole);
+  CHECK(test.rounds(5));
+  CHECK(test.state(0, 1) == State::cancelled);
+  CHECK_FALSE(test.has_attempt(1, 1, 2));
+}
+
 TEST_CASE("slurm: a job that comes back after it was given up touches nothing and is cancelled") {
   SlurmStudy test(2, 1);
   test.begin();
