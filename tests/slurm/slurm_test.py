@@ -165,7 +165,7 @@ resources: {{time: 60s}}
                       "--set", "warmups=0", "--repeats", "1", "--set", "parameters.max_steps=20", code=None)
         bad = [(run["axes"], run["state"], run["reason"]) for run in self.status()["runs"] if run["state"] not in ("succeeded", "planned")]
         self.assertEqual(bad, [])
-        table = self.report("mnist_rnn.yaml", "--site", self.site)
+        table = self.report()
         self.assertEqual(sorted(row["gpus"] for row in table["rows"] if row["median"]), [1, 1, 2, 2, 4])
 
 
