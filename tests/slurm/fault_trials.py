@@ -32,7 +32,7 @@ resources: {time: "00:05:00"}
 retries: {lost: 20, node_failure: 20}
 """
 # What the first calls of sbatch do instead; REAL is Slurm's own. Each fault happens ONCE times.
-ONCE = 'n=$(wc -l < CALLS/sbatch); [ "$n" -gt TIMES ] || {'
+ONCE = 'n=$(wc -l < CALLS/sbatch); [ "$n" -gt TIMES ] || { '
 SBATCH_FAULTS = {
     "dies-after": 'REAL "$@" > /dev/null; kill -9 $$',
     "dies-before": "kill -9 $$",
@@ -130,8 +130,9 @@ class Trial:
         # Ids that were lost are given to others.
         for _ in range(self.dice.randint(0, 5)):
             self.cluster.tool("sbatch", "-o", "/dev/null", "--wrap", "true", code=None)
-        done = self.last()
-        process.wait(timeout=480)
+        with self.cluster.attended():
+            done = self.last()
+            process.wait(timeout=480)
         return done
 
     def run_node(self):

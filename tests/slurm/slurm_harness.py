@@ -1,10 +1,12 @@
 """What the tests on a real Slurm share: a cluster of their own for each test class, and wrappers on PATH that count calls."""
+import contextlib
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -92,6 +94,25 @@ class Cluster:
             return
         path.with_suffix(".new").write_text(script.replace("CALLS", str(self.calls)).replace("REAL", shutil.which(tool)))
         path.with_suffix(".new").rename(path)
+
+    @contextlib.contextmanager
+    def attended(self):
+        """Does what an administrator would: a controller that lost its last seconds drains nodes that still run what it starts again."""
+        done = threading.Event()
+
+        def attend():
+            while not done.wait(2):
+                drained = self.tool("sinfo", "-h", "-N", "-p", "main", "-t", "drain", "-o", "%N", code=None).split()
+                if drained:
+                    self.tool("scontrol", "update", f"nodename={','.join(drained)}", "state=resume", code=None)
+
+        thread = threading.Thread(target=attend)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
 
     def free_all(self):
         """Ends all jobs and waits for nodes that take work, so that one test does not wait for another's jobs."""

@@ -202,7 +202,8 @@ class Restarts(SlurmStudyTest):
         self.cluster.kill("ctld")
         time.sleep(2)
         self.cluster.revive("ctld")
-        output, _ = process.communicate(timeout=170)
+        with self.cluster.attended():
+            output, _ = process.communicate(timeout=300)
         self.assertEqual(process.returncode, 0, output)
         executed = self.executions()
         self.assertEqual({path: n for path, n in executed.items() if n > 1}, {})
