@@ -24,6 +24,8 @@ packages=(g++ cmake ninja-build pkg-config libfmt-dev nlohmann-json3-dev libyaml
 # Checks want more: scripts/test.sh asks for them.
 if [ -n "${HPCBENCH_CHECK_PACKAGES:-}" ]; then
   packages+=(clang-16 clang-tidy-16 clang-format-16 libclang-rt-16-dev shellcheck)
+  # A real Slurm, which tests/slurm starts and stops by itself.
+  packages+=(slurmctld slurmd slurm-client slurmdbd munge mariadb-server)
 fi
 
 missing=()
@@ -34,6 +36,13 @@ if [ ${#missing[@]} -gt 0 ]; then
   echo "installing ${missing[*]}"
   as_root=()
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+  # What is installed here must not start services of its own.
+  policy=/usr/sbin/policy-rc.d
+  if [ -n "${HPCBENCH_CHECK_PACKAGES:-}" ] && [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" > /dev/null
+    "${as_root[@]}" chmod 755 "$policy"
+    trap '"${as_root[@]}" rm -f "$policy"' EXIT
+  fi
   "${as_root[@]}" apt-get update -qq
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null
 fi

@@ -25,6 +25,8 @@ constexpr std::array kCommands = {
             "  hpcbench plan experiments/mnist_rnn.yaml\n  hpcbench plan experiments/mnist_rnn.yaml --format json\n"
             "  hpcbench plan experiments/mnist_rnn.yaml --scripts /tmp/scripts",
             add_plan},
+    Command{"doctor", "say before anything is submitted what will not work, and what to do",
+            "  hpcbench doctor experiments/mnist_rnn.yaml --site gpu-a100\n  hpcbench doctor", add_doctor},
     Command{"run", "measure what has not been measured yet; carries on after any interruption",
             "  hpcbench run experiments/mnist_rnn.yaml --profile laptop\n"
             "  hpcbench run experiments/mnist_rnn.yaml --only strategy=ddp,nodes=1 --repeats 10\n"

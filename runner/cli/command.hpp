@@ -15,6 +15,7 @@ struct Command {
 void add_init(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_plan(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_status(CLI::App& app, int& exit_code);
 void add_cancel(CLI::App& app, int& exit_code);

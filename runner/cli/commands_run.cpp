@@ -7,13 +7,13 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/conductor.hpp"
+#include "cli/executors.hpp"
 #include "cli/index.hpp"
 #include "cli/journal.hpp"
 #include "cli/status_view.hpp"
 #include "cli/terminal.hpp"
 #include "launch/launch.hpp"
 #include "submit/experiment_lock.hpp"
-#include "submit/local_executor.hpp"
 
 namespace hpcbench {
 
@@ -24,6 +24,7 @@ const std::vector<State> kNotSucceeded = {State::failed,       State::timeout,  
 
 void add_run_options(CLI::App& app, RunOptions& options) {
   app.add_flag("--yes", options.yes, "do not ask");
+  app.add_flag("--detach", options.detach, "end once all jobs are submitted (Slurm); `hpcbench run` carries on");
   app.add_option("--slots", options.slots, "local jobs at once; more than one disturbs measurements")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
@@ -59,10 +60,11 @@ int cancel_study(const StudyOptions& options, bool yes) {
   }
   if (!confirm(fmt::format("Cancel {} run{} of {}?", active.size(), active.size() == 1 ? "" : "s", study.experiment.name), yes))
     return 0;
-  LocalExecutor executor(1, program_folder() + "/hpcbench");
   Progress progress(system_clock());
+  const std::unique_ptr<Executor> executor =
+      choose_executor(study, 1, [&progress](const std::string& text) { progress.print(text); });
   Journal journal(store, study.experiment.name, study.results, progress, system_clock());
-  const CancelCounts counts = cancel_attempts(study.results, active, executor, journal);
+  const CancelCounts counts = cancel_attempts(study.results, active, *executor, journal);
   journal.flush(true);
   std::string owner;
   const StatusView left = make_status(study, store);

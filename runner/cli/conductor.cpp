@@ -10,13 +10,13 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
+#include "cli/executors.hpp"
 #include "cli/index.hpp"
 #include "cli/index_file.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/journal.hpp"
 #include "cli/terminal.hpp"
 #include "submit/experiment_lock.hpp"
-#include "submit/local_executor.hpp"
 
 namespace hpcbench {
 
@@ -125,7 +125,10 @@ RenderContext make_render_context(const Study& study) {
   context.call_folder = fs::current_path().string();
   context.trainer = program_folder() + "/hpcbench-train";
   context.executor = executor_of(study.experiment);
-  context.job_template = load_template(study.experiment.site.template_path.value_or("job.sh.mustache"));
+  const bool slurm = context.executor == "slurm";
+  context.job_template_name = study.experiment.site.template_path.value_or(slurm ? "job_slurm.sh.mustache" : "job.sh.mustache");
+  context.job_template = load_template(context.job_template_name);
+  if (slurm) context.array_template = load_template("slurm_array.sh.mustache");
   context.provenance = find_provenance(context.call_folder);
   if (study.experiment.is_trainer() && ::access(context.trainer.c_str(), X_OK) != 0) {
     throw UnavailableError(
@@ -136,6 +139,11 @@ RenderContext make_render_context(const Study& study) {
 
 int conduct(const Study& study, const RunOptions& options) {
   check_study(study);
+  if (options.detach && executor_of(study.experiment) == "local") {
+    throw InputError(
+        "error: --detach needs the executor slurm: local jobs are started by `hpcbench run` itself; "
+        "use `nohup hpcbench run ... &`");
+  }
   catch_interrupts();
   make_folders(study.results);
   const std::optional<ExperimentLock> lock = own_or_follow(study);
@@ -151,23 +159,30 @@ int conduct(const Study& study, const RunOptions& options) {
   if (!options.retry.empty()) say(fmt::format("{} run{} again", retried.size(), retried.size() == 1 ? " runs" : "s run"));
 
   Clock& clock = system_clock();
-  LocalExecutor executor(options.slots, program_folder() + "/hpcbench");
   Progress progress(clock);
+  const std::unique_ptr<Executor> executor =
+      choose_executor(study, options.slots, [&progress](const std::string& text) { progress.print(text); });
   Journal journal(store, study.experiment.name, study.results, progress, clock);
-  Campaign campaign(study.experiment, study.selected, make_render_context(study), executor, clock, journal);
+  Campaign campaign(study.experiment, study.selected, make_render_context(study), *executor, clock, journal);
   campaign.recover(known_attempts(store, study.experiment.name));
   campaign.retry(retried);
   const bool anything = campaign.counts().done < campaign.counts().total;
   if (anything) progress.show(campaign.counts());
   while (campaign.step()) {
-    progress.show(campaign.counts());
+    progress.show(campaign.counts(), executor->waiting());
     journal.flush(false);
     if (interrupted() != 0) {
       journal.flush(true);
       return detach(campaign, progress);
     }
-    executor.wait(kStepWait);
+    if (options.detach && executor->in_batches() && campaign.all_submitted()) {
+      journal.flush(true);
+      detach(campaign, progress);
+      return 0;
+    }
+    executor->wait(kStepWait);
   }
+  executor->flush();
   journal.flush(true);
   progress.finish();
   return summarise_study(store, study, anything);

@@ -12,6 +12,7 @@ namespace hpcbench {
 struct RunOptions {
   bool yes = false;
   int slots = 1;
+  bool detach = false;  // ends once all is submitted; only with Slurm, where jobs need nobody here
   /// Outcomes whose runs get a new attempt first (`retry`); empty: none.
   std::vector<State> retry;
 };

@@ -20,10 +20,11 @@ Progress::Progress(Clock& clock) : clock_(clock), in_place_(stderr_is_terminal()
 
 Progress::~Progress() { finish(); }
 
-std::string Progress::text(const CampaignCounts& counts) const {
+std::string Progress::text(const CampaignCounts& counts, const std::string& waiting) const {
   const double elapsed_s = clock_.monotonic_s() - start_s_;
   const long long failed = counts.done - counts.succeeded;
-  std::string line = fmt::format("{}/{} done, {} running", counts.done, counts.total, counts.running);
+  std::string line = fmt::format("{}/{} done, {} {}", counts.done, counts.total, counts.running,
+                                 waiting.empty() ? "running" : "submitted, " + waiting);
   if (failed > 0) line += fmt::format(", {} not succeeded", failed);
   line += ", elapsed " + human_duration(elapsed_s);
   const long long done_now = counts.done - first_done_.value_or(counts.done);
@@ -34,12 +35,12 @@ std::string Progress::text(const CampaignCounts& counts) const {
   return line;
 }
 
-void Progress::show(const CampaignCounts& counts) {
+void Progress::show(const CampaignCounts& counts, const std::string& waiting) {
   if (!first_done_) first_done_ = counts.done;
   const double now_s = clock_.monotonic_s();
   if (now_s - last_s_ < (in_place_ ? kRedrawInterval : kLineInterval)) return;
   last_s_ = now_s;
-  const std::string line = text(counts);
+  const std::string line = text(counts, waiting);
   if (line == shown_) return;
   shown_ = line;
   if (in_place_) {

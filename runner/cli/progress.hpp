@@ -16,14 +16,15 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void show(const CampaignCounts& counts);
+  /// `waiting`: what jobs wait for; empty: nothing to say.
+  void show(const CampaignCounts& counts, const std::string& waiting = {});
   /// A line of its own above the progress line.
   void print(const std::string& line);
   /// Ends the line in place.
   void finish();
 
  private:
-  std::string text(const CampaignCounts& counts) const;
+  std::string text(const CampaignCounts& counts, const std::string& waiting) const;
 
   Clock& clock_;
   bool in_place_;

@@ -32,6 +32,16 @@ Json axes_json(const Bindings& axes) {
   return json;
 }
 
+/// Job, node and expected start of one that has not ended.
+std::string details(const RunStatus& run) {
+  std::string text;
+  if (is_outcome(run.state)) return text;
+  if (run.attempt->job) text += " job " + *run.attempt->job;
+  if (run.attempt->node) text += " on " + *run.attempt->node;
+  if (run.expected_start) text += " expected start " + *run.expected_start;
+  return text.empty() ? text : " (" + text.substr(1) + ")";
+}
+
 }  // namespace
 
 StatusView make_status(const Study& study, const Store& store) {
@@ -45,7 +55,7 @@ StatusView make_status(const Study& study, const Store& store) {
     for (int repeat = 1; repeat <= study.selected.repeats; ++repeat) {
       const RunName name{false, repeat};
       RunStatus status{configuration.id + "/" + to_string(name), study.plan.bindings(configuration), State::planned,
-                       std::nullopt};
+                       std::nullopt, std::nullopt};
       const auto found = attempts.find(std::pair(configuration.id, name));
       if (found != attempts.end()) {
         status.state = found->second.state;
@@ -69,9 +79,9 @@ std::string status_text(const StatusView& view, double now_unix_s) {
     if (!run.attempt || run.state == State::succeeded) continue;
     const AttemptRecord& attempt = *run.attempt;
     const std::optional<double> elapsed = elapsed_s(attempt, now_unix_s);
-    text += fmt::format("  {}/a{}  {}{}{}  {}\n", run.run, attempt.key.attempt, to_string(run.state),
+    text += fmt::format("  {}/a{}  {}{}{}{}  {}\n", run.run, attempt.key.attempt, to_string(run.state),
                         elapsed ? " " + human_duration(*elapsed) : "", attempt.reason ? ": " + *attempt.reason : "",
-                        describe(run.axes));
+                        details(run), describe(run.axes));
   }
   return text;
 }
@@ -90,7 +100,7 @@ std::string status_json(const StatusView& view, double now_unix_s) {
     row["reason"] = json_or_null(attempt.reason);
     row["node"] = json_or_null(attempt.node);
     row["elapsed_s"] = json_or_null(run.attempt ? elapsed_s(attempt, now_unix_s) : std::nullopt);
-    row["expected_start"] = nullptr;
+    row["expected_start"] = json_or_null(run.expected_start);
     row["exit_code"] = json_or_null(attempt.exit_code);
     row["signal"] = json_or_null(attempt.signal);
     row["path"] = run.attempt ? Json(view.results + "/" + to_string(attempt.key)) : Json(nullptr);

@@ -14,7 +14,8 @@ struct RunStatus {
   std::string run;  // CONFIG_ID/r01
   Bindings axes;
   State state = State::planned;
-  std::optional<AttemptRecord> attempt;  // absent while planned
+  std::optional<AttemptRecord> attempt;       // absent while planned
+  std::optional<std::string> expected_start;  // of a waiting job, as Slurm prints it
 };
 
 struct StatusView {

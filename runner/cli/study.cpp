@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.hpp"
 #include "cli/terminal.hpp"
+#include "render/attempt.hpp"
 #include "report/table.hpp"
 
 namespace hpcbench {
@@ -68,10 +70,17 @@ std::string executor_of(const Experiment& experiment) {
 }
 
 void check_study(const Study& study) {
-  const std::string executor = executor_of(study.experiment);
-  if (executor != "local") {
-    throw InputError(fmt::format("error: {}: executor `{}` is not in this version of hpcbench; there is: local",
-                                 study.experiment.path, executor));
+  if (executor_of(study.experiment) == "slurm") {
+    // These stand in lines that sbatch reads, and in file names in which it replaces `%`.
+    for (const Configuration& configuration : study.plan.configurations) slurm_options(study.experiment, configuration);
+    const bool plain = std::all_of(study.results.begin(), study.results.end(),
+                                   [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '%' && c != '\\'; });
+    if (!plain) {
+      throw InputError(
+          fmt::format("error: --results {}: Slurm cannot write below a folder whose name has `%`, `\\` or control "
+                      "characters; choose another",
+                      study.results));
+    }
   }
   build_table(study.experiment, study.plan, {}, {});
 }

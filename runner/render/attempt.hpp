@@ -34,6 +34,7 @@ struct RenderContext {
   Provenance provenance;
   std::string job_template_name = "job.sh.mustache";  // for messages
   std::optional<double> intended_unix_s;              // absent: now
+  std::string array_template;                         // text of templates/slurm_array.sh.mustache; only for slurm
 };
 
 /// An attempt ready to be written to its folder.
@@ -48,6 +49,25 @@ struct RenderedAttempt {
 /// InputError if a placeholder or a name in the template is not defined, or a value holds a NUL byte.
 RenderedAttempt render_attempt(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run,
                                int attempt, const std::string& batch, const RenderContext& context);
+
+/// The #SBATCH options that follow from a configuration's resources and the site: configurations with equal ones may share an
+/// array. InputError for a value that cannot stand in such a line.
+std::vector<std::string> slurm_options(const Experiment& experiment, const Configuration& configuration);
+
+/// Tasks of a node, and cores of a task, that Slurm is asked for.
+struct SlurmShape {
+  int tasks_per_node = 1;
+  int cpus_per_task = 1;
+};
+SlurmShape slurm_shape(const Configuration& configuration);
+
+/// `EXPERIMENT.BATCH`: by this name, and the index in the array, a job is known for good; ids are used again.
+std::string slurm_job_name(const std::string& experiment, const std::string& batch);
+/// The script of a batch, relative to results/EXPERIMENT.
+std::string batch_script_path(const std::string& batch);
+/// The script of a batch of `count` attempts with these options.
+std::string render_array_script(const Experiment& experiment, const std::vector<std::string>& options, const std::string& batch,
+                                int count, const RenderContext& context);
 
 /// Finds templates/NAME: ./templates, then ../templates of the program's folder (build tree), then ../share/hpcbench/templates
 /// (installed). A name with a `/` is the path itself. UnavailableError, naming the places, if nowhere.

@@ -95,13 +95,18 @@ TemplateValues job_values(const ResolvedRun& run) {
       {"processes", std::to_string(process_count(configuration))},
       {"processes_per_node", std::to_string(local_processes_per_node(run))},
       {"cpus_per_task", std::to_string(resources.cpus_per_task)},
+      {"cpus_per_process", std::to_string(slurm_shape(configuration).cpus_per_task)},
+      {"monitor_s", std::to_string(static_cast<long long>(std::ceil(run.experiment.monitor_s.value_or(0))))},
       {"time_limit_s", std::to_string(whole_seconds)},
       {"good_exit_code", std::to_string(run.work().success.exit_code)},
   };
-  values.flags = {{"shell", run.is_shell()}};
+  const bool once = run.work().launch == Launch::once;
+  const bool mpirun = !once && run.experiment.launcher == "mpirun";
+  values.flags = {{"shell", run.is_shell()}, {"once", once}, {"mpirun", mpirun}, {"srun", !once && !mpirun}};
   values.lists = {
       {"workdir", run.workdir_is_attempt() ? none : std::vector<std::string>{run.workdir}},
       {"argv", argument_words(run)},
+      {"container", run.work().container ? std::vector<std::string>{*run.work().container} : none},
       {"modules", run.is_shell() ? none : run.work().modules},
       {"setup", run.is_shell() ? none : run.setup},
   };

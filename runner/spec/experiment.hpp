@@ -110,7 +110,8 @@ struct Site {
   std::vector<std::string> modules;
   std::vector<std::string> setup;
   std::vector<std::string> extra;
-  std::optional<int> max_queued;
+  std::optional<int> max_queued;   // most jobs of ours in the queue
+  std::optional<int> max_running;  // most of an array that run at a time
   std::optional<double> gpu_hours;
 };
 

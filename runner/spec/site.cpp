@@ -90,6 +90,7 @@ Site read_site(const YamlNode& root, const std::string& path, Complaints& compla
   if (const YamlNode* node = reader.take("limits")) {
     MapReader limits(*node, "limits", complaints);
     assign(site.max_queued, limits.integer("max_queued", 1, kMostQueued));
+    assign(site.max_running, limits.integer("max_running", 1, kMostQueued));
     site.gpu_hours = limits.number("gpu_hours");
     limits.finish();
   }

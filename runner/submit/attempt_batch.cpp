@@ -24,6 +24,9 @@ std::string batches_folder(const std::string& results) { return results + "/batc
 /// The first line of handed.txt: who may trust what the file does not say.
 std::string maker_line() { return fmt::format("host {} boot_id {}", host_name(), boot_id()); }
 
+/// Begins a line of handed.txt: the attempt that it names is in the batch again.
+constexpr std::string_view kReturned = "returned ";
+
 void write_whole(int fd, std::string_view content, const std::string& path) {
   while (!content.empty()) {
     const ssize_t written = ::write(fd, content.data(), content.size());
@@ -48,7 +51,14 @@ OpenBatch read_open_batch(const std::string& folder, const std::string& id, cons
   OpenBatch batch{id, {}, {}};
   const std::vector<std::string> log = split(read_file_if_there(folder + "/handed.txt").value_or(""), '\n');
   const bool trusted = log.front() == maker;
-  const std::set<std::string> left(log.begin(), log.end());
+  std::set<std::string> left;
+  for (const std::string& line : log) {
+    if (line.starts_with(kReturned)) {
+      left.erase(line.substr(kReturned.size()));
+    } else {
+      left.insert(line);
+    }
+  }
   for (const std::string& line : split(read_file_if_there(folder + "/attempts.txt").value_or(""), '\n')) {
     const std::optional<AttemptKey> key = parse_attempt_key(line);
     if (!key) continue;
@@ -82,6 +92,18 @@ AttemptBatch AttemptBatch::resume(const std::string& results, const std::string&
 void AttemptBatch::note_leaving(const AttemptKey& attempt) {
   // The leading newline ends a line that an earlier process could not finish (full disk).
   write_whole(log_.get(), "\n" + to_string(attempt) + "\n", folder_ + "/handed.txt");
+}
+
+void AttemptBatch::note_leaving(const std::vector<AttemptKey>& attempts) {
+  std::string lines = "\n";
+  for (const AttemptKey& key : attempts) lines += to_string(key) + "\n";
+  write_whole(log_.get(), lines, folder_ + "/handed.txt");
+}
+
+void AttemptBatch::note_returned(const std::vector<AttemptKey>& attempts) {
+  std::string lines = "\n";
+  for (const AttemptKey& key : attempts) lines += std::string(kReturned) + to_string(key) + "\n";
+  write_whole(log_.get(), lines, folder_ + "/handed.txt");
 }
 
 void AttemptBatch::note_job(const AttemptKey& attempt, const std::string& job) { jobs_.emplace_back(attempt, job); }

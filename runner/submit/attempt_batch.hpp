@@ -26,6 +26,9 @@ class AttemptBatch {
   /// Notes that an attempt leaves the batch: it is about to be handed over, or a newer batch holds it. UnavailableError if that
   /// cannot be written.
   void note_leaving(const AttemptKey& attempt);
+  void note_leaving(const std::vector<AttemptKey>& attempts);
+  /// Notes that attempts were certainly not taken by the executor: they are here again.
+  void note_returned(const std::vector<AttemptKey>& attempts);
   void note_job(const AttemptKey& attempt, const std::string& job);
   /// Writes submitted.json: nobody needs to look into this batch again.
   void close();

@@ -49,7 +49,7 @@ bool Campaign::Impl::has_ended(Active& job) {
   }
   const JobStatus status = executor.status(job.folder, job.job);
   job.unseen = status.kind == JobStatus::Kind::unknown;
-  job.ended = status.text;
+  job.end = status;
   return status.kind == JobStatus::Kind::ended;
 }
 
@@ -60,6 +60,11 @@ void Campaign::Impl::collect_ended() {
 }
 
 void Campaign::Impl::hand_over() {
+  if (executor.in_batches()) {
+    while (hand_over_some()) {
+    }
+    return;
+  }
   while (!pending.empty() && runs.may_begin(pending.front().run) && executor.free_slots() > 0) {
     const Pending next = pending.front();
     pending.pop_front();
@@ -80,8 +85,7 @@ void Campaign::Impl::submit_one(const Pending& next) {
     case Submission::Kind::accepted:
       batch.note_job(key, submission.job);
       runs.set_state(next.run, State::submitted);
-      active.push_back(
-          {.run = next.run, .key = key, .folder = request.folder, .job = submission.job, .batch = batch.id(), .ended = {}});
+      active.push_back({.run = next.run, .key = key, .folder = request.folder, .job = submission.job, .batch = batch.id()});
       observer.submitted(key, submission.job);
       break;
     case Submission::Kind::refused: {
@@ -101,11 +105,56 @@ void Campaign::Impl::submit_one(const Pending& next) {
   }
 }
 
+/// Hands over the next attempts of one batch, as many as the executor takes at a time. False if there are none, or it takes
+/// none.
+bool Campaign::Impl::hand_over_some() {
+  const int room = pending.empty() ? 0 : executor.free_slots();
+  if (room <= 0) return false;
+  const std::shared_ptr<LiveBatch> batch = pending.front().batch;
+  BatchRequest request{batch->batch.id(), pending.front().index, {}};
+  std::vector<AttemptKey> keys;
+  for (const Pending& next : pending) {
+    const int place = static_cast<int>(keys.size());
+    if (next.batch != batch || next.index != request.first + place || place == room) break;
+    keys.push_back(runs.key(next.run, runs[next.run].attempt));
+    request.folders.push_back(folder_of(keys.back()));
+  }
+  batch->batch.note_leaving(keys);
+  const BatchSubmission submission = executor.submit_batch(request);
+  if (submission.kind == BatchSubmission::Kind::refused || submission.kind == BatchSubmission::Kind::later) {
+    batch->batch.note_returned(keys);
+    if (submission.kind == BatchSubmission::Kind::later) return true;
+    throw UnavailableError(fmt::format(
+        "error: executor `{}` takes no job: {}\nNothing was submitted for batch {}. Mend that, then `hpcbench run` carries on.",
+        executor.name(), submission.text, request.batch));
+  }
+  if (submission.kind == BatchSubmission::Kind::doubtful) {
+    observer.note(
+        fmt::format("not known whether batch {} was submitted ({}); it is looked for", request.batch, submission.text));
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::string job = i < submission.jobs.size() ? submission.jobs[i] : "";
+    watch(pending.front().run, keys[i], job, request.batch);
+    pending.pop_front();
+    if (!job.empty()) batch->batch.note_job(keys[i], job);
+    --batch->waiting;
+  }
+  if (batch->waiting == 0) batch->batch.close();
+  return true;
+}
+
+void Campaign::Impl::watch(std::size_t run, const AttemptKey& key, const std::string& job, const std::string& batch) {
+  if (is_highest(run, key)) runs.set_state(run, State::submitted);
+  active.push_back({.run = run, .key = key, .folder = folder_of(key), .job = job, .batch = batch});
+  observer.submitted(key, job);
+}
+
 std::string Campaign::Impl::died_early(const Active& job) const {
   std::string why = "the job ended before it began";
-  if (!job.ended.empty()) why += fmt::format(" ({})", job.ended);
+  if (!job.end.text.empty()) why += fmt::format(" ({})", job.end.text);
   if (job.batch.empty()) return why;
-  const std::string words = read_tail(context.results + "/batches/" + job.batch + "/launch.log", kLaunchLogTail);
+  const std::string log = executor.in_batches() ? fmt::format("slurm-{}.out", job.end.job) : "launch.log";
+  const std::string words = read_tail(context.results + "/batches/" + job.batch + "/" + log, kLaunchLogTail);
   if (!trim(words).empty()) why += fmt::format(": {}", trim(words));
   return why;
 }
@@ -114,9 +163,23 @@ void Campaign::Impl::settle_ended() {
   while (!ended.empty()) {
     const Active job = std::move(ended.front());
     ended.pop_front();
-    const Seizure unclaimed = bury_attempt(job.batch, job.job, is_taken(job.folder) ? "" : died_early(job));
-    apply(job.run, job.key, judge_attempt(job.folder, job.job, job.ended, unclaimed, executor));
+    Verdict verdict = judge_attempt(job.folder, job.job, job.end.text, if_unclaimed(job), executor);
+    const bool lost = verdict.kind == Verdict::Kind::settled && verdict.outcome == State::lost;
+    if (lost && job.end.outcome && !job.end.job.empty() && verdict.job == job.end.job) {
+      verdict.outcome = *job.end.outcome;
+      verdict.reason = job.end.text;
+    }
+    apply(job.run, job.key, verdict);
   }
+}
+
+Seizure Campaign::Impl::if_unclaimed(const Active& job) const {
+  if (is_taken(job.folder)) return bury_attempt(job.batch, job.job, "");
+  if (job.end.voids) return revoke_attempt(std::string(kVoidPrefix) + job.end.text);
+  if (job.end.unclaimed == State::cancelled) return revoke_attempt(job.end.text);
+  Seizure buried = bury_attempt(job.batch, job.end.job.empty() ? job.job : job.end.job, died_early(job));
+  buried.verdict.outcome = job.end.unclaimed.value_or(State::lost);
+  return buried;
 }
 
 void Campaign::Impl::apply(std::size_t run, const AttemptKey& key, const Verdict& verdict) {
@@ -141,8 +204,7 @@ void Campaign::Impl::apply(std::size_t run, const AttemptKey& key, const Verdict
       } else {
         executor.adopt(folder, verdict.job);
       }
-      active.push_back(
-          {.run = run, .key = key, .folder = folder, .job = verdict.job, .batch = {}, .unseen = unseen, .ended = {}});
+      active.push_back({.run = run, .key = key, .folder = folder, .job = verdict.job, .batch = {}, .unseen = unseen});
       if (is_highest(run, key)) runs.set_state(run, State::running);
       observer.submitted(key, verdict.job);
       break;
@@ -183,6 +245,10 @@ CampaignCounts Campaign::counts() const {
   CampaignCounts counts = impl_->runs.counts();
   counts.running = static_cast<long long>(impl_->active.size());
   return counts;
+}
+
+bool Campaign::all_submitted() const {
+  return impl_->pending.empty() && impl_->again.empty() && impl_->cursor >= impl_->runs.size();
 }
 
 std::vector<AttemptKey> Campaign::running() const {

@@ -61,6 +61,8 @@ class Campaign {
   /// fails or a file cannot be written; jobs that run go on, and a new campaign takes over.
   bool step();
   CampaignCounts counts() const;
+  /// Whether nothing is left to hand over now; a retry may come.
+  bool all_submitted() const;
   /// The attempts that run now.
   std::vector<AttemptKey> running() const;
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -59,16 +60,39 @@ std::vector<std::size_t> Campaign::Impl::take_due() {
   return chosen;
 }
 
-/// Makes one batch of these runs' next attempts: folders, list, files, one sync, journal; in this order, so that at each point
-/// the disk tells what was certainly not handed over.
+/// Makes batches of these runs' next attempts: one, or, where they are handed over together, one for each kind of resources.
 void Campaign::Impl::make_batch(const std::vector<std::size_t>& chosen, bool first) {
   prepare_once();
   std::vector<std::size_t> taken;
   for (const std::size_t run : chosen) {
     if (make_attempt_folder(run)) taken.push_back(run);
   }
-  if (taken.empty()) return;
+  for (const std::vector<std::size_t>& part : equal_parts(taken)) make_one_batch(part, first);
+}
 
+/// In the order of their first runs; one part where resources do not matter.
+std::vector<std::vector<std::size_t>> Campaign::Impl::equal_parts(const std::vector<std::size_t>& taken) {
+  if (taken.empty()) return {};
+  if (!executor.in_batches()) return {taken};
+  const auto limit = static_cast<std::size_t>(std::max(1, executor.batch_limit()));
+  std::vector<std::vector<std::size_t>> parts;
+  std::map<std::vector<std::string>, std::size_t> open;  // by options: where the part that still grows is
+  for (const std::size_t run : taken) {
+    const auto options = slurm_options(experiment, plan.configurations[runs[run].planned.configuration]);
+    const auto found = open.find(options);
+    if (found != open.end() && parts[found->second].size() < limit) {
+      parts[found->second].push_back(run);
+    } else {
+      open[options] = parts.size();
+      parts.push_back({run});
+    }
+  }
+  return parts;
+}
+
+/// Folders are there; list, files, one sync, journal; in this order, so that at each point the disk tells what was certainly
+/// not handed over.
+void Campaign::Impl::make_one_batch(const std::vector<std::size_t>& taken, bool first) {
   const std::string id = random_hex(kBatchIdDigits);
   std::vector<AttemptKey> keys;
   std::vector<RenderedAttempt> rendered;
@@ -79,6 +103,11 @@ void Campaign::Impl::make_batch(const std::vector<std::size_t>& chosen, bool fir
   }
   const auto batch = std::make_shared<LiveBatch>(LiveBatch{AttemptBatch::create(context.results, id, keys), taken.size()});
   for (const RenderedAttempt& attempt : rendered) write_attempt_files(attempt);
+  if (executor.in_batches()) {
+    const auto options = slurm_options(experiment, plan.configurations[runs[taken.front()].planned.configuration]);
+    write_file(context.results + "/" + batch_script_path(id),
+               render_array_script(experiment, options, id, static_cast<int>(taken.size()), context), Durability::none);
+  }
   sync_file_system(context.results);
   observer.intended(id, keys);
 
@@ -87,7 +116,7 @@ void Campaign::Impl::make_batch(const std::vector<std::size_t>& chosen, bool fir
     leave_old_batches(taken[i]);
     runs.set_attempt(taken[i], keys[i].attempt);
     runs.set_state(taken[i], State::intended);
-    queue.push_back({taken[i], batch});
+    queue.push_back({taken[i], batch, static_cast<int>(i)});
   }
   pending.insert(first ? pending.begin() : pending.end(), queue.begin(), queue.end());
 }
@@ -117,7 +146,7 @@ void Campaign::Impl::discover_attempts(std::size_t run) {
     runs.set_state(run, State::intended);
     // A lower one may have asked for another attempt; this one is that.
     again.erase(std::remove(again.begin(), again.end(), run), again.end());
-    apply(run, key, judge_attempt(folder_of(key), {}, std::nullopt, revoke_attempt(why), executor));
+    take_over(run, key, why);
   }
 }
 

@@ -24,6 +24,7 @@ struct Campaign::Impl {
   struct Pending {
     std::size_t run = 0;
     std::shared_ptr<LiveBatch> batch;
+    int index = 0;  // in the batch
   };
   /// An attempt that was handed over, or adopted, and has not been settled.
   struct Active {
@@ -34,7 +35,7 @@ struct Campaign::Impl {
     std::string batch;       // empty: adopted
     bool unseen = false;     // of another host: only its finished.json can tell
     double next_look_s = 0;  // when to look for that again
-    std::string ended;       // the executor's word when it ended
+    JobStatus end = {};      // what the executor said when it ended
   };
 
   Impl(const Experiment& the_experiment, const Plan& the_plan, RenderContext the_context, Executor& the_executor,
@@ -52,16 +53,21 @@ struct Campaign::Impl {
   bool has_ended(Active& active);
   void hand_over();
   void submit_one(const Pending& next);
+  bool hand_over_some();
+  void watch(std::size_t run, const AttemptKey& key, const std::string& job, const std::string& batch);
   void settle_ended();
   void apply(std::size_t run, const AttemptKey& key, const Verdict& verdict);
   void conclude(std::size_t run, const AttemptKey& key, State outcome, const std::string& job);
   void requeue(std::size_t run);
   std::string died_early(const Active& active) const;
+  Seizure if_unclaimed(const Active& active) const;
 
   // Batches.
   void make_batches();
   std::vector<std::size_t> take_due();
   void make_batch(const std::vector<std::size_t>& chosen, bool first);
+  void make_one_batch(const std::vector<std::size_t>& taken, bool first);
+  std::vector<std::vector<std::size_t>> equal_parts(const std::vector<std::size_t>& taken);
   bool make_attempt_folder(std::size_t run);
   void discover_attempts(std::size_t run);
   void leave_old_batches(std::size_t run);
@@ -71,6 +77,7 @@ struct Campaign::Impl {
   void note_known(std::size_t run, const KnownAttempt& known);
   std::vector<AttemptKey> note_open_batches(const std::vector<OpenBatch>& batches);
   void recover_attempt(const AttemptKey& key);
+  void take_over(std::size_t run, const AttemptKey& key, const std::string& why);
   void keep_unused(std::size_t run, const AttemptKey& key);
   void close_left_batches(const std::vector<OpenBatch>& batches);
 

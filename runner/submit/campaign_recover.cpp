@@ -77,7 +77,20 @@ void Campaign::Impl::recover_attempt(const AttemptKey& key) {
     const bool never_written = ::access((folder + "/run.json").c_str(), F_OK) != 0;
     if (vouched || never_written) return keep_unused(run, key);
   }
-  apply(run, key, judge_attempt(folder, {}, std::nullopt, revoke_attempt(recovery_why()), executor));
+  take_over(run, key, recovery_why());
+}
+
+/// Of jobs in a queue it takes time to say that one is not there: until then all that may be are watched.
+void Campaign::Impl::take_over(std::size_t run, const AttemptKey& key, const std::string& why) {
+  const std::string folder = folder_of(key);
+  const std::optional<Claim> claim = executor.in_batches() ? read_claim(folder) : std::nullopt;
+  if (!executor.in_batches() || has_finished(folder) || (claim && claim->revoked)) {
+    apply(run, key, judge_attempt(folder, {}, std::nullopt, revoke_attempt(why), executor));
+    return;
+  }
+  const std::string job = claim ? claim->job : "";
+  executor.adopt(folder, job);
+  watch(run, key, job, {});
 }
 
 /// An attempt that was certainly never handed over is still to be had: its files are made anew, its number stays.

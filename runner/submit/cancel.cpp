@@ -24,6 +24,7 @@ CancelCounts cancel_attempts(const std::string& results, const std::vector<Known
       continue;
     }
     observer.settled(attempt.key, State::cancelled, kCancelledWhy);
+    if (executor.in_batches()) executor.cancel(folder, {});
     ++counts.revoked;
   }
   for (const AttemptKey& key : begun) {
@@ -35,6 +36,10 @@ CancelCounts cancel_attempts(const std::string& results, const std::vector<Known
         break;
       case Verdict::Kind::voided:
       case Verdict::Kind::settled:
+        if (executor.in_batches() && verdict.outcome == State::lost) {
+          observer.note(to_string(key) + ": its job has ended; `hpcbench run` settles it");
+          break;
+        }
         observer.settled(key, verdict.kind == Verdict::Kind::voided ? State::cancelled : verdict.outcome, verdict.reason);
         break;
       case Verdict::Kind::active:
@@ -46,6 +51,7 @@ CancelCounts cancel_attempts(const std::string& results, const std::vector<Known
         break;
     }
   }
+  executor.flush();
   return counts;
 }
 

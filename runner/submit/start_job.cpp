@@ -31,13 +31,14 @@ std::string find_program(const std::string& name) {
   return name;
 }
 
-std::vector<std::string> merged_environment(const std::vector<std::pair<std::string, std::string>>& changes) {
+std::vector<std::string> merged_environment(const JobStart& start) {
+  const std::vector<std::pair<std::string, std::string>>& changes = start.environment;
   std::vector<std::string> entries;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const std::string_view name = text.substr(0, text.find('='));
     const bool changed = std::any_of(changes.begin(), changes.end(), [&](const auto& change) { return change.first == name; });
-    if (!changed) entries.emplace_back(text);
+    if (!changed && (start.keeps == nullptr || start.keeps(name))) entries.emplace_back(text);
   }
   for (const auto& [name, value] : changes) entries.push_back(name + "=" + value);
   return entries;
@@ -58,6 +59,7 @@ struct PreparedStart {
   const char* folder;  // null: ours
   int input_fd;
   int output_fd;
+  int error_fd;
   bool own_session;
 };
 
@@ -75,7 +77,7 @@ int become_job(const PreparedStart& start) {
   if (start.folder != nullptr && ::chdir(start.folder) != 0) return errno;
   // dup2 leaves CLOEXEC off at its target, so these three are all that the program inherits.
   if (::dup2(start.input_fd, STDIN_FILENO) < 0 || ::dup2(start.output_fd, STDOUT_FILENO) < 0 ||
-      ::dup2(start.output_fd, STDERR_FILENO) < 0) {
+      ::dup2(start.error_fd, STDERR_FILENO) < 0) {
     return errno;
   }
   sigset_t none;
@@ -113,15 +115,16 @@ StartedJob start_job(const JobStart& start) {
   if (start.argv.empty()) return {-1, ENOENT};
   const std::string program = find_program(start.argv.front());
   std::vector<std::string> arguments = start.argv;
-  std::vector<std::string> environment = merged_environment(start.environment);
+  std::vector<std::string> environment = merged_environment(start);
   const std::vector<char*> argv = pointers(arguments);
   const std::vector<char*> envp = pointers(environment);
   // Never one of 0, 1 and 2 themselves (one of them may be closed): dup2 in the child would overwrite it.
   const Descriptor opened(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const Descriptor null(::fcntl(opened.get(), F_DUPFD_CLOEXEC, 3));
   if (null.get() < 0) return {-1, errno};
+  const int output_fd = start.output_fd >= 0 ? start.output_fd : null.get();
   return fork_job({program.c_str(), argv.data(), envp.data(), start.folder.empty() ? nullptr : start.folder.c_str(), null.get(),
-                   start.output_fd >= 0 ? start.output_fd : null.get(), start.own_session});
+                   output_fd, start.error_fd >= 0 ? start.error_fd : output_fd, start.own_session});
 }
 
 std::string describe_wait_status(int status) {

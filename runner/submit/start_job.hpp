@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,7 +13,9 @@ struct JobStart {
   std::vector<std::pair<std::string, std::string>> environment;  // beside ours, or instead
   std::string folder;                                            // working directory; empty: ours
   int output_fd = -1;                                            // standard output and error; -1: /dev/null
+  int error_fd = -1;                                             // standard error alone; -1: where the output goes
   bool own_session = true;                                       // setsid, and SIGHUP ignored: it survives us and our terminal
+  bool (*keeps)(std::string_view variable) = nullptr;            // which variables of ours it sees; null: all
 };
 
 struct StartedJob {

@@ -112,9 +112,12 @@ class CommandLine(StudyTest):
         done = self.hpcbench("launch", "-n", "2", "--", "bash", "-c", "echo rank $RANK of $WORLD_SIZE; exit $((RANK * 5))", code=5)
         self.assertEqual(sorted(done.stdout.splitlines()), ["rank 0 of 2", "rank 1 of 2"])
 
-    def test_slurm_is_refused_clearly(self):
+    def test_slurm_that_is_not_there_is_said(self):
         self.write("small.yaml", STUDY + "executor: slurm\n")
-        self.assertIn("slurm", self.hpcbench("run", "small.yaml", code=2).stderr)
+        self.hpcbench("check", "small.yaml")
+        done = self.hpcbench("run", "small.yaml", code=3, env={"PATH": str(self.folder)})
+        self.assertIn("sbatch", done.stderr)
+        self.assertIn("takes no job", done.stderr)
 
     def test_check_knows_the_settings_of_the_trainer(self):
         trainer = PROGRAMS / "hpcbench-train"

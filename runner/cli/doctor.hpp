@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/study.hpp"
+#include "submit/tool_runner.hpp"
+
+namespace hpcbench {
+
+/// One thing that was looked at: how it is, and, if it is not well, what to do.
+struct Finding {
+  enum class Kind {
+    fine,
+    warning,  // may go wrong, or differently from what was meant
+    problem,  // will not work
+  };
+  Kind kind = Kind::fine;
+  std::string text;
+  std::string advice;  // empty if it is fine
+};
+using Findings = std::vector<Finding>;
+
+/// A line for each finding: `problem  what is the case. What to do.`.
+std::string findings_text(const Findings& findings);
+
+/// What holds for any executor: results folder, space, programs, data, trainer.
+void examine_machine(const Study& study, Findings& findings);
+/// What only concerns jobs that are processes of this machine.
+void examine_local(const Study& study, Findings& findings);
+/// What Slurm will say to the study's jobs, asked beforehand; nothing is submitted.
+void examine_slurm(const Study& study, ToolRunner& tools, Findings& findings);
+
+/// Whether systemd ends the processes of a user who logs out: what logind's files below `root` (`/`) say of `user`.
+bool logout_ends_processes(const std::string& root, const std::string& user);
+
+}  // namespace hpcbench

@@ -1,0 +1,259 @@
+#include "cli/doctor_machine.hpp"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "base/text.hpp"
+#include "cli/doctor.hpp"
+#include "plan/placeholders.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr double kFilesPerRun = 12;     // of one attempt with its folders, at one process
+constexpr double kLittleSpace = 1e9;    // bytes
+constexpr double kNoSpace = 20e6;       // bytes
+constexpr double kBytesPerRun = 100e3;  // run.json, job.sh and small logs
+constexpr std::array kDataNames = {"data", "dataset", "data_dir", "data_path"};
+
+void note_finding(Findings& findings, Finding::Kind kind, std::string text, std::string advice = "") {
+  findings.push_back({kind, std::move(text), std::move(advice)});
+}
+
+bool can_write_in(const std::string& folder) {
+  std::string pattern = folder + "/.hpcbench-doctor-XXXXXX";
+  const int fd = ::mkstemp(pattern.data());
+  if (fd < 0) return false;
+  ::close(fd);
+  ::unlink(pattern.c_str());
+  return true;
+}
+
+void examine_results(const Study& study, Findings& findings) {
+  const std::string folder = existing_folder(study.results);
+  if (!std::filesystem::is_directory(folder)) {
+    note_finding(findings, Finding::Kind::problem, fmt::format("{} is no folder", folder),
+                 "move it, or name another folder with --results");
+    return;
+  }
+  if (!can_write_in(folder)) {
+    note_finding(findings, Finding::Kind::problem, fmt::format("cannot write in {}: {}", folder, std::strerror(errno)),
+                 "mend its permissions, or name another folder with --results");
+    return;
+  }
+  struct statvfs space {};
+  if (::statvfs(folder.c_str(), &space) != 0) return;
+  const double runs = static_cast<double>(study.selected.configurations.size()) * study.selected.repeats;
+  const double bytes = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
+  const double files = static_cast<double>(space.f_favail);
+  if (bytes < kNoSpace + runs * kBytesPerRun) {
+    note_finding(findings, Finding::Kind::problem,
+                 fmt::format("{:.0f} MB free in {} for {:.0f} runs", bytes / 1e6, folder, runs),
+                 "free some space, or name another folder with --results");
+  } else if (bytes < kLittleSpace) {
+    note_finding(findings, Finding::Kind::warning, fmt::format("only {:.0f} MB free in {}", bytes / 1e6, folder),
+                 "enough for small logs; checkpoints may not fit");
+  }
+  if (space.f_files > 0 && files < runs * kFilesPerRun) {
+    note_finding(findings, Finding::Kind::problem,
+                 fmt::format("{:.0f} more files may be made in {}, and {:.0f} runs make about {:.0f}", files, folder, runs,
+                             runs * kFilesPerRun),
+                 "remove files there, or name another folder with --results");
+  }
+  if (findings.empty())
+    note_finding(findings, Finding::Kind::fine, fmt::format("results go to {}: {:.0f} GB free", study.results, bytes / 1e9));
+}
+
+/// The folder in which commands run, if it is the same for all.
+std::string working_folder(const Study& study) {
+  const std::string said = study.experiment.workdir.value_or("");
+  if (said.empty() || said == "attempt") return std::filesystem::current_path().string();
+  return std::filesystem::absolute(said).string();
+}
+
+bool is_there(const std::string& folder, const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(std::filesystem::path(folder) / path, ignored);
+}
+
+bool is_fixed(const std::string& text) { return placeholders_in(text).empty(); }
+
+void examine_program(const Work& work, const std::string& folder, bool own_folder, Findings& findings) {
+  if (work.shell || work.command.empty() || work.container || !is_fixed(work.command.front())) return;
+  const std::string& program = work.command.front();
+  const bool is_path = program.find('/') != std::string::npos;
+  if (is_path && own_folder && program.front() != '/') return;
+  const bool found =
+      is_path ? ::access((std::filesystem::path(folder) / program).c_str(), X_OK) == 0 : find_program(program).has_value();
+  if (!found) {
+    const bool may_come = !work.modules.empty() || !work.setup.empty();
+    note_finding(findings, may_come ? Finding::Kind::warning : Finding::Kind::problem,
+                 is_path ? fmt::format("the program {} is not there, or not executable", program)
+                         : fmt::format("the program `{}` is not on PATH", program),
+                 may_come ? "all is well if `modules` or `setup` bring it"
+                          : "install it, mend `command`, or let `setup` or `modules` bring it");
+  }
+  if (own_folder) return;
+  for (std::size_t i = 1; i < work.command.size(); ++i) {
+    const std::string& argument = work.command[i];
+    const std::string extension = std::filesystem::path(argument).extension().string();
+    const bool is_script = extension == ".py" || extension == ".sh" || extension == ".R" || extension == ".jl";
+    if (is_script && argument.front() != '-' && is_fixed(argument) && argument.find(' ') == std::string::npos &&
+        !is_there(folder, argument)) {
+      note_finding(findings, Finding::Kind::problem, fmt::format("the command names {}, which is not in {}", argument, folder),
+                   "call hpcbench in the folder of your programs, or set `workdir`");
+    }
+  }
+}
+
+void examine_data(const Study& study, const Bindings& bindings, const std::string& folder, std::vector<std::string>& seen,
+                  Findings& findings) {
+  for (const char* name : kDataNames) {
+    const Value* value = find_binding(bindings, name);
+    if (value == nullptr || !value->is_text() || !is_fixed(value->text()) || value->text().empty()) continue;
+    if (std::find(seen.begin(), seen.end(), value->text()) != seen.end()) continue;
+    seen.push_back(value->text());
+    if (is_there(folder, value->text())) continue;
+    const bool surely = study.experiment.is_trainer();
+    note_finding(findings, surely ? Finding::Kind::problem : Finding::Kind::warning,
+                 fmt::format("{}: {} is not there (seen from {})", name, value->text(), folder),
+                 surely
+                     ? "mend the path: it is relative to the folder in which hpcbench is called, or to `workdir`"
+                     : "if it is a path, mend it: it is relative to the folder in which hpcbench is called, or to `workdir`");
+  }
+}
+
+void examine_work(const Study& study, Findings& findings) {
+  const std::string folder = working_folder(study);
+  const bool own_folder = study.experiment.workdir == "attempt";
+  const Work* last = nullptr;
+  std::vector<std::string> seen;
+  for (const Configuration& configuration : study.selected.configurations) {
+    Bindings bindings = study.selected.bindings(configuration);
+    bindings.insert(bindings.end(), configuration.work->parameters.begin(), configuration.work->parameters.end());
+    examine_data(study, bindings, folder, seen, findings);
+    if (configuration.work.get() != last && !study.experiment.is_trainer())
+      examine_program(*configuration.work, folder, own_folder, findings);
+    last = configuration.work.get();
+  }
+}
+
+void examine_trainer(const Study& study, Findings& findings) {
+  if (!study.experiment.is_trainer()) return;
+  const std::string trainer = program_folder() + "/hpcbench-train";
+  if (::access(trainer.c_str(), X_OK) != 0) {
+    note_finding(findings, Finding::Kind::problem, fmt::format("the trainer {} is not there", trainer),
+                 "build it with scripts/setup.sh (without --runner-only)");
+  }
+}
+
+/// `KillUserProcesses=` and `KillExcludeUsers=` of one file; what it does not say stays as it was.
+void read_logind(const std::filesystem::path& file, bool& kills, std::vector<std::string>& excluded) {
+  for (const std::string& raw : split(read_file_if_there(file).value_or(""), '\n')) {
+    const std::string line(trim(raw));
+    const std::size_t equals = line.find('=');
+    if (equals == std::string::npos) continue;
+    const std::string value(trim(line.substr(equals + 1)));
+    const std::string name(trim(line.substr(0, equals)));
+    if (name == "KillUserProcesses") kills = value == "yes" || value == "true" || value == "1" || value == "on";
+    if (name == "KillExcludeUsers") excluded = split(value, ' ');
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return ::access(name.c_str(), X_OK) == 0 ? std::optional(name) : std::nullopt;
+  const char* const path = std::getenv("PATH");
+  for (const std::string& folder : split(path == nullptr ? "/usr/bin:/bin" : path, ':')) {
+    const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(candidate, ignored) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return std::nullopt;
+}
+
+std::string user_name() {
+  const passwd* const entry = ::getpwuid(::geteuid());
+  return entry == nullptr ? std::to_string(::geteuid()) : entry->pw_name;
+}
+
+std::string existing_folder(const std::string& path) {
+  std::filesystem::path folder = path;
+  std::error_code ignored;
+  while (!std::filesystem::exists(folder, ignored) && folder != folder.parent_path()) folder = folder.parent_path();
+  return folder.string();
+}
+
+bool is_on_network_file_system(const std::string& folder) {
+  // linux/magic.h has some of these: NFS, CIFS, SMB2, AFS, 9p, FUSE, Ceph, Lustre, BeeGFS, GPFS, OCFS2, GFS2.
+  constexpr std::array kNetwork = {0x6969L,     0xFF534D42L, 0xFE534D42L, 0x5346414FL, 0x01021997L, 0x65735546L,
+                                   0x00C36400L, 0x0BD00BD0L, 0x19830326L, 0x47504653L, 0x7461636FL, 0x01161970L};
+  struct statfs answer {};
+  if (::statfs(existing_folder(folder).c_str(), &answer) != 0) return true;
+  const long type = static_cast<long>(answer.f_type) & 0xFFFFFFFFL;
+  return std::find(kNetwork.begin(), kNetwork.end(), type) != kNetwork.end();
+}
+
+bool logout_ends_processes(const std::string& root, const std::string& user) {
+  namespace fs = std::filesystem;
+  if (!fs::exists(root + "/run/systemd/system")) return false;  // systemd is not what runs this machine
+  bool kills = false;
+  std::vector<std::string> excluded = {"root"};
+  read_logind(root + "/etc/systemd/logind.conf", kills, excluded);
+  for (const char* folder : {"/usr/lib/systemd/logind.conf.d", "/run/systemd/logind.conf.d", "/etc/systemd/logind.conf.d"}) {
+    std::vector<fs::path> files;
+    std::error_code error;
+    for (fs::directory_iterator entry(root + folder, error), end; !error && entry != end; entry.increment(error)) {
+      if (entry->path().extension() == ".conf") files.push_back(entry->path());
+    }
+    std::sort(files.begin(), files.end());
+    for (const fs::path& file : files) read_logind(file, kills, excluded);
+  }
+  const bool lingers = fs::exists(root + "/var/lib/systemd/linger/" + user);
+  return kills && !lingers && std::find(excluded.begin(), excluded.end(), user) == excluded.end();
+}
+
+void examine_machine(const Study& study, Findings& findings) {
+  examine_results(study, findings);
+  examine_trainer(study, findings);
+  examine_work(study, findings);
+}
+
+void examine_local(const Study& study, Findings& findings) {
+  if (logout_ends_processes("", user_name())) {
+    note_finding(findings, Finding::Kind::warning,
+                 "systemd ends your processes when you log out (KillUserProcesses=yes): jobs would die",
+                 "`loginctl enable-linger` once, or stay logged in (tmux does not help)");
+  }
+  if (const char* const job = std::getenv("SLURM_JOB_ID")) {
+    note_finding(findings, Finding::Kind::warning, fmt::format("this is Slurm's job {}: local jobs end with it", job),
+                 "call hpcbench on the login node with a site whose executor is slurm, or ask for enough time");
+  }
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  int most = 0;
+  for (const Configuration& configuration : study.selected.configurations)
+    most = std::max(most, process_count(configuration) * configuration.work->resources.cpus_per_task);
+  if (cores > 0 && most > cores) {
+    note_finding(findings, Finding::Kind::warning,
+                 fmt::format("a configuration uses {} cores, and this machine has {}", most, cores),
+                 "its processes share cores: times say little about scaling");
+  }
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cli/study.hpp"
+#include "submit/executor.hpp"
+
+namespace hpcbench {
+
+/// The executor that the study asks for. `slots`: of the local one. `note` is told what a person should know.
+std::unique_ptr<Executor> choose_executor(const Study& study, int slots, std::function<void(const std::string&)> note);
+
+}  // namespace hpcbench

@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "render/attempt.hpp"
+#include "render/job_template.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr double kShortestWarning = 10;  // seconds from the signal to the time limit
+constexpr double kLongestWarning = 60;
+constexpr long kSecondsPerMinute = 60;
+
+/// The value of an option in an #SBATCH line, which is no shell: sbatch knows quotes and takes ` #` for a comment.
+std::string sbatch_value(const std::string& name, const std::string& value) {
+  constexpr std::string_view kPlain = "_.,:;=/+*&|()[]@%^<>~-!";
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
+  if (value.empty() || std::any_of(value.begin(), value.end(), is_control) ||
+      value.find_first_of("\"'\\`$") != std::string::npos) {
+    throw InputError(
+        fmt::format("error: `{}: {}` cannot stand in a line of a batch script: quotes, `\\`, `$` and control "
+                    "characters are not allowed there",
+                    name, value));
+  }
+  const bool plain = std::all_of(value.begin(), value.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != std::string_view::npos;
+  });
+  return plain ? value : "\"" + value + "\"";
+}
+
+/// Slurm counts whole minutes: `2-03:04:00`.
+std::string slurm_time(double seconds) {
+  const long minutes = static_cast<long>(std::ceil(seconds / kSecondsPerMinute));
+  const long days = minutes / (24 * 60);
+  const std::string clock = fmt::format("{:02}:{:02}:00", minutes / 60 % 24, minutes % 60);
+  return days > 0 ? fmt::format("{}-{}", days, clock) : clock;
+}
+
+std::optional<std::string> gpu_option(const Site& site, const Configuration& configuration) {
+  const Resources& resources = configuration.work->resources;
+  if (resources.gres) return "--gres=" + sbatch_value("gres", *resources.gres);
+  if (site.gres_type == "none") return std::nullopt;
+  if (site.gres_type) {
+    return fmt::format("--gres=gpu:{}:{}", sbatch_value("gres_type", *site.gres_type), configuration.gpus_per_node);
+  }
+  return fmt::format("--gpus-per-node={}", configuration.gpus_per_node);
+}
+
+}  // namespace
+
+std::vector<std::string> slurm_options(const Experiment& experiment, const Configuration& configuration) {
+  const Site& site = experiment.site;
+  const Work& work = *configuration.work;
+  std::vector<std::string> options;
+  const auto add = [&](const char* name, const std::optional<std::string>& value) {
+    if (value) options.push_back(fmt::format("--{}={}", name, sbatch_value(name, *value)));
+  };
+  add("partition", site.partition);
+  add("account", site.account);
+  add("qos", site.qos);
+  add("reservation", site.reservation);
+  const SlurmShape shape = slurm_shape(configuration);
+  options.push_back(fmt::format("--nodes={}", configuration.nodes));
+  options.push_back(fmt::format("--ntasks-per-node={}", shape.tasks_per_node));
+  options.push_back(fmt::format("--cpus-per-task={}", shape.cpus_per_task));
+  if (const std::optional<std::string> gpus = gpu_option(site, configuration)) options.push_back(*gpus);
+  add("mem", work.resources.mem);
+  if (work.resources.time_s) {
+    options.push_back("--time=" + slurm_time(*work.resources.time_s));
+    const double warning_s = std::clamp(*work.resources.time_s / 10, kShortestWarning, kLongestWarning);
+    options.push_back(fmt::format("--signal=B:USR1@{}", static_cast<long>(warning_s)));
+  }
+  add("constraint", work.resources.constraint);
+  if (work.resources.exclusive) options.emplace_back("--exclusive");
+  for (const auto* extra : {&site.extra, &work.resources.extra}) {
+    for (const std::string& option : *extra) {
+      const std::size_t equals = option.find('=');
+      options.push_back(equals == std::string::npos
+                            ? sbatch_value("extra", option)
+                            : option.substr(0, equals + 1) + sbatch_value("extra", option.substr(equals + 1)));
+    }
+  }
+  return options;
+}
+
+SlurmShape slurm_shape(const Configuration& configuration) {
+  const int cpus = configuration.work->resources.cpus_per_task;
+  // One process a node has the cores of all its gpus.
+  if (configuration.work->launch == Launch::node) return {1, cpus * configuration.gpus_per_node};
+  return {configuration.gpus_per_node, cpus};
+}
+
+std::string slurm_job_name(const std::string& experiment, const std::string& batch) { return experiment + "." + batch; }
+
+std::string batch_script_path(const std::string& batch) { return "batches/" + batch + "/job.sh"; }
+
+std::string render_array_script(const Experiment& experiment, const std::vector<std::string>& options, const std::string& batch,
+                                int count, const RenderContext& context) {
+  std::vector<std::string> lines = {"--job-name=" + slurm_job_name(experiment.name, batch)};
+  lines.insert(lines.end(), options.begin(), options.end());
+  lines.emplace_back("--no-requeue");
+  lines.emplace_back("--open-mode=append");
+  lines.push_back(fmt::format("--output=batches/{}/slurm-%A_%a.out", batch));
+  TemplateValues values;
+  values.texts = {{"title", experiment.name + " " + batch},
+                  {"count", std::to_string(count)},
+                  {"last", std::to_string(count - 1)},
+                  {"results", context.results},
+                  {"batch", batch},
+                  {"script", batch_script_path(batch)}};
+  values.lists = {{"options", lines}};
+  return ShellTemplate(context.array_template, "slurm_array.sh.mustache").render(values);
+}
+
+}  // namespace hpcbench

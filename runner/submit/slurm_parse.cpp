@@ -1,0 +1,319 @@
+#include "submit/slurm_parse.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <csignal>
+
+#include "base/text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr std::size_t kLongestToolText = 400;  // bytes of a tool's words in a message
+constexpr int kMostArrayElements = 4'000'000;  // Slurm's own limit of MaxArraySize
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::optional<int> to_index(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (!is_digits(text) || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// Its lines in one, without those that say nothing.
+std::string one_line_of(std::string_view text) {
+  std::string line;
+  for (const std::string& part : split(text, '\n')) {
+    if (trim(part).empty()) continue;
+    if (!line.empty()) line += "; ";
+    line += trim(part);
+  }
+  if (line.size() > kLongestToolText) line = line.substr(0, kLongestToolText) + "...";
+  return line;
+}
+
+template <std::size_t N>
+bool holds_any(std::string_view text, const std::array<std::string_view, N>& needles) {
+  return std::any_of(needles.begin(), needles.end(), [&](std::string_view needle) { return text.find(needle) != text.npos; });
+}
+
+/// The id that `sbatch --parsable` prints, `123` or `123;cluster`, in a line of its own among others; absent if there are none
+/// or several.
+std::optional<std::string> submitted_id(std::string_view output) {
+  std::optional<std::string> found;
+  for (const std::string& line : split(output, '\n')) {
+    const std::string_view id = std::string_view(line).substr(0, line.find(';'));
+    if (!is_digits(id) || id.size() > 18) continue;
+    if (found) return std::nullopt;
+    found = std::string(id);
+  }
+  return found;
+}
+
+// The texts of slurm_strerror and of sbatch itself after which it is certain that no job was made.
+constexpr std::array<std::string_view, 4> kBusyTexts = {
+    "Unable to contact slurm controller (connect failure)", "Resource temporarily unavailable",
+    "Slurm backup controller in standby mode", "temporarily unable to accept job"};
+constexpr std::array<std::string_view, 2> kPolicyTexts = {"Job violates accounting/QOS policy",
+                                                          "Job violates accounting policy"};
+constexpr std::array<std::string_view, 50> kRefusalTexts = {"Invalid partition name specified",
+                                                            "invalid partition specified",
+                                                            "Invalid account or account/partition combination specified",
+                                                            "Invalid qos specification",
+                                                            "Invalid generic resource (gres) specification",
+                                                            "Invalid job array specification",
+                                                            "Requested time limit is invalid",
+                                                            "Requested node configuration is not available",
+                                                            "More processors requested than permitted",
+                                                            "Memory specification can not be satisfied",
+                                                            "Node count specification invalid",
+                                                            "Requested partition configuration not available now",
+                                                            "Requested reservation is invalid",
+                                                            "Requested reservation not usable now",
+                                                            "Invalid feature specification",
+                                                            "User's group not permitted to use this partition",
+                                                            "Access/permission denied",
+                                                            "Required node not available",
+                                                            "Required partition not available",
+                                                            "Unspecified error in job_submit plugin",
+                                                            "Job dependency problem",
+                                                            "Invalid node name specified",
+                                                            "Invalid Trackable RESource",
+                                                            "Invalid license specification",
+                                                            "Invalid cpu or task count",
+                                                            "CPU count specification invalid",
+                                                            "CPU count per node can not be satisfied",
+                                                            "Pathname of a file, directory or other parameter too long",
+                                                            "Job size specification needs to be at least",
+                                                            "Invalid Slurm user",
+                                                            "Invalid user id",
+                                                            "Invalid group id",
+                                                            "User is not in",
+                                                            "not a valid user",
+                                                            "Batch script is empty",
+                                                            "Batch job submission failed: Invalid",
+                                                            "Batch job submission failed: Requested",
+                                                            "Unable to open file",
+                                                            "Unable to open batch",
+                                                            "This does not look like a batch script",
+                                                            "Batch script contains DOS line breaks",
+                                                            "Batch script contains null",
+                                                            "unrecognized option",
+                                                            "invalid option",
+                                                            "option requires an argument",
+                                                            "Invalid --",
+                                                            "Invalid numeric value",
+                                                            "Could not establish a configuration source",
+                                                            "Unable to process configuration file",
+                                                            "Invalid directive found in batch script"};
+
+/// `AssocMaxSubmitJobLimit`, `QOSMaxSubmitJobPerUserLimit`: the reasons of a policy that time alone cures.
+SbatchAnswer::Kind judge_policy(std::string_view text) {
+  if (text.find("MaxSubmit") != text.npos) return SbatchAnswer::Kind::limited;
+  const bool other_reason = text.find("error: QOS") != text.npos || text.find("error: Assoc") != text.npos;
+  return other_reason ? SbatchAnswer::Kind::refused : SbatchAnswer::Kind::limited;
+}
+
+SbatchAnswer::Kind judge_sbatch(const ToolResult& result) {
+  if (result.kind == ToolResult::Kind::not_started) return SbatchAnswer::Kind::refused;
+  // A line that looks like an id makes it doubtful, whatever else it says.
+  if (result.kind != ToolResult::Kind::exited || result.status == 0) return SbatchAnswer::Kind::doubtful;
+  if (!trim(result.output).empty()) return SbatchAnswer::Kind::doubtful;
+  const std::string& text = result.errors;
+  if (holds_any(text, kPolicyTexts)) return judge_policy(text);
+  if (text.find("MaxSubmit") != text.npos) return SbatchAnswer::Kind::limited;
+  if (holds_any(text, kRefusalTexts)) return SbatchAnswer::Kind::refused;
+  if (holds_any(text, kBusyTexts)) return SbatchAnswer::Kind::busy;
+  return SbatchAnswer::Kind::doubtful;
+}
+
+/// `5-8,10%2` as numbers; nothing for a text that is none.
+std::vector<int> expand_indices(std::string_view text) {
+  std::vector<int> indices;
+  text = text.substr(0, text.find('%'));
+  for (const std::string& part : split(text, ',')) {
+    const std::string_view range = part;
+    const std::size_t dash = range.find('-');
+    const std::size_t colon = range.find(':');
+    const std::optional<int> first = to_index(range.substr(0, std::min(dash, colon)));
+    const std::optional<int> last =
+        dash == range.npos ? first : to_index(range.substr(dash + 1, colon == range.npos ? colon : colon - dash - 1));
+    const std::optional<int> step = colon == range.npos ? 1 : to_index(range.substr(colon + 1));
+    if (!first || !last || !step || *step < 1 || *last < *first || *last > kMostArrayElements) return {};
+    if (indices.size() + static_cast<std::size_t>(*last - *first) > kMostArrayElements) return {};
+    for (int index = *first; index <= *last; index += *step) indices.push_back(index);
+  }
+  return indices;
+}
+
+/// The jobs that an id stands for: one, or the elements of `21_[5-8%2]`. `job` holds all but the id.
+void add_jobs(std::vector<SlurmJob>& jobs, std::string_view id, SlurmJob job) {
+  const std::size_t bar = id.find('_');
+  job.array = std::string(id.substr(0, bar));
+  // Parts of heterogeneous jobs (`59+0`) and steps (`7.batch`) are never ours.
+  if (!is_digits(job.array)) return;
+  if (bar == id.npos) {
+    job.id = job.array;
+    jobs.push_back(std::move(job));
+    return;
+  }
+  std::string_view element = id.substr(bar + 1);
+  if (element.starts_with('[') && element.ends_with(']')) element = element.substr(1, element.size() - 2);
+  for (const int index : expand_indices(element)) {
+    job.index = index;
+    job.id = fmt::format("{}_{}", job.array, index);
+    jobs.push_back(job);
+  }
+}
+
+/// Fields between `|`; the last takes the rest, as a name may hold `|` itself. Empty if there are fewer.
+std::vector<std::string> fields_of(std::string_view line, std::size_t count) {
+  std::vector<std::string> fields;
+  while (fields.size() + 1 < count) {
+    const std::size_t end = line.find('|');
+    if (end == line.npos) return {};
+    fields.emplace_back(line.substr(0, end));
+    line.remove_prefix(end + 1);
+  }
+  fields.emplace_back(line);
+  return fields;
+}
+
+/// What Slurm prints for nothing.
+std::string filled(std::string text) {
+  for (const std::string_view nothing : {"None", "N/A", "Unknown", "(null)", "None assigned", "none"}) {
+    if (text == nothing) return {};
+  }
+  return text;
+}
+
+std::string first_word(const std::string& text) { return text.substr(0, text.find_first_of(" +")); }
+
+}  // namespace
+
+std::string describe(const ToolResult& result) {
+  const std::string said = one_line_of(result.errors + "\n" + result.output);
+  const std::string words = said.empty() ? "" : ": " + said;
+  switch (result.kind) {
+    case ToolResult::Kind::exited:
+      return fmt::format("exit status {}{}", result.status, words);
+    case ToolResult::Kind::killed:
+      return fmt::format("killed by signal {}{}", result.status, words);
+    case ToolResult::Kind::timed_out:
+      return "no answer in time" + words;
+    case ToolResult::Kind::not_started:
+      return "cannot be started" + words;
+  }
+  return words;
+}
+
+SbatchAnswer parse_sbatch(const ToolResult& result) {
+  if (result.succeeded()) {
+    if (const std::optional<std::string> id = submitted_id(result.output)) {
+      return {SbatchAnswer::Kind::accepted, *id, {}};
+    }
+  }
+  return {judge_sbatch(result), {}, describe(result)};
+}
+
+std::vector<std::string> squeue_arguments() { return {"squeue", "--me", "-h", "-r", "-t", "all", "-o", "%i|%T|%r|%N|%S|%j"}; }
+
+std::vector<SlurmJob> parse_squeue(std::string_view output) {
+  std::vector<SlurmJob> jobs;
+  for (const std::string& line : split(output, '\n')) {
+    const std::vector<std::string> fields = fields_of(line, 6);
+    if (fields.empty() || fields[1].empty()) continue;
+    add_jobs(jobs, fields[0],
+             {.id = {},
+              .array = {},
+              .name = fields[5],
+              .state = first_word(fields[1]),
+              .reason = filled(fields[2]),
+              .nodes = filled(fields[3]),
+              .start = filled(fields[4])});
+  }
+  return jobs;
+}
+
+std::vector<std::string> sacct_arguments(const std::string& since, const std::string& user) {
+  return {"sacct", "-X", "-n", "-P", "-u", user, "-S", since, "-o", "JobID,State,NodeList,Start,JobName"};
+}
+
+std::vector<SlurmJob> parse_sacct(std::string_view output) {
+  std::vector<SlurmJob> jobs;
+  for (const std::string& line : split(output, '\n')) {
+    const std::vector<std::string> fields = fields_of(line, 5);
+    if (fields.empty() || fields[1].empty()) continue;
+    const std::size_t by = fields[1].find(" by ");
+    add_jobs(jobs, fields[0],
+             {.id = {},
+              .array = {},
+              .name = fields[4],
+              .state = first_word(fields[1]),
+              .reason = by == std::string::npos ? "" : fields[1].substr(by + 1),
+              .nodes = filled(fields[2]),
+              .start = filled(fields[3])});
+  }
+  return jobs;
+}
+
+bool is_early_record(const SlurmJob& job) { return job.name == "allocation"; }
+
+bool has_accounting(const ToolResult& sacct) {
+  if (sacct.kind == ToolResult::Kind::not_started) return false;
+  return sacct.succeeded() || sacct.errors.find("accounting storage is disabled") == std::string::npos;
+}
+
+std::optional<int> parse_max_array_size(std::string_view output) {
+  for (const std::string& line : split(output, '\n')) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string::npos || trim(std::string_view(line).substr(0, equals)) != "MaxArraySize") continue;
+    return to_index(trim(std::string_view(line).substr(equals + 1)));
+  }
+  return std::nullopt;
+}
+
+SlurmPhase phase_of(std::string_view state) {
+  constexpr std::array<std::string_view, 12> kEnded = {"COMPLETED", "FAILED",        "TIMEOUT",       "CANCELLED",
+                                                       "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED",     "BOOT_FAIL",
+                                                       "DEADLINE",  "REVOKED",       "LAUNCH_FAILED", "RECONFIG_FAIL"};
+  constexpr std::array<std::string_view, 6> kWaiting = {"PENDING",     "REQUEUED",     "REQUEUE_HOLD",
+                                                        "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD"};
+  if (std::find(kEnded.begin(), kEnded.end(), state) != kEnded.end()) return SlurmPhase::ended;
+  if (std::find(kWaiting.begin(), kWaiting.end(), state) != kWaiting.end()) return SlurmPhase::waiting;
+  return SlurmPhase::running;
+}
+
+std::optional<std::string> stuck_advice(std::string_view reason) {
+  struct Advice {
+    std::string_view reason;
+    const char* text;
+  };
+  constexpr std::array<Advice, 12> kAdvice = {{
+      {"PartitionDown", "its partition takes no jobs to the nodes now (sinfo says which do)"},
+      {"PartitionInactive", "its partition is inactive (sinfo says which are not)"},
+      {"PartitionNodeLimit", "it asks for more nodes than the partition allows"},
+      {"PartitionTimeLimit", "it asks for more time than the partition allows"},
+      {"DependencyNeverSatisfied", "a job that it waits for has failed: it will never start; cancel it"},
+      {"InvalidAccount", "its account is not valid; set `account` in the site file"},
+      {"InvalidQOS", "its QOS is not valid; set `qos` in the site file"},
+      {"BadConstraints", "no node has what its constraint asks for"},
+      {"JobHeldUser", "it is held; `scontrol release` lets it go"},
+      {"JobHeldAdmin", "an administrator holds it"},
+      {"ReqNodeNotAvail", "nodes that it needs are down, drained or reserved"},
+      {"AccountNotAllowed", "the partition does not allow its account"},
+  }};
+  for (const Advice& advice : kAdvice) {
+    if (reason.starts_with(advice.reason)) return advice.text;
+  }
+  return std::nullopt;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hpcbench {
+
+/// How a tool of Slurm ended.
+struct ToolResult {
+  enum class Kind {
+    exited,       // `status` is its exit status
+    killed,       // by the signal `status`
+    timed_out,    // we killed it
+    not_started,  // there is no such program, or it cannot be executed; `errors` says why
+  };
+  Kind kind = Kind::exited;
+  int status = 0;
+  std::string output;  // standard output
+  std::string errors;  // standard error
+
+  bool succeeded() const { return kind == Kind::exited && status == 0; }
+};
+
+/// `exit status 1: slurm_load_jobs error: ...`, in one line.
+std::string describe(const ToolResult& result);
+
+// All below is pure and total: whatever text comes, there is an answer, and what is not understood is never taken for success
+// or for refusal. The formats are those that Slurm 20.11 to 25.x share.
+
+/// What an `sbatch --parsable` came to.
+struct SbatchAnswer {
+  enum class Kind {
+    accepted,  // `job` is the id
+    refused,   // known: nothing was submitted, and nothing will be until something is mended; `text` says why
+    limited,   // known: nothing was submitted, as too many jobs are queued
+    busy,      // known: nothing was submitted, as the controller took no request
+    doubtful,  // anything else: it may have been submitted
+  };
+  Kind kind = Kind::doubtful;
+  std::string job;
+  std::string text;
+};
+SbatchAnswer parse_sbatch(const ToolResult& result);
+
+/// One job, or one element of an array, as squeue or sacct have it.
+struct SlurmJob {
+  std::string id;     // `123` or `123_4`
+  std::string array;  // `123` of `123_4`; of a job that is none: its id
+  int index = -1;     // 4 of `123_4`; -1 of a job that is no array
+  std::string name;
+  std::string state;   // `RUNNING`, `CANCELLED` ...: one word
+  std::string reason;  // squeue's reason while it waits and after it ended; empty: none. sacct: `by 1000` of a cancelled one
+  std::string nodes;   // `n[0-1]`; empty: none yet
+  std::string start;   // expected or real start, as Slurm prints it; empty: not known
+};
+
+/// Arguments and answer of the one squeue of a poll: all jobs of this user, ended ones among them.
+std::vector<std::string> squeue_arguments();
+/// Lines that are none of ours in form are passed over.
+std::vector<SlurmJob> parse_squeue(std::string_view output);
+
+/// Arguments and answer of the one sacct of a poll; `since` as in `2026-11-21T00:00:00`, `user` a name or number.
+std::vector<std::string> sacct_arguments(const std::string& since, const std::string& user);
+std::vector<SlurmJob> parse_sacct(std::string_view output);
+/// For a few seconds sacct calls a new job `allocation`: then its answer says nothing yet.
+bool is_early_record(const SlurmJob& job);
+
+/// Whether accounting is there at all: false where sacct says that it is disabled, or where there is no sacct.
+bool has_accounting(const ToolResult& sacct);
+
+/// MaxArraySize of `scontrol show config`: array indices are below it.
+std::optional<int> parse_max_array_size(std::string_view output);
+
+/// Where a job stands that Slurm gives this state: an unknown word counts as active.
+enum class SlurmPhase { waiting, running, ended };
+SlurmPhase phase_of(std::string_view state);
+
+/// A reason of a waiting job that will not go away by itself, in words; absent for the usual ones.
+std::optional<std::string> stuck_advice(std::string_view reason);
+
+}  // namespace hpcbench

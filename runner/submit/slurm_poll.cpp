@@ -1,0 +1,234 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "launch/claim.hpp"
+#include "submit/judge.hpp"
+#include "submit/slurm_executor.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr double kAbsentFor = 30;      // seconds between two complete answers without a job before it counts as gone
+constexpr double kFinishedDelay = 60;  // seconds that finished.json may take to become visible after the job's end
+constexpr double kDayS = 86400;
+
+/// `2026-11-21T13:04:05`, in local time, as sacct -S takes it.
+std::string sacct_time(double unix_s) {
+  const auto seconds = static_cast<std::time_t>(unix_s);
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &local);
+  return text.data();
+}
+
+bool was_stopped(const std::string& folder) { return ::access((folder + "/stopped").c_str(), F_OK) == 0; }
+
+/// The outcome that Slurm's last word for a job decides, where it decides one.
+std::optional<State> outcome_of(const std::string& state) {
+  if (state == "TIMEOUT" || state == "DEADLINE") return State::timeout;
+  if (state == "OUT_OF_MEMORY") return State::out_of_memory;
+  if (state == "NODE_FAIL") return State::node_failure;
+  if (state == "PREEMPTED") return State::preempted;
+  if (state == "CANCELLED") return State::cancelled;
+  return std::nullopt;
+}
+
+std::string describe_row(const SlurmJob& row) {
+  return fmt::format("Slurm job {}: {}{}{}", row.id, row.state,
+                     row.reason.starts_with("by ") ? " "
+                     : row.reason.empty()          ? ""
+                                                   : ", ",
+                     row.reason);
+}
+
+/// An element that has not ended comes before one that has: a job may have been started again.
+void keep_row(std::unordered_map<int, SlurmJob>& rows, const SlurmJob& row) {
+  const auto [place, fresh] = rows.try_emplace(row.index, row);
+  if (!fresh && phase_of(place->second.state) == SlurmPhase::ended) place->second = row;
+}
+
+}  // namespace
+
+const SlurmJob* SlurmExecutor::find_row(const Rows& rows, const Entry& entry) const {
+  const auto named = rows.find(entry.name);
+  if (named == rows.end()) return nullptr;
+  const auto row = named->second.find(entry.index);
+  if (row != named->second.end()) return &row->second;
+  // An array that was cancelled before any element of it began is a job without index from then on.
+  const auto whole = named->second.find(-1);
+  const bool cancelled = whole != named->second.end() && whole->second.state == "CANCELLED";
+  return cancelled && !is_taken(entry.folder) ? &whole->second : nullptr;
+}
+
+bool SlurmExecutor::ask_squeue() {
+  const ToolResult answer = call(squeue_arguments());
+  if (!answer.succeeded()) {
+    say_once("squeue", fmt::format("squeue does not answer ({}); nothing is concluded from that, waiting", describe(answer)));
+    return false;
+  }
+  if (said_.erase("squeue") != 0) note_("squeue answers again");
+  queued_.clear();
+  for (const SlurmJob& row : parse_squeue(answer.output)) {
+    if (!row.name.starts_with(settings_.experiment + ".")) continue;
+    keep_row(queued_[row.name], row);
+  }
+  return true;
+}
+
+/// True if the answer is complete: also where there is no accounting at all.
+bool SlurmExecutor::ask_sacct() {
+  recorded_.clear();
+  early_.clear();
+  if (!accounting_) return true;
+  const ToolResult answer = call(sacct_arguments(sacct_time(earliest_unix_s_ - kDayS), std::to_string(::getuid())));
+  accounting_ = has_accounting(answer);
+  if (!accounting_) return true;
+  if (!answer.succeeded()) {
+    say_once("sacct", fmt::format("sacct does not answer ({}); jobs that squeue has forgotten wait for it", describe(answer)));
+    return false;
+  }
+  if (said_.erase("sacct") != 0) note_("sacct answers again");
+  for (const SlurmJob& row : parse_sacct(answer.output)) {
+    if (is_early_record(row)) early_.insert(row.array);
+    if (!row.name.starts_with(settings_.experiment + ".")) continue;
+    keep_row(recorded_[row.name], row);
+  }
+  return true;
+}
+
+void SlurmExecutor::poll() {
+  last_poll_s_ = clock_.monotonic_s();
+  if (!ask_squeue()) {
+    look_without_squeue();
+    return;
+  }
+  std::vector<Entry*> unclear;  // squeue lacks them, or does not say who cancelled them
+  for (const std::string& folder : std::vector<std::string>(open_)) {
+    Entry& entry = entries_.at(folder);
+    const SlurmJob* row = find_row(queued_, entry);
+    if (row == nullptr || (row->state == "CANCELLED" && accounting_ && !entry.ended_s)) {
+      unclear.push_back(&entry);
+    } else {
+      see(entry, *row);
+    }
+  }
+  if (!unclear.empty()) {
+    const bool complete = ask_sacct();
+    for (Entry* entry : unclear) {
+      const SlurmJob* queued = find_row(queued_, *entry);
+      const SlurmJob* recorded = find_row(recorded_, *entry);
+      // That accounting thinks a job runs of which the controller does not know proves nothing: it may have missed the end.
+      if (recorded != nullptr && phase_of(recorded->state) == SlurmPhase::ended) {
+        see(*entry, *recorded);
+      } else if (queued != nullptr) {
+        see(*entry, *queued);
+      } else {
+        see_absent(*entry, complete && early_.count(entry->job.substr(0, entry->job.find('_'))) == 0);
+      }
+    }
+  }
+  // Jobs that appear although nobody waits for them any more find their claims taken; they need not wait in the queue for that.
+  for (auto& [folder, entry] : entries_) {
+    if (!entry.dead) continue;
+    const SlurmJob* row = find_row(queued_, entry);
+    if (row != nullptr && phase_of(row->state) == SlurmPhase::waiting) to_cancel_[entry.name].push_back(row->id);
+  }
+}
+
+/// What has written finished.json has ended, whether Slurm says so or not.
+void SlurmExecutor::look_without_squeue() {
+  for (const std::string& folder : std::vector<std::string>(open_)) {
+    Entry& entry = entries_.at(folder);
+    const bool may_have_run = entry.state.empty() || phase_of(entry.state) != SlurmPhase::waiting;
+    if (may_have_run && has_finished(folder)) conclude(entry, {JobStatus::Kind::ended, {}, entry.job});
+  }
+}
+
+void SlurmExecutor::see(Entry& entry, const SlurmJob& row) {
+  entry.absent_s.reset();
+  entry.job = row.id;
+  if (entry.state != row.state) changed();
+  entry.state = row.state;
+  entry.reason = row.reason;
+  switch (phase_of(row.state)) {
+    case SlurmPhase::waiting:
+      entry.seen_waiting = true;
+      entry.ended_s.reset();
+      if (const auto advice = stuck_advice(row.reason)) {
+        say_once("stuck " + row.reason, fmt::format("job {} waits for {}: {}", row.id, row.reason, *advice));
+      }
+      break;
+    case SlurmPhase::running:
+      entry.ended_s.reset();
+      break;
+    case SlurmPhase::ended:
+      see_ended(entry, row);
+      break;
+  }
+}
+
+void SlurmExecutor::see_ended(Entry& entry, const SlurmJob& row) {
+  if (!entry.ended_s) entry.ended_s = clock_.monotonic_s();
+  JobStatus end{JobStatus::Kind::ended, describe_row(row), row.id};
+  if (has_finished(entry.folder)) return conclude(entry, end);
+  end.outcome = outcome_of(row.state);
+  end.unclaimed = end.outcome;
+  if (end.outcome) return conclude(entry, end);
+  if (row.state != "COMPLETED" && row.state != "FAILED") {
+    end.voids = true;  // BOOT_FAIL and the like: it never began
+    return conclude(entry, end);
+  }
+  if (row.state == "FAILED") end.unclaimed = State::failed;
+  if (row.reason == "JobLaunchFailure") end.text += " (its folder must be there on the nodes, and be writable)";
+  if (was_stopped(entry.folder)) {
+    end.outcome = State::cancelled;
+    end.text += ": it was asked to end from outside";
+  }
+  const bool never_began = row.reason == "JobLaunchFailure" && !is_taken(entry.folder);
+  if (never_began || end.outcome || clock_.monotonic_s() - *entry.ended_s >= kFinishedDelay) conclude(entry, end);
+}
+
+void SlurmExecutor::see_absent(Entry& entry, bool complete) {
+  if (has_finished(entry.folder)) return conclude(entry, {JobStatus::Kind::ended, {}, entry.job});
+  if (!complete) return;
+  if (!entry.absent_s) entry.absent_s = clock_.monotonic_s();
+  if (clock_.monotonic_s() - *entry.absent_s >= kAbsentFor) conclude_absent(entry);
+}
+
+void SlurmExecutor::conclude_absent(Entry& entry) {
+  // The claim names the job where we never heard of it.
+  const std::optional<Claim> claim = read_claim(entry.folder);
+  if (claim && !claim->revoked && !claim->job.empty()) entry.job = claim->job;
+  JobStatus end{JobStatus::Kind::ended, {}, entry.job};
+  // By name: the id may be another job's by now.
+  const bool others_are_known = queued_.count(entry.name) != 0 || recorded_.count(entry.name) != 0;
+  if (was_stopped(entry.folder)) {
+    end.outcome = State::cancelled;
+    end.text = fmt::format("Slurm job {} was asked to end from outside, and Slurm no longer knows by whom", entry.job);
+  } else if (entry.seen_waiting && others_are_known) {
+    end.unclaimed = State::cancelled;
+    end.text = fmt::format("Slurm job {} was cancelled while it waited", entry.job);
+  } else {
+    end.voids = true;
+    end.text = fmt::format("Slurm does not know the job{}", entry.job.empty() ? "" : " " + entry.job + " any more");
+  }
+  entry.dead = true;
+  conclude(entry, end);
+}
+
+void SlurmExecutor::conclude(Entry& entry, JobStatus end) {
+  entry.ended = true;
+  entry.end = std::move(end);
+  open_.erase(std::remove(open_.begin(), open_.end(), entry.folder), open_.end());
+  changed();
+}
+
+}  // namespace hpcbench

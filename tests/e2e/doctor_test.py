@@ -1,0 +1,162 @@
+"""What `hpcbench doctor` says, here and on a Slurm of stand-ins: what will not work is said before anything is submitted."""
+import os
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import StudyTest  # noqa: E402
+
+STUDY = """
+experiment: tiny
+command: [bash, -c, "true"]
+matrix: {gpus_per_node: [1, 2], nodes: [1, 2]}
+repeats: 2
+resources: {time: 60s}
+"""
+SITE = "executor: slurm\npartition: gpu\naccount: physics\n"
+SCONTROL = """#!/bin/bash
+[ -e ASKED/silent ] && { echo "slurm_load_partitions error: Unable to contact slurm controller (connect failure)" >&2; exit 1; }
+echo "PartitionName=gpu Default=NO DefaultTime=00:10:00 MaxNodes=UNLIMITED MaxTime=01:00:00 State=UP TotalNodes=2"
+echo "PartitionName=night Default=YES DefaultTime=00:10:00 MaxNodes=1 MaxTime=UNLIMITED State=DOWN TotalNodes=2"
+"""
+SINFO = """#!/bin/bash
+printf '%s|idle|64|gpu:a100:4(S:0-1)\\n' HOST HOST
+"""
+SBATCH = """#!/bin/bash
+echo "$*" >> ASKED/sbatch
+case "$*" in
+  *--test-only*) ;;
+  *) echo "this submits" >> ASKED/submitted; exit 1 ;;
+esac
+case "$*" in *--account=physics*) exit 0 ;; esac
+echo "allocation failure: Invalid account or account/partition combination specified" >&2
+exit 1
+"""
+SACCTMGR = "#!/bin/bash\necho physics\n"
+
+
+class Local(StudyTest):
+    def doctor(self, *arguments, code, env=None):
+        done = self.hpcbench("doctor", *arguments, code=code, env=env)
+        return done.stdout
+
+    def test_nothing_wrong(self):
+        self.write("tiny.yaml", STUDY.replace("[1, 2]", "[1]"))
+        output = self.doctor("tiny.yaml", code=0)
+        self.assertNotIn("problem", output)
+        self.assertIn("ok ", output)
+        self.assertFalse((self.folder / "results").exists(), "doctor leaves nothing behind")
+        self.assertEqual([p.name for p in self.folder.iterdir()], ["tiny.yaml"])
+
+    def test_program_and_script_that_are_not_there(self):
+        self.write("tiny.yaml", STUDY.replace("[bash, -c, \"true\"]", "[no-such-program, train.py]"))
+        output = self.doctor("tiny.yaml", code=1)
+        self.assertIn("`no-such-program` is not on PATH", output)
+        self.assertIn("train.py", output)
+        self.write("train.py", "")
+        self.assertNotIn("train.py", self.doctor("tiny.yaml", code=1))
+
+    def test_data_that_are_not_there(self):
+        self.write("tiny.yaml", STUDY + "parameters: {data: some/where}\n")
+        output = self.doctor("tiny.yaml", code=0)
+        self.assertIn("some/where is not there", output)
+        self.assertIn("warning", output)
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
+    def test_results_that_cannot_be_written(self):
+        self.write("tiny.yaml", STUDY)
+        (self.folder / "results").mkdir(mode=0o555)
+        self.assertIn("cannot write", self.doctor("tiny.yaml", code=1))
+
+    def test_results_folder_that_is_a_file(self):
+        self.write("tiny.yaml", STUDY)
+        self.write("results", "")
+        self.assertIn("is no folder", self.doctor("tiny.yaml", code=1))
+
+    def test_inside_a_job_of_slurm(self):
+        self.write("tiny.yaml", STUDY)
+        self.assertIn("Slurm's job 7", self.doctor("tiny.yaml", code=0, env={"SLURM_JOB_ID": "7"}))
+
+    def test_what_was_run_last(self):
+        self.write("tiny.yaml", STUDY.replace("[1, 2]", "[1]"))
+        self.hpcbench("run", "tiny.yaml")
+        self.doctor(code=0)
+
+
+class Slurm(StudyTest):
+    def setUp(self):
+        super().setUp()
+        self.write("tiny.yaml", STUDY)
+        self.write("site.yaml", SITE)
+        host = os.uname().nodename
+        for name, text in (("scontrol", SCONTROL), ("sinfo", SINFO), ("sbatch", SBATCH), ("sacctmgr", SACCTMGR),
+                           ("squeue", "#!/bin/bash\n"), ("scancel", "#!/bin/bash\n"), ("sacct", "#!/bin/bash\n"),
+                           ("srun", "#!/bin/bash\n")):
+            self.write(f"bin/{name}", text.replace("ASKED", str(self.folder)).replace("HOST", host), 0o755)
+
+    def doctor(self, *arguments, code, path=None):
+        env = {"PATH": path or f"{self.folder}/bin:{os.environ['PATH']}"}
+        done = self.hpcbench("doctor", "tiny.yaml", "--site", "./site.yaml", *arguments, code=code, env=env)
+        self.assertFalse((self.folder / "submitted").exists(), "doctor submits nothing")
+        return done.stdout
+
+    def test_nothing_wrong(self):
+        output = self.doctor(code=0)
+        self.assertIn("Slurm would take jobs of 4 shapes", output)
+        self.assertNotIn("problem", output)
+        self.assertEqual(len((self.folder / "sbatch").read_text().splitlines()), 4)
+
+    def test_no_slurm(self):
+        (self.folder / "bin/sbatch").unlink()
+        empty = self.folder / "empty"
+        empty.mkdir()
+        for tool in ("bash", "env"):
+            (empty / tool).symlink_to(f"/bin/{tool}")
+        self.assertIn("sbatch is not on PATH", self.doctor(code=1, path=str(empty)))
+
+    def test_unknown_partition(self):
+        self.write("site.yaml", SITE.replace("gpu", "gpo"))
+        output = self.doctor(code=1)
+        self.assertIn("no partition `gpo` (did you mean `gpu`?)", output)
+        self.assertIn("gpu, night", output)
+
+    def test_partition_that_is_down_and_too_small(self):
+        self.write("site.yaml", "executor: slurm\n")
+        output = self.doctor(code=1)
+        self.assertIn("partition night is DOWN", output)
+        self.assertIn("has 2 nodes, and partition night gives a job at most 1", output)
+
+    def test_more_time_than_the_partition_has(self):
+        output = self.doctor("--set", "resources.time=2h", code=1)
+        self.assertIn("partition gpu ends jobs after 1 h 00 min", output)
+
+    def test_more_gpus_than_a_node_has(self):
+        output = self.doctor("--set", "matrix.gpus_per_node=[8]", code=1)
+        self.assertIn("2 nodes with 8 GPUs", output)
+        self.assertIn("at most 4 GPUs a node", output)
+
+    def test_gpus_of_another_type(self):
+        self.write("site.yaml", SITE + "gres_type: h100\n")
+        self.assertIn("of type h100", self.doctor(code=1))
+
+    def test_unknown_account(self):
+        self.write("site.yaml", SITE.replace("physics", "chemistry"))
+        output = self.doctor(code=1)
+        self.assertIn("Invalid account", output)
+        self.assertIn("yours are: physics", output)
+
+    def test_controller_that_does_not_answer(self):
+        self.write("silent", "")
+        self.assertIn("Unable to contact slurm controller", self.doctor(code=1))
+
+    def test_missing_module(self):
+        self.assertIn("module load no-such-module", self.doctor("--set", "modules=[no-such-module]", code=1))
+
+    def test_no_time_limit(self):
+        self.write("tiny.yaml", STUDY.replace("resources: {time: 60s}\n", ""))
+        self.assertIn("partition gpu's default, 00:10:00", self.doctor(code=0))
+
+
+if __name__ == "__main__":
+    unittest.main()

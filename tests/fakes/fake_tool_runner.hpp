@@ -1,0 +1,187 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "base/text.hpp"
+#include "fakes/fake_executor.hpp"
+#include "launch/claim.hpp"
+#include "submit/slurm_parse.hpp"
+#include "submit/tool_runner.hpp"
+
+namespace hpcbench {
+
+/// A Slurm behind the seam ToolRunner. It outlives executors, as jobs outlive hpcbench. Claims and finished.json are real
+/// files.
+class FakeSlurm : public ToolRunner {
+ public:
+  struct Job {
+    int array = 0;
+    int index = 0;
+    std::string name;
+    std::string folder;  // of its attempt
+    std::string token;
+    std::string state = "PENDING";
+    std::string reason = "Resources";
+    bool in_squeue = true;
+    bool in_sacct = true;
+    bool claimed = false;
+    std::string id() const { return index < 0 ? std::to_string(array) : fmt::format("{}_{}", array, index); }
+  };
+  enum class Fault { none, refuse, limit, busy, die_before, die_after, garbage, time_out_after };
+
+  std::vector<Job> jobs;
+  std::map<std::string, int> calls;                                        // by tool
+  std::vector<std::vector<std::string>> argvs;                             // all of them
+  std::map<std::string, int> executed;                                     // by folder: jobs that won their claim
+  std::function<Fault(int size)> fault = [](int) { return Fault::none; };  // of the next sbatch
+  bool squeue_down = false;
+  bool accounting = true;
+  bool sacct_down = false;
+  int max_array_size = 1001;
+  int next_id = 100;
+  FaultPoints* faults = nullptr;  // hpcbench may die before and after each sbatch
+
+  ToolResult run(const ToolCall& call) override {
+    const std::string& tool = call.argv.front();
+    ++calls[tool];
+    argvs.push_back(call.argv);
+    if (tool == "sbatch") return sbatch(call);
+    if (tool == "squeue") return squeue_down ? failure("slurm_load_jobs error: Unable to contact slurm controller") : squeue();
+    if (tool == "sacct") return sacct();
+    if (tool == "scancel") return scancel(call);
+    return {ToolResult::Kind::exited, 0, fmt::format("MaxArraySize            = {}\n", max_array_size), {}};
+  }
+
+  Job* find(const std::string& folder) {
+    for (Job& job : jobs) {
+      if (job.folder == folder) return &job;
+    }
+    return nullptr;
+  }
+
+  /// Its batch script begins: it claims, or ends having touched nothing.
+  void start(Job& job) {
+    job.state = "RUNNING";
+    job.reason = "None";
+    job.claimed = try_claim(job.folder,
+                            Claim{.revoked = false, .why = {}, .token = job.token, .job = job.id(), .process = this_process()});
+    if (job.claimed) {
+      ++executed[job.folder];
+    } else {
+      job.state = "COMPLETED";
+    }
+  }
+
+  void finish(Job& job, int exit_code = 0) {
+    if (job.state == "PENDING") start(job);
+    if (!job.claimed) return;
+    write_file(job.folder + "/finished.json", fmt::format("{{\"schema\":1,\"exit_code\":{}}}", exit_code), Durability::none);
+    job.state = exit_code == 0 ? "COMPLETED" : "FAILED";
+    job.reason = exit_code == 0 ? "None" : "NonZeroExitCode";
+  }
+
+  static void end(Job& job, const std::string& state, const std::string& reason) {
+    job.state = state;
+    job.reason = reason;
+  }
+
+  /// Neither squeue nor sacct know it any more.
+  static void forget(Job& job) { job.in_squeue = job.in_sacct = false; }
+
+  void finish_all() {
+    for (Job& job : jobs) {
+      if (phase_of(job.state) != SlurmPhase::ended) finish(job);
+    }
+  }
+
+ private:
+  static ToolResult failure(const std::string& text) { return {ToolResult::Kind::exited, 1, {}, text + "\n"}; }
+
+  ToolResult sbatch(const ToolCall& call) {
+    if (faults != nullptr) faults->pass();
+    std::string array;
+    for (const std::string& argument : call.argv) {
+      if (argument.starts_with("--array=")) array = argument.substr(8, argument.find('%') - 8);
+    }
+    const std::size_t dash = array.find('-');
+    const int first = std::stoi(array.substr(0, dash));
+    const int last = std::stoi(array.substr(dash + 1));
+    const Fault what = fault(last - first + 1);
+    if (what == Fault::refuse) return failure("sbatch: error: Batch job submission failed: Invalid partition name specified");
+    if (what == Fault::limit) {
+      return failure(
+          "sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: Job violates "
+          "accounting/QOS policy (job submit limit, user's size and/or time limits)");
+    }
+    if (what == Fault::busy) {
+      return failure("sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)");
+    }
+    if (what == Fault::die_before) return {ToolResult::Kind::killed, 9, {}, {}};
+    const int id = next_id++;
+    accept(call, id, first, last);
+    if (faults != nullptr) faults->pass();
+    if (what == Fault::die_after) return {ToolResult::Kind::killed, 9, {}, {}};
+    if (what == Fault::garbage) return {ToolResult::Kind::exited, 0, "sbatch: %%@ job ;;;\n", {}};
+    if (what == Fault::time_out_after) return {ToolResult::Kind::timed_out, 0, {}, {}};
+    return {ToolResult::Kind::exited, 0, fmt::format("{}\n", id), {}};
+  }
+
+  void accept(const ToolCall& call, int id, int first, int last) {
+    const std::string script = call.folder + "/" + call.argv.back();
+    std::string name;
+    for (const std::string& line : split(read_file(script), '\n')) {
+      if (line.starts_with("#SBATCH --job-name=")) name = line.substr(19);
+    }
+    const std::string token = name.substr(name.find('.') + 1);
+    const std::vector<std::string> lines = split(read_file(call.folder + "/batches/" + token + "/attempts.txt"), '\n');
+    for (int index = first; index <= last; ++index) {
+      jobs.push_back({.array = id,
+                      .index = index,
+                      .name = name,
+                      .folder = call.folder + "/" + lines.at(static_cast<std::size_t>(index)),
+                      .token = token});
+    }
+  }
+
+  ToolResult squeue() const {
+    std::string out = "7|RUNNING|None|n0|2026-11-21T00:00:00|somebody's other job\n";
+    for (const Job& job : jobs) {
+      if (!job.in_squeue) continue;
+      out += fmt::format("{}|{}|{}|n0|N/A|{}\n", job.id(), job.state, job.reason, job.name);
+    }
+    return {ToolResult::Kind::exited, 0, out, {}};
+  }
+
+  ToolResult sacct() const {
+    if (!accounting) return failure("Slurm accounting storage is disabled");
+    if (sacct_down) return failure("sacct: error: Problem talking to the database: Connection refused");
+    std::string out;
+    for (const Job& job : jobs) {
+      if (!job.in_sacct) continue;
+      out += fmt::format("{}|{}{}|n0|Unknown|{}\n", job.id(), job.state, job.state == "CANCELLED" ? " by 1000" : "", job.name);
+    }
+    return {ToolResult::Kind::exited, 0, out, {}};
+  }
+
+  ToolResult scancel(const ToolCall& call) {
+    const std::string name = call.argv.at(1).substr(std::string("--name=").size());
+    for (std::size_t i = 2; i < call.argv.size(); ++i) {
+      for (Job& job : jobs) {
+        if (job.id() != call.argv[i] || job.name != name || phase_of(job.state) == SlurmPhase::ended) continue;
+        // A waiting element disappears; one that runs ends.
+        if (job.state == "PENDING") forget(job);
+        end(job, "CANCELLED", "None");
+      }
+    }
+    return {};
+  }
+};
+
+}  // namespace hpcbench

@@ -1,0 +1,201 @@
+#include <doctest/doctest.h>
+
+#include "base/error.hpp"
+#include "runner/render/rendering.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+/// srun's stand-in: one task after the other here, told apart as Slurm does.
+constexpr const char* kFakeSrun = R"(#!/usr/bin/env bash
+printf '%s\n' "$*" >>"$FAKE_CALLS"
+for argument in "$@"; do case $argument in --ntasks=*) tasks=${argument#*=} ;; --ntasks-per-node=*) per_node=${argument#*=} ;; esac; done
+while [[ $1 == --* ]]; do shift; done
+code=0
+for ((task = 0; task < tasks; task++)); do
+  SLURM_PROCID=$task SLURM_LOCALID=$((task % per_node)) SLURM_NODEID=$((task / per_node)) "$@" || code=$?
+done
+[ "$code" -eq 0 ] || exit 143   # as --kill-on-bad-exit has it: not the code of the first that failed
+)";
+constexpr const char* kFakeScontrol = "#!/usr/bin/env bash\n[ \"$2\" = hostnames ] && printf 'localhost\\nn1\\n'\n";
+constexpr const char* kFakeNvidiaSmi = "#!/usr/bin/env bash\necho 'GPU 0: NVIDIA \"A100\" (UUID: GPU-1)'\n";
+
+class SlurmFolder : public RenderedFolder {
+ public:
+  SlurmFolder() {
+    context.executor = "slurm";
+    context.job_template = read_file(HPCBENCH_SOURCE_DIR "/templates/job_slurm.sh.mustache");
+    context.array_template = read_file(HPCBENCH_SOURCE_DIR "/templates/slurm_array.sh.mustache");
+    add_tool("srun", kFakeSrun);
+    add_tool("scontrol", kFakeScontrol);
+    add_tool("nvidia-smi", kFakeNvidiaSmi);
+  }
+
+  void add_tool(const std::string& name, const std::string& text) {
+    make_folders(folder / "bin");
+    write_file(folder / ("bin/" + name), text, Durability::none);
+    std::filesystem::permissions(folder / ("bin/" + name), std::filesystem::perms::owner_all);
+  }
+
+  /// As an element of a job array on two nodes.
+  int run_in_slurm(const std::string& script, int index = 0) const {
+    const std::string command = "export PATH=" + shell_quote(folder / "bin") +
+                                ":$PATH FAKE_CALLS=" + shell_quote(folder / "calls") +
+                                " SLURM_JOB_ID=9 SLURM_ARRAY_JOB_ID=8 SLURM_ARRAY_TASK_ID=" + std::to_string(index) +
+                                " SLURMD_NODENAME=n0 SLURM_JOB_NODELIST='n[0-1]'; cd " + shell_quote(context.results) +
+                                " && bash " + shell_quote(script) + " 2>>" + shell_quote(folder / "job.err");
+    const int status = std::system(command.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  /// The batch of this one attempt; the path of its script.
+  std::string write_batch(const Experiment& experiment, const RenderedAttempt& attempt) const {
+    const std::string batch = "00112233445566aa";
+    make_folders(context.results + "/batches/" + batch);
+    write_file(context.results + "/batches/" + batch + "/attempts.txt", to_string(attempt.key) + "\n", Durability::none);
+    const auto options = slurm_options(experiment, make_plan(experiment).configurations.front());
+    const std::string path = context.results + "/" + batch_script_path(batch);
+    write_file(path, render_array_script(experiment, options, batch, 1, context), Durability::none);
+    return path;
+  }
+};
+
+Experiment two_nodes(std::vector<std::string> command) {
+  Experiment experiment = command_experiment(std::move(command), 2);
+  experiment.matrix.push_back({"nodes", {Value::from_integer(2)}});
+  return experiment;
+}
+
+TEST_CASE("slurm: options follow from resources and site") {
+  Experiment experiment = two_nodes({"true"});
+  experiment.work.resources.time_s = 26 * 3600 + 61;
+  experiment.work.resources.cpus_per_task = 8;
+  experiment.work.resources.mem = "32G";
+  experiment.work.resources.constraint = "a100&ib";
+  experiment.work.resources.exclusive = true;
+  experiment.work.resources.extra = {"--mail-type=END"};
+  CHECK(join(slurm_options(experiment, make_plan(experiment).configurations.front()), " ") ==
+        "--nodes=2 --ntasks-per-node=2 --cpus-per-task=8 --gpus-per-node=2 --mem=32G --time=1-02:02:00 --signal=B:USR1@60 "
+        "--constraint=a100&ib --exclusive --mail-type=END");
+  experiment.site.partition = "gpu";
+  experiment.site.account = "p1";
+  experiment.site.qos = "high";
+  experiment.site.reservation = "course 1";
+  experiment.site.gres_type = "a100";
+  experiment.site.extra = {"--hint=nomultithread"};
+  experiment.work.resources = {};
+  experiment.work.launch = Launch::node;
+  CHECK(join(slurm_options(experiment, make_plan(experiment).configurations.front()), " ") ==
+        "--partition=gpu --account=p1 --qos=high --reservation=\"course 1\" --nodes=2 --ntasks-per-node=1 --cpus-per-task=2 "
+        "--gres=gpu:a100:2 --hint=nomultithread");
+  experiment.site.gres_type = "none";
+  const auto without = slurm_options(experiment, make_plan(experiment).configurations.front());
+  CHECK(join(without, " ").find("gpu:") == std::string::npos);
+  for (const char* evil : {"a\nb", "x\"y", "$(id)", "`id`", "a\\b"}) {
+    experiment.site.account = evil;
+    CHECK_THROWS_AS(slurm_options(experiment, make_plan(experiment).configurations.front()), InputError);
+  }
+}
+
+TEST_CASE("slurm: the array's script starts the attempt of its line, which claims, runs its ranks and writes what it saw") {
+  const SlurmFolder folder;
+  Experiment experiment = two_nodes({"bash", "-c",
+                                     "echo $RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $NODE_RANK $GROUP_RANK $MASTER_ADDR "
+                                     "\"$FOO\" ${HPCBENCH_TOKEN-none}; test -f \"$HPCBENCH_RUN\""});
+  experiment.work.setup = {"export FOO='set up'"};
+  const RenderedAttempt attempt = folder.write(experiment);
+  const std::string script = folder.write_batch(experiment, attempt);
+  CHECK(folder.run_in_slurm(script) == 0);
+  CHECK(read_file(attempt.folder + "/stdout.log") == "0 4 0 2 0 0 localhost set up none\n");
+  CHECK(read_file(attempt.folder + "/stdout.3.log") == "3 4 1 2 1 1 localhost set up none\n");
+  CHECK(read_file(attempt.folder + "/claim").starts_with("token 00112233445566aa\njob 8_0\nhost "));
+  const std::string started = read_file(attempt.folder + "/started.json");
+  CHECK(started.find("\"host\":\"n0\"") != std::string::npos);
+  CHECK(started.find("NVIDIA \\\"A100\\\"") != std::string::npos);
+  CHECK(read_file(attempt.folder + "/finished.json").find("\"exit_code\":0,\"signal\":null,\"timed_out\":false") !=
+        std::string::npos);
+  CHECK(read_file(folder.folder / "calls")
+            .starts_with("--kill-on-bad-exit=1 --export=ALL --nodes=2 --ntasks=4 "
+                         "--ntasks-per-node=2 --cpus-per-task=1 bash "));
+  // A second start of the same job, after a crash of the controller, touches nothing.
+  CHECK(folder.run_in_slurm(script) == 0);
+  CHECK(read_file(attempt.folder + "/stdout.log") == "0 4 0 2 0 0 localhost set up none\n");
+  CHECK(folder.run_in_slurm(script, 5) == 3);  // no such line
+}
+
+TEST_CASE("slurm: the first rank that failed says how the run ended, not srun") {
+  const SlurmFolder folder;
+  const Experiment experiment = two_nodes({"bash", "-c", "exit $((RANK == 0 ? 0 : 4 + RANK))"});
+  const RenderedAttempt attempt = folder.write(experiment);
+  CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 5);
+  const std::string finished = read_file(attempt.folder + "/finished.json");
+  CHECK(finished.find("\"exit_code\":5,\"signal\":null,\"first_failed_rank\":1") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(attempt.folder + "/first_failed"));
+}
+
+TEST_CASE("slurm: once is one process without srun; set-up that fails fails the run") {
+  const SlurmFolder folder;
+  Experiment experiment = two_nodes({"bash", "-c", "echo $RANK of $WORLD_SIZE"});
+  experiment.work.launch = Launch::once;
+  SUBCASE("once") {
+    const RenderedAttempt attempt = folder.write(experiment);
+    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 0);
+    CHECK(read_file(attempt.folder + "/stdout.log") == "0 of 1\n");
+    CHECK_FALSE(std::filesystem::exists(folder.folder / "calls"));
+  }
+  SUBCASE("set-up") {
+    experiment.work.setup = {"exit 42"};
+    const RenderedAttempt attempt = folder.write(experiment);
+    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 42);
+    CHECK(read_file(attempt.folder + "/finished.json").find("\"exit_code\":42") != std::string::npos);
+  }
+}
+
+TEST_CASE("slurm: near the time limit, and when asked to end") {
+  const SlurmFolder folder;
+  Experiment experiment = command_experiment({"bash", "-c", "kill -s $NAMED $(ps -o ppid= -p $PPID); sleep 100"});
+  experiment.work.launch = Launch::once;
+  experiment.work.resources.time_s = 600;
+  SUBCASE("USR1 is the time limit") {
+    experiment.work.setup = {"export NAMED=USR1"};
+    const RenderedAttempt attempt = folder.write(experiment);
+    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 124);
+    CHECK(read_file(attempt.folder + "/finished.json").find("\"timed_out\":true,\"time_limit_s\":600") != std::string::npos);
+  }
+  SUBCASE("TERM: only Slurm knows why") {
+    experiment.work.setup = {"export NAMED=TERM"};
+    const RenderedAttempt attempt = folder.write(experiment);
+    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 143);
+    CHECK_FALSE(std::filesystem::exists(attempt.folder + "/finished.json"));
+    CHECK(std::filesystem::exists(attempt.folder + "/stopped"));
+  }
+  SUBCASE("TERM after hpcbench cancel") {
+    experiment.work.setup = {"export NAMED=TERM"};
+    const RenderedAttempt attempt = folder.write(experiment);
+    write_file(attempt.folder + "/cancel_requested", "", Durability::none);
+    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 143);
+    CHECK(read_file(attempt.folder + "/finished.json").find("\"cancelled\":true") != std::string::npos);
+  }
+}
+
+TEST_CASE("slurm: mpirun and containers start what is asked for") {
+  SlurmFolder folder;
+  folder.add_tool("mpirun",
+                  "#!/usr/bin/env bash\nprintf 'mpirun %s\\n' \"$*\" >>\"$FAKE_CALLS\"\n"
+                  "while [[ $1 != bash ]]; do shift; done\nOMPI_COMM_WORLD_RANK=3 \"$@\"\n");
+  folder.add_tool("apptainer", "#!/usr/bin/env bash\nprintf 'apptainer %s\\n' \"$*\" >>\"$FAKE_CALLS\"\n");
+  Experiment experiment = two_nodes({"true"});
+  experiment.launcher = "mpirun";
+  experiment.work.container = "my image.sif";
+  const RenderedAttempt attempt = folder.write(experiment);
+  CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 0);
+  const std::string calls = read_file(folder.folder / "calls");
+  CHECK(calls.find("mpirun -np 4 --map-by ppr:2:node bash ") != std::string::npos);
+  CHECK(calls.find("--nv my image.sif true") != std::string::npos);
+  CHECK(std::filesystem::exists(attempt.folder + "/stdout.3.log"));
+}
+
+}  // namespace
+
+}  // namespace hpcbench

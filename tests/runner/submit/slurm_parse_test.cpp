@@ -1,0 +1,144 @@
+#include "submit/slurm_parse.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include "base/files.hpp"
+#include "submit/tool_runner.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+std::string slurm_fixture(const std::string& name) { return read_file(HPCBENCH_SOURCE_DIR "/tests/slurm/fixtures/" + name); }
+
+SbatchAnswer::Kind refusal_of(const std::string& fixture, int status = 1) {
+  return parse_sbatch({ToolResult::Kind::exited, status, "", slurm_fixture(fixture)}).kind;
+}
+
+SbatchAnswer printed(const std::string& output, int status = 0) {
+  return parse_sbatch({ToolResult::Kind::exited, status, output, ""});
+}
+
+using Kind = SbatchAnswer::Kind;
+
+TEST_CASE("what sbatch printed is accepted, refused, limited, busy or doubtful") {
+  CHECK(printed(slurm_fixture("array.sbatch.out")).job == "21");
+  CHECK(printed("42;cluster\n").job == "42");
+  CHECK(printed("sbatch: info: site policy v42 applied to 7 nodes\n17\n").job == "17");
+  for (const char* name : {"bad-account", "bad-gres", "bad-partition", "bad-qos", "big-array", "no-script", "no-shebang",
+                           "time-limit", "too-many-gpus", "too-many-nodes", "too-much-mem"}) {
+    CAPTURE(name);
+    CHECK(refusal_of(std::string("err-") + name + ".sbatch.err") == Kind::refused);
+  }
+  CHECK(refusal_of("err-bad-option.sbatch.err", 255) == Kind::refused);
+  CHECK(refusal_of("err-bad-time.sbatch.err", 255) == Kind::refused);
+  CHECK(refusal_of("no-config.sbatch.err") == Kind::refused);
+  CHECK(refusal_of("err-assoc-limit-array.sbatch.err") == Kind::limited);
+  CHECK(refusal_of("err-limit-submit.sbatch.err") == Kind::limited);
+  CHECK(refusal_of("ctld-down.sbatch.err") == Kind::busy);
+  // "Socket timed out": that job had been accepted, and ran.
+  CHECK(refusal_of("ctld-paused.sbatch.err") == Kind::doubtful);
+}
+
+TEST_CASE("whatever else sbatch does is doubtful") {
+  CHECK(printed("").kind == Kind::doubtful);
+  CHECK(printed("sbatch: %%@ job ;;;\n").kind == Kind::doubtful);
+  CHECK(printed("12\n13\n").kind == Kind::doubtful);
+  CHECK(printed("21\n", 1).kind == Kind::doubtful);
+  CHECK(parse_sbatch({ToolResult::Kind::killed, 9, "", ""}).kind == Kind::doubtful);
+  CHECK(parse_sbatch({ToolResult::Kind::timed_out, 0, "", ""}).kind == Kind::doubtful);
+  CHECK(parse_sbatch({ToolResult::Kind::exited, 1, "", "sbatch: error: a text that nobody knows"}).kind == Kind::doubtful);
+  // An id and a refusal: something is wrong with one of them.
+  CHECK(parse_sbatch({ToolResult::Kind::exited, 1, "7\n", "sbatch: error: Invalid qos specification"}).kind == Kind::doubtful);
+  CHECK(parse_sbatch({ToolResult::Kind::not_started, 2, "", "sbatch: No such file or directory"}).kind == Kind::refused);
+}
+
+TEST_CASE("squeue's lines: elements of arrays, names with bars, states and reasons") {
+  const auto jobs = parse_squeue(
+      "21_0|COMPLETED|None|n2|2026-11-21T00:09:28|study.0123\n"
+      "21_[5-6,9%2]|PENDING|JobArrayTaskLimit||N/A|study.0123\n"
+      "38|COMPLETED|None|n0|2026-11-21T00:11:21|a|b \"c\" e\n"
+      "59+0|RUNNING|None|n0|2026-11-21T00:11:43|hb-het\n"
+      "no line of ours\n|||||\n");
+  REQUIRE(jobs.size() == 5);
+  CHECK(jobs[0].id == "21_0");
+  CHECK(jobs[0].array == "21");
+  CHECK(jobs[0].reason.empty());
+  CHECK(jobs[3].index == 9);
+  CHECK(jobs[3].reason == "JobArrayTaskLimit");
+  CHECK(jobs[3].start.empty());
+  CHECK(jobs[4].name == "a|b \"c\" e");
+  CHECK(jobs[4].index == -1);
+}
+
+TEST_CASE("squeue and sacct of a real array") {
+  const auto queued = parse_squeue(slurm_fixture("states.squeue.out"));
+  REQUIRE(queued.size() == 12);
+  int waiting = 0;
+  for (const SlurmJob& job : queued) {
+    CHECK(job.name.starts_with("study."));
+    waiting += phase_of(job.state) == SlurmPhase::waiting ? 1 : 0;
+  }
+  CHECK(waiting == 6);
+  const auto recorded = parse_sacct(slurm_fixture("states.sacct.out"));
+  CHECK(recorded.size() == 7);
+}
+
+TEST_CASE("sacct: who cancelled, early records, accounting that is not there") {
+  const auto jobs =
+      parse_sacct("14|CANCELLED by 1000|n0|2026-11-21T00:09:14|study.1\n7|PENDING|None assigned|Unknown|allocation\n");
+  REQUIRE(jobs.size() == 2);
+  CHECK(jobs[0].state == "CANCELLED");
+  CHECK(jobs[0].reason == "by 1000");
+  CHECK_FALSE(is_early_record(jobs[0]));
+  CHECK(is_early_record(jobs[1]));
+  CHECK(jobs[1].nodes.empty());
+  CHECK_FALSE(has_accounting({ToolResult::Kind::exited, 1, "", slurm_fixture("no-accounting.sacct.err")}));
+  CHECK(has_accounting({ToolResult::Kind::exited, 1, "", slurm_fixture("dbd-down.sacct.err")}));
+  CHECK(has_accounting({ToolResult::Kind::exited, 0, "", ""}));
+}
+
+TEST_CASE("MaxArraySize, phases and advice") {
+  CHECK(parse_max_array_size("MaxArraySize            = 1001\nMaxDBDMsgs = 20\n") == 1001);
+  CHECK_FALSE(parse_max_array_size("slurm_load_ctl_conf error: Unable to contact").has_value());
+  CHECK(phase_of("RUNNING") == SlurmPhase::running);
+  CHECK(phase_of("COMPLETING") == SlurmPhase::running);
+  CHECK(phase_of("REQUEUED") == SlurmPhase::waiting);
+  CHECK(phase_of("NODE_FAIL") == SlurmPhase::ended);
+  CHECK(phase_of("A_WORD_OF_2030") == SlurmPhase::running);
+  CHECK(stuck_advice("PartitionDown").has_value());
+  CHECK_FALSE(stuck_advice("Priority").has_value());
+}
+
+TEST_CASE("parsers answer to any bytes") {
+  CHECK(rc::check("total", [](const std::string& text, int status) {
+    parse_squeue(text);
+    parse_sacct(text);
+    parse_max_array_size("MaxArraySize = " + text);
+    const SbatchAnswer answer = parse_sbatch({ToolResult::Kind::exited, status, text, text});
+    RC_ASSERT((answer.kind == SbatchAnswer::Kind::accepted) == !answer.job.empty());
+  }));
+  CHECK(parse_squeue("1_[0-99999999999]|PENDING|x||y|z\n1_[5-2]|P|x||y|z\n1_[0-4:0]|P|x||y|z\n").empty());
+}
+
+TEST_CASE("tools see no variable that changes their answers") {
+  for (const char* name : {"SQUEUE_PARTITION", "SBATCH_ACCOUNT", "SLURM_JOB_ID", "SACCT_FORMAT", "SCANCEL_NAME"}) {
+    CHECK_FALSE(is_kept_for_tools(name));
+  }
+  for (const char* name : {"SLURM_CONF", "SLURM_CLUSTERS", "PATH", "HOME"}) CHECK(is_kept_for_tools(name));
+  ::setenv("SQUEUE_PARTITION", "nowhere", 1);
+  ProcessToolRunner tools;
+  const ToolResult result = tools.run({{"bash", "-c", "echo \"${SQUEUE_PARTITION-none}\"; echo oops >&2; exit 7"}, {}, 60});
+  ::unsetenv("SQUEUE_PARTITION");
+  CHECK(result.output == "none\n");
+  CHECK(result.errors == "oops\n");
+  CHECK(result.status == 7);
+  CHECK(tools.run({{"bash", "-c", "sleep 1000"}, {}, 0.05}).kind == ToolResult::Kind::timed_out);
+  CHECK(tools.run({{"bash", "-c", "kill -KILL $$"}, {}, 60}).kind == ToolResult::Kind::killed);
+  CHECK(tools.run({{"no-such-program-at-all"}, {}, 60}).kind == ToolResult::Kind::not_started);
+}
+
+}  // namespace
+
+}  // namespace hpcbench

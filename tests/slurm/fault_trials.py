@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""Faults on a real Slurm, and executions counted by the runs' own hand.
+
+A study of 24 short runs, one fault (below), hpcbench killed with -9 now and then, and `run` again until it ends. Must hold in every
+trial: no attempt executed twice, every run ends with one attempt that counts and succeeded; and where no job was hurt (all but
+`controller` and `node`), no run executed more than once.
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from slurm_harness import HPCBENCH, SKIPPED, Cluster  # noqa: E402
+import unittest  # noqa: E402
+
+RUNS = 24
+STUDY = """
+experiment: trial
+command: [bash, -c, 'echo "$1" >> executions; sleep 0.$((RANDOM % 6))', bash, "{{run_dir}}"]
+launch: once
+matrix: {k: [1, 2, 3, 4, 5, 6]}
+repeats: 4
+resources: {time: "00:05:00"}
+retries: {lost: 20, node_failure: 20}
+"""
+# What the first calls of sbatch do instead; REAL is Slurm's own. Each fault happens ONCE times.
+ONCE = 'n=$(wc -l < CALLS/sbatch); [ "$n" -gt TIMES ] || { '
+SBATCH_FAULTS = {
+    "dies-after": 'REAL "$@" > /dev/null; kill -9 $$',
+    "dies-before": "kill -9 $$",
+    "garbage": 'REAL "$@" > /dev/null; echo "sbatch: %%@ job ;;;"; exit 0',
+    "silent": 'REAL "$@" > /dev/null; exit 0',
+    "socket-accepted": 'REAL "$@" > /dev/null; echo "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation" >&2; exit 1',
+    "socket-rejected": 'echo "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation" >&2; exit 1',
+    "slow": 'sleep 1.5; REAL "$@"; exit $?',
+    # The controller's answer is lost with the caller: hpcbench dies between intent and sbatch, or between sbatch and id.
+    "killed-before": "kill -9 $PPID; exit 1",
+    "killed-after": 'REAL "$@" > /dev/null; kill -9 $PPID; exit 0',
+    "killed-during": 'kill -9 $PPID; sleep 1; REAL "$@"; exit 0',
+}
+FAULTS = ["killed-anywhere", *SBATCH_FAULTS, "hangs", "squeue", "controller", "node", "two-at-once"]
+HURTS_JOBS = {"controller", "node"}
+# These wait for an answer of Slurm that is known to be complete, half a minute apart, or for a timeout: a few are enough in the short form.
+SLOW = {"dies-before", "socket-rejected", "killed-before", "hangs", "node"}
+
+
+class Trial:
+    def __init__(self, number, fault, seed, cluster):
+        self.fault = fault
+        self.dice = random.Random(f"{seed}/{number}")
+        self.cluster = cluster
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hpcbench-trial-")).resolve()
+        (self.folder / "trial.yaml").write_text(STUDY)
+        (self.folder / "site.yaml").write_text("executor: slurm\n" + self.dice.choice(["", "limits: {max_queued: 9}\n", "limits: {max_running: 3}\n"]))
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith(("HPCBENCH_", "SLURM_"))}
+        self.environment.update(cluster.environment(), XDG_CONFIG_HOME=str(self.folder / "none"), SQUEUE_PARTITION="closed")
+        self.command = [HPCBENCH, "run", "trial.yaml", "--site", "./site.yaml"]
+
+    def start(self):
+        return subprocess.Popen(self.command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL, start_new_session=True)
+
+    def kill_after(self, longest_s):
+        process = self.start()
+        time.sleep(self.dice.uniform(0.01, longest_s))
+        process.kill()
+        process.wait()
+
+    def last(self):
+        return subprocess.run(self.command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=480)
+
+    def run(self):
+        if self.fault in SBATCH_FAULTS:
+            times = str(self.dice.choice([1, 1, 2]))
+            self.cluster.fault("sbatch", ONCE.replace("TIMES", times) + SBATCH_FAULTS[self.fault] + "; }\n")
+            for _ in range(int(times)):
+                process = self.start()
+                if self.fault.startswith("killed"):
+                    process.wait()
+                else:
+                    time.sleep(self.dice.uniform(0.3, 2))
+                    process.kill()
+                    process.wait()
+            return self.last()
+        return getattr(self, "run_" + self.fault.replace("-", "_"))()
+
+    def run_killed_anywhere(self):
+        for _ in range(self.dice.randint(2, 5)):
+            self.kill_after(1.0)
+        return self.last()
+
+    def run_hangs(self):
+        self.cluster.fault("sbatch", ONCE.replace("TIMES", "1") + 'REAL "$@" > /dev/null; exec sleep 300; }\n')
+        process = self.start()
+        time.sleep(self.dice.uniform(1, 3))
+        process.kill()
+        process.wait()
+        return self.last()
+
+    def run_squeue(self):
+        self.cluster.fault("squeue", 'echo "slurm_load_jobs error: Unable to contact slurm controller (connect failure)" >&2; exit 1\n')
+        process = self.start()
+        time.sleep(self.dice.uniform(1, 8))
+        process.kill()
+        process.wait()
+        process = self.start()
+        time.sleep(3)
+        self.cluster.fault("squeue", None)
+        process.wait(timeout=480)
+        return self.last()
+
+    def run_controller(self):
+        process = self.start()
+        time.sleep(self.dice.uniform(0.1, 3))
+        self.cluster.kill("ctld")
+        if self.dice.random() < 0.5:
+            process.kill()
+            process.wait()
+        time.sleep(self.dice.uniform(0, 2))
+        self.cluster.revive("ctld")
+        # Ids that were lost are given to others.
+        for _ in range(self.dice.randint(0, 5)):
+            self.cluster.tool("sbatch", "-o", "/dev/null", "--wrap", "true", code=None)
+        with self.cluster.attended():
+            done = self.last()
+            process.wait(timeout=480)
+        return done
+
+    def run_node(self):
+        process = self.start()
+        time.sleep(self.dice.uniform(0.3, 2))
+        node = self.dice.choice(["n0", "n1"])
+        self.cluster.kill(node)
+        done = self.last()
+        process.wait(timeout=480)
+        self.cluster.revive(node)
+        return done
+
+    def run_two_at_once(self):
+        first = self.start()
+        time.sleep(self.dice.uniform(0, 0.5))
+        second = self.start()
+        if self.dice.random() < 0.5:
+            time.sleep(self.dice.uniform(0, 1))
+            first.kill()
+        first.wait(timeout=480)
+        second.wait(timeout=480)
+        return self.last()
+
+    def wrong(self, done):
+        """What does not hold."""
+        found = []
+        if done.returncode != 0:
+            found.append(f"the last run ended with {done.returncode}: {done.stderr[-600:]}")
+        status = subprocess.run([HPCBENCH, "status", "trial.yaml", "--site", "./site.yaml", "--format", "json"], cwd=self.folder,
+                                env=self.environment, capture_output=True, text=True, timeout=300)
+        runs = json.loads(status.stdout)["runs"]
+        bad = [f"{run['run']}: {run['state']} ({run['reason']})" for run in runs if run["state"] != "succeeded"]
+        if bad or len(runs) != RUNS:
+            found.append(f"{len(runs)} runs, not succeeded: {bad}")
+        executed = collections.Counter((self.folder / "executions").read_text().splitlines())
+        twice = [path for path, count in executed.items() if count > 1]
+        if twice:
+            found.append(f"executed twice: {twice}")
+        found += [f"{run['path']} counts and executed {executed[run['path']]} times" for run in runs if executed[run["path"]] != 1]
+        per_run = collections.Counter(str(pathlib.Path(path).parent) for path in executed.elements())
+        if self.fault not in HURTS_JOBS and any(count != 1 for count in per_run.values()):
+            found.append(f"runs that executed more than once: {[p for p, c in per_run.items() if c != 1]}")
+        return found
+
+    def clean(self, keep):
+        self.cluster.fault("sbatch", None)
+        self.cluster.fault("squeue", None)
+        self.cluster.free_all()
+        self.cluster.forget_calls()
+        if not keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def schedule(trials, long):
+    faults = [fault for fault in FAULTS if long or fault not in SLOW]
+    if not long and trials >= len(FAULTS):
+        faults = FAULTS + faults * trials
+    return (faults * trials)[:trials]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--fault", choices=FAULTS, help="only this one")
+    parser.add_argument("--long", action="store_true", help="the slow faults as often as the others")
+    parser.add_argument("--keep", action="store_true", help="leave the folders of trials that failed")
+    options = parser.parse_args()
+    try:
+        cluster = Cluster()
+    except unittest.SkipTest as reason:
+        print(f"skipped: {reason}")
+        return SKIPPED
+    passed = 0
+    executions = 0
+    begin = time.monotonic()
+    try:
+        faults = [options.fault] * options.trials if options.fault else schedule(options.trials, options.long)
+        for number, fault in enumerate(faults):
+            trial = Trial(number, fault, options.seed, cluster)
+            start = time.monotonic()
+            wrong = []
+            try:
+                wrong = trial.wrong(trial.run())
+                executions += len((trial.folder / "executions").read_text().splitlines())
+            except Exception as error:  # a trial that breaks is a trial that failed
+                wrong = [repr(error)]
+            passed += not wrong
+            print(f"trial {number} {fault} ({time.monotonic() - start:.1f} s): {'ok' if not wrong else 'FAILED ' + '; '.join(wrong)}", flush=True)
+            trial.clean(options.keep and wrong)
+    finally:
+        cluster.stop()
+    print(f"{executions} executions counted in {time.monotonic() - begin:.0f} s")
+    print(f"Ran {len(faults)} tests: {passed} passed, {len(faults) - passed} failed")
+    return 0 if passed == len(faults) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

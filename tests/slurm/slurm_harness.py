@@ -1,0 +1,141 @@
+"""What the tests on a real Slurm share: a cluster of their own for each test class, and wrappers on PATH that count calls."""
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "e2e"))
+from harness import HPCBENCH, PROGRAMS, ROOT, StudyTest, alive  # noqa: E402,F401
+
+SKIPPED = 77
+TOOLS = ("sbatch", "squeue", "sacct", "scancel", "scontrol", "sinfo")
+WRAPPER = """#!/bin/bash
+# Notes each call, then behaves as the tool, or as a file tells it to misbehave.
+echo "$*" >> {calls}/{tool}
+[ -e {calls}/{tool}.fault ] && . {calls}/{tool}.fault
+exec {real} "$@"
+"""
+
+
+class Cluster:
+    """A real Slurm in a folder of its own. unittest.SkipTest, with the reason, where there is none."""
+
+    def __init__(self, *options):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hpcbench-slurm-", dir="/tmp"))
+        self.name = self.folder / "cluster"
+        done = self.script("start", *options)
+        if done.returncode != 0:
+            self.stop()
+            raise unittest.SkipTest(done.stderr.strip()) if done.returncode == SKIPPED else RuntimeError(done.stderr)
+        self.calls = self.folder / "calls"
+        self.bin = self.folder / "bin"
+        self.calls.mkdir()
+        self.bin.mkdir()
+        for tool in TOOLS:
+            wrapper = self.bin / tool
+            wrapper.write_text(WRAPPER.format(calls=self.calls, tool=tool, real=shutil.which(tool)))
+            wrapper.chmod(0o755)
+
+    def script(self, action, *arguments):
+        return subprocess.run([str(HERE / "cluster.sh"), action, str(self.name), *arguments], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=180)
+
+    def stop(self):
+        self.script("stop")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def environment(self):
+        """What a client needs; the counting wrappers come first on PATH."""
+        return {"SLURM_CONF": str(self.name / "slurm.conf"), "PATH": f"{self.bin}:{os.environ['PATH']}:/usr/sbin:/sbin"}
+
+    def tool(self, *command, code=0):
+        """Runs a tool of Slurm itself, uncounted."""
+        environment = {**os.environ, "SLURM_CONF": str(self.name / "slurm.conf")}
+        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        if code is not None and done.returncode != code:
+            raise AssertionError(f"{command} ended with {done.returncode}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def kill(self, daemon):
+        self.act("kill", daemon)
+
+    def revive(self, daemon):
+        self.act("revive", daemon)
+
+    def act(self, action, daemon):
+        done = self.script(action, daemon)
+        if done.returncode != 0:
+            raise RuntimeError(f"{action} {daemon}: {done.stderr}")
+
+    def jobs(self, states="all"):
+        """[[id, state, name, nodes], ...] of all jobs that the controller knows."""
+        lines = self.tool("squeue", "-h", "-r", "-t", states, "-o", "%i|%T|%j|%N").splitlines()
+        return [line.split("|") for line in lines]
+
+    def count(self, tool):
+        path = self.calls / tool
+        return len(path.read_text().splitlines()) if path.exists() else 0
+
+    def forget_calls(self):
+        for path in self.calls.iterdir():
+            path.unlink()
+
+    def fault(self, tool, script):
+        """Lines of bash that the wrapper of `tool` runs before the tool; None ends the fault."""
+        path = self.calls / f"{tool}.fault"
+        if script is None:
+            path.unlink(missing_ok=True)
+            return
+        path.with_suffix(".new").write_text(script.replace("CALLS", str(self.calls)).replace("REAL", shutil.which(tool)))
+        path.with_suffix(".new").rename(path)
+
+    @contextlib.contextmanager
+    def attended(self):
+        """Does what an administrator would: a controller that lost its last seconds drains nodes that still run what it starts again."""
+        done = threading.Event()
+
+        def attend():
+            while not done.wait(2):
+                drained = self.tool("sinfo", "-h", "-N", "-p", "main", "-t", "drain", "-o", "%N", code=None).split()
+                if drained:
+                    self.tool("scontrol", "update", f"nodename={','.join(drained)}", "state=resume", code=None)
+
+        thread = threading.Thread(target=attend)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+    def free_all(self):
+        """Ends all jobs and waits for nodes that take work, so that one test does not wait for another's jobs."""
+        self.tool("scancel", "-u", subprocess.check_output(["id", "-un"], text=True).strip(), code=None)
+
+
+class SlurmTest(StudyTest):
+    """Tests that share one cluster: CLUSTER holds the options of cluster.sh start."""
+
+    CLUSTER = ()
+    cluster = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(*cls.CLUSTER)
+        cls.addClassCleanup(cls.cluster.stop)
+
+    def setUp(self):
+        super().setUp()
+        self.cluster.forget_calls()
+        self.addCleanup(self.cluster.free_all)
+
+    def environment(self, extra=None):
+        environment = super().environment(self.cluster.environment())
+        environment.update(extra or {})
+        return environment

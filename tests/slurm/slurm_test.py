@@ -1,0 +1,335 @@
+"""Studies on a real Slurm, from `hpcbench run` to the table: outcomes, restarts, and what it costs."""
+import collections
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from slurm_harness import PROGRAMS, ROOT, SlurmTest  # noqa: E402
+
+LONG = os.environ.get("HPCBENCH_LONG") == "1"
+SITE = "executor: slurm\n"
+STUDY = """
+experiment: trivial
+command: [bash, -c, 'echo "$1" >> executions; PAUSE', bash, "{{run_dir}}"]
+launch: once
+matrix: {k: [1, 2, 3, 4]}
+repeats: 5
+resources: {time: "00:02:00"}
+"""
+
+
+class SlurmStudyTest(SlurmTest):
+    def setUp(self):
+        super().setUp()
+        self.site = str(self.write("site.yaml", SITE))
+
+    def study(self, pause="true", **replacements):
+        text = STUDY.replace("PAUSE", pause)
+        for old, new in replacements.items():
+            text = text.replace(old, new)
+        self.write("trivial.yaml", text)
+
+    def executions(self, name="executions"):
+        path = self.folder / name
+        return collections.Counter(path.read_text().splitlines() if path.exists() else [])
+
+    def run_study(self, *arguments, name="trivial.yaml", code=0, env=None):
+        return self.hpcbench("run", name, "--site", self.site, *arguments, code=code, env=env)
+
+    def each_executed_once(self, runs):
+        executed = self.executions()
+        self.assertEqual({path: n for path, n in executed.items() if n > 1}, {}, "attempts that executed twice")
+        counts = collections.Counter(str(pathlib.Path(path).parent) for path in executed.elements())
+        self.assertEqual((len(counts), set(counts.values())), (runs, {1}), "runs that executed, and how often")
+
+
+class Studies(SlurmStudyTest):
+    def test_from_file_to_table_with_one_sbatch(self):
+        self.study()
+        self.run_study()
+        self.each_executed_once(20)
+        self.assertEqual(self.cluster.count("sbatch"), 1)
+        table = self.report("trivial.yaml")
+        self.assertEqual([row["outcomes"] for row in table["rows"]], [{"succeeded": 5}] * 4)
+        self.assertTrue(all(row["median"] is not None for row in table["rows"]))
+        self.assertIn("nothing to do", self.run_study().stderr)
+        self.assertEqual(self.cluster.count("sbatch"), 1)
+        runs = self.status()["runs"]
+        self.assertEqual({run["executor"] for run in runs}, {"slurm"})
+        self.assertTrue(all(run["job"] for run in runs))
+        before = self.hpcbench("report", "--format", "json").stdout
+        (self.folder / "results/hpcbench.db").unlink()
+        self.assertEqual(self.hpcbench("report", "--format", "json").stdout, before)
+
+    def test_ranks_over_two_nodes(self):
+        self.write("ranks.yaml", """
+experiment: ranks
+command: [bash, -c, 'echo "$RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $NODE_RANK $GROUP_RANK $OMP_NUM_THREADS $MASTER_ADDR:$MASTER_PORT $SLURMD_NODENAME"']
+matrix: {nodes: [2], gpus_per_node: [2]}
+repeats: 1
+resources: {cpus_per_task: 3, time: 60s}
+""")
+        self.run_study(name="ranks.yaml")
+        folder = next((self.folder / "results/ranks").glob("*/r01/a1"))
+        lines = [(folder / name).read_text().split() for name in ("stdout.log", "stdout.1.log", "stdout.2.log", "stdout.3.log")]
+        self.assertEqual([line[:5] for line in lines], [[f"{r}/4", f"{r % 2}/2", str(r // 2), str(r // 2), "3"] for r in range(4)])
+        self.assertEqual(len({line[5] for line in lines}), 1, "one address and port for all")
+        self.assertEqual(len({line[6] for line in lines}), 2, "two nodes")
+
+    def test_one_process_a_node_and_one_a_run(self):
+        self.write("torchrun.yaml", """
+experiment: pernode
+command: [bash, -c, 'echo "$SLURMD_NODENAME" >> executions']
+launch: node
+overrides: [{when: {who: once}, launch: once}]
+matrix: {who: [node, once], nodes: [2], gpus_per_node: [2]}
+repeats: 1
+resources: {time: 60s}
+""")
+        self.run_study(name="torchrun.yaml")
+        self.assertEqual(sum(self.executions().values()), 3)
+
+    def test_users_own_settings_of_slurm_change_nothing(self):
+        self.study()
+        self.run_study(env={"SQUEUE_PARTITION": "closed", "SQUEUE_STATES": "PD", "SBATCH_PARTITION": "closed", "SBATCH_TIMELIMIT": "1",
+                            "SBATCH_ARRAY_INX": "0-1", "SLURM_JOB_NAME": "x", "SQUEUE_FORMAT": "%i", "SACCT_FORMAT": "jobid"})
+        self.each_executed_once(20)
+
+    def test_strange_texts_arrive_whole_and_run_nothing(self):
+        texts = ["it's \"quoted\"", "$(touch injected)", "`touch injected`", "a\nb; touch injected", "größe 雪 \U0001f600", "--x", "#SBATCH -N 99", "* ? ~"]
+        self.write("strange.yaml", f"""
+experiment: strange
+command: [bash, -c, 'printf "%s" "$1" > "$2/got"', bash, "{{{{text}}}}", "{{{{run_dir}}}}"]
+launch: once
+matrix: {{text: {json.dumps(texts, ensure_ascii=False)}}}
+repeats: 1
+resources: {{time: 60s}}
+""")
+        self.run_study(name="strange.yaml")
+        self.assertEqual(sorted(p.read_text() for p in self.folder.glob("results/strange/*/r01/a1/got")), sorted(texts))
+        self.assertEqual(list(self.folder.rglob("injected")), [])
+
+    def test_folder_with_a_strange_name(self):
+        folder = self.folder / "a b'c $(touch injected) é"
+        folder.mkdir()
+        self.study()
+        (folder / "trivial.yaml").write_text((self.folder / "trivial.yaml").read_text())
+        self.hpcbench("run", "trivial.yaml", "--site", self.site, "--results", str(folder / "results"))
+        self.each_executed_once(20)
+        self.assertEqual(list(self.folder.rglob("injected")), [])
+
+    def test_refusal_is_said_and_nothing_is_lost(self):
+        self.study()
+        self.write("site.yaml", SITE + "partition: nosuch\n")
+        done = self.run_study(code=3)
+        self.assertIn("nvalid partition", done.stderr)
+        self.assertEqual(sum(self.executions().values()), 0)
+        self.write("site.yaml", SITE)
+        self.run_study()
+        self.each_executed_once(20)
+
+    def test_job_that_waits_says_why(self):
+        self.study()
+        self.write("site.yaml", SITE + "partition: closed\n")
+        self.start("run", "trivial.yaml", "--site", self.site)
+        self.wait_for(lambda: len(self.cluster.jobs("PD")) == 20, "jobs in the queue")
+        self.wait_for(lambda: all("PartitionDown" in (run["reason"] or "") or "down" in (run["reason"] or "") for run in self.status()["runs"]),
+                      "the reason in `status`")
+        self.hpcbench("cancel", "--yes")
+        self.wait_for(lambda: self.cluster.jobs("PD") == [], "an empty queue")
+        self.wait_for(lambda: self.status()["counts"]["cancelled"] == 20, "outcomes")
+        self.assertEqual(sum(self.executions().values()), 0)
+
+    def test_cancel_of_running_jobs(self):
+        self.study(pause="sleep 600")
+        process = self.start("run", "trivial.yaml", "--site", self.site)
+        self.wait_for(lambda: sum(self.executions().values()) >= 4, "running jobs")
+        self.hpcbench("cancel", "--yes")
+        process.communicate(timeout=120)
+        self.assertEqual(self.status()["counts"]["cancelled"], 20)
+        self.wait_for(lambda: self.cluster.jobs("PD,R,CG") == [], "an empty queue")
+
+    @unittest.skipUnless((PROGRAMS / "hpcbench-train").exists(), "the trainer is not built")
+    def test_ddp_over_two_nodes(self):
+        (self.folder / "data").symlink_to(ROOT / "data")
+        shutil.copy(ROOT / "experiments/mnist_rnn.yaml", self.folder)
+        self.hpcbench("run", "mnist_rnn.yaml", "--site", self.site, "--set", "matrix.nodes=[1, 2]", "--set", "matrix.gpus_per_node=[1, 2]",
+                      "--set", "matrix.epochs=[1]", "--set", "exclude=[{strategy: baseline, nodes: 2}, {strategy: baseline, gpus_per_node: 2}]",
+                      "--set", "warmups=0", "--repeats", "1", "--set", "parameters.max_steps=20", code=None)
+        bad = [(run["axes"], run["state"], run["reason"]) for run in self.status()["runs"] if run["state"] not in ("succeeded", "planned")]
+        self.assertEqual(bad, [])
+        table = self.report()
+        self.assertEqual(sorted(row["gpus"] for row in table["rows"] if row["median"]), [1, 1, 2, 2, 4])
+
+
+class Restarts(SlurmStudyTest):
+    def test_killed_in_the_middle_and_run_again(self):
+        self.study(pause="sleep 1")
+        for wait in (0.1, 0.5, 1.5):
+            process = self.start("run", "trivial.yaml", "--site", self.site)
+            time.sleep(wait)
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+        self.run_study()
+        self.each_executed_once(20)
+
+    def test_detached_and_taken_up_again(self):
+        self.study(pause="sleep 1")
+        self.run_study("--detach")
+        self.run_study()
+        self.each_executed_once(20)
+        self.assertEqual(self.cluster.count("sbatch"), 1)
+
+    def test_two_at_once(self):
+        self.study(pause="sleep 0.5")
+        both = [self.start("run", "trivial.yaml", "--site", self.site) for _ in range(2)]
+        outputs = [process.communicate(timeout=120)[0] for process in both]
+        self.assertEqual([process.returncode for process in both], [0, 0], outputs)
+        self.each_executed_once(20)
+        self.assertEqual(self.cluster.count("sbatch"), 1)
+
+    def test_controller_killed_and_restarted(self):
+        self.study(pause="sleep 2")
+        process = self.start("run", "trivial.yaml", "--site", self.site)
+        self.wait_for(lambda: sum(self.executions().values()) >= 4, "running jobs")
+        self.cluster.kill("ctld")
+        time.sleep(2)
+        self.cluster.revive("ctld")
+        with self.cluster.attended():
+            output, _ = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 0, output)
+        executed = self.executions()
+        self.assertEqual({path: n for path, n in executed.items() if n > 1}, {})
+        self.assertEqual(self.status()["counts"]["succeeded"], 20)
+
+
+class Outcomes(SlurmStudyTest):
+    """Each outcome from a real job."""
+
+    def test_succeeded_failed_timeout_and_cancelled(self):
+        self.write("outcomes.yaml", """
+experiment: outcomes
+command: [bash, -c, 'case "{{what}}" in succeeded) ;; failed) exit 3 ;; signal) kill -SEGV $$ ;; timeout) sleep 600 ;;
+  cancelled) scancel "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"; sleep 60 ;; high) exit 130 ;; esac']
+launch: once
+matrix: {what: [succeeded, failed, signal, timeout, cancelled, high]}
+repeats: 1
+resources: {time: 60s}
+""")
+        self.run_study(name="outcomes.yaml", code=1)
+        runs = {run["axes"]["what"]: run for run in self.status()["runs"]}
+        self.assertEqual({what: run["state"] for what, run in runs.items()},
+                         {"succeeded": "succeeded", "failed": "failed", "signal": "failed", "timeout": "timeout", "cancelled": "cancelled", "high": "failed"})
+        self.assertEqual((runs["failed"]["exit_code"], runs["signal"]["signal"]), (3, 11))
+        rows = {row["axes"]["what"]: row for row in self.report("outcomes.yaml")["rows"]}
+        self.assertEqual(rows["timeout"]["outcomes"]["timeout"], 1)
+        self.assertEqual(rows["timeout"]["censored_at_s"], 60)
+
+    def test_node_failure_and_a_retry_elsewhere(self):
+        self.write("node.yaml", """
+experiment: node
+command: [bash, -c, 'echo "$SLURMD_NODENAME" >> executions; case "{{run_dir}}" in */a1) sleep 600 ;; esac']
+launch: once
+matrix: {k: [1]}
+repeats: 1
+resources: {time: "00:10:00"}
+""")
+        process = self.start("run", "node.yaml", "--site", self.site)
+        self.wait_for(self.executions, "the job")
+        node = next(iter(self.executions()))
+        self.cluster.kill(node)
+        output, _ = process.communicate(timeout=170)
+        self.cluster.revive(node)
+        self.assertEqual(process.returncode, 0, output)
+        run = self.status()["runs"][0]
+        self.assertEqual((run["state"], run["attempt"]), ("succeeded", "a2"))
+        self.assertEqual(len(self.executions()), 2, "on another node")
+        self.assertIn("node_failure", self.hpcbench("show", run["run"] + "/a1").stdout)
+
+
+class Forgotten(SlurmStudyTest):
+    """A cluster without accounting that forgets jobs soon after their end: their own files must tell."""
+    CLUSTER = ("--set", "MinJobAge=2")
+
+    def test_taken_up_after_slurm_has_forgotten(self):
+        self.study()
+        self.run_study("--detach")
+        self.wait_for(lambda: sum(self.executions().values()) == 20, "all jobs")
+        self.wait_for(lambda: self.cluster.jobs() == [], "Slurm's forgetting")
+        self.run_study()
+        self.each_executed_once(20)
+
+    def test_killed_without_a_word_and_forgotten(self):
+        """A job that leaves no finished.json and that Slurm has forgotten is lost, then run again."""
+        self.write("gone.yaml", """
+experiment: gone
+command: [bash, -c, 'echo x >> executions; case "{{run_dir}}" in */a1) while kill -9 $PPID; do sleep 0.1; done ;; esac']
+launch: once
+matrix: {k: [1]}
+repeats: 1
+resources: {time: "00:02:00"}
+""")
+        self.run_study(name="gone.yaml", code=None)
+        self.assertIn(self.status()["runs"][0]["state"], ("succeeded", "failed"))
+
+
+class Accounting(SlurmStudyTest):
+    CLUSTER = ("--accounting", "--set", "MinJobAge=2")
+
+    def test_from_file_to_table(self):
+        self.study()
+        self.run_study()
+        self.each_executed_once(20)
+
+    def test_killed_in_the_middle_and_run_again(self):
+        self.study(pause="sleep 1")
+        process = self.start("run", "trivial.yaml", "--site", self.site)
+        self.wait_for(lambda: self.cluster.count("sbatch") == 1, "the submission")
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        self.wait_for(lambda: sum(self.executions().values()) == 20, "all jobs")
+        self.run_study()
+        self.each_executed_once(20)
+
+    def test_submit_limit_is_waited_out(self):
+        self.study()
+        self.write("site.yaml", SITE + "qos: tight\n")
+        self.run_study("--only", "k=1")
+        self.assertEqual(sum(self.executions().values()), 5)
+
+    def test_doctor_knows_the_accounts(self):
+        self.study()
+        self.write("site.yaml", SITE + "account: nobody\n")
+        self.assertIn("bench", self.hpcbench("doctor", "trivial.yaml", "--site", self.site, code=1).stdout)
+        self.write("site.yaml", SITE + "account: bench\n")
+        self.hpcbench("doctor", "trivial.yaml", "--site", self.site)
+        self.assertEqual(self.cluster.jobs(), [])
+
+
+class Cost(SlurmStudyTest):
+    def test_many_runs_cost_few_calls_and_little_time(self):
+        runs = 1000 if LONG else 200
+        self.study(**{"[1, 2, 3, 4]": str(list(range(1, runs // 5 + 1)))})
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        start = time.monotonic()
+        self.run_study()
+        took = time.monotonic() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.each_executed_once(runs)
+        self.assertEqual(self.cluster.count("sbatch"), 1)
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        print(f"{runs} runs: {took:.1f} s, {cpu:.2f} s of CPU with all tools, "
+              + ", ".join(f"{self.cluster.count(tool)} {tool}" for tool in ("sbatch", "squeue", "sacct", "scancel", "scontrol")), file=sys.stderr)
+        self.assertLess(self.cluster.count("squeue"), 10 + 1.1 * took)
+        self.assertLess(cpu, 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
