@@ -254,6 +254,23 @@ resources: {time: "00:10:00"}
         self.assertIn("node_failure", self.hpcbench("show", run["run"] + "/a1").stdout)
 
 
+class Memory(SlurmStudyTest):
+    CLUSTER = ("--memory-limits",)
+
+    def test_out_of_memory(self):
+        for launch in ("once", "rank"):
+            self.write(f"{launch}.yaml", f"""
+experiment: hungry_{launch}
+command: [python3, -c, "x = bytearray(300_000_000); print(len(x))"]
+launch: {launch}
+matrix: {{k: [1]}}
+repeats: 1
+resources: {{time: "00:02:00", mem: 60M}}
+""")
+            self.run_study(name=f"{launch}.yaml", code=1)
+            self.assertEqual(self.status()["runs"][0]["state"], "out_of_memory", launch)
+
+
 class Forgotten(SlurmStudyTest):
     """A cluster without accounting that forgets jobs soon after their end: their own files must tell."""
     CLUSTER = ("--set", "MinJobAge=2")
