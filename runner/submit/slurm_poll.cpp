@@ -168,6 +168,8 @@ void SlurmExecutor::see(Entry& entry, const SlurmJob& row) {
       break;
     case SlurmPhase::running:
       entry.ended_s.reset();
+      // After a crash the controller may take a job for running for minutes that ended meanwhile.
+      if (has_finished(entry.folder)) conclude(entry, {JobStatus::Kind::ended, {}, row.id});
       break;
     case SlurmPhase::ended:
       see_ended(entry, row);

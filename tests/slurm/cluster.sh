@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A real Slurm of its own on this machine, for tests: 4 slurmd, GPUs as generic resources, free ports, all files in one folder.
-#   cluster.sh start DIR [--accounting] [--nodes N] [--set Key=Value]...   rc 77: Slurm is not installed (the reason on stderr)
+#   cluster.sh start DIR [--accounting] [--nodes N] [--memory-limits] [--set Key=Value]...   rc 77: Slurm is not installed (the reason on stderr)
+#       --memory-limits: cgroups limit memory, so that Slurm says OUT_OF_MEMORY; one node, root, cgroup v1
 #   cluster.sh stop DIR                     ends daemons and jobs, removes DIR
 #   cluster.sh env DIR                      prints what a client needs: eval "$(cluster.sh env DIR)"
 #   cluster.sh kill|pause|cont|revive DIR DAEMON     ctld, dbd, munge, n0, n1 ... (kill: SIGKILL, pause: SIGSTOP)
@@ -16,7 +17,7 @@ command=${1-}
 dir=${2-}
 case $command in
   start | stop | env | kill | pause | cont | revive) ;;
-  *) sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+  *) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
 esac
 [[ $dir =~ ^/[A-Za-z0-9._/+-]+$ ]] || die "the folder must be an absolute path of letters, digits and ._/+- (it stands in slurm.conf): '$dir'"
 [ ${#dir} -le 80 ] || die "$dir is too long: sockets below it must stay under 108 characters"
@@ -93,6 +94,11 @@ write_configuration() {
   for file in 0 1; do mknod "$dir/dev/gpu$file" c 195 "$file" 2>/dev/null || : > "$dir/dev/gpu$file"; done
   echo "NodeName=$names Name=gpu Type=a100 File=$dir/dev/gpu[0-1]" > "$dir/gres.conf"
   printf 'CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n' > "$dir/cgroup.conf"
+  task=none
+  if [ "$memory_limits" = yes ]; then
+    task=cgroup
+    echo "ConstrainRAMSpace=yes" >> "$dir/cgroup.conf"
+  fi
   {
     echo "ClusterName=hpcbenchtest"
     echo "SlurmctldHost=$host(127.0.0.1)"
@@ -109,7 +115,7 @@ write_configuration() {
     echo "SlurmctldLogFile=$dir/log/ctld.log"
     echo "SlurmdLogFile=$dir/log/%n.log"
     echo "ProctrackType=proctrack/linuxproc"
-    echo "TaskPlugin=task/none"
+    echo "TaskPlugin=task/$task"
     echo "SwitchType=switch/none"
     echo "MpiDefault=none"
     echo "JobAcctGatherType=jobacct_gather/linux"
@@ -202,10 +208,11 @@ add_account() {
 }
 
 start() {
-  nodes=4 accounting=no settings=()
+  nodes=4 accounting=no memory_limits=no settings=()
   while [ $# -gt 0 ]; do
     case $1 in
       --accounting) accounting=yes; shift ;;
+      --memory-limits) memory_limits=yes nodes=1; shift ;;
       --nodes) nodes=$2; shift 2 ;;
       --set) settings+=("$2"); shift 2 ;;
       *) die "start does not know '$1'" ;;
@@ -216,7 +223,11 @@ start() {
   for program in "${needed[@]}"; do
     command -v "$program" > /dev/null || skip "there is no $program (scripts/setup.sh installs it for the checks)"
   done
-  [[ $nodes =~ ^[1-9][0-9]?$ && $nodes -gt 1 ]] || die "--nodes must be 2 to 99"
+  [[ $nodes =~ ^[1-9][0-9]?$ ]] || die "--nodes must be 1 to 99"
+  if [ "$memory_limits" = yes ]; then
+    [ "$(id -u)" -eq 0 ] || skip "memory limits need root"
+    [ -w /sys/fs/cgroup/memory ] || skip "memory limits need the memory controller of cgroup v1 at /sys/fs/cgroup/memory"
+  fi
   [ ! -e "$conf" ] || die "$dir has a cluster already"
   mkdir -p "$dir"/{run,log,state,spool,dev,db} || die "cannot make $dir"
   chmod 755 "$dir" "$dir/run"
@@ -272,6 +283,10 @@ stop() {
     sleep 0.2
   done
   for name in dbd db munge; do end_daemon $name 300; done
+  # Groups that Slurm made and left; those of others are not empty and stay.
+  if grep -qs ConstrainRAMSpace "$dir/cgroup.conf"; then
+    find /sys/fs/cgroup/memory/slurm_n0 -depth -type d -exec rmdir {} + 2>/dev/null
+  fi
   rm -rf "$dir"
 }
 

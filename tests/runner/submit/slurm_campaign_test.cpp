@@ -323,6 +323,16 @@ TEST_CASE("slurm: a running job that Slurm forgets is lost unless it left its re
   CHECK(test.state(2, 1) == State::cancelled);
 }
 
+TEST_CASE("slurm: finished.json decides, also where Slurm still takes the job for running") {
+  SlurmStudy test(1, 1);
+  test.begin();
+  test.rounds(3);
+  test.slurm.finish(test.job(0, 1));
+  test.job(0, 1).state = "RUNNING";
+  CHECK(test.rounds(5));
+  CHECK(test.state(0, 1) == State::succeeded);
+}
+
 TEST_CASE("slurm: reused ids fool nobody") {
   SlurmStudy test(1, 1);
   test.begin();
