@@ -99,7 +99,7 @@ slurm_works() {
   return $status
 }
 slurm_faults() {
-  local trials=20 arguments=()
+  local trials=10 arguments=()
   [ "$long" = yes ] && trials=200 && arguments=(--long)
   python3 tests/slurm/fault_trials.py --trials $trials --seed 1 "${arguments[@]}"
 }

@@ -36,7 +36,7 @@ std::string sbatch_value(const std::string& name, const std::string& value) {
 /// Slurm counts whole minutes: `2-03:04:00`.
 std::string slurm_time(double seconds) {
   const long minutes = static_cast<long>(std::ceil(seconds / kSecondsPerMinute));
-  const long days = minutes / (24 * 60);
+  const long days = minutes / 1440;
   const std::string clock = fmt::format("{:02}:{:02}:00", minutes / 60 % 24, minutes % 60);
   return days > 0 ? fmt::format("{}-{}", days, clock) : clock;
 }
