@@ -54,6 +54,10 @@ step() {
   if "$@" > "$log" 2>&1 < /dev/null; then
     passed=$((passed + $(count "$log")))
     echo "ok      $name ($((SECONDS - start)) s)"
+    if grep -aq '^SECOND TRY' "$log"; then
+      echo "        $name passed only at the second try; the first one:"
+      sed '/^SECOND TRY/q' "$log" | grep -aE -A12 '^(FAIL|ERROR):|FAILED|wrong' | head -n 40 | sed 's/^/        ! /'
+    fi
   else
     failed=$((failed + 1))
     failures+=("$name")
@@ -103,6 +107,12 @@ slurm_faults() {
   [ "$long" = yes ] && trials=200 && arguments=(--long)
   python3 tests/slurm/fault_trials.py --trials $trials --seed 1 "${arguments[@]}"
 }
+# A real controller on a busy machine may be late for reasons that are not ours: what fails is tried once more, and that is said.
+twice() {
+  "$@" && return 0
+  echo "SECOND TRY of $*: the first one failed, see above"
+  "$@"
+}
 slurm_step() {
   if ! wanted "$1"; then return; fi
   if [ -z "${slurm_checked:-}" ]; then slurm_works; slurm_checked=$?; fi
@@ -130,9 +140,9 @@ step e2e-fault-trials fault_trials
 step e2e-doctor end_to_end tests/e2e/doctor_test.py
 step e2e-demo end_to_end tests/e2e/demo_test.py
 [ "$long" = no ] || export HPCBENCH_LONG=1
-slurm_step slurm-cluster end_to_end tests/slurm/cluster_test.py
-slurm_step slurm-studies end_to_end tests/slurm/slurm_test.py
-slurm_step slurm-faults slurm_faults
+slurm_step slurm-cluster twice end_to_end tests/slurm/cluster_test.py
+slurm_step slurm-studies twice end_to_end tests/slurm/slurm_test.py
+slurm_step slurm-faults twice slurm_faults
 step asan-build build_asan
 step asan-unit asan_unit
 step fuzz-build build_fuzzers
