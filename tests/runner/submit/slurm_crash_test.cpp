@@ -1,0 +1,111 @@
+#include <doctest/doctest.h>
+
+#include "slurm_study.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+TEST_CASE("slurm: cancel revokes what waits, ends what runs, by name and id") {
+  SlurmStudy test(3, 1);
+  test.begin();
+  test.rounds(3);
+  test.slurm.start(test.job(0, 1));
+  test.slurm.finish(test.job(1, 1));
+  SlurmSettings settings;
+  settings.experiment = "study";
+  settings.results = test.study.results;
+  SlurmExecutor other(settings, test.slurm, test.study.clock, [](const std::string&) {});
+  const CancelCounts counts = cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.observer);
+  CHECK(counts.running == 1);
+  CHECK(counts.revoked == 1);
+  CHECK(test.job(0, 1).state == "CANCELLED");
+  CHECK(test.job(2, 1).state == "CANCELLED");
+  CHECK(std::filesystem::exists(test.job(0, 1).folder + "/cancel_requested"));
+  CHECK(test.rounds(60));
+  CHECK(test.state(0, 1) == State::cancelled);
+  CHECK(test.state(1, 1) == State::succeeded);
+  CHECK(test.state(2, 1) == State::cancelled);
+}
+
+TEST_CASE("slurm: hpcbench may die at each point between intent, sbatch and id") {
+  for (const bool late : {true, false}) {
+    for (const bool accounting : {true, false}) {
+      bool crashed = true;
+      for (int point = 0; crashed; ++point) {
+        CAPTURE(point);
+        SlurmStudy test(2, 2);
+        test.slurm.accounting = accounting;
+        FaultPoints faults;
+        faults.arm(point);
+        test.slurm.faults = &faults;
+        test.study.observer.faults = &faults;
+        test.study.observer.late = late;
+        try {
+          test.begin();
+          test.rounds(3);
+          test.slurm.finish_all();
+          test.rounds(100);
+        } catch (const Crash&) {
+        }
+        crashed = faults.fired();
+        test.slurm.faults = nullptr;
+        test.study.observer.faults = nullptr;
+        test.study.observer.late = false;
+        test.begin();
+        bool done = false;
+        for (int i = 0; i < 20 && !done; ++i) {
+          done = test.rounds(20);
+          test.slurm.finish_all();
+        }
+        CHECK(done);
+        for (const auto& [folder, times] : test.slurm.executed) CHECK(times == 1);
+        CHECK(test.slurm.executed.size() == 4);
+      }
+    }
+  }
+}
+
+TEST_CASE("slurm: many deaths, faults of sbatch and restarts") {
+  CHECK(rc::check("exactly once", [] {
+    SlurmStudy test(3, 2);
+    test.slurm.accounting = *rc::gen::arbitrary<bool>();
+    test.study.experiment.retries.lost = 0;
+    const auto points = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 12));
+    const auto kinds = *rc::gen::container<std::vector<int>>(20, rc::gen::inRange(0, 8));
+    std::size_t submission = 0;
+    test.slurm.fault = [&](int) {
+      const auto fault = submission < kinds.size() ? static_cast<Fault>(kinds[submission++]) : Fault::none;
+      return fault == Fault::refuse ? Fault::none : fault;
+    };
+    for (const int point : points) {
+      FaultPoints faults;
+      faults.arm(point);
+      test.slurm.faults = &faults;
+      test.study.observer.faults = &faults;
+      test.study.observer.late = *rc::gen::arbitrary<bool>();
+      try {
+        test.begin();
+        test.rounds(*rc::gen::inRange(1, 50));
+      } catch (const Crash&) {
+      }
+      if (*rc::gen::arbitrary<bool>() && !test.slurm.jobs.empty()) test.slurm.finish(test.slurm.jobs.front());
+    }
+    test.slurm.faults = nullptr;
+    test.study.observer.faults = nullptr;
+    test.study.observer.late = false;
+    test.begin();
+    bool done = false;
+    for (int i = 0; i < 60 && !done; ++i) {
+      done = test.rounds(60);
+      test.slurm.finish_all();
+    }
+    RC_ASSERT(done);
+    for (const auto& [folder, times] : test.slurm.executed) RC_ASSERT(times == 1);
+    RC_ASSERT(test.slurm.executed.size() == 6U);
+  }));
+}
+
+}  // namespace
+
+}  // namespace hpcbench
