@@ -33,7 +33,7 @@ int examine(const StudyOptions& options) {
   const Study study = load_study(options);
   Findings findings;
   examine_machine(study, findings);
-  const std::string executor = executor_of(study.experiment);
+  const std::string executor = study.experiment.executor;
   if (executor == "slurm") {
     ProcessToolRunner tools;
     examine_slurm(study, tools, findings);

@@ -48,20 +48,6 @@ void render_scripts(const Study& study, const std::string& folder) {
 }
 
 /// Which code files differ from those that kept runs were made with.
-void note_changed_code(const Study& study, const Store& store, std::vector<std::string>& notes);
-
-int plan_study(const StudyOptions& options, const std::string& format, const std::string& scripts) {
-  Study study = load_study(options);
-  const Store store = std::filesystem::exists(study.database()) ? open_for_reading(study.results_root, study.experiment.name)
-                                                                : Store::open(":memory:");
-  const PlanDiff diff = compare_with_index(study, store);
-  note_changed_code(study, store, study.selected.notes);
-  print_data(format == "json" ? plan_json(study.experiment, study.selected, diff)
-                              : plan_text(study.experiment, study.selected, diff));
-  if (!scripts.empty()) render_scripts(study, scripts);
-  return 0;
-}
-
 void note_changed_code(const Study& study, const Store& store, std::vector<std::string>& notes) {
   if (study.experiment.is_trainer() || store.states(study.experiment.name).empty()) return;
   std::map<std::string, std::string> now;
@@ -79,6 +65,18 @@ void note_changed_code(const Study& study, const Store& store, std::vector<std::
   }
   for (const auto& [path, count] : changed)
     notes.push_back(fmt::format("{} changed since {} kept run{}", path, count, count == 1 ? "" : "s"));
+}
+
+int plan_study(const StudyOptions& options, const std::string& format, const std::string& scripts) {
+  Study study = load_study(options);
+  const Store store = std::filesystem::exists(study.database()) ? open_for_reading(study.results_root, study.experiment.name)
+                                                                : Store::open(":memory:");
+  const PlanDiff diff = compare_with_index(study, store);
+  note_changed_code(study, store, study.selected.notes);
+  print_data(format == "json" ? plan_json(study.experiment, study.selected, diff)
+                              : plan_text(study.experiment, study.selected, diff));
+  if (!scripts.empty()) render_scripts(study, scripts);
+  return 0;
 }
 
 }  // namespace

@@ -33,12 +33,16 @@ struct OutcomeCounts {
   long long succeeded = 0;
 };
 
+bool is_asked(const Study& study, const AttemptKey& key) {
+  return key.run.number <= study.selected.repeats && study.selected.find(key.config_id).has_value();
+}
+
 /// The state of each asked run, from the attempt that counts.
 OutcomeCounts count_outcomes(const Store& store, const Study& study) {
   OutcomeCounts counts;
   counts.asked = static_cast<long long>(study.selected.configurations.size()) * study.selected.repeats;
   for (const AttemptRecord& record : store.counting_attempts(study.experiment.name, false)) {
-    if (record.key.run.number > study.selected.repeats || !study.selected.find(record.key.config_id)) continue;
+    if (!is_asked(study, record.key)) continue;
     if (is_outcome(record.state)) ++counts.ended;
     if (record.state == State::succeeded) ++counts.succeeded;
   }
@@ -62,8 +66,7 @@ bool announce(const Study& study, const PlanDiff& diff, const RunOptions& option
                   study.selected.configurations.size(), study.selected.repeats, diff.total.fresh, diff.total.kept,
                   diff.total.orphaned, hours ? fmt::format("; at most {:.3g} GPU-hours", *hours) : ""));
   for (const std::string& note : study.selected.notes) say("note: " + note);
-  const std::optional<double> limit =
-      study.experiment.limits.gpu_hours ? study.experiment.limits.gpu_hours : study.experiment.site.gpu_hours;
+  const std::optional<double> limit = study.experiment.limits.gpu_hours;
   if (diff.total.fresh == 0 || !limit || (hours && *hours <= *limit)) return true;
   const std::string amount = hours ? fmt::format("{:.3g} GPU-hours", *hours) : "runs without a time limit";
   return confirm(fmt::format("This asks for {}; the limit is {:.3g} GPU-hours. Go on?", amount, *limit), options.yes);
@@ -103,8 +106,8 @@ std::vector<AttemptKey> attempts_to_retry(const Store& store, const Study& study
   std::vector<AttemptKey> keys;
   if (outcomes.empty()) return keys;
   for (const AttemptRecord& record : store.counting_attempts(study.experiment.name, false)) {
-    const bool asked = study.selected.find(record.key.config_id).has_value() && record.key.run.number <= study.selected.repeats;
-    if (asked && std::find(outcomes.begin(), outcomes.end(), record.state) != outcomes.end()) keys.push_back(record.key);
+    const bool wanted = std::find(outcomes.begin(), outcomes.end(), record.state) != outcomes.end();
+    if (wanted && is_asked(study, record.key)) keys.push_back(record.key);
   }
   return keys;
 }
@@ -124,7 +127,7 @@ RenderContext make_render_context(const Study& study) {
   context.results = study.results;
   context.call_folder = fs::current_path().string();
   context.trainer = program_folder() + "/hpcbench-train";
-  context.executor = executor_of(study.experiment);
+  context.executor = study.experiment.executor;
   const bool slurm = context.executor == "slurm";
   context.job_template_name = study.experiment.site.template_path.value_or(slurm ? "job_slurm.sh.mustache" : "job.sh.mustache");
   context.job_template = load_template(context.job_template_name);
@@ -139,7 +142,7 @@ RenderContext make_render_context(const Study& study) {
 
 int conduct(const Study& study, const RunOptions& options) {
   check_study(study);
-  if (options.detach && executor_of(study.experiment) == "local") {
+  if (options.detach && study.experiment.executor == "local") {
     throw InputError(
         "error: --detach needs the executor slurm: local jobs are started by `hpcbench run` itself; "
         "use `nohup hpcbench run ... &`");

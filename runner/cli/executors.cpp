@@ -21,7 +21,7 @@ double tool_timeout_s(double usual_s) {
 }  // namespace
 
 std::unique_ptr<Executor> choose_executor(const Study& study, int slots, std::function<void(const std::string&)> note) {
-  if (executor_of(study.experiment) != "slurm") {
+  if (study.experiment.executor != "slurm") {
     return std::make_unique<LocalExecutor>(slots, program_folder() + "/hpcbench");
   }
   static ProcessToolRunner tools;

@@ -45,7 +45,7 @@ std::string details(const RunStatus& run) {
 }  // namespace
 
 StatusView make_status(const Study& study, const Store& store) {
-  StatusView view{study.experiment.name, study.results, executor_of(study.experiment), {}, {}};
+  StatusView view{study.experiment.name, study.results, study.experiment.executor, {}, {}};
   for (const State state : kStates) view.counts[state] = 0;
   std::map<std::pair<std::string, RunName>, AttemptRecord> attempts;
   for (AttemptRecord& record : store.counting_attempts(study.experiment.name, false)) {

@@ -65,12 +65,8 @@ void add_study_options(CLI::App& app, StudyOptions& options, FileArgument file) 
   add_results_option(app, options.results);
 }
 
-std::string executor_of(const Experiment& experiment) {
-  return experiment.executor == "auto" ? experiment.site.executor.value_or("local") : experiment.executor;
-}
-
 void check_study(const Study& study) {
-  if (executor_of(study.experiment) == "slurm") {
+  if (study.experiment.executor == "slurm") {
     // These stand in lines that sbatch reads, and in file names in which it replaces `%`.
     for (const Configuration& configuration : study.plan.configurations) slurm_options(study.experiment, configuration);
     const bool plain = std::all_of(study.results.begin(), study.results.end(),

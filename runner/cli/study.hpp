@@ -41,9 +41,6 @@ struct Study {
   std::string database() const { return results_root + "/hpcbench.db"; }
 };
 
-/// The executor that the experiment and its site ask for: `auto` is what the site says, else local.
-std::string executor_of(const Experiment& experiment);
-
 /// InputError for what only the whole plan shows: a baseline that is none or several, a report that names unknown axes, an
 /// executor that is not there. What `check` says before `run` finds out the hard way.
 void check_study(const Study& study);
