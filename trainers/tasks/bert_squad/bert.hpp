@@ -1,0 +1,73 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tasks/bert_squad/bert_config.hpp"
+#include "tasks/model.hpp"
+
+namespace hpcbench::train {
+
+/// Token sequences of one step, rows laid one after the other. Rows of one length with padding at their ends, or rows of their
+/// own lengths without any (packed): the same to the model, which sees only row_begin and lengths.
+struct BertBatch {
+  at::Tensor tokens;                    // int64 [T], T = row_begin.back()
+  at::Tensor types;                     // int64 [T]: 0 question, 1 context
+  std::vector<std::int64_t> row_begin;  // B + 1 numbers, from 0
+  std::vector<std::int64_t> lengths;    // B: tokens of a row that are not padding; keys beyond them are masked
+  std::vector<std::int64_t> places;     // B: number of the sample in the step's global batch, for dropout
+  std::vector<std::int64_t> starts;     // B: gold positions in the row; row length or more (ignored), see loss()
+  std::vector<std::int64_t> ends;
+};
+
+enum class Attention { fused, eager };
+
+struct BertOptions {
+  at::ScalarType type = at::kFloat;  // of the parameters: kFloat or kDouble
+  bool bf16 = false;                 // linears in bfloat16 (autocast), parameters and residuals stay fp32
+  Attention attention = Attention::fused;
+  bool checkpoint_activations = false;  // keep only the layers' inputs, compute the rest again in backward
+  bool pad_in_softmax = true;           // padded positions compete for start and end, as at Hugging Face
+};
+
+/// What dropout is drawn from: a hash of (seed, step, place in the global batch, site, element), so that it does not depend on
+/// padding, packing, world size or the number of threads. Absent rates (0) draw nothing.
+struct DropoutKey {
+  std::uint64_t seed = 0;
+  std::int64_t step = 0;
+};
+
+/// Sums of a batch's loss, so that ranks and micro-batches can add them: start and end apart.
+struct BertLoss {
+  at::Tensor mean;  // scalar with gradient: (mean over starts + mean over ends) / 2, of the positions that are not ignored; 0
+                    // where none
+  std::int64_t counted_starts = 0;
+  std::int64_t counted_ends = 0;
+};
+
+/// BertForQuestionAnswering. Parameters are named as in Hugging Face's files (without pooler), linear weights [out, in].
+class Bert {
+ public:
+  /// Weights drawn N(0, initializer_range) from `seed`, biases 0, LayerNorm 1 and 0.
+  Bert(const BertConfig& config, const BertOptions& options, std::uint64_t seed);
+  ~Bert();
+  Bert(Bert&&) noexcept;
+  Bert& operator=(Bert&&) noexcept;
+
+  const BertConfig& config() const;
+  Model& model();
+  /// [T, 2]: start and end logits of every token. `dropout` null: evaluation.
+  at::Tensor logits(const BertBatch& batch, const DropoutKey* dropout);
+  /// (cross-entropy of starts + of ends) / 2 as at Hugging Face: positions are clamped to [0, row length], and a position that
+  /// equals the row's length is ignored.
+  BertLoss loss(const BertBatch& batch, const at::Tensor& logits);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hpcbench::train
