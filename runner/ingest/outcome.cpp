@@ -75,4 +75,12 @@ Outcome decide_outcome(const Finished& finished, const RunInfo& info, const Fail
   return {State::succeeded, std::nullopt};
 }
 
+std::optional<std::string> explain_settled(const Settled& settled) {
+  const bool may_say = settled.outcome == State::failed || settled.outcome == State::lost ||
+                       settled.outcome == State::out_of_memory || settled.outcome == State::node_failure;
+  const std::string words = may_say ? printable(last_line(settled.tail.value_or(""))) : "";
+  if (words.empty()) return settled.reason;
+  return shortened(fmt::format("{}; its last line: {}", settled.reason.value_or("ended without a result"), words));
+}
+
 }  // namespace hpcbench

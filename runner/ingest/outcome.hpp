@@ -6,6 +6,7 @@
 #include "base/state.hpp"
 #include "ingest/events.hpp"
 #include "ingest/run_info.hpp"
+#include "ingest/settled.hpp"
 
 namespace hpcbench {
 
@@ -26,5 +27,9 @@ struct FailureEvidence {
 /// `pattern_found` is absent where no pattern is asked for.
 Outcome decide_outcome(const Finished& finished, const RunInfo& info, const FailureEvidence& evidence,
                        std::optional<bool> pattern_found);
+
+/// Why an attempt that ended without finished.json did: what was said when it was settled, and where that may tell more, the
+/// last line that it wrote.
+std::optional<std::string> explain_settled(const Settled& settled);
 
 }  // namespace hpcbench

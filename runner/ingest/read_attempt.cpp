@@ -16,6 +16,7 @@
 #include "ingest/run_info.hpp"
 #include "ingest/settled.hpp"
 #include "launch/claim.hpp"
+#include "launch/job_files.hpp"
 
 namespace hpcbench {
 
@@ -241,7 +242,7 @@ class AttemptReader {
       record_.reason = std::move(outcome.reason);
     } else if (const std::optional<Settled> settled = read_settled(folder_)) {
       record_.state = settled->outcome;
-      record_.reason = settled->reason;
+      record_.reason = explain_settled(*settled);
     } else {
       record_.state = claim_ || started_.readable ? State::running : State::intended;
     }
@@ -273,7 +274,8 @@ AttemptRecord read_attempt(const std::string& attempt_folder) {
 AttemptRecord settle_attempt(const std::string& attempt_folder, State outcome, const std::string& reason) {
   AttemptRecord record = read_attempt(attempt_folder);
   if (is_outcome(record.state)) return record;
-  write_settled(attempt_folder, {outcome, reason.empty() ? std::nullopt : std::optional(reason)});
+  write_settled(attempt_folder,
+                {outcome, reason.empty() ? std::nullopt : std::optional(reason), output_tail(attempt_folder, 0)});
   return read_attempt(attempt_folder);
 }
 

@@ -11,6 +11,7 @@ namespace hpcbench {
 struct Settled {
   State outcome = State::lost;
   std::optional<std::string> reason;
+  std::optional<std::string> tail;  // last lines of stderr.log, else stdout.log, as they were then
 };
 
 void write_settled(const std::string& attempt_folder, const Settled& settled);

@@ -195,3 +195,15 @@ TEST_CASE("what hpcbench made of an attempt without finished.json stays with the
   write_file(folder / "settled.json", R"({"schema":1,"outcome":"running"})", Durability::none);
   CHECK_FALSE(is_outcome(read_attempt(folder.path().string()).state));
 }
+
+TEST_CASE("an attempt that was settled without finished.json keeps the last line that it wrote") {
+  AttemptFolder folder;
+  folder.run_json().file("stderr.log", "loading\nCUDA error: device lost\n\n");
+  CHECK(settle_attempt(folder.path(), State::lost, "job 7 has gone").reason ==
+        "job 7 has gone; its last line: CUDA error: device lost");
+  folder.file("stderr.log", "");
+  CHECK(folder.read().reason == "job 7 has gone; its last line: CUDA error: device lost");
+  AttemptFolder timeout;
+  timeout.run_json().file("stdout.log", "epoch 3\n");
+  CHECK(settle_attempt(timeout.path(), State::timeout, "TIMEOUT").reason == "TIMEOUT");
+}

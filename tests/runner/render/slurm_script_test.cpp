@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.hpp"
 #include "runner/render/rendering.hpp"
 
@@ -177,6 +179,98 @@ TEST_CASE("slurm: near the time limit, and when asked to end") {
     CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 143);
     CHECK(read_file(attempt.folder + "/finished.json").find("\"cancelled\":true") != std::string::npos);
   }
+}
+
+/// A tool that is called between the claim and the start of the processes, and sends a signal to the script before it answers.
+std::string signalling_tool(const std::string& signal, const std::string& folder) {
+  return "#!/usr/bin/env bash\nkill -s " + signal + " \"$(sed -n 's/^pid //p' " + shell_quote(folder + "/claim") +
+         ")\"\nsleep 0.1\nprintf 'localhost\\nn1\\n'\n";
+}
+
+TEST_CASE("slurm: a signal between the claim and the start starts nothing, and is told") {
+  SlurmFolder folder;
+  const Experiment experiment = two_nodes({"bash", "-c", "echo executed"});
+  const RenderedAttempt attempt = folder.write(experiment);
+  folder.add_tool("scontrol", signalling_tool("TERM", attempt.folder));
+  SUBCASE("by somebody else") {
+    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 143);
+    CHECK(read_file(attempt.folder + "/stopped") == "TERM\n");
+    CHECK_FALSE(std::filesystem::exists(attempt.folder + "/finished.json"));
+  }
+  SUBCASE("by hpcbench cancel") {
+    write_file(attempt.folder + "/cancel_requested", "", Durability::none);
+    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 143);
+    CHECK(read_file(attempt.folder + "/finished.json").find("\"cancelled\":true") != std::string::npos);
+  }
+  SUBCASE("by the time limit") {
+    folder.add_tool("scontrol", signalling_tool("USR1", attempt.folder));
+    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 124);
+    CHECK(read_file(attempt.folder + "/finished.json").find("\"timed_out\":true") != std::string::npos);
+  }
+  CHECK(read_file(attempt.folder + "/stdout.log").empty());
+  CHECK_FALSE(std::filesystem::exists(folder.folder / "calls"));
+}
+
+TEST_CASE("slurm: what ends the whole job may reach the program before the script") {
+  const SlurmFolder folder;
+  // The program dies of SIGTERM; the script gets its own only when it has seen that.
+  Experiment experiment = command_experiment(
+      {"bash", "-c",
+       "(sleep $LATER; kill -s TERM $(sed -n 's/^pid //p' \"${HPCBENCH_RUN%/run.json}/claim\")) & kill -s TERM $$"});
+  experiment.work.launch = Launch::once;
+  experiment.work.setup = {"export LATER=0.3"};
+  SUBCASE("by somebody else") {
+    const RenderedAttempt attempt = folder.write(experiment);
+    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 143);
+    CHECK(std::filesystem::exists(attempt.folder + "/stopped"));
+    CHECK_FALSE(std::filesystem::exists(attempt.folder + "/finished.json"));
+  }
+  SUBCASE("by hpcbench cancel") {
+    const RenderedAttempt attempt = folder.write(experiment);
+    write_file(attempt.folder + "/cancel_requested", "", Durability::none);
+    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 143);
+    CHECK(read_file(attempt.folder + "/finished.json").find("\"cancelled\":true") != std::string::npos);
+  }
+  SUBCASE("a program that ends itself so has failed") {
+    experiment.work.setup = {"export LATER=60"};
+    experiment.work.command = {"bash", "-c", "kill -s TERM $$"};
+    const RenderedAttempt attempt = folder.write(experiment);
+    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 143);
+    CHECK(read_file(attempt.folder + "/finished.json").find("\"exit_code\":null,\"signal\":15,\"first_failed_rank\":0") !=
+          std::string::npos);
+  }
+}
+
+/// `tail` of the finished.json that a program leaves which writes these texts and fails.
+std::optional<std::string> tail_after(const std::string& standard_error, const std::string& standard_output = "") {
+  const SlurmFolder folder;
+  write_file(folder.folder / "err", standard_error, Durability::none);
+  write_file(folder.folder / "out", standard_output, Durability::none);
+  Experiment experiment = two_nodes({"bash", "-c", "[ $RANK -ne 1 ] || { cat \"$1\"; cat \"$2\" >&2; exit 3; }", "bash",
+                                     folder.folder / "out", folder.folder / "err"});
+  const RenderedAttempt attempt = folder.write(experiment);
+  REQUIRE(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 3);
+  const auto json = nlohmann::json::parse(read_file(attempt.folder + "/finished.json"));
+  if (!json.contains("tail")) return std::nullopt;
+  return json.at("tail").get<std::string>();
+}
+
+TEST_CASE("slurm: the last lines of the first failed rank stand in finished.json, whatever bytes they are") {
+  CHECK(tail_after("Traceback:\n  \"x\\y\"\tno\r\n\n") == "Traceback:\n  \"x\\y\"\tno");
+  CHECK(tail_after(" \n\n", "said on stdout\n") == "said on stdout");
+  CHECK_FALSE(tail_after("", "").has_value());
+  CHECK(tail_after("gr\xC3\xB6\xC3\x9F"
+                   "e \xE9\x9B\xAA \xF0\x9F\x98\x80") == "größe 雪 😀");
+  CHECK(tail_after(std::string("a\0b\x01\x1B[1m\x7F", 9)) == std::string("a\0b\x01\x1B[1m\x7F", 9));
+  // Bytes that are no UTF-8: a lone byte, an overlong form, a surrogate, half a character.
+  CHECK(tail_after("\xFF|\xC0\x80|\xED\xA0\x80|\xE9\x9B") == "\uFFFD|\uFFFD\uFFFD|\uFFFD\uFFFD\uFFFD|\uFFFD");
+  const std::string line(99, 'x');
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += line + "\n";
+  std::string twenty = line;
+  for (int i = 1; i < 20; ++i) twenty += "\n" + line;
+  CHECK(tail_after(many) == twenty);
+  CHECK(tail_after(std::string(5000, 'y')) == std::string(2000, 'y'));
 }
 
 TEST_CASE("slurm: mpirun and containers start what is asked for") {
