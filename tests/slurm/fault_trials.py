@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -46,8 +47,11 @@ SBATCH_FAULTS = {
     "killed-after": 'REAL "$@" > /dev/null; kill -9 $PPID; exit 0',
     "killed-during": 'kill -9 $PPID; sleep 1; REAL "$@"; exit 0',
 }
-FAULTS = ["killed-anywhere", *SBATCH_FAULTS, "hangs", "squeue", "controller", "node", "two-at-once"]
-HURTS_JOBS = {"controller", "node"}
+CONNECT_FAILURE = 'echo "slurm_load_jobs error: Unable to contact slurm controller (connect failure)" >&2; exit 1\n'
+FAULTS = ["killed-anywhere", *SBATCH_FAULTS, "hangs", "squeue", "controller", "started-again", "node", "two-at-once"]
+# A minute or more each, and only with --long: an sbatch that is waited for until hpcbench ends it, a squeue that fails for a minute.
+LONG_FAULTS = ["hangs-until-killed", "squeue-minute"]
+HURTS_JOBS = {"controller", "started-again", "node"}
 # These wait for an answer of Slurm that is known to be complete, half a minute apart, or for a timeout: a few are enough in the short form.
 SLOW = {"dies-before", "socket-rejected", "killed-before", "hangs", "node"}
 
@@ -55,6 +59,8 @@ SLOW = {"dies-before", "socket-rejected", "killed-before", "hangs", "node"}
 class Trial:
     def __init__(self, number, fault, seed, cluster):
         self.fault = fault
+        self.started = []
+        self.noticed = ""  # what happened that the fault is about and that chance decides
         self.dice = random.Random(f"{seed}/{number}")
         self.cluster = cluster
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hpcbench-trial-")).resolve()
@@ -65,8 +71,10 @@ class Trial:
         self.command = [HPCBENCH, "run", "trial.yaml", "--site", "./site.yaml"]
 
     def start(self):
-        return subprocess.Popen(self.command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL, start_new_session=True)
+        process = subprocess.Popen(self.command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, start_new_session=True)
+        self.started.append(process)
+        return process
 
     def kill_after(self, longest_s):
         process = self.start()
@@ -83,13 +91,11 @@ class Trial:
             times = str(self.dice.choice([1, 1, 2]))
             self.cluster.fault("sbatch", ONCE.replace("TIMES", times) + SBATCH_FAULTS[self.fault] + "; }\n")
             for _ in range(int(times)):
-                process = self.start()
+                # Half of the doubtful submissions are settled by the hpcbench that made them, half by another.
                 if self.fault.startswith("killed"):
-                    process.wait()
-                else:
-                    time.sleep(self.dice.uniform(0.3, 2))
-                    process.kill()
-                    process.wait()
+                    self.start().wait()
+                elif self.dice.random() < 0.5:
+                    self.kill_after(2)
             return self.last()
         return getattr(self, "run_" + self.fault.replace("-", "_"))()
 
@@ -100,20 +106,33 @@ class Trial:
 
     def run_hangs(self):
         self.cluster.fault("sbatch", ONCE.replace("TIMES", "1") + 'REAL "$@" > /dev/null; exec sleep 300; }\n')
-        process = self.start()
-        time.sleep(self.dice.uniform(1, 3))
-        process.kill()
-        process.wait()
+        self.kill_after(3)
+        return self.last()
+
+    def run_hangs_until_killed(self):
+        self.cluster.fault("sbatch", ONCE.replace("TIMES", "1") + 'REAL "$@" > /dev/null; exec sleep 300; }\n')
         return self.last()
 
     def run_squeue(self):
-        self.cluster.fault("squeue", 'echo "slurm_load_jobs error: Unable to contact slurm controller (connect failure)" >&2; exit 1\n')
-        process = self.start()
-        time.sleep(self.dice.uniform(1, 8))
-        process.kill()
-        process.wait()
+        self.cluster.fault("squeue", CONNECT_FAILURE)
+        self.kill_after(8)
         process = self.start()
         time.sleep(3)
+        self.cluster.fault("squeue", None)
+        process.wait(timeout=480)
+        return self.last()
+
+    def run_squeue_minute(self):
+        """A whole minute, longer than any of the waits after which something that squeue lacks counts as gone."""
+        process = self.start()
+        time.sleep(self.dice.uniform(0.1, 2))
+        self.cluster.fault("squeue", CONNECT_FAILURE)
+        for _ in range(2):
+            time.sleep(self.dice.uniform(25, 35))
+            if self.dice.random() < 0.5:
+                process.kill()
+                process.wait()
+                process = self.start()
         self.cluster.fault("squeue", None)
         process.wait(timeout=480)
         return self.last()
@@ -134,6 +153,38 @@ class Trial:
             done = self.last()
             process.wait(timeout=480)
         return done
+
+    def run_started_again(self):
+        """The controller is killed when it has saved that jobs wait and not yet that they run: it starts them a second time."""
+        self.cluster.tool("scontrol", "update", "partitionname=main", "state=down")
+        process = self.start()
+        self.wait_for(lambda: self.cluster.jobs("PD"), "jobs in the queue")
+        time.sleep(7)  # it saves its state every 5 s
+        self.cluster.tool("scontrol", "update", "partitionname=main", "state=up")
+        self.wait_for(lambda: next(self.folder.glob("results/*/*/r*/a1/claim"), None), "a job that runs")
+        time.sleep(self.dice.uniform(0, 0.5))
+        self.cluster.kill("ctld")
+        begun = {path.read_text().splitlines()[1].removeprefix("job ") for path in self.folder.glob("results/*/*/r*/a1/claim")}
+        if self.dice.random() < 0.5:
+            process.kill()
+            process.wait()
+        time.sleep(self.dice.uniform(0, 2))
+        self.cluster.revive("ctld")
+        again = {job for job, state, *_ in self.cluster.jobs() if state == "PENDING"} & begun
+        self.noticed = f"{len(again)} of {len(begun)} jobs that had begun waited again"
+        self.cluster.tool("scontrol", "update", "partitionname=main", "state=up")
+        with self.cluster.attended():
+            done = self.last()
+            process.wait(timeout=480)
+        return done
+
+    @staticmethod
+    def wait_for(condition, what):
+        for _ in range(1200):
+            if condition():
+                return
+            time.sleep(0.05)
+        raise RuntimeError(f"waited a minute for {what}")
 
     def run_node(self):
         process = self.start()
@@ -178,56 +229,91 @@ class Trial:
         return found
 
     def clean(self, keep):
+        for process in self.started:
+            process.kill()
+            process.wait()
         self.cluster.fault("sbatch", None)
         self.cluster.fault("squeue", None)
         self.cluster.free_all()
         self.cluster.forget_calls()
-        if not keep:
+        if keep:
+            shutil.copytree(self.cluster.name / "log", self.folder / "slurm-log")
+        else:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def schedule(trials, long):
-    faults = [fault for fault in FAULTS if long or fault not in SLOW]
+    faults = FAULTS + LONG_FAULTS if long else [fault for fault in FAULTS if fault not in SLOW]
     if not long and trials >= len(FAULTS):
         faults = FAULTS + faults * trials
     return (faults * trials)[:trials]
+
+
+class Tally:
+    """Takes trials from one list and counts what came of them, for as many clusters as there are."""
+
+    def __init__(self, options):
+        self.options = options
+        self.waiting = list(enumerate([options.fault] * options.trials if options.fault else schedule(options.trials, options.long)))
+        self.count = len(self.waiting)
+        self.passed = 0
+        self.executions = 0
+        self.lock = threading.Lock()
+
+    def work(self, cluster):
+        while True:
+            with self.lock:
+                if not self.waiting:
+                    return
+                number, fault = self.waiting.pop(0)
+            self.try_one(Trial(number, fault, self.options.seed, cluster), number)
+
+    def try_one(self, trial, number):
+        start = time.monotonic()
+        executions = 0
+        try:
+            wrong = trial.wrong(trial.run())
+            executions = len((trial.folder / "executions").read_text().splitlines())
+        except Exception as error:  # a trial that breaks is a trial that failed
+            wrong = [repr(error)]
+        with self.lock:
+            self.passed += not wrong
+            self.executions += executions
+            print(f"trial {number} {trial.fault} ({time.monotonic() - start:.1f} s): {'ok' if not wrong else 'FAILED ' + '; '.join(wrong)}"
+                  f"{' (' + trial.noticed + ')' if trial.noticed else ''}"
+                  f"{' in ' + str(trial.folder) if wrong and self.options.keep else ''}", flush=True)
+        trial.clean(self.options.keep and wrong)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--fault", choices=FAULTS, help="only this one")
-    parser.add_argument("--long", action="store_true", help="the slow faults as often as the others")
-    parser.add_argument("--keep", action="store_true", help="leave the folders of trials that failed")
+    parser.add_argument("--fault", choices=FAULTS + LONG_FAULTS, help="only this one")
+    parser.add_argument("--long", action="store_true", help="the slow faults as often as the others, and those that take a minute")
+    parser.add_argument("--clusters", type=int, default=1, help="so many side by side, each with trials of its own")
+    parser.add_argument("--keep", action="store_true", help="leave the folders of trials that failed, with the logs of Slurm")
     options = parser.parse_args()
+    clusters = []
+    begin = time.monotonic()
     try:
-        cluster = Cluster()
+        for _ in range(options.clusters):
+            clusters.append(Cluster())
+        tally = Tally(options)
+        workers = [threading.Thread(target=tally.work, args=(cluster,)) for cluster in clusters]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
     except unittest.SkipTest as reason:
         print(f"skipped: {reason}")
         return SKIPPED
-    passed = 0
-    executions = 0
-    begin = time.monotonic()
-    try:
-        faults = [options.fault] * options.trials if options.fault else schedule(options.trials, options.long)
-        for number, fault in enumerate(faults):
-            trial = Trial(number, fault, options.seed, cluster)
-            start = time.monotonic()
-            wrong = []
-            try:
-                wrong = trial.wrong(trial.run())
-                executions += len((trial.folder / "executions").read_text().splitlines())
-            except Exception as error:  # a trial that breaks is a trial that failed
-                wrong = [repr(error)]
-            passed += not wrong
-            print(f"trial {number} {fault} ({time.monotonic() - start:.1f} s): {'ok' if not wrong else 'FAILED ' + '; '.join(wrong)}", flush=True)
-            trial.clean(options.keep and wrong)
     finally:
-        cluster.stop()
-    print(f"{executions} executions counted in {time.monotonic() - begin:.0f} s")
-    print(f"Ran {len(faults)} tests: {passed} passed, {len(faults) - passed} failed")
-    return 0 if passed == len(faults) else 1
+        for cluster in clusters:
+            cluster.stop()
+    print(f"{tally.executions} executions counted in {time.monotonic() - begin:.0f} s")
+    print(f"Ran {tally.count} tests: {tally.passed} passed, {tally.count - tally.passed} failed")
+    return 0 if tally.passed == tally.count else 1
 
 
 if __name__ == "__main__":
