@@ -1,0 +1,201 @@
+#include "files/safetensors.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "files/safetensors_header.hpp"
+#include "files/whole_file.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "elements are handed out as they stand in the file");
+
+constexpr std::size_t kLengthBytes = 8;
+
+[[noreturn]] void refuse_safetensors(const std::filesystem::path& path, const std::string& why) {
+  throw DataError(concat("error: ", path.string(), " ", why));
+}
+
+/// What torch.save writes: a zip archive, or (before 1.6) a pickle.
+bool is_torch_archive(std::string_view bytes) {
+  if (bytes.size() > kLengthBytes && bytes[kLengthBytes] == '{') return false;
+  if (bytes.substr(0, 4) == std::string_view("PK\x03\x04", 4)) return true;
+  return bytes.size() >= 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
+}
+
+void refuse_other_formats(const std::filesystem::path& path, std::string_view bytes) {
+  if (is_torch_archive(bytes))
+    refuse_safetensors(
+        path,
+        concat("is a file of torch.save, which is not read. Convert it once with Python's torch and safetensors:\n"
+               "  python3 -c \"import torch, safetensors.torch as s; t = torch.load('",
+               path.string(),
+               "', map_location='cpu', weights_only=True); s.save_file({k: v.clone().contiguous() for k, v in t.items()}, '",
+               (path.parent_path() / "model.safetensors").string(), "', {'format': 'pt'})\""));
+  if (bytes.substr(0, 24) == "version https://git-lfs.")
+    refuse_safetensors(path, "is a pointer of git-lfs, not the file itself: run `git lfs pull` where it came from");
+}
+
+std::uint64_t read_length(std::string_view bytes) {
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), kLengthBytes);
+  return length;
+}
+
+/// The header's text, or an error.
+std::string_view find_header(const std::filesystem::path& path, std::string_view bytes) {
+  refuse_other_formats(path, bytes);
+  if (bytes.size() < kLengthBytes)
+    refuse_safetensors(
+        path, concat("is no safetensors file: it has ", bytes.size(), " bytes, and its header's length alone needs 8"));
+  const std::uint64_t length = read_length(bytes);
+  const std::uint64_t rest = bytes.size() - kLengthBytes;
+  if (length > rest)
+    refuse_safetensors(path, concat("is no safetensors file, or was cut off: it announces a header of ", length, " bytes, and ",
+                                    rest, " follow"));
+  if (length > kMaxHeaderBytes)
+    refuse_safetensors(path, concat("announces a header of ", length, " bytes; the format allows ", kMaxHeaderBytes));
+  const std::string_view header = bytes.substr(kLengthBytes, static_cast<std::size_t>(length));
+  if (header.empty() || header.front() != '{')
+    refuse_safetensors(path, "is no safetensors file: its header does not begin with {");
+  return header;
+}
+
+}  // namespace
+
+struct SafetensorsFile::Mapping {
+  Mapping() = default;
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping() {
+    if (address != MAP_FAILED) munmap(address, size);
+  }
+
+  void map(const std::filesystem::path& path) {
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) throw DataError(concat("error: cannot read ", path.string(), ": ", std::strerror(errno)));
+    struct stat facts {};
+    const bool known = fstat(descriptor, &facts) == 0;
+    const bool regular = known && S_ISREG(facts.st_mode);
+    size = regular ? static_cast<std::size_t>(facts.st_size) : 0;
+    if (size > 0) address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    const int cause = errno;
+    close(descriptor);
+    if (!regular) throw DataError(concat("error: cannot read ", path.string(), ": it is not a regular file"));
+    if (size > 0 && address == MAP_FAILED)
+      throw DataError(concat("error: cannot read ", path.string(), ": ", std::strerror(cause)));
+  }
+
+  std::string_view bytes() const {
+    return size == 0 ? std::string_view() : std::string_view(static_cast<const char*>(address), size);
+  }
+
+  void* address = MAP_FAILED;
+  std::size_t size = 0;
+  std::vector<StoredTensor> tensors;
+  std::map<std::string, std::size_t> places;
+  std::vector<std::pair<std::string, std::string>> metadata;
+};
+
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : mapping_(std::make_unique<Mapping>()) {
+  mapping_->map(path);
+  const std::string_view bytes = mapping_->bytes();
+  const std::string_view text = find_header(path, bytes);
+  const std::string_view data = bytes.substr(kLengthBytes + text.size());
+  SafetensorsHeader header = parse_safetensors_header(text, data.size(), path.string());
+  for (TensorEntry& entry : header.tensors) {
+    const std::string_view part = data.substr(entry.begin, entry.end - entry.begin);
+    mapping_->places.emplace(entry.name, mapping_->tensors.size());
+    mapping_->tensors.push_back({std::move(entry.name), entry.type, std::move(entry.shape), std::as_bytes(std::span(part))});
+  }
+  mapping_->metadata = std::move(header.metadata);
+}
+
+SafetensorsFile::~SafetensorsFile() = default;
+SafetensorsFile::SafetensorsFile(SafetensorsFile&&) noexcept = default;
+SafetensorsFile& SafetensorsFile::operator=(SafetensorsFile&&) noexcept = default;
+
+const std::vector<StoredTensor>& SafetensorsFile::tensors() const { return mapping_->tensors; }
+
+const StoredTensor* SafetensorsFile::find(const std::string& name) const {
+  const auto place = mapping_->places.find(name);
+  return place == mapping_->places.end() ? nullptr : &mapping_->tensors[place->second];
+}
+
+const std::vector<std::pair<std::string, std::string>>& SafetensorsFile::metadata() const { return mapping_->metadata; }
+
+namespace {
+
+/// Largest elements first, so that each tensor is aligned to its element; else in the order given.
+std::vector<const StoredTensor*> in_file_order(std::span<const StoredTensor> tensors) {
+  std::vector<const StoredTensor*> order;
+  for (const StoredTensor& tensor : tensors) order.push_back(&tensor);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto* a, const auto* b) { return element_bytes(a->type) > element_bytes(b->type); });
+  return order;
+}
+
+void check_tensor(const std::filesystem::path& path, const StoredTensor& tensor) {
+  std::uint64_t bytes = element_bytes(tensor.type);
+  for (const std::int64_t size : tensor.shape) bytes *= static_cast<std::uint64_t>(size);
+  if (bytes != tensor.bytes.size())
+    throw DataError(concat("error: cannot write ", path.string(), ": ", tensor.name, " has ", tensor.bytes.size(),
+                           " bytes, its shape and type need ", bytes));
+}
+
+/// The length and the header, which is padded with spaces to a multiple of 8 bytes: so the data is aligned too.
+std::string header_text(const std::filesystem::path& path, const std::vector<const StoredTensor*>& order,
+                        const std::vector<std::pair<std::string, std::string>>& metadata) {
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!metadata.empty()) header["__metadata__"] = nlohmann::ordered_json::object();
+  for (const auto& [key, value] : metadata) header["__metadata__"][key] = value;
+  std::set<std::string_view> names = {"__metadata__"};
+  std::string text = header.dump();
+  text.pop_back();  // entries are appended one by one: an ordered object looks through all it has for each new key
+  std::uint64_t begin = 0;
+  for (const StoredTensor* tensor : order) {
+    check_tensor(path, *tensor);
+    if (!names.insert(tensor->name).second)
+      throw DataError(concat("error: cannot write ", path.string(), ": two tensors are named ", tensor->name));
+    const std::uint64_t end = begin + tensor->bytes.size();
+    const nlohmann::ordered_json entry = {
+        {"dtype", to_string(tensor->type)}, {"shape", tensor->shape}, {"data_offsets", {begin, end}}};
+    if (text.size() > 1) text += ',';
+    text += nlohmann::json(tensor->name).dump() + ':' + entry.dump();
+    begin = end;
+  }
+  text += '}';
+  while (text.size() % kLengthBytes != 0) text += ' ';
+  const std::uint64_t length = text.size();
+  std::string prefix(kLengthBytes, '\0');
+  std::memcpy(prefix.data(), &length, kLengthBytes);
+  return prefix + text;
+}
+
+}  // namespace
+
+void write_safetensors(const std::filesystem::path& path, std::span<const StoredTensor> tensors,
+                       const std::vector<std::pair<std::string, std::string>>& metadata) {
+  const std::vector<const StoredTensor*> order = in_file_order(tensors);
+  const std::string header = header_text(path, order, metadata);
+  std::vector<std::span<const std::byte>> parts = {std::as_bytes(std::span(header))};
+  for (const StoredTensor* tensor : order) parts.push_back(tensor->bytes);
+  write_whole_file(path, parts);
+}
+
+}  // namespace hpcbench::train
