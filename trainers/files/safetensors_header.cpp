@@ -232,6 +232,9 @@ const char* to_string(ElementType type) {
 }
 
 SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t data_bytes, const std::string& file) {
+  // nlohmann-json takes a NUL for the end of the text.
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos)
+    throw DataError(concat("error: ", file, " has a header that is not JSON, at its byte ", nul + 1, " (a NUL)"));
   HeaderReader reader(file);
   nlohmann::json::sax_parse(text.begin(), text.end(), &reader);
   SafetensorsHeader header = reader.take();

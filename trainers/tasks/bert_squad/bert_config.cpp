@@ -63,6 +63,7 @@ class ConfigReader {
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
     text.resize(static_cast<std::size_t>(file.gcount()));
     if (text.size() == kMostBytes) fail("is no config.json: it is far too long");
+    if (text.find('\0') != std::string::npos) fail("is not JSON: it holds a NUL");  // the parser would end there
     try {
       json_ = nlohmann::json::parse(text);
     } catch (const nlohmann::json::parse_error& error) {
