@@ -12,6 +12,7 @@
 #include "cli/run_reference.hpp"
 #include "cli/study.hpp"
 #include "cli/terminal.hpp"
+#include "submit/judge.hpp"
 
 namespace hpcbench {
 
@@ -40,8 +41,9 @@ std::string describe_attempt(const FoundRun& found, const std::string& folder) {
   Lines lines;
   lines.add("run", fmt::format("{}/{}", found.experiment, to_string(record.key)));
   lines.add("configuration", describe(record.axes));
+  const bool is_void = record.reason && record.reason->starts_with(kVoidPrefix);
   lines.add("state", std::string(to_string(record.state)));
-  lines.add("reason", record.reason);
+  lines.add("reason", is_void ? explain_void(*record.reason) : record.reason);
   lines.add("gpus", std::to_string(record.gpus));
   lines.add("executor", record.executor);
   lines.add("job", record.job);

@@ -173,7 +173,8 @@ int conduct(const Study& study, const RunOptions& options) {
   if (anything) progress.show(campaign.counts());
   while (campaign.step()) {
     progress.show(campaign.counts(), executor->waiting());
-    journal.flush(false);
+    // A round of Slurm lasts a second: what has been submitted can be written down at once.
+    journal.flush(executor->in_batches());
     if (interrupted() != 0) {
       journal.flush(true);
       return detach(campaign, progress);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "submit/judge.hpp"
+
 namespace hpcbench {
 
 namespace {
@@ -32,8 +34,10 @@ State Journal::settled(const AttemptKey& attempt, std::optional<State> without_f
   const State state = record.state;
   if (is_outcome(state) && state != State::succeeded && !attempt.run.warmup) {
     if (failures_told_ < kFailuresTold) {
-      progress_.print(fmt::format("{} {}: {} ({}/{})", to_string(attempt), to_string(state),
-                                  record.reason.value_or("no reason known"), results_, to_string(attempt)));
+      progress_.print(record.reason && record.reason->starts_with(kVoidPrefix)
+                          ? fmt::format("{} {}; its run gets another attempt", to_string(attempt), explain_void(*record.reason))
+                          : fmt::format("{} {}: {} ({}/{})", to_string(attempt), to_string(state),
+                                        record.reason.value_or("no reason known"), results_, to_string(attempt)));
     } else if (failures_told_ == kFailuresTold) {
       progress_.print("more runs do not succeed; `hpcbench status` lists them");
     }

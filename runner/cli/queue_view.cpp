@@ -29,7 +29,7 @@ void add_job(RunStatus& run, const SlurmJob& job) {
   attempt.job = job.id;
   switch (phase_of(job.state)) {
     case SlurmPhase::waiting: {
-      const auto advice = stuck_advice(job.reason);
+      const auto advice = explain_reason(job.reason);
       if (!job.reason.empty()) attempt.reason = advice ? fmt::format("{}: {}", job.reason, *advice) : job.reason;
       if (!job.start.empty()) run.expected_start = job.start;
       break;

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include "submit/campaign.hpp"
+#include "submit/cancel_notice.hpp"
 #include "submit/judge.hpp"
 
 namespace hpcbench {
@@ -52,6 +53,7 @@ CancelCounts cancel_attempts(const std::string& results, const std::vector<Known
     }
   }
   executor.flush();
+  leave_cancel_notice(results);
   return counts;
 }
 

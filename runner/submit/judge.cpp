@@ -21,6 +21,11 @@ std::string describe_gone(const Claim& claim, const std::string& word) {
 
 }  // namespace
 
+std::string explain_void(std::string_view why) {
+  if (why.starts_with(kVoidPrefix)) why.remove_prefix(kVoidPrefix.size());
+  return fmt::format("never ran and does not count: {}", why);
+}
+
 bool has_finished(const std::string& folder) { return ::access((folder + "/finished.json").c_str(), F_OK) == 0; }
 
 bool is_taken(const std::string& folder) { return ::access((folder + "/claim").c_str(), F_OK) == 0 || has_finished(folder); }

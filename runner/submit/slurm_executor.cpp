@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "launch/claim.hpp"
 #include "render/attempt.hpp"
+#include "submit/cancel_notice.hpp"
 #include "submit/judge.hpp"
 
 namespace hpcbench {
@@ -51,7 +52,8 @@ SlurmExecutor::SlurmExecutor(SlurmSettings settings, ToolRunner& tools, Clock& c
       note_(std::move(note)),
       earliest_unix_s_(clock.unix_s()),
       last_change_s_(clock.monotonic_s()),
-      chunk_limit_(kMostElements) {}
+      chunk_limit_(kMostElements),
+      cancel_notice_(read_cancel_notice(settings_.results)) {}
 
 ToolResult SlurmExecutor::call(std::vector<std::string> argv) {
   return tools_.run({std::move(argv), settings_.results, settings_.tool_timeout_s});
@@ -242,11 +244,31 @@ void SlurmExecutor::wait(double seconds) {
     clock_.sleep(not_before_s_ > now_s ? std::min(seconds, not_before_s_ - now_s) : seconds);
     return;
   }
+  if (notice_cancel()) conclude_revoked();
   const double interval_s = std::clamp((now_s - last_change_s_) * kPollFraction, kShortestInterval, kLongestInterval);
   const double due_s = last_poll_s_ ? *last_poll_s_ + interval_s : now_s;
   const double pause_s = std::min(seconds, due_s - now_s);
   if (pause_s > 0) clock_.sleep(pause_s);
   if (clock_.monotonic_s() >= due_s) poll();
+}
+
+bool SlurmExecutor::notice_cancel() {
+  std::string notice = read_cancel_notice(settings_.results);
+  if (notice == cancel_notice_) return false;
+  cancel_notice_ = std::move(notice);
+  changed();
+  return true;
+}
+
+/// An attempt that somebody revoked will never run: that is its end, whatever Slurm still says of the job.
+void SlurmExecutor::conclude_revoked() {
+  for (const std::string& folder : std::vector<std::string>(open_)) {
+    const std::optional<Claim> claim = read_claim(folder);
+    if (!claim || !claim->revoked) continue;
+    Entry& entry = entries_.at(folder);
+    entry.dead = true;
+    conclude(entry, {JobStatus::Kind::ended, {}, entry.job});
+  }
 }
 
 }  // namespace hpcbench

@@ -45,7 +45,8 @@ class SlurmExecutor : public Executor {
   void cancel(const std::string& folder, const std::string& job) override;
   void flush() override;
   void adopt(const std::string& folder, const std::string& job) override;
-  /// Polls when it is time: after 5 % of the time since anything last changed, at least 1 s, at most 60 s.
+  /// Polls when it is time: after 5 % of the time since anything last changed, at least 1 s, at most 60 s. That somebody
+  /// called `hpcbench cancel` is a change, and is noticed by each call.
   void wait(double seconds) override;
   std::string waiting() override;
 
@@ -72,6 +73,8 @@ class SlurmExecutor : public Executor {
   bool ask_squeue();
   bool ask_sacct();
   void look_without_squeue();
+  bool notice_cancel();
+  void conclude_revoked();
   const SlurmJob* find_row(const Rows& rows, const Entry& entry) const;
   void see(Entry& entry, const SlurmJob& row);
   void see_ended(Entry& entry, const SlurmJob& row);
@@ -102,6 +105,7 @@ class SlurmExecutor : public Executor {
   std::optional<int> array_limit_;
   std::map<std::string, std::vector<std::string>> to_cancel_;  // ids by name
   std::set<std::string> said_;
+  std::string cancel_notice_;  // the last `hpcbench cancel` that we know of
 };
 
 }  // namespace hpcbench

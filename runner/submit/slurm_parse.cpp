@@ -194,6 +194,19 @@ std::string filled(std::string text) {
   return text;
 }
 
+/// `QOSMaxGRESPerUser`, `AssocGrpCPUMinutesLimit` ...: whose limit, and whether time alone cures it.
+std::optional<std::string> explain_limit(std::string_view reason) {
+  const bool of_qos = reason.starts_with("QOS");
+  if (!of_qos && !reason.starts_with("Assoc") && !reason.starts_with("MaxJobsPerAccount")) return std::nullopt;
+  const auto says = [&](std::string_view word) { return reason.find(word) != reason.npos; };
+  const std::string whose = of_qos ? "QOS" : "account";
+  if (says("RunMinutes")) return fmt::format("running jobs hold all the time that its {} grants at once", whose);
+  if (says("Minutes") && !says("PerJob")) return fmt::format("the time budget of its {} is used up", whose);
+  if (says("PerJob") || says("PerNode") || says("WallDuration") || says("QOSMin") || says("MaxWall") || says("TimeLimit"))
+    return fmt::format("it asks for more (or less) than its {} allows a job: it will not start; cancel it", whose);
+  return fmt::format("as much as its {} allows at a time is in use; it starts when other jobs have ended", whose);
+}
+
 std::string first_word(const std::string& text) { return text.substr(0, text.find_first_of(" +")); }
 
 }  // namespace
@@ -291,29 +304,45 @@ SlurmPhase phase_of(std::string_view state) {
   return SlurmPhase::running;
 }
 
-std::optional<std::string> stuck_advice(std::string_view reason) {
-  struct Advice {
+std::optional<std::string> explain_reason(std::string_view reason) {
+  struct Explanation {
     std::string_view reason;
     const char* text;
   };
-  constexpr std::array<Advice, 12> kAdvice = {{
-      {"PartitionDown", "its partition takes no jobs to the nodes now (sinfo says which do)"},
-      {"PartitionInactive", "its partition is inactive (sinfo says which are not)"},
-      {"PartitionNodeLimit", "it asks for more nodes than the partition allows"},
-      {"PartitionTimeLimit", "it asks for more time than the partition allows"},
+  constexpr std::array kExplanations = std::to_array<Explanation>({
+      {"PartitionDown", "its partition is down: it hands no jobs to nodes until it is up (`sinfo`)"},
+      {"PartitionInactive", "its partition is inactive (`sinfo`)"},
+      {"PartitionNodeLimit", "it asks for more nodes than the partition allows, or has: it will not start; cancel it"},
+      {"PartitionTimeLimit", "it asks for more time than the partition allows: it will not start; cancel it"},
+      {"PartitionConfig", "it asks for what the partition does not have or allow"},
       {"DependencyNeverSatisfied", "a job that it waits for has failed: it will never start; cancel it"},
       {"InvalidAccount", "its account is not valid; set `account` in the site file"},
       {"InvalidQOS", "its QOS is not valid; set `qos` in the site file"},
-      {"BadConstraints", "no node has what its constraint asks for"},
-      {"JobHeldUser", "it is held; `scontrol release` lets it go"},
-      {"JobHeldAdmin", "an administrator holds it"},
-      {"ReqNodeNotAvail", "nodes that it needs are down, drained or reserved"},
       {"AccountNotAllowed", "the partition does not allow its account"},
-  }};
-  for (const Advice& advice : kAdvice) {
-    if (reason.starts_with(advice.reason)) return advice.text;
+      {"QOSNotAllowed", "the partition or the account does not allow its QOS"},
+      {"AccountingPolicy", "a limit of its account or QOS is reached"},
+      {"BadConstraints", "no node has what it asks for (constraint, cores, memory or GPUs): it will not start; cancel it"},
+      {"JobHeldUser", "it is held; `scontrol release JOB` lets it go"},
+      {"JobHeldAdmin", "an administrator holds it"},
+      {"job requeued in held state", "Slurm holds it after a failure; `scontrol release JOB` lets it go"},
+      {"launch failed requeued held", "Slurm could not start it and holds it; `scontrol release JOB` lets it go"},
+      {"ReqNodeNotAvail", "nodes that it needs are down, drained or reserved (`sinfo -R` says why)"},
+      {"Nodes required for job are DOWN", "nodes that it needs are down, drained or reserved (`sinfo -R` says why)"},
+      {"NodeDown", "a node that it needs is down (`sinfo -R` says why)"},
+      {"FrontEndDown", "no front end runs that could start it"},
+      {"ReservationDeleted", "its reservation is no longer there; mend `reservation` in the site file"},
+      {"ReservationInvalid", "its reservation is not valid; mend `reservation` in the site file"},
+      {"Reservation", "its reservation has not begun or is full (`scontrol show reservation`)"},
+      {"MaxMemPerLimit", "it asks for more memory than is allowed: it will not start; cancel it"},
+      {"Licenses", "it waits for a license (`scontrol show licenses`)"},
+      {"BurstBuffer", "it waits for the burst buffer"},
+      {"SystemFailure", "Slurm, its file system or network failed"},
+      {"FedJobLock", "it waits for its federation of clusters"},
+  });
+  for (const Explanation& explanation : kExplanations) {
+    if (reason.starts_with(explanation.reason)) return explanation.text;
   }
-  return std::nullopt;
+  return explain_limit(reason);
 }
 
 }  // namespace hpcbench

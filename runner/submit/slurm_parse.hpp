@@ -77,7 +77,8 @@ std::optional<int> parse_max_array_size(std::string_view output);
 enum class SlurmPhase { waiting, running, ended };
 SlurmPhase phase_of(std::string_view state);
 
-/// A reason of a waiting job that will not go away by itself, in words; absent for the usual ones.
-std::optional<std::string> stuck_advice(std::string_view reason);
+/// Why a job waits, in words, where that is not simply its turn: what it asks for that it cannot get, what is down, which limit
+/// is reached. Absent for the usual reasons (Priority, Resources, BeginTime ...) and for unknown ones.
+std::optional<std::string> explain_reason(std::string_view reason);
 
 }  // namespace hpcbench

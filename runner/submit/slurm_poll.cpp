@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <ctime>
 
 #include "base/files.hpp"
@@ -41,12 +43,22 @@ std::optional<State> outcome_of(const std::string& state) {
   return std::nullopt;
 }
 
+/// `by 1000` with the user's name, where there is one.
+std::string named_user(const std::string& by) {
+  const std::string number = by.substr(std::string("by ").size());
+  unsigned int uid = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), uid);
+  const bool whole = error == std::errc() && end == number.data() + number.size();
+  const passwd* const user = whole ? ::getpwuid(uid) : nullptr;
+  if (user == nullptr) return by;
+  return fmt::format("by {}{}", user->pw_name, uid == ::getuid() ? " (you)" : "");
+}
+
 std::string describe_row(const SlurmJob& row) {
-  return fmt::format("Slurm job {}: {}{}{}", row.id, row.state,
-                     row.reason.starts_with("by ") ? " "
-                     : row.reason.empty()          ? ""
-                                                   : ", ",
-                     row.reason);
+  if (row.reason.starts_with("by ")) return fmt::format("Slurm job {}: {} {}", row.id, row.state, named_user(row.reason));
+  if (row.state == "CANCELLED" && row.reason.empty())
+    return fmt::format("Slurm job {}: CANCELLED, by whom only accounting would know", row.id);
+  return fmt::format("Slurm job {}: {}{}{}", row.id, row.state, row.reason.empty() ? "" : ", ", row.reason);
 }
 
 /// An element that has not ended comes before one that has: a job may have been started again.
@@ -162,8 +174,8 @@ void SlurmExecutor::see(Entry& entry, const SlurmJob& row) {
     case SlurmPhase::waiting:
       entry.seen_waiting = true;
       entry.ended_s.reset();
-      if (const auto advice = stuck_advice(row.reason)) {
-        say_once("stuck " + row.reason, fmt::format("job {} waits for {}: {}", row.id, row.reason, *advice));
+      if (const auto why = explain_reason(row.reason)) {
+        say_once("waits " + row.reason, fmt::format("job {} waits ({}): {}", row.id, row.reason, *why));
       }
       break;
     case SlurmPhase::running:
@@ -200,6 +212,10 @@ void SlurmExecutor::see_ended(Entry& entry, const SlurmJob& row) {
 
 void SlurmExecutor::see_absent(Entry& entry, bool complete) {
   if (has_finished(entry.folder)) return conclude(entry, {JobStatus::Kind::ended, {}, entry.job});
+  if (const auto claim = read_claim(entry.folder); claim && claim->revoked) {  // it will never run
+    entry.dead = true;
+    return conclude(entry, {JobStatus::Kind::ended, {}, entry.job});
+  }
   if (!complete) return;
   if (!entry.absent_s) entry.absent_s = clock_.monotonic_s();
   if (clock_.monotonic_s() - *entry.absent_s >= kAbsentFor) conclude_absent(entry);

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "slurm_study.hpp"
+#include "submit/judge.hpp"
 
 namespace hpcbench {
 
@@ -26,6 +27,36 @@ TEST_CASE("slurm: cancel revokes what waits, ends what runs, by name and id") {
   CHECK(test.state(0, 1) == State::cancelled);
   CHECK(test.state(1, 1) == State::succeeded);
   CHECK(test.state(2, 1) == State::cancelled);
+}
+
+TEST_CASE("slurm: a run that goes on notices a cancel of another process within seconds, and asks squeue no more than it may") {
+  SlurmStudy test(3, 1);
+  test.begin();
+  test.rounds(3);
+  test.slurm.start(test.job(0, 1));
+  test.rounds(1200);
+  const int before = test.slurm.calls["squeue"];
+  test.rounds(40);
+  CHECK(test.slurm.calls["squeue"] - before <= 2);
+  SlurmSettings settings;
+  settings.experiment = "study";
+  settings.results = test.study.results;
+  SlurmExecutor other(settings, test.slurm, test.study.clock, [](const std::string&) {});
+  cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.observer);
+  CHECK(test.rounds(3));
+  for (const int i : {0, 1, 2}) CHECK(test.state(i, 1) == State::cancelled);
+}
+
+TEST_CASE("slurm: an attempt that was revoked has ended, also where that was not told") {
+  SlurmStudy test(2, 1);
+  test.begin();
+  test.rounds(3);
+  for (const int i : {0, 1}) {
+    CHECK(try_claim(test.job(i, 1).folder, revoke_attempt("cancelled before it began").claim));
+    FakeSlurm::forget(test.job(i, 1));
+  }
+  CHECK(test.rounds(3));
+  CHECK(test.state(0, 1) == State::cancelled);
 }
 
 TEST_CASE("slurm: hpcbench may die at each point between intent, sbatch and id") {

@@ -107,8 +107,31 @@ TEST_CASE("MaxArraySize, phases and advice") {
   CHECK(phase_of("REQUEUED") == SlurmPhase::waiting);
   CHECK(phase_of("NODE_FAIL") == SlurmPhase::ended);
   CHECK(phase_of("A_WORD_OF_2030") == SlurmPhase::running);
-  CHECK(stuck_advice("PartitionDown").has_value());
-  CHECK_FALSE(stuck_advice("Priority").has_value());
+}
+
+TEST_CASE("why a job waits is said in words where it is not simply its turn") {
+  for (const char* usual :
+       {"", "None", "Priority", "Resources", "BeginTime", "Dependency", "JobArrayTaskLimit", "A_WORD_OF_2030"}) {
+    CHECK_FALSE(explain_reason(usual).has_value());
+  }
+  for (const char* said :
+       {"PartitionDown", "PartitionInactive", "DependencyNeverSatisfied", "InvalidAccount", "InvalidQOS", "JobHeldUser",
+        "JobHeldAdmin", "BadConstraints", "PartitionTimeLimit", "PartitionNodeLimit", "ReservationDeleted", "Reservation",
+        "QOSNotAllowed", "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"}) {
+    CAPTURE(said);
+    CHECK(explain_reason(said).has_value());
+  }
+  CHECK(explain_reason("ReqNodeNotAvail, UnavailableNodes:n[0-1]") ==
+        "nodes that it needs are down, drained or reserved (`sinfo -R` says why)");
+  const auto limit = [](const char* reason) { return explain_reason(reason).value_or(""); };
+  CHECK(limit("QOSMaxJobsPerUserLimit") ==
+        "as much as its QOS allows at a time is in use; it starts when other jobs have ended");
+  CHECK(limit("QOSGrpGRES") == limit("QOSMaxJobsPerUserLimit"));
+  CHECK(limit("AssocMaxJobsLimit").find("account") != std::string::npos);
+  CHECK(limit("AssocGrpCPUMinutesLimit") == "the time budget of its account is used up");
+  CHECK(limit("AssocGrpCPURunMinutesLimit") == "running jobs hold all the time that its account grants at once");
+  CHECK(limit("QOSMaxWallDurationPerJobLimit").find("will not start") != std::string::npos);
+  CHECK(limit("QOSMaxCpuPerNode").find("will not start") != std::string::npos);
 }
 
 TEST_CASE("parsers answer to any bytes") {
