@@ -1,0 +1,33 @@
+"""Imported first by every test here: sees to it that the test runs in the environment that venv.sh makes. Where there is none the
+process ends with code 77 and the reason, so that whoever started it can count it as skipped."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+DATA = ROOT / "data"
+VOCABULARY = DATA / "bert-base-uncased-vocab.txt"
+EXCERPT = DATA / "squad2-excerpt.json"
+TRAIN = os.environ.get("HPCBENCH_TRAIN", str(ROOT / "build" / "default" / "bin" / "hpcbench-train"))
+LONG = os.environ.get("HPCBENCH_LONG", "") not in ("", "0")
+
+
+def enter():
+    folder = os.environ.get("HPCBENCH_HUGGINGFACE_VENV", str(ROOT / "build" / "venv-huggingface"))
+    if os.path.realpath(sys.prefix) != os.path.realpath(folder):
+        made = subprocess.run([str(ROOT / "tests" / "huggingface" / "venv.sh"), folder], stdout=subprocess.PIPE, text=True)
+        if made.returncode != 0:
+            sys.exit(made.returncode)
+        python = made.stdout.strip()
+        os.execv(python, [python] + sys.orig_argv[1:])
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    if not os.access(TRAIN, os.X_OK):
+        sys.exit(f"error: {TRAIN} is not there: scripts/setup.sh builds it, or HPCBENCH_TRAIN names another one")
+    # No test may reach for a hub or leave anything in the user's caches.
+    os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_PROGRESS_BARS="1", TRANSFORMERS_VERBOSITY="error", TOKENIZERS_PARALLELISM="true",
+                      RUST_BACKTRACE="0")
+
+
+enter()
