@@ -23,7 +23,7 @@ TEST_CASE("slurm: what Slurm says of a job that left no finished.json is its out
   CHECK(test.state(2, 1) == State::cancelled);
   CHECK(test.study.observer.settlements.size() == 6);
   for (const auto& settlement : test.study.observer.settlements) {
-    if (settlement.state == State::cancelled) CHECK(settlement.reason.find("by 1000") != std::string::npos);
+    if (settlement.state == State::cancelled) CHECK(settlement.reason.find("CANCELLED by ") != std::string::npos);
   }
   CHECK(test.state(3, 1) == State::node_failure);
   CHECK(test.state(4, 1) == State::preempted);
