@@ -1,11 +1,13 @@
 """Studies on a real Slurm, from `hpcbench run` to the table: outcomes, restarts, and what it costs."""
 import collections
+import contextlib
 import json
 import os
 import pathlib
 import resource
 import shutil
 import signal
+import sqlite3
 import sys
 import time
 import unittest
@@ -42,6 +44,23 @@ class SlurmStudyTest(SlurmTest):
 
     def run_study(self, *arguments, name="trivial.yaml", code=0, env=None):
         return self.hpcbench("run", name, "--site", self.site, *arguments, code=code, env=env)
+
+    def index(self, experiment):
+        """[(attempt, outcome), ...] as the database has them."""
+        with contextlib.closing(sqlite3.connect(self.folder / "results/hpcbench.db")) as database:
+            return database.execute("SELECT 'a' || attempt, state FROM attempt WHERE experiment = ? ORDER BY attempt", (experiment,)).fetchall()
+
+    def shown(self, experiment, outcomes):
+        """These outcomes, {state: runs}, in `status`, in `report` and in the database."""
+        counts = {state: count for state, count in self.status(f"{experiment}.yaml")["counts"].items() if count}
+        self.assertEqual(counts, outcomes, "status")
+        reported = collections.Counter()
+        for row in self.report(f"{experiment}.yaml")["rows"]:
+            reported.update({state: count for state, count in row["outcomes"].items() if count})
+        self.assertEqual(reported, outcomes, "report")
+        with contextlib.closing(sqlite3.connect(self.folder / "results/hpcbench.db")) as database:
+            rows = database.execute("SELECT state, count(*) FROM run WHERE experiment = ? GROUP BY state", (experiment,)).fetchall()
+        self.assertEqual(dict(rows), outcomes, "database")
 
     def each_executed_once(self, runs):
         executed = self.executions()
@@ -232,6 +251,22 @@ resources: {time: 60s}
         rows = {row["axes"]["what"]: row for row in self.report("outcomes.yaml")["rows"]}
         self.assertEqual(rows["timeout"]["outcomes"]["timeout"], 1)
         self.assertEqual(rows["timeout"]["censored_at_s"], 60)
+        self.shown("outcomes", {"succeeded": 1, "failed": 3, "timeout": 1, "cancelled": 1})
+
+    def test_lost(self):
+        """The job's shell is killed with -9 and leaves no finished.json: known after a minute, in which slow disks may show it."""
+        self.write("gone.yaml", """
+experiment: gone
+command: [bash, -c, 'kill -9 $(sed -n "s/^pid //p" "$1/claim"); sleep 60', bash, "{{run_dir}}"]
+launch: once
+matrix: {k: [1]}
+repeats: 1
+resources: {time: "00:05:00"}
+retries: {lost: 0}
+""")
+        self.run_study(name="gone.yaml", code=1)
+        self.shown("gone", {"lost": 1})
+        self.assertIn("finished.json", self.status("gone.yaml")["runs"][0]["reason"])
 
     def test_node_failure_and_a_retry_elsewhere(self):
         self.write("node.yaml", """
@@ -252,7 +287,51 @@ resources: {time: "00:10:00"}
         run = self.status()["runs"][0]
         self.assertEqual((run["state"], run["attempt"]), ("succeeded", "a2"))
         self.assertEqual(len(self.executions()), 2, "on another node")
+        self.assertEqual(self.index("node"), [("a1", "node_failure"), ("a2", "succeeded")])
         self.assertIn("node_failure", self.hpcbench("show", run["run"] + "/a1").stdout)
+
+
+    def preempted(self, partition, retries):
+        """A study of one run whose first attempt gives way to an urgent job as soon as it runs; what `run` printed."""
+        name = f"give_way_{partition}_{retries}"
+        self.write("site.yaml", SITE + f"partition: {partition}\n")
+        self.write(f"{name}.yaml", f"""
+experiment: {name}
+command: [bash, -c, 'echo "$1" >> {name}.executions; case "$1" in */a1) sleep 600 ;; esac', bash, "{{{{run_dir}}}}"]
+launch: rank
+matrix: {{nodes: [4]}}
+repeats: 1
+resources: {{time: "00:10:00", exclusive: true}}
+retries: {{preempted: {retries}}}
+""")
+        process = self.start("run", f"{name}.yaml", "--site", self.site)
+        self.wait_for(lambda: len(self.executions(f"{name}.executions")) == 1, "the job")
+        self.cluster.tool("sbatch", "-p", "urgent", "-N4", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 2")
+        output, _ = process.communicate(timeout=170)
+        self.assertEqual(process.returncode, 1 if retries == 0 else 0, output)
+        return name, output
+
+    def test_preempted_is_told_and_run_again_within_retries(self):
+        for partition in ("preemptable", "evictable"):  # Slurm would requeue, Slurm cancels: our jobs end either way
+            with self.subTest(partition):
+                name, output = self.preempted(partition, 1)
+                self.assertIn("preempted", output)
+                run = next(run for run in self.status(f"{name}.yaml")["runs"])
+                self.assertEqual((run["state"], run["attempt"]), ("succeeded", "a2"), output)
+                self.assertIn("preempted", self.hpcbench("show", run["run"] + "/a1").stdout)
+                self.assertEqual(self.index(name), [("a1", "preempted"), ("a2", "succeeded")])
+                self.assertEqual(set(self.executions(f"{name}.executions").values()), {4}, "each rank of each attempt once")
+
+    def test_preempted_without_retries_is_an_outcome(self):
+        name, output = self.preempted("preemptable", 0)
+        status = self.status(f"{name}.yaml")
+        self.assertEqual((status["counts"]["preempted"], status["runs"][0]["state"]), (1, "preempted"), output)
+        self.assertIn("PREEMPTED", status["runs"][0]["reason"])
+        self.shown(name, {"preempted": 1})
+        # What only Slurm knew is on disk beside the attempt: an index made again says the same.
+        (self.folder / "results/hpcbench.db").unlink()
+        self.hpcbench("ingest")
+        self.assertEqual(self.index(name), [("a1", "preempted")])
 
 
 class Memory(SlurmStudyTest):
@@ -260,7 +339,7 @@ class Memory(SlurmStudyTest):
 
     def test_out_of_memory(self):
         for launch in ("once", "rank"):
-            self.write(f"{launch}.yaml", f"""
+            self.write(f"hungry_{launch}.yaml", f"""
 experiment: hungry_{launch}
 command: [python3, -c, "x = bytearray(300_000_000); print(len(x))"]
 launch: {launch}
@@ -268,8 +347,8 @@ matrix: {{k: [1]}}
 repeats: 1
 resources: {{time: "00:02:00", mem: 60M}}
 """)
-            self.run_study(name=f"{launch}.yaml", code=1)
-            self.assertEqual(self.status()["runs"][0]["state"], "out_of_memory", launch)
+            self.run_study(name=f"hungry_{launch}.yaml", code=1)
+            self.shown(f"hungry_{launch}", {"out_of_memory": 1})
 
 
 class Forgotten(SlurmStudyTest):
