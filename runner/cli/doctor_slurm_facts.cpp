@@ -1,6 +1,9 @@
 #include "cli/doctor_slurm_facts.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <limits>
 
 #include "base/text.hpp"
 
@@ -64,11 +67,11 @@ std::vector<SlurmPartition> parse_partitions(std::string_view output) {
 }
 
 int count_gpus(std::string_view gres, std::string_view type) {
-  int count = 0;
+  std::int64_t count = 0;
   for (const GpuResource& resource : gpu_resources(gres)) {
     if (type.empty() || resource.type == type) count += resource.count;
   }
-  return count;
+  return static_cast<int>(std::min<std::int64_t>(count, std::numeric_limits<int>::max()));
 }
 
 std::vector<SlurmNode> parse_nodes(std::string_view output, std::string_view gpu_type) {

@@ -111,6 +111,7 @@ BatchSubmission SlurmExecutor::submit_batch(const BatchRequest& request) {
       return submission;
     case SbatchAnswer::Kind::accepted:
       submission.kind = BatchSubmission::Kind::accepted;
+      forget_lost(answer.job);
       if (said_.erase("later") != 0) note_("Slurm takes jobs again");
       pause_s_ = 0;
       chunk_limit_ = std::min(kMostElements, chunk_limit_ * 2);

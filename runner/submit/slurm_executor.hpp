@@ -76,6 +76,8 @@ class SlurmExecutor : public Executor {
   bool notice_cancel();
   void conclude_revoked();
   const SlurmJob* find_row(const Rows& rows, const Entry& entry) const;
+  static bool knows_array(const Rows& rows, const Entry& entry);
+  void forget_lost(const std::string& array);
   void see(Entry& entry, const SlurmJob& row);
   void see_ended(Entry& entry, const SlurmJob& row);
   void see_absent(Entry& entry, bool complete);

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <csignal>
+#include <cstdint>
 
 #include "base/text.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kLongestToolText = 400;  // bytes of a tool's words in a message
 constexpr int kMostArrayElements = 4'000'000;  // Slurm's own limit of MaxArraySize
+constexpr std::size_t kMostJobs = 1'000'000;   // of one answer, more than a controller holds; the rest is passed over
 
 bool is_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -148,7 +150,7 @@ std::vector<int> expand_indices(std::string_view text) {
     const std::optional<int> step = colon == range.npos ? 1 : to_index(range.substr(colon + 1));
     if (!first || !last || !step || *step < 1 || *last < *first || *last > kMostArrayElements) return {};
     if (indices.size() + static_cast<std::size_t>(*last - *first) > kMostArrayElements) return {};
-    for (int index = *first; index <= *last; index += *step) indices.push_back(index);
+    for (std::int64_t index = *first; index <= *last; index += *step) indices.push_back(static_cast<int>(index));
   }
   return indices;
 }
@@ -167,6 +169,7 @@ void add_jobs(std::vector<SlurmJob>& jobs, std::string_view id, SlurmJob job) {
   std::string_view element = id.substr(bar + 1);
   if (element.starts_with('[') && element.ends_with(']')) element = element.substr(1, element.size() - 2);
   for (const int index : expand_indices(element)) {
+    if (jobs.size() >= kMostJobs) return;
     job.index = index;
     job.id = fmt::format("{}_{}", job.array, index);
     jobs.push_back(job);

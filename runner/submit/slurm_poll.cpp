@@ -61,6 +61,9 @@ std::string describe_row(const SlurmJob& row) {
   return fmt::format("Slurm job {}: {}{}{}", row.id, row.state, row.reason.empty() ? "" : ", ", row.reason);
 }
 
+/// `123` of `123_4`.
+std::string array_of(const std::string& job) { return job.substr(0, job.find('_')); }
+
 /// An element that has not ended comes before one that has: a job may have been started again.
 void keep_row(std::unordered_map<int, SlurmJob>& rows, const SlurmJob& row) {
   const auto [place, fresh] = rows.try_emplace(row.index, row);
@@ -78,6 +81,23 @@ const SlurmJob* SlurmExecutor::find_row(const Rows& rows, const Entry& entry) co
   const auto whole = named->second.find(-1);
   const bool cancelled = whole != named->second.end() && whole->second.state == "CANCELLED";
   return cancelled && !is_taken(entry.folder) ? &whole->second : nullptr;
+}
+
+/// Whether Slurm still has elements of the array that the entry was seen in. By name, too: a controller that lost its last
+/// seconds gives ids out again. By id, too: a batch may have become several arrays, and the others say nothing of this one.
+bool SlurmExecutor::knows_array(const Rows& rows, const Entry& entry) {
+  const auto named = rows.find(entry.name);
+  if (named == rows.end()) return false;
+  return std::any_of(named->second.begin(), named->second.end(),
+                     [&](const auto& row) { return row.second.array == array_of(entry.job); });
+}
+
+/// What was seen of older jobs under an id that Slurm has given out again is of no use: it has lost these jobs.
+void SlurmExecutor::forget_lost(const std::string& array) {
+  for (const std::string& folder : open_) {
+    Entry& entry = entries_.at(folder);
+    if (array_of(entry.job) == array) entry.seen_waiting = false;
+  }
 }
 
 bool SlurmExecutor::ask_squeue() {
@@ -143,7 +163,7 @@ void SlurmExecutor::poll() {
       } else if (queued != nullptr) {
         see(*entry, *queued);
       } else {
-        see_absent(*entry, complete && early_.count(entry->job.substr(0, entry->job.find('_'))) == 0);
+        see_absent(*entry, complete && early_.count(array_of(entry->job)) == 0);
       }
     }
   }
@@ -226,8 +246,7 @@ void SlurmExecutor::conclude_absent(Entry& entry) {
   const std::optional<Claim> claim = read_claim(entry.folder);
   if (claim && !claim->revoked && !claim->job.empty()) entry.job = claim->job;
   JobStatus end{JobStatus::Kind::ended, {}, entry.job};
-  // By name: the id may be another job's by now.
-  const bool others_are_known = queued_.count(entry.name) != 0 || recorded_.count(entry.name) != 0;
+  const bool others_are_known = knows_array(queued_, entry) || knows_array(recorded_, entry);
   if (was_stopped(entry.folder)) {
     end.outcome = State::cancelled;
     end.text = fmt::format("Slurm job {} was asked to end from outside, and Slurm no longer knows by whom", entry.job);

@@ -1,0 +1,51 @@
+#include <doctest/doctest.h>
+
+#include "slurm_study.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+// Four runs in two arrays of one batch, of one name, as no more than two may be queued: the first run has ended, the second
+// waits, the third is submitted as an array of its own.
+struct TwoArrays : SlurmStudy {
+  explicit TwoArrays(bool same_id) : SlurmStudy(4, 1) {
+    max_queued = 2;
+    begin();
+    rounds(3);
+    slurm.finish(job(0, 1));
+    if (same_id) {
+      for (const int i : {0, 1}) FakeSlurm::forget(job(i, 1));
+      slurm.next_id = job(1, 1).array;
+    }
+    rounds(10);
+    REQUIRE(slurm.find(study.folder(study.key(2, 1, 1))) != nullptr);
+    REQUIRE((job(2, 1).array == job(1, 1).array) == same_id);
+    REQUIRE(job(2, 1).name == job(1, 1).name);
+  }
+};
+
+TEST_CASE("slurm: an array that the controller lost is run again, also where other arrays of its batch are known") {
+  TwoArrays test(false);
+  for (const int i : {0, 1}) FakeSlurm::forget(test.job(i, 1));
+  test.rounds(60);
+  CHECK(test.has_attempt(1, 1, 2));
+}
+
+TEST_CASE("slurm: an array that was lost is run again, also where the next array of its batch was given its id") {
+  TwoArrays test(true);
+  test.rounds(60);
+  CHECK(test.has_attempt(1, 1, 2));
+}
+
+TEST_CASE("slurm: a waiting element that vanishes from an array that is known was cancelled") {
+  TwoArrays test(false);
+  FakeSlurm::forget(test.job(1, 1));
+  test.rounds(60);
+  CHECK(test.state(1, 1) == State::cancelled);
+  CHECK(!test.has_attempt(1, 1, 2));
+}
+
+}  // namespace
+
+}  // namespace hpcbench
