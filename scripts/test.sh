@@ -93,7 +93,7 @@ tidy() {
   find build/default/runner -name 'unity_0_cxx.cxx' -print0 |
     xargs -0 -n 1 -P "$jobs" clang-tidy-16 --quiet --config-file=.clang-tidy -p build/default --header-filter="$PWD/runner/.*"
 }
-# Slurm's own: where it cannot be started, a step says why and does not count. With 77 the cluster could not be started.
+# Starts and stops a cluster. 77: there is no Slurm here, `slurm-reason` says what is missing.
 slurm_works() {
   local folder status=0
   folder=$(mktemp -d -p /tmp hpcbench-slurm-XXXXXX)
@@ -104,7 +104,7 @@ slurm_works() {
 }
 slurm_faults() {
   local trials=10 arguments=()
-  [ "$long" = yes ] && trials=200 && arguments=(--long)
+  [ "$long" = yes ] && trials=200 && arguments=(--long --clusters 2)
   python3 tests/slurm/fault_trials.py --trials $trials --seed 1 "${arguments[@]}"
 }
 # A real controller on a busy machine may be late for reasons that are not ours: what fails is tried once more, and that is said.
@@ -113,12 +113,23 @@ twice() {
   echo "SECOND TRY of $*: the first one failed, see above"
   "$@"
 }
+# Only a Slurm that is not installed, or not for us, is a reason to skip; one that does not start is a failure.
 slurm_step() {
   if ! wanted "$1"; then return; fi
   if [ -z "${slurm_checked:-}" ]; then slurm_works; slurm_checked=$?; fi
-  if [ "$slurm_checked" -eq 0 ]; then step "$@"; return; fi
-  skipped=$((skipped + 1))
-  echo "skipped $1: $(tail -n 1 "$logs/slurm-reason")"
+  case $slurm_checked in
+    0) step "$@" ;;
+    77)
+      skipped=$((skipped + 1))
+      echo "skipped $1: $(tail -n 1 "$logs/slurm-reason")"
+      ;;
+    *) step "$1" slurm_did_not_start "$slurm_checked" ;;
+  esac
+}
+slurm_did_not_start() {
+  echo "error: tests/slurm/cluster.sh start ended with $1:"
+  cat "$logs/slurm-reason"
+  return 1
 }
 fault_trials() {
   local trials=20
@@ -148,6 +159,7 @@ step asan-unit asan_unit
 step fuzz-build build_fuzzers
 step fuzz-spec fuzz spec
 step fuzz-ingest fuzz ingest
+step fuzz-slurm fuzz slurm
 step tidy tidy
 if [ "$long" = yes ]; then
   step bench bench/run.sh
@@ -156,6 +168,7 @@ if [ "$long" = yes ]; then
   show slurm-faults 5
   show fuzz-spec 8
   show fuzz-ingest 8
+  show fuzz-slurm 8
 fi
 
 [ $failed -eq 0 ] || printf 'failed: %s\n' "${failures[*]}"

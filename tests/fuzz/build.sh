@@ -14,18 +14,15 @@ out=$1
 compiler=${FUZZ_CXX:-clang++-16}
 mkdir -p "$out"
 
-# The sources of some stages as one unit, as the build itself compiles them.
+# The sources of a stage as one unit, as the build itself compiles them, or of one file of a stage (submit/slurm_parse).
 unit() {
-  local stage
-  for stage in "$@"; do
-    local source
-    for source in "$root/runner/$stage"/*.cpp; do
-      [[ -e $source ]] && printf '#include "%s"\n' "$source"
-    done
+  local source
+  for source in "$root/runner/$1"/*.cpp "$root/runner/$1.cpp"; do
+    [[ ! -e $source ]] || printf '#include "%s"\n' "$source"
   done
 }
 
-# build NAME LIBRARIES -- STAGES
+# build NAME LIBRARIES -- STAGES_OR_FILES
 build() {
   local name=$1 stage objects=()
   shift
@@ -40,9 +37,10 @@ build() {
   local flags=(-std=c++20 -O1 -g1 -fno-omit-frame-pointer "-fsanitize=address,undefined" -fno-sanitize-recover=undefined
                -I "$root/runner" -DHPCBENCH_VERSION='"fuzz"')
   for stage in "$@"; do
-    unit "$stage" >"$out/$stage.cpp"
-    "$compiler" "${flags[@]}" -fsanitize=fuzzer-no-link -c "$out/$stage.cpp" -o "$out/$name-$stage.o"
-    objects+=("$out/$name-$stage.o")
+    local part="$out/${name}-${stage/\//-}"
+    unit "$stage" >"$part.cpp"
+    "$compiler" "${flags[@]}" -fsanitize=fuzzer-no-link -c "$part.cpp" -o "$part.o"
+    objects+=("$part.o")
   done
   "$compiler" "${flags[@]}" -fsanitize=fuzzer "$source" "${objects[@]}" -o "$out/${name}_fuzzer" "${libraries[@]}"
   echo "$out/${name}_fuzzer"
@@ -50,3 +48,4 @@ build() {
 
 build spec -lyaml-cpp -lre2 -lutf8proc -lfmt -lnettle -- base spec plan
 build ingest -lre2 -lfmt -lnettle -- base launch ingest
+build slurm -lfmt -lnettle -- base submit/slurm_parse cli/doctor_slurm_facts
