@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "files/json_text.hpp"
 #include "files/whole_file.hpp"
 
 namespace hpcbench::train {
@@ -56,18 +55,11 @@ constexpr FixedKey kFixedKeys[] = {{"hidden_act", "\"gelu\""},
 class ConfigReader {
  public:
   explicit ConfigReader(const std::filesystem::path& path) : path_(path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw DataError(concat("error: cannot read ", path.string(), ": there is no such file, or it may not be read"));
-    constexpr std::size_t kMostBytes = std::size_t{1} << 24;
-    std::string text(kMostBytes, '\0');
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    if (text.size() == kMostBytes) fail("is no config.json: it is far too long");
-    if (text.find('\0') != std::string::npos) fail("is not JSON: it holds a NUL");  // the parser would end there
+    const std::string text = read_json_text(path);
     try {
       json_ = nlohmann::json::parse(text);
     } catch (const nlohmann::json::parse_error& error) {
-      fail(concat("is not JSON, at its byte ", error.byte));
+      fail_as_broken_json(path, text, error.byte);
     }
     if (!json_.is_object()) fail("is no config.json: it holds no object");
   }
