@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,13 +11,21 @@ namespace hpcbench::train {
 struct NamedTensor {
   std::string name;
   at::Tensor tensor;
+  int unit = 0;  // of a parameter: the part of the model that it belongs to, see Model
 };
 
 /// What a strategy sees of a model. Parameters are contiguous leaves that require gradients; buffers are state without
 /// gradients that training changes (running statistics). Strategies may replace the data of a tensor, never the tensor.
+///
+/// A model is a chain of units (BERT: embeddings, layers, head), numbered from 0 in the order of the forward pass, each with
+/// one result that the next one takes. Around a unit's forward pass, in training and in evaluation, the model calls the two
+/// functions where they are not null: before the first use of the unit's parameters, and with the unit's result. Between
+/// after_unit() and the unit's backward pass the parameters may be away: what a unit saves is the parameter, not a copy.
 struct Model {
   std::vector<NamedTensor> parameters;
   std::vector<NamedTensor> buffers;
+  std::function<void(int unit)> before_unit;
+  std::function<void(int unit, const at::Tensor& result)> after_unit;
 };
 
 }  // namespace hpcbench::train
