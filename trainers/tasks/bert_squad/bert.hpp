@@ -44,11 +44,14 @@ struct DropoutKey {
 struct BertLoss {
   at::Tensor mean;  // scalar with gradient: (mean over starts + mean over ends) / 2, of the positions that are not ignored; 0
                     // where none
+  at::Tensor start_sum;  // scalars with gradient: the sums over the positions that are counted
+  at::Tensor end_sum;
   std::int64_t counted_starts = 0;
   std::int64_t counted_ends = 0;
 };
 
 /// BertForQuestionAnswering. Parameters are named as in Hugging Face's files (without pooler), linear weights [out, in].
+/// The gradient of the padding token's word embedding (number 0) is 0, as there.
 class Bert {
  public:
   /// Weights drawn N(0, initializer_range) from `seed`, biases 0, LayerNorm 1 and 0.
@@ -59,10 +62,11 @@ class Bert {
 
   const BertConfig& config() const;
   Model& model();
-  /// [T, 2]: start and end logits of every token. `dropout` null: evaluation.
+  /// [T, 2]: start and end logits of every token. `dropout` null: evaluation. InputError for a batch that does not fit.
   at::Tensor logits(const BertBatch& batch, const DropoutKey* dropout);
   /// (cross-entropy of starts + of ends) / 2 as at Hugging Face: positions are clamped to [0, row length], and a position that
-  /// equals the row's length is ignored.
+  /// equals the row's length is ignored. The row's length is without padding unless `pad_in_softmax`. `logits` may come from
+  /// elsewhere (tests); sums are exact where nothing is counted: 0.
   BertLoss loss(const BertBatch& batch, const at::Tensor& logits);
 
  private:

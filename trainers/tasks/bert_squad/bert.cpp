@@ -1,0 +1,72 @@
+#include "tasks/bert_squad/bert.hpp"
+
+#include <ATen/TensorOperators.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "tasks/bert_squad/bert_eager.hpp"
+#include "tasks/bert_squad/bert_weights.hpp"
+
+namespace hpcbench::train {
+
+struct Bert::State {
+  BertConfig config;
+  BertOptions options;
+  Model model;
+  BertWeights weights;
+};
+
+namespace {
+
+void require_possible(const BertConfig& config, const BertOptions& options) {
+  if (options.type != at::kFloat && options.type != at::kDouble)
+    throw InputError("error: the parameters of BERT are fp32 or fp64");
+  if (options.bf16 && options.type != at::kFloat) throw InputError("error: bf16 needs fp32 parameters");
+  if (options.checkpoint_activations && options.attention == Attention::eager)
+    throw InputError("error: activation checkpointing needs fused attention");
+  for (const double rate : {config.hidden_dropout_prob, config.attention_probs_dropout_prob}) {
+    if (!(rate >= 0 && rate < 1)) throw InputError("error: a dropout rate must be at least 0 and below 1");
+  }
+  if (config.num_attention_heads < 1 || config.hidden_size % config.num_attention_heads != 0)
+    throw InputError("error: hidden_size must be a multiple of num_attention_heads");
+}
+
+}  // namespace
+
+Bert::Bert(const BertConfig& config, const BertOptions& options, std::uint64_t seed) {
+  require_possible(config, options);
+  state_ = std::make_unique<State>();
+  state_->config = config;
+  state_->options = options;
+  state_->weights = make_bert_weights(config, options.type, seed, state_->model);
+}
+
+Bert::~Bert() = default;
+Bert::Bert(Bert&&) noexcept = default;
+Bert& Bert::operator=(Bert&&) noexcept = default;
+
+const BertConfig& Bert::config() const { return state_->config; }
+Model& Bert::model() { return state_->model; }
+
+at::Tensor Bert::logits(const BertBatch& batch, const DropoutKey* dropout) {
+  const BertRows rows = check_rows(batch, state_->config);
+  return eager_logits(state_->weights, state_->config, state_->options, rows, dropout);
+}
+
+BertLoss Bert::loss(const BertBatch& batch, const at::Tensor& logits) {
+  const bool pad_in_softmax = state_->options.pad_in_softmax;
+  BertLoss loss;
+  for (std::size_t row = 0; row < batch.lengths.size(); ++row) {
+    loss.counted_starts += bert_target(batch, pad_in_softmax, row, false).counted ? 1 : 0;
+    loss.counted_ends += bert_target(batch, pad_in_softmax, row, true).counted ? 1 : 0;
+  }
+  const at::Tensor sums = eager_loss_sums(batch, logits, pad_in_softmax);
+  loss.start_sum = sums.select(0, 0);
+  loss.end_sum = sums.select(0, 1);
+  const auto divisor = [](std::int64_t counted) { return static_cast<double>(2 * std::max<std::int64_t>(counted, 1)); };
+  loss.mean = loss.start_sum / divisor(loss.counted_starts) + loss.end_sum / divisor(loss.counted_ends);
+  return loss;
+}
+
+}  // namespace hpcbench::train

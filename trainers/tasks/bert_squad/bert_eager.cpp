@@ -1,0 +1,144 @@
+#include "tasks/bert_squad/bert_eager.hpp"
+
+#include <ATen/Dispatch.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/stack.h>
+
+#include <cmath>
+
+namespace hpcbench::train {
+
+namespace {
+
+class EagerBert {
+ public:
+  EagerBert(const BertWeights& weights, const BertConfig& config, const BertOptions& options, const BertRows& rows,
+            const DropoutKey* dropout)
+      : weights_(weights), config_(config), options_(options), rows_(rows), dropout_(dropout, config) {}
+
+  at::Tensor logits() {
+    at::Tensor x = embeddings();
+    for (std::int64_t number = 0; number < config_.num_hidden_layers; ++number) x = layer(x, number);
+    return linear(x, weights_.head);
+  }
+
+ private:
+  at::Tensor embeddings() {
+    // Backward looks at the numbers again, when the batch may be gone.
+    const auto ids = [&](const std::int64_t* numbers) {
+      return at::from_blob(const_cast<std::int64_t*>(numbers), {rows_.tokens}, at::kLong).clone().to(weights_.word.device());
+    };
+    at::Tensor x = at::embedding(weights_.word, ids(rows_.ids), kPaddingToken) +
+                   at::embedding(weights_.position, ids(rows_.positions.data())) +
+                   at::embedding(weights_.type, ids(rows_.types));
+    return dropped(norm(x, weights_.embeddings_norm), dropout_.embeddings());
+  }
+
+  at::Tensor layer(const at::Tensor& x, std::int64_t number) {
+    const BertLayerWeights& layer = weights_.layers[static_cast<std::size_t>(number)];
+    const at::Tensor query = linear(x, layer.query);
+    const at::Tensor key = linear(x, layer.key);
+    const at::Tensor value = linear(x, layer.value);
+    std::vector<at::Tensor> contexts;
+    for (std::int64_t row = 0; row < rows_.count; ++row) {
+      contexts.push_back(attention(query, key, value, row, dropout_.attention(number)));
+    }
+    const at::Tensor attended = linear(at::cat(contexts), layer.attention_output);
+    const at::Tensor y = norm(dropped(attended, dropout_.attention_output(number)) + x, layer.attention_norm);
+    const at::Tensor z = linear(at::gelu(linear(y, layer.intermediate)), layer.output);
+    return norm(dropped(z, dropout_.output(number)) + y, layer.output_norm);
+  }
+
+  /// One row, all heads: [size, hidden]. Padding is left out of the keys, which is what a mask of -inf comes to.
+  at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, std::int64_t row,
+                       const kernels::DropoutSite& site) {
+    const std::int64_t heads = config_.num_attention_heads;
+    const std::int64_t width = config_.hidden_size / heads;
+    const std::int64_t begin = rows_.begin[static_cast<std::size_t>(row)];
+    const std::int64_t keys = rows_.keys[static_cast<std::size_t>(row)];
+    const auto split = [&](const at::Tensor& x, std::int64_t count) {
+      return x.narrow(0, begin, count).view({count, heads, width}).transpose(0, 1);
+    };
+    const at::Tensor scores = at::matmul(split(query, rows_.size(row)), split(key, keys).transpose(1, 2)) / std::sqrt(width);
+    at::Tensor probabilities = at::softmax(scores, -1);
+    if (site.on()) probabilities = probabilities * attention_mask(site, row, probabilities);
+    return at::matmul(probabilities, split(value, keys)).transpose(0, 1).reshape({rows_.size(row), config_.hidden_size});
+  }
+
+  at::Tensor attention_mask(const kernels::DropoutSite& site, std::int64_t row, const at::Tensor& like) const {
+    const std::int64_t queries = rows_.size(row);
+    const std::int64_t keys = rows_.keys[static_cast<std::size_t>(row)];
+    const at::Tensor mask = at::empty(like.sizes(), like.scalar_type());
+    AT_DISPATCH_FLOATING_TYPES(mask.scalar_type(), "attention_mask", [&] {
+      for (std::int64_t head = 0; head < config_.num_attention_heads; ++head) {
+        for (std::int64_t query = 0; query < queries; ++query) {
+          const std::size_t token = static_cast<std::size_t>(rows_.begin[static_cast<std::size_t>(row)] + query);
+          kernels::dropout_mask_row(site, kernels::head_key(site, rows_.token_keys[token], head), keys,
+                                    mask.data_ptr<scalar_t>() + (head * queries + query) * keys);
+        }
+      }
+    });
+    return mask.to(like.device());
+  }
+
+  at::Tensor dropped(const at::Tensor& x, const kernels::DropoutSite& site) const {
+    if (!site.on()) return x;
+    const at::Tensor mask = at::empty(x.sizes(), x.scalar_type());
+    AT_DISPATCH_FLOATING_TYPES(mask.scalar_type(), "dropout_mask", [&] {
+      for (std::int64_t token = 0; token < rows_.tokens; ++token) {
+        kernels::dropout_mask_row(site, kernels::row_key(site, rows_.token_keys[static_cast<std::size_t>(token)]), x.size(1),
+                                  mask.data_ptr<scalar_t>() + token * x.size(1));
+      }
+    });
+    return x * mask.to(x.device());
+  }
+
+  at::Tensor norm(const at::Tensor& x, const BertNorm& norm) const {
+    return at::layer_norm(x, {config_.hidden_size}, norm.weight, norm.bias, config_.layer_norm_eps);
+  }
+
+  at::Tensor linear(const at::Tensor& x, const BertLinear& linear) const {
+    if (!options_.bf16) return at::linear(x, linear.weight, linear.bias);
+    const at::ScalarType half = at::kBFloat16;
+    return at::linear(x.to(half), linear.weight.to(half), linear.bias.to(half)).to(options_.type);
+  }
+
+  const BertWeights& weights_;
+  const BertConfig& config_;
+  const BertOptions& options_;
+  const BertRows& rows_;
+  BertDropout dropout_;
+};
+
+}  // namespace
+
+at::Tensor eager_logits(const BertWeights& weights, const BertConfig& config, const BertOptions& options, const BertRows& rows,
+                        const DropoutKey* dropout) {
+  return EagerBert(weights, config, options, rows, dropout).logits();
+}
+
+at::Tensor eager_loss_sums(const BertBatch& batch, const at::Tensor& logits, bool pad_in_softmax) {
+  // A sum over nothing: 0, with a gradient, where no position counts.
+  at::Tensor sums[2] = {logits.narrow(0, 0, 0).sum(), logits.narrow(0, 0, 0).sum()};
+  for (std::size_t row = 0; row < batch.lengths.size(); ++row) {
+    for (std::int64_t column = 0; column < 2; ++column) {
+      const BertTarget target = bert_target(batch, pad_in_softmax, row, column == 1);
+      if (!target.counted) continue;
+      const at::Tensor competing = logits.select(1, column).narrow(0, batch.row_begin[row], target.competing);
+      sums[column] = sums[column] - at::log_softmax(competing, 0).select(0, target.position);
+    }
+  }
+  return at::stack({sums[0], sums[1]});
+}
+
+}  // namespace hpcbench::train

@@ -1,0 +1,130 @@
+#include "tasks/bert_squad/bert_weights.hpp"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
+#include <string>
+
+#include "core/text.hpp"
+#include "kernels/bert_hash.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+/// What fills a parameter.
+enum class BertFill { normal, zero, one };
+
+struct BertParameterPlan {
+  std::size_t index;
+  BertFill fill;
+};
+
+/// Lists parameters first and draws all of them at the end, in parallel.
+class BertParameters {
+ public:
+  BertParameters(const BertConfig& config, at::ScalarType type, std::uint64_t seed, Model& model)
+      : config_(config), type_(type), seed_(seed), model_(model) {}
+
+  at::Tensor add(const std::string& name, at::Tensor tensor, BertFill fill) {
+    plans_.push_back({model_.parameters.size(), fill});
+    model_.parameters.push_back({name, tensor});
+    return tensor;
+  }
+
+  at::Tensor add(const std::string& name, at::IntArrayRef sizes, BertFill fill) {
+    return add(name, at::empty(sizes, type_), fill);
+  }
+
+  BertLinear linear(const std::string& name, std::int64_t out, std::int64_t in) {
+    return {add(name + ".weight", {out, in}, BertFill::normal), add(name + ".bias", {out}, BertFill::zero)};
+  }
+
+  BertNorm norm(const std::string& name) {
+    return {add(name + ".weight", {config_.hidden_size}, BertFill::one),
+            add(name + ".bias", {config_.hidden_size}, BertFill::zero)};
+  }
+
+  /// Three linear layers whose weights, and whose biases, are thirds of one tensor. The thirds are made from the storage, not
+  /// as views: parameters are leaves.
+  void query_key_value(const std::string& name, BertLayerWeights& layer) {
+    const std::int64_t hidden = config_.hidden_size;
+    const at::Tensor weights = at::empty({3 * hidden, hidden}, type_);
+    const at::Tensor biases = at::empty({3 * hidden}, type_);
+    const char* const names[] = {"query", "key", "value"};
+    BertLinear* const parts[] = {&layer.query, &layer.key, &layer.value};
+    for (std::int64_t part = 0; part < 3; ++part) {
+      parts[part]->weight =
+          add(name + names[part] + ".weight", weights.narrow(0, part * hidden, hidden).detach(), BertFill::normal);
+    }
+    for (std::int64_t part = 0; part < 3; ++part) {
+      parts[part]->bias = add(name + names[part] + ".bias", biases.narrow(0, part * hidden, hidden).detach(), BertFill::zero);
+    }
+  }
+
+  void fill() {
+    at::parallel_for(0, std::ssize(plans_), 1, [&](std::int64_t begin, std::int64_t end) {
+      const at::NoGradGuard no_grad;
+      for (std::int64_t number = begin; number < end; ++number) fill_one(plans_[static_cast<std::size_t>(number)]);
+    });
+    for (NamedTensor& parameter : model_.parameters) parameter.tensor.requires_grad_();
+  }
+
+ private:
+  void fill_one(const BertParameterPlan& plan) {
+    const NamedTensor& parameter = model_.parameters[plan.index];
+    if (plan.fill != BertFill::normal) {
+      parameter.tensor.fill_(plan.fill == BertFill::one ? 1.0 : 0.0);
+      return;
+    }
+    std::uint64_t key = kernels::mix_bits(seed_);
+    for (const char c : parameter.name) key = kernels::mix_bits(key ^ static_cast<unsigned char>(c));
+    at::Generator generator = at::detail::createCPUGenerator(key);
+    if (type_ == at::kFloat) {
+      parameter.tensor.normal_(0.0, config_.initializer_range, generator);
+    } else {
+      parameter.tensor.copy_(
+          at::empty(parameter.tensor.sizes(), at::kFloat).normal_(0.0, config_.initializer_range, generator));
+    }
+  }
+
+  const BertConfig& config_;
+  at::ScalarType type_;
+  std::uint64_t seed_;
+  Model& model_;
+  std::vector<BertParameterPlan> plans_;
+};
+
+}  // namespace
+
+BertWeights make_bert_weights(const BertConfig& config, at::ScalarType type, std::uint64_t seed, Model& model) {
+  BertParameters parameters(config, type, seed, model);
+  const std::int64_t hidden = config.hidden_size;
+  BertWeights weights;
+  weights.word = parameters.add("bert.embeddings.word_embeddings.weight", {config.vocab_size, hidden}, BertFill::normal);
+  weights.position =
+      parameters.add("bert.embeddings.position_embeddings.weight", {config.max_position_embeddings, hidden}, BertFill::normal);
+  weights.type =
+      parameters.add("bert.embeddings.token_type_embeddings.weight", {config.type_vocab_size, hidden}, BertFill::normal);
+  weights.embeddings_norm = parameters.norm("bert.embeddings.LayerNorm");
+  for (std::int64_t number = 0; number < config.num_hidden_layers; ++number) {
+    const std::string name = concat("bert.encoder.layer.", number, ".");
+    BertLayerWeights layer;
+    parameters.query_key_value(name + "attention.self.", layer);
+    layer.attention_output = parameters.linear(name + "attention.output.dense", hidden, hidden);
+    layer.attention_norm = parameters.norm(name + "attention.output.LayerNorm");
+    layer.intermediate = parameters.linear(name + "intermediate.dense", config.intermediate_size, hidden);
+    layer.output = parameters.linear(name + "output.dense", hidden, config.intermediate_size);
+    layer.output_norm = parameters.norm(name + "output.LayerNorm");
+    weights.layers.push_back(layer);
+  }
+  weights.head = parameters.linear("qa_outputs", 2, hidden);
+  parameters.fill();
+  const at::NoGradGuard no_grad;
+  weights.word.select(0, kPaddingToken).zero_();
+  return weights;
+}
+
+}  // namespace hpcbench::train
