@@ -160,7 +160,7 @@ void add_jobs(std::vector<SlurmJob>& jobs, std::string_view id, SlurmJob job) {
   const std::size_t bar = id.find('_');
   job.array = std::string(id.substr(0, bar));
   // Parts of heterogeneous jobs (`59+0`) and steps (`7.batch`) are never ours.
-  if (!is_digits(job.array)) return;
+  if (!is_digits(job.array) || jobs.size() >= kMostJobs) return;
   if (bar == id.npos) {
     job.id = job.array;
     jobs.push_back(std::move(job));

@@ -162,6 +162,14 @@ TEST_CASE("tools see no variable that changes their answers") {
   CHECK(tools.run({{"no-such-program-at-all"}, {}, 60}).kind == ToolResult::Kind::not_started);
 }
 
+TEST_CASE("slurm: an answer of absurd arrays costs no absurd time or memory") {
+  std::string output = "7_[1-5:2147483647]|PENDING|None||N/A|n\n";
+  CHECK(parse_squeue(output).size() == 1);
+  for (int i = 0; i < 100; ++i) output += "8_[0-4000000]|PENDING|None||N/A|n\n";
+  CHECK(parse_squeue(output).size() == 1'000'000);
+  CHECK(parse_squeue("9_[0-4000001]|PENDING|None||N/A|n\n").empty());
+}
+
 }  // namespace
 
 }  // namespace hpcbench
