@@ -1,0 +1,208 @@
+#include "data/squad/features_command.hpp"
+
+#include <sched.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "data/squad/squad_features.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+constexpr const char* kFeatureExamples =
+    "Examples:\n"
+    "  hpcbench-train features --data data/squad2-excerpt.json --vocab data/bert-base-uncased-vocab.txt\n"
+    "  hpcbench-train features --data train-v1.1.json --vocab vocab.txt --max-length 384 --doc-stride 128 --threads 8 | wc -l\n"
+    "  hpcbench-train features --data dev-v2.0.json --vocab vocab.txt --cased --max-features 10 --padding max\n"
+    "\n"
+    "One line a feature: {\"example_id\", \"input_ids\", \"token_type_ids\", \"offsets\", \"start_position\", "
+    "\"end_position\"}. Offsets are\n"
+    "code points of the question (without leading white space) or of the context, [0, 0] for special tokens; the positions "
+    "are\n"
+    "the first and last token of the first answer, 0 where there is none or it is not wholly in the window.";
+
+enum class FeaturePadding { kNone, kMax };
+
+struct FeaturesArguments {
+  FeatureRequest request;
+  FeaturePadding padding = FeaturePadding::kNone;
+  bool wants_help = false;
+};
+
+int usable_cores() {
+  cpu_set_t allowed;
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? std::max(1, CPU_COUNT(&allowed)) : 1;
+}
+
+/// The options of the command, bound to what they set.
+class FeaturesOptions {
+ public:
+  FeaturesOptions()
+      : app_("Prints the features of a SQuAD file, as Hugging Face's run_qa makes them for training.",
+             "hpcbench-train features") {
+    FeatureRequest& request = arguments_.request;
+    request.threads = usable_cores();
+    request.cache_folder = default_cache_folder();
+    app_.footer(kFeatureExamples);
+    app_.add_option("--data", request.data, "SQuAD 1.1 or 2.0, JSON")->type_name("FILE")->required();
+    app_.add_option("--vocab", request.vocabulary, "vocab.txt: one word piece a line")->type_name("FILE")->required();
+    app_.add_option("--max-length", request.max_length, "tokens of a feature, with the special ones")
+        ->type_name("N")
+        ->capture_default_str();
+    app_.add_option("--doc-stride", request.doc_stride, "tokens that neighbouring windows share")
+        ->type_name("N")
+        ->capture_default_str();
+    app_.add_flag("--cased", request.cased, "keep upper case and accents");
+    app_.add_option("--max-features", request.max_features, "only the first N")->type_name("N");
+    app_.add_option("--threads", request.threads, "threads that make them")->type_name("N")->default_str("the usable cores");
+    app_.add_option("--padding", padding_, "none, or max: fill up to --max-length with [PAD]")
+        ->type_name("none|max")
+        ->capture_default_str();
+    app_.add_option("--cache", request.cache_folder, "where features are kept")
+        ->type_name("DIR")
+        ->default_str("$XDG_CACHE_HOME/hpcbench");
+  }
+
+  FeaturesArguments parse(const std::vector<std::string>& arguments) {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    try {
+      app_.parse(reversed);
+    } catch (const CLI::CallForHelp&) {
+      arguments_.wants_help = true;
+      return arguments_;
+    } catch (const CLI::ExtrasError&) {
+      refuse_extras();
+    } catch (const CLI::ParseError& error) {
+      refuse(error.what());
+    }
+    if (padding_ != "none" && padding_ != "max") refuse(concat("--padding is none or max, not `", padding_, "`"));
+    arguments_.padding = padding_ == "max" ? FeaturePadding::kMax : FeaturePadding::kNone;
+    return arguments_;
+  }
+
+  std::string help() const { return app_.help(); }
+
+ private:
+  [[noreturn]] static void refuse(const std::string& what) {
+    throw InputError(concat("error: ", what, ". `hpcbench-train features --help` lists the options"));
+  }
+
+  [[noreturn]] void refuse_extras() const {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app_.get_options()) names.push_back(option->get_name());
+    const std::vector<std::string> extras = app_.remaining();
+    const std::string extra = extras.empty() ? "" : extras.front().substr(0, extras.front().find('='));
+    if (extra.starts_with("-")) refuse(concat("there is no option ", extra, did_you_mean(extra, names)));
+    refuse(concat("the argument `", extra, "` is not understood"));
+  }
+
+  CLI::App app_;
+  FeaturesArguments arguments_;
+  std::string padding_ = "none";
+};
+
+/// Text for a stream, handed over in large pieces.
+class JsonLines {
+ public:
+  explicit JsonLines(std::FILE* output) : output_(output) {}
+
+  JsonLines& text(std::string_view text) {
+    buffer_ += text;
+    return *this;
+  }
+  JsonLines& number(std::int64_t number) {
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    buffer_.append(digits, end);
+    return *this;
+  }
+  void quoted(std::string_view text);
+  void end_line() {
+    buffer_ += '\n';
+    if (buffer_.size() > (1U << 18U)) flush();
+  }
+  void flush() {
+    const bool is_written =
+        std::fwrite(buffer_.data(), 1, buffer_.size(), output_) == buffer_.size() && std::fflush(output_) == 0;
+    if (!is_written) throw DataError(concat("error: the features cannot be written: ", std::strerror(errno)));
+    buffer_.clear();
+  }
+
+ private:
+  std::FILE* output_;
+  std::string buffer_;
+};
+
+void JsonLines::quoted(std::string_view text) {
+  buffer_ += '"';
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20) {
+      constexpr const char* kDigits = "0123456789abcdef";
+      buffer_ += "\\u00";
+      buffer_ += kDigits[byte >> 4U];
+      buffer_ += kDigits[byte & 15U];
+      continue;
+    }
+    if (c == '"' || c == '\\') buffer_ += '\\';
+    buffer_ += c;
+  }
+  buffer_ += '"';
+}
+
+/// [f(0), f(1), ...]
+template <class Write>
+void write_list(JsonLines& lines, std::string_view name, std::int64_t size, Write write) {
+  lines.text(", \"").text(name).text("\": [");
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (i > 0) lines.text(", ");
+    write(static_cast<std::size_t>(i));
+  }
+  lines.text("]");
+}
+
+void write_feature(JsonLines& lines, const SquadFeatures& features, const Feature& feature, std::int64_t length) {
+  const std::size_t tokens = feature.input_ids.size();
+  const bool is_padded = length > 0;
+  const std::int64_t size = is_padded ? length : static_cast<std::int64_t>(tokens);
+  lines.text("{\"example_id\": ");
+  lines.quoted(features.question(feature.example).id);
+  write_list(lines, "input_ids", size,
+             [&](std::size_t i) { lines.number(i < tokens ? feature.input_ids[i] : features.padding_id()); });
+  write_list(lines, "token_type_ids", size,
+             [&](std::size_t i) { lines.number(i < tokens && static_cast<std::int64_t>(i) >= feature.context_begin ? 1 : 0); });
+  write_list(lines, "offsets", size, [&](std::size_t i) {
+    const TokenOffset offset = i < tokens ? feature.offsets[i] : TokenOffset{};
+    lines.text("[").number(offset.begin).text(", ").number(offset.end).text("]");
+  });
+  lines.text(", \"start_position\": ").number(is_padded ? padded_start_position(feature, length) : feature.start_position);
+  lines.text(", \"end_position\": ").number(feature.end_position).text("}");
+  lines.end_line();
+}
+
+}  // namespace
+
+std::string features_help() { return FeaturesOptions().help(); }
+
+int features_command(const std::vector<std::string>& arguments, std::FILE* output) {
+  const FeaturesArguments parsed = FeaturesOptions().parse(arguments);
+  JsonLines lines(output);
+  if (parsed.wants_help) {
+    lines.text(features_help()).flush();
+    return 0;
+  }
+  const SquadFeatures features = SquadFeatures::open(parsed.request);
+  if (features.note()) std::fprintf(stderr, "note: %s\n", features.note()->c_str());
+  const std::int64_t length = parsed.padding == FeaturePadding::kMax ? parsed.request.max_length : 0;
+  for (std::int64_t i = 0; i < features.size(); ++i) write_feature(lines, features, features[i], length);
+  lines.flush();
+  return 0;
+}
+
+}  // namespace hpcbench::train

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace hpcbench::train {
+
+/// `hpcbench-train features ARGUMENTS...`: prints one JSON object a feature to `output`, in the file's order, and returns 0:
+/// example_id, input_ids, token_type_ids, offsets ([0, 0] for special tokens), start_position, end_position. Notes go to
+/// stderr. InputError and DataError as SquadFeatures::open; DataError where `output` cannot be written.
+int features_command(const std::vector<std::string>& arguments, std::FILE* output = stdout);
+
+/// What `--help` of features_command prints.
+std::string features_help();
+
+}  // namespace hpcbench::train
