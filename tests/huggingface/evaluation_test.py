@@ -65,7 +65,7 @@ class EvaluationTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             data = part_of_excerpt(folder / "part.json", paragraphs, answerable_only)
-            run = training.OurRun(folder, self.models[shape], environment.EXCERPT, 30, ranks, precision="fp64", batch_size=4, lr=1e-3,
+            run = training.OurRun(folder, self.models[shape], environment.EXCERPT, 3, ranks, precision="fp64", batch_size=4, lr=5e-5,
                                   eval_data=data, **training.WINDOW, **settings).check()
             loss, predictions, exact, f1 = reference(training.load_model(run.save, torch.float64), data, not answerable_only)
             self.assertAlmostEqual(run.of("eval", "val_loss")[-1], loss, delta=1e-9 * loss)

@@ -10,7 +10,7 @@ import subprocess
 import environment
 import features
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file  # noqa: F401  (save_file: for tests)
 from tiny_models import is_gauge, make_config, make_model
 from transformers import BertForQuestionAnswering, get_linear_schedule_with_warmup
 
@@ -29,8 +29,13 @@ def write_model(folder, shape, seed=5, dtype=torch.float64):
     spread = 0.25 if SHAPES[shape]["hidden"] < 100 else 0.08
     model = make_model(make_config(**SHAPES[shape]), seed, spread, dtype)
     model.save_pretrained(folder)
-    shutil.copyfile(environment.VOCABULARY, pathlib.Path(folder) / "vocab.txt")
+    write_vocabulary(folder)
     return folder
+
+
+def write_vocabulary(folder):
+    pathlib.Path(folder).mkdir(exist_ok=True)
+    shutil.copyfile(environment.VOCABULARY, pathlib.Path(folder) / "vocab.txt")
 
 
 def load_model(folder, dtype):

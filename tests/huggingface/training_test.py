@@ -185,6 +185,38 @@ class TrainingTest(unittest.TestCase):
         self.check_losses(run, [(one + other) / 2 for one, other in zip(losses[::2], losses[1::2])], 1e-9)
         self.check_parameters(run, model, 1e-10, 4)
 
+    def test_other_element_types_and_old_names(self):
+        """Half-precision weights, and a file as the hub has it: LayerNorm.gamma and beta, a pooler, the heads of pre-training."""
+        saved = training.load_file(pathlib.Path(self.models["two-layers"]) / "model.safetensors")
+        hidden = training.SHAPES["two-layers"]["hidden"]
+        for dtype in (torch.float16, torch.bfloat16, torch.float32):
+            with self.subTest(dtype=dtype):
+                self.setUp()
+                model = training.load_model(self.models["two-layers"], torch.float64).to(dtype)
+                self.models["other"] = self.folder / "other"
+                self.addCleanup(self.models.pop, "other", None)
+                training.write_vocabulary(self.models["other"])
+                model.save_pretrained(self.models["other"])
+                old = {name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): value.to(dtype)
+                       for name, value in saved.items()}
+                old |= {"bert.pooler.dense.weight": torch.ones(hidden, hidden, dtype=dtype), "bert.pooler.dense.bias": torch.ones(hidden, dtype=dtype),
+                        "cls.predictions.bias": torch.ones(7, dtype=dtype), "cls.seq_relationship.weight": torch.ones(2, hidden, dtype=dtype)}
+                training.save_file(old, self.models["other"] / "model.safetensors")
+                model = model.to(torch.float64)
+                losses = training.train_with_torch(model, training.batches_in_file_order(self.rows, 4, 3), LR)
+                run = self.ours("other", 3)
+                self.check_losses(run, losses, 1e-10)
+                self.check_parameters(run, model, 1e-10, 3)
+
+    def test_bf16_is_close(self):
+        """Autocast: linears in bf16 over fp32 weights, which are what is saved. Adam's first steps carry rounding far, in torch's autocast too."""
+        run = self.ours("tiny", 3, precision="bf16")
+        model = training.load_model(self.models["tiny"], torch.float32)
+        losses = training.train_with_torch(model, training.batches_in_file_order(self.rows, 4, 3), LR)
+        for difference, tolerance in zip(training.relative_differences(run.losses(), losses), (0.005, 0.05, 0.1), strict=True):
+            self.assertLess(difference, tolerance)
+        self.assertEqual({value.dtype for value in run.parameters().values()}, {torch.float32})
+
     def test_what_is_saved_loads_strictly(self):
         for precision, dtype in DTYPES.items():
             with self.subTest(precision=precision):
