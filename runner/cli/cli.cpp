@@ -34,6 +34,10 @@ constexpr std::array kCommands = {
             add_run},
     Command{"status", "counts, and where each run stands",
             "  hpcbench status\n  hpcbench status experiments/mnist_rnn.yaml --format json", add_status},
+    Command{"watch", "show where each run stands, live, until nothing is left to wait for; changes nothing",
+            "  hpcbench watch\n  hpcbench watch experiments/mnist_rnn.yaml --only strategy=ddp\n"
+            "  hpcbench watch --interval 5 | tee changes.log",
+            add_watch},
     Command{"cancel", "end running jobs and revoke those that have not begun",
             "  hpcbench cancel --yes\n  hpcbench cancel experiments/mnist_rnn.yaml --only strategy=ddp", add_cancel},
     Command{"retry", "run again what did not succeed",

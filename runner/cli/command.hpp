@@ -18,6 +18,7 @@ void add_plan(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_status(CLI::App& app, int& exit_code);
+void add_watch(CLI::App& app, int& exit_code);
 void add_cancel(CLI::App& app, int& exit_code);
 void add_retry(CLI::App& app, int& exit_code);
 void add_ingest(CLI::App& app, int& exit_code);

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/index.hpp"
-#include "cli/queue_view.hpp"
+#include "cli/live_status.hpp"
 #include "cli/status_view.hpp"
 #include "cli/terminal.hpp"
 #include "report/table.hpp"
@@ -23,9 +23,10 @@ std::string absolute_folder(const std::string& folder) { return std::filesystem:
 int show_status(const StudyOptions& options, const std::string& format) {
   const Study study = load_study(options);
   const Store store = open_for_reading(study.results_root, study.experiment.name);
-  StatusView view = make_status(study, store);
   ProcessToolRunner tools;
-  add_queue(view, study, tools);
+  std::string problem;
+  const StatusView view = live_status(study, store, tools, problem);
+  if (!problem.empty()) say(problem);
   print_data(format == "json" ? status_json(view, unix_time_s()) : status_text(view, unix_time_s()));
   const long long succeeded = view.counts.at(State::succeeded);
   long long ended = 0;

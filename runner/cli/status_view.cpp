@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "ingest/line_reader.hpp"
 
 namespace hpcbench {
 
@@ -16,14 +17,6 @@ using Json = nlohmann::ordered_json;
 template <typename T>
 Json json_or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
-}
-
-std::optional<double> elapsed_s(const AttemptRecord& attempt, double now_unix_s) {
-  const auto wall = attempt.metrics.find("wall_s");
-  if (wall != attempt.metrics.end()) return wall->second;
-  // The job's own host took the time stamp; on this host the difference is what it has run so far.
-  if (attempt.state == State::running && attempt.started_unix_s) return std::max(0.0, now_unix_s - *attempt.started_unix_s);
-  return std::nullopt;
 }
 
 Json axes_json(const Bindings& axes) {
@@ -39,10 +32,43 @@ std::string details(const RunStatus& run) {
   if (run.attempt->job) text += " job " + *run.attempt->job;
   if (run.attempt->node) text += " on " + *run.attempt->node;
   if (run.expected_start) text += " expected start " + *run.expected_start;
+  const bool had_job = run.state == State::submitted || run.state == State::running;
+  if (had_job && run.job == RunStatus::Job::gone) text += " which has ended; `hpcbench run` settles it";
   return text.empty() ? text : " (" + text.substr(1) + ")";
 }
 
 }  // namespace
+
+std::optional<double> elapsed_s(const AttemptRecord& attempt, double now_unix_s) {
+  const auto wall = attempt.metrics.find("wall_s");
+  if (wall != attempt.metrics.end()) return wall->second;
+  // The job's own host took the time stamp; on this host the difference is what it has run so far.
+  if (attempt.state == State::running && attempt.started_unix_s) return std::max(0.0, now_unix_s - *attempt.started_unix_s);
+  return std::nullopt;
+}
+
+void set_state(StatusView& view, RunStatus& run, State state) {
+  --view.counts[run.state];
+  ++view.counts[state];
+  run.state = state;
+}
+
+std::string counts_text(const std::map<State, long long>& counts) {
+  std::string text;
+  for (const auto& [state, count] : counts) {
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(state));
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::string run_line(const RunStatus& run, std::optional<double> now_unix_s) {
+  if (!run.attempt) return fmt::format("{}  {}  {}", run.run, to_string(run.state), printable(describe(run.axes)));
+  const AttemptRecord& attempt = *run.attempt;
+  const std::optional<double> elapsed = now_unix_s ? elapsed_s(attempt, *now_unix_s) : std::nullopt;
+  return fmt::format("{}/a{}  {}{}{}{}  {}", run.run, attempt.key.attempt, to_string(run.state),
+                     elapsed ? " " + human_duration(*elapsed) : "", attempt.reason ? ": " + *attempt.reason : "", details(run),
+                     printable(describe(run.axes)));
+}
 
 StatusView make_status(const Study& study, const Store& store) {
   StatusView view{study.experiment.name, study.results, study.experiment.executor, {}, {}};
@@ -54,8 +80,12 @@ StatusView make_status(const Study& study, const Store& store) {
   for (const Configuration& configuration : study.selected.configurations) {
     for (int repeat = 1; repeat <= study.selected.repeats; ++repeat) {
       const RunName name{false, repeat};
-      RunStatus status{configuration.id + "/" + to_string(name), study.plan.bindings(configuration), State::planned,
-                       std::nullopt, std::nullopt};
+      RunStatus status{configuration.id + "/" + to_string(name),
+                       study.plan.bindings(configuration),
+                       State::planned,
+                       std::nullopt,
+                       std::nullopt,
+                       RunStatus::Job::unknown};
       const auto found = attempts.find(std::pair(configuration.id, name));
       if (found != attempts.end()) {
         status.state = found->second.state;
@@ -70,18 +100,9 @@ StatusView make_status(const Study& study, const Store& store) {
 }
 
 std::string status_text(const StatusView& view, double now_unix_s) {
-  std::string counts;
-  for (const auto& [state, count] : view.counts) {
-    if (count > 0) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, to_string(state));
-  }
-  std::string text = fmt::format("{}: {} runs: {}\n", view.experiment, view.runs.size(), counts.empty() ? "none" : counts);
+  std::string text = fmt::format("{}: {} runs: {}\n", view.experiment, view.runs.size(), counts_text(view.counts));
   for (const RunStatus& run : view.runs) {
-    if (!run.attempt || run.state == State::succeeded) continue;
-    const AttemptRecord& attempt = *run.attempt;
-    const std::optional<double> elapsed = elapsed_s(attempt, now_unix_s);
-    text += fmt::format("  {}/a{}  {}{}{}{}  {}\n", run.run, attempt.key.attempt, to_string(run.state),
-                        elapsed ? " " + human_duration(*elapsed) : "", attempt.reason ? ": " + *attempt.reason : "",
-                        details(run), describe(run.axes));
+    if (run.attempt && run.state != State::succeeded) text += "  " + run_line(run, now_unix_s) + "\n";
   }
   return text;
 }

@@ -16,6 +16,8 @@ struct RunStatus {
   State state = State::planned;
   std::optional<AttemptRecord> attempt;       // absent while planned
   std::optional<std::string> expected_start;  // of a waiting job, as Slurm prints it
+  enum class Job { unknown, there, gone };
+  Job job = Job::unknown;  // of one that has not ended: whether its job waits or runs now, as far as that was asked
 };
 
 struct StatusView {
@@ -27,6 +29,17 @@ struct StatusView {
 };
 
 StatusView make_status(const Study& study, const Store& store);
+
+/// Changes a run's state, and the counts with it.
+void set_state(StatusView& view, RunStatus& run, State state);
+
+/// `CONFIG_ID/r01/a1  running 12 s (job 7 on n0)  axis=value`; `now_unix_s` gives a running job its elapsed time, absent: none
+/// is shown.
+std::string run_line(const RunStatus& run, std::optional<double> now_unix_s);
+/// `12 succeeded, 1 failed`: the counts that are not 0.
+std::string counts_text(const std::map<State, long long>& counts);
+/// How long a run took, or has run so far; absent if it has not begun.
+std::optional<double> elapsed_s(const AttemptRecord& attempt, double now_unix_s);
 
 /// For people: counts, then the runs that are neither planned nor succeeded. `now_unix_s` gives running jobs their elapsed
 /// time.

@@ -11,10 +11,18 @@
 
 namespace hpcbench {
 
-bool stderr_is_terminal() {
+namespace {
+
+bool is_watched(int fd) {
   const char* kind = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) == 1 && kind != nullptr && std::string(kind) != "dumb";
+  return ::isatty(fd) == 1 && kind != nullptr && std::string(kind) != "dumb";
 }
+
+}  // namespace
+
+bool stderr_is_terminal() { return is_watched(STDERR_FILENO); }
+
+bool stdout_is_terminal() { return is_watched(STDOUT_FILENO); }
 
 bool confirm(const std::string& question, bool yes) {
   if (yes) return true;

@@ -6,6 +6,7 @@ namespace hpcbench {
 
 /// Whether a person watches this stream: a terminal that is not `dumb`.
 bool stderr_is_terminal();
+bool stdout_is_terminal();
 
 /// Asks on the terminal. With `yes` no question is put. InputError where nobody can be asked.
 bool confirm(const std::string& question, bool yes);

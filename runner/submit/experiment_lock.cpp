@@ -69,6 +69,25 @@ std::optional<ExperimentLock> ExperimentLock::try_acquire(const std::string& res
   return ExperimentLock(std::move(impl));
 }
 
+std::optional<std::string> experiment_owner(const std::string& results) {
+  const std::string path = lock_path(results);
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return std::nullopt;
+  struct flock found {};
+  found.l_type = F_WRLCK;
+  found.l_whence = SEEK_SET;
+  if (::fcntl(fd.get(), F_OFD_GETLK, &found) == 0) {
+    if (found.l_type == F_UNLCK) return std::nullopt;
+    return describe_owner(read_file_if_there(path).value_or(""));
+  }
+  const std::optional<std::string> text = read_file_if_there(owner_path(results));
+  if (!text) return std::nullopt;
+  const auto process = parse_owner(*text);
+  // Of another host nothing is known: its word stands.
+  if (process && !is_alive(*process).value_or(true)) return std::nullopt;
+  return describe_owner(*text);
+}
+
 bool break_lock(const std::string& results) {
   const std::string path = owner_path(results);
   const std::optional<std::string> text = read_file_if_there(path);
