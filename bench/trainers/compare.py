@@ -11,6 +11,7 @@ Exit code 1 if a bound is not met. All train on the same made-up SQuAD file (mad
     as-started  ours tuned (no padding) against Fabric as users write it (loop AdamW, padded): sequences/s
     tuned       ours tuned against length-grouped batches padded to their longest, fused AdamW: sequences/s, fp32 and bf16
     start       process start to the end of the first step, and peak memory, padded, small
+    features    features/s of the whole command `features` (cold cache, JSON and all) against encode_batch alone, on 1 and on all threads
 """
 
 import argparse
@@ -104,6 +105,32 @@ class Bench:
                 print(f"{title + ', ' + size:28} {text:14} {name:22} {middle:7.3f} [{min(ratios):.3f}, {max(ratios):.3f}]  {sense} {bound:.3f}"
                       f"  ours {mine:.4g}, theirs {their:.4g}{'' if well else '  NOT MET'}", flush=True)
 
+    def features(self):
+        """Ours pays for starting, reading the file, the cache and printing; theirs for nothing but encode_batch."""
+        if self.options.only and self.options.only not in "features":
+            return
+        data = self.data(384, 8000)
+        for threads in sorted({1, self.options.threads}):
+            ratios = []
+            for number in range(self.options.rounds):
+                measured = {}
+                for which in ("ours", "theirs") if number % 2 == 0 else ("theirs", "ours"):
+                    if which == "ours":
+                        with tempfile.TemporaryDirectory(dir=self.folder) as cache:
+                            command = [TRAIN, "features", "--data", str(data), "--vocab", str(ROOT / "data" / "bert-base-uncased-vocab.txt"), "--threads", str(threads)]
+                            begin_s = time.monotonic()
+                            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=dict(self.environment, XDG_CACHE_HOME=cache))
+                            measured[which] = 8000 / (time.monotonic() - begin_s)
+                    else:
+                        script = str(ROOT / "bench" / "trainers" / "tokenizers_peer.py")
+                        output = run([sys.executable, script, str(data), "--threads", str(threads)], self.environment, self.folder)[2]
+                        measured[which] = json.loads(output)["features_per_s"]
+                ratios.append(measured["ours"] / measured["theirs"])
+            well = statistics.median(ratios) >= 5
+            self.failed += not well
+            print(f"{f'features, {threads} threads':28} {'features/s':14} {'encode_batch':22} {statistics.median(ratios):7.3f} [{min(ratios):.3f}, {max(ratios):.3f}]  at least 5.000"
+                  f"  ours {measured['ours']:.4g}, theirs {measured['theirs']:.4g}{'' if well else '  NOT MET'}", flush=True)
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -120,6 +147,7 @@ def main():
     print(f"{options.rounds} rounds; [lowest, highest] hold the median with coverage {1 - 2.0 ** (1 - options.rounds):.3f}; ms a step, s, bytes")
     with tempfile.TemporaryDirectory() as name:
         bench = Bench(options, pathlib.Path(name))
+        bench.features()
         for size in sizes:
             bench.row("padded", size, {}, {"plain, fused": ("plain", ["--fused"]), "Fabric, fused": ("fabric", ["--fused"]), "Trainer": ("trainer", [])},
                       [("median_ms", "time", "at most", 0.80)])
