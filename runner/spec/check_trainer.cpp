@@ -10,7 +10,7 @@
 namespace hpcbench {
 
 const std::vector<std::string>& trainer_tasks() {
-  static const std::vector<std::string> kTasks = {"mnist_rnn"};
+  static const std::vector<std::string> kTasks = {"mnist_rnn", "bert_squad"};
   return kTasks;
 }
 
@@ -20,10 +20,33 @@ const std::vector<std::string>& trainer_strategies() {
 }
 
 const std::vector<std::string>& trainer_settings() {
-  static const std::vector<std::string> kSettings = {
-      "nodes",       "gpus_per_node", "strategy",   "data",    "epochs",    "max_steps",    "batch_size",    "global_batch",
-      "train_share", "optimizer",     "lr",         "gamma",   "momentum",  "weight_decay", "precision",     "shuffle",
-      "eval",        "hidden",        "batch_norm", "dropout", "log_every", "timeout",      "bucket_cap_mb", "bind"};
+  static const std::vector<std::string> kSettings = {"nodes",        "gpus_per_node",
+                                                     "strategy",     "data",
+                                                     "epochs",       "max_steps",
+                                                     "batch_size",   "global_batch",
+                                                     "accumulate",   "accumulate_by",
+                                                     "loss_average", "train_share",
+                                                     "shuffle",      "order",
+                                                     "optimizer",    "lr",
+                                                     "momentum",     "weight_decay",
+                                                     "decay_bias",   "schedule",
+                                                     "warmup_steps", "warmup_share",
+                                                     "clip",         "precision",
+                                                     "dropout",      "gamma",
+                                                     "hidden",       "batch_norm",
+                                                     "preset",       "model",
+                                                     "vocab",        "cased",
+                                                     "eval_data",    "max_length",
+                                                     "doc_stride",   "max_train_examples",
+                                                     "padding",      "pad_in_softmax",
+                                                     "attention",    "checkpoint_activations",
+                                                     "cache",        "eval",
+                                                     "patience",     "bucket_cap_mb",
+                                                     "checkpoint",   "checkpoint_every",
+                                                     "resume",       "save",
+                                                     "output",       "events",
+                                                     "tensorboard",  "log_every",
+                                                     "timeout",      "bind"};
   return kSettings;
 }
 

@@ -1,8 +1,6 @@
 #include <numeric>
 
-#include "data/order.hpp"
 #include "kernels/kernels.hpp"
-#include "optim/optimizer.hpp"
 #include "tasks/mnist_rnn/lstm.hpp"
 #include "tasks/task.hpp"
 #include "trainers/ranks.hpp"
@@ -21,20 +19,6 @@ Settings small_settings() {
   settings.precision = Precision::fp64;
   settings.hidden = 8;
   return settings;
-}
-
-void step_by_hand(OptimizerOptions options, double lr, int steps, at::Tensor& parameter) {
-  Optimizer optimizer(options, {parameter});
-  for (int step = 0; step < steps; ++step) {
-    parameter.mutable_grad() = at::full({1}, 2.0, at::kDouble);
-    optimizer.step(lr);
-  }
-}
-
-double after_steps(OptimizerOptions options, double lr, int steps) {
-  at::Tensor parameter = at::full({1}, 1.0, at::kDouble).requires_grad_();
-  step_by_hand(options, lr, steps, parameter);
-  return parameter.item<double>();
 }
 
 }  // namespace
@@ -117,30 +101,6 @@ TEST_CASE("parameters begin as PyTorch's do, the same for the same seed") {
   CHECK_FALSE(at::equal(first[0], values()[0]));
 }
 
-TEST_CASE("Adadelta by hand: p = 1, g = 2, lr 0.1") {
-  // s = 0.1 * 4 = 0.4; d = sqrt(1e-6) / sqrt(0.400001) * 2 = 0.003162273707...; p = 1 - 0.1 d
-  const OptimizerOptions options{OptimizerKind::adadelta, 0, 0};
-  const double d1 = 1e-3 / std::sqrt(0.400001) * 2;
-  CHECK(d1 == doctest::Approx(0.00316227370).epsilon(1e-8));
-  CHECK(after_steps(options, 0.1, 1) == doctest::Approx(1 - 0.1 * d1).epsilon(1e-14));
-  // u = 0.1 d1^2; s = 0.9 * 0.4 + 0.4 = 0.76; d = sqrt(u + 1e-6) / sqrt(0.760001) * 2
-  const double d2 = std::sqrt(0.1 * d1 * d1 + 1e-6) / std::sqrt(0.760001) * 2;
-  CHECK(after_steps(options, 0.1, 2) == doctest::Approx(1 - 0.1 * d1 - 0.1 * d2).epsilon(1e-14));
-}
-
-TEST_CASE("SGD by hand: momentum and weight decay") {
-  // v1 = 2, p = 1 - 0.2 = 0.8; v2 = 0.9 * 2 + 2 = 3.8, p = 0.8 - 0.38 = 0.42
-  CHECK(after_steps({OptimizerKind::sgd, 0.9, 0}, 0.1, 2) == doctest::Approx(0.42).epsilon(1e-14));
-  // g = 2 + 0.5 * 1 = 2.5, p = 0.75
-  CHECK(after_steps({OptimizerKind::sgd, 0, 0.5}, 0.1, 1) == doctest::Approx(0.75).epsilon(1e-14));
-}
-
-TEST_CASE("AdamW by hand: the first step is lr long, and the decay is decoupled") {
-  CHECK(after_steps({OptimizerKind::adamw, 0, 0}, 0.1, 1) == doctest::Approx(0.9).epsilon(1e-8));
-  CHECK(after_steps({OptimizerKind::adamw, 0, 0.5}, 0.1, 1) == doctest::Approx(0.85).epsilon(1e-8));
-  CHECK(after_steps({OptimizerKind::adamw, 0, 0}, 0.1, 3) == doctest::Approx(0.7).epsilon(1e-8));  // a constant gradient
-}
-
 TEST_CASE("dropout: the rate, and the same mask however the batch is spread") {
   constexpr std::int64_t kRows = 200, kWidth = 50;
   std::vector<double> whole(kRows * kWidth), half(kRows / 2 * kWidth);
@@ -158,16 +118,6 @@ TEST_CASE("dropout: the rate, and the same mask however the batch is spread") {
   std::vector<double> other(kRows * kWidth);
   kernels::dropout_mask({7, 4, 1, 0, 1}, 0.25, kRows, kWidth, other.data());
   CHECK(other != whole);
-}
-
-TEST_CASE("the order of an epoch: a permutation, shared by turns, padded from its start") {
-  const at::Tensor all = epoch_share(10, 1, 1, true, 0, 1);
-  CHECK(at::equal(std::get<0>(at::sort(all)), at::arange(10, at::kLong)));
-  CHECK_FALSE(at::equal(all, epoch_share(10, 1, 2, true, 0, 1)));
-  CHECK(at::equal(epoch_share(10, 2, 1, true, 0, 1), epoch_share(10, 1, 2, true, 0, 1)));  // seed + epoch
-  const at::Tensor padded = at::cat({all, all.narrow(0, 0, 2)});                           // 12 = 3 x 4
-  for (const int rank : {0, 1, 2}) CHECK(at::equal(epoch_share(10, 1, 1, true, rank, 3), padded.slice(0, rank, 12, 3)));
-  CHECK(at::equal(epoch_share(2, 1, 1, false, 4, 5), at::zeros({1}, at::kLong)));  // 0 1 0 1 0
 }
 
 }  // namespace hpcbench::train

@@ -1,8 +1,5 @@
-#include <cstring>
-#include <fstream>
-#include <map>
-
 #include "fakes/temporary_folder.hpp"
+#include "trainers/dump.hpp"
 #include "trainers/ranks.hpp"
 #include "trainers/torch_doctest.hpp"
 
@@ -10,33 +7,12 @@ namespace hpcbench::train {
 
 namespace {
 
-using Tensors = std::map<std::string, at::Tensor>;
-
 struct ParityCase {
   std::string strategy;
   int size = 1;
   std::vector<std::string> options;
   std::string mode = "exact";
 };
-
-struct Dump {
-  Tensors tensors;                 // rank 0's
-  std::vector<std::string> bytes;  // of every rank
-};
-
-Tensors parse_dump(const std::string& bytes) {
-  Tensors tensors;
-  for (std::size_t at = 0; at < bytes.size();) {
-    const std::size_t end = bytes.find('\n', at);
-    const std::size_t space = bytes.find(' ', at);
-    const std::int64_t count = std::stoll(bytes.substr(space + 1, end - space - 1));
-    at::Tensor values = at::empty({count}, at::kDouble);
-    std::memcpy(values.data_ptr<double>(), bytes.data() + end + 1, static_cast<std::size_t>(count) * 8);
-    tensors[bytes.substr(at, space - at)] = values;
-    at = end + 1 + static_cast<std::size_t>(count) * 8;
-  }
-  return tensors;
-}
 
 /// 30 steps in fp64 on global batches of 60.
 Dump train_case(const ParityCase& parity) {
@@ -64,10 +40,7 @@ Dump train_case(const ParityCase& parity) {
     INFO(ended.err);
     REQUIRE(ended.exit_code == 0);
   }
-  Dump dump;
-  for (int rank = 0; rank < parity.size; ++rank) dump.bytes.push_back(slurp(folder / ("dump." + std::to_string(rank))));
-  dump.tensors = parse_dump(dump.bytes.front());
-  return dump;
+  return read_dumps(folder / "dump", parity.size);
 }
 
 /// The largest relative difference of the tensors whose names begin with `prefix`.

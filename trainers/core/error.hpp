@@ -23,6 +23,12 @@ class PeerError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A loss that is not a number. Exit code 1, error event with the code `nan_loss`.
+class Diverged : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// SIGTERM came, and the loop stopped at a step boundary. Exit code 143.
 class Terminated : public std::runtime_error {
  public:

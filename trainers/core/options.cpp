@@ -14,6 +14,8 @@ namespace {
 constexpr const char* kExamples =
     "Examples:\n"
     "  hpcbench-train run --task mnist_rnn --epochs 2 --data data/mnist\n"
+    "  hpcbench-train run --task bert_squad --model tiny --data data/squad2-excerpt.json --train-share 0.9 --max-steps 20\n"
+    "  hpcbench-train run --task bert_squad --model DIR --data SQUAD --preset huggingface --epochs 2 --save OUT\n"
     "  hpcbench-train run --strategy ddp --global-batch 128 --optimizer sgd --lr 0.05 --momentum 0.9\n"
     "  hpcbench launch -n 2 -- hpcbench-train run --task mnist_rnn --strategy ddp --epochs 2 --data data/mnist\n"
     "\n"
@@ -51,11 +53,14 @@ Command read_command(const std::vector<std::string>& arguments, const Environmen
   run->footer(kExamples);
   run->allow_extras();
   run->prefix_command(false);
+  app.add_subcommand("features", "print the features of a SQuAD file (`hpcbench-train features --help`)");
+  app.add_subcommand("score", "score predictions (`hpcbench-train score --help`)");
   app.allow_extras();
   std::list<std::pair<const SettingRow*, std::string>> given;
   for (const SettingRow& row : setting_rows()) {
     auto& [_, text] = given.emplace_back(&row, "");
-    run->add_option(option_of(row.name), text, row.help)->type_name(row.value_name)->take_last();
+    CLI::Option* const option = run->add_option(option_of(row.name), text, row.help)->type_name(row.value_name)->take_last();
+    if (row.value_name == "BOOL") option->expected(0, 1)->default_str("");
   }
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
@@ -73,15 +78,22 @@ Command read_command(const std::vector<std::string>& arguments, const Environmen
   if (!run->parsed()) {
     if (extras.empty()) throw InputError("error: say what to do: `hpcbench-train run ...`, or `hpcbench-train --help`");
     if (extras.front().rfind('-', 0) == 0) refuse_extra(extras.front());
-    throw InputError(
-        concat("error: there is no command `", extras.front(), "`", did_you_mean(extras.front(), {"run"}), ". There is: run"));
+    throw InputError(concat("error: there is no command `", extras.front(), "`",
+                            did_you_mean(extras.front(), {"run", "features", "score"}), ". There are: run, features, score"));
   }
   if (!extras.empty()) refuse_extra(extras.front());
-  if (const auto run_file = environment("HPCBENCH_RUN")) apply_run_file(command.settings, *run_file);
+  RunFile file;
+  const auto run_file = environment("HPCBENCH_RUN");
+  if (run_file) file = read_run_file(*run_file);
   for (const auto& [row, text] : given) {
     const std::string option = option_of(row->name);
-    if (run->count(option) > 0) row->set(command.settings, text, option);
+    if (run->count(option) == 0) continue;
+    // A switch alone means true.
+    file.settings.push_back({row->name, row->value_name == "BOOL" && text.empty() ? "true" : text, option});
   }
+  command.settings = make_settings(file.settings);
+  command.settings.gpus = file.gpus;
+  if (run_file) command.settings.run_folder = file.folder;
   return command;
 }
 

@@ -26,20 +26,22 @@ nlohmann::json read_json(const std::filesystem::path& path) {
 
 }  // namespace
 
-void apply_run_file(Settings& settings, const std::filesystem::path& path) {
+RunFile read_run_file(const std::filesystem::path& path) {
   const nlohmann::json run = read_json(path);
-  settings.events_folder = std::filesystem::absolute(path).parent_path();
+  RunFile file;
+  file.folder = std::filesystem::absolute(path).parent_path();
   if (!run.is_object()) throw DataError(concat("error: ", path.string(), " (HPCBENCH_RUN) holds no JSON object"));
-  if (const auto gpus = run.find("gpus"); gpus != run.end() && gpus->is_number_integer()) settings.gpus = gpus->get<int>();
+  if (const auto gpus = run.find("gpus"); gpus != run.end() && gpus->is_number_integer()) file.gpus = gpus->get<int>();
   const auto task = run.find("task");
   const auto values = run.find("settings");
-  if (task == run.end() || task->is_null() || values == run.end() || !values->is_object()) return;
+  if (task == run.end() || task->is_null() || values == run.end() || !values->is_object()) return file;
   for (const auto& [name, value] : values->items()) {
     if (std::find(kRunnerNames.begin(), kRunnerNames.end(), name) != kRunnerNames.end() || value.is_null()) continue;
     const std::string where = concat("`", name, "` in the settings of ", path.string());
     if (value.is_structured()) throw InputError(concat("error: ", where, ": a single value is needed"));
-    apply_setting(settings, name, value.is_string() ? value.get<std::string>() : value.dump(), where);
+    file.settings.push_back({name, value.is_string() ? value.get<std::string>() : value.dump(), where});
   }
+  return file;
 }
 
 }  // namespace hpcbench::train

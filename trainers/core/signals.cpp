@@ -25,6 +25,8 @@ void install_signal_flags() {
 
 bool is_terminated() { return g_terminated != 0; }
 
+void mark_terminated() { set_terminated(SIGTERM); }
+
 void throw_if_terminated(const std::string& where) {
   if (is_terminated()) throw Terminated("stopped by SIGTERM: " + where);
 }

@@ -55,11 +55,10 @@ Event& Event::add(std::string_view field, const std::vector<std::pair<std::strin
   return *this;
 }
 
-Events::Events(const std::optional<std::filesystem::path>& folder, int rank) : rank_(rank) {
-  if (!folder) return;
-  const std::filesystem::path path = *folder / (rank == 0 ? "events.jsonl" : concat("events.", rank, ".jsonl"));
-  descriptor_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) throw DataError(concat("error: cannot write ", path.string(), ": ", std::strerror(errno)));
+Events::Events(const std::optional<std::filesystem::path>& file, int rank) : rank_(rank) {
+  if (!file) return;
+  descriptor_ = open(file->c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) throw DataError(concat("error: cannot write ", file->string(), ": ", std::strerror(errno)));
 }
 
 Events::~Events() {

@@ -33,8 +33,8 @@ class Event {
 /// May be used by several threads.
 class Events {
  public:
-  /// Without a folder nothing is written. DataError if the file cannot be opened.
-  Events(const std::optional<std::filesystem::path>& folder, int rank);
+  /// Without a file nothing is written; what it holds already stays. DataError if it cannot be opened.
+  Events(const std::optional<std::filesystem::path>& file, int rank);
   ~Events();
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;

@@ -40,15 +40,21 @@ struct DropoutKey {
 void dropout_mask(const DropoutKey& key, double rate, std::int64_t rows, std::int64_t width, float* mask);
 void dropout_mask(const DropoutKey& key, double rate, std::int64_t rows, std::int64_t width, double* mask);
 
+/// The sum of the squares, added up in double and in a fixed order.
+double sum_of_squares(const float* values, std::int64_t count);
+double sum_of_squares(const double* values, std::int64_t count);
+
+// Optimisers. `scale` multiplies the gradient first (clipping).
+
 struct SgdConstants {
-  double lr, momentum, weight_decay;
+  double lr, momentum, weight_decay, scale = 1;
 };
 /// As torch.optim.SGD: g += weight_decay p; v = momentum v + g; p -= lr v. A `velocity` of zeros makes the first v = g.
 void sgd(float* p, const float* g, float* velocity, std::int64_t count, const SgdConstants& constants);
 void sgd(double* p, const double* g, double* velocity, std::int64_t count, const SgdConstants& constants);
 
 struct AdadeltaConstants {
-  double lr, rho, eps, weight_decay;
+  double lr, rho, eps, weight_decay, scale = 1;
 };
 /// As torch.optim.Adadelta (Zeiler 2012): g += weight_decay p; s = rho s + (1-rho) g^2; d = sqrt(u + eps) / sqrt(s + eps) g;
 /// u = rho u + (1-rho) d^2; p -= lr d.
@@ -58,6 +64,7 @@ void adadelta(double* p, const double* g, double* s, double* u, std::int64_t cou
 struct AdamWConstants {
   double lr, beta1, beta2, eps, weight_decay;
   std::int64_t step;  // from 1
+  double scale = 1;
 };
 /// As torch.optim.AdamW (Loshchilov and Hutter 2019): decoupled weight decay, then Adam with bias correction.
 void adamw(float* p, const float* g, float* m, float* v, std::int64_t count, const AdamWConstants& constants);

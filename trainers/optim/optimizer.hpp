@@ -3,9 +3,11 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/settings.hpp"
+#include "tasks/model.hpp"
 
 namespace hpcbench::train {
 
@@ -13,25 +15,51 @@ struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::adadelta;
   double momentum = 0;
   double weight_decay = 0;
+  bool decay_bias = true;  // weight decay also on parameters of less than two dimensions (biases, normalisations)
+  double clip = 0;         // greatest global norm of the gradient; 0: none
 };
 
-/// SGD, Adadelta (rho 0.9, eps 1e-6) or AdamW (0.9, 0.999, 1e-8), as torch.optim defines them, one pass over each parameter.
+/// SGD, Adadelta (rho 0.9, eps 1e-6) or AdamW (0.9, 0.999, 1e-8), as torch.optim defines them: one parallel pass over all
+/// parameters, whose state lies side by side in flat memory. Results do not depend on the number of threads.
 class Optimizer {
  public:
-  Optimizer(const OptimizerOptions& options, std::vector<at::Tensor> parameters);
-  /// Updates every parameter from its gradient; a parameter without one stays.
-  void step(double lr);
+  Optimizer(const OptimizerOptions& options, const std::vector<NamedTensor>& parameters);
+  /// Updates every parameter from its gradient; a parameter without one stays. With `clip` the gradient is first scaled by
+  /// min(1, clip / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_ does, and the norm before that is returned. `norm` is
+  /// given where these parameters are a part of what is clipped together.
+  std::optional<double> step(double lr, std::optional<double> norm = {});
+  /// The norm of all gradients together.
+  double gradient_norm() const;
   /// Drops the gradients, so that the next backward pass hands over its own instead of adding to these.
   void clear_gradients();
 
+  /// The state, by the names of the parameters: `first/NAME` (velocity, mean square gradient, mean gradient) and, but for SGD,
+  /// `second/NAME` (mean square update, mean square gradient).
+  std::vector<NamedTensor> state() const;
+  std::int64_t steps() const { return steps_; }
+  /// Takes over a state of the same names and sizes, and how many steps it has made.
+  void load_state(const std::vector<NamedTensor>& state, std::int64_t steps);
+
  private:
-  struct State {
+  struct Part {
+    std::string name;
     at::Tensor parameter;
-    at::Tensor first;   // velocity (SGD), mean square gradient (Adadelta), mean gradient (AdamW)
-    at::Tensor second;  // none, mean square update, mean square gradient
+    at::Tensor first;
+    at::Tensor second;
+    double weight_decay = 0;
   };
+  /// A range of one part: what one thread takes at a time.
+  struct Block {
+    std::size_t part = 0;
+    std::int64_t begin = 0;
+    std::int64_t count = 0;
+  };
+  template <class T>
+  void update(const Block& block, double lr, double scale);
+
   OptimizerOptions options_;
-  std::vector<State> states_;
+  std::vector<Part> parts_;
+  std::vector<Block> blocks_;
   std::int64_t steps_ = 0;
 };
 

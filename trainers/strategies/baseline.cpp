@@ -13,19 +13,23 @@ class Baseline final : public Strategy {
 
   void prepare(Model& model) override {
     model_ = &model;
-    std::vector<at::Tensor> parameters;
-    for (const NamedTensor& parameter : model.parameters) parameters.push_back(parameter.tensor);
-    optimizer_.emplace(context_.optimizer, parameters);
+    optimizer_.emplace(context_.optimizer, model.parameters);
   }
 
-  double forward_backward(const std::function<at::Tensor()>& loss) override {
+  std::vector<double> forward_backward(const std::vector<MicroBatch>& batches) override {
     optimizer_->clear_gradients();
-    const at::Tensor value = loss();
-    value.backward();
-    return value.item<double>();
+    std::vector<double> losses;
+    for (const MicroBatch& batch : batches) {
+      const at::Tensor value = batch.loss();
+      (batch.scale == 1 ? value : value * batch.scale).backward();
+      losses.push_back(value.item<double>());
+    }
+    return losses;
   }
 
-  void optimizer_step(double lr) override { optimizer_->step(lr); }
+  std::optional<double> optimizer_step(double lr) override { return optimizer_->step(lr); }
+
+  std::vector<NamedTensor> gather_gradients() override { return gradients_of(*model_); }
 
   std::vector<NamedTensor> gather_full_state() override {
     std::vector<NamedTensor> state = model_->parameters;
@@ -33,7 +37,17 @@ class Baseline final : public Strategy {
     return state;
   }
 
+  std::vector<NamedTensor> gather_optimizer_state() override { return optimizer_->state(); }
+  std::int64_t optimizer_steps() const override { return optimizer_->steps(); }
+
+  void load_state(const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer,
+                  std::int64_t optimizer_steps) override {
+    copy_into_model(*model_, model);
+    optimizer_->load_state(optimizer, optimizer_steps);
+  }
+
   void sum_over_ranks(std::vector<double>&) override {}
+  std::vector<std::string> exchange(const std::string& text) override { return {text}; }
   void barrier() override {}
 
  private:

@@ -4,6 +4,7 @@
 
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
+#include "core/text.hpp"
 #include "strategies/group.hpp"
 #include "strategies/strategy.hpp"
 
@@ -29,29 +30,50 @@ class Ddp final : public Strategy {
     state.insert(state.end(), joined_buffers_.begin(), joined_buffers_.end());
     group_.broadcast_from_first(state);
     make_reducer();
-    optimizer_.emplace(context_.optimizer, parameters_);
+    optimizer_.emplace(context_.optimizer, model.parameters);
+    order_buckets();
   }
 
-  double forward_backward(const std::function<at::Tensor()>& loss) override {
+  std::vector<double> forward_backward(const std::vector<MicroBatch>& batches) override {
     optimizer_->clear_gradients();
-    group_.broadcast_from_first(joined_buffers_);
-    reducer_->prepare_for_forward();
-    reducer_->rebuild_buckets();
-    const at::Tensor value = loss();
-    reducer_->prepare_for_backward({});
-    value.backward();
+    std::vector<double> losses;
+    for (std::size_t index = 0; index < batches.size(); ++index) {
+      group_.broadcast_from_first(joined_buffers_);
+      const bool last = index + 1 == batches.size();
+      // Not told of a backward pass, the reducer leaves its gradients alone: they add up on this rank.
+      if (last) begin_reduction();
+      const at::Tensor value = batches[index].loss();
+      if (last) reducer_->prepare_for_backward({});
+      (batches[index].scale == 1 ? value : value * batches[index].scale).backward();
+      losses.push_back(value.item<double>());
+    }
     if (context_.mutation == Mutation::skip_division_by_world_size) {
       for (at::Tensor& parameter : parameters_) parameter.mutable_grad().mul_(group_.size());
     }
-    return value.item<double>();
+    return losses;
   }
 
-  void optimizer_step(double lr) override { optimizer_->step(lr); }
+  std::optional<double> optimizer_step(double lr) override { return optimizer_->step(lr); }
+
+  std::vector<NamedTensor> gather_gradients() override { return gradients_of(*model_); }
 
   std::vector<NamedTensor> gather_full_state() override {
     std::vector<NamedTensor> state = model_->parameters;
     state.insert(state.end(), model_->buffers.begin(), model_->buffers.end());
     return state;
+  }
+
+  std::vector<NamedTensor> gather_optimizer_state() override { return optimizer_->state(); }
+  std::int64_t optimizer_steps() const override { return optimizer_->steps(); }
+
+  void load_state(const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer,
+                  std::int64_t optimizer_steps) override {
+    copy_into_model(*model_, model);
+    optimizer_->load_state(optimizer, optimizer_steps);
+  }
+
+  std::vector<std::string> exchange(const std::string& text) override {
+    return group_.exchange(concat("exchange-", ++exchanges_), text);
   }
 
   void sum_over_ranks(std::vector<double>& values) override {
@@ -78,10 +100,31 @@ class Ddp final : public Strategy {
     joined_buffers_ = {joined};
   }
 
+  void begin_reduction() {
+    reducer_->prepare_for_forward();
+    reducer_->rebuild_buckets();
+  }
+
+  /// The reducer lays out its buckets in the order in which the first backward pass makes gradients. A pass over zeros in the
+  /// reverse order of the parameters, before training, has it done once and always alike: the sums of every step, and of a run
+  /// that is resumed, are then made in one order.
+  void order_buckets() {
+    const at::AutoGradMode with_gradients(true);
+    begin_reduction();
+    at::Tensor sum;
+    for (const at::Tensor& parameter : parameters_) {
+      const at::Tensor zero = parameter.sum() * 0;
+      sum = sum.defined() ? sum + zero : zero;
+    }
+    reducer_->prepare_for_backward({});
+    sum.backward();
+    optimizer_->clear_gradients();
+  }
+
   void make_reducer() {
     const auto cap_bytes = static_cast<std::int64_t>(context_.bucket_cap_mb * 1024 * 1024);
     const auto first_bytes = std::min<std::int64_t>(c10d::kDefaultFirstBucketBytes, cap_bytes);
-    // All in one bucket at first; after the first step the buckets follow the order in which gradients became ready.
+    // All in one bucket at first; order_buckets() has them laid out.
     std::vector<std::size_t> all(parameters_.size());
     for (std::size_t index = 0; index < all.size(); ++index) all[index] = index;
     std::unordered_map<std::size_t, std::string> names;
@@ -101,6 +144,7 @@ class Ddp final : public Strategy {
   std::vector<at::Tensor> joined_buffers_;
   std::shared_ptr<c10d::Reducer> reducer_;
   std::optional<Optimizer> optimizer_;
+  std::int64_t exchanges_ = 0;
 };
 
 }  // namespace

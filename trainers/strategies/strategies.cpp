@@ -1,3 +1,5 @@
+#include <ATen/core/grad_mode.h>
+
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "strategies/strategy.hpp"
@@ -24,6 +26,21 @@ const StrategyRow& find_strategy(const std::string& name, const World& world) {
   }
   throw InputError(
       concat("error: there is no strategy `", name, "`", did_you_mean(name, names), "; there are: ", join(names, ", ")));
+}
+
+std::vector<NamedTensor> gradients_of(const Model& model) {
+  std::vector<NamedTensor> gradients;
+  for (const NamedTensor& parameter : model.parameters) gradients.push_back({parameter.name, parameter.tensor.grad()});
+  return gradients;
+}
+
+void copy_into_model(Model& model, const std::vector<NamedTensor>& values) {
+  const at::NoGradGuard no_grad;
+  TORCH_CHECK(values.size() == model.parameters.size() + model.buffers.size(), "another number of tensors than the model's");
+  std::size_t index = 0;
+  for (std::vector<NamedTensor>* own : {&model.parameters, &model.buffers}) {
+    for (NamedTensor& each : *own) each.tensor.copy_(values[index++].tensor);
+  }
 }
 
 }  // namespace hpcbench::train

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -25,23 +27,48 @@ struct StrategyContext {
   Mutation mutation = Mutation::none;
 };
 
+/// One of the forward and backward passes of an optimiser step: the gradient of `scale` times its loss is added up.
+struct MicroBatch {
+  std::function<at::Tensor()> loss;
+  double scale = 1;
+};
+
 /// How training is spread over processes. A strategy knows nothing of tasks: it gets a model, and losses to be computed.
 class Strategy {
  public:
   virtual ~Strategy() = default;
   /// Makes the model equal on all ranks, and whatever is needed to train it. Collective, once.
   virtual void prepare(Model& model) = 0;
-  /// Computes `loss` and its gradients, averaged over ranks; returns this rank's own loss. Collective.
-  virtual double forward_backward(const std::function<at::Tensor()>& loss) = 0;
-  /// Updates the parameters. Collective.
-  virtual void optimizer_step(double lr) = 0;
+  /// Computes the losses and the gradients of their scaled sum, averaged over ranks; returns this rank's own losses, not
+  /// scaled. Ranks exchange gradients in the last micro-batch only. Collective.
+  virtual std::vector<double> forward_backward(const std::vector<MicroBatch>& batches) = 0;
+  /// Updates the parameters; returns the gradient's norm where it is clipped (of the average, before). Collective.
+  virtual std::optional<double> optimizer_step(double lr) = 0;
+  /// The averaged gradients of the parameters before clipping, whole, on every rank. Collective.
+  virtual std::vector<NamedTensor> gather_gradients() = 0;
+  /// Around an evaluation, in which ranks may make different numbers of forward passes. Collective.
+  virtual void begin_evaluation() {}
+  virtual void end_evaluation() {}
   /// All parameters, then all buffers, whole, on every rank. Collective.
   virtual std::vector<NamedTensor> gather_full_state() = 0;
+  /// The optimiser's state, whole, on every rank, and the steps that it has made (Optimizer::state()). Collective.
+  virtual std::vector<NamedTensor> gather_optimizer_state() = 0;
+  virtual std::int64_t optimizer_steps() const = 0;
+  /// Takes over what the two gave in an earlier run, in their order; the same on all ranks. Collective.
+  virtual void load_state(const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer,
+                          std::int64_t optimizer_steps) = 0;
   /// Adds the values up over all ranks, in place. Collective.
   virtual void sum_over_ranks(std::vector<double>& values) = 0;
+  /// What all ranks gave, in their order. Collective.
+  virtual std::vector<std::string> exchange(const std::string& text) = 0;
   /// Waits until all ranks are here. Collective.
   virtual void barrier() = 0;
 };
+
+/// The gradients that the model's parameters hold.
+std::vector<NamedTensor> gradients_of(const Model& model);
+/// Copies values into the tensors of a model: parameters, then buffers.
+void copy_into_model(Model& model, const std::vector<NamedTensor>& values);
 
 /// One row of the table of strategies: adding one is one file and one row.
 struct StrategyRow {

@@ -1,25 +1,32 @@
 #include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/tensors.hpp"
+#include "tasks/bert_squad/squad_task.hpp"
 #include "tasks/mnist_rnn/mnist_rnn.hpp"
 #include "tasks/task.hpp"
 
 namespace hpcbench::train {
 
+std::optional<std::int64_t> Task::tokens(const at::Tensor&) const { return std::nullopt; }
+
+void Task::write_predictions(const std::filesystem::path&, const std::vector<std::string>&) const {}
+
+void Task::write_model(const std::filesystem::path& folder, const std::vector<NamedTensor>& state) const {
+  write_tensors(folder / "model.safetensors", state, {{"format", "pt"}});
+}
+
 const std::vector<TaskRow>& task_rows() {
   static const std::vector<TaskRow> rows = {
       {"mnist_rnn", make_mnist_rnn},
+      {"bert_squad", make_bert_squad},
   };
   return rows;
 }
 
 std::unique_ptr<Task> make_task(const Settings& settings) {
-  std::vector<std::string> names;
   for (const TaskRow& row : task_rows()) {
     if (settings.task == row.name) return row.make(settings);
-    names.emplace_back(row.name);
   }
-  throw InputError(concat("error: there is no task `", settings.task, "`", did_you_mean(settings.task, names),
-                          "; there are: ", join(names, ", ")));
+  refuse_task(settings.task);
 }
 
 }  // namespace hpcbench::train

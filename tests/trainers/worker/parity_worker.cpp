@@ -26,10 +26,10 @@ int work(const std::vector<std::string>& arguments) {
   std::ofstream file(concat(arguments[0], ".", world.rank), std::ios::binary);
   TrainingHooks hooks;
   if (arguments[1] == "skip_division") hooks.mutation = Mutation::skip_division_by_world_size;
-  hooks.after_backward = [&](std::int64_t step, const Model& model) {
+  hooks.after_backward = [&](std::int64_t step, Strategy& strategy) {
     if (step != 1 && step != command.settings.max_steps) return;
-    for (const NamedTensor& parameter : model.parameters)
-      write_tensor(file, concat("gradient/", step, "/", parameter.name), parameter.tensor.grad());
+    for (const NamedTensor& gradient : strategy.gather_gradients())
+      write_tensor(file, concat("gradient/", step, "/", gradient.name), gradient.tensor);
   };
   hooks.at_end = [&](Strategy& strategy) {
     for (const NamedTensor& state : strategy.gather_full_state()) write_tensor(file, "state/" + state.name, state.tensor);

@@ -71,7 +71,7 @@ class MnistRnn final : public Task {
     validation_ = to_tensors(digits.validation, type_);
   }
 
-  std::optional<std::string> note() const override { return note_; }
+  std::vector<Note> notes() const override { return note_ ? std::vector<Note>{{"train_share", *note_}} : std::vector<Note>(); }
   std::int64_t train_samples() const override { return train_.labels.size(0); }
   std::int64_t validation_samples() const override { return validation_.labels.size(0); }
   // The variance of a single sample does not exist.
@@ -83,10 +83,11 @@ class MnistRnn final : public Task {
     return at::nll_loss(scores, train_.labels.index_select(0, samples));
   }
 
-  EvaluationSums evaluate(std::int64_t first, std::int64_t stride) override {
+  std::vector<Measure> evaluate(std::int64_t first, std::int64_t stride) override {
     constexpr std::int64_t kChunk = 500;
     const at::NoGradGuard no_grad;
-    EvaluationSums sums;
+    Measure loss{"val_loss"};
+    Measure accuracy{"accuracy"};
     std::vector<std::int64_t> numbers;
     for (std::int64_t next = first; next < validation_samples();) {
       numbers.clear();
@@ -94,11 +95,11 @@ class MnistRnn final : public Task {
       const at::Tensor samples = at::from_blob(numbers.data(), {std::ssize(numbers)}, at::kLong);
       const at::Tensor labels = validation_.labels.index_select(0, samples);
       const at::Tensor scores = log_probabilities(gather(validation_.images, samples), nullptr);
-      sums.loss += at::nll_loss(scores, labels, {}, at::Reduction::Sum).item<double>();
-      sums.correct += static_cast<double>(at::eq(at::argmax(scores, 1), labels).sum().item<std::int64_t>());
-      sums.samples += static_cast<double>(numbers.size());
+      loss.sum += at::nll_loss(scores, labels, {}, at::Reduction::Sum).item<double>();
+      accuracy.sum += static_cast<double>(at::eq(at::argmax(scores, 1), labels).sum().item<std::int64_t>());
+      loss.weight = accuracy.weight += static_cast<double>(numbers.size());
     }
-    return sums;
+    return {loss, accuracy};
   }
 
  private:
@@ -115,7 +116,7 @@ class MnistRnn final : public Task {
   }
 
   at::Tensor dropped(const at::Tensor& x, double rate, std::uint64_t site, const StepPlace* place) const {
-    rate *= settings_.dropout;
+    rate *= settings_.dropout.value_or(1);
     if (!place || rate == 0) return x;
     const kernels::DropoutKey key{settings_.seed, static_cast<std::uint64_t>(place->step), site, place->first_position,
                                   place->stride};

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace hpcbench::train {
+
+/// What trainer_parity_worker writes.
+struct Dump {
+  std::map<std::string, at::Tensor> tensors;  // rank 0's
+  std::vector<std::string> bytes;             // of every rank
+};
+
+/// Reads PREFIX.0, PREFIX.1 ...
+Dump read_dumps(const std::string& prefix, int ranks);
+
+}  // namespace hpcbench::train

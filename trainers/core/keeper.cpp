@@ -1,0 +1,101 @@
+#include "core/keeper.hpp"
+
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+constexpr const char* kLastName = "last.safetensors";
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw DataError(concat("error: cannot make the folder ", folder.string(), ": ", error.message()));
+}
+
+std::int64_t size_bytes(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return static_cast<std::int64_t>(std::filesystem::file_size(path, error));
+  std::int64_t sum = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    if (entry.is_regular_file()) sum += static_cast<std::int64_t>(entry.file_size());
+  }
+  return sum;
+}
+
+}  // namespace
+
+Keeper::Keeper(Task& task, Strategy& strategy, const Settings& settings, const World& world, Events& events)
+    : task_(task), strategy_(strategy), settings_(settings), world_(world), events_(events) {}
+
+TrainingState Keeper::resume() {
+  std::filesystem::path path = *settings_.resume;
+  if (path.extension() != ".safetensors") path /= kLastName;
+  const TrainingCheckpoint checkpoint = read_checkpoint(path, settings_to_keep(settings_, world_, task_.train_samples()),
+                                                        strategy_.gather_full_state(), strategy_.gather_optimizer_state());
+  if (std::ssize(checkpoint.state.loss_sums) != 2 * world_.size)
+    throw DataError(concat("error: ", path.string(), " is damaged: its loss sums are not of ", world_.size, " ranks"));
+  strategy_.load_state(checkpoint.model, checkpoint.optimizer, checkpoint.state.optimizer_steps);
+  return checkpoint.state;
+}
+
+void Keeper::keep_last(const TrainingState& state) {
+  const double start_s = monotonic_s();
+  const std::filesystem::path folder = *output_folder(settings_) / "checkpoint";
+  TrainingCheckpoint checkpoint{state, settings_to_keep(settings_, world_, task_.train_samples()),
+                                strategy_.gather_full_state(), strategy_.gather_optimizer_state()};
+  checkpoint.state.optimizer_steps = strategy_.optimizer_steps();
+  // Every rank fills in its own part of the sums.
+  strategy_.sum_over_ranks(checkpoint.state.loss_sums);
+  if (world_.rank == 0) {
+    make_folder(folder);
+    write_checkpoint(folder / kLastName, checkpoint);
+  }
+  strategy_.barrier();
+  report(folder / kLastName, "last", state, start_s);
+}
+
+void Keeper::write_model_folder(const std::filesystem::path& folder, const char* kind, const TrainingState& state) {
+  const double start_s = monotonic_s();
+  const std::vector<NamedTensor> tensors = strategy_.gather_full_state();
+  if (world_.rank == 0) {
+    make_folder(folder);
+    task_.write_model(folder, tensors);
+    if (!predictions_.empty()) task_.write_predictions(folder, predictions_);
+  }
+  strategy_.barrier();
+  report(folder, kind, state, start_s);
+}
+
+void Keeper::keep_best(const TrainingState& state) {
+  write_model_folder(*output_folder(settings_) / "checkpoint" / "best", "best", state);
+}
+
+void Keeper::save_model(const TrainingState& state) { write_model_folder(*settings_.save, "save", state); }
+
+void Keeper::keep_predictions() {
+  const std::string own = task_.own_predictions();
+  if (own.empty()) return;
+  predictions_ = strategy_.exchange(own);
+  const auto folder = output_folder(settings_);
+  if (world_.rank != 0 || !folder) return;
+  make_folder(*folder);
+  task_.write_predictions(*folder, predictions_);
+}
+
+void Keeper::report(const std::filesystem::path& path, const char* kind, const TrainingState& state, double start_s) {
+  const double spent_s = monotonic_s() - start_s;
+  seconds_ += spent_s;
+  if (world_.rank != 0) return;
+  events_.write(Event("checkpoint")
+                    .add("path", path.string())
+                    .add("bytes", size_bytes(path))
+                    .add("kind", std::string(kind))
+                    .add("step", state.steps)
+                    .add("checkpoint_s", spent_s));
+}
+
+}  // namespace hpcbench::train

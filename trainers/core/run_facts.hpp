@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/settings.hpp"
+#include "core/training.hpp"
+#include "core/world.hpp"
+#include "events/events.hpp"
+#include "tasks/task.hpp"
+
+namespace hpcbench::train {
+
+/// What is known of a run beside its settings.
+struct RunFacts {
+  std::vector<std::string> hosts;  // of all ranks
+  bool bound = false;              // to its share of the cores
+  double data_s = 0;
+  double setup_s = 0;
+};
+
+/// The run_start event (docs/events.md): every setting that decides what is computed, as it is in force; where and on what it
+/// runs. On rank 0 also a line on stdout and the task's notes, which become warnings.
+void write_run_start(Events& events, const Settings& settings, const World& world, const Task& task, const RunFacts& facts);
+
+/// The run_end event; on rank 0 also a line on stdout.
+void write_run_end(Events& events, const TrainingResult& result, const RunFacts& facts, const World& world);
+
+}  // namespace hpcbench::train

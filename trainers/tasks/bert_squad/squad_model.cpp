@@ -1,0 +1,82 @@
+#include "tasks/bert_squad/squad_model.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "tasks/bert_squad/squad_weights.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+constexpr const char* kDefaultVocabulary = "data/bert-base-uncased-vocab.txt";
+
+bool is_size_name(const std::string& name) {
+  const std::vector<std::string>& names = bert_size_names();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::filesystem::path vocabulary_of(const Settings& settings, const std::optional<std::filesystem::path>& folder) {
+  if (settings.vocab) return *settings.vocab;
+  const std::filesystem::path path = folder ? *folder / "vocab.txt" : std::filesystem::path(kDefaultVocabulary);
+  if (!std::filesystem::exists(path))
+    throw InputError(concat("error: there is no vocabulary ", path.string(), ": name one with `vocab`"));
+  if (!folder && settings.cased)
+    throw InputError(
+        concat("error: ", path.string(), " is a vocabulary without case: with `cased`, name another one with `vocab`"));
+  return path;
+}
+
+BertOptions bert_options(const Settings& settings) {
+  BertOptions options;
+  options.type = settings.precision == Precision::fp64 ? at::kDouble : at::kFloat;
+  options.bf16 = settings.precision == Precision::bf16;
+  options.attention = settings.attention == AttentionKind::eager ? Attention::eager : Attention::fused;
+  options.checkpoint_activations = settings.checkpoint_activations;
+  options.pad_in_softmax = settings.pad_in_softmax;
+  return options;
+}
+
+}  // namespace
+
+BertSource find_bert_source(const Settings& settings) {
+  const std::string sizes = join(bert_size_names(), ", ");
+  if (settings.model.empty())
+    throw InputError(
+        concat("error: bert_squad needs a `model`: a folder with config.json and model.safetensors, or for random "
+               "weights one of ",
+               sizes));
+  BertSource source;
+  if (!is_size_name(settings.model)) {
+    source.folder = settings.model;
+    if (!std::filesystem::is_directory(*source.folder))
+      throw InputError(concat("error: the model `", settings.model, "` is no folder and none of ", sizes,
+                              did_you_mean(settings.model, bert_size_names())));
+  }
+  source.vocabulary = vocabulary_of(settings, source.folder);
+  return source;
+}
+
+SquadModel make_squad_model(const Settings& settings, const BertSource& source, std::int64_t vocabulary_size) {
+  SquadModel model;
+  if (source.folder) {
+    model.config = read_bert_config(*source.folder / "config.json");
+  } else {
+    model.config = bert_config_of_size(settings.model);
+    model.config.vocab_size = vocabulary_size;
+  }
+  if (model.config.vocab_size != vocabulary_size)
+    throw DataError(concat("error: the vocabulary ", source.vocabulary.string(), " has ", vocabulary_size,
+                           " word pieces, but the model in ", settings.model, " is for ", model.config.vocab_size));
+  if (settings.max_length > model.config.max_position_embeddings)
+    throw InputError(concat("error: max_length is ", settings.max_length, ", but the model has only ",
+                            model.config.max_position_embeddings, " positions"));
+  BertConfig config = model.config;
+  if (settings.dropout) config.hidden_dropout_prob = config.attention_probs_dropout_prob = *settings.dropout;
+  model.bert.emplace(config, bert_options(settings), settings.seed);
+  if (source.folder) model.notes = load_bert_weights(*source.folder, model.bert->model());
+  return model;
+}
+
+}  // namespace hpcbench::train
