@@ -81,6 +81,28 @@ class TokenizerTest(unittest.TestCase):
         self.assertEqual(self.compare(environment.EXCERPT, padding="max"), 749)
         self.compare(environment.EXCERPT, max_length=64, doc_stride=16, padding="max")
 
+    def test_answers_anywhere(self):
+        """Also at the first and the last token of windows, across their ends, in white space and inside words."""
+        draw = random.Random(7)
+        contexts, answers = [], []
+        for example in features.read_squad(environment.EXCERPT)[::2]:
+            for _ in range(3):
+                start = draw.randrange(len(example["context"]))
+                contexts.append(example["context"])
+                answers.append({"text": example["context"][start:start + draw.choice((1, 2, 5, 20, 300))], "answer_start": start})
+        data = self.write("answers.json", contexts, answers=answers)
+        for max_length, doc_stride, padding in ((40, 10, None), (64, 16, "max"), (384, 128, "max")):
+            with self.subTest(max_length=max_length, padding=padding):
+                self.assertGreaterEqual(self.compare(data, False, max_length, doc_stride, padding), len(contexts))
+
+    def test_windows_that_cannot_be(self):
+        """Where tokenizers panics ours is a clear error: question and stride leave no room to go on."""
+        for max_length, doc_stride in ((48, 8), (20, 10)):
+            with self.assertRaisesRegex(AssertionError, "error: .*"):
+                features.our_features(environment.EXCERPT, self.folder.name, max_length=max_length, doc_stride=doc_stride)
+            with self.assertRaises(BaseException):
+                features.run_qa_features(self.tokenizers[False], features.read_squad(environment.EXCERPT), max_length, doc_stride)
+
     def test_torture_file(self):
         lines = (pathlib.Path(__file__).parent / "torture.txt").read_text(encoding="utf-8").split("\n")[:-1]
         # The lines go into the file as they are: raw characters and escapes both.
