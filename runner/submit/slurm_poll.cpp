@@ -61,6 +61,13 @@ std::string describe_row(const SlurmJob& row) {
   return fmt::format("Slurm job {}: {}{}{}", row.id, row.state, row.reason.empty() ? "" : ", ", row.reason);
 }
 
+/// A job that may not be requeued and cannot be launched on its node is cancelled by Slurm itself, as root. So this is true
+/// also of one that a user of unknown number cancelled in that very moment; it is asked only of jobs that did not begin.
+bool failed_to_launch(const SlurmJob& row) {
+  const bool by_user = ::getuid() != 0 && row.reason == fmt::format("by {}", ::getuid());
+  return row.state == "CANCELLED" && !row.nodes.empty() && !by_user;
+}
+
 /// `123` of `123_4`.
 std::string array_of(const std::string& job) { return job.substr(0, job.find('_')); }
 
@@ -215,6 +222,10 @@ void SlurmExecutor::see_ended(Entry& entry, const SlurmJob& row) {
   if (has_finished(entry.folder)) return conclude(entry, end);
   end.outcome = outcome_of(row.state);
   end.unclaimed = end.outcome;
+  if (failed_to_launch(row) && !is_taken(entry.folder)) {
+    end.unclaimed = State::node_failure;
+    end.text += ": it was given a node and did not begin there, as where a prolog fails";
+  }
   if (end.outcome) return conclude(entry, end);
   if (row.state != "COMPLETED" && row.state != "FAILED") {
     end.voids = true;  // BOOT_FAIL and the like: it never began

@@ -29,6 +29,7 @@ class FakeSlurm : public ToolRunner {
     std::string token;
     std::string state = "PENDING";
     std::string reason = "Resources";
+    std::string nodes = {};  // none while it waits
     bool in_squeue = true;
     bool in_sacct = true;
     bool claimed = false;
@@ -44,6 +45,7 @@ class FakeSlurm : public ToolRunner {
   bool squeue_down = false;
   bool accounting = true;
   bool sacct_down = false;
+  unsigned canceller = 1000;  // whom sacct names
   int max_array_size = 1001;
   int next_id = 100;
   FaultPoints* faults = nullptr;  // hpcbench may die before and after each sbatch
@@ -70,6 +72,7 @@ class FakeSlurm : public ToolRunner {
   void start(Job& job) {
     job.state = "RUNNING";
     job.reason = "None";
+    job.nodes = "n0";
     job.claimed = try_claim(job.folder,
                             Claim{.revoked = false, .why = {}, .token = job.token, .job = job.id(), .process = this_process()});
     if (job.claimed) {
@@ -154,7 +157,7 @@ class FakeSlurm : public ToolRunner {
     std::string out = "7|RUNNING|None|n0|2026-11-21T00:00:00|somebody's other job\n";
     for (const Job& job : jobs) {
       if (!job.in_squeue) continue;
-      out += fmt::format("{}|{}|{}|n0|N/A|{}\n", job.id(), job.state, job.reason, job.name);
+      out += fmt::format("{}|{}|{}|{}|N/A|{}\n", job.id(), job.state, job.reason, job.nodes, job.name);
     }
     return {ToolResult::Kind::exited, 0, out, {}};
   }
@@ -165,7 +168,9 @@ class FakeSlurm : public ToolRunner {
     std::string out;
     for (const Job& job : jobs) {
       if (!job.in_sacct) continue;
-      out += fmt::format("{}|{}{}|n0|Unknown|{}\n", job.id(), job.state, job.state == "CANCELLED" ? " by 1000" : "", job.name);
+      const std::string by = job.state == "CANCELLED" ? fmt::format(" by {}", canceller) : "";
+      out += fmt::format("{}|{}{}|{}|Unknown|{}\n", job.id(), job.state, by, job.nodes.empty() ? "None assigned" : job.nodes,
+                         job.name);
     }
     return {ToolResult::Kind::exited, 0, out, {}};
   }

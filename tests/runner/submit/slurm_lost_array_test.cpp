@@ -46,6 +46,35 @@ TEST_CASE("slurm: a waiting element that vanishes from an array that is known wa
   CHECK(!test.has_attempt(1, 1, 2));
 }
 
+TEST_CASE("slurm: a job that Slurm cancels on the node where it should begin was failed by the node") {
+  SlurmStudy test(1, 1);
+  test.slurm.canceller = 0;
+  SUBCASE("with accounting") { test.slurm.accounting = true; }
+  SUBCASE("without") { test.slurm.accounting = false; }
+  test.begin();
+  test.rounds(3);
+  test.job(0, 1).nodes = "n3";
+  FakeSlurm::end(test.job(0, 1), "CANCELLED", "None");
+  test.rounds(3);
+  CHECK(test.state(0, 1) == State::node_failure);
+  REQUIRE(test.has_attempt(0, 1, 2));
+  test.slurm.finish_all();
+  CHECK(test.rounds(10));
+  CHECK(test.state(0, 1, 2) == State::succeeded);
+  CHECK(test.slurm.executed[test.job(0, 1).folder] == 0);
+}
+
+TEST_CASE("slurm: a job that somebody cancels while it waits is cancelled, and so is one that has begun") {
+  SlurmStudy test(2, 1);
+  test.slurm.accounting = false;
+  test.begin();
+  test.rounds(3);
+  test.slurm.start(test.job(0, 1));
+  for (const int i : {0, 1}) FakeSlurm::end(test.job(i, 1), "CANCELLED", "None");
+  CHECK(test.rounds(3));
+  for (const int i : {0, 1}) CHECK(test.state(i, 1) == State::cancelled);
+}
+
 }  // namespace
 
 }  // namespace hpcbench
