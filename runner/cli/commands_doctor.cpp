@@ -32,10 +32,11 @@ std::string as_sentence(std::string text) {
 int examine(const StudyOptions& options) {
   const Study study = load_study(options);
   Findings findings;
-  examine_machine(study, findings);
+  ProcessToolRunner tools;
+  examine_machine(study, tools, findings);
+  examine_modules(study, tools, findings);
   const std::string executor = study.experiment.executor;
   if (executor == "slurm") {
-    ProcessToolRunner tools;
     examine_slurm(study, tools, findings);
   } else {
     examine_local(study, findings);

@@ -25,7 +25,9 @@ using Findings = std::vector<Finding>;
 std::string findings_text(const Findings& findings);
 
 /// What holds for any executor: results folder, space, programs, data, trainer.
-void examine_machine(const Study& study, Findings& findings);
+void examine_machine(const Study& study, ToolRunner& tools, Findings& findings);
+/// Whether the modules that jobs load can be loaded here.
+void examine_modules(const Study& study, ToolRunner& tools, Findings& findings);
 /// What only concerns jobs that are processes of this machine.
 void examine_local(const Study& study, Findings& findings);
 /// What Slurm will say to the study's jobs, asked beforehand; nothing is submitted.

@@ -19,6 +19,7 @@
 #include "base/host.hpp"
 #include "base/text.hpp"
 #include "cli/doctor.hpp"
+#include "cli/doctor_quota.hpp"
 #include "plan/placeholders.hpp"
 
 namespace hpcbench {
@@ -29,6 +30,7 @@ constexpr double kFilesPerRun = 12;     // of one attempt with its folders, at o
 constexpr double kLittleSpace = 1e9;    // bytes
 constexpr double kNoSpace = 20e6;       // bytes
 constexpr double kBytesPerRun = 100e3;  // run.json, job.sh and small logs
+constexpr double kModulePatience = 30;  // seconds
 constexpr std::array kDataNames = {"data", "dataset", "data_dir", "data_path"};
 
 void note_finding(Findings& findings, Finding::Kind kind, std::string text, std::string advice = "") {
@@ -44,7 +46,35 @@ bool can_write_in(const std::string& folder) {
   return true;
 }
 
-void examine_results(const Study& study, Findings& findings) {
+/// Of a whole file system there may be plenty, and of what this user may have of it little.
+void examine_quota(const Study& study, double runs, ToolRunner& tools, Findings& findings) {
+  const std::string folder = existing_folder(study.results);
+  const std::optional<DiskQuota> quota = ask_quota(folder, tools);
+  const double files = runs * kFilesPerRun;
+  if (!quota) {
+    if (is_on_network_file_system(folder)) {
+      note_finding(
+          findings, Finding::Kind::fine,
+          fmt::format("your quota in {} cannot be known from here: {:.0f} runs make about {:.0f} files", folder, runs, files));
+    }
+    return;
+  }
+  if (quota->limit_files && *quota->limit_files - quota->used_files < files) {
+    note_finding(findings, Finding::Kind::problem,
+                 fmt::format("your quota leaves {:.0f} of {:.0f} files in {}, and {:.0f} runs make about {:.0f}",
+                             std::max(0.0, *quota->limit_files - quota->used_files), *quota->limit_files, folder, runs, files),
+                 "remove files there, or name another folder with --results");
+  }
+  if (quota->limit_bytes && *quota->limit_bytes - quota->used_bytes < kNoSpace + runs * kBytesPerRun) {
+    note_finding(
+        findings, Finding::Kind::problem,
+        fmt::format("your quota leaves {:.0f} of {:.0f} MB in {} for {:.0f} runs",
+                    std::max(0.0, *quota->limit_bytes - quota->used_bytes) / 1e6, *quota->limit_bytes / 1e6, folder, runs),
+        "free some space, or name another folder with --results");
+  }
+}
+
+void examine_results(const Study& study, ToolRunner& tools, Findings& findings) {
   const std::string folder = existing_folder(study.results);
   if (!std::filesystem::is_directory(folder)) {
     note_finding(findings, Finding::Kind::problem, fmt::format("{} is no folder", folder),
@@ -75,6 +105,7 @@ void examine_results(const Study& study, Findings& findings) {
                              runs * kFilesPerRun),
                  "remove files there, or name another folder with --results");
   }
+  examine_quota(study, runs, tools, findings);
   if (findings.empty())
     note_finding(findings, Finding::Kind::fine, fmt::format("results go to {}: {:.0f} GB free", study.results, bytes / 1e9));
 }
@@ -229,8 +260,23 @@ bool logout_ends_processes(const std::string& root, const std::string& user) {
   return kills && !lingers && std::find(excluded.begin(), excluded.end(), user) == excluded.end();
 }
 
-void examine_machine(const Study& study, Findings& findings) {
-  examine_results(study, findings);
+void examine_modules(const Study& study, ToolRunner& tools, Findings& findings) {
+  std::vector<std::string> modules;
+  for (const Configuration& configuration : study.selected.configurations) {
+    for (const std::string& module : configuration.work->modules) {
+      if (std::find(modules.begin(), modules.end(), module) == modules.end()) modules.push_back(module);
+    }
+  }
+  for (const std::string& module : modules) {
+    const ToolResult result = tools.run({{"bash", "-lc", "module load \"$1\"", "bash", module}, "", kModulePatience});
+    if (result.succeeded()) continue;
+    note_finding(findings, Finding::Kind::problem, fmt::format("`module load {}` fails here: {}", module, describe(result)),
+                 "mend `modules` (`module avail` lists what there is)");
+  }
+}
+
+void examine_machine(const Study& study, ToolRunner& tools, Findings& findings) {
+  examine_results(study, tools, findings);
   examine_trainer(study, findings);
   examine_work(study, findings);
 }

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "cli/doctor.hpp"
 #include "cli/doctor_machine.hpp"
+#include "cli/doctor_quota.hpp"
 #include "cli/doctor_slurm_facts.hpp"
 #include "render/attempt.hpp"
 
@@ -227,19 +228,23 @@ void ask_about_jobs(const Study& study, ToolRunner& tools, Findings& findings) {
   }
 }
 
-void examine_modules(const Study& study, ToolRunner& tools, Findings& findings) {
-  std::vector<std::string> modules;
-  for (const Configuration& configuration : study.selected.configurations) {
-    for (const std::string& module : configuration.work->modules) {
-      if (std::find(modules.begin(), modules.end(), module) == modules.end()) modules.push_back(module);
-    }
+/// A trainer that was built for the CPU does its work there, also on nodes with GPUs.
+void examine_backends(const Study& study, ToolRunner& tools, Findings& findings) {
+  if (!study.experiment.is_trainer() || study.experiment.site.gres_type == "none") return;
+  const std::string trainer = program_folder() + "/hpcbench-train";
+  if (!find_program(trainer)) return;  // that it is not there is said elsewhere
+  const ToolResult answer = ask(tools, {trainer, "--version"});
+  if (!answer.succeeded()) {
+    find(findings, Kind::problem, fmt::format("{} does not start here: {}", trainer, last_words(answer)),
+         "build it with scripts/setup.sh on this cluster");
+    return;
   }
-  for (const std::string& module : modules) {
-    const ToolResult result = ask(tools, {"bash", "-lc", "module load \"$1\"", "bash", module});
-    if (result.succeeded()) continue;
-    find(findings, Kind::problem, fmt::format("`module load {}` fails here: {}", module, last_words(result)),
-         "mend `modules` (`module avail` lists what there is)");
-  }
+  const std::vector<std::string> backends = parse_backends(answer.output);
+  if (backends.empty() || std::find(backends.begin(), backends.end(), "NCCL") != backends.end()) return;
+  find(findings, Kind::warning,
+       fmt::format("the trainer has no NCCL and no CUDA ({}): jobs would ask for GPUs and work on the nodes' cores",
+                   trim(answer.output)),
+       "build it with -DHPCBENCH_CUDA=ON and a CUDA LibTorch, or say `gres_type: none` in the site's file");
 }
 
 void examine_launcher(const Study& study, Findings& findings) {
@@ -273,7 +278,7 @@ void examine_slurm(const Study& study, ToolRunner& tools, Findings& findings) {
   const bool known_problem = std::any_of(findings.begin() + static_cast<std::ptrdiff_t>(before), findings.end(),
                                          [](const Finding& finding) { return finding.kind == Kind::problem; });
   if (!known_problem) ask_about_jobs(study, tools, findings);  // else it would say the same in fewer words
-  examine_modules(study, tools, findings);
+  examine_backends(study, tools, findings);
   examine_launcher(study, findings);
 }
 

@@ -1,11 +1,13 @@
 """What `hpcbench doctor` says, here and on a Slurm of stand-ins: what will not work is said before anything is submitted."""
 import os
 import pathlib
+import shutil
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import StudyTest  # noqa: E402
+from harness import HPCBENCH, StudyTest  # noqa: E402
 
 STUDY = """
 experiment: tiny
@@ -77,6 +79,38 @@ class Local(StudyTest):
     def test_inside_a_job_of_slurm(self):
         self.write("tiny.yaml", STUDY)
         self.assertIn("Slurm's job 7", self.doctor("tiny.yaml", code=0, env={"SLURM_JOB_ID": "7"}))
+
+    def quota(self, files_used, files_limit, blocks_limit=0):
+        """A PATH on which `quota` says so of the file system of this test's folder."""
+        source = subprocess.run(["df", "--output=source", str(self.folder)], capture_output=True, text=True).stdout.splitlines()[-1]
+        self.write("bin/quota", f"""#!/bin/bash
+echo "Disk quotas for user somebody (uid 1):"
+echo "     Filesystem  blocks   quota   limit   grace   files   quota   limit   grace"
+echo "{source} 100 0 {blocks_limit} 0 {files_used} 0 {files_limit} 0"
+exit 1
+""", 0o755)
+        return {"PATH": f"{self.folder}/bin:{os.environ['PATH']}"}
+
+    def test_quota_of_files_that_is_nearly_used_up(self):
+        self.write("tiny.yaml", STUDY)
+        output = self.doctor("tiny.yaml", code=1, env=self.quota(990, 1000))
+        self.assertIn("your quota leaves 10 of 1000 files", output)
+        self.assertIn("8 runs make about", output)
+        self.doctor("tiny.yaml", code=0, env=self.quota(10, 1000))
+
+    def test_quota_of_bytes_that_is_used_up(self):
+        self.write("tiny.yaml", STUDY)
+        self.assertIn("MB in", self.doctor("tiny.yaml", code=1, env=self.quota(1, 0, 200)))
+
+    def test_quota_that_says_nothing_of_this_file_system(self):
+        self.write("tiny.yaml", STUDY)
+        env = self.quota(990, 1000)
+        self.write("bin/quota", "#!/bin/bash\necho 'Disk quotas for user somebody (uid 1): none'\n", 0o755)
+        self.assertNotIn("your quota leaves", self.doctor("tiny.yaml", code=0, env=env))
+
+    def test_module_that_is_not_there(self):
+        self.write("tiny.yaml", STUDY)
+        self.assertIn("`module load nosuch` fails here", self.doctor("tiny.yaml", "--set", "modules=[nosuch]", code=1))
 
     def test_what_was_run_last(self):
         self.write("tiny.yaml", STUDY.replace("[1, 2]", "[1]"))
@@ -152,6 +186,17 @@ class Slurm(StudyTest):
 
     def test_missing_module(self):
         self.assertIn("module load no-such-module", self.doctor("--set", "modules=[no-such-module]", code=1))
+
+    def test_trainer_that_was_built_without_nccl(self):
+        self.write("tiny.yaml", "experiment: tiny\ntrainer: mnist_rnn\nmatrix: {strategy: [ddp], gpus_per_node: [2]}\nrepeats: 1\nresources: {time: 60s}\n")
+        (self.folder / "programs").mkdir()
+        shutil.copy(HPCBENCH, self.folder / "programs")
+        for backends, found in (("Gloo", True), ("Gloo, NCCL", False)):
+            self.write("programs/hpcbench-train", f"#!/bin/bash\necho 'hpcbench-train 0.3.0 (LibTorch 2.13.0, {backends})'\n", 0o755)
+            done = subprocess.run([self.folder / "programs/hpcbench", "doctor", "tiny.yaml", "--site", "./site.yaml"], cwd=self.folder,
+                                  env=self.environment({"PATH": f"{self.folder}/bin:{os.environ['PATH']}"}), stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=60)
+            self.assertEqual("no NCCL" in done.stdout, found, done.stdout + done.stderr)
 
     def test_no_time_limit(self):
         self.write("tiny.yaml", STUDY.replace("resources: {time: 60s}\n", ""))

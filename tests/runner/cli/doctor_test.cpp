@@ -7,6 +7,7 @@
 
 #include "base/files.hpp"
 #include "cli/doctor_machine.hpp"
+#include "cli/doctor_quota.hpp"
 #include "cli/doctor_slurm_facts.hpp"
 #include "fakes/temporary_folder.hpp"
 
@@ -95,6 +96,55 @@ TEST_CASE("the nearest folder that exists, and programs on PATH") {
   CHECK(find_program("bash").has_value());
   CHECK(!find_program("no-such-program-anywhere").has_value());
   CHECK(!find_program(folder / "none").has_value());
+}
+
+TEST_CASE("quotas are read from what quota and lfs print") {
+  const std::string quota =
+      "Disk quotas for user alice (uid 1000): \n"
+      "     Filesystem  blocks   quota   limit   grace   files   quota   limit   grace\n"
+      "server:/home  123456*  100000  200000  1763650000   5000   0   12000   0\n"
+      "/dev/sda1  10  0  0  0  1  0  0  0\n";
+  const auto home = parse_quota(quota, "server:/home");
+  REQUIRE(home.has_value());
+  CHECK(home->used_bytes == 123456 * 1024.0);
+  CHECK(home->limit_bytes == 100000 * 1024.0);
+  CHECK(home->used_files == 5000);
+  CHECK(home->limit_files == 12000);
+  CHECK_FALSE(parse_quota(quota, "/dev/sda1")->limit_files.has_value());
+  CHECK_FALSE(parse_quota(quota, "/dev/sdb1").has_value());
+  CHECK_FALSE(parse_quota("Disk quotas for user alice (uid 1000): none\n", "/dev/sda1").has_value());
+
+  const auto lustre = parse_lustre_quota("/mnt/a long name/of a folder\n      [2048]*  0  4096  -  7*  5  9  6d\n");
+  REQUIRE(lustre.has_value());
+  CHECK(lustre->used_bytes == 2048 * 1024.0);
+  CHECK(lustre->limit_bytes == 4096 * 1024.0);
+  CHECK(lustre->limit_files == 5);
+  CHECK_FALSE(parse_lustre_quota("lfs quota: cannot resolve path: Inappropriate ioctl for device").has_value());
+  CHECK(rc::check("any bytes", [](const std::string& text) {
+    parse_quota(text, text);
+    parse_lustre_quota(text);
+    parse_backends(text);
+    mount_source(text, text);
+  }));
+}
+
+TEST_CASE("the mount that holds a folder is the longest one, and of two on one point the later") {
+  const std::string mounts =
+      "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+      "30 22 0:40 / /home rw shared:5 master:2 - nfs4 server:/old rw,vers=4.2\n"
+      "31 30 0:41 / /home rw - nfs4 server:/home rw\n"
+      "32 22 0:42 / /scratch\\040one rw - lustre mds@tcp:/one rw\n";
+  CHECK(mount_source(mounts, "/home/alice") == "server:/home");
+  CHECK(mount_source(mounts, "/homeless") == "/dev/sda1");
+  CHECK(mount_source(mounts, "/scratch one/x") == "mds@tcp:/one");
+  CHECK(mount_source("", "/home").empty());
+}
+
+TEST_CASE("the trainer's backends are those that its version names") {
+  CHECK(parse_backends("hpcbench-train 0.3.0 (LibTorch 2.13.0, Gloo, NCCL)\n") == std::vector<std::string>{"Gloo", "NCCL"});
+  CHECK(parse_backends("hpcbench-train 0.3.0 (LibTorch 2.13.0, Gloo)") == std::vector<std::string>{"Gloo"});
+  CHECK(parse_backends("hpcbench-train 0.3.0 (LibTorch 2.13.0)").empty());
+  CHECK(parse_backends("").empty());
 }
 
 }  // namespace hpcbench
