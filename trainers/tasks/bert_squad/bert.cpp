@@ -6,6 +6,9 @@
 
 #include "core/error.hpp"
 #include "tasks/bert_squad/bert_eager.hpp"
+#include "tasks/bert_squad/bert_ends.hpp"
+#include "tasks/bert_squad/bert_layer.hpp"
+#include "tasks/bert_squad/bert_products.hpp"
 #include "tasks/bert_squad/bert_weights.hpp"
 
 namespace hpcbench::train {
@@ -14,7 +17,8 @@ struct Bert::State {
   BertConfig config;
   BertOptions options;
   Model model;
-  BertWeights weights;
+  std::shared_ptr<BertWeights> weights;
+  std::shared_ptr<BertBuffers> buffers;
 };
 
 namespace {
@@ -32,6 +36,15 @@ void require_possible(const BertConfig& config, const BertOptions& options) {
     throw InputError("error: hidden_size must be a multiple of num_attention_heads");
 }
 
+void set_dropout(BertStep& step, const BertDropout& dropout) {
+  step.embeddings_site = dropout.embeddings();
+  for (std::int64_t number = 0; number < step.config.num_hidden_layers; ++number) {
+    step.attention_sites.push_back(dropout.attention(number));
+    step.attention_output_sites.push_back(dropout.attention_output(number));
+    step.output_sites.push_back(dropout.output(number));
+  }
+}
+
 }  // namespace
 
 Bert::Bert(const BertConfig& config, const BertOptions& options, std::uint64_t seed) {
@@ -39,7 +52,8 @@ Bert::Bert(const BertConfig& config, const BertOptions& options, std::uint64_t s
   state_ = std::make_unique<State>();
   state_->config = config;
   state_->options = options;
-  state_->weights = make_bert_weights(config, options.type, seed, state_->model);
+  state_->weights = std::make_shared<BertWeights>(make_bert_weights(config, options.type, seed, state_->model));
+  state_->buffers = std::make_shared<BertBuffers>();
 }
 
 Bert::~Bert() = default;
@@ -50,8 +64,22 @@ const BertConfig& Bert::config() const { return state_->config; }
 Model& Bert::model() { return state_->model; }
 
 at::Tensor Bert::logits(const BertBatch& batch, const DropoutKey* dropout) {
-  const BertRows rows = check_rows(batch, state_->config);
-  return eager_logits(state_->weights, state_->config, state_->options, rows, dropout);
+  BertRows rows = check_rows(batch, state_->config);
+  if (state_->options.attention == Attention::eager)
+    return eager_logits(*state_->weights, state_->config, state_->options, rows, dropout);
+  auto step = std::make_shared<BertStep>();
+  step->config = state_->config;
+  step->options = state_->options;
+  step->weights = state_->weights;
+  step->buffers = state_->buffers;
+  step->ids = batch.tokens;
+  step->types = batch.types;
+  step->padded_rows = bert_padded_rows(rows.tokens);
+  step->rows = std::move(rows);
+  set_dropout(*step, BertDropout(dropout, state_->config));
+  at::Tensor x = bert_embeddings(step);
+  for (std::int64_t number = 0; number < state_->config.num_hidden_layers; ++number) x = bert_layer(step, number, x);
+  return bert_head(step, x);
 }
 
 BertLoss Bert::loss(const BertBatch& batch, const at::Tensor& logits) {
@@ -61,7 +89,8 @@ BertLoss Bert::loss(const BertBatch& batch, const at::Tensor& logits) {
     loss.counted_starts += bert_target(batch, pad_in_softmax, row, false).counted ? 1 : 0;
     loss.counted_ends += bert_target(batch, pad_in_softmax, row, true).counted ? 1 : 0;
   }
-  const at::Tensor sums = eager_loss_sums(batch, logits, pad_in_softmax);
+  const at::Tensor sums = state_->options.attention == Attention::eager ? eager_loss_sums(batch, logits, pad_in_softmax)
+                                                                        : bert_loss_sums(batch, logits, pad_in_softmax);
   loss.start_sum = sums.select(0, 0);
   loss.end_sum = sums.select(0, 1);
   const auto divisor = [](std::int64_t counted) { return static_cast<double>(2 * std::max<std::int64_t>(counted, 1)); };

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace hpcbench::train {
+
+/// The products of the linear layers, out = a b, of 2-D tensors; a or b may be transposed views. fp32 goes to oneDNN where this
+/// LibTorch has it for CPUs: at::mm takes MKL, which on AMD's processors reaches half of oneDNN's speed. fp64 goes to at::mm,
+/// bf16 too (which is oneDNN with sums in fp32).
+void bert_product(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b);
+
+/// Rows that a matrix of `tokens` rows gets, those beyond being 0: oneDNN makes code for each shape, so there should be few.
+std::int64_t bert_padded_rows(std::int64_t tokens);
+
+}  // namespace hpcbench::train
