@@ -33,6 +33,21 @@ void write_fully(int descriptor, std::span<const std::byte> bytes, std::uint64_t
   }
 }
 
+/// Of all after the header. Read, not mapped: what only the check touches shall not count as this process's memory.
+ContentHash hash_of_rest(int descriptor) {
+  ContentHash hash;
+  std::vector<std::byte> buffer(1U << 18U);
+  std::uint64_t position = sizeof(FeatureFileHeader);
+  while (true) {
+    const ssize_t got = ::pread(descriptor, buffer.data(), buffer.size(), static_cast<off_t>(position));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw FeatureFileError(std::strerror(errno));
+    if (got == 0) return hash;
+    hash.add({buffer.data(), static_cast<std::size_t>(got)});
+    position += static_cast<std::uint64_t>(got);
+  }
+}
+
 [[noreturn]] void damaged(const char* what) { throw FeatureFileError(what); }
 
 }  // namespace
@@ -74,7 +89,7 @@ MappedFeatureFile::MappedFeatureFile(int descriptor, const ContentHash::Digest& 
   if (address == MAP_FAILED) throw FeatureFileError(std::strerror(errno));
   bytes_ = static_cast<const std::byte*>(address);
   try {
-    check(key);
+    check(descriptor, key);
   } catch (...) {
     ::munmap(const_cast<std::byte*>(bytes_), size_);
     throw;
@@ -83,15 +98,13 @@ MappedFeatureFile::MappedFeatureFile(int descriptor, const ContentHash::Digest& 
 
 MappedFeatureFile::~MappedFeatureFile() { ::munmap(const_cast<std::byte*>(bytes_), size_); }
 
-void MappedFeatureFile::check(const ContentHash::Digest& key) {
+void MappedFeatureFile::check(int descriptor, const ContentHash::Digest& key) {
   const FeatureFileHeader& head = header();
   if (head.magic != kFeatureMagic) damaged("it does not begin as a feature cache");
   if (head.format != kFeatureFormat) damaged("it has another format");
   if (head.key != key) damaged("it was made from something else");
   if (head.file_bytes != size_) damaged("it is not as long as it was made");
-  ContentHash hash;
-  hash.add({bytes_ + sizeof(FeatureFileHeader), size_ - sizeof(FeatureFileHeader)});
-  if (file_checksum(hash, head) != head.checksum) damaged("its checksum is wrong");
+  if (file_checksum(hash_of_rest(descriptor), head) != head.checksum) damaged("its checksum is wrong");
 
   const std::uint64_t most = size_ / sizeof(AnswerRecord);  // so that the products below cannot overflow
   if (head.features > most || head.questions > most || head.answers > most) damaged("its tables are too long");

@@ -113,7 +113,7 @@ class MappedFeatureFile {
 
  private:
   const FeatureFileHeader& header() const { return *reinterpret_cast<const FeatureFileHeader*>(bytes_); }
-  void check(const ContentHash::Digest& key);
+  void check(int descriptor, const ContentHash::Digest& key);
   void check_records() const;
 
   const std::byte* bytes_ = nullptr;

@@ -50,8 +50,8 @@ class FeaturesOptions {
     request.threads = usable_cores();
     request.cache_folder = default_cache_folder();
     app_.footer(kFeatureExamples);
-    app_.add_option("--data", request.data, "SQuAD 1.1 or 2.0, JSON")->type_name("FILE")->required();
-    app_.add_option("--vocab", request.vocabulary, "vocab.txt: one word piece a line")->type_name("FILE")->required();
+    app_.add_option("--data", request.data, "SQuAD 1.1 or 2.0, JSON")->type_name("FILE");
+    app_.add_option("--vocab", request.vocabulary, "vocab.txt: one word piece a line")->type_name("FILE");
     app_.add_option("--max-length", request.max_length, "tokens of a feature, with the special ones")
         ->type_name("N")
         ->capture_default_str();
@@ -81,6 +81,8 @@ class FeaturesOptions {
     } catch (const CLI::ParseError& error) {
       refuse(error.what());
     }
+    if (arguments_.request.data.empty()) refuse("--data FILE is needed: the SQuAD file");
+    if (arguments_.request.vocabulary.empty()) refuse("--vocab FILE is needed: the vocab.txt of the model");
     if (padding_ != "none" && padding_ != "max") refuse(concat("--padding is none or max, not `", padding_, "`"));
     arguments_.padding = padding_ == "max" ? FeaturePadding::kMax : FeaturePadding::kNone;
     return arguments_;

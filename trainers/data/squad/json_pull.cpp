@@ -88,7 +88,7 @@ std::string JsonPull::path() const {
   std::string path;
   for (const Level& level : levels_) {
     if (level.is_array) {
-      if (level.index >= 0) path += concat("[", level.index, "]");
+      if (level.index >= 0) path += "[" + std::to_string(level.index) + "]";
     } else if (!level.key.empty()) {
       path += (path.empty() ? "" : ".") + level.key;
     }
@@ -97,7 +97,9 @@ std::string JsonPull::path() const {
 }
 
 void JsonPull::fail(const Place& place, const std::string& what) const {
-  const std::string path = this->path();
+  constexpr std::size_t kLongestPath = 120;
+  std::string path = this->path();
+  if (path.size() > kLongestPath) path = path.substr(0, kLongestPath) + "...";
   throw DataError(concat("error: ", file_path_.string(), ":", place.line, ":", place.column, ": ", what,
                          path.empty() ? "" : " (in " + path + ")"));
 }

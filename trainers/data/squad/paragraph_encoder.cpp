@@ -1,5 +1,7 @@
 #include "data/squad/paragraph_encoder.hpp"
 
+#include <algorithm>
+
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "data/squad/windows.hpp"
@@ -21,13 +23,16 @@ std::string_view left_stripped(std::string_view text) {
   return text.substr(position);
 }
 
-/// At most `count` code points of a text, for a message.
+/// At most `count` code points of a text, on one line, for a message.
 std::string shortened(std::string_view text, int count) {
   std::size_t position = 0;
   for (int i = 0; i < count && position < text.size(); ++i) {
     if (!next_code_point(text, position)) break;
   }
-  return std::string(text.substr(0, position)) + (position < text.size() ? "..." : "");
+  std::string shown(text.substr(0, position));
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  return shown + (position < text.size() ? "..." : "");
 }
 
 }  // namespace
