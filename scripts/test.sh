@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every check. Ends with `N passed, N failed`, and with exit code 1 if any failed.
-#   scripts/test.sh          the short form: fixed seeds, 20 s a fuzzer, 20 fault trials each, here and on Slurm
+#   scripts/test.sh          the short form: fixed seeds, 20 s a fuzzer, 20 fault trials here, 12 on Slurm
 #   scripts/test.sh --long   5 minutes a fuzzer, 100 fault trials, 200 on Slurm, the benches
 #   scripts/test.sh NAME...  only the steps whose name contains one of the words (see --list)
 set -u
@@ -103,9 +103,9 @@ slurm_works() {
   return $status
 }
 slurm_faults() {
-  local trials=10 arguments=()
-  [ "$long" = yes ] && trials=200 && arguments=(--long --clusters 2)
-  python3 tests/slurm/fault_trials.py --trials $trials --seed 1 "${arguments[@]}"
+  local trials=12 arguments=()
+  [ "$long" = yes ] && trials=200 && arguments=(--long)
+  python3 tests/slurm/fault_trials.py --trials $trials --seed 1 --clusters 2 "${arguments[@]}"
 }
 # A real controller on a busy machine may be late for reasons that are not ours: what fails is tried once more, and that is said.
 twice() {

@@ -3,10 +3,12 @@ import contextlib
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -95,6 +97,16 @@ class Cluster:
         path.with_suffix(".new").write_text(script.replace("CALLS", str(self.calls)).replace("REAL", shutil.which(tool)))
         path.with_suffix(".new").rename(path)
 
+    def end_hanging(self):
+        """Ends the tool that a fault let hang, where hpcbench was killed before it could."""
+        path = self.calls / "hanging"
+        pid = int(path.read_text()) if path.exists() else 0
+        try:
+            if pid and pathlib.Path(f"/proc/{pid}/cmdline").read_text() == "sleep\0300\0":
+                os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+
     @contextlib.contextmanager
     def attended(self):
         """Does what an administrator would: a controller that lost its last seconds drains nodes that still run what it starts again."""
@@ -102,9 +114,7 @@ class Cluster:
 
         def attend():
             while not done.wait(2):
-                drained = self.tool("sinfo", "-h", "-N", "-p", "main", "-t", "drain", "-o", "%N", code=None).split()
-                if drained:
-                    self.tool("scontrol", "update", f"nodename={','.join(drained)}", "state=resume", code=None)
+                self.resume_drained()
 
         thread = threading.Thread(target=attend)
         thread.start()
@@ -114,9 +124,28 @@ class Cluster:
             done.set()
             thread.join()
 
+    def resume_drained(self):
+        drained = self.tool("sinfo", "-h", "-N", "-p", "main", "-t", "drain", "-o", "%N", code=None).split()
+        if drained:
+            self.tool("scontrol", "update", f"nodename={','.join(drained)}", "state=resume", code=None)
+
     def free_all(self):
-        """Ends all jobs and waits for nodes that take work, so that one test does not wait for another's jobs."""
-        self.tool("scancel", "-u", subprocess.check_output(["id", "-un"], text=True).strip(), code=None)
+        """Ends all jobs and waits, a minute at most, for nodes that take work, so that one test does not wait for another's jobs."""
+        user = subprocess.check_output(["id", "-un"], text=True).strip()
+        for _ in range(120):
+            self.tool("scancel", "-u", user, code=None)
+            self.resume_drained()
+            states = set(self.tool("sinfo", "-h", "-N", "-p", "main", "-o", "%t", code=None).split())
+            if states == {"idle"} and not self.jobs("PD,R,CG"):
+                return
+            time.sleep(0.5)
+
+    def describe(self, folder):
+        """What Slurm says of itself, and its logs, for a person who looks for the cause of a failure."""
+        shutil.copytree(self.name / "log", folder)
+        for name, command in {"queue": ("squeue", "-r", "-t", "all", "-o", "%i|%T|%r|%N|%S|%j"), "nodes": ("scontrol", "show", "node"),
+                              "jobs": ("scontrol", "show", "job")}.items():
+            (folder / name).write_text(self.tool(*command, code=None))
 
 
 class SlurmTest(StudyTest):

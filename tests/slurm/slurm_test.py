@@ -1,6 +1,7 @@
 """Studies on a real Slurm, from `hpcbench run` to the table: outcomes, restarts, and what it costs."""
 import collections
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -9,6 +10,7 @@ import shutil
 import signal
 import sqlite3
 import sys
+import tempfile
 import time
 import unittest
 
@@ -135,6 +137,26 @@ resources: {{time: 60s}}
         self.assertEqual(sorted(p.read_text() for p in self.folder.glob("results/strange/*/r01/a1/got")), sorted(texts))
         self.assertEqual(list(self.folder.rglob("injected")), [])
 
+    def test_strange_comments_arrive_whole_and_what_could_do_harm_is_refused_in_check(self):
+        self.study()
+        study = (self.folder / "trivial.yaml").read_text()
+        self.write("trivial.yaml", 'description: "a\\n touch injected\\n$(touch injected) `touch injected` \\" \' 雪"' + study)
+        comment = "a b; touch injected # ü & | > x"
+        self.write("site.yaml", SITE + f'extra: ["--comment={comment}"]\n')
+        self.run_study()
+        self.each_executed_once(20)
+        self.assertIn(f"Comment={comment}", self.cluster.tool("scontrol", "-o", "show", "job"))
+        for text in ("$(touch injected)", "`touch injected`", "a'b", 'a\\"b', "a\\nb", "a\\\\b"):
+            for line in (f'partition: "{text}"', f'account: "{text}"', f'extra: ["--comment={text}"]'):
+                self.write("site.yaml", SITE + line + "\n")
+                refused = self.hpcbench("check", "trivial.yaml", "--site", self.site, code=2)
+                self.assertIn("error: ", refused.stderr + refused.stdout, line)
+        for name in ("a b", "a;b", "$(touch injected)", "a/b", "-a", "ä"):
+            self.write("named.yaml", study.replace("experiment: trivial", f'experiment: "{name}"'))
+            self.hpcbench("check", "named.yaml", "--site", self.site, code=2)
+        self.assertEqual(self.cluster.count("sbatch"), 1)
+        self.assertEqual(list(self.folder.rglob("injected")), [])
+
     def test_folder_with_a_strange_name(self):
         folder = self.folder / "a b'c $(touch injected) é"
         folder.mkdir()
@@ -186,7 +208,17 @@ resources: {{time: 60s}}
         bad = [(run["axes"], run["state"], run["reason"]) for run in self.status()["runs"] if run["state"] not in ("succeeded", "planned")]
         self.assertEqual(bad, [])
         table = self.report()
-        self.assertEqual(sorted(row["gpus"] for row in table["rows"] if row["median"]), [1, 1, 2, 2, 4])
+        rows = {(row["axes"]["strategy"], row["axes"]["nodes"], row["axes"]["gpus_per_node"]): row["median"] for row in table["rows"]}
+        wanted = {("baseline", 1, 1), *itertools.product(["ddp"], [1, 2], [1, 2])}
+        self.assertEqual({key for key, median in rows.items() if median is not None}, wanted)
+        runs = {tuple(run["axes"][axis] for axis in ("strategy", "nodes", "gpus_per_node")): pathlib.Path(run["path"])
+                for run in self.status()["runs"] if run["path"]}
+        for (_, nodes, gpus), path in runs.items():
+            # Each slurmd is a node of its own, and each rank tells its own losses.
+            place = json.loads((path / "started.json").read_text())["nodes"]
+            self.assertEqual("-" in place or "," in place, nodes == 2, place)
+            self.assertEqual(len(list(path.glob("stdout*.log"))), nodes * gpus, path)
+        self.assertIn("ddp", self.hpcbench("report", "--format", "markdown").stdout)
 
 
 class Restarts(SlurmStudyTest):
@@ -216,6 +248,7 @@ class Restarts(SlurmStudyTest):
         self.assertEqual(self.cluster.count("sbatch"), 1)
 
     def test_controller_killed_and_restarted(self):
+        self.write("site.yaml", SITE + "gres_type: none\n")  # see KILLS_CONTROLLER in fault_trials.py
         self.study(pause="sleep 2")
         process = self.start("run", "trivial.yaml", "--site", self.site)
         self.wait_for(lambda: sum(self.executions().values()) >= 4, "running jobs")
@@ -334,6 +367,29 @@ retries: {{preempted: {retries}}}
         self.assertEqual(self.index(name), [("a1", "preempted")])
 
 
+@unittest.skipUnless(LONG, "Slurm needs up to two minutes to notice: --long")
+class Launch(SlurmStudyTest):
+    """A prolog that fails on one node: Slurm cancels the job there before it begins, or says NODE_FAIL minutes later."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="hpcbench-prolog-", dir="/tmp")
+        cls.addClassCleanup(folder.cleanup)
+        prolog = pathlib.Path(folder.name) / "prolog"
+        prolog.write_text('#!/bin/bash\n[ "$SLURMD_NODENAME" != n0 ]\n')
+        prolog.chmod(0o755)
+        cls.CLUSTER = ("--set", f"Prolog={prolog}")
+        super().setUpClass()
+
+    def test_launch_that_fails_is_a_node_failure_and_tried_elsewhere(self):
+        self.study()
+        self.run_study()
+        self.each_executed_once(20)
+        self.shown("trivial", {"succeeded": 20})
+        first = [state for attempt, state in self.index("trivial") if attempt == "a1"]
+        self.assertIn("node_failure", first)
+
+
 class Memory(SlurmStudyTest):
     CLUSTER = ("--memory-limits",)
 
@@ -412,7 +468,7 @@ class Accounting(SlurmStudyTest):
 
 class Cost(SlurmStudyTest):
     def test_many_runs_cost_few_calls_and_little_time(self):
-        runs = 1000 if LONG else 200
+        runs = 200  # bench/slurm_bench.py does it with 1,000, against an array written by hand
         self.study(**{"[1, 2, 3, 4]": str(list(range(1, runs // 5 + 1)))})
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         start = time.monotonic()
