@@ -12,8 +12,7 @@ constexpr std::array<std::uint32_t, 256> make_crc_table() {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
     std::uint32_t rest = byte;
-    for (int bit = 0; bit < 8; ++bit)
-      rest = (rest >> 1) ^ ((rest & 1) != 0 ? kReflectedPolynomial : 0);
+    for (int bit = 0; bit < 8; ++bit) rest = (rest >> 1) ^ ((rest & 1) != 0 ? kReflectedPolynomial : 0);
     table[byte] = rest;
   }
   return table;
@@ -21,18 +20,14 @@ constexpr std::array<std::uint32_t, 256> make_crc_table() {
 
 constexpr std::array<std::uint32_t, 256> kCrcTable = make_crc_table();
 
-} // namespace
+}  // namespace
 
 std::uint32_t crc32c(std::string_view bytes) {
   std::uint32_t rest = 0xFFFFFFFF;
-  for (const char byte : bytes)
-    rest = (rest >> 8) ^
-           kCrcTable[(rest ^ static_cast<unsigned char>(byte)) & 0xFF];
+  for (const char byte : bytes) rest = (rest >> 8) ^ kCrcTable[(rest ^ static_cast<unsigned char>(byte)) & 0xFF];
   return ~rest;
 }
 
-std::uint32_t masked_crc32c(std::string_view bytes) {
-  return std::rotr(crc32c(bytes), 15) + 0xA282EAD8;
-}
+std::uint32_t masked_crc32c(std::string_view bytes) { return std::rotr(crc32c(bytes), 15) + 0xA282EAD8; }
 
-} // namespace hpcbench::train
+}  // namespace hpcbench::train

@@ -13,4 +13,4 @@ std::uint32_t crc32c(std::string_view bytes);
 /// 0xa282ead8.
 std::uint32_t masked_crc32c(std::string_view bytes);
 
-} // namespace hpcbench::train
+}  // namespace hpcbench::train

@@ -8,7 +8,8 @@
 
 namespace hpcbench::train {
 
-/// What a model says of one feature: logits for each of its tokens, without padding.
+/// What a model says of one feature: logits for each of its tokens. There may be more of them, those of padding behind the
+/// feature: they take places among the n best, as in run_qa, and are never part of an answer.
 struct FeatureLogits {
   Feature feature;
   std::span<const float> start;

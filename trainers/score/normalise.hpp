@@ -14,4 +14,4 @@ namespace hpcbench::train {
 /// evaluate-v2.0.py.
 std::vector<std::u32string> answer_words(std::string_view text);
 
-} // namespace hpcbench::train
+}  // namespace hpcbench::train

@@ -12,7 +12,7 @@ namespace hpcbench::train {
 
 namespace {
 
-constexpr const char *kScoreExamples =
+constexpr const char* kScoreExamples =
     "Example:\n"
     "  hpcbench-train score --data dev-v2.0.json --predictions "
     "predictions.json\n"
@@ -24,13 +24,10 @@ constexpr const char *kScoreExamples =
     "SQuAD 1.1 they are wrong, as the official scripts have it. Exit codes: 0 "
     "well, 2 the input is wrong, 3 a file cannot be read.";
 
-nlohmann::ordered_json score_json(const SquadScore &score) {
-  nlohmann::ordered_json json = {
-      {"exact", score.exact}, {"f1", score.f1}, {"total", score.total}};
-  const auto add = [&](const std::string &prefix,
-                       const std::optional<SquadScore::Part> &part) {
-    if (!part)
-      return;
+nlohmann::ordered_json score_json(const SquadScore& score) {
+  nlohmann::ordered_json json = {{"exact", score.exact}, {"f1", score.f1}, {"total", score.total}};
+  const auto add = [&](const std::string& prefix, const std::optional<SquadScore::Part>& part) {
+    if (!part) return;
     json[prefix + "_exact"] = part->exact;
     json[prefix + "_f1"] = part->f1;
     json[prefix + "_total"] = part->total;
@@ -40,38 +37,25 @@ nlohmann::ordered_json score_json(const SquadScore &score) {
   return json;
 }
 
-void warn_of_missing(const FileScore &result, std::ostream &err) {
+void warn_of_missing(const FileScore& result, std::ostream& err) {
   if (const std::size_t count = result.missing.size(); count > 0)
-    err << "warning: " << count << " question"
-        << (count == 1 ? " has" : "s have") << " no prediction and "
-        << (count == 1 ? "is " : "are ")
-        << (result.version == SquadVersion::v1 ? "counted as wrong"
-                                               : "left out")
+    err << "warning: " << count << " question" << (count == 1 ? " has" : "s have") << " no prediction and "
+        << (count == 1 ? "is " : "are ") << (result.version == SquadVersion::v1 ? "counted as wrong" : "left out")
         << " (the first is `" << result.missing.front() << "`)\n";
   if (result.unknown > 0)
-    err << "warning: " << result.unknown << " prediction"
-        << (result.unknown == 1 ? " is" : "s are")
+    err << "warning: " << result.unknown << " prediction" << (result.unknown == 1 ? " is" : "s are")
         << " of questions that the data does not have\n";
 }
 
-} // namespace
+}  // namespace
 
-int score_command(const std::vector<std::string> &arguments, std::ostream &out,
-                  std::ostream &err) {
-  CLI::App app(
-      "Scores predictions by the official definitions of SQuAD 1.1 and 2.0.",
-      "hpcbench-train score");
+int score_command(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
+  CLI::App app("Scores predictions by the official definitions of SQuAD 1.1 and 2.0.", "hpcbench-train score");
   app.footer(kScoreExamples);
   std::string data;
   std::string predictions;
-  app.add_option("--data", data,
-                 "questions and their answers, a SQuAD 1.1 or 2.0 file")
-      ->type_name("FILE")
-      ->required();
-  app.add_option("--predictions", predictions,
-                 "one JSON object: question id -> text")
-      ->type_name("FILE")
-      ->required();
+  app.add_option("--data", data, "questions and their answers, a SQuAD 1.1 or 2.0 file")->type_name("FILE")->required();
+  app.add_option("--predictions", predictions, "one JSON object: question id -> text")->type_name("FILE")->required();
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     app.parse(std::move(reversed));
@@ -79,17 +63,16 @@ int score_command(const std::vector<std::string> &arguments, std::ostream &out,
     warn_of_missing(result, err);
     out << score_json(result.score).dump(2) << "\n";
     return 0;
-  } catch (const CLI::CallForHelp &) {
+  } catch (const CLI::CallForHelp&) {
     out << app.help();
     return 0;
-  } catch (const CLI::ParseError &error) {
-    err << "error: " << error.what()
-        << ". `hpcbench-train score --help` lists the options\n";
+  } catch (const CLI::ParseError& error) {
+    err << "error: " << error.what() << ". `hpcbench-train score --help` lists the options\n";
     return kExitInput;
-  } catch (const DataError &error) {
+  } catch (const DataError& error) {
     err << error.what() << "\n";
     return kExitData;
   }
 }
 
-} // namespace hpcbench::train
+}  // namespace hpcbench::train

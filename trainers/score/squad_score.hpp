@@ -27,8 +27,7 @@ struct AnswerScore {
   double exact = 0;
   double f1 = 0;
 };
-AnswerScore score_answer(std::string_view prediction,
-                         const std::vector<std::string_view> &answers,
+AnswerScore score_answer(std::string_view prediction, const std::vector<std::string_view>& answers,
                          SquadVersion version = SquadVersion::v2);
 
 /// The official keys; exact and f1 in per cent. Absent where there is no such
@@ -48,18 +47,18 @@ struct SquadScore {
 
 /// Sums of the scores of questions; those of several ranks add up.
 class SquadTally {
-public:
+ public:
   struct Sums {
     double exact = 0;
     double f1 = 0;
     std::int64_t total = 0;
   };
 
-  void add(const AnswerScore &score, bool has_answer);
-  Sums &of(bool has_answer) { return has_answer ? has_answer_ : no_answer_; }
-  SquadScore score() const; // of no question: zeros
+  void add(const AnswerScore& score, bool has_answer);
+  Sums& of(bool has_answer) { return has_answer ? has_answer_ : no_answer_; }
+  SquadScore score() const;  // of no question: zeros
 
-private:
+ private:
   Sums has_answer_;
   Sums no_answer_;
 };
@@ -70,12 +69,10 @@ private:
 /// `missing`, and counts as its version has it.
 struct FileScore {
   SquadScore score;
-  std::vector<std::string> missing; // ids
-  std::int64_t unknown =
-      0; // predictions of questions that the data does not have
+  std::vector<std::string> missing;  // ids
+  std::int64_t unknown = 0;          // predictions of questions that the data does not have
   SquadVersion version = SquadVersion::v2;
 };
-FileScore score_files(const std::filesystem::path &data,
-                      const std::filesystem::path &predictions);
+FileScore score_files(const std::filesystem::path& data, const std::filesystem::path& predictions);
 
-} // namespace hpcbench::train
+}  // namespace hpcbench::train
