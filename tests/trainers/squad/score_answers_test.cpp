@@ -126,6 +126,19 @@ TEST_CASE("only the n best starts and ends are looked at; without a span the ans
   CHECK(answer_of("abc", {}, version_2()) == "");
 }
 
+TEST_CASE("logits of padding take places among the n best and are no answer") {
+  MadeFeature feature = make_feature(0, 3);
+  feature.start[3] = feature.end[3] = 2;
+  AnswerOptions two;
+  two.n_best = 2;
+  CHECK(answer_of("abc", {feature}, two) == "a");
+  feature.start.insert(feature.start.end(), 2, 5.0F);
+  feature.end.insert(feature.end.end(), 2, -5.0F);
+  CHECK(answer_of("abc", {feature}, two) == "empty");
+  two.n_best = 3;
+  CHECK(answer_of("abc", {feature}, two) == "a");
+}
+
 TEST_CASE("equal scores: later tokens first, then earlier features") {
   // All logits 0: the last start and the last end of the context come first, in the first feature.
   CHECK(answer_of("abcdef", {make_feature(0, 3), make_feature(3, 3)}) == "c");
