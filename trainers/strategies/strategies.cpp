@@ -10,6 +10,10 @@ const std::vector<StrategyRow>& strategy_rows() {
   static const std::vector<StrategyRow> rows = {
       {"baseline", false, make_baseline},
       {"ddp", true, make_ddp},
+      {"fsdp", true, make_fsdp},
+      {"zero1", true, make_zero1},
+      {"zero2", true, make_zero2},
+      {"deepspeed", true, make_zero2},
   };
   return rows;
 }

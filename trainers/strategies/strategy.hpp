@@ -11,6 +11,7 @@
 #include "core/settings.hpp"
 #include "core/world.hpp"
 #include "optim/optimizer.hpp"
+#include "strategies/statistics.hpp"
 #include "tasks/model.hpp"
 
 namespace hpcbench::train {
@@ -18,12 +19,28 @@ namespace hpcbench::train {
 class Group;
 
 /// A wrong turn that tests ask for, to prove that they would notice it. No setting reaches it.
-enum class Mutation { none, skip_division_by_world_size };
+enum class Mutation {
+  none,
+  skip_division_by_world_size,
+  skip_unit,              // one bucket or unit is not summed over the ranks
+  shift_shard,            // the last rank's chunks of the gradient are shifted by one element
+  forget_padding,         // the last element before a unit's padding is left out
+  skip_buffer_broadcast,  // the ranks' running statistics drift apart
+  stale_gather,           // a unit's parameters are gathered as they were before
+};
+
+/// `faithful`: what Lightning's strategy of that name does by default; `tuned`: what is fastest (docs/strategies.md).
+enum class Flavour { tuned, faithful };
+/// fsdp: units as the model has them, or one for all of it.
+enum class FsdpWrap { layers, none };
 
 struct StrategyContext {
   OptimizerOptions optimizer;
   double bucket_cap_mb = 25;
-  Group* group = nullptr;  // null for a strategy of one process
+  Flavour flavour = Flavour::tuned;
+  FsdpWrap wrap = FsdpWrap::layers;
+  bool reshard_after_forward = true;  // fsdp: free a unit between its forward and its backward pass
+  Group* group = nullptr;             // null for a strategy of one process
   Mutation mutation = Mutation::none;
 };
 
@@ -63,6 +80,8 @@ class Strategy {
   virtual std::vector<std::string> exchange(const std::string& text) = 0;
   /// Waits until all ranks are here. Collective.
   virtual void barrier() = 0;
+  /// What was sent and held, as far as the strategy measures it.
+  virtual StrategyStatistics statistics() const { return {}; }
 };
 
 /// The gradients that the model's parameters hold.
@@ -83,5 +102,8 @@ const StrategyRow& find_strategy(const std::string& name, const World& world);
 
 std::unique_ptr<Strategy> make_baseline(const StrategyContext& context);
 std::unique_ptr<Strategy> make_ddp(const StrategyContext& context);
+std::unique_ptr<Strategy> make_zero1(const StrategyContext& context);
+std::unique_ptr<Strategy> make_zero2(const StrategyContext& context);
+std::unique_ptr<Strategy> make_fsdp(const StrategyContext& context);
 
 }  // namespace hpcbench::train

@@ -1,0 +1,161 @@
+#include "trainers/strategies/trial.hpp"
+
+#include <ATen/Parallel.h>
+
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include "strategies/group.hpp"
+#include "tasks/task.hpp"
+#include "trainers/ranks.hpp"
+#include "trainers/strategies/trial_models.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+bool is_gauge(const std::string& name) {
+  const auto ends_with = [&](const std::string& end) {
+    return name.size() >= end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
+  };
+  return ends_with("key.bias") || ends_with("qa_outputs.bias") ||
+         ends_with("layer." + std::to_string(kTrialBertLayers - 1) + ".output.LayerNorm.bias");
+}
+
+StrategyContext context_of(const Trial& trial, Group* group) {
+  StrategyContext context;
+  context.optimizer.kind = trial.optimizer;
+  context.optimizer.momentum = trial.optimizer == OptimizerKind::sgd ? 0.9 : 0;
+  context.optimizer.weight_decay = trial.weight_decay;
+  context.optimizer.clip = trial.clip;
+  context.bucket_cap_mb = trial.bucket_cap_mb;
+  context.flavour = trial.flavour;
+  context.wrap = trial.wrap;
+  context.reshard_after_forward = trial.reshard_after_forward;
+  context.group = group;
+  context.mutation = trial.mutation;
+  return context;
+}
+
+std::vector<NamedTensor> copies(const std::vector<NamedTensor>& tensors) {
+  std::vector<NamedTensor> copied;
+  for (const NamedTensor& each : tensors) copied.push_back({each.name, each.tensor.detach().clone(), each.unit});
+  return copied;
+}
+
+/// The samples of one rank in a micro-batch: r, r + W, ... of the global batch.
+std::vector<MicroBatch> batches_of(Task& task, const Trial& trial, std::int64_t step, int rank, int ranks) {
+  std::vector<MicroBatch> batches;
+  for (std::int64_t micro = 0; micro < trial.micro_batches; ++micro) {
+    const std::int64_t first = (step * trial.micro_batches + micro) * trial.batch;
+    const at::Tensor samples = at::arange(first + rank, first + trial.batch, ranks, at::kLong);
+    const StepPlace place{step + 1, micro * trial.batch + rank, ranks};
+    batches.push_back(
+        {[&task, samples, place] { return task.loss(samples, place); }, 1.0 / static_cast<double>(trial.micro_batches)});
+  }
+  return batches;
+}
+
+void run_rank(const Trial& trial, int rank, int ranks, Group* group, RankResult& result) {
+  const std::unique_ptr<Task> task = make_trial_task(trial);
+  task->load();
+  for (const NamedTensor& parameter : task->model().parameters) {
+    result.parameters += parameter.tensor.numel();
+    result.unit_sizes.resize(std::max(result.unit_sizes.size(), static_cast<std::size_t>(parameter.unit) + 1));
+    result.unit_sizes[static_cast<std::size_t>(parameter.unit)] += parameter.tensor.numel();
+  }
+  World world;
+  world.rank = rank;
+  world.size = ranks;
+  const StrategyRow& row = find_strategy(trial.strategy, world);
+  const std::unique_ptr<Strategy> strategy = row.make(context_of(trial, group));
+  strategy->prepare(task->model());
+  if (trial.from) strategy->load_state(trial.from->model, trial.from->optimizer, trial.from->steps);
+  for (std::int64_t step = strategy->optimizer_steps(); step < trial.steps; ++step) {
+    const std::vector<double> losses = strategy->forward_backward(batches_of(*task, trial, step, rank, ranks));
+    result.losses.insert(result.losses.end(), losses.begin(), losses.end());
+    if (result.gradients.empty()) result.gradients = copies(strategy->gather_gradients());
+    const auto norm = strategy->optimizer_step(learning_rate_of(trial));
+    if (!result.norm) result.norm = norm;
+  }
+  result.statistics = strategy->statistics();
+  result.kept = {copies(strategy->gather_full_state()), copies(strategy->gather_optimizer_state()),
+                 strategy->optimizer_steps()};
+}
+
+void run_rank_of_group(const Trial& trial, int rank, int port, RankResult& result) {
+  at::set_num_threads(1);
+  try {
+    if (trial.strategy == "baseline") return run_rank(trial, 0, 1, nullptr, result);
+    World world{rank, trial.ranks, rank, trial.ranks, "127.0.0.1", port, "here"};
+    Group group(world, 30, [](const std::string&) {});
+    run_rank(trial, rank, trial.ranks, &group, result);
+    group.finish();
+  } catch (const c10::Error& error) {
+    result.error = error.what_without_backtrace();
+  } catch (const std::exception& error) {
+    result.error = error.what();
+  }
+}
+
+double distance(const at::Tensor& a, const at::Tensor& b) { return (a - b).norm().item<double>(); }
+
+}  // namespace
+
+double learning_rate_of(const Trial& trial) { return trial.optimizer == OptimizerKind::sgd ? 0.05 : 1e-3; }
+
+std::vector<RankResult> run_trial(const Trial& trial, bool may_fail) {
+  std::vector<RankResult> results(static_cast<std::size_t>(trial.ranks));
+  const int port = free_port();
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < trial.ranks; ++rank)
+    threads.emplace_back([&, rank] { run_rank_of_group(trial, rank, port, results[static_cast<std::size_t>(rank)]); });
+  for (std::thread& thread : threads) thread.join();
+  for (const RankResult& result : results) {
+    if (!may_fail && !result.error.empty()) throw std::runtime_error(trial.strategy + ": " + result.error);
+  }
+  return results;
+}
+
+std::string bits_of(const RankResult& result) {
+  std::string bits;
+  for (const std::vector<NamedTensor>* tensors : {&result.kept.model, &result.kept.optimizer}) {
+    for (const NamedTensor& each : *tensors) {
+      const at::Tensor values = each.tensor.contiguous();
+      bits.append(static_cast<const char*>(values.const_data_ptr()),
+                  static_cast<std::size_t>(values.numel()) * values.element_size());
+    }
+  }
+  return bits;
+}
+
+double worst_state(const RankResult& result, const RankResult& reference, const Trial& trial, double tolerance) {
+  double worst = 0;
+  REQUIRE(result.kept.model.size() == reference.kept.model.size());
+  for (std::size_t index = 0; index < reference.kept.model.size(); ++index) {
+    const auto& [name, b, unit] = reference.kept.model[index];
+    const at::Tensor& a = result.kept.model[index].tensor;
+    REQUIRE(result.kept.model[index].name == name);
+    const double ratio =
+        is_gauge(name) ? (a - b).abs().max().item<double>() / (2 * learning_rate_of(trial) * static_cast<double>(trial.steps))
+                       : relative_difference(a, b) / tolerance;
+    worst = std::max(worst, std::isfinite(ratio) ? ratio : INFINITY);
+  }
+  return worst;
+}
+
+double worst_gradient(const RankResult& result, const RankResult& reference, double tolerance) {
+  double largest = 0;
+  for (const NamedTensor& each : reference.gradients) largest = std::max(largest, each.tensor.norm().item<double>());
+  double worst = 0;
+  for (std::size_t index = 0; index < reference.gradients.size(); ++index) {
+    const auto& [name, b, unit] = reference.gradients[index];
+    const at::Tensor& a = result.gradients.at(index).tensor;
+    const double ratio = is_gauge(name) ? distance(a, b) / largest / tolerance : relative_difference(a, b) / tolerance;
+    worst = std::max(worst, std::isfinite(ratio) ? ratio : INFINITY);
+  }
+  return worst;
+}
+
+}  // namespace hpcbench::train

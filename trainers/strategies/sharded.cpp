@@ -1,0 +1,168 @@
+#include "strategies/sharded.hpp"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros.h>
+
+#include <torch/csrc/distributed/c10d/reducer.hpp>
+
+#include "core/text.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+/// Puts the buffers' data side by side in one tensor, so that one broadcast a pass does.
+at::Tensor join_data_of(std::vector<NamedTensor>& buffers) {
+  std::int64_t count = 0;
+  for (const NamedTensor& buffer : buffers) count += buffer.tensor.numel();
+  if (count == 0) return {};
+  at::Tensor joined = at::empty({count}, buffers.front().tensor.options());
+  std::int64_t offset = 0;
+  for (NamedTensor& buffer : buffers) {
+    at::Tensor view = joined.narrow(0, offset, buffer.tensor.numel()).view(buffer.tensor.sizes());
+    view.copy_(buffer.tensor);
+    buffer.tensor.set_data(view);
+    offset += view.numel();
+  }
+  return joined;
+}
+
+}  // namespace
+
+Sharded::Sharded(const StrategyContext& context)
+    : context_(context), group_(*context.group), exchange_(group_, statistics_.traffic, statistics_.memory) {}
+
+void Sharded::prepare(Model& model) {
+  model_ = &model;
+  group_.connect();
+  const at::NoGradGuard no_grad;
+  make_ranks_equal();
+  units_ = lay_out(model.parameters, groups(model), group_.size());
+  place_parameters();
+  gradients_.emplace(model, units_, exchange_, statistics_, gradient_options(), context_);
+  gradients_->unit_complete = [this](std::size_t unit) { unit_complete(unit); };
+  optimizer_.emplace(context_.optimizer, model, units_, shards_, gradients_->shards(), group_);
+  statistics_.memory.add(Held::optimizer, optimizer_->state_bytes());
+  statistics_.units = static_cast<int>(units_.size());
+  statistics_.measured = true;
+}
+
+void Sharded::make_ranks_equal() {
+  std::vector<at::Tensor> parameters;
+  for (const NamedTensor& parameter : model_->parameters) {
+    TORCH_CHECK(parameter.tensor.scalar_type() == model_->parameters.front().tensor.scalar_type(),
+                "parameters of several types cannot be laid into one tensor: ", parameter.name);
+    parameters.push_back(parameter.tensor);
+  }
+  c10d::verify_params_across_processes(group_.process_group(), parameters, std::nullopt);
+  joined_buffers_ = join_data_of(model_->buffers);
+  std::vector<at::Tensor> state;
+  for (const at::Tensor& parameter : parameters) state.push_back(parameter.detach());
+  if (joined_buffers_.defined()) state.push_back(joined_buffers_);
+  group_.broadcast_from_first(state);
+}
+
+at::Tensor Sharded::make_whole(std::size_t unit) const {
+  return at::zeros({units_[unit].size}, model_->parameters.front().tensor.options().requires_grad(false));
+}
+
+void Sharded::move_into(const at::Tensor& whole, std::size_t unit) {
+  for (std::size_t place = 0; place < units_[unit].members.size(); ++place) {
+    at::Tensor& parameter = model_->parameters[units_[unit].members[place]].tensor;
+    at::Tensor view = member_view(whole, units_[unit], place, model_->parameters);
+    view.copy_(parameter);
+    parameter.set_data(view);
+  }
+}
+
+std::vector<double> Sharded::forward_backward(const std::vector<MicroBatch>& batches) {
+  if (statistics_.steps == 0) {
+    statistics_.memory.forget_peaks();
+    statistics_.traffic = {};
+  }
+  statistics_.last_step.clear();
+  std::vector<double> losses;
+  for (std::size_t index = 0; index < batches.size(); ++index) {
+    if (joined_buffers_.defined() && context_.mutation != Mutation::skip_buffer_broadcast)
+      group_.broadcast_from_first({joined_buffers_});
+    begin_pass();
+    const at::Tensor value = batches[index].loss();
+    gradients_->begin_backward(index == 0, index + 1 == batches.size());
+    (batches[index].scale == 1 ? value : value * batches[index].scale).backward();
+    gradients_->end_backward();
+    end_pass();
+    losses.push_back(value.item<double>());
+  }
+  return losses;
+}
+
+std::optional<double> Sharded::optimizer_step(double lr) {
+  const at::NoGradGuard no_grad;
+  const std::optional<double> norm = optimizer_->step(lr);
+  parameters_changed();
+  ++statistics_.steps;
+  return norm;
+}
+
+std::vector<NamedTensor> Sharded::gather_chunks(const std::vector<at::Tensor>& chunks) {
+  const at::NoGradGuard no_grad;
+  const Traffic before = statistics_.traffic;  // what is sent here is not the training's
+  std::vector<NamedTensor> tensors(model_->parameters.size());
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    const at::Tensor whole = make_whole(unit);
+    exchange_.own_chunk(whole).copy_(chunks[unit]);
+    Exchange::Pending pending = exchange_.begin_gather(whole, 1);
+    exchange_.finish_gather(pending);
+    for (std::size_t place = 0; place < units_[unit].members.size(); ++place) {
+      const std::size_t parameter = units_[unit].members[place];
+      tensors[parameter] = {model_->parameters[parameter].name, member_view(whole, units_[unit], place, model_->parameters),
+                            model_->parameters[parameter].unit};
+    }
+  }
+  statistics_.traffic = before;
+  return tensors;
+}
+
+std::vector<NamedTensor> Sharded::gather_gradients() { return gather_chunks(gradients_->shards()); }
+
+std::vector<NamedTensor> Sharded::gather_full_state() {
+  std::vector<NamedTensor> state = gather_chunks(shards_);
+  state.insert(state.end(), model_->buffers.begin(), model_->buffers.end());
+  return state;
+}
+
+std::vector<NamedTensor> Sharded::gather_optimizer_state() {
+  const Traffic before = statistics_.traffic;
+  std::vector<NamedTensor> state = optimizer_->gather_state(exchange_);
+  statistics_.traffic = before;
+  return state;
+}
+
+void Sharded::load_state(const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer,
+                         std::int64_t optimizer_steps) {
+  const at::NoGradGuard no_grad;
+  const std::size_t parameters = model_->parameters.size();
+  TORCH_CHECK(model.size() == parameters + model_->buffers.size(), "another number of tensors than the model's");
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    for (const ShardPiece& piece : pieces_of(units_[unit], group_.rank(), model_->parameters)) {
+      const at::Tensor given = model[piece.parameter].tensor.reshape({-1}).narrow(0, piece.in_parameter, piece.count);
+      shards_[unit].narrow(0, piece.in_chunk, piece.count).copy_(given);
+    }
+  }
+  for (std::size_t index = 0; index < model_->buffers.size(); ++index)
+    model_->buffers[index].tensor.copy_(model[parameters + index].tensor);
+  optimizer_->load_state(optimizer, optimizer_steps);
+  parameters_changed();
+}
+
+void Sharded::sum_over_ranks(std::vector<double>& values) {
+  if (group_.size() > 1) group_.sum(at::from_blob(values.data(), {std::ssize(values)}, at::kDouble));
+}
+
+std::vector<std::string> Sharded::exchange(const std::string& text) {
+  return group_.exchange(concat("exchange-", ++exchanges_), text);
+}
+
+}  // namespace hpcbench::train

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strategies/gradient_shards.hpp"
+#include "strategies/sharded_optimizer.hpp"
+#include "strategies/strategy.hpp"
+
+namespace hpcbench::train {
+
+/// What zero1, zero2 and fsdp share: every rank computes a share of each batch; the optimiser's state, and the gradients that
+/// it works on, are cut into one chunk per rank. Where the parameters are is left to the strategy.
+class Sharded : public Strategy {
+ public:
+  explicit Sharded(const StrategyContext& context);
+
+  void prepare(Model& model) final;
+  std::vector<double> forward_backward(const std::vector<MicroBatch>& batches) final;
+  std::optional<double> optimizer_step(double lr) final;
+  std::vector<NamedTensor> gather_gradients() final;
+  std::vector<NamedTensor> gather_full_state() final;
+  std::vector<NamedTensor> gather_optimizer_state() final;
+  std::int64_t optimizer_steps() const final { return optimizer_->steps(); }
+  void load_state(const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer,
+                  std::int64_t optimizer_steps) final;
+  void sum_over_ranks(std::vector<double>& values) final;
+  std::vector<std::string> exchange(const std::string& text) final;
+  void barrier() final { group_.barrier(); }
+  StrategyStatistics statistics() const final { return statistics_; }
+
+ protected:
+  virtual Groups groups(const Model& model) const = 0;
+  virtual GradientOptions gradient_options() const = 0;
+  /// Lays the parameters into flat tensors and fills shards_.
+  virtual void place_parameters() = 0;
+  /// The shards have new values.
+  virtual void parameters_changed() {}
+  virtual void begin_pass() {}  // a forward and backward pass
+  virtual void end_pass() {}
+  virtual void unit_complete(std::size_t) {}  // all gradients of a unit are there
+
+  at::Tensor make_whole(std::size_t unit) const;  // a flat tensor of zeros
+  /// Copies the unit's parameters into `whole`, and makes them views of it.
+  void move_into(const at::Tensor& whole, std::size_t unit);
+
+  StrategyContext context_;
+  Group& group_;
+  Model* model_ = nullptr;
+  StrategyStatistics statistics_;
+  Exchange exchange_;
+  std::vector<FlatUnit> units_;
+  std::vector<at::Tensor> shards_;  // this rank's chunk of each unit
+
+ private:
+  void make_ranks_equal();
+  std::vector<NamedTensor> gather_chunks(const std::vector<at::Tensor>& chunks);
+
+  at::Tensor joined_buffers_;  // undefined where there are none
+  std::optional<GradientShards> gradients_;
+  std::optional<ShardedOptimizer> optimizer_;
+  std::int64_t exchanges_ = 0;
+};
+
+}  // namespace hpcbench::train

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "optim/optimizer.hpp"
+#include "strategies/exchange.hpp"
+#include "strategies/flat_units.hpp"
+
+namespace hpcbench::train {
+
+/// The optimiser of one rank's chunks of all units: its state is 1/N of the whole. Whole states that it gives and takes are
+/// those of an Optimizer over the whole model, tensor for tensor.
+class ShardedOptimizer {
+ public:
+  /// `shards` and `gradients`: this rank's chunk of each unit, which stay where they are.
+  ShardedOptimizer(const OptimizerOptions& options, const Model& model, const std::vector<FlatUnit>& units,
+                   const std::vector<at::Tensor>& shards, const std::vector<at::Tensor>& gradients, Group& group);
+
+  /// Updates the shards; returns the norm of the whole gradient where it is clipped. Collective.
+  std::optional<double> step(double lr);
+  std::int64_t steps() const { return steps_; }
+  /// The whole state on every rank. Collective.
+  std::vector<NamedTensor> gather_state(Exchange& exchange) const;
+  /// From a whole state.
+  void load_state(const std::vector<NamedTensor>& state, std::int64_t steps);
+  std::int64_t state_bytes() const;
+
+ private:
+  struct Placed {
+    std::size_t unit = 0;
+    ShardPiece piece;
+  };
+  at::Tensor whole_state(std::size_t unit, std::size_t which, Exchange& exchange) const;
+  std::size_t states_per_parameter() const { return options_.kind == OptimizerKind::sgd ? 1 : 2; }
+
+  OptimizerOptions options_;
+  const Model& model_;
+  const std::vector<FlatUnit>& units_;
+  Group& group_;
+  std::vector<Placed> placed_;  // in the order of the optimiser's parts
+  at::TensorOptions type_;
+  std::optional<Optimizer> optimizer_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace hpcbench::train
