@@ -211,6 +211,22 @@ TEST_CASE("slurm: a signal between the claim and the start starts nothing, and i
   CHECK_FALSE(std::filesystem::exists(folder.folder / "calls"));
 }
 
+TEST_CASE("slurm: a signal before the claim touches nothing") {
+  const SlurmFolder folder;
+  const Experiment experiment = two_nodes({"bash", "-c", "echo executed"});
+  const RenderedAttempt attempt = folder.write(experiment);
+  const std::string script = folder.write_batch(experiment, attempt);
+  // Bash reads this file first: the signal comes between the trap and the claim.
+  write_file(folder.folder / "bash_env", "trap '[[ $BASH_COMMAND != start_ticks=* ]] || kill -s TERM $$' DEBUG\n",
+             Durability::none);
+  ::setenv("BASH_ENV", (folder.folder / "bash_env").c_str(), 1);
+  const int status = folder.run_in_slurm(script);
+  ::unsetenv("BASH_ENV");
+  CHECK(status == 143);
+  CHECK(names_in(attempt.folder) == std::vector<std::string>{"job.sh", "run.json"});
+  CHECK(folder.run_in_slurm(script) == 0);
+}
+
 TEST_CASE("slurm: what ends the whole job may reach the program before the script") {
   const SlurmFolder folder;
   // The program dies of SIGTERM; the script gets its own only when it has seen that.
