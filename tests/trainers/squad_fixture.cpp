@@ -98,6 +98,22 @@ std::vector<std::string> SquadFixture::command(const std::vector<std::string>& m
   return all;
 }
 
+std::vector<Ended> SquadFixture::ranks_of(int size, const std::vector<std::string>& more, const std::string& mode,
+                                          const std::string& dump) const {
+  std::vector<std::string> worker = {program("trainer_parity_worker"), dump, mode};
+  const std::vector<std::string> own = options({"--eval", "false", "--strategy", size == 1 ? "baseline" : "ddp"});
+  worker.insert(worker.end(), own.begin(), own.end());
+  worker.insert(worker.end(), more.begin(), more.end());
+  return run_ranks(folder(), size, worker);
+}
+
+Dump SquadFixture::train(int size, const std::vector<std::string>& more, const std::string& mode) const {
+  for (const Ended& ended : ranks_of(size, more, mode, path("dump"))) {
+    if (ended.exit_code != 0) throw std::runtime_error(ended.err);
+  }
+  return read_dumps(path("dump"), size);
+}
+
 std::vector<nlohmann::json> event_lines(const std::filesystem::path& path) {
   std::vector<nlohmann::json> events;
   std::istringstream lines(slurp(path));

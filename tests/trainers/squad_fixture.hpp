@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fakes/temporary_folder.hpp"
+#include "trainers/dump.hpp"
 #include "trainers/ranks.hpp"
 
 namespace hpcbench::train {
@@ -19,6 +20,12 @@ class SquadFixture {
   std::filesystem::path folder() const { return folder_.path(); }
   /// `run --task bert_squad ...` on that data in windows of 32 tokens, fp64, with further options behind.
   std::vector<std::string> options(const std::vector<std::string>& more) const;
+  /// What trainer_parity_worker writes of such a run without evaluation, `size` ranks of ddp or the baseline. `mode` is the
+  /// worker's. A failure is thrown, with what it said.
+  Dump train(int size, const std::vector<std::string>& more, const std::string& mode = "exact") const;
+  /// How the ranks of such a run ended.
+  std::vector<Ended> ranks_of(int size, const std::vector<std::string>& more, const std::string& mode,
+                              const std::string& dump) const;
   /// The same as a command of hpcbench-train.
   std::vector<std::string> command(const std::vector<std::string>& more) const;
 

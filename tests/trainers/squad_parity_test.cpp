@@ -1,6 +1,3 @@
-#include <signal.h>
-
-#include "trainers/dump.hpp"
 #include "trainers/squad_fixture.hpp"
 #include "trainers/torch_doctest.hpp"
 
@@ -12,26 +9,6 @@ namespace {
 bool is_gauge(const std::string& name) {
   return name.find("key.bias") != std::string::npos || name.find("layer.1.output.LayerNorm.bias") != std::string::npos ||
          name.find("qa_outputs.bias") != std::string::npos;
-}
-
-struct SquadCase {
-  int size = 1;
-  std::vector<std::string> options;
-  std::string mode = "exact";
-};
-
-Dump train_squad(const SquadFixture& fixture, const SquadCase& squad) {
-  const TemporaryFolder folder;
-  std::vector<std::string> command = {program("trainer_parity_worker"), folder / "dump", squad.mode};
-  const std::vector<std::string> options =
-      fixture.options({"--eval", "false", "--strategy", squad.size == 1 ? "baseline" : "ddp"});
-  command.insert(command.end(), options.begin(), options.end());
-  command.insert(command.end(), squad.options.begin(), squad.options.end());
-  for (const Ended& ended : run_ranks(folder.path(), squad.size, command)) {
-    INFO(ended.err);
-    REQUIRE(ended.exit_code == 0);
-  }
-  return read_dumps(folder / "dump", squad.size);
 }
 
 /// Tensors whose names begin with `prefix`: all but the gauge parameters within `tolerance`, those below `gauge` of the
@@ -71,18 +48,18 @@ const std::vector<std::string> kSixSteps = {"--max-steps", "6", "--global-batch"
 TEST_CASE("BERT: ddp equals the baseline, with dropout, SGD") {
   const SquadFixture fixture;
   const std::vector<std::string> options = joined(kSquadSgd, kSixSteps);
-  const Dump baseline = train_squad(fixture, {1, options});
+  const Dump baseline = fixture.train(1, options);
   for (const int size : {2, 3}) {
     CAPTURE(size);
-    const Dump ddp = train_squad(fixture, {size, options});
+    const Dump ddp = fixture.train(size, options);
     for (const std::string& bytes : ddp.bytes) CHECK((bytes == ddp.bytes.front()));
     check_near(ddp, baseline, "gradient/1/", 1e-12, 1e-12);
     check_near(ddp, baseline, "state/", 1e-12, 1e-12);
   }
-  const Dump undropped = train_squad(fixture, {1, joined(options, {"--dropout", "0"})});
+  const Dump undropped = fixture.train(1, joined(options, {"--dropout", "0"}));
   CHECK(relative_difference(undropped.tensors.at("gradient/1/qa_outputs.weight"),
                             baseline.tensors.at("gradient/1/qa_outputs.weight")) > 1e-3);
-  const Dump wrong = train_squad(fixture, {2, options, "skip_division"});
+  const Dump wrong = fixture.train(2, options, "skip_division");
   CHECK(relative_difference(wrong.tensors.at("gradient/1/qa_outputs.weight"),
                             baseline.tensors.at("gradient/1/qa_outputs.weight")) == doctest::Approx(1.0).epsilon(1e-6));
 }
@@ -91,8 +68,8 @@ TEST_CASE("BERT: ddp equals the baseline, AdamW with clipping and a linear sched
   const SquadFixture fixture;
   const std::vector<std::string> options =
       joined(kSixSteps, {"--lr", "1e-3", "--clip", "0.5", "--schedule", "linear", "--warmup-steps", "2"});
-  const Dump baseline = train_squad(fixture, {1, options});
-  const Dump ddp = train_squad(fixture, {2, options});
+  const Dump baseline = fixture.train(1, options);
+  const Dump ddp = fixture.train(2, options);
   check_near(ddp, baseline, "gradient/1/", 1e-12, 1e-12);
   check_near(ddp, baseline, "state/", 1e-10, 2 * 1e-3 * 6);
 }
@@ -100,11 +77,11 @@ TEST_CASE("BERT: ddp equals the baseline, AdamW with clipping and a linear sched
 TEST_CASE("accumulation equals one large batch, on one rank and on two") {
   const SquadFixture fixture;
   const std::vector<std::string> options = joined(kSquadSgd, {"--max-steps", "4"});
-  const Dump whole = train_squad(fixture, {1, joined(options, {"--batch-size", "12"})});
-  const Dump parts = train_squad(fixture, {1, joined(options, {"--batch-size", "4", "--accumulate", "3"})});
+  const Dump whole = fixture.train(1, joined(options, {"--batch-size", "12"}));
+  const Dump parts = fixture.train(1, joined(options, {"--batch-size", "4", "--accumulate", "3"}));
   check_near(parts, whole, "gradient/1/", 1e-12, 1e-12);
   check_near(parts, whole, "state/", 1e-12, 1e-12);
-  const Dump spread = train_squad(fixture, {2, joined(options, {"--batch-size", "2", "--accumulate", "3"})});
+  const Dump spread = fixture.train(2, joined(options, {"--batch-size", "2", "--accumulate", "3"}));
   check_near(spread, whole, "state/", 1e-12, 1e-12);
 }
 
@@ -115,7 +92,7 @@ TEST_CASE("an incomplete last step: by its real length, by the nominal one, or b
       joined(kSquadSgd, {"--max-steps", "1", "--max-train-examples", "10", "--shuffle", "false", "--dropout", "0"});
   const std::vector<std::string> four = {"--batch-size", "4", "--accumulate", "4"};
   const auto gradient = [&](const std::vector<std::string>& more) {
-    return train_squad(fixture, {1, joined(options, more)}).tensors.at("gradient/1/qa_outputs.weight");
+    return fixture.train(1, joined(options, more)).tensors.at("gradient/1/qa_outputs.weight");
   };
   const at::Tensor whole = gradient({"--batch-size", "10"});
   CHECK(relative_difference(gradient(joined(four, {"--loss-average", "global"})), whole) <= 1e-12);
@@ -127,19 +104,19 @@ TEST_CASE("an incomplete last step: by its real length, by the nominal one, or b
 TEST_CASE("without padding in the softmax all paddings agree") {
   const SquadFixture fixture;
   const std::vector<std::string> options = joined(joined(kSquadSgd, kSixSteps), {"--pad-in-softmax", "false"});
-  const Dump packed = train_squad(fixture, {1, joined(options, {"--padding", "none"})});
+  const Dump packed = fixture.train(1, joined(options, {"--padding", "none"}));
   for (const char* padding : {"max", "longest"}) {
     CAPTURE(padding);
-    const Dump padded = train_squad(fixture, {1, joined(options, {"--padding", padding})});
+    const Dump padded = fixture.train(1, joined(options, {"--padding", padding}));
     check_near(padded, packed, "gradient/1/", 1e-10, 1e-10);
     check_near(padded, packed, "state/", 1e-10, 1e-10);
   }
   // Grouped by length only the order is another: with all samples in one batch it does not matter.
   const std::vector<std::string> one =
       joined(kSquadSgd, {"--pad-in-softmax", "false", "--max-steps", "1", "--batch-size", "100", "--dropout", "0"});
-  check_near(train_squad(fixture, {1, joined(one, {"--padding", "grouped"})}),
-             train_squad(fixture, {1, joined(one, {"--padding", "none"})}), "gradient/1/", 1e-10, 1e-10);
-  const Dump competing = train_squad(fixture, {1, joined(joined(kSquadSgd, kSixSteps), {"--padding", "max"})});
+  check_near(fixture.train(1, joined(one, {"--padding", "grouped"})), fixture.train(1, joined(one, {"--padding", "none"})),
+             "gradient/1/", 1e-10, 1e-10);
+  const Dump competing = fixture.train(1, joined(joined(kSquadSgd, kSixSteps), {"--padding", "max"}));
   CHECK(relative_difference(competing.tensors.at("gradient/1/qa_outputs.weight"),
                             packed.tensors.at("gradient/1/qa_outputs.weight")) > 1e-3);
 }

@@ -1,13 +1,16 @@
-// usage: trainer_parity_worker OUTPUT (exact | skip_division) run --strategy ddp ...
-// Trains as `hpcbench-train run ...` does, and writes to OUTPUT.RANK the averaged gradients of the first and of the last step
-// and the state at the end, as lines `NAME COUNT`, each followed by COUNT doubles.
+// usage: trainer_parity_worker OUTPUT (exact | skip_division | kill_at_N | term_at_N) run --strategy ddp ...
+// (N: every rank gets SIGKILL, or rank 0 SIGTERM, in the middle of step N.) Trains as `hpcbench-train run ...` does, and writes
+// to OUTPUT.RANK the averaged gradients of the first and of the last step and the state at the end, as lines `NAME COUNT`, each
+// followed by COUNT doubles.
 #include <ATen/core/Tensor.h>
 
+#include <csignal>
 #include <cstdio>
 #include <fstream>
 
 #include "core/options.hpp"
 #include "core/program.hpp"
+#include "core/signals.hpp"
 #include "core/text.hpp"
 
 namespace {
@@ -21,12 +24,15 @@ void write_tensor(std::ofstream& file, const std::string& name, const at::Tensor
 }
 
 int work(const std::vector<std::string>& arguments) {
+  install_signal_flags();
   const World world = read_world(process_environment);
   const Command command = read_command({arguments.begin() + 2, arguments.end()}, process_environment, "");
   std::ofstream file(concat(arguments[0], ".", world.rank), std::ios::binary);
   TrainingHooks hooks;
   if (arguments[1] == "skip_division") hooks.mutation = Mutation::skip_division_by_world_size;
   hooks.after_backward = [&](std::int64_t step, Strategy& strategy) {
+    if (arguments[1] == concat("kill_at_", step)) raise(SIGKILL);
+    if (arguments[1] == concat("term_at_", step) && world.rank == 0) raise(SIGTERM);
     if (step != 1 && step != command.settings.max_steps) return;
     for (const NamedTensor& gradient : strategy.gather_gradients())
       write_tensor(file, concat("gradient/", step, "/", gradient.name), gradient.tensor);
