@@ -118,6 +118,18 @@ TEST_CASE("what is unanswerable points to [CLS]") {
   }
 }
 
+TEST_CASE("a context of which nothing is left has a feature all the same, without an answer") {
+  const TemporaryFolder folder;
+  const auto document = document_of("\u200b\ufeff", {question_of("a", "x?", json::array())});
+  const SquadFeatures features = SquadFeatures::open(squad_test::request_of(folder, document));
+  REQUIRE(features.size() == 1);  // [CLS] x ? [SEP] [SEP]
+  CHECK(std::vector(features[0].input_ids.begin(), features[0].input_ids.end()) ==
+        std::vector<std::int32_t>{101, 1060, 1029, 102, 102});
+  CHECK(features[0].context_begin == 4);
+  CHECK(
+      error_of_question(answers_of("\ufeff", 1), "\u200b\ufeff").ends_with("its context holds no token, so no answer either"));
+}
+
 TEST_CASE("files without any answers can be read") {
   const TemporaryFolder folder;
   auto document = document_of("a b", {{{"id", "c"}, {"question", "z?"}}});
@@ -183,10 +195,9 @@ TEST_CASE("documents that are no SQuAD are refused with their place") {
        "error: data.json:1:59: expected a string, found a number (in data[0].paragraphs[0].qas[0].id)"},
       {paragraph(R"("context": "x", "qas": [{"answers": [{"text": "x", "answer_start": 0.5}]}])"),
        "error: data.json:1:95: expected an integer, found 0.5 (in data[0].paragraphs[0].qas[0].answers[0].answer_start)"},
-      {paragraph(R"("context": "", "qas": [])"),
-       "error: data.json:1:27: the context of data[0].paragraphs[0] is empty: it holds no token"},
-      {paragraph(R"("context": " \u200b\n", "qas": [])"),
-       "error: data.json:1:27: the context of data[0].paragraphs[0] is empty: it holds no token"},
+      {paragraph(R"("context": "", "qas": [])"), "error: data.json:1:27: the context of data[0].paragraphs[0] is empty"},
+      {paragraph(R"("context": " \u3000\n", "qas": [])"),
+       "error: data.json:1:27: the context of data[0].paragraphs[0] is empty"},
   };
   for (const auto& [text, error] : cases) {
     CAPTURE(text);

@@ -78,12 +78,12 @@ void ParagraphEncoder::encode(const SquadParagraph& paragraph, FeatureBlock& blo
 }
 
 void ParagraphEncoder::encode_context(const SquadParagraph& paragraph) {
+  if (left_stripped(paragraph.context).empty())
+    throw DataError(concat("error: ", settings_.data.string(), ":", paragraph.place.line, ":", paragraph.place.column,
+                           ": the context of ", paragraph.path, " is empty"));
   context_.ids.clear();
   context_.offsets.clear();
   tokenizer_.encode(paragraph.context, context_);
-  if (context_.ids.empty())
-    throw DataError(concat("error: ", settings_.data.string(), ":", paragraph.place.line, ":", paragraph.place.column,
-                           ": the context of ", paragraph.path, " is empty: it holds no token"));
   context_characters_ = count_code_points(paragraph.context);
   context_bytes_.clear();
   if (context_characters_ == static_cast<std::int64_t>(paragraph.context.size())) return;
@@ -124,6 +124,7 @@ std::int32_t ParagraphEncoder::room_for_context(const SquadQuestion& question) c
 }
 
 void ParagraphEncoder::encode_question(const SquadQuestion& question, FeatureBlock& block) {
+  if (context_.ids.empty() && !question.answers.empty()) fail(question, "its context holds no token, so no answer either");
   question_.ids.clear();
   question_.offsets.clear();
   tokenizer_.encode(left_stripped(question.text), question_);
