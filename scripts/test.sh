@@ -153,6 +153,7 @@ step e2e-demo end_to_end tests/e2e/demo_test.py
 [ "$long" = no ] || export HPCBENCH_LONG=1
 slurm_step slurm-cluster twice end_to_end tests/slurm/cluster_test.py
 slurm_step slurm-studies twice end_to_end tests/slurm/slurm_test.py
+slurm_step slurm-watch twice end_to_end tests/slurm/watch_test.py
 slurm_step slurm-faults twice slurm_faults
 step asan-build build_asan
 step asan-unit asan_unit

@@ -100,7 +100,7 @@ class Trial:
             for _ in range(int(times)):
                 # Half of the doubtful submissions are settled by the hpcbench that made them, half by another.
                 if self.fault.startswith("killed"):
-                    self.start().wait()
+                    self.start().wait(timeout=480)
                 elif self.dice.random() < 0.5:
                     self.kill_after(2)
             return self.last()
