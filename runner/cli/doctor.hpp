@@ -24,7 +24,9 @@ using Findings = std::vector<Finding>;
 /// A line for each finding: `problem  what is the case. What to do.`.
 std::string findings_text(const Findings& findings);
 
-/// What holds for any executor: results folder, space, programs, data, trainer.
+/// Whether results can be written, with space and quota for them. First of all, as its line says where they go if all is well.
+void examine_results(const Study& study, ToolRunner& tools, Findings& findings);
+/// What holds for any executor: results folder, programs, data, trainer.
 void examine_machine(const Study& study, ToolRunner& tools, Findings& findings);
 /// Whether the modules that jobs load can be loaded here.
 void examine_modules(const Study& study, ToolRunner& tools, Findings& findings);
