@@ -74,21 +74,22 @@ def batches_in_file_order(rows, batch_size, steps, ranks=1):
 
 
 def train_with_torch(model, batches, lr, weight_decay=0.01, clip=None, warmup=None, total=None, accumulate=1):
-    """Losses of the optimiser's steps. `batches`: for each micro-batch the ranks' rows; the loss is the mean of the ranks' means."""
+    """Losses of the optimiser's steps, of the first rank's samples, as its events have them. `batches`: for each micro-batch the ranks'
+    rows; what is minimised is the mean of the ranks' means."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr, weight_decay=weight_decay)
     schedule = None if warmup is None else get_linear_schedule_with_warmup(optimizer, warmup, total)
     losses = []
     for first in range(0, len(batches), accumulate):
         optimizer.zero_grad()
         window = batches[first:first + accumulate]
-        loss = sum(model(**tensors(rows)).loss for ranks in window for rows in ranks) / len(window) / len(window[0])
-        loss.backward()
+        means = [[model(**tensors(rows)).loss for rows in ranks] for ranks in window]
+        (sum(sum(of_ranks) / len(of_ranks) for of_ranks in means) / len(window)).backward()
         if clip is not None:
             torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimizer.step()
         if schedule is not None:
             schedule.step()
-        losses.append(loss.item())
+        losses.append(sum(of_ranks[0].item() for of_ranks in means) / len(window))
     return losses
 
 
