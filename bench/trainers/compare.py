@@ -10,7 +10,7 @@ Exit code 1 if a bound is not met. All train on the same made-up SQuAD file (mad
     padded      the same work as Hugging Face's defaults: ms a step, against each peer with fused AdamW
     as-started  ours tuned (no padding) against Fabric as users write it (loop AdamW, padded): sequences/s
     tuned       ours tuned against length-grouped batches padded to their longest, fused AdamW: sequences/s, fp32 and bf16
-    start       process start to the end of the first step, and peak memory, padded, small
+    first step  process start to the end of the first step, and peak memory, padded, small
     features    features/s of the whole command `features` (cold cache, JSON and all) against encode_batch alone, on 1 and on all threads
 """
 
@@ -158,7 +158,7 @@ def main():
                       [("mean_ms", "sequences/s", "at least", 1.5)])
         if "small" in sizes:
             options.steps = 3
-            bench.row("start", "small", {}, {"plain, fused": ("plain", ["--fused"]), "Fabric, fused": ("fabric", ["--fused"]), "Trainer": ("trainer", [])},
+            bench.row("first step", "small", {}, {"plain, fused": ("plain", ["--fused"]), "Fabric, fused": ("fabric", ["--fused"]), "Trainer": ("trainer", [])},
                       [("first_step_s", "first step", "at most", 1 / 7), ("peak_bytes", "memory", "at most", 0.6)], questions=200)
         return 1 if bench.failed else 0
 
