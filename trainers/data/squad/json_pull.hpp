@@ -67,6 +67,7 @@ class JsonPull {
   char32_t read_hex();
   std::string read_number();
   Place here() const;
+  static std::string shown_byte(int byte);  // for a message; -1: the end of the file
 
   std::filesystem::path file_path_;
   int descriptor_ = -1;
