@@ -34,18 +34,18 @@ def part_of_excerpt(path, paragraphs, answerable_only=False):
     return path
 
 
-def reference(model, data, may_be_empty):
-    """Mean loss over the features, predictions by id, and EM and F1 in per cent."""
+def reference(model, data, may_be_empty, padded):
+    """Mean loss over the features, predictions by id, and EM and F1 in per cent. Padded, all positions compete; else each row is by itself."""
     examples = features.read_squad(data)
-    padded = training.squad_rows(data, **training.WINDOW)
-    plain = training.squad_rows(data, pad_to_max_length=False, **training.WINDOW)
+    loss, by_example = 0.0, {}
+    rows = training.squad_rows(data, pad_to_max_length=padded, **training.WINDOW)
     with torch.no_grad():
-        loss = sum(model(**training.tensors(padded[first:first + 16])).loss.item() * len(padded[first:first + 16])
-                   for first in range(0, len(padded), 16)) / len(padded)
-        by_example = {}
-        for row in plain:
+        for row in rows:
             output = model(**training.tensors([row]))
-            offsets = [tuple(pair) if kind == 1 and place < len(row["offsets"]) - 1 else None
+            loss += output.loss.item() / len(rows)
+            tokens = sum(row["attention_mask"])
+            # Of the context: type 1, and not the last [SEP].
+            offsets = [tuple(pair) if kind == 1 and place < tokens - 1 else None
                        for place, (pair, kind) in enumerate(zip(row["offsets"], row["token_type_ids"]))]
             by_example.setdefault(row["example_id"], []).append(
                 (output.start_logits[0].float().numpy(), output.end_logits[0].float().numpy(), offsets))
@@ -67,7 +67,8 @@ class EvaluationTest(unittest.TestCase):
             data = part_of_excerpt(folder / "part.json", paragraphs, answerable_only)
             run = training.OurRun(folder, self.models[shape], environment.EXCERPT, 3, ranks, precision="fp64", batch_size=4, lr=5e-5,
                                   eval_data=data, **training.WINDOW, **settings).check()
-            loss, predictions, exact, f1 = reference(training.load_model(run.save, torch.float64), data, not answerable_only)
+            loss, predictions, exact, f1 = reference(training.load_model(run.save, torch.float64), data, not answerable_only,
+                                                     padded=settings.get("padding") != "none")
             self.assertAlmostEqual(run.of("eval", "val_loss")[-1], loss, delta=1e-9 * loss)
             ours = json.loads((run.save / "predictions.json").read_text(encoding="utf-8"))
             self.assertEqual(ours, predictions)
@@ -86,6 +87,9 @@ class EvaluationTest(unittest.TestCase):
 
     def test_squad_1(self):
         self.evaluate("three-layers", 3, answerable_only=True)
+
+    def test_packed(self):
+        self.evaluate("two-layers", 2, answerable_only=False, padding="none", pad_in_softmax="false")
 
     def test_squad_2_on_two_ranks(self):
         self.evaluate("two-layers", 2, answerable_only=False, ranks=2)
