@@ -57,14 +57,49 @@ HPCBENCH_INLINE void pack_rows(const HeadSpace<T>& s, const M* from, std::int64_
   }
 }
 
-template <class T>
+/// One stage of turning a square of vectors: swaps the blocks of kStep lanes off the diagonal (Eklundh 1972).
+template <class T, int kStep>
+HPCBENCH_INLINE void swap_blocks(Vec<T> (&rows)[Simd<T>::kLanes]) {
+  using I = typename Simd<T>::I;
+  constexpr std::int64_t kLanes = Simd<T>::kLanes;
+  const I lane = Simd<T>::iota();
+  const I upper = (lane & kStep) == 0 ? lane : lane + (kLanes - kStep);
+  const I lower = (lane & kStep) == 0 ? lane + kStep : lane + kLanes;
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) {
+    if ((i & kStep) != 0) continue;
+    const Vec<T> a = rows[i], b = rows[i + kStep];
+    rows[i] = __builtin_shuffle(a, b, upper);
+    rows[i + kStep] = __builtin_shuffle(a, b, lower);
+  }
+}
+
+/// to = from turned, a block of lanes by lanes.
+template <class T, Isa isa>
+HPCBENCH_INLINE void turn_block(const T* from, std::int64_t from_step, T* to, std::int64_t to_step) {
+  constexpr std::int64_t kLanes = Simd<T>::kLanes;
+  if constexpr (isa == Isa::avx512) {
+    Vec<T> rows[kLanes];
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) rows[i] = Simd<T>::load(from + i * from_step);
+    if constexpr (kLanes == 16) swap_blocks<T, 8>(rows);
+    swap_blocks<T, 4>(rows);
+    swap_blocks<T, 2>(rows);
+    swap_blocks<T, 1>(rows);
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) Simd<T>::store(to + i * to_step, rows[i]);
+  } else {
+    for (std::int64_t j = 0; j < kLanes; ++j) {
+      for (std::int64_t i = 0; i < kLanes; ++i) to[j * to_step + i] = from[i * from_step + j];
+    }
+  }
+}
+
+template <class T, Isa isa>
 HPCBENCH_INLINE void turn(const HeadSpace<T>& s, const T* from, T* to) {
-  constexpr std::int64_t kBlock = 16;
-  for (std::int64_t i = 0; i < s.columns; i += kBlock) {
-    for (std::int64_t j = 0; j < s.columns_width; j += kBlock) {
-      for (std::int64_t jj = j; jj < j + kBlock; ++jj) {
-        for (std::int64_t ii = i; ii < i + kBlock; ++ii) to[jj * s.columns + ii] = from[ii * s.columns_width + jj];
-      }
+  for (std::int64_t i = 0; i < s.columns; i += Simd<T>::kLanes) {
+    for (std::int64_t j = 0; j < s.columns_width; j += Simd<T>::kLanes) {
+      turn_block<T, isa>(from + i * s.columns_width + j, s.columns_width, to + j * s.columns + i, s.columns);
     }
   }
 }
@@ -135,14 +170,14 @@ struct HeadTask {
   std::int64_t row, head, first, queries, keys, hidden, column;
 };
 
-template <class T, class M>
+template <class T, class M, Isa isa>
 HPCBENCH_INLINE void pack_inputs(const Attention<T, M>& args, const HeadTask<T, M>& t, const HeadSpace<T>& s) {
   const M* qkv = args.qkv + t.first * 3 * t.hidden + t.column;
   const T factor = T(1) / std::sqrt(static_cast<T>(args.head_width));
   pack_rows(s, qkv, 3 * t.hidden, args.bias[0] + t.column, factor, t.queries, s.rows, s.q);
   pack_rows(s, qkv + t.hidden, 3 * t.hidden, args.bias[1] + t.column, T(1), t.keys, s.columns, s.k);
   pack_rows(s, qkv + 2 * t.hidden, 3 * t.hidden, args.bias[2] + t.column, T(1), t.keys, s.columns, s.v);
-  turn(s, s.k, s.k_turned);
+  turn<T, isa>(s, s.k, s.k_turned);
 }
 
 template <class T>
@@ -155,7 +190,7 @@ HPCBENCH_INLINE void attention_forward_body(const Attention<T, M>& args, std::in
   for (std::int64_t task = begin; task < end; ++task) {
     const HeadTask<T, M> t(args, task);
     const HeadSpace<T> s = split_workspace(args.workspace, t.queries, t.keys, args.head_width);
-    pack_inputs(args, t, s);
+    pack_inputs<T, M, isa>(args, t, s);
     T* row_max = args.row_max + t.head * args.tokens + t.first;
     T* row_scale = args.row_scale + t.head * args.tokens + t.first;
     for (std::int64_t first = 0; first < t.queries; first += kQueriesOfTile) {
@@ -232,8 +267,8 @@ HPCBENCH_INLINE void attention_backward_body(const Attention<T, M>& args, std::i
     const HeadTask<T, M> t(args, task);
     const HeadSpace<T> s = split_workspace(args.workspace, t.queries, t.keys, args.head_width);
     const std::int64_t w = s.columns_width;
-    pack_inputs(args, t, s);
-    turn(s, s.v, s.v_turned);
+    pack_inputs<T, M, isa>(args, t, s);
+    turn<T, isa>(s, s.v, s.v_turned);
     pack_rows<T, M>(s, args.dcontext + t.first * t.hidden + t.column, t.hidden, nullptr, T(1), t.queries, s.rows, s.dout);
     for (std::int64_t first = 0; first < t.queries; first += kQueriesOfTile) {
       const std::int64_t rows = rows_of_tile(s, first);
