@@ -1,5 +1,7 @@
 #include "core/keeper.hpp"
 
+#include <unistd.h>
+
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -14,6 +16,8 @@ void make_folder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw DataError(concat("error: cannot make the folder ", folder.string(), ": ", error.message()));
+  if (access(folder.c_str(), W_OK) != 0)
+    throw DataError(concat("error: the folder ", folder.string(), " cannot be written to"));
 }
 
 std::int64_t size_bytes(const std::filesystem::path& path) {
@@ -30,6 +34,12 @@ std::int64_t size_bytes(const std::filesystem::path& path) {
 
 Keeper::Keeper(Task& task, Strategy& strategy, const Settings& settings, const World& world, Events& events)
     : task_(task), strategy_(strategy), settings_(settings), world_(world), events_(events) {}
+
+void Keeper::make_folders() const {
+  if (world_.rank != 0) return;
+  if (settings_.save) make_folder(*settings_.save);
+  if (settings_.checkpoint != Checkpoints::none) make_folder(*output_folder(settings_) / "checkpoint");
+}
 
 TrainingState Keeper::resume() {
   std::filesystem::path path = *settings_.resume;

@@ -19,6 +19,8 @@ class Keeper {
  public:
   Keeper(Task& task, Strategy& strategy, const Settings& settings, const World& world, Events& events);
 
+  /// Makes the folders that will be needed: what cannot be written is said before training, not after it.
+  void make_folders() const;
   /// Takes over the state that `resume` names.
   TrainingState resume();
   void keep_last(const TrainingState& state);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/settings.hpp"
@@ -40,6 +41,8 @@ class Task {
   virtual void load() = 0;
   /// What load() found worth saying.
   virtual std::vector<Note> notes() const = 0;
+  /// What the model is, as far as the settings do not say it: names and values for run_start.
+  virtual std::vector<std::pair<std::string, std::string>> facts() const { return {}; }
   virtual std::int64_t train_samples() const = 0;
   /// 0: there is nothing to validate with.
   virtual std::int64_t validation_samples() const = 0;
@@ -48,6 +51,10 @@ class Task {
   virtual Model& model() = 0;
   /// Mean training loss over `samples` (int64 numbers below train_samples()), a scalar to be differentiated.
   virtual at::Tensor loss(const at::Tensor& samples, const StepPlace& place) = 0;
+  /// Of a task with several models in one process: those but the first, and the loss on one of them (from 0). May be called
+  /// by one thread per model at once.
+  virtual std::vector<Model*> replicas() { return {}; }
+  virtual at::Tensor loss_on(std::size_t, const at::Tensor& samples, const StepPlace& place) { return loss(samples, place); }
   /// Validates a share of the data: of what is counted as one (a sample, a question) the numbers first, first + stride ...
   /// The same measures in the same order on every rank, the first is val_loss.
   virtual std::vector<Measure> evaluate(std::int64_t first, std::int64_t stride) = 0;

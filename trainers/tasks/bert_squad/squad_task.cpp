@@ -53,6 +53,18 @@ class BertSquad final : public Task {
   }
 
   std::vector<Note> notes() const override { return notes_; }
+
+  std::vector<std::pair<std::string, std::string>> facts() const override {
+    const BertConfig& config = bert_->config();
+    return {{"layers", setting_text(config.num_hidden_layers)},
+            {"hidden_size", setting_text(config.hidden_size)},
+            {"heads", setting_text(config.num_attention_heads)},
+            {"intermediate_size", setting_text(config.intermediate_size)},
+            {"vocabulary_size", setting_text(config.vocab_size)},
+            {"hidden_dropout", setting_text(config.hidden_dropout_prob)},
+            {"attention_dropout", setting_text(config.attention_probs_dropout_prob)}};
+  }
+
   std::int64_t train_samples() const override { return data_.train_features; }
 
   std::int64_t validation_samples() const override {
@@ -151,13 +163,14 @@ class BertSquad final : public Task {
     return all;
   }
 
-  static void take_logits(const BertBatch& batch, const at::Tensor& logits, std::vector<OwnLogits>& all) {
+  /// The logits of every row: where padding competes, as at Hugging Face, those of its padding too.
+  void take_logits(const BertBatch& batch, const at::Tensor& logits, std::vector<OwnLogits>& all) const {
     const at::Tensor values = logits.to(at::kFloat).t().contiguous();  // starts, then ends
     const float* const starts = values.const_data_ptr<float>();
     const float* const ends = starts + logits.size(0);
     for (std::size_t row = 0; row < batch.lengths.size(); ++row) {
       const std::int64_t begin = batch.row_begin[row];
-      const std::int64_t end = begin + batch.lengths[row];
+      const std::int64_t end = settings_.pad_in_softmax ? batch.row_begin[row + 1] : begin + batch.lengths[row];
       all.push_back({{starts + begin, starts + end}, {ends + begin, ends + end}});
     }
   }

@@ -26,6 +26,11 @@ namespace hpcbench::train {
 
 namespace {
 
+// The model's units: LSTM with batch normalisation, middle, last layer.
+constexpr int kLstmUnit = 0;
+constexpr int kMiddleUnit = 1;
+constexpr int kLastUnit = 2;
+
 constexpr double kPixelMean = 0.1307;
 constexpr double kPixelDeviation = 0.3081;
 constexpr std::int64_t kMiddle = 32;
@@ -71,7 +76,13 @@ class MnistRnn final : public Task {
     validation_ = to_tensors(digits.validation, type_);
   }
 
-  std::vector<Note> notes() const override { return note_ ? std::vector<Note>{{"train_share", *note_}} : std::vector<Note>(); }
+  std::vector<Note> notes() const override {
+    std::vector<Note> notes;
+    if (note_) notes.push_back({"train_share", *note_});
+    if (settings_.eval && validation_samples() == 0) notes.push_back({"no_validation", "nothing validates: train_share is 1"});
+    return notes;
+  }
+
   std::int64_t train_samples() const override { return train_.labels.size(0); }
   std::int64_t validation_samples() const override { return validation_.labels.size(0); }
   // The variance of a single sample does not exist.
@@ -105,14 +116,26 @@ class MnistRnn final : public Task {
  private:
   /// `place` is given for training; without it the model is in evaluation mode.
   at::Tensor log_probabilities(const at::Tensor& sequences, const StepPlace* place) {
+    begin_unit(kLstmUnit);
     at::Tensor x = lstm_last_state(sequences, lstm_);
     if (settings_.batch_norm)
       x = at::batch_norm(x, norm_weight_, norm_bias_, running_mean_, running_var_, place != nullptr, kBatchNormMomentum,
                          kBatchNormEps, false);
-    x = dropped(x, kRateAfterLstm, 0, place);
+    x = end_unit(kLstmUnit, dropped(x, kRateAfterLstm, 0, place));
+    begin_unit(kMiddleUnit);
     x = at::relu(at::linear(x, middle_weight_, middle_bias_));
-    x = dropped(x, kRateAfterMiddle, 1, place);
-    return at::log_softmax(at::linear(x, last_weight_, last_bias_), 1);
+    x = end_unit(kMiddleUnit, dropped(x, kRateAfterMiddle, 1, place));
+    begin_unit(kLastUnit);
+    return end_unit(kLastUnit, at::log_softmax(at::linear(x, last_weight_, last_bias_), 1));
+  }
+
+  void begin_unit(int unit) const {
+    if (model_.before_unit) model_.before_unit(unit);
+  }
+
+  at::Tensor end_unit(int unit, const at::Tensor& result) const {
+    if (model_.after_unit) model_.after_unit(unit, result);
+    return result;
   }
 
   at::Tensor dropped(const at::Tensor& x, double rate, std::uint64_t site, const StepPlace* place) const {
@@ -152,7 +175,9 @@ class MnistRnn final : public Task {
 
   at::Tensor add_parameter(const char* name, at::Tensor tensor) {
     tensor.requires_grad_();
-    model_.parameters.push_back({name, tensor});
+    const std::string text = name;
+    const int unit = text.rfind("last.", 0) == 0 ? kLastUnit : text.rfind("middle.", 0) == 0 ? kMiddleUnit : kLstmUnit;
+    model_.parameters.push_back({name, tensor, unit});
     return tensor;
   }
 
