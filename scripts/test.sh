@@ -131,6 +131,17 @@ slurm_did_not_start() {
   cat "$logs/slurm-reason"
   return 1
 }
+# Comparisons with Hugging Face's packages, which are installed into build/venv-huggingface. 77: they cannot be had here.
+huggingface_step() {
+  wanted "$1" || return 0
+  if [ -z "${huggingface_checked:-}" ]; then
+    huggingface_checked=0
+    tests/huggingface/venv.sh > /dev/null 2> "$logs/huggingface-reason" || huggingface_checked=$?
+  fi
+  if [ "$huggingface_checked" -ne 77 ]; then step "$1" tests/huggingface/test.sh "${1#huggingface-}"; return; fi
+  skipped=$((skipped + 1))
+  echo "skipped $1: $(tail -n 1 "$logs/huggingface-reason")"
+}
 fault_trials() {
   local trials=20
   [ "$long" = yes ] && trials=100
@@ -148,9 +159,18 @@ step e2e-study end_to_end tests/e2e/study_test.py
 step e2e-command-line end_to_end tests/e2e/command_line_test.py
 step e2e-hostile end_to_end tests/e2e/hostile_test.py
 step e2e-fault-trials fault_trials
+step e2e-watch end_to_end tests/e2e/watch_test.py
 step e2e-doctor end_to_end tests/e2e/doctor_test.py
+step e2e-get-data end_to_end tests/e2e/get_data_test.py
 step e2e-demo end_to_end tests/e2e/demo_test.py
+step e2e-squad end_to_end tests/e2e/squad_test.py
 [ "$long" = no ] || export HPCBENCH_LONG=1
+huggingface_step huggingface-golden
+huggingface_step huggingface-tokenizer
+huggingface_step huggingface-score
+huggingface_step huggingface-training
+huggingface_step huggingface-evaluation
+huggingface_step huggingface-tensorboard
 slurm_step slurm-cluster end_to_end tests/slurm/cluster_test.py
 slurm_step slurm-studies end_to_end tests/slurm/slurm_test.py
 slurm_step slurm-outcomes end_to_end tests/slurm/outcome_test.py
@@ -162,6 +182,7 @@ step fuzz-build build_fuzzers
 step fuzz-spec fuzz spec
 step fuzz-ingest fuzz ingest
 step fuzz-slurm fuzz slurm
+step fuzz-safetensors fuzz safetensors
 step tidy tidy
 if [ "$long" = yes ]; then
   step bench bench/run.sh
@@ -173,6 +194,7 @@ if [ "$long" = yes ]; then
   show fuzz-spec 8
   show fuzz-ingest 8
   show fuzz-slurm 8
+  show fuzz-safetensors 8
 fi
 
 [ $failed -eq 0 ] || printf 'failed: %s\n' "${failures[*]}"

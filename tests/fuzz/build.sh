@@ -14,10 +14,10 @@ out=$1
 compiler=${FUZZ_CXX:-clang++-16}
 mkdir -p "$out"
 
-# The sources of a stage as one unit, as the build itself compiles them, or of one file of a stage (submit/slurm_parse).
+# The sources of a stage as one unit, as the build itself compiles them, or of one file of a stage (runner/submit/slurm_parse).
 unit() {
   local source
-  for source in "$root/runner/$1"/*.cpp "$root/runner/$1.cpp"; do
+  for source in "$root/$1"/*.cpp "$root/$1.cpp"; do
     [[ ! -e $source ]] || printf '#include "%s"\n' "$source"
   done
 }
@@ -35,9 +35,9 @@ build() {
   local source="$root/tests/fuzz/${name}_fuzzer.cpp"
   [[ -e $source ]] || return 0
   local flags=(-std=c++20 -O1 -g1 -fno-omit-frame-pointer "-fsanitize=address,undefined" -fno-sanitize-recover=undefined
-               -I "$root/runner" -DHPCBENCH_VERSION='"fuzz"')
+               -I "$root/${1%%/*}" -DHPCBENCH_VERSION='"fuzz"')
   for stage in "$@"; do
-    local part="$out/${name}-${stage/\//-}"
+    local part="$out/${name}-${stage//\//-}"
     unit "$stage" >"$part.cpp"
     "$compiler" "${flags[@]}" -fsanitize=fuzzer-no-link -c "$part.cpp" -o "$part.o"
     objects+=("$part.o")
@@ -46,6 +46,7 @@ build() {
   echo "$out/${name}_fuzzer"
 }
 
-build spec -lyaml-cpp -lre2 -lutf8proc -lfmt -lnettle -- base spec plan
-build ingest -lre2 -lfmt -lnettle -- base launch ingest
-build slurm -lfmt -lnettle -- base submit/slurm_parse cli/doctor_slurm_facts
+build spec -lyaml-cpp -lre2 -lutf8proc -lfmt -lnettle -- runner/base runner/spec runner/plan
+build ingest -lre2 -lfmt -lnettle -- runner/base runner/launch runner/ingest
+build slurm -lfmt -lnettle -- runner/base runner/submit/slurm_parse runner/cli/doctor_slurm_facts
+build safetensors -- trainers/files/safetensors_header trainers/core/text
