@@ -65,6 +65,8 @@ TEST_CASE("bert_squad learns; events, predictions, saved model and TensorBoard f
   CHECK(samples > 18);  // features: some contexts have several windows
   const std::int64_t total_steps = 12 * ((samples + 5) / 6);
   CHECK(start.at("total_steps") == total_steps);
+  CHECK(start.at("model_facts").at("layers") == "2");
+  CHECK(start.at("model_facts").at("attention_dropout") == "0");
   const auto epochs = event_lines(fixture.path("events.jsonl"), "epoch");
   REQUIRE(epochs.size() == 12);
   CHECK(epochs.back().at("train_loss") < 0.5 * epochs.front().at("train_loss").get<double>());
@@ -201,6 +203,8 @@ TEST_CASE("settings that contradict each other, or are another task's") {
   CHECK(says(refusal(fixture, {"--warmup-steps", "5", "--warmup-share", "0.1"}, 2), "give one"));
   CHECK(
       says(refusal(fixture, {"--schedule", "linear", "--warmup-steps", "50", "--epochs", "1"}, 2), "the run has only 6 steps"));
+  CHECK(says(refusal(fixture, {"--patience", "2"}, 2), "there is nothing to validate with"));
+  CHECK(says(refusal(fixture, {"--save", fixture.path("questions.json/x")}, 3), "cannot make the folder"));
   CHECK(says(refusal(fixture, {"--model", "tinny"}, 2), "(did you mean `tiny`?)"));
   CHECK(says(refusal(fixture, {"--model", ""}, 2), "needs a `model`"));
   CHECK(says(refusal(fixture, {"--max-length", "41"}, 2), "the model has only 40 positions"));

@@ -26,6 +26,18 @@ void check_optimizer(const Settings& settings) {
     throw InputError("error: gamma (a factor after each epoch) and the schedule linear contradict each other: give `gamma` 1");
 }
 
+void check_strategy(const Settings& settings) {
+  const bool fsdp = settings.strategy == "fsdp";
+  if (settings.devices && settings.strategy != "dp")
+    throw InputError(concat("error: devices is a setting of dp, but the strategy is ", settings.strategy));
+  if (!fsdp && (settings.wrap || !settings.reshard_after_forward))
+    throw InputError(concat("error: ", settings.wrap ? "wrap" : "reshard_after_forward",
+                            " is a setting of fsdp, but the strategy is ", settings.strategy));
+  const bool alike = settings.strategy == "baseline" || settings.strategy == "ddp";
+  if (settings.flavour == Flavour::faithful && alike)
+    throw InputError(concat("error: the strategy ", settings.strategy, " has no flavour faithful: it is the same as tuned"));
+}
+
 void check_padding(const Settings& settings) {
   const bool compacted = settings.padding == Padding::none || settings.padding == Padding::grouped;
   if (settings.task == "bert_squad" && compacted && settings.pad_in_softmax)
@@ -64,6 +76,7 @@ void check_keeping(const Settings& settings) {
 void check_settings(const Settings& settings, const World& world) {
   check_batches(settings, world);
   check_optimizer(settings);
+  check_strategy(settings);
   check_padding(settings);
   check_precision(settings);
   check_keeping(settings);

@@ -19,6 +19,8 @@
 #include "data/squad/features_command.hpp"
 #include "score/score_command.hpp"
 #include "strategies/group.hpp"
+#include "strategies/socket_traffic.hpp"
+#include "tasks/replicated_task.hpp"
 
 namespace hpcbench::train {
 
@@ -86,7 +88,7 @@ class Run {
       const TrainingResult result = train(*task_, *strategy_, settings_, world_, events_, progress_, hooks_);
       progress_.operation = "end of the run";
       if (hooks_.at_end) hooks_.at_end(*strategy_);
-      write_run_end(events_, result, facts_, world_);
+      write_run_end(events_, result, facts_, world_, strategy_->statistics());
       if (group_) group_->finish();
       return 0;
     } catch (...) {
@@ -98,7 +100,8 @@ class Run {
   void set_up() {
     check_settings(settings_, world_);
     const StrategyRow& row = find_strategy(settings_.strategy, world_);
-    task_ = make_task(settings_);
+    const int devices = device_count(settings_);
+    task_ = devices > 1 ? make_replicated_task(settings_, devices) : make_task(settings_);
     if (row.several_processes) {
       progress_.operation = "meeting the other ranks";
       group_ = std::make_unique<Group>(world_, settings_.timeout_s, [this](const std::string& cause) { end_of_peer(cause); });
@@ -110,12 +113,17 @@ class Run {
         {settings_.optimizer, settings_.momentum, weight_decay(settings_), settings_.decay_bias, settings_.clip}};
     context.bucket_cap_mb = settings_.bucket_cap_mb;
     context.group = group_.get();
+    context.flavour = settings_.flavour;
+    context.wrap = fsdp_wrap(settings_);
+    context.reshard_after_forward = settings_.reshard_after_forward;
+    context.replicas = task_->replicas();
     context.mutation = hooks_.mutation;
     strategy_ = row.make(context);
     strategy_->prepare(task_->model());
     // Only now: the threads that communicate are there already, and stay free to run on any core.
     facts_.bound = settings_.bind && bind_to_share_of_cores(world_, at::get_num_threads());
     facts_.hosts = group_ ? group_->exchange("host", world_.host) : std::vector<std::string>{world_.host};
+    facts_.socket_bytes = socket_bytes_sent();
     write_run_start(events_, settings_, world_, *task_, facts_);
   }
 
@@ -125,6 +133,9 @@ class Run {
     task_->load();
     facts_.data_s = monotonic_s() - start_s;
     if (task_->train_samples() == 0) throw DataError("error: there is nothing to train on: the data has no training samples");
+    if (task_->validation_samples() == 0 && (settings_.patience || keeps_best(settings_)))
+      throw InputError(concat("error: ", settings_.patience ? "patience" : "the best checkpoint",
+                              " goes by the validation loss, but there is nothing to validate with"));
     const BatchShape shape = batch_shape(settings_, world_);
     const std::int64_t last = EpochPlan(shape, task_->train_samples()).least_batch();
     if (std::min(shape.batch, last) < task_->least_batch())
@@ -223,8 +234,9 @@ int main_program(const std::vector<std::string>& arguments) {
     if (!arguments.empty() && arguments.front() == "score") return score_command(rest, std::cout, std::cerr);
     // c10d tells of every attempt to reach a store that is not up yet; what matters comes as an error.
     setenv("TORCH_CPP_LOG_LEVEL", "ERROR", 0);
-    const Command command = read_command(arguments, process_environment,
-                                         concat("hpcbench-train ", HPCBENCH_VERSION, " (LibTorch ", TORCH_VERSION, kBackends, ")"));
+    const Command command =
+        read_command(arguments, process_environment,
+                     concat("hpcbench-train ", HPCBENCH_VERSION, " (LibTorch ", TORCH_VERSION, kBackends, ")"));
     if (command.text) {
       std::fputs(command.text->c_str(), stdout);
       return 0;

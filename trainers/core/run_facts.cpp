@@ -9,6 +9,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "strategies/socket_traffic.hpp"
+
 namespace hpcbench::train {
 
 namespace {
@@ -81,6 +83,7 @@ void write_run_start(Events& events, const Settings& settings, const World& worl
       .add("host", world.host)
       .add("local_rank", world.local_rank)
       .add("hosts", facts.hosts);
+  if (const auto model = task.facts(); !model.empty()) event.add("model_facts", model);
   add_slurm(event);
   events.write(event);
   if (world.rank != 0) return;
@@ -97,7 +100,37 @@ void write_run_start(Events& events, const Settings& settings, const World& worl
   std::fflush(stdout);
 }
 
-void write_run_end(Events& events, const TrainingResult& result, const RunFacts& facts, const World& world) {
+namespace {
+
+/// What the strategy sent, how long that took, and the most that it held of each kind.
+void add_statistics(Event& event, const StrategyStatistics& statistics, const RunFacts& facts) {
+  if (!statistics.measured) return;
+  const Traffic& traffic = statistics.traffic;
+  if (traffic.exposed_s > 0) {
+    event.add("communication_s", traffic.exposed_s + traffic.hidden_s)
+        .add("communication_exposed_s", traffic.exposed_s)
+        .add("communication_hidden_s", traffic.hidden_s);
+  }
+  const std::optional<std::int64_t> socket_bytes = socket_bytes_sent();
+  std::int64_t sent = traffic.bytes_sent;
+  if (socket_bytes && facts.socket_bytes) {
+    const std::int64_t by_sockets = *socket_bytes - *facts.socket_bytes;
+    event.add("socket_bytes_sent", by_sockets);
+    if (sent == 0) sent = by_sockets;
+  }
+  event.add("bytes_sent", sent)
+      .add("peak_parameter_bytes", statistics.memory.peak(Held::parameters))
+      .add("peak_gradient_bytes", statistics.memory.peak(Held::gradients))
+      .add("peak_optimizer_bytes", statistics.memory.peak(Held::optimizer))
+      .add("peak_communication_bytes", statistics.memory.peak(Held::communication))
+      .add("units", statistics.units);
+  if (statistics.steps > 0) event.add("bytes_sent_per_step", static_cast<double>(sent) / static_cast<double>(statistics.steps));
+}
+
+}  // namespace
+
+void write_run_end(Events& events, const TrainingResult& result, const RunFacts& facts, const World& world,
+                   const StrategyStatistics& statistics) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   Event event("run_end");
@@ -111,6 +144,7 @@ void write_run_end(Events& events, const TrainingResult& result, const RunFacts&
       .add("user_s", seconds(usage.ru_utime))
       .add("sys_s", seconds(usage.ru_stime));
   if (const auto age_s = process_age_s()) event.add("real_s", *age_s);
+  add_statistics(event, statistics, facts);
   events.write(event);
   if (world.rank == 0) std::printf("trained in %.3f s (%lld steps)\n", result.train_s, static_cast<long long>(result.steps));
   std::fflush(stdout);

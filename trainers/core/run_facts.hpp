@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,6 +9,7 @@
 #include "core/training.hpp"
 #include "core/world.hpp"
 #include "events/events.hpp"
+#include "strategies/statistics.hpp"
 #include "tasks/task.hpp"
 
 namespace hpcbench::train {
@@ -17,6 +20,7 @@ struct RunFacts {
   bool bound = false;              // to its share of the cores
   double data_s = 0;
   double setup_s = 0;
+  std::optional<std::int64_t> socket_bytes;  // sent by this process before the training
 };
 
 /// The run_start event (docs/events.md): every setting that decides what is computed, as it is in force; where and on what it
@@ -24,6 +28,7 @@ struct RunFacts {
 void write_run_start(Events& events, const Settings& settings, const World& world, const Task& task, const RunFacts& facts);
 
 /// The run_end event; on rank 0 also a line on stdout.
-void write_run_end(Events& events, const TrainingResult& result, const RunFacts& facts, const World& world);
+void write_run_end(Events& events, const TrainingResult& result, const RunFacts& facts, const World& world,
+                   const StrategyStatistics& statistics);
 
 }  // namespace hpcbench::train

@@ -114,11 +114,11 @@ Access switch_of(bool Settings::*member) {
           [member](const Settings& s) { return said(s.*member); }};
 }
 
-template <class Enum>
-Access choice_of(Enum Settings::*member, std::vector<Enum> choices) {
+template <class M>
+Access choice_of(M Settings::*member, std::vector<typename ValueOf<M>::Type> choices) {
   return {[=](Settings& s, const std::string& text, const std::string& where) {
             std::vector<std::string> names;
-            for (const Enum choice : choices) {
+            for (const auto choice : choices) {
               names.emplace_back(to_string(choice));
               if (names.back() == text) {
                 s.*member = choice;
@@ -142,7 +142,7 @@ std::vector<SettingRow> make_rows() {
     rows.push_back({name, value_name, help, task, decides, std::move(access.set), std::move(access.get)});
   };
   add("task", "NAME", "what is trained: mnist_rnn (default) or bert_squad", text_of(&Settings::task));
-  add("strategy", "NAME", "how it is spread over processes: baseline (one process, default) or ddp",
+  add("strategy", "NAME", "how it is spread: baseline (one process, default), dp, ddp, fsdp, zero1, zero2, deepspeed (= zero2)",
       text_of(&Settings::strategy));
   add("data", "PATH", "mnist_rnn: folder (data/mnist); bert_squad: SQuAD file, or folder with train-v*.json and dev-v*.json",
       text_of(&Settings::data));
@@ -228,8 +228,15 @@ std::vector<SettingRow> make_rows() {
   decides = true;
   add("eval", "BOOL", "validate after each epoch (true)", switch_of(&Settings::eval));
   add("patience", "N", "stop after N validations without a lower loss", count_of(&Settings::patience, 1, kMaxInt));
-  add("bucket_cap_mb", "X", "ddp: MiB of gradients that are reduced in one call (25)",
+  add("bucket_cap_mb", "X", "ddp, zero: MiB of gradients that are reduced in one call (25)",
       real_of(&Settings::bucket_cap_mb, 1e-6, "a number of MiB above 0"));
+  add("flavour", "NAME", "of a strategy: tuned, or faithful to what Lightning's does by default (tuned)",
+      choice_of(&Settings::flavour, {Flavour::tuned, Flavour::faithful}));
+  add("wrap", "NAME", "fsdp: layers or none, one unit for all (layers; none if faithful)",
+      choice_of(&Settings::wrap, {FsdpWrap::layers, FsdpWrap::none}));
+  add("reshard_after_forward", "BOOL", "fsdp: free a unit between forward and backward (true)",
+      switch_of(&Settings::reshard_after_forward));
+  add("devices", "N", "dp: devices of the process (the run's gpus, else 1)", count_of(&Settings::devices, 1, 1024));
   decides = false;
   add("checkpoint", "NAME", "keep the last state (to resume), the best weights by validation loss, both or none (none)",
       choice_of(&Settings::checkpoint, {Checkpoints::none, Checkpoints::last, Checkpoints::best, Checkpoints::both}));

@@ -140,6 +140,14 @@ double weight_decay(const Settings& settings) {
   return settings.weight_decay.value_or(settings.optimizer == OptimizerKind::adamw ? 0.01 : 0.0);
 }
 
+FsdpWrap fsdp_wrap(const Settings& settings) {
+  return settings.wrap.value_or(settings.flavour == Flavour::faithful ? FsdpWrap::none : FsdpWrap::layers);
+}
+
+int device_count(const Settings& settings) {
+  return settings.strategy == "dp" ? settings.devices.value_or(settings.gpus.value_or(1)) : 1;
+}
+
 int last_epoch(const Settings& settings) {
   return settings.epochs.value_or(settings.max_steps ? std::numeric_limits<int>::max() : 1);
 }

@@ -23,6 +23,10 @@ enum class Padding { max, longest, grouped, none };
 enum class AttentionKind { fused, eager };
 enum class Preset { none, huggingface, lightning };
 enum class Checkpoints { none, last, best, both };
+/// Of a strategy. `faithful`: what Lightning's strategy of that name does by default; `tuned`: what is fastest.
+enum class Flavour { tuned, faithful };
+/// fsdp: units as the model has them, or one for all of it.
+enum class FsdpWrap { layers, none };
 
 const char* to_string(Precision value);
 const char* to_string(OptimizerKind value);
@@ -34,6 +38,8 @@ const char* to_string(Padding value);
 const char* to_string(AttentionKind value);
 const char* to_string(Preset value);
 const char* to_string(Checkpoints value);
+const char* to_string(Flavour value);
+const char* to_string(FsdpWrap value);
 
 /// Everything that a run can be told. The names are those of the options (`--train-share`) and, with underscores, of the keys
 /// under `settings` in run.json (`train_share`). The values here are those of mnist_rnn; see task_defaults().
@@ -103,6 +109,10 @@ struct Settings {
   // How the machine is used.
   double timeout_s = 120;
   double bucket_cap_mb = 25;
+  Flavour flavour = Flavour::tuned;
+  std::optional<FsdpWrap> wrap;  // absent: layers, for flavour faithful none
+  bool reshard_after_forward = true;
+  std::optional<int> devices;  // of dp; absent: gpus, else 1
   bool bind = true;
   std::optional<int> gpus;                          // of run.json, to be written into run_start
   std::optional<std::filesystem::path> run_folder;  // the folder of HPCBENCH_RUN
@@ -163,6 +173,9 @@ std::int64_t batch_per_process(const Settings& settings, const World& world);
 
 double learning_rate(const Settings& settings);
 double weight_decay(const Settings& settings);
+FsdpWrap fsdp_wrap(const Settings& settings);
+/// How many models a process trains: for dp its devices, else 1.
+int device_count(const Settings& settings);
 /// The number of the last epoch that may be begun; without `epochs` but with max_steps as many as it takes.
 int last_epoch(const Settings& settings);
 bool keeps_last(const Settings& settings);

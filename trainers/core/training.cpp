@@ -43,6 +43,8 @@ class Loop {
   }
 
   TrainingResult run() {
+    progress_.operation = "making folders";
+    keeper_.make_folders();
     if (settings_.resume) resume();
     progress_.operation = "barrier before the first step";
     strategy_.barrier();
@@ -148,7 +150,11 @@ class Loop {
       const Share& share = shares[index];
       batches.push_back(
           {[&, place = StepPlace{number, share.first_position, share.stride}] { return task_.loss(share.samples, place); },
-           weights[index] * nominal});
+           weights[index] * nominal, share.samples.size(0),
+           [&, number](std::size_t replica, std::int64_t first, std::int64_t part) {
+             const StepPlace place{number, share.first_position + first * share.stride, share.stride};
+             return task_.loss_on(replica, share.samples.narrow(0, first, part), place);
+           }});
     }
     const std::vector<double> losses = strategy_.forward_backward(batches);
     const StepLoss loss = step_loss(losses, shares, weights);

@@ -55,6 +55,8 @@ class Ddp final : public Strategy {
 
   std::optional<double> optimizer_step(double lr) override { return optimizer_->step(lr); }
 
+  StrategyStatistics statistics() const override { return plain_statistics(*model_, *optimizer_); }
+
   std::vector<NamedTensor> gather_gradients() override { return gradients_of(*model_); }
 
   std::vector<NamedTensor> gather_full_state() override {

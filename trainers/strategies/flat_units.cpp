@@ -28,6 +28,8 @@ Groups bucket_groups(const std::vector<NamedTensor>& parameters, std::int64_t ca
     groups.back().push_back(index);
     filled += bytes;
   }
+  // Neighbours in the model stay neighbours in memory.
+  for (std::vector<std::size_t>& group : groups) std::reverse(group.begin(), group.end());
   return groups;
 }
 

@@ -1,5 +1,6 @@
 #include "strategies/sharded.hpp"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
@@ -85,8 +86,7 @@ std::vector<double> Sharded::forward_backward(const std::vector<MicroBatch>& bat
   statistics_.last_step.clear();
   std::vector<double> losses;
   for (std::size_t index = 0; index < batches.size(); ++index) {
-    if (joined_buffers_.defined() && context_.mutation != Mutation::skip_buffer_broadcast)
-      group_.broadcast_from_first({joined_buffers_});
+    broadcast_buffers();
     begin_pass();
     const at::Tensor value = batches[index].loss();
     gradients_->begin_backward(index == 0, index + 1 == batches.size());
@@ -127,7 +127,13 @@ std::vector<NamedTensor> Sharded::gather_chunks(const std::vector<at::Tensor>& c
 
 std::vector<NamedTensor> Sharded::gather_gradients() { return gather_chunks(gradients_->shards()); }
 
+void Sharded::broadcast_buffers() {
+  if (joined_buffers_.defined() && context_.mutation != Mutation::skip_buffer_broadcast)
+    group_.broadcast_from_first({joined_buffers_});
+}
+
 std::vector<NamedTensor> Sharded::gather_full_state() {
+  broadcast_buffers();
   std::vector<NamedTensor> state = gather_chunks(shards_);
   state.insert(state.end(), model_->buffers.begin(), model_->buffers.end());
   return state;

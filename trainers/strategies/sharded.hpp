@@ -55,6 +55,7 @@ class Sharded : public Strategy {
 
  private:
   void make_ranks_equal();
+  void broadcast_buffers();  // running statistics are the first rank's
   std::vector<NamedTensor> gather_chunks(const std::vector<at::Tensor>& chunks);
 
   at::Tensor joined_buffers_;  // undefined where there are none

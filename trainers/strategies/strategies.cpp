@@ -1,5 +1,7 @@
 #include <ATen/core/grad_mode.h>
 
+#include <set>
+
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "strategies/strategy.hpp"
@@ -8,11 +10,8 @@ namespace hpcbench::train {
 
 const std::vector<StrategyRow>& strategy_rows() {
   static const std::vector<StrategyRow> rows = {
-      {"baseline", false, make_baseline},
-      {"ddp", true, make_ddp},
-      {"fsdp", true, make_fsdp},
-      {"zero1", true, make_zero1},
-      {"zero2", true, make_zero2},
+      {"baseline", false, make_baseline}, {"dp", false, make_dp},      {"ddp", true, make_ddp},
+      {"fsdp", true, make_fsdp},          {"zero1", true, make_zero1}, {"zero2", true, make_zero2},
       {"deepspeed", true, make_zero2},
   };
   return rows;
@@ -30,6 +29,23 @@ const StrategyRow& find_strategy(const std::string& name, const World& world) {
   }
   throw InputError(
       concat("error: there is no strategy `", name, "`", did_you_mean(name, names), "; there are: ", join(names, ", ")));
+}
+
+StrategyStatistics plain_statistics(const Model& model, const Optimizer& optimizer) {
+  StrategyStatistics statistics;
+  statistics.measured = true;
+  statistics.steps = optimizer.steps();
+  std::set<const void*> seen;
+  const auto add = [&](Held kind, const at::Tensor& tensor) {
+    if (!tensor.defined() || !seen.insert(tensor.storage().unsafeGetStorageImpl()).second) return;
+    statistics.memory.add(kind, static_cast<std::int64_t>(tensor.storage().nbytes()));
+  };
+  for (const NamedTensor& parameter : model.parameters) {
+    add(Held::parameters, parameter.tensor);
+    add(Held::gradients, parameter.tensor.grad());
+  }
+  for (const NamedTensor& state : optimizer.state()) add(Held::optimizer, state.tensor);
+  return statistics;
 }
 
 std::vector<NamedTensor> gradients_of(const Model& model) {

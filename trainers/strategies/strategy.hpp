@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -29,11 +30,6 @@ enum class Mutation {
   stale_gather,           // a unit's parameters are gathered as they were before
 };
 
-/// `faithful`: what Lightning's strategy of that name does by default; `tuned`: what is fastest (docs/strategies.md).
-enum class Flavour { tuned, faithful };
-/// fsdp: units as the model has them, or one for all of it.
-enum class FsdpWrap { layers, none };
-
 struct StrategyContext {
   OptimizerOptions optimizer;
   double bucket_cap_mb = 25;
@@ -41,6 +37,7 @@ struct StrategyContext {
   FsdpWrap wrap = FsdpWrap::layers;
   bool reshard_after_forward = true;  // fsdp: free a unit between its forward and its backward pass
   Group* group = nullptr;             // null for a strategy of one process
+  std::vector<Model*> replicas = {};  // dp: the models of the devices but the first
   Mutation mutation = Mutation::none;
 };
 
@@ -48,6 +45,9 @@ struct StrategyContext {
 struct MicroBatch {
   std::function<at::Tensor()> loss;
   double scale = 1;
+  // For a strategy with several devices in one process: how many samples there are, and the mean loss of some of them.
+  std::int64_t samples = 0;
+  std::function<at::Tensor(std::size_t replica, std::int64_t first, std::int64_t count)> part = {};
 };
 
 /// How training is spread over processes. A strategy knows nothing of tasks: it gets a model, and losses to be computed.
@@ -84,6 +84,9 @@ class Strategy {
   virtual StrategyStatistics statistics() const { return {}; }
 };
 
+/// Of a strategy that holds all of the model by itself: the bytes of the distinct memory behind parameters, gradients and
+/// optimiser's state. What it sends it does not know.
+StrategyStatistics plain_statistics(const Model& model, const Optimizer& optimizer);
 /// The gradients that the model's parameters hold.
 std::vector<NamedTensor> gradients_of(const Model& model);
 /// Copies values into the tensors of a model: parameters, then buffers.
@@ -101,6 +104,7 @@ const std::vector<StrategyRow>& strategy_rows();
 const StrategyRow& find_strategy(const std::string& name, const World& world);
 
 std::unique_ptr<Strategy> make_baseline(const StrategyContext& context);
+std::unique_ptr<Strategy> make_dp(const StrategyContext& context);
 std::unique_ptr<Strategy> make_ddp(const StrategyContext& context);
 std::unique_ptr<Strategy> make_zero1(const StrategyContext& context);
 std::unique_ptr<Strategy> make_zero2(const StrategyContext& context);

@@ -28,4 +28,13 @@ struct Model {
   std::function<void(int unit, const at::Tensor& result)> after_unit;
 };
 
+/// One unit's forward pass, with what the model has to say around it.
+template <class Forward>
+at::Tensor in_unit(const Model& model, int unit, const Forward& forward) {
+  if (model.before_unit) model.before_unit(unit);
+  at::Tensor result = forward();
+  if (model.after_unit) model.after_unit(unit, result);
+  return result;
+}
+
 }  // namespace hpcbench::train

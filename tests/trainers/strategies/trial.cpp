@@ -44,36 +44,47 @@ std::vector<NamedTensor> copies(const std::vector<NamedTensor>& tensors) {
   return copied;
 }
 
+using Tasks = std::vector<std::unique_ptr<Task>>;
+
 /// The samples of one rank in a micro-batch: r, r + W, ... of the global batch.
-std::vector<MicroBatch> batches_of(Task& task, const Trial& trial, std::int64_t step, int rank, int ranks) {
+std::vector<MicroBatch> batches_of(Tasks& tasks, const Trial& trial, std::int64_t step, int rank, int ranks) {
   std::vector<MicroBatch> batches;
   for (std::int64_t micro = 0; micro < trial.micro_batches; ++micro) {
-    const std::int64_t first = (step * trial.micro_batches + micro) * trial.batch;
-    const at::Tensor samples = at::arange(first + rank, first + trial.batch, ranks, at::kLong);
+    const std::int64_t begin = (step * trial.micro_batches + micro) * trial.batch;
+    const at::Tensor samples = at::arange(begin + rank, begin + trial.batch, ranks, at::kLong);
     const StepPlace place{step + 1, micro * trial.batch + rank, ranks};
-    batches.push_back(
-        {[&task, samples, place] { return task.loss(samples, place); }, 1.0 / static_cast<double>(trial.micro_batches)});
+    const auto part = [&tasks, samples, place](std::size_t replica, std::int64_t first, std::int64_t count) {
+      const StepPlace own{place.step, place.first_position + first * place.stride, place.stride};
+      return tasks[replica]->loss(samples.narrow(0, first, count), own);
+    };
+    batches.push_back({[&tasks, samples, place] { return tasks.front()->loss(samples, place); },
+                       1.0 / static_cast<double>(trial.micro_batches), samples.size(0), part});
   }
   return batches;
 }
 
+void count_parameters(const Model& model, RankResult& result) {
+  for (const NamedTensor& parameter : model.parameters) result.parameters += parameter.tensor.numel();
+}
+
+/// `group` null: one process, of a baseline or of dp's devices.
 void run_rank(const Trial& trial, int rank, int ranks, Group* group, RankResult& result) {
-  const std::unique_ptr<Task> task = make_trial_task(trial);
-  task->load();
-  for (const NamedTensor& parameter : task->model().parameters) {
-    result.parameters += parameter.tensor.numel();
-    result.unit_sizes.resize(std::max(result.unit_sizes.size(), static_cast<std::size_t>(parameter.unit) + 1));
-    result.unit_sizes[static_cast<std::size_t>(parameter.unit)] += parameter.tensor.numel();
+  Tasks tasks;
+  StrategyContext context = context_of(trial, group);
+  for (int device = 0; device < (trial.strategy == "dp" ? trial.ranks : 1); ++device) {
+    tasks.push_back(make_trial_task(trial));
+    tasks.back()->load();
+    if (device > 0) context.replicas.push_back(&tasks.back()->model());
   }
+  count_parameters(tasks.front()->model(), result);
   World world;
   world.rank = rank;
   world.size = ranks;
-  const StrategyRow& row = find_strategy(trial.strategy, world);
-  const std::unique_ptr<Strategy> strategy = row.make(context_of(trial, group));
-  strategy->prepare(task->model());
+  const std::unique_ptr<Strategy> strategy = find_strategy(trial.strategy, world).make(context);
+  strategy->prepare(tasks.front()->model());
   if (trial.from) strategy->load_state(trial.from->model, trial.from->optimizer, trial.from->steps);
   for (std::int64_t step = strategy->optimizer_steps(); step < trial.steps; ++step) {
-    const std::vector<double> losses = strategy->forward_backward(batches_of(*task, trial, step, rank, ranks));
+    const std::vector<double> losses = strategy->forward_backward(batches_of(tasks, trial, step, rank, ranks));
     result.losses.insert(result.losses.end(), losses.begin(), losses.end());
     if (result.gradients.empty()) result.gradients = copies(strategy->gather_gradients());
     const auto norm = strategy->optimizer_step(learning_rate_of(trial));
@@ -84,10 +95,12 @@ void run_rank(const Trial& trial, int rank, int ranks, Group* group, RankResult&
                  strategy->optimizer_steps()};
 }
 
+bool is_one_process(const Trial& trial) { return trial.strategy == "baseline" || trial.strategy == "dp"; }
+
 void run_rank_of_group(const Trial& trial, int rank, int port, RankResult& result) {
   at::set_num_threads(1);
   try {
-    if (trial.strategy == "baseline") return run_rank(trial, 0, 1, nullptr, result);
+    if (is_one_process(trial)) return run_rank(trial, 0, 1, nullptr, result);
     World world{rank, trial.ranks, rank, trial.ranks, "127.0.0.1", port, "here"};
     Group group(world, 30, [](const std::string&) {});
     run_rank(trial, rank, trial.ranks, &group, result);
@@ -106,10 +119,11 @@ double distance(const at::Tensor& a, const at::Tensor& b) { return (a - b).norm(
 double learning_rate_of(const Trial& trial) { return trial.optimizer == OptimizerKind::sgd ? 0.05 : 1e-3; }
 
 std::vector<RankResult> run_trial(const Trial& trial, bool may_fail) {
-  std::vector<RankResult> results(static_cast<std::size_t>(trial.ranks));
+  const int processes = is_one_process(trial) ? 1 : trial.ranks;
+  std::vector<RankResult> results(static_cast<std::size_t>(processes));
   const int port = free_port();
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < trial.ranks; ++rank)
+  for (int rank = 0; rank < processes; ++rank)
     threads.emplace_back([&, rank] { run_rank_of_group(trial, rank, port, results[static_cast<std::size_t>(rank)]); });
   for (std::thread& thread : threads) thread.join();
   for (const RankResult& result : results) {

@@ -21,7 +21,7 @@ struct Kept {
 struct Trial {
   std::string strategy = "baseline";
   int ranks = 1;                    // threads of this process, each with its own model; for dp: devices
-  std::string model = "mnist_rnn";  // mnist_rnn, mnist_rnn_batch_norm, bert, bert_wide, unused
+  std::string model = "mnist_rnn";  // mnist_rnn, mnist_rnn_batch_norm, bert, bert_wide, chain, unused
   OptimizerKind optimizer = OptimizerKind::sgd;
   double weight_decay = 0;
   double clip = 0;
@@ -47,7 +47,6 @@ struct RankResult {
   std::vector<double> losses;  // this rank's, all micro-batches
   StrategyStatistics statistics;
   std::int64_t parameters = 0;  // elements
-  std::vector<std::int64_t> unit_sizes;
   std::string error;
 };
 

@@ -68,6 +68,50 @@ class BertTrial final : public TrialTask {
   std::unique_ptr<Bert> bert_;
 };
 
+/// Ten units of two matrices each; shapes that divide evenly, so that formulas of memory and traffic can be checked.
+class ChainTrial final : public TrialTask {
+ public:
+  explicit ChainTrial(const Trial& trial) : type_(trial.single ? at::kFloat : at::kDouble) {
+    for (int unit = 0; unit < kTrialChainUnits; ++unit) {
+      for (const char* const name : {".in", ".out"}) {
+        const bool in = name == std::string(".in");
+        const std::int64_t rows = in ? kTrialChainWidth / 2 : kTrialChainWidth;
+        at::Tensor weight = numbers(rows * (kTrialChainWidth * 3 / 2 - rows), static_cast<std::uint64_t>(unit * 2 + in))
+                                .view({rows, kTrialChainWidth * 3 / 2 - rows});
+        model_.parameters.push_back({std::to_string(unit) + name, (weight * 0.2).requires_grad_(), unit});
+      }
+    }
+  }
+  Model& model() override { return model_; }
+
+  at::Tensor loss(const at::Tensor& samples, const StepPlace&) override {
+    std::vector<at::Tensor> rows;
+    for (std::int64_t row = 0; row < samples.size(0); ++row)
+      rows.push_back(numbers(kTrialChainWidth, 1000 + static_cast<std::uint64_t>(samples[row].item<std::int64_t>())));
+    const at::Tensor input = at::stack(rows);
+    at::Tensor x = input;
+    for (std::size_t unit = 0; unit < kTrialChainUnits; ++unit) {
+      if (model_.before_unit) model_.before_unit(static_cast<int>(unit));
+      x = x + at::tanh(at::linear(x, model_.parameters[2 * unit].tensor)).matmul(model_.parameters[2 * unit + 1].tensor.t());
+      if (model_.after_unit) model_.after_unit(static_cast<int>(unit), x);
+    }
+    return (x - input.roll(1, 1)).square().mean();
+  }
+
+ private:
+  /// Between -1 and 1.
+  at::Tensor numbers(std::int64_t count, std::uint64_t stream) const {
+    at::Tensor values = at::empty({count}, at::kDouble);
+    for (std::int64_t index = 0; index < count; ++index)
+      values.data_ptr<double>()[index] =
+          static_cast<double>(drawn(stream * 1000003 + static_cast<std::uint64_t>(index)) >> 11) * 0x1p-52 - 1;
+    return values.to(type_);
+  }
+
+  at::ScalarType type_;
+  Model model_;
+};
+
 class UnusedTrial final : public TrialTask {
  public:
   UnusedTrial() {
@@ -85,6 +129,7 @@ class UnusedTrial final : public TrialTask {
 
 std::unique_ptr<Task> make_trial_task(const Trial& trial) {
   if (trial.model.rfind("bert", 0) == 0) return std::make_unique<BertTrial>(trial);
+  if (trial.model == "chain") return std::make_unique<ChainTrial>(trial);
   if (trial.model == "unused") return std::make_unique<UnusedTrial>();
   Settings settings;
   settings.data = mnist_folder();

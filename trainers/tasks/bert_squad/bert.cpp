@@ -66,7 +66,7 @@ Model& Bert::model() { return state_->model; }
 at::Tensor Bert::logits(const BertBatch& batch, const DropoutKey* dropout) {
   BertRows rows = check_rows(batch, state_->config);
   if (state_->options.attention == Attention::eager)
-    return eager_logits(*state_->weights, state_->config, state_->options, rows, dropout);
+    return eager_logits(*state_->weights, state_->config, state_->options, rows, dropout, state_->model);
   auto step = std::make_shared<BertStep>();
   step->config = state_->config;
   step->options = state_->options;
@@ -77,9 +77,11 @@ at::Tensor Bert::logits(const BertBatch& batch, const DropoutKey* dropout) {
   step->padded_rows = bert_padded_rows(rows.tokens);
   step->rows = std::move(rows);
   set_dropout(*step, BertDropout(dropout, state_->config));
-  at::Tensor x = bert_embeddings(step);
-  for (std::int64_t number = 0; number < state_->config.num_hidden_layers; ++number) x = bert_layer(step, number, x);
-  return bert_head(step, x);
+  const Model& model = state_->model;
+  const auto layers = static_cast<int>(state_->config.num_hidden_layers);
+  at::Tensor x = in_unit(model, 0, [&] { return bert_embeddings(step); });
+  for (int number = 0; number < layers; ++number) x = in_unit(model, number + 1, [&] { return bert_layer(step, number, x); });
+  return in_unit(model, layers + 1, [&] { return bert_head(step, x); });
 }
 
 BertLoss Bert::loss(const BertBatch& batch, const at::Tensor& logits) {

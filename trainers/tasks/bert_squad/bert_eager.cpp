@@ -23,13 +23,14 @@ namespace {
 class EagerBert {
  public:
   EagerBert(const BertWeights& weights, const BertConfig& config, const BertOptions& options, const BertRows& rows,
-            const DropoutKey* dropout)
-      : weights_(weights), config_(config), options_(options), rows_(rows), dropout_(dropout, config) {}
+            const DropoutKey* dropout, const Model& model)
+      : weights_(weights), config_(config), options_(options), rows_(rows), dropout_(dropout, config), model_(model) {}
 
   at::Tensor logits() {
-    at::Tensor x = embeddings();
-    for (std::int64_t number = 0; number < config_.num_hidden_layers; ++number) x = layer(x, number);
-    return linear(x, weights_.head);
+    const auto layers = static_cast<int>(config_.num_hidden_layers);
+    at::Tensor x = in_unit(model_, 0, [&] { return embeddings(); });
+    for (int number = 0; number < layers; ++number) x = in_unit(model_, number + 1, [&] { return layer(x, number); });
+    return in_unit(model_, layers + 1, [&] { return linear(x, weights_.head); });
   }
 
  private:
@@ -118,13 +119,14 @@ class EagerBert {
   const BertOptions& options_;
   const BertRows& rows_;
   BertDropout dropout_;
+  const Model& model_;
 };
 
 }  // namespace
 
 at::Tensor eager_logits(const BertWeights& weights, const BertConfig& config, const BertOptions& options, const BertRows& rows,
-                        const DropoutKey* dropout) {
-  return EagerBert(weights, config, options, rows, dropout).logits();
+                        const DropoutKey* dropout, const Model& model) {
+  return EagerBert(weights, config, options, rows, dropout, model).logits();
 }
 
 at::Tensor eager_loss_sums(const BertBatch& batch, const at::Tensor& logits, bool pad_in_softmax) {

@@ -97,6 +97,13 @@ class BertParameters {
   std::vector<BertParameterPlan> plans_;
 };
 
+/// Embeddings 0, layers 1 to L, head L + 1.
+int bert_unit_of(const std::string& name, const BertConfig& config) {
+  const std::string layer = "bert.encoder.layer.";
+  if (name.rfind(layer, 0) == 0) return 1 + std::stoi(name.substr(layer.size()));
+  return name.rfind("qa_outputs", 0) == 0 ? static_cast<int>(config.num_hidden_layers) + 1 : 0;
+}
+
 }  // namespace
 
 BertWeights make_bert_weights(const BertConfig& config, at::ScalarType type, std::uint64_t seed, Model& model) {
@@ -122,6 +129,7 @@ BertWeights make_bert_weights(const BertConfig& config, at::ScalarType type, std
   }
   weights.head = parameters.linear("qa_outputs", 2, hidden);
   parameters.fill();
+  for (NamedTensor& parameter : model.parameters) parameter.unit = bert_unit_of(parameter.name, config);
   const at::NoGradGuard no_grad;
   weights.word.select(0, kPaddingToken).zero_();
   return weights;

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""One rank of a training dies, hangs, throws, runs out of memory, or the loss is no number: every rank must end within
+the timeout, and say the same root cause.
+
+usage: fault_trials.py BIN [--long] [--seed N]     BIN: the folder of hpcbench-train and trainer_fault_worker
+
+6 trials, with --long 30. Each is drawn from a seed: strategy, ranks, which rank, which step.
+"""
+import argparse
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DATA = os.path.join(HERE, "..", "..", "..", "data", "mnist")
+KINDS = ["kill", "exception", "stop", "memory", "nan", "exception"]
+STRATEGIES = ["zero1", "fsdp", "ddp", "zero2"]
+TIMEOUT_S = 4
+# What an end may take beyond the timeout: the search for silent ranks, the readers of rank 0's store, a loaded machine.
+GRACE_S = 40
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Ranks:
+    """The processes of one run; their stderr and events are files below `folder`."""
+
+    def __init__(self, folder, size, command):
+        port = free_port()
+        self.folder = folder
+        self.processes = []
+        for rank in range(size):
+            environment = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM_", "HPCBENCH_"))}
+            environment.update(RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(size),
+                               MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), OMP_NUM_THREADS="1")
+            with open(self.path("err", rank), "wb") as err:
+                self.processes.append(subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=err))
+
+    def path(self, what, rank):
+        return os.path.join(self.folder, f"{what}.{rank}")
+
+    def events(self, rank):
+        name = os.path.join(self.folder, "events.jsonl" + (f".{rank}" if rank else ""))
+        try:
+            with open(name, encoding="utf-8") as file:
+                return [json.loads(line) for line in file if line.endswith("\n")]
+        except FileNotFoundError:
+            return []
+
+    def wait_for_step(self, step, limit_s=120):
+        end = time.monotonic() + limit_s
+        while time.monotonic() < end:
+            if any(event["event"] == "step" and event["step"] >= step for event in self.events(0)):
+                return
+            if any(process.poll() is not None for process in self.processes):
+                raise AssertionError("a rank ended before the fault: " + self.err(0))
+            time.sleep(0.02)
+        raise AssertionError("the training does not get on")
+
+    def wait(self, ranks, limit_s):
+        """Seconds until these ranks have ended."""
+        start = time.monotonic()
+        for rank in ranks:
+            try:
+                self.processes[rank].wait(max(0.1, limit_s - (time.monotonic() - start)))
+            except subprocess.TimeoutExpired:
+                raise AssertionError(f"rank {rank} hangs for more than {limit_s} s") from None
+        return time.monotonic() - start
+
+    def err(self, rank):
+        with open(self.path("err", rank), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def end(self):
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+
+
+def command_of(folder, programs, kind, strategy, rank, step):
+    options = ["run", "--task", "mnist_rnn", "--data", DATA, "--strategy", strategy, "--batch-size", "8", "--hidden", "16",
+               "--max-steps", "1000000", "--eval", "false", "--log-every", "1", "--timeout", str(TIMEOUT_S), "--bind", "false",
+               "--events", os.path.join(folder, "events.jsonl")]
+    if kind == "nan":
+        options += ["--optimizer", "sgd", "--lr", "1e30"]
+    if kind in ("exception", "memory"):
+        return [os.path.join(programs, "trainer_fault_worker"), kind, str(rank), str(step)] + options
+    return [os.path.join(programs, "hpcbench-train")] + options
+
+
+def check_causes(ranks, kind, victim, step):
+    """The root cause, once and in every rank's words: by the victim itself where it could still speak."""
+    silent = kind in ("kill", "stop")
+    speakers = [r for r in range(len(ranks.processes)) if not (silent and r == victim)]
+    for rank in speakers:
+        text = ranks.err(rank)
+        errors = [line for line in text.splitlines() if line.startswith("error: ")]
+        assert len(errors) == 1, f"rank {rank} says {len(errors)} errors: {text}"
+        if kind == "nan":
+            assert "the loss is" in errors[0] and "step" in errors[0], errors[0]
+        elif silent:
+            expected = "rank 0, which holds the store" if victim == 0 else f"rank {victim} ended or hangs"
+            assert expected in errors[0], errors[0]
+        else:
+            cause = "a fault that a trial asked for" if kind == "exception" else "allocate memory"
+            assert f"rank {victim} on " in errors[0] and cause in errors[0] and f"step {step}" in errors[0], errors[0]
+            assert ("another rank failed first" in errors[0]) == (rank != victim), errors[0]
+        recorded = [event for event in ranks.events(rank) if event["event"] == "error"]
+        assert len(recorded) == 1, f"rank {rank} has {len(recorded)} error events"
+    if kind == "memory":
+        assert any(event.get("code") == "out_of_memory" for event in ranks.events(victim)), "no code out_of_memory"
+
+
+def run_trial(programs, number, seed):
+    draw = random.Random(f"{seed}/{number}")
+    kind = KINDS[number % len(KINDS)]
+    strategy = STRATEGIES[(number + number // len(KINDS)) % len(STRATEGIES)]
+    size = draw.choice([2, 3])
+    victim = draw.randrange(size)
+    step = draw.randrange(2, 12)
+    words = f"trial {number}: {kind}, {strategy}, rank {victim} of {size}, step {step}"
+    with tempfile.TemporaryDirectory() as folder:
+        ranks = Ranks(folder, size, command_of(folder, programs, kind, strategy, victim, step))
+        try:
+            if kind in ("kill", "stop"):
+                ranks.wait_for_step(step)
+                os.kill(ranks.processes[victim].pid, signal.SIGKILL if kind == "kill" else signal.SIGSTOP)
+            others = [r for r in range(size) if not (kind == "stop" and r == victim)]
+            limit_s = TIMEOUT_S + GRACE_S + (120 if kind in ("exception", "memory", "nan") else 0)  # these begin with the start
+            seconds = ranks.wait(others, limit_s)
+            assert all(ranks.processes[r].returncode != 0 for r in others), "a rank ended as if all was well"
+            check_causes(ranks, kind, victim, step)
+        finally:
+            ranks.end()
+    print(f"{words}: all ended after {seconds:.1f} s, root cause right", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("programs")
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    failures = 0
+    for number in range(30 if arguments.long else 6):
+        try:
+            run_trial(arguments.programs, number, arguments.seed)
+        except AssertionError as error:
+            failures += 1
+            print(f"trial {number} FAILED: {error}", flush=True)
+    print(f"{failures} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+#include <cstdio>
+
+#include "trainers/strategies/trial.hpp"
+#include "trainers/strategies/trial_models.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+/// The formulas of docs/strategies.md, in bytes; P, N, b and u as there.
+struct Expected {
+  double parameters = 0;
+  double gradients = 0;
+  double optimizer = 0;
+  double sent = 0;  // a step
+};
+
+Expected expected_of(const std::string& strategy, double parameters, double ranks, double bucket, double unit) {
+  const double bytes = 4 * parameters;
+  const double once = bytes * (ranks - 1) / ranks;
+  if (strategy == "ddp") return {bytes, bytes, 2 * bytes, 2 * once};
+  if (strategy == "zero1") return {bytes, bytes, 2 * bytes / ranks, 2 * once};
+  if (strategy == "zero2") return {bytes, bytes / ranks + 2 * bucket, 2 * bytes / ranks, 2 * once};
+  const double two_units = bytes / ranks + 2 * unit;
+  return {two_units, two_units, 2 * bytes / ranks, 3 * once};
+}
+
+std::size_t first_of(const std::vector<Moment>& moments, const std::string& what) {
+  for (std::size_t index = 0; index < moments.size(); ++index) {
+    if (moments[index].what == what) return index;
+  }
+  return moments.size();
+}
+
+std::size_t last_of(const std::vector<Moment>& moments, const std::string& what) {
+  std::size_t last = 0;
+  for (std::size_t index = 0; index < moments.size(); ++index) {
+    if (moments[index].what == what) last = index;
+  }
+  return last;
+}
+
+Trial measured_trial(const std::string& strategy, int ranks) {
+  Trial trial;
+  trial.strategy = strategy;
+  trial.ranks = ranks;
+  trial.model = "chain";
+  trial.single = true;
+  trial.optimizer = OptimizerKind::adamw;
+  trial.steps = 4;
+  const double parameters = kTrialChainUnits * kTrialChainWidth * kTrialChainWidth;
+  trial.bucket_cap_mb = 4 * parameters / 20 / 1024 / 1024;
+  return trial;
+}
+
+}  // namespace
+
+TEST_CASE("memory by kind and bytes sent are those of the formulas") {
+  for (const char* const strategy : {"ddp", "zero1", "zero2", "fsdp"}) {
+    for (const int ranks : {2, 4}) {
+      CAPTURE(strategy);
+      CAPTURE(ranks);
+      for (const RankResult& result : run_trial(measured_trial(strategy, ranks))) {
+        const StrategyStatistics& statistics = result.statistics;
+        REQUIRE(statistics.measured);
+        const double matrix = 4.0 * kTrialChainWidth * kTrialChainWidth / 2;  // larger than the bucket's cap
+        const Expected expected = expected_of(strategy, static_cast<double>(result.parameters), ranks, matrix, 2 * matrix);
+        const auto peak = [&](Held kind) { return static_cast<double>(statistics.memory.peak(kind)); };
+        CHECK(peak(Held::parameters) == doctest::Approx(expected.parameters).epsilon(0.05));
+        CHECK(peak(Held::gradients) == doctest::Approx(expected.gradients).epsilon(0.05));
+        CHECK(peak(Held::optimizer) == doctest::Approx(expected.optimizer).epsilon(0.05));
+        const double sent = static_cast<double>(statistics.traffic.bytes_sent) / static_cast<double>(statistics.steps);
+        // ddp leaves its sums to c10d: traffic_test.cpp measures what it sends.
+        if (statistics.traffic.bytes_sent > 0) CHECK(sent == doctest::Approx(expected.sent).epsilon(0.05));
+        std::printf("%s, %d ranks: parameters %.0f (%.0f), gradients %.0f (%.0f), optimizer %.0f (%.0f), sent %.0f (%.0f)\n",
+                    strategy, ranks, peak(Held::parameters), expected.parameters, peak(Held::gradients), expected.gradients,
+                    peak(Held::optimizer), expected.optimizer, sent, expected.sent);
+      }
+    }
+  }
+}
+
+TEST_CASE("sums begin before backward has ended, and no unit is held longer than it is needed") {
+  for (const char* const strategy : {"zero1", "zero2", "fsdp"}) {
+    CAPTURE(strategy);
+    const RankResult result = run_trial(measured_trial(strategy, 3)).front();
+    const std::vector<Moment>& moments = result.statistics.last_step;
+    CHECK(result.statistics.units >= 3);
+    CHECK(first_of(moments, "sum") < last_of(moments, "gradient"));
+    // One unit is summed while the next one fills.
+    int summed = 0;
+    for (const Moment& moment : moments) {
+      summed += moment.what == "sum" ? 1 : moment.what == "sum-done" ? -1 : 0;
+      CHECK(summed <= 1);
+    }
+  }
+}
+
+TEST_CASE("fsdp gathers the next unit while one is at work, holds two at most, and gathers each twice but the last") {
+  const RankResult result = run_trial(measured_trial("fsdp", 2)).front();
+  int held = 0;
+  std::vector<int> gathered(kTrialChainUnits);
+  for (const Moment& moment : result.statistics.last_step) {
+    if (moment.what == "gather") ++gathered[static_cast<std::size_t>(moment.unit)];
+    held += moment.what == "gather" ? 1 : moment.what == "free" ? -1 : 0;
+    CHECK(held <= 2);
+  }
+  CHECK(held == 0);
+  for (int unit = 0; unit < kTrialChainUnits; ++unit)
+    CHECK(gathered[static_cast<std::size_t>(unit)] == (unit + 1 == kTrialChainUnits ? 1 : 2));
+  // In the order of the forward pass unit 1 is under way before unit 0 goes.
+  CHECK(result.statistics.last_step[0].what == "gather");
+  CHECK(result.statistics.last_step[2].what == "gather");
+  CHECK(result.statistics.last_step[2].unit == 1);
+  CHECK(result.statistics.last_step[3].what == "free");
+}
+
+}  // namespace hpcbench::train

@@ -1,0 +1,43 @@
+// usage: trainer_fault_worker (exception | memory) RANK STEP run --strategy ddp ...
+// Trains as `hpcbench-train run ...` does; in rank RANK, after the backward pass of step STEP, something goes wrong.
+#include <ATen/ops/empty.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/options.hpp"
+#include "core/program.hpp"
+#include "core/signals.hpp"
+
+namespace {
+
+using namespace hpcbench::train;
+
+constexpr std::int64_t kMoreThanThereIs = std::int64_t{1} << 50;
+
+int work(const std::vector<std::string>& arguments) {
+  install_signal_flags();
+  const World world = read_world(process_environment);
+  const Command command = read_command({arguments.begin() + 3, arguments.end()}, process_environment, "");
+  const int rank = std::atoi(arguments[1].c_str());
+  const std::int64_t fault_step = std::atoll(arguments[2].c_str());
+  TrainingHooks hooks;
+  hooks.after_backward = [&](std::int64_t step, Strategy&) {
+    if (step != fault_step || world.rank != rank) return;
+    if (arguments[0] == "exception") throw std::runtime_error("a fault that a trial asked for");
+    at::empty({kMoreThanThereIs}, at::kByte).fill_(1);
+  };
+  return run_training(command.settings, world, hooks);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    setenv("TORCH_CPP_LOG_LEVEL", "ERROR", 0);
+    return work({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+}
