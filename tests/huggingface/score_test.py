@@ -12,7 +12,8 @@ import tempfile
 import unicodedata
 import unittest
 
-import environment
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import environment  # noqa: E402  (may start this process anew)
 import torchmetrics.functional.text
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")

@@ -3,10 +3,12 @@
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 
-import environment
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import environment  # noqa: E402  (may start this process anew)
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 
