@@ -44,7 +44,8 @@ class PlanBuilder {
         resolver_(experiment, plan.axes),
         identity_(plan.axes),
         nodes_(column("nodes")),
-        gpus_per_node_(column("gpus_per_node")) {}
+        gpus_per_node_(column("gpus_per_node")),
+        strategy_(column("strategy")) {}
 
   void add(Point point) {
     Configuration configuration;
@@ -53,7 +54,7 @@ class PlanBuilder {
     if (!seen_.insert(hex_number(configuration.id)).second) return;
     configuration.nodes = positive_count(point[nodes_], "nodes", experiment_.path);
     configuration.gpus_per_node = positive_count(point[gpus_per_node_], "gpus_per_node", experiment_.path);
-    configuration.work = resolved.work;
+    configuration.work = trains_in_one_process(*resolved.work, point) ? with_launch_per_node(*resolved.work) : resolved.work;
     configuration.values = std::move(point);
     plan_.configurations.push_back(std::move(configuration));
   }
@@ -63,11 +64,25 @@ class PlanBuilder {
     return static_cast<std::size_t>(std::find(plan_.axes.begin(), plan_.axes.end(), name) - plan_.axes.begin());
   }
 
+  /// The strategy `dp` of the built-in trainer is one process with all gpus of its node.
+  bool trains_in_one_process(const Work& work, const Point& point) const {
+    if (!work.trainer || work.launch != Launch::rank) return false;
+    if (strategy_ < point.size()) return point[strategy_].text() == "dp";
+    return std::any_of(work.parameters.begin(), work.parameters.end(),
+                       [](const auto& parameter) { return parameter.first == "strategy" && parameter.second.text() == "dp"; });
+  }
+
+  static std::shared_ptr<const Work> with_launch_per_node(const Work& work) {
+    auto changed = std::make_shared<Work>(work);
+    changed->launch = Launch::node;
+    return changed;
+  }
+
   const Experiment& experiment_;
   Plan& plan_;
   WorkResolver resolver_;
   PointIdentity identity_;
-  std::size_t nodes_, gpus_per_node_;
+  std::size_t nodes_, gpus_per_node_, strategy_;  // strategy_: the number of axes where it is none
   std::unordered_set<std::uint64_t> seen_;
 };
 

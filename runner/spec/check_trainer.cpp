@@ -15,38 +15,69 @@ const std::vector<std::string>& trainer_tasks() {
 }
 
 const std::vector<std::string>& trainer_strategies() {
-  static const std::vector<std::string> kStrategies = {"baseline", "ddp"};
+  static const std::vector<std::string> kStrategies = {"baseline", "dp", "ddp", "fsdp", "zero1", "zero2", "deepspeed"};
   return kStrategies;
 }
 
 const std::vector<std::string>& trainer_settings() {
-  static const std::vector<std::string> kSettings = {"nodes",        "gpus_per_node",
-                                                     "strategy",     "data",
-                                                     "epochs",       "max_steps",
-                                                     "batch_size",   "global_batch",
-                                                     "accumulate",   "accumulate_by",
-                                                     "loss_average", "train_share",
-                                                     "shuffle",      "order",
-                                                     "optimizer",    "lr",
-                                                     "momentum",     "weight_decay",
-                                                     "decay_bias",   "schedule",
-                                                     "warmup_steps", "warmup_share",
-                                                     "clip",         "precision",
-                                                     "dropout",      "gamma",
-                                                     "hidden",       "batch_norm",
-                                                     "preset",       "model",
-                                                     "vocab",        "cased",
-                                                     "eval_data",    "max_length",
-                                                     "doc_stride",   "max_train_examples",
-                                                     "padding",      "pad_in_softmax",
-                                                     "attention",    "checkpoint_activations",
-                                                     "cache",        "eval",
-                                                     "patience",     "bucket_cap_mb",
-                                                     "checkpoint",   "checkpoint_every",
-                                                     "resume",       "save",
-                                                     "output",       "events",
-                                                     "tensorboard",  "log_every",
-                                                     "timeout",      "bind"};
+  static const std::vector<std::string> kSettings = {"nodes",
+                                                     "gpus_per_node",
+                                                     "strategy",
+                                                     "data",
+                                                     "epochs",
+                                                     "max_steps",
+                                                     "batch_size",
+                                                     "global_batch",
+                                                     "accumulate",
+                                                     "accumulate_by",
+                                                     "loss_average",
+                                                     "train_share",
+                                                     "shuffle",
+                                                     "order",
+                                                     "optimizer",
+                                                     "lr",
+                                                     "momentum",
+                                                     "weight_decay",
+                                                     "decay_bias",
+                                                     "schedule",
+                                                     "warmup_steps",
+                                                     "warmup_share",
+                                                     "clip",
+                                                     "precision",
+                                                     "dropout",
+                                                     "gamma",
+                                                     "hidden",
+                                                     "batch_norm",
+                                                     "preset",
+                                                     "model",
+                                                     "vocab",
+                                                     "cased",
+                                                     "eval_data",
+                                                     "max_length",
+                                                     "doc_stride",
+                                                     "max_train_examples",
+                                                     "padding",
+                                                     "pad_in_softmax",
+                                                     "attention",
+                                                     "checkpoint_activations",
+                                                     "cache",
+                                                     "eval",
+                                                     "patience",
+                                                     "bucket_cap_mb",
+                                                     "flavour",
+                                                     "wrap",
+                                                     "reshard_after_forward",
+                                                     "devices",
+                                                     "checkpoint",
+                                                     "checkpoint_every",
+                                                     "resume",
+                                                     "save",
+                                                     "output",
+                                                     "events",
+                                                     "tensorboard",
+                                                     "log_every",
+                                                     "timeout",
+                                                     "bind"};
   return kSettings;
 }
 
@@ -100,11 +131,13 @@ bool check_known(const PointSpace& space, const SaidStrategy& said, const std::v
   return false;
 }
 
-/// `baseline` on several gpus would leave all but one idle: the numbers would say nothing.
+/// `baseline` on several gpus would leave all but one idle: the numbers would say nothing. `dp` is one process, so on one node.
 void check_one_gpu(const PointSpace& space, const SaidStrategy& said, const std::vector<const Condition*>& foreign,
                    Complaints& complaints) {
   const bool axis = space.has_axis("strategy");
+  const bool dp = said.value.text() == "dp";
   for (const char* const name : {"nodes", "gpus_per_node"}) {
+    if (dp && name == std::string("gpus_per_node")) continue;
     std::vector<Value> several;
     std::vector<std::string> texts;
     for (const Value& value : space.some_values(name)) {
@@ -116,10 +149,11 @@ void check_one_gpu(const PointSpace& space, const SaidStrategy& said, const std:
     if (axis) condition.emplace_back("strategy", std::vector{said.value});
     if (several.empty() || !space.find_point(condition, foreign)) continue;
     const std::string values = texts.size() == 1 ? texts[0] : '[' + join(texts, ", ") + ']';
-    complaints.add(
-        said.node->spot,
-        fmt::format("the strategy `baseline` is one process on one gpu, but `{}` is {} in some of its points", name, texts[0]),
-        axis ? fmt::format("exclude: [{{strategy: baseline, {}: {}}}]", name, values) : "make `strategy` an axis of `matrix`");
+    complaints.add(said.node->spot,
+                   fmt::format("the strategy `{}` is one process on one {}, but `{}` is {} in some of its points",
+                               said.value.text(), dp ? "node" : "gpu", name, texts[0]),
+                   axis ? fmt::format("exclude: [{{strategy: {}, {}: {}}}]", said.value.text(), name, values)
+                        : "make `strategy` an axis of `matrix`");
   }
 }
 
@@ -149,7 +183,8 @@ void check_trainer(const Draft& draft, const PointSpace& space, bool points, Com
   if (foreign.empty()) check_settings(draft, complaints);
   for (const SaidStrategy& said : said_strategies(draft)) {
     if (complaints.full()) return;
-    if (check_known(space, said, foreign, complaints) && points && said.value.text() == "baseline") {
+    const bool one_process = said.value.text() == "baseline" || said.value.text() == "dp";
+    if (check_known(space, said, foreign, complaints) && points && one_process) {
       check_one_gpu(space, said, foreign, complaints);
     }
   }
