@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/bert_hash.hpp"
+#include "kernels/bert_kernels.hpp"
+#include "kernels/clones.hpp"
+
+// How the kernels of BERT exist for several instruction sets. Their bodies (bert_*.inc) are read once for each, in a namespace
+// of its name and between HPCBENCH_BEGIN_... and HPCBENCH_END_ISA: the compiler decides where it reads a function how vectors
+// are held, and takes those of functions that are inlined elsewhere apart. HPCBENCH_KERNEL makes the function that calls the
+// best.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi"  // vectors are never passed between functions that are not inlined
+#endif
+
+namespace hpcbench::train::kernels {
+
+enum class Isa { generic, avx2, avx512 };
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define HPCBENCH_BEGIN_AVX512 \
+  _Pragma("GCC push_options") \
+      _Pragma("GCC target(\"avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,prefer-vector-width=512\")")
+#define HPCBENCH_BEGIN_AVX2 _Pragma("GCC push_options") _Pragma("GCC target(\"avx2,fma,bmi,bmi2\")")
+#define HPCBENCH_END_ISA _Pragma("GCC pop_options")
+inline Isa best_isa() {
+  static const Isa best = [] {
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
+      return Isa::avx512;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") ? Isa::avx2
+                                                                                                             : Isa::generic;
+  }();
+  return best;
+}
+#else
+#define HPCBENCH_BEGIN_AVX512
+#define HPCBENCH_BEGIN_AVX2
+#define HPCBENCH_END_ISA
+inline Isa best_isa() { return Isa::generic; }
+#endif
+
+/// In an instruction set's namespace: the kernel `name` of the body name_body<T, M, isa>(args, begin, end).
+#define HPCBENCH_ISA_KERNEL(name, Args)                                                        \
+  template <class T, class M>                                                                  \
+  void name(const Args<T, M>& args, std::int64_t begin, std::int64_t end) {                    \
+    name##_body<T, M, kIsa>(args, begin, end);                                                 \
+  }                                                                                            \
+  template void name<double, double>(const Args<double, double>&, std::int64_t, std::int64_t); \
+  template void name<float, float>(const Args<float, float>&, std::int64_t, std::int64_t);     \
+  template void name<float, Bf16>(const Args<float, Bf16>&, std::int64_t, std::int64_t);
+
+/// The kernel that is called.
+#define HPCBENCH_KERNEL(name, Args)                                                            \
+  template <class T, class M>                                                                  \
+  void name(const Args<T, M>& args, std::int64_t begin, std::int64_t end) {                    \
+    const Isa isa = best_isa();                                                                \
+    if (isa == Isa::avx512) return avx512::name<T, M>(args, begin, end);                       \
+    if (isa == Isa::avx2) return avx2::name<T, M>(args, begin, end);                           \
+    generic::name<T, M>(args, begin, end);                                                     \
+  }                                                                                            \
+  template void name<double, double>(const Args<double, double>&, std::int64_t, std::int64_t); \
+  template void name<float, float>(const Args<float, float>&, std::int64_t, std::int64_t);     \
+  template void name<float, Bf16>(const Args<float, Bf16>&, std::int64_t, std::int64_t);
+
+}  // namespace hpcbench::train::kernels
