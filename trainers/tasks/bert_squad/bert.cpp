@@ -81,6 +81,8 @@ at::Tensor Bert::logits(const BertBatch& batch, const DropoutKey* dropout) {
   const auto layers = static_cast<int>(state_->config.num_hidden_layers);
   at::Tensor x = in_unit(model, 0, [&] { return bert_embeddings(step); });
   for (int number = 0; number < layers; ++number) x = in_unit(model, number + 1, [&] { return bert_layer(step, number, x); });
+  // The last layer's result, held by the step that the result's graph holds, would hold itself for ever.
+  step->matrix = at::Tensor();
   return in_unit(model, layers + 1, [&] { return bert_head(step, x); });
 }
 
