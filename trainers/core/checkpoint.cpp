@@ -103,9 +103,14 @@ std::map<std::string, std::string> settings_to_keep(const Settings& settings, co
     const SettingValue value = row.get(settings);
     if (!std::holds_alternative<std::monostate>(value)) kept[row.name] = setting_text(value);
   }
-  kept["batch_size"] = std::to_string(batch_per_process(settings, world));
-  kept.erase("global_batch");
-  kept["world_size"] = std::to_string(world.size);
+  // How the work is spread may change: any strategy goes on with what any other left, at any number of ranks.
+  for (const char* const name : {"strategy", "batch_size", "bucket_cap_mb", "wrap", "reshard_after_forward", "devices"})
+    kept.erase(name);
+  if (settings.strategy != "dp" || settings.flavour == Flavour::tuned) kept.erase("flavour");
+  const std::int64_t batch = batch_per_process(settings, world);
+  kept["global_batch"] = std::to_string(batch * world.size * settings.accumulate);
+  // In this order the ranks' batches decide what a step is made of.
+  if (settings.order == Order::batches) kept["batch_size"] = std::to_string(batch);
   kept["train_samples"] = std::to_string(train_samples);
   return kept;
 }

@@ -44,10 +44,16 @@ void Keeper::make_folders() const {
 TrainingState Keeper::resume() {
   std::filesystem::path path = *settings_.resume;
   if (path.extension() != ".safetensors") path /= kLastName;
-  const TrainingCheckpoint checkpoint = read_checkpoint(path, settings_to_keep(settings_, world_, task_.train_samples()),
-                                                        strategy_.gather_full_state(), strategy_.gather_optimizer_state());
-  if (std::ssize(checkpoint.state.loss_sums) != 2 * world_.size)
-    throw DataError(concat("error: ", path.string(), " is damaged: its loss sums are not of ", world_.size, " ranks"));
+  TrainingCheckpoint checkpoint = read_checkpoint(path, settings_to_keep(settings_, world_, task_.train_samples()),
+                                                  strategy_.gather_full_state(), strategy_.gather_optimizer_state());
+  std::vector<double>& sums = checkpoint.state.loss_sums;
+  if (sums.size() < 2 || sums.size() % 2 != 0) throw DataError(concat("error: ", path.string(), " is damaged: its loss sums"));
+  // Of another number of ranks: the first takes over what all have summed up so far.
+  if (std::ssize(sums) != 2 * world_.size) {
+    for (std::size_t index = 2; index < sums.size(); ++index) sums[index % 2] += sums[index];
+    sums.resize(2);
+    sums.resize(2 * static_cast<std::size_t>(world_.size), 0.0);
+  }
   strategy_.load_state(checkpoint.model, checkpoint.optimizer, checkpoint.state.optimizer_steps);
   return checkpoint.state;
 }
