@@ -165,6 +165,19 @@ TEST_CASE("a loss that is not a number: the step, an error event, exit code 1, o
   }
 }
 
+TEST_CASE("memory does not grow with the steps") {
+  const SquadFixture fixture;
+  const auto peak_bytes = [&](const char* steps) {
+    const std::string events = fixture.path(std::string("steps-") + steps);
+    const Ended ended = run_squad(fixture, {"--max-steps", steps, "--events", events, "--log-every", "0"});
+    INFO(ended.err);
+    REQUIRE(ended.exit_code == 0);
+    return event_lines(events, "run_end").front().at("max_rss_bytes").get<double>();
+  };
+  // A graph that nobody lets go costs 64 kB a step here at least.
+  CHECK(peak_bytes("400") < peak_bytes("40") + 8e6);
+}
+
 TEST_CASE("no validation data is said, and no error") {
   const SquadFixture fixture;
   const Ended ended = run_squad(fixture, {"--max-steps", "1", "--events", fixture.path("e")});
