@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <future>
+#include <memory>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -28,6 +30,7 @@ constexpr const char* kFailureKey = "hpcbench/failure";
 constexpr const char* kRollCallKey = "hpcbench/roll-call";
 constexpr double kWordsOfPeerS = 4;
 constexpr double kReadersS = 6;
+constexpr double kStoreAnswersS = 3;
 
 std::string rank_key(const std::string& what, int rank) { return concat("hpcbench/", what, "/", rank); }
 
@@ -179,6 +182,20 @@ std::string Group::silent_ranks(const std::string& cause) {
 
 std::string Group::report_failure(const std::string& cause) {
   if (world_.size == 1) return cause;
+  // A store whose rank 0 is frozen never answers, and its client waits for ever: the thread is then left to the process's end.
+  auto told = std::make_shared<std::promise<std::string>>();
+  std::future<std::string> root = told->get_future();
+  std::thread([this, cause, told] { told->set_value(tell_store(cause)); }).detach();
+  const auto limit = std::chrono::duration<double>(kWordsOfPeerS + kReadersS + kStoreAnswersS);
+  return root.wait_for(limit) == std::future_status::ready ? root.get() : silent_store(cause);
+}
+
+std::string Group::silent_store(const std::string& cause) const {
+  return concat("rank 0, which holds the store at ", world_.master_addr, ":", world_.master_port,
+                ", does not answer: it ended, hangs or was killed (", cause, ")");
+}
+
+std::string Group::tell_store(const std::string& cause) {
   try {
     const std::string seen = is_of_peer(cause) ? silent_ranks(cause) : cause;
     const std::string root = text_of(store_->compareSet(kFailureKey, {}, bytes_of(seen)));
@@ -186,8 +203,7 @@ std::string Group::report_failure(const std::string& cause) {
     wait_for_readers();
     return root;
   } catch (const std::exception&) {
-    return concat("rank 0, which holds the store at ", world_.master_addr, ":", world_.master_port,
-                  ", does not answer: it ended or was killed (", cause, ")");
+    return silent_store(cause);
   }
 }
 

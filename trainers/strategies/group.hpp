@@ -58,6 +58,8 @@ class Group {
   void stop_watching();
   void wait_for_readers();
   std::string silent_ranks(const std::string& cause);
+  std::string silent_store(const std::string& cause) const;
+  std::string tell_store(const std::string& cause);
   bool has(c10d::Store& store, const std::string& key) const;
   void put(c10d::Store& store, const std::string& key, const std::string& value) const;
 
