@@ -11,7 +11,7 @@ only=()
 for argument in "$@"; do
   case "$argument" in
     --long) long=yes ;;
-    --list) grep -oE '^ *(slurm_)?step [a-z0-9_-]+' "${BASH_SOURCE[0]}" | sed 's/.* //'; exit 0 ;;
+    --list) grep -oE '^ *(slurm_|huggingface_)?step [a-z0-9_-]+' "${BASH_SOURCE[0]}" | sed 's/.* //'; exit 0 ;;
     -h | --help) sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     -*) echo "error: unknown option $argument; see scripts/test.sh --help" >&2; exit 2 ;;
     *) only+=("$argument") ;;

@@ -120,7 +120,7 @@ TEST_CASE("what is unanswerable points to [CLS]") {
 
 TEST_CASE("a context of which nothing is left has a feature all the same, without an answer") {
   const TemporaryFolder folder;
-  const auto document = document_of("\u200b\ufeff", {question_of("a", "x?", json::array())});
+  const auto document = document_of(" \u200b\ufeff\n", {question_of("a", "x?", json::array())});
   const SquadFeatures features = SquadFeatures::open(squad_test::request_of(folder, document));
   REQUIRE(features.size() == 1);  // [CLS] x ? [SEP] [SEP]
   CHECK(std::vector(features[0].input_ids.begin(), features[0].input_ids.end()) ==
@@ -196,8 +196,6 @@ TEST_CASE("documents that are no SQuAD are refused with their place") {
       {paragraph(R"("context": "x", "qas": [{"answers": [{"text": "x", "answer_start": 0.5}]}])"),
        "error: data.json:1:95: expected an integer, found 0.5 (in data[0].paragraphs[0].qas[0].answers[0].answer_start)"},
       {paragraph(R"("context": "", "qas": [])"), "error: data.json:1:27: the context of data[0].paragraphs[0] is empty"},
-      {paragraph(R"("context": " \u3000\n", "qas": [])"),
-       "error: data.json:1:27: the context of data[0].paragraphs[0] is empty"},
   };
   for (const auto& [text, error] : cases) {
     CAPTURE(text);

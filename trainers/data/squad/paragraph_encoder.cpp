@@ -78,7 +78,7 @@ void ParagraphEncoder::encode(const SquadParagraph& paragraph, FeatureBlock& blo
 }
 
 void ParagraphEncoder::encode_context(const SquadParagraph& paragraph) {
-  if (left_stripped(paragraph.context).empty())
+  if (paragraph.context.empty())
     throw DataError(concat("error: ", settings_.data.string(), ":", paragraph.place.line, ":", paragraph.place.column,
                            ": the context of ", paragraph.path, " is empty"));
   context_.ids.clear();
