@@ -57,7 +57,7 @@ class Strategy {
   /// Makes the model equal on all ranks, and whatever is needed to train it. Collective, once.
   virtual void prepare(Model& model) = 0;
   /// Computes the losses and the gradients of their scaled sum, averaged over ranks; returns this rank's own losses, not
-  /// scaled. Ranks exchange gradients in the last micro-batch only. Collective.
+  /// scaled. A strategy that holds whole gradients exchanges them in the last micro-batch only. Collective.
   virtual std::vector<double> forward_backward(const std::vector<MicroBatch>& batches) = 0;
   /// Updates the parameters; returns the gradient's norm where it is clipped (of the average, before). Collective.
   virtual std::optional<double> optimizer_step(double lr) = 0;
