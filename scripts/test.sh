@@ -131,6 +131,11 @@ slurm_did_not_start() {
   cat "$logs/slurm-reason"
   return 1
 }
+strategy_faults() {
+  local arguments=()
+  [ "$long" = yes ] && arguments=(--long)
+  python3 tests/trainers/strategies/fault_trials.py build/default/bin "${arguments[@]}"
+}
 # Comparisons with Hugging Face's packages, which are installed into build/venv-huggingface. 77: they cannot be had here.
 huggingface_step() {
   wanted "$1" || return 0
@@ -155,6 +160,7 @@ step arrows python3 tests/arch/check_arrows.py
 for program in build/default/bin/test_*; do
   step "unit-$(basename "$program" | cut -c6-)" unit "$(basename "$program" | cut -c6-)"
 done
+step strategy-faults strategy_faults
 step e2e-study end_to_end tests/e2e/study_test.py
 step e2e-command-line end_to_end tests/e2e/command_line_test.py
 step e2e-hostile end_to_end tests/e2e/hostile_test.py

@@ -30,6 +30,7 @@ constexpr const char* kFailureKey = "hpcbench/failure";
 constexpr const char* kRollCallKey = "hpcbench/roll-call";
 constexpr double kWordsOfPeerS = 4;
 constexpr double kReadersS = 6;
+constexpr double kLateRanksS = 30;  // for ranks that are still starting when rank 0 fails
 constexpr double kStoreAnswersS = 3;
 
 std::string rank_key(const std::string& what, int rank) { return concat("hpcbench/", what, "/", rank); }
@@ -69,6 +70,7 @@ Group::Group(const World& world, double timeout_s, PeerFailed peer_failed)
       peer_failed_(std::move(peer_failed)),
       store_(open_store(world, timeout_)) {
   if (world_.size == 1) return;
+  put(*store_, rank_key("joined", world_.rank), "1");
   watch_store_ = store_->clone();
   watcher_ = std::thread([this] { watch(); });
 }
@@ -186,7 +188,8 @@ std::string Group::report_failure(const std::string& cause) {
   auto told = std::make_shared<std::promise<std::string>>();
   std::future<std::string> root = told->get_future();
   std::thread([this, cause, told] { told->set_value(tell_store(cause)); }).detach();
-  const auto limit = std::chrono::duration<double>(kWordsOfPeerS + kReadersS + kStoreAnswersS);
+  const double readers_s = world_.rank == 0 ? kLateRanksS : 0;
+  const auto limit = std::chrono::duration<double>(kWordsOfPeerS + readers_s + kStoreAnswersS);
   return root.wait_for(limit) == std::future_status::ready ? root.get() : silent_store(cause);
 }
 
@@ -209,9 +212,10 @@ std::string Group::tell_store(const std::string& cause) {
 
 void Group::wait_for_readers() {
   if (world_.rank != 0) return;
-  const double end_s = monotonic_s() + kReadersS;
-  for (int rank = 1; rank < world_.size && monotonic_s() < end_s;) {
-    if (has(*store_, rank_key("read", rank))) {
+  const double start_s = monotonic_s();
+  for (int rank = 1; rank < world_.size;) {
+    const double limit_s = has(*store_, rank_key("joined", rank)) ? kReadersS : kLateRanksS;
+    if (has(*store_, rank_key("read", rank)) || monotonic_s() - start_s > limit_s) {
       ++rank;
     } else {
       std::this_thread::sleep_for(milliseconds(20));
