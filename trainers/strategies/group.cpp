@@ -92,10 +92,10 @@ void Group::watch() {
         put(*watch_store_, rank_key("alive", world_.rank), "1");
         answered = true;
       }
-      if (has(*watch_store_, kFailureKey) && claim_report()) {
+      if (has(*watch_store_, kFailureKey)) {
+        // Read before it is claimed: who claims must report, and the store may go at any moment.
         const std::string cause = text_of(watch_store_->get(kFailureKey));
-        put(*watch_store_, rank_key("read", world_.rank), "1");
-        peer_failed_(cause);
+        if (claim_report()) tell_of_peer(cause);
         return;
       }
     } catch (const std::exception&) {
@@ -103,6 +103,14 @@ void Group::watch() {
     }
     lock.lock();
   }
+}
+
+void Group::tell_of_peer(const std::string& cause) {
+  try {
+    put(*watch_store_, rank_key("read", world_.rank), "1");
+  } catch (const std::exception&) {  // rank 0 is gone, and does not wait for readers any more
+  }
+  peer_failed_(cause);
 }
 
 void Group::stop_watching() {

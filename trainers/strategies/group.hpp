@@ -55,6 +55,7 @@ class Group {
 
  private:
   void watch();
+  void tell_of_peer(const std::string& cause);
   void stop_watching();
   void wait_for_readers();
   std::string silent_ranks(const std::string& cause);
