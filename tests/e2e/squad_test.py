@@ -24,7 +24,7 @@ class Squad(StudyTest):
         return folder, [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
 
     def test_the_file_and_its_profile_are_right(self):
-        self.assertIn("ok: 7 configurations, 42 runs", self.hpcbench("check", str(EXPERIMENT)).stdout)
+        self.assertIn("ok: 19 configurations, 114 runs", self.hpcbench("check", str(EXPERIMENT)).stdout)
         self.assertIn("ok: 3 configurations, 18 runs", self.hpcbench("check", str(EXPERIMENT), "--profile", "laptop").stdout)
 
     def test_the_laptop_profile_trains_the_same_in_every_row_and_the_loss_falls(self):
