@@ -17,8 +17,8 @@ class DeviceThreads {
   DeviceThreads(const DeviceThreads&) = delete;
   DeviceThreads& operator=(const DeviceThreads&) = delete;
 
-  /// Calls `work(d)` in the threads of the first `devices` devices, with this thread's autograd state, and waits for all; throws
-  /// what the first of them threw.
+  /// Calls `work(d)` in the threads of the first `devices` devices, with this thread's autograd state, and waits for all;
+  /// throws what the first of them threw.
   void run(std::size_t devices, const std::function<void(std::size_t device)>& work);
 
  private:
