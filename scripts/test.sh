@@ -95,9 +95,9 @@ fuzz() {
   "build/fuzz/$1_fuzzer" -seed=1 -max_total_time=$seconds -max_len=20000 -rss_limit_mb=4096 -print_final_stats=1 "$corpus" "tests/fuzz/corpus/$1"
 }
 tidy() {
-  # Each stage is one unit: clang-tidy reads its headers once.
-  find build/default/runner -name 'unity_0_cxx.cxx' -print0 |
-    xargs -0 -n 1 -P "$jobs" clang-tidy-16 --quiet --config-file=.clang-tidy -p build/default --header-filter="$PWD/runner/.*"
+  # Each stage is one unit: clang-tidy reads its headers once. Of the trainer, what is without LibTorch.
+  find build/default/runner build/default/trainers/CMakeFiles/hpcbench_{squad,trainer_base}.dir -name 'unity_0_cxx.cxx' -print0 |
+    xargs -0 -n 1 -P "$jobs" clang-tidy-16 --quiet --config-file=.clang-tidy -p build/default --header-filter="$PWD/(runner|trainers)/.*"
 }
 # Starts and stops a cluster. 77: there is no Slurm here, `slurm-reason` says what is missing.
 slurm_works() {

@@ -10,11 +10,12 @@ void check_batches(const Settings& settings, const World& world) {
   if (settings.batch_size && settings.global_batch)
     throw InputError("error: batch_size (of one process) and global_batch (of all together) are both given: give one");
   const std::int64_t parts = world.size * settings.accumulate;
-  if (settings.global_batch && *settings.global_batch % parts != 0)
+  if (settings.global_batch && *settings.global_batch % parts != 0) {
     throw InputError(concat("error: global_batch ", *settings.global_batch, " cannot be shared evenly by ", world.size,
                             " processes",
                             settings.accumulate > 1 ? concat(" with ", settings.accumulate, " micro-batches") : "",
                             ": choose a multiple of ", parts));
+  }
 }
 
 void check_optimizer(const Settings& settings) {
@@ -30,9 +31,10 @@ void check_strategy(const Settings& settings) {
   const bool fsdp = settings.strategy == "fsdp";
   if (settings.devices && settings.strategy != "dp")
     throw InputError(concat("error: devices is a setting of dp, but the strategy is ", settings.strategy));
-  if (!fsdp && (settings.wrap || !settings.reshard_after_forward))
+  if (!fsdp && (settings.wrap || !settings.reshard_after_forward)) {
     throw InputError(concat("error: ", settings.wrap ? "wrap" : "reshard_after_forward",
                             " is a setting of fsdp, but the strategy is ", settings.strategy));
+  }
   const bool alike = settings.strategy == "baseline" || settings.strategy == "ddp";
   if (settings.flavour == Flavour::faithful && alike)
     throw InputError(concat("error: the strategy ", settings.strategy, " has no flavour faithful: it is the same as tuned"));
@@ -40,11 +42,12 @@ void check_strategy(const Settings& settings) {
 
 void check_padding(const Settings& settings) {
   const bool compacted = settings.padding == Padding::none || settings.padding == Padding::grouped;
-  if (settings.task == "bert_squad" && compacted && settings.pad_in_softmax)
+  if (settings.task == "bert_squad" && compacted && settings.pad_in_softmax) {
     throw InputError(
         concat("error: with padding ", to_string(settings.padding),
                " padded positions cannot compete for start and end: add `--pad-in-softmax false` (another loss than "
                "Hugging Face's), or choose padding max or longest"));
+  }
   if (settings.padding == Padding::grouped && settings.order == Order::batches)
     throw InputError("error: padding grouped has an order of its own: it needs order strided");
   if (settings.padding == Padding::grouped && !settings.shuffle)
@@ -66,9 +69,10 @@ void check_keeping(const Settings& settings) {
   if (settings.checkpoint_every > 0 && !keeps_last(settings))
     throw InputError("error: checkpoint_every needs `--checkpoint last` or `both`");
   const bool needs_folder = settings.checkpoint != Checkpoints::none || settings.tensorboard;
-  if (needs_folder && !output_folder(settings))
+  if (needs_folder && !output_folder(settings)) {
     throw InputError(concat("error: ", settings.tensorboard ? "tensorboard" : "checkpoint",
                             " needs a folder: give `--output DIR` (without HPCBENCH_RUN there is none)"));
+  }
 }
 
 }  // namespace

@@ -35,9 +35,10 @@ std::string option_of(const std::string& name) {
   std::vector<std::string> options = {"--help"};
   for (const SettingRow& row : setting_rows()) options.push_back(option_of(row.name));
   const std::string name = extra.substr(0, extra.find('='));
-  if (extra.rfind('-', 0) == 0)
+  if (extra.rfind('-', 0) == 0) {
     throw InputError(
         concat("error: there is no option ", name, did_you_mean(name, options), ". `hpcbench-train run --help` lists them"));
+  }
   throw InputError(
       concat("error: the argument `", extra, "` is not understood. `hpcbench-train run --help` lists the options"));
 }

@@ -55,14 +55,13 @@ template <class T>
 SettingValue said(const T& value) {
   if constexpr (std::is_enum_v<T>) {
     return std::string(to_string(value));
-  } else if constexpr (std::is_same_v<T, bool>) {
-    return value;
-  } else if constexpr (std::is_integral_v<T>) {
+  } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     return static_cast<std::int64_t>(value);
   } else {
     return value;
   }
 }
+
 template <class T>
 SettingValue said(const std::optional<T>& value) {
   return value ? said(*value) : SettingValue();
@@ -91,7 +90,7 @@ Access count_of(M Settings::*member, std::int64_t least, std::int64_t most = kMa
 }
 
 template <class M>
-Access real_of(M Settings::*member, double least, std::string needed) {
+Access real_of(M Settings::*member, double least, const std::string& needed) {
   return {[=](Settings& s, const std::string& text, const std::string& where) {
             s.*member = number_of(text, where, least, needed);
           },
@@ -261,8 +260,8 @@ std::vector<SettingRow> make_rows() {
 }  // namespace
 
 const std::vector<SettingRow>& setting_rows() {
-  static const std::vector<SettingRow> rows = make_rows();
-  return rows;
+  static const std::vector<SettingRow> kRows = make_rows();
+  return kRows;
 }
 
 }  // namespace hpcbench::train

@@ -28,11 +28,11 @@ void apply_bert_defaults(Settings& s) {
 }
 
 const std::vector<TaskDefaults>& task_defaults() {
-  static const std::vector<TaskDefaults> rows = {
+  static const std::vector<TaskDefaults> kRows = {
       {"mnist_rnn", [](Settings&) {}},
       {"bert_squad", apply_bert_defaults},
   };
-  return rows;
+  return kRows;
 }
 
 /// What Hugging Face's Trainer, and PyTorch Lightning with torch.optim.AdamW, do where nothing is said (docs/bert-squad.md).
@@ -74,12 +74,12 @@ void drop_default_batch(Settings& settings, const std::vector<Assignment>& assig
 }  // namespace
 
 const std::vector<std::string>& task_names() {
-  static const std::vector<std::string> names = [] {
+  static const std::vector<std::string> kNames = [] {
     std::vector<std::string> all;
     for (const TaskDefaults& row : task_defaults()) all.emplace_back(row.name);
     return all;
   }();
-  return names;
+  return kNames;
 }
 
 void refuse_task(const std::string& name) {
@@ -98,9 +98,10 @@ Settings make_settings(const std::vector<Assignment>& assignments) {
   apply_preset(settings);
   for (const Assignment& assignment : assignments) {
     const SettingRow& row = find_row(assignment);
-    if (!row.task.empty() && row.task != settings.task)
+    if (!row.task.empty() && row.task != settings.task) {
       throw InputError(concat("error: ", assignment.where, " is a setting of the task ", row.task, "; ", settings.task,
                               " does not know it"));
+    }
     row.set(settings, assignment.text, assignment.where);
   }
   drop_default_batch(settings, assignments);

@@ -21,9 +21,10 @@ std::optional<int> environment_integer(const Environment& environment, const cha
   int number = 0;
   const char* end = text->data() + text->size();
   const auto [stop, error] = std::from_chars(text->data(), end, number);
-  if (error != std::errc() || stop != end || number < least)
+  if (error != std::errc() || stop != end || number < least) {
     throw InputError(concat("error: the environment variable ", name, " is `", *text, "`: a whole number of at least ", least,
                             " is needed"));
+  }
   return number;
 }
 
@@ -39,9 +40,10 @@ void read_meeting_place(const Environment& environment, World& world) {
     world.master_port = 15000 + *job % 10000;
   }
   if (world.size == 1) return;
-  if (world.master_addr.empty() || world.master_port == 0)
+  if (world.master_addr.empty() || world.master_port == 0) {
     throw InputError(concat("error: there are ", world.size, " processes, but MASTER_ADDR or MASTER_PORT is not set. ",
                             "Start them with `hpcbench launch -n ", world.size, " -- hpcbench-train run ...`"));
+  }
 }
 
 }  // namespace
@@ -75,9 +77,10 @@ World read_world(const Environment& environment) {
     const auto rank = environment_integer(environment, names.rank, 0);
     const auto size = environment_integer(environment, names.size, 1);
     if (!rank && !size) continue;
-    if (!rank || !size)
+    if (!rank || !size) {
       throw InputError(concat("error: of ", names.rank, " and ", names.size, " only ", rank ? names.rank : names.size,
                               " is set: both or neither are needed"));
+    }
     if (*rank >= *size)
       throw InputError(concat("error: ", names.rank, " is ", *rank, ", but ", names.size, " is only ", *size));
     world.rank = *rank;

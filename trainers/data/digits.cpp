@@ -29,9 +29,10 @@ LabelledDigits read_pair(const std::filesystem::path& folder, const std::string&
   const std::filesystem::path images_path = need_idx(folder, prefix + "-images-idx3-ubyte");
   const std::filesystem::path labels_path = need_idx(folder, prefix + "-labels-idx1-ubyte");
   IdxImages images = read_idx_images(images_path);
-  if (images.rows != kDigitSide || images.columns != kDigitSide)
+  if (images.rows != kDigitSide || images.columns != kDigitSide) {
     throw DataError(concat("error: ", images_path.string(), " holds images of ", images.rows, " x ", images.columns,
                            " pixels, not 28 x 28"));
+  }
   LabelledDigits digits{std::move(images.pixels), read_idx_labels(labels_path)};
   if (digits.size() != images.count)
     throw DataError(concat("error: ", labels_path.string(), " holds ", digits.size(), " labels for ", images.count, " images"));

@@ -39,7 +39,7 @@ bool is_torch_archive(std::string_view bytes) {
 }
 
 void refuse_other_formats(const std::filesystem::path& path, std::string_view bytes) {
-  if (is_torch_archive(bytes))
+  if (is_torch_archive(bytes)) {
     refuse_safetensors(
         path,
         concat("is a file of torch.save, which is not read. Convert it once with Python's torch and safetensors:\n"
@@ -47,6 +47,7 @@ void refuse_other_formats(const std::filesystem::path& path, std::string_view by
                path.string(),
                "', map_location='cpu', weights_only=True); s.save_file({k: v.clone().contiguous() for k, v in t.items()}, '",
                (path.parent_path() / "model.safetensors").string(), "', {'format': 'pt'})\""));
+  }
   if (bytes.substr(0, 24) == "version https://git-lfs.")
     refuse_safetensors(path, "is a pointer of git-lfs, not the file itself: run `git lfs pull` where it came from");
 }
@@ -60,14 +61,16 @@ std::uint64_t read_length(std::string_view bytes) {
 /// The header's text, or an error.
 std::string_view find_header(const std::filesystem::path& path, std::string_view bytes) {
   refuse_other_formats(path, bytes);
-  if (bytes.size() < kLengthBytes)
+  if (bytes.size() < kLengthBytes) {
     refuse_safetensors(
         path, concat("is no safetensors file: it has ", bytes.size(), " bytes, and its header's length alone needs 8"));
+  }
   const std::uint64_t length = read_length(bytes);
   const std::uint64_t rest = bytes.size() - kLengthBytes;
-  if (length > rest)
+  if (length > rest) {
     refuse_safetensors(path, concat("is no safetensors file, or was cut off: it announces a header of ", length, " bytes, and ",
                                     rest, " follow"));
+  }
   if (length > kMaxHeaderBytes)
     refuse_safetensors(path, concat("announces a header of ", length, " bytes; the format allows ", kMaxHeaderBytes));
   const std::string_view header = bytes.substr(kLengthBytes, static_cast<std::size_t>(length));
@@ -153,9 +156,10 @@ std::vector<const StoredTensor*> in_file_order(std::span<const StoredTensor> ten
 void check_tensor(const std::filesystem::path& path, const StoredTensor& tensor) {
   std::uint64_t bytes = element_bytes(tensor.type);
   for (const std::int64_t size : tensor.shape) bytes *= static_cast<std::uint64_t>(size);
-  if (bytes != tensor.bytes.size())
+  if (bytes != tensor.bytes.size()) {
     throw DataError(concat("error: cannot write ", path.string(), ": ", tensor.name, " has ", tensor.bytes.size(),
                            " bytes, its shape and type need ", bytes));
+  }
 }
 
 /// The length and the header, which is padded with spaces to a multiple of 8 bytes: so the data is aligned too.

@@ -69,9 +69,10 @@ class HeaderReader {
     if (place_ != Place::entry || field_ != "dtype") return wrong("a string");
     const auto type = std::find_if(kElementTypes.begin(), kElementTypes.end(),
                                    [&](ElementType candidate) { return value == to_string(candidate); });
-    if (type == kElementTypes.end())
+    if (type == kElementTypes.end()) {
       fail(concat("holds ", quoted_name(name_), " with dtype ", quoted_name(value),
                   ", which is not understood (F64, F32, F16, BF16, I64, I32, U8 and BOOL are)"));
+    }
     entry_.type = *type;
     return true;
   }

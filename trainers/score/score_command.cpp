@@ -38,13 +38,15 @@ nlohmann::ordered_json score_json(const SquadScore& score) {
 }
 
 void warn_of_missing(const FileScore& result, std::ostream& err) {
-  if (const std::size_t count = result.missing.size(); count > 0)
+  if (const std::size_t count = result.missing.size(); count > 0) {
     err << "warning: " << count << " question" << (count == 1 ? " has" : "s have") << " no prediction and "
         << (count == 1 ? "is " : "are ") << (result.version == SquadVersion::v1 ? "counted as wrong" : "left out")
         << " (the first is `" << result.missing.front() << "`)\n";
-  if (result.unknown > 0)
+  }
+  if (result.unknown > 0) {
     err << "warning: " << result.unknown << " prediction" << (result.unknown == 1 ? " is" : "s are")
         << " of questions that the data does not have\n";
+  }
 }
 
 }  // namespace

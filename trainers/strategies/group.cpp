@@ -108,6 +108,7 @@ void Group::watch() {
 void Group::tell_of_peer(const std::string& cause) {
   try {
     put(*watch_store_, rank_key("read", world_.rank), "1");
+    wait_for_readers(*watch_store_);
   } catch (const std::exception&) {  // rank 0 is gone, and does not wait for readers any more
   }
   peer_failed_(cause);
@@ -211,19 +212,19 @@ std::string Group::tell_store(const std::string& cause) {
     const std::string seen = is_of_peer(cause) ? silent_ranks(cause) : cause;
     const std::string root = text_of(store_->compareSet(kFailureKey, {}, bytes_of(seen)));
     put(*store_, rank_key("read", world_.rank), "1");
-    wait_for_readers();
+    wait_for_readers(*store_);
     return root;
   } catch (const std::exception&) {
     return silent_store(cause);
   }
 }
 
-void Group::wait_for_readers() {
+void Group::wait_for_readers(c10d::Store& store) {
   if (world_.rank != 0) return;
   const double start_s = monotonic_s();
   for (int rank = 1; rank < world_.size;) {
-    const double limit_s = has(*store_, rank_key("joined", rank)) ? kReadersS : kLateRanksS;
-    if (has(*store_, rank_key("read", rank)) || monotonic_s() - start_s > limit_s) {
+    const double limit_s = has(store, rank_key("joined", rank)) ? kReadersS : kLateRanksS;
+    if (has(store, rank_key("read", rank)) || monotonic_s() - start_s > limit_s) {
       ++rank;
     } else {
       std::this_thread::sleep_for(milliseconds(20));

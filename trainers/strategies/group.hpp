@@ -57,7 +57,7 @@ class Group {
   void watch();
   void tell_of_peer(const std::string& cause);
   void stop_watching();
-  void wait_for_readers();
+  void wait_for_readers(c10d::Store& store);
   std::string silent_ranks(const std::string& cause);
   std::string silent_store(const std::string& cause) const;
   std::string tell_store(const std::string& cause);

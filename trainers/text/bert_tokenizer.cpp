@@ -25,8 +25,8 @@ std::array<AsciiKind, 256> make_ascii_kinds() {
 }
 
 const std::array<AsciiKind, 256>& ascii_kinds() {
-  static const std::array<AsciiKind, 256> kinds = make_ascii_kinds();
-  return kinds;
+  static const std::array<AsciiKind, 256> kInds = make_ascii_kinds();
+  return kInds;
 }
 
 }  // namespace

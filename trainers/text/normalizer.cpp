@@ -69,10 +69,11 @@ void Normalizer::decompose_all() {
   std::size_t next = 0;
   for (const Part& part : parts_) {
     AlignedCharacter character;
-    if (!part.added)
+    if (!part.added) {
       character = characters_[next++];
-    else if (next > 0)
+    } else if (next > 0) {
       character = characters_[next - 1];
+    }
     character.code_point = part.code_point;
     decomposed_.push_back(character);
   }

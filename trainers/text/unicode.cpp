@@ -34,8 +34,8 @@ void CharacterTable::set(char32_t first, char32_t last, std::int32_t step, std::
 }
 
 const CharacterTable& CharacterTable::instance() {
-  static const CharacterTable table;
-  return table;
+  static const CharacterTable kTable;
+  return kTable;
 }
 
 int decompose(char32_t code_point, std::array<char32_t, 8>& parts) {

@@ -27,10 +27,11 @@ std::optional<char32_t> next_code_point(std::string_view text, std::size_t& posi
 std::optional<std::size_t> first_invalid_utf8(std::string_view text) {
   std::size_t position = 0;
   while (position < text.size()) {
-    if (static_cast<unsigned char>(text[position]) < 0x80)
+    if (static_cast<unsigned char>(text[position]) < 0x80) {
       ++position;
-    else if (!next_code_point(text, position))
+    } else if (!next_code_point(text, position)) {
       return position;
+    }
   }
   return std::nullopt;
 }

@@ -33,9 +33,10 @@ Vocabulary Vocabulary::read(const std::filesystem::path& path) {
   try {
     Vocabulary vocabulary = of(pieces);
     for (const char* name : {"[CLS]", "[SEP]", "[UNK]"}) {
-      if (!vocabulary.find(name))
+      if (!vocabulary.find(name)) {
         throw DataError(concat("error: the vocabulary ", path.string(), " (", pieces.size(), " lines) has no line ", name,
                                "; is it a vocab.txt of BERT?"));
+      }
     }
     return vocabulary;
   } catch (const std::length_error&) {

@@ -145,10 +145,11 @@ class FeatureMaker {
         ContentHash hash;
         hash.add_text(question.id);
         const auto [known, is_new] = ids_.emplace(hash.digest(), question.place);
-        if (!is_new)
+        if (!is_new) {
           throw DataError(concat("error: ", request_.data.string(), ":", question.place.line, ":", question.place.column,
                                  ": question ", question.id, " (", question.path, "): this id was there before, at ",
                                  known->second.line, ":", known->second.column));
+        }
       }
     }
   }

@@ -191,20 +191,21 @@ void JsonPull::skip_value() {
     if (levels_.size() > depth && !(levels_.back().is_array ? next_element() : next_key(text))) continue;
     skip_space();
     const int byte = peek();
-    if (byte == '{')
+    if (byte == '{') {
       begin_object();
-    else if (byte == '[')
+    } else if (byte == '[') {
       begin_array();
-    else if (byte == '"')
+    } else if (byte == '"') {
       read_string(text);
-    else if (byte == 't' || byte == 'f')
+    } else if (byte == 't' || byte == 'f') {
       read_boolean();
-    else if (byte == 'n')
+    } else if (byte == 'n') {
       read_word("null");
-    else if (byte == '-' || (byte >= '0' && byte <= '9'))
+    } else if (byte == '-' || (byte >= '0' && byte <= '9')) {
       read_number();
-    else
+    } else {
       fail(here(), concat("expected a value, found ", shown_byte(byte)));
+    }
   } while (levels_.size() > depth);
 }
 

@@ -31,12 +31,13 @@ void JsonPull::read_string(std::string& text) {
     const int byte = peek();
     if (byte < 0) fail(begin, "this string has no end: the file ends before it");
     if (byte == '"') break;
-    if (byte == '\\')
+    if (byte == '\\') {
       read_escape(text);
-    else if (byte >= 0x80)
+    } else if (byte >= 0x80) {
       read_wide(byte, text);
-    else if (byte < 0x20)
+    } else if (byte < 0x20) {
       fail(here(), concat(shown_byte(byte), " must be escaped in a string"));
+    }
   }
   take();
 }

@@ -78,9 +78,10 @@ void ParagraphEncoder::encode(const SquadParagraph& paragraph, FeatureBlock& blo
 }
 
 void ParagraphEncoder::encode_context(const SquadParagraph& paragraph) {
-  if (paragraph.context.empty())
+  if (paragraph.context.empty()) {
     throw DataError(concat("error: ", settings_.data.string(), ":", paragraph.place.line, ":", paragraph.place.column,
                            ": the context of ", paragraph.path, " is empty"));
+  }
   context_.ids.clear();
   context_.offsets.clear();
   tokenizer_.encode(paragraph.context, context_);
@@ -106,9 +107,10 @@ AnswerRecord ParagraphEncoder::locate(const SquadParagraph& paragraph, const Squ
     fail(question, concat(shown, " begins at character ", answer.start, ", but its context has ", context_characters_));
   const std::uint32_t begin = byte_of(answer.start);
   const std::string_view rest = std::string_view(paragraph.context).substr(begin);
-  if (!rest.starts_with(answer.text))
+  if (!rest.starts_with(answer.text)) {
     fail(question, concat(shown, " does not stand at character ", answer.start, " of its context, where `", shortened(rest, 30),
                           "` stands"));
+  }
   return {begin, static_cast<std::uint32_t>(answer.text.size())};
 }
 
@@ -116,10 +118,11 @@ std::int32_t ParagraphEncoder::room_for_context(const SquadQuestion& question) c
   const auto size = static_cast<std::int32_t>(question_.ids.size());
   const std::int32_t room = settings_.max_length - 3 - size;
   if (static_cast<std::int64_t>(context_.ids.size()) <= room) return room;
-  if (room <= settings_.doc_stride)
+  if (room <= settings_.doc_stride) {
     fail(question, concat("the question has ", size, " tokens: of a window of ", settings_.max_length, " it leaves ",
                           room > 0 ? room : 0, " to the context, which must be more than the ", settings_.doc_stride,
                           " that windows share (doc_stride); a larger max_length helps"));
+  }
   return room;
 }
 

@@ -29,10 +29,11 @@ constexpr int kLongestWindow = 1 << 20;
 void check_feature_request(const FeatureRequest& request) {
   if (request.max_length < 4 || request.max_length > kLongestWindow)
     throw InputError(concat("error: max_length is ", request.max_length, "; it must be from 4 to ", kLongestWindow));
-  if (request.doc_stride < 0 || request.doc_stride > request.max_length - 4)
+  if (request.doc_stride < 0 || request.doc_stride > request.max_length - 4) {
     throw InputError(concat("error: doc_stride is ", request.doc_stride,
                             ", the tokens that neighbouring windows share; with max_length ", request.max_length,
                             " it must be from 0 to ", request.max_length - 4));
+  }
   if (request.max_features && *request.max_features < 1)
     throw InputError(concat("error: at most ", *request.max_features, " features are asked for; it must be at least 1"));
   if (request.threads < 1 || request.threads > 4096)

@@ -82,10 +82,11 @@ SquadReader::Level SquadReader::read_document_key() {
     json_.begin_array();
     return Level::kArticles;
   }
-  if (key_ == "version" && json_.kind_of_next() == "a string")
+  if (key_ == "version" && json_.kind_of_next() == "a string") {
     json_.read_string(version_);
-  else
+  } else {
     json_.skip_value();
+  }
   return Level::kDocument;
 }
 
