@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #include "kernels/bert_hash.hpp"
@@ -26,14 +28,21 @@ enum class Isa { generic, avx2, avx512 };
       _Pragma("GCC target(\"avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,prefer-vector-width=512\")")
 #define HPCBENCH_BEGIN_AVX2 _Pragma("GCC push_options") _Pragma("GCC target(\"avx2,fma,bmi,bmi2\")")
 #define HPCBENCH_END_ISA _Pragma("GCC pop_options")
+inline Isa machine_isa() {
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
+    return Isa::avx512;
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") ? Isa::avx2
+                                                                                                           : Isa::generic;
+}
+
+/// The machine's best, or less where ATEN_CPU_CAPABILITY, which LibTorch's own kernels obey, says `avx2` or `default`.
 inline Isa best_isa() {
   static const Isa best = [] {
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
-      return Isa::avx512;
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") ? Isa::avx2
-                                                                                                             : Isa::generic;
+    const char* asked = std::getenv("ATEN_CPU_CAPABILITY");
+    if (asked && std::strcmp(asked, "default") == 0) return Isa::generic;
+    return asked && std::strcmp(asked, "avx2") == 0 ? std::min(machine_isa(), Isa::avx2) : machine_isa();
   }();
   return best;
 }
