@@ -158,7 +158,7 @@ TEST_CASE("logits, loss and every gradient are those of transformers") {
   for (const char* name : {"two-layers", "three-layers"}) {
     for (const Attention attention : {Attention::eager, Attention::fused}) {
       for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
-        INFO(std::string(attention == Attention::eager ? "eager " : "fused ") + c10::toString(type));
+        INFO((attention == Attention::eager ? "eager " : "fused ") << std::string(c10::toString(type)));
         check_golden(name, {attention, type, false});
         if (attention == Attention::fused) check_golden(name, {attention, type, true});
       }
@@ -170,7 +170,7 @@ TEST_CASE("parameters after three steps of AdamW are those of torch") {
   for (const char* name : {"two-layers", "three-layers"}) {
     for (const Attention attention : {Attention::eager, Attention::fused}) {
       for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
-        INFO(std::string(attention == Attention::eager ? "eager " : "fused ") + c10::toString(type));
+        INFO((attention == Attention::eager ? "eager " : "fused ") << std::string(c10::toString(type)));
         check_golden_steps(name, {attention, type, false});
       }
     }
