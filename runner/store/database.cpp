@@ -84,6 +84,8 @@ int schema_version(SQLite::Database& database) { return database.execAndGet("PRA
 
 /// Empty if the file is a whole index of this version; else why not. A file without any table is new.
 std::string why_not_usable(SQLite::Database& database, bool& is_new) {
+  // One snapshot: another process may be making the tables, and a version from before with tables from after looks broken.
+  const SQLite::Transaction snapshot(database, SQLite::TransactionBehavior::DEFERRED);
   const int version = schema_version(database);
   const int tables = database.execAndGet("SELECT count(*) FROM sqlite_master").getInt();
   is_new = version == 0 && tables == 0;

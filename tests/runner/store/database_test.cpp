@@ -148,6 +148,28 @@ TEST_CASE("two processes write at once and nothing is lost") {
   CHECK(Store::open(path).attempts("digits").size() == 2 * kRounds);
 }
 
+TEST_CASE("processes that make the index at once make one index") {
+  constexpr int kWriters = 6;
+  for (int round = 0; round < 15; ++round) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "hpcbench.db";
+    std::vector<pid_t> writers;
+    for (int writer = 0; writer < kWriters; ++writer) {
+      writers.push_back(::fork());
+      REQUIRE(writers.back() >= 0);
+      if (writers.back() > 0) continue;
+      ::_exit(error_of([&] { Store::open(path).put(some_records(1 + writer, 1)); }) == "none" ? 0 : 1);
+    }
+    for (const pid_t writer : writers) {
+      int status = -1;
+      REQUIRE(::waitpid(writer, &status, 0) == writer);
+      CHECK(status == 0);
+    }
+    CHECK(Store::open(path).attempts("digits").size() == kWriters);
+    CHECK(!std::filesystem::exists(path + ".broken-1"));
+  }
+}
+
 TEST_CASE("a writer that is killed leaves a whole index") {
   const TemporaryFolder folder;
   const std::string path = folder / "hpcbench.db";
