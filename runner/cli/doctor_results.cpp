@@ -97,9 +97,10 @@ void examine_results(const Study& study, ToolRunner& tools, Findings& findings) 
                        "remove files there, or name another folder with --results");
   }
   examine_quota(study, runs, tools, findings);
-  if (findings.empty())
+  if (findings.empty()) {
     add_result_finding(findings, Finding::Kind::fine,
                        fmt::format("results go to {}: {:.0f} GB free", study.results, bytes / 1e9));
+  }
 }
 
 }  // namespace hpcbench
