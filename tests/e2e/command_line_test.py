@@ -109,7 +109,10 @@ class CommandLine(StudyTest):
         self.assertIn("_hpcbench", check.stdout)
 
     def test_launch_ranks(self):
-        done = self.hpcbench("launch", "-n", "2", "--", "bash", "-c", "echo rank $RANK of $WORLD_SIZE; exit $((RANK * 5))", code=5)
+        # Rank 1, whose failure ends the others, waits until rank 0 has spoken.
+        program = ("until [ $RANK = 0 ] || [ -e spoken ]; do sleep 0.01; done; echo rank $RANK of $WORLD_SIZE; touch spoken; "
+                   "exit $((RANK * 5))")
+        done = self.hpcbench("launch", "-n", "2", "--", "bash", "-c", program, code=5)
         self.assertEqual(sorted(done.stdout.splitlines()), ["rank 0 of 2", "rank 1 of 2"])
 
     def test_slurm_that_is_not_there_is_said(self):
