@@ -102,7 +102,7 @@ tidy() {
 # Starts and stops a cluster. 77: there is no Slurm here, `slurm-reason` says what is missing.
 slurm_works() {
   local folder status=0
-  folder=$(mktemp -d -p /tmp hpcbench-slurm-XXXXXX)
+  folder=$(mktemp -d -p /tmp)
   tests/slurm/cluster.sh start "$folder/cluster" 2> "$logs/slurm-reason" || status=$?
   tests/slurm/cluster.sh stop "$folder/cluster" 2> /dev/null
   rm -rf "$folder"

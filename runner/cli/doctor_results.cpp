@@ -26,7 +26,7 @@ void add_result_finding(Findings& findings, Finding::Kind kind, std::string text
 }
 
 bool can_write_in(const std::string& folder) {
-  std::string pattern = folder + "/.hpcbench-doctor-XXXXXX";
+  std::string pattern = folder + "/.hpcbench-doctor-" + std::string(6, 'X');
   const int fd = ::mkstemp(pattern.data());
   if (fd < 0) return false;
   ::close(fd);

@@ -11,7 +11,7 @@ namespace hpcbench {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "hpcbench-test-XXXXXX").string();
+    std::string pattern = (std::filesystem::temp_directory_path() / "hpcbench-test-").string() + std::string(6, 'X');
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot create " + pattern);
     path_ = std::filesystem::canonical(pattern);
   }

@@ -205,8 +205,8 @@ TEST_CASE("safetensors: a deep header is refused at its first wrong level") {
 }
 
 TEST_CASE("safetensors: a hostile name does not fill or colour the terminal") {
-  const std::string text = error_of_header(R"({"\u001b[31m)" + std::string(100'000, 'x') + R"(":{}})", 0);
-  CHECK(says(text, "\"\\u001b[31mxxx"));
+  const std::string text = error_of_header(R"({"\u001b[31m)" + std::string(100'000, 'y') + R"(":{}})", 0);
+  CHECK(says(text, "\"\\u001b[31myyy"));
   CHECK(text.size() < 300);
 }
 

@@ -17,7 +17,9 @@ namespace hpcbench::train {
 
 namespace {
 
-constexpr std::string_view kUnfinishedSuffix = ".XXXXXX";
+constexpr std::size_t kUniqueCharacters = 6;  // that mkostemp puts in place of as many X at the end of a name
+
+std::string unique_name(const std::string& begin) { return begin + std::string(kUniqueCharacters, 'X'); }
 
 /// Files that processes left which ended while they made this one. Only for the holder of the lock.
 void remove_leftovers(const std::filesystem::path& file) {
@@ -25,7 +27,7 @@ void remove_leftovers(const std::filesystem::path& file) {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(file.parent_path(), none)) {
     const std::string name = entry.path().filename().string();
-    const bool is_unfinished = name.size() == begin.size() + kUnfinishedSuffix.size() - 1;
+    const bool is_unfinished = name.size() == begin.size() + kUniqueCharacters;
     if (is_unfinished && name.starts_with(begin)) ::unlink(entry.path().c_str());
   }
 }
@@ -66,7 +68,7 @@ CacheLock::~CacheLock() {
 }
 
 FileInTheMaking::FileInTheMaking(const std::filesystem::path& file)
-    : file_(file), temporary_(file.string() + std::string(kUnfinishedSuffix)) {
+    : file_(file), temporary_(unique_name(file.string() + ".")) {
   descriptor_ = OwnedDescriptor(::mkostemp(temporary_.data(), O_CLOEXEC));
   if (!descriptor_) throw FeatureFileError(std::strerror(errno));
 }
@@ -89,7 +91,7 @@ OwnedDescriptor anonymous_file() {
   if (!none) {
     OwnedDescriptor unnamed(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (unnamed) return unnamed;
-    std::string name = (folder / "hpcbench-features.XXXXXX").string();
+    std::string name = unique_name((folder / "hpcbench-features.").string());
     OwnedDescriptor named(::mkostemp(name.data(), O_CLOEXEC));
     if (named) {
       ::unlink(name.c_str());
