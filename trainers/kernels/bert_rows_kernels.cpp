@@ -6,6 +6,18 @@
 #include "kernels/bert_isa.hpp"
 #include "kernels/bert_kernels.hpp"
 
+/// Each kernel of this file with its arguments.
+#define HPCBENCH_ROW_KERNELS(KERNEL)  \
+  KERNEL(norm_forward, NormForward)   \
+  KERNEL(norm_backward, NormBackward) \
+  KERNEL(gelu_forward, Gelu)          \
+  KERNEL(gelu_backward, Gelu)         \
+  KERNEL(sum_blocks, SumBlocks)       \
+  KERNEL(add_matrix, AddMatrix)       \
+  KERNEL(to_matrix, Convert)          \
+  KERNEL(from_matrix, Convert)        \
+  KERNEL(scatter_rows, ScatterRows)
+
 namespace hpcbench::train::kernels {
 
 HPCBENCH_BEGIN_AVX512
@@ -14,15 +26,7 @@ namespace {
 constexpr Isa kIsa = Isa::avx512;
 #include "kernels/bert_rows.inc"
 }  // namespace
-HPCBENCH_ISA_KERNEL(norm_forward, NormForward)
-HPCBENCH_ISA_KERNEL(norm_backward, NormBackward)
-HPCBENCH_ISA_KERNEL(gelu_forward, Gelu)
-HPCBENCH_ISA_KERNEL(gelu_backward, Gelu)
-HPCBENCH_ISA_KERNEL(sum_blocks, SumBlocks)
-HPCBENCH_ISA_KERNEL(add_matrix, AddMatrix)
-HPCBENCH_ISA_KERNEL(to_matrix, Convert)
-HPCBENCH_ISA_KERNEL(from_matrix, Convert)
-HPCBENCH_ISA_KERNEL(scatter_rows, ScatterRows)
+HPCBENCH_ROW_KERNELS(HPCBENCH_ISA_KERNEL)
 }  // namespace avx512
 HPCBENCH_END_ISA
 
@@ -32,15 +36,7 @@ namespace {
 constexpr Isa kIsa = Isa::avx2;
 #include "kernels/bert_rows.inc"
 }  // namespace
-HPCBENCH_ISA_KERNEL(norm_forward, NormForward)
-HPCBENCH_ISA_KERNEL(norm_backward, NormBackward)
-HPCBENCH_ISA_KERNEL(gelu_forward, Gelu)
-HPCBENCH_ISA_KERNEL(gelu_backward, Gelu)
-HPCBENCH_ISA_KERNEL(sum_blocks, SumBlocks)
-HPCBENCH_ISA_KERNEL(add_matrix, AddMatrix)
-HPCBENCH_ISA_KERNEL(to_matrix, Convert)
-HPCBENCH_ISA_KERNEL(from_matrix, Convert)
-HPCBENCH_ISA_KERNEL(scatter_rows, ScatterRows)
+HPCBENCH_ROW_KERNELS(HPCBENCH_ISA_KERNEL)
 }  // namespace avx2
 HPCBENCH_END_ISA
 
@@ -49,25 +45,9 @@ namespace {
 constexpr Isa kIsa = Isa::generic;
 #include "kernels/bert_rows.inc"
 }  // namespace
-HPCBENCH_ISA_KERNEL(norm_forward, NormForward)
-HPCBENCH_ISA_KERNEL(norm_backward, NormBackward)
-HPCBENCH_ISA_KERNEL(gelu_forward, Gelu)
-HPCBENCH_ISA_KERNEL(gelu_backward, Gelu)
-HPCBENCH_ISA_KERNEL(sum_blocks, SumBlocks)
-HPCBENCH_ISA_KERNEL(add_matrix, AddMatrix)
-HPCBENCH_ISA_KERNEL(to_matrix, Convert)
-HPCBENCH_ISA_KERNEL(from_matrix, Convert)
-HPCBENCH_ISA_KERNEL(scatter_rows, ScatterRows)
+HPCBENCH_ROW_KERNELS(HPCBENCH_ISA_KERNEL)
 }  // namespace generic
 
-HPCBENCH_KERNEL(norm_forward, NormForward)
-HPCBENCH_KERNEL(norm_backward, NormBackward)
-HPCBENCH_KERNEL(gelu_forward, Gelu)
-HPCBENCH_KERNEL(gelu_backward, Gelu)
-HPCBENCH_KERNEL(sum_blocks, SumBlocks)
-HPCBENCH_KERNEL(add_matrix, AddMatrix)
-HPCBENCH_KERNEL(to_matrix, Convert)
-HPCBENCH_KERNEL(from_matrix, Convert)
-HPCBENCH_KERNEL(scatter_rows, ScatterRows)
+HPCBENCH_ROW_KERNELS(HPCBENCH_KERNEL)
 
 }  // namespace hpcbench::train::kernels
