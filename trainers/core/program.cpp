@@ -122,7 +122,7 @@ class Run {
     strategy_->prepare(task_->model());
     // Only now: the threads that communicate are there already, and stay free to run on any core.
     facts_.bound = settings_.bind && bind_to_share_of_cores(world_, at::get_num_threads());
-    facts_.hosts = group_ ? group_->exchange("host", world_.host) : std::vector<std::string>{world_.host};
+    facts_.hosts = group_ ? group_->exchange(world_.host) : std::vector<std::string>{world_.host};
     facts_.socket_bytes = socket_bytes_sent();
     write_run_start(events_, settings_, world_, *task_, facts_);
   }

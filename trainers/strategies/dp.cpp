@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "strategies/device_threads.hpp"
-#include "strategies/strategy.hpp"
+#include "strategies/whole_model.hpp"
 
 namespace hpcbench::train {
 
@@ -15,11 +15,12 @@ namespace {
 /// as torch.chunk does, the gradients are added up on the first device in the order of the devices, which updates the
 /// parameters and copies them to the others. `faithful` averages the devices' mean losses, as torch's DataParallel does, also
 /// where their parts are not of one size; `tuned` is the mean over the samples. Running statistics are the first device's.
-class Dp final : public Strategy {
+class Dp final : public WholeModel {
  public:
-  explicit Dp(const StrategyContext& context) : context_(context), threads_(context.replicas.size() + 1) {}
+  explicit Dp(const StrategyContext& context) : WholeModel(context), threads_(context.replicas.size() + 1) {}
 
   void prepare(Model& model) override {
+    model_ = &model;
     replicas_ = {&model};
     replicas_.insert(replicas_.end(), context_.replicas.begin(), context_.replicas.end());
     optimizer_.emplace(context_.optimizer, model.parameters);
@@ -47,22 +48,9 @@ class Dp final : public Strategy {
     return norm;
   }
 
-  std::vector<NamedTensor> gather_gradients() override { return gradients_of(*replicas_.front()); }
-
-  std::vector<NamedTensor> gather_full_state() override {
-    const Model& model = *replicas_.front();
-    std::vector<NamedTensor> state = model.parameters;
-    state.insert(state.end(), model.buffers.begin(), model.buffers.end());
-    return state;
-  }
-
-  std::vector<NamedTensor> gather_optimizer_state() override { return optimizer_->state(); }
-  std::int64_t optimizer_steps() const override { return optimizer_->steps(); }
-
   void load_state(const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer,
                   std::int64_t optimizer_steps) override {
-    copy_into_model(*replicas_.front(), model);
-    optimizer_->load_state(optimizer, optimizer_steps);
+    WholeModel::load_state(model, optimizer, optimizer_steps);
     copy_to_replicas(true);
   }
 
@@ -131,10 +119,8 @@ class Dp final : public Strategy {
     statistics_.measured = true;
   }
 
-  StrategyContext context_;
   DeviceThreads threads_;
   std::vector<Model*> replicas_;
-  std::optional<Optimizer> optimizer_;
   StrategyStatistics statistics_;
 };
 

@@ -1,5 +1,6 @@
 #include "strategies/group.hpp"
 
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/ones.h>
 
 #include <algorithm>
@@ -153,7 +154,8 @@ void Group::connect() {
   sum(at::ones({1}));
 }
 
-std::vector<std::string> Group::exchange(const std::string& name, const std::string& value) {
+std::vector<std::string> Group::exchange(const std::string& value) {
+  const std::string name = concat("exchange-", ++exchanges_);
   put(*store_, rank_key(name + "-value", world_.rank), value);
   agree(name);
   std::vector<std::string> values;
@@ -169,6 +171,10 @@ void Group::broadcast_from_first(const std::vector<at::Tensor>& tensors) {
 void Group::sum(at::Tensor tensor) {
   std::vector<at::Tensor> tensors = {std::move(tensor)};
   process_group_->allreduce(tensors)->wait();
+}
+
+void Group::sum(std::vector<double>& values) {
+  if (world_.size > 1) sum(at::from_blob(values.data(), {std::ssize(values)}, at::kDouble));
 }
 
 void Group::barrier() {

@@ -35,13 +35,14 @@ class Group {
   /// Connects the ranks, and proves it by a one-element allreduce. Collective, once, before what follows.
   void connect();
   /// What all ranks gave, in the order of the ranks. Collective.
-  std::vector<std::string> exchange(const std::string& name, const std::string& value);
+  std::vector<std::string> exchange(const std::string& value);
   const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return process_group_; }
   int rank() const { return world_.rank; }
   int size() const { return world_.size; }
 
   void broadcast_from_first(const std::vector<at::Tensor>& tensors);
   void sum(at::Tensor tensor);
+  void sum(std::vector<double>& values);
   void barrier();
 
   /// Tells the others why this rank ends and returns the root cause: `cause`, or that of the rank that failed first. Where
@@ -70,6 +71,7 @@ class Group {
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<c10d::Store> watch_store_;
   c10::intrusive_ptr<c10d::ProcessGroup> process_group_;
+  std::int64_t exchanges_ = 0;
   std::atomic<bool> reported_ = false;
   std::mutex mutex_;
   std::condition_variable stop_signal_;

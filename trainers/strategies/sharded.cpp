@@ -2,35 +2,11 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 
-#include <torch/csrc/distributed/c10d/reducer.hpp>
-
-#include "core/text.hpp"
+#include "strategies/equal_ranks.hpp"
 
 namespace hpcbench::train {
-
-namespace {
-
-/// Puts the buffers' data side by side in one tensor, so that one broadcast a pass does.
-at::Tensor join_data_of(std::vector<NamedTensor>& buffers) {
-  std::int64_t count = 0;
-  for (const NamedTensor& buffer : buffers) count += buffer.tensor.numel();
-  if (count == 0) return {};
-  at::Tensor joined = at::empty({count}, buffers.front().tensor.options());
-  std::int64_t offset = 0;
-  for (NamedTensor& buffer : buffers) {
-    at::Tensor view = joined.narrow(0, offset, buffer.tensor.numel()).view(buffer.tensor.sizes());
-    view.copy_(buffer.tensor);
-    buffer.tensor.set_data(view);
-    offset += view.numel();
-  }
-  return joined;
-}
-
-}  // namespace
 
 Sharded::Sharded(const StrategyContext& context)
     : context_(context), group_(*context.group), exchange_(group_, statistics_.traffic, statistics_.memory) {}
@@ -39,7 +15,8 @@ void Sharded::prepare(Model& model) {
   model_ = &model;
   group_.connect();
   const at::NoGradGuard no_grad;
-  make_ranks_equal();
+  require_one_type();
+  joined_buffers_ = make_ranks_equal(model, group_);
   units_ = lay_out(model.parameters, groups(model), group_.size());
   place_parameters();
   gradients_.emplace(model, units_, exchange_, statistics_, gradient_options(), context_);
@@ -50,19 +27,11 @@ void Sharded::prepare(Model& model) {
   statistics_.measured = true;
 }
 
-void Sharded::make_ranks_equal() {
-  std::vector<at::Tensor> parameters;
+void Sharded::require_one_type() const {
   for (const NamedTensor& parameter : model_->parameters) {
     TORCH_CHECK(parameter.tensor.scalar_type() == model_->parameters.front().tensor.scalar_type(),
                 "parameters of several types cannot be laid into one tensor: ", parameter.name);
-    parameters.push_back(parameter.tensor);
   }
-  c10d::verify_params_across_processes(group_.process_group(), parameters, std::nullopt);
-  joined_buffers_ = join_data_of(model_->buffers);
-  std::vector<at::Tensor> state;
-  for (const at::Tensor& parameter : parameters) state.push_back(parameter.detach());
-  if (joined_buffers_.defined()) state.push_back(joined_buffers_);
-  group_.broadcast_from_first(state);
 }
 
 at::Tensor Sharded::make_whole(std::size_t unit) const {
@@ -161,14 +130,6 @@ void Sharded::load_state(const std::vector<NamedTensor>& model, const std::vecto
     model_->buffers[index].tensor.copy_(model[parameters + index].tensor);
   optimizer_->load_state(optimizer, optimizer_steps);
   parameters_changed();
-}
-
-void Sharded::sum_over_ranks(std::vector<double>& values) {
-  if (group_.size() > 1) group_.sum(at::from_blob(values.data(), {std::ssize(values)}, at::kDouble));
-}
-
-std::vector<std::string> Sharded::exchange(const std::string& text) {
-  return group_.exchange(concat("exchange-", ++exchanges_), text);
 }
 
 }  // namespace hpcbench::train

@@ -25,8 +25,8 @@ class Sharded : public Strategy {
   std::int64_t optimizer_steps() const final { return optimizer_->steps(); }
   void load_state(const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer,
                   std::int64_t optimizer_steps) final;
-  void sum_over_ranks(std::vector<double>& values) final;
-  std::vector<std::string> exchange(const std::string& text) final;
+  void sum_over_ranks(std::vector<double>& values) final { group_.sum(values); }
+  std::vector<std::string> exchange(const std::string& text) final { return group_.exchange(text); }
   void barrier() final { group_.barrier(); }
   StrategyStatistics statistics() const final { return statistics_; }
 
@@ -54,14 +54,13 @@ class Sharded : public Strategy {
   std::vector<at::Tensor> shards_;  // this rank's chunk of each unit
 
  private:
-  void make_ranks_equal();
+  void require_one_type() const;
   void broadcast_buffers();  // running statistics are the first rank's
   std::vector<NamedTensor> gather_chunks(const std::vector<at::Tensor>& chunks);
 
   at::Tensor joined_buffers_;  // undefined where there are none
   std::optional<GradientShards> gradients_;
   std::optional<ShardedOptimizer> optimizer_;
-  std::int64_t exchanges_ = 0;
 };
 
 }  // namespace hpcbench::train

@@ -84,14 +84,6 @@ class Strategy {
   virtual StrategyStatistics statistics() const { return {}; }
 };
 
-/// Of a strategy that holds all of the model by itself: the bytes of the distinct memory behind parameters, gradients and
-/// optimiser's state. What it sends it does not know.
-StrategyStatistics plain_statistics(const Model& model, const Optimizer& optimizer);
-/// The gradients that the model's parameters hold.
-std::vector<NamedTensor> gradients_of(const Model& model);
-/// Copies values into the tensors of a model: parameters, then buffers.
-void copy_into_model(Model& model, const std::vector<NamedTensor>& values);
-
 /// One row of the table of strategies: adding one is one file and one row.
 struct StrategyRow {
   const char* name;

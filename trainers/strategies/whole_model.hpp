@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "strategies/strategy.hpp"
+
+namespace hpcbench::train {
+
+/// What baseline, dp and ddp share: this process holds the whole model, its gradients and the optimiser's state.
+class WholeModel : public Strategy {
+ public:
+  explicit WholeModel(const StrategyContext& context) : context_(context) {}
+
+  std::optional<double> optimizer_step(double lr) override { return optimizer_->step(lr); }
+  std::vector<NamedTensor> gather_gradients() final;
+  std::vector<NamedTensor> gather_full_state() final;
+  std::vector<NamedTensor> gather_optimizer_state() final { return optimizer_->state(); }
+  std::int64_t optimizer_steps() const final { return optimizer_->steps(); }
+  void load_state(const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer,
+                  std::int64_t optimizer_steps) override;
+  /// The bytes of the distinct memory behind parameters, gradients and optimiser's state. What is sent is not known here.
+  StrategyStatistics statistics() const override;
+
+ protected:
+  StrategyContext context_;
+  Model* model_ = nullptr;  // set by prepare(), as the optimiser is
+  std::optional<Optimizer> optimizer_;
+};
+
+}  // namespace hpcbench::train
