@@ -31,12 +31,27 @@ void count_censored(Sample& sample) {
   }
 }
 
+RunValue describe_run(const AttemptRecord& record, const std::optional<double>& value) {
+  RunValue run;
+  run.run = record.key.run;
+  run.attempt = record.key.attempt;
+  run.outcome = record.state;
+  run.value = value;
+  run.started_unix_s = record.started_unix_s;
+  run.finished_unix_s = record.finished_unix_s;
+  if (const auto wall = record.metrics.find("wall_s"); wall != record.metrics.end()) run.wall_s = wall->second;
+  run.node = record.node.value_or("");
+  run.reason = record.reason.value_or("");
+  run.path = record.path;
+  return run;
+}
+
 void summarise_sample(Sample& sample, const MetricChoice& metric, double confidence) {
   Row& row = sample.row;
   for (const AttemptRecord* run : sample.runs) {
     ++row.outcomes[run->state];
     const auto value = metric_value(*run, metric.name);
-    row.runs.push_back({run->key.run, run->key.attempt, run->state, value});
+    row.runs.push_back(describe_run(*run, value));
     if (!value) continue;
     sample.measured.push_back(run);
     sample.values.push_back(*value);

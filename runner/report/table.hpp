@@ -15,7 +15,10 @@ namespace hpcbench {
 struct ReportOptions {
   std::optional<std::string> metric;  // --metric
   Condition only;
-  bool orphans = false;  // also configurations on record that the file no longer asks for
+  bool orphans = false;                     // also configurations on record that the file no longer asks for
+  bool methods = false;                     // text formats print the methods paragraph and the rules
+  bool provenance = false;                  // text formats print the provenance
+  std::vector<std::string> metric_columns;  // names of metrics whose medians the rows shall have in `Row::metrics`
 };
 
 struct RunValue {
@@ -23,6 +26,29 @@ struct RunValue {
   int attempt = 1;
   State outcome = State::succeeded;
   std::optional<double> value;  // of the metric; only of a run that succeeded
+  std::optional<double> started_unix_s, finished_unix_s, wall_s;
+  std::string node;    // host names, joined by `,`; empty if nobody said
+  std::string reason;  // why it did not succeed; empty if it did
+  std::string path;    // `CONFIG_ID/r01/a1`, relative to results/EXPERIMENT
+};
+
+/// The parts of a run in seconds, medians over the runs that succeeded and say it.
+struct Phases {
+  std::optional<double> setup_s, data_s, train_s, eval_s, checkpoint_s, communication_s;
+};
+
+/// One epoch of a row: medians over the runs that have it.
+struct EpochPoint {
+  long long epoch = 0;  // from 1
+  int n = 0;            // runs with one of the values
+  std::optional<double> train_loss, val_loss, epoch_s;
+};
+
+/// One rank of a row, in seconds: medians over the runs that have it.
+struct RankTimes {
+  long long rank = 0;
+  int n = 0;
+  std::optional<double> train_s, user_s, sys_s, real_s;
 };
 
 struct Row {
@@ -42,6 +68,58 @@ struct Row {
   std::vector<std::string> warnings;    // codes
   std::vector<RunValue> runs;           // without warm-ups, by number
   bool is_baseline = false;
+
+  // Beside the metric (docs/statistics.md, "What does not scale"): medians over the runs that succeeded and say it.
+  std::map<std::string, double> metrics;  // those of ReportOptions::metric_columns that a run has
+  Phases phases;
+  std::optional<double> samples_per_s, tokens_per_s;
+  std::optional<double> gpu_hours;           // gpus x wall_s, summed over the runs that count, whatever their outcome
+  std::map<State, double> gpu_hours_of;      // the same apart by outcome
+  std::optional<double> mfu;                 // share of `peak_tflops`, 0 to 1
+  std::vector<RankTimes> ranks;              // by rank; empty where no run says it
+  std::optional<double> imbalance;           // largest rank / mean of the ranks, 1 = none
+  std::vector<EpochPoint> curve;             // by epoch; empty without epochs
+  std::optional<long long> best_epoch;       // of the lowest val_loss of `curve`
+  std::optional<double> generalisation_gap;  // val_loss - train_loss of the last epoch that has both
+  std::optional<long long> overfits_from;    // the first epoch after the best one, if val_loss rises while train_loss falls
+  std::optional<double> time_to_target_s;    // until the loss is at most Table::target_loss; absent if half the runs miss it
+  int reached_target = 0;                    // runs that got there
+  std::string statistic;                     // `median`: the value is a published statistic of n runs, not a run
+  std::string source = "measured";           // or `imported`, or `measured, imported`
+};
+
+/// One measured point of a fit, or one that the fit says where nothing was measured.
+struct FitPoint {
+  int gpus = 1;
+  std::optional<double> speedup;  // measured: median on 1 gpu / median here, both of the fitted rows; absent: extrapolated
+  double fitted = 1;
+  std::optional<double> residual;  // speedup - fitted
+};
+
+/// Amdahl's or Gustafson's law fitted to the rows of one strategy that differ in their number of gpus only.
+struct Fit {
+  std::string law;    // `amdahl`, `gustafson` (weak scaling)
+  std::string label;  // `strategy=ddp, precision=fp32`: the axes that the rows share
+  double serial_fraction = 0;
+  double residual_rms = 0;             // root of the mean square residual over the degrees of freedom
+  int degrees_of_freedom = 1;          // distinct numbers of gpus beside 1, less the one fitted number
+  std::vector<FitPoint> points;        // measured, by gpus
+  std::vector<FitPoint> extrapolated;  // beyond the largest measured: to be marked as such wherever it is shown
+};
+
+/// What stands behind the numbers: `torch` -> 2.8.0, `commit` -> ..., each with its distinct values, sorted.
+struct Provenance {
+  std::string name;
+  std::vector<std::string> values;
+};
+
+enum class RuleVerdict { met, not_met, not_applicable };
+/// One of the twelve rules of Hoefler and Belli (SC 2015).
+struct ReportingRule {
+  int number = 1;
+  std::string rule;
+  RuleVerdict verdict = RuleVerdict::met;
+  std::string reason;
 };
 
 struct TableWarning {
@@ -69,6 +147,14 @@ struct Table {
   std::vector<Row> rows;
   std::vector<TableWarning> warnings;
   std::vector<std::string> notes;
+  std::optional<double> peak_tflops;  // of one gpu: what `mfu` is a share of
+  std::optional<double> target_loss;  // of `time_to_target_s`: val_loss, or train_loss where there is no validation
+  std::vector<Fit> fits;
+  std::string methods;                 // a paragraph: what was done, as the runs say; printed with --methods
+  std::vector<ReportingRule> rules;    // twelve; printed with --methods
+  std::vector<Provenance> provenance;  // sorted by name; printed with --provenance
+  bool show_methods = false;           // json has all of them always
+  bool show_provenance = false;
 };
 
 /// `records`: the counting attempts of the experiment, in any order. Rows: the plan's configurations in its order (then

@@ -94,7 +94,9 @@ struct ReportSettings {
   std::vector<std::string> columns;
   std::vector<std::string> group_by;
   Condition where;
-  std::vector<std::string> sort;  // axis names
+  std::vector<std::string> sort;      // axis names
+  std::optional<double> peak_tflops;  // of one gpu, in 10^12 floating point operations a second: for `mfu`
+  std::optional<double> target_loss;  // for `time_to_target_s`
 };
 
 struct Limits {
