@@ -117,6 +117,11 @@ Table build_table(const Experiment& experiment, const Plan& plan, const std::vec
   table.has_speedup = metric.is_time && !experiment.baseline.empty();
   table.paired = settings.paired;
   table.scaling = settings.scaling;
+  table.speedup_style = settings.speedup_style;
+  table.peak_tflops = settings.peak_tflops;
+  table.target_loss = settings.target_loss;
+  table.show_methods = options.methods;
+  table.show_provenance = options.provenance;
   table.shown_columns = settings.columns;
   table.group_by = settings.group_by;
 

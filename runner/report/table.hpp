@@ -69,6 +69,9 @@ struct Row {
   std::vector<RunValue> runs;           // without warm-ups, by number
   bool is_baseline = false;
 
+  /// Facts that the runs behind the row share; where they differ, the distinct values joined by `|`.
+  std::map<std::string, std::string> facts;
+
   // Beside the metric (docs/statistics.md, "What does not scale"): medians over the runs that succeeded and say it.
   std::map<std::string, double> metrics;  // those of ReportOptions::metric_columns that a run has
   Phases phases;
@@ -108,7 +111,7 @@ struct Fit {
 };
 
 /// What stands behind the numbers: `torch` -> 2.8.0, `commit` -> ..., each with its distinct values, sorted.
-struct Provenance {
+struct ProvenanceRow {
   std::string name;
   std::vector<std::string> values;
 };
@@ -126,6 +129,13 @@ struct TableWarning {
   std::string code;
   std::vector<std::string> rows;  // config_ids
   std::string seen, why, advice;
+};
+
+/// A picture of a plot for formats that hold pictures.
+struct PlotPicture {
+  std::string name;  // `speedup`
+  std::string title;
+  std::string svg;
 };
 
 /// A report as values: every format prints the same rows from it.
@@ -150,11 +160,14 @@ struct Table {
   std::optional<double> peak_tflops;  // of one gpu: what `mfu` is a share of
   std::optional<double> target_loss;  // of `time_to_target_s`: val_loss, or train_loss where there is no validation
   std::vector<Fit> fits;
-  std::string methods;                 // a paragraph: what was done, as the runs say; printed with --methods
-  std::vector<ReportingRule> rules;    // twelve; printed with --methods
-  std::vector<Provenance> provenance;  // sorted by name; printed with --provenance
-  bool show_methods = false;           // json has all of them always
+  std::string methods;                    // a paragraph: what was done, as the runs say; printed with --methods
+  std::vector<ReportingRule> rules;       // twelve; printed with --methods
+  std::vector<ProvenanceRow> provenance;  // sorted by name; printed with --provenance
+  bool show_methods = false;              // json has all of them always
   bool show_provenance = false;
+  std::string speedup_style;       // `x`: 2.72x; else 2.72
+  std::string runs_path;           // from the report's folder to results/EXPERIMENT, for links; empty: no links
+  std::vector<PlotPicture> plots;  // made by who asks for the report; HTML shows them
 };
 
 /// `records`: the counting attempts of the experiment, in any order. Rows: the plan's configurations in its order (then

@@ -87,7 +87,8 @@ struct Retries {
 
 struct ReportSettings {
   std::optional<std::string> metric;  // absent: train_s for a trainer, wall_s for a command
-  std::string time_unit = "s";        // s, min, h
+  std::string time_unit = "s";        // s, min, h, h:mm:ss
+  std::string speedup_style;          // `x`: 2.72x; else 2.72
   double confidence = 0.95;
   bool paired = false;
   Scaling scaling = Scaling::fixed_work;

@@ -28,7 +28,9 @@ void read_report(const YamlNode& node, Draft& draft, Complaints& complaints) {
   MapReader reader(node, "report", complaints);
   ReportSettings& report = draft.experiment.report;
   report.metric = reader.filled_text("metric");
-  assign(report.time_unit, reader.choice<std::string>("time_unit", {{"s", "s"}, {"min", "min"}, {"h", "h"}}));
+  assign(report.time_unit,
+         reader.choice<std::string>("time_unit", {{"s", "s"}, {"min", "min"}, {"h", "h"}, {"h:mm:ss", "h:mm:ss"}}));
+  assign(report.speedup_style, reader.choice<std::string>("speedup_style", {{"plain", ""}, {"x", "x"}}));
   if (const auto confidence = reader.number("confidence")) {
     report.confidence = *confidence;
     if (*confidence < kLeastConfidence || *confidence > kMostConfidence) {
