@@ -96,6 +96,12 @@ std::optional<Summary> summarise(std::vector<double> values, double confidence) 
   return summary;
 }
 
+std::optional<double> median_of(std::vector<double> values) {
+  if (values.empty()) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  return quantile(values, 0.5);
+}
+
 std::optional<Ratio> speedup(const std::vector<double>& baseline, const std::vector<double>& times, double confidence) {
   if (baseline.empty() || times.empty()) return std::nullopt;
   const std::vector<double> a = sorted_logs(baseline);

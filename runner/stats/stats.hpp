@@ -27,6 +27,9 @@ std::optional<Interval> median_interval(const std::vector<double>& sorted, doubl
 /// Absent for no values. NaN is a caller's error.
 std::optional<Summary> summarise(std::vector<double> values, double confidence);
 
+/// The median alone; absent for no values.
+std::optional<double> median_of(std::vector<double> values);
+
 struct Ratio {
   double value = 0;
   std::optional<Interval> interval;
