@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """hpcbench-train against what people use now, on this machine in the same minutes.
 
-    "$(tests/huggingface/venv.sh --peers)" bench/trainers/compare.py [--only WORD] [--rounds 5] [--steps 20] [--size small --size base] [--quick]
+    "$(tests/huggingface/venv.sh --peers)" bench/trainers/compare.py [--only WORD] [--rounds 5] [--steps 20] [--size small --size base] [--quick] [--json FILE]
 
-In each round every program of a row runs once, as a process of its own, in turn; a round gives one ratio to each peer. Printed are the ratios' median and their
+In each round every program of a row runs once, as a process of its own, in turn; a round gives one ratio to each peer. Printed are, beside the verdict, the ratios' median and their
 lowest and highest one, which hold the true median with the coverage said (1 - 2^(1-rounds)) if rounds are alike. A row's bound is held against the median.
 Exit code 1 if a bound is not met. All train on the same made-up SQuAD file (made_up.py), dropout 0.1, random weights, two threads.
 
@@ -49,7 +49,7 @@ def run(command, environment, scratch):
 
 class Bench:
     def __init__(self, options, folder):
-        self.options, self.folder, self.failed, self.files = options, folder, 0, {}
+        self.options, self.folder, self.failed, self.files, self.rows = options, folder, 0, {}, []
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "HPCBENCH_", "RANK", "WORLD_SIZE"))}
         self.environment |= {"OMP_NUM_THREADS": str(options.threads), "MKL_NUM_THREADS": str(options.threads)}
 
@@ -98,12 +98,20 @@ class Bench:
                 ratios = [mine[field] / their[field] for mine, their in zip(results["ours"], results[name])]
                 if sense == "at least":
                     ratios = [1 / ratio for ratio in ratios]
-                middle = statistics.median(ratios)
-                well = middle <= bound if sense == "at most" else middle >= bound
-                self.failed += not well
-                mine, their = (statistics.median(each[field] for each in results[which]) for which in ("ours", name))
-                print(f"{title + ', ' + size:28} {text:14} {name:22} {middle:7.3f} [{min(ratios):.3f}, {max(ratios):.3f}]  {sense} {bound:.3f}"
-                      f"  ours {mine:.4g}, theirs {their:.4g}{'' if well else '  NOT MET'}", flush=True)
+                values = {which: statistics.median(each[field] for each in results[who]) for which, who in (("ours", "ours"), ("theirs", name))}
+                unit = {"first_step_s": "s", "peak_bytes": "bytes"}.get(field, "ms")
+                if text == "sequences/s":
+                    values, unit = {which: 1000 * SHAPES[size][1] / value for which, value in values.items()}, "1/s"
+                peaks = {f"peak_{which}": statistics.median(each["peak_bytes"] for each in results[who]) for which, who in (("ours", "ours"), ("theirs", name))}
+                self.verdict(f"{title}, {size}", text, name, ratios, sense, bound, unit, values, peaks)
+
+    def verdict(self, row, measure, peer, ratios, sense, bound, unit, values, peaks):
+        middle = statistics.median(ratios)
+        well = middle <= bound if sense == "at most" else middle >= bound
+        self.failed += not well
+        self.rows.append({"row": row, "measure": measure, "peer": peer, "ratios": ratios, "sense": sense, "bound": bound, "unit": unit, **values, **peaks})
+        print(f"{row:28} {measure:14} {peer:22} {middle:7.3f} [{min(ratios):.3f}, {max(ratios):.3f}]  {sense} {bound:.3f}"
+              f"  ours {values['ours']:.4g}, theirs {values['theirs']:.4g} {unit}  {'met' if well else 'NOT MET'}", flush=True)
 
     def features(self):
         """Ours pays for starting, reading the file, the cache and printing; theirs for nothing but encode_batch."""
@@ -111,25 +119,22 @@ class Bench:
             return
         data = self.data(384, 8000)
         for threads in sorted({1, self.options.threads}):
-            ratios = []
+            rates = {"ours": [], "theirs": []}
             for number in range(self.options.rounds):
-                measured = {}
                 for which in ("ours", "theirs") if number % 2 == 0 else ("theirs", "ours"):
                     if which == "ours":
                         with tempfile.TemporaryDirectory(dir=self.folder) as cache:
                             command = [TRAIN, "features", "--data", str(data), "--vocab", str(ROOT / "data" / "bert-base-uncased-vocab.txt"), "--threads", str(threads)]
                             begin_s = time.monotonic()
                             subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=dict(self.environment, XDG_CACHE_HOME=cache))
-                            measured[which] = 8000 / (time.monotonic() - begin_s)
+                            rates[which].append(8000 / (time.monotonic() - begin_s))
                     else:
                         script = str(ROOT / "bench" / "trainers" / "tokenizers_peer.py")
                         output = run([sys.executable, script, str(data), "--threads", str(threads)], self.environment, self.folder)[2]
-                        measured[which] = json.loads(output)["features_per_s"]
-                ratios.append(measured["ours"] / measured["theirs"])
-            well = statistics.median(ratios) >= 5
-            self.failed += not well
-            print(f"{f'features, {threads} threads':28} {'features/s':14} {'encode_batch':22} {statistics.median(ratios):7.3f} [{min(ratios):.3f}, {max(ratios):.3f}]  at least 5.000"
-                  f"  ours {measured['ours']:.4g}, theirs {measured['theirs']:.4g}{'' if well else '  NOT MET'}", flush=True)
+                        rates[which].append(json.loads(output)["features_per_s"])
+            ratios = [mine / their for mine, their in zip(rates["ours"], rates["theirs"])]
+            self.verdict(f"features, {threads} threads", "features/s", "encode_batch", ratios, "at least", 5, "1/s",
+                         {which: statistics.median(values) for which, values in rates.items()}, {"peak_ours": None, "peak_theirs": None})
 
 
 def main():
@@ -139,10 +144,11 @@ def main():
     parser.add_argument("--steps", type=int, default=20, help="steps a run; a quarter of it for base")
     parser.add_argument("--size", action="append", choices=SHAPES)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--quick", action="store_true", help="3 rounds of 10 steps, only small")
+    parser.add_argument("--quick", action="store_true", help="3 rounds of 6 steps, only small")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write the rows, with each round's ratio, as a list of objects")
     options = parser.parse_args()
     if options.quick:
-        options.rounds, options.steps, options.size = 3, 10, ["small"]
+        options.rounds, options.steps, options.size = 3, 6, ["small"]
     sizes = options.size or ["small", "base"]
     print(f"{options.rounds} rounds; [lowest, highest] hold the median with coverage {1 - 2.0 ** (1 - options.rounds):.3f}; ms a step, s, bytes")
     with tempfile.TemporaryDirectory() as name:
@@ -160,6 +166,8 @@ def main():
             options.steps = 3
             bench.row("first step", "small", {}, {"plain, fused": ("plain", ["--fused"]), "Fabric, fused": ("fabric", ["--fused"]), "Trainer": ("trainer", [])},
                       [("first_step_s", "first step", "at most", 1 / 7), ("peak_bytes", "memory", "at most", 0.6)], questions=200)
+        if options.json:
+            options.json.write_text(json.dumps(bench.rows, indent=1) + "\n")
         return 1 if bench.failed else 0
 
 
