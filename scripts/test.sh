@@ -89,10 +89,9 @@ asan_unit() {
 }
 build_fuzzers() { tests/fuzz/build.sh build/fuzz; }
 fuzz() {
-  local seconds=20 corpus
+  local seconds=20
   [ "$long" = yes ] && seconds=300
-  corpus=$(mktemp -d -p "$logs")
-  "build/fuzz/$1_fuzzer" -seed=1 -max_total_time=$seconds -max_len=20000 -rss_limit_mb=4096 -print_final_stats=1 "$corpus" "tests/fuzz/corpus/$1"
+  tests/fuzz/run.sh build/fuzz $seconds
 }
 tidy() {
   # Each stage is one unit: clang-tidy reads its headers once. Of the trainer, what is without LibTorch.
@@ -188,10 +187,7 @@ slurm_step slurm-faults slurm_faults
 step asan-build build_asan
 step asan-unit asan_unit
 step fuzz-build build_fuzzers
-step fuzz-spec fuzz spec
-step fuzz-ingest fuzz ingest
-step fuzz-slurm fuzz slurm
-step fuzz-safetensors fuzz safetensors
+step fuzz-run fuzz
 step tidy tidy
 if [ "$long" = yes ]; then
   step bench bench/run.sh
