@@ -4,7 +4,9 @@
 #   1. HPCBENCH_TORCH_DIR, a cache variable or an environment variable: the folder that holds include/ and lib/
 #   2. the package `torch` of the active python3
 #   3. the package `torch` in ${CMAKE_SOURCE_DIR}/.venv
-# With HPCBENCH_CUDA, libtorch_cuda, libc10_cuda and NCCL are used as well.
+# HPCBENCH_CUDA AUTO becomes ON where the LibTorch has libtorch_cuda, else OFF. With ON, libtorch_cuda, libc10_cuda, the CUDA
+# runtime, and the headers of CUDA and NCCL are used as well: those that pip installs beside torch (nvidia/...), else those of
+# CUDA_HOME or /usr/local/cuda.
 #
 # The ABI of std::string: wheels since torch 2.6 and all LibTorch archives of today use the compiler's own (_GLIBCXX_USE_CXX11_ABI=1),
 # so nothing is defined here; an older wheel is refused by the version check.
@@ -29,6 +31,12 @@ endif()
 
 set(LibTorch_INCLUDE_DIR "${_libtorch_dir}/include")
 set(LibTorch_LIBRARY_DIR "${_libtorch_dir}/lib")
+if(HPCBENCH_CUDA STREQUAL "AUTO")
+  set(HPCBENCH_CUDA OFF)
+  if(_libtorch_dir AND EXISTS "${LibTorch_LIBRARY_DIR}/libtorch_cuda${CMAKE_SHARED_LIBRARY_SUFFIX}")
+    set(HPCBENCH_CUDA ON)
+  endif()
+endif()
 set(_libtorch_libraries torch torch_cpu c10)
 if(HPCBENCH_CUDA)
   list(APPEND _libtorch_libraries torch_cuda c10_cuda)
@@ -42,6 +50,20 @@ foreach(_library IN LISTS _libtorch_libraries)
   endif()
   list(APPEND _libtorch_files "${_file}")
 endforeach()
+
+if(_libtorch_dir AND HPCBENCH_CUDA)
+  set(_cuda_hints "${_libtorch_dir}/../nvidia/cu13" "${_libtorch_dir}/../nvidia/cuda_runtime" "$ENV{CUDA_HOME}" /usr/local/cuda)
+  find_path(LibTorch_CUDA_INCLUDE_DIR cuda_runtime_api.h HINTS ${_cuda_hints} PATH_SUFFIXES include)
+  find_path(LibTorch_NCCL_INCLUDE_DIR nccl.h HINTS "${_libtorch_dir}/../nvidia/nccl" ${_cuda_hints} PATH_SUFFIXES include)
+  find_library(LibTorch_CUDART NAMES libcudart.so libcudart.so.13 libcudart.so.12 HINTS ${_cuda_hints} PATH_SUFFIXES lib lib64)
+  foreach(_part LibTorch_CUDA_INCLUDE_DIR LibTorch_NCCL_INCLUDE_DIR LibTorch_CUDART)
+    if(NOT ${_part})
+      message(WARNING "${_libtorch_dir} is a LibTorch with CUDA, but ${_part} is not found: install the packages that torch asks for (pip install torch brings them) or a CUDA toolkit and NCCL, or build without GPUs (-DHPCBENCH_CUDA=OFF)")
+      set(_libtorch_dir "")
+      break()
+    endif()
+  endforeach()
+endif()
 
 foreach(_header torch/headeronly/version.h torch/csrc/api/include/torch/version.h)
   if(_libtorch_dir AND NOT LibTorch_VERSION AND EXISTS "${LibTorch_INCLUDE_DIR}/${_header}")
@@ -72,5 +94,9 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
   set_property(TARGET LibTorch::LibTorch APPEND PROPERTY INTERFACE_LINK_OPTIONS "-Wl,-rpath,${LibTorch_LIBRARY_DIR}")
   if(HPCBENCH_CUDA)
     target_compile_definitions(LibTorch::LibTorch INTERFACE USE_C10D_NCCL)
+    target_include_directories(LibTorch::LibTorch SYSTEM INTERFACE "${LibTorch_CUDA_INCLUDE_DIR}" "${LibTorch_NCCL_INCLUDE_DIR}")
+    # What libtorch_cuda needs in turn is found by its own RUNPATH, when the program starts.
+    get_filename_component(_cudart_dir "${LibTorch_CUDART}" DIRECTORY)
+    target_link_libraries(LibTorch::LibTorch INTERFACE "${LibTorch_CUDART}" -Wl,--allow-shlib-undefined "-Wl,-rpath,${_cudart_dir}")
   endif()
 endif()

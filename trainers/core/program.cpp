@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <new>
 
@@ -17,6 +18,7 @@
 #include "core/signals.hpp"
 #include "core/text.hpp"
 #include "data/squad/features_command.hpp"
+#include "devices/device.hpp"
 #include "score/score_command.hpp"
 #include "strategies/group.hpp"
 #include "strategies/socket_traffic.hpp"
@@ -63,6 +65,8 @@ Failure current_failure() {
     return {error.what(), kExitFailed, "", true};
   } catch (const Terminated& error) {
     return {error.what(), kExitTerminated};
+  } catch (const c10::OutOfMemoryError& error) {  // of a GPU; a CPU's is a c10::Error or std::bad_alloc
+    return {error.what_without_backtrace(), kExitFailed, kOutOfMemory};
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();
     return {text, kExitFailed, code_of(text)};
@@ -88,6 +92,7 @@ class Run {
       const TrainingResult result = train(*task_, *strategy_, settings_, world_, events_, progress_, hooks_);
       progress_.operation = "end of the run";
       if (hooks_.at_end) hooks_.at_end(*strategy_);
+      facts_.max_device_bytes = device_->max_bytes();
       write_run_end(events_, result, facts_, world_, strategy_->statistics());
       if (group_) group_->finish();
       return 0;
@@ -100,19 +105,28 @@ class Run {
   void set_up() {
     check_settings(settings_, world_);
     const StrategyRow& row = find_strategy(settings_.strategy, world_);
+    choose_device();
     const int devices = device_count(settings_);
     task_ = devices > 1 ? make_replicated_task(settings_, devices) : make_task(settings_);
     if (row.several_processes) {
       progress_.operation = "meeting the other ranks";
-      group_ = std::make_unique<Group>(world_, settings_.timeout_s, [this](const std::string& cause) { end_of_peer(cause); });
+      group_ = std::make_unique<Group>(
+          world_, settings_.timeout_s, [this](const std::string& cause) { end_of_peer(cause); }, *device_);
+      if (device_->is_cuda()) {
+        end_with_watchdog();
+        group_->refuse_shared_gpus(device_->uuid());
+      }
     }
     load_data();
+    task_->place(places());
     if (group_) group_->agree("data");
     progress_.operation = "connecting the ranks";
     StrategyContext context{
         {settings_.optimizer, settings_.momentum, weight_decay(settings_), settings_.decay_bias, settings_.clip}};
     context.bucket_cap_mb = settings_.bucket_cap_mb;
     context.group = group_.get();
+    context.device = device_.get();
+    context.optimizer.torch_kernels = settings_.kernels == KernelChoice::torch;
     context.flavour = settings_.flavour;
     context.wrap = fsdp_wrap(settings_);
     context.reshard_after_forward = settings_.reshard_after_forward;
@@ -125,6 +139,41 @@ class Run {
     facts_.hosts = group_ ? group_->exchange(world_.host) : std::vector<std::string>{world_.host};
     facts_.socket_bytes = socket_bytes_sent();
     write_run_start(events_, settings_, world_, *task_, facts_);
+  }
+
+  void choose_device() {
+    progress_.operation = "choosing the device";
+    const Machine machine = find_machine(process_environment);
+    const DevicePlan plan = plan_device(settings_, world_, machine);
+    apply_plan(settings_, plan);
+    device_ = make_device(plan, settings_, machine);
+    facts_.device = device_->facts();
+    facts_.device_versions = device_->versions();
+    facts_.environment = recorded_environment(environ);
+  }
+
+  /// The devices of this process's models.
+  std::vector<at::Device> places() const {
+    std::vector<at::Device> all;
+    for (int number = 0; number < device_count(settings_); ++number) {
+      at::Device place = device_->place();
+      if (place.is_cuda()) place.set_index(static_cast<at::DeviceIndex>(place.index() + number));
+      all.push_back(place);
+    }
+    return all;
+  }
+
+  /// A collective of NCCL that does not end within the timeout ends the process in NCCL's own thread, by an exception that
+  /// nobody catches. Before that it is reported as any other failure.
+  void end_with_watchdog() {
+    static Run* run = nullptr;
+    run = this;
+    std::set_terminate([] {
+      Failure failure{"the process was ended without a word", kExitFailed};
+      if (std::current_exception()) failure = current_failure();
+      static_cast<void>(run->fail(failure));
+      end_process(failure.exit_code);
+    });
   }
 
   void load_data() {
@@ -207,6 +256,7 @@ class Run {
   Progress progress_;
   double start_s_ = monotonic_s();
   RunFacts facts_;
+  std::unique_ptr<Device> device_;
   std::unique_ptr<Task> task_;
   std::unique_ptr<Group> group_;
   std::unique_ptr<Strategy> strategy_;

@@ -5,9 +5,11 @@
 #include <torch/version.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 #include "strategies/socket_traffic.hpp"
 
@@ -60,11 +62,27 @@ void add_slurm(Event& event) {
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> recorded_environment(const char* const* variables) {
+  constexpr const char* kPrefixes[] = {
+      "NCCL_", "TORCH_NCCL_", "GLOO_", "OMP_", "CUBLAS_WORKSPACE_CONFIG=", "CUDA_VISIBLE_DEVICES="};
+  std::vector<std::pair<std::string, std::string>> found;
+  for (; variables && *variables; ++variables) {
+    const std::string_view text = *variables;
+    const std::size_t equals = text.find('=');
+    const bool recorded =
+        std::any_of(std::begin(kPrefixes), std::end(kPrefixes), [&](const char* prefix) { return text.starts_with(prefix); });
+    if (recorded && equals != std::string_view::npos) found.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 void write_run_start(Events& events, const Settings& settings, const World& world, const Task& task, const RunFacts& facts) {
   const BatchShape shape = batch_shape(settings, world);
   const std::int64_t global_batch = shape.batch * shape.world_size * shape.accumulate;
   const std::int64_t steps = total_steps(settings, world, task.train_samples());
-  const std::vector<std::pair<std::string, std::string>> versions = {{"hpcbench", HPCBENCH_VERSION}, {"torch", TORCH_VERSION}};
+  std::vector<std::pair<std::string, std::string>> versions = {{"hpcbench", HPCBENCH_VERSION}, {"torch", TORCH_VERSION}};
+  versions.insert(versions.end(), facts.device_versions.begin(), facts.device_versions.end());
   Event event("run_start");
   event.add("task", settings.task)
       .add("strategy", settings.strategy)
@@ -79,20 +97,23 @@ void write_run_start(Events& events, const Settings& settings, const World& worl
   event.add("threads", at::get_num_threads())
       .add("bound", facts.bound ? 1 : 0)
       .add("versions", versions)
-      .add("device", std::string("cpu"))
+      .add("device", std::string(to_string(settings.device)))
+      .add("kernels", std::string(to_string(settings.kernels)))
       .add("host", world.host)
       .add("local_rank", world.local_rank)
       .add("hosts", facts.hosts);
+  for (const auto& [name, value] : facts.device) event.add(name, value);
+  if (!facts.environment.empty()) event.add("environment", facts.environment);
   if (const auto model = task.facts(); !model.empty()) event.add("model_facts", model);
   add_slurm(event);
   events.write(event);
   if (world.rank != 0) return;
   std::printf(
-      "%s, %s on %d process%s of %d thread%s: %lld training and %lld validation samples, global batch %lld, %s, seed %llu\n",
+      "%s, %s on %d process%s of %d thread%s%s: %lld training and %lld validation samples, global batch %lld, %s, seed %llu\n",
       settings.task.c_str(), settings.strategy.c_str(), world.size, world.size == 1 ? "" : "es", at::get_num_threads(),
-      at::get_num_threads() == 1 ? "" : "s", static_cast<long long>(task.train_samples()),
-      static_cast<long long>(task.validation_samples()), static_cast<long long>(global_batch), to_string(settings.precision),
-      static_cast<unsigned long long>(settings.seed));
+      at::get_num_threads() == 1 ? "" : "s", settings.device == DeviceChoice::cuda ? " and a GPU" : "",
+      static_cast<long long>(task.train_samples()), static_cast<long long>(task.validation_samples()),
+      static_cast<long long>(global_batch), to_string(settings.precision), static_cast<unsigned long long>(settings.seed));
   for (const Note& note : task.notes()) {
     std::printf("note: %s\n", note.text.c_str());
     events.write(Event("warning").add("code", note.code).add("text", note.text));
@@ -143,6 +164,7 @@ void write_run_end(Events& events, const TrainingResult& result, const RunFacts&
       .add("max_rss_bytes", std::int64_t{usage.ru_maxrss} * 1024)
       .add("user_s", seconds(usage.ru_utime))
       .add("sys_s", seconds(usage.ru_stime));
+  if (facts.max_device_bytes) event.add("max_device_bytes", *facts.max_device_bytes);
   if (const auto age_s = process_age_s()) event.add("real_s", *age_s);
   add_statistics(event, statistics, facts);
   events.write(event);

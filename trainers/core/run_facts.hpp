@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/settings.hpp"
@@ -20,8 +21,16 @@ struct RunFacts {
   bool bound = false;              // to its share of the cores
   double data_s = 0;
   double setup_s = 0;
+  std::vector<std::pair<std::string, std::string>> device;  // of a GPU what it is, and its modes
+  std::vector<std::pair<std::string, std::string>> device_versions;
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::optional<std::int64_t> max_device_bytes;
   std::optional<std::int64_t> socket_bytes;  // sent by this process before the training
 };
+
+/// Of an environment as `environ` has it (NAME=value, ended by null) what changes how ranks communicate, how many threads there
+/// are and which GPUs are visible: NCCL_*, TORCH_NCCL_*, GLOO_*, OMP_*, CUBLAS_WORKSPACE_CONFIG, CUDA_VISIBLE_DEVICES. By name.
+std::vector<std::pair<std::string, std::string>> recorded_environment(const char* const* variables);
 
 /// The run_start event (docs/events.md): every setting that decides what is computed, as it is in force; where and on what it
 /// runs. On rank 0 also a line on stdout and the task's notes, which become warnings.

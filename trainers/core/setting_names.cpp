@@ -24,6 +24,8 @@ const char* to_string(AttentionKind value) { return name_at(value, {"fused", "ea
 const char* to_string(Preset value) { return name_at(value, {"none", "huggingface", "lightning"}); }
 const char* to_string(Flavour value) { return name_at(value, {"tuned", "faithful"}); }
 const char* to_string(FsdpWrap value) { return name_at(value, {"layers", "none"}); }
+const char* to_string(DeviceChoice value) { return name_at(value, {"auto", "cpu", "cuda"}); }
+const char* to_string(KernelChoice value) { return name_at(value, {"auto", "own", "torch"}); }
 const char* to_string(Checkpoints value) { return name_at(value, {"none", "last", "best", "both"}); }
 
 }  // namespace hpcbench::train

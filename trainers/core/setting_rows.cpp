@@ -108,7 +108,8 @@ Access share_of(std::optional<double> Settings::*member) {
           [member](const Settings& s) { return said(s.*member); }};
 }
 
-Access switch_of(bool Settings::*member) {
+template <class M>
+Access switch_of(M Settings::*member) {
   return {[member](Settings& s, const std::string& text, const std::string& where) { s.*member = flag_of(text, where); },
           [member](const Settings& s) { return said(s.*member); }};
 }
@@ -235,6 +236,8 @@ std::vector<SettingRow> make_rows() {
       choice_of(&Settings::wrap, {FsdpWrap::layers, FsdpWrap::none}));
   add("reshard_after_forward", "BOOL", "fsdp: free a unit between forward and backward (true)",
       switch_of(&Settings::reshard_after_forward));
+  add("tf32", "BOOL", "cuda: matrix products and cuDNN with TF32, or neither (as LibTorch has them: cuDNN only)",
+      switch_of(&Settings::tf32));
   add("devices", "N", "dp: devices of the process (the run's gpus, else 1)", count_of(&Settings::devices, 1, 1024));
   decides = false;
   add("checkpoint", "NAME", "keep the last state (to resume), the best weights by validation loss, both or none (none)",
@@ -252,6 +255,10 @@ std::vector<SettingRow> make_rows() {
   add("log_every", "N", "a step event every N steps, 0: none (mnist_rnn 50, bert_squad 1)", count_of(&Settings::log_every, 0));
   add("timeout", "S", "seconds after which a rank that does not answer counts as lost (120)",
       real_of(&Settings::timeout_s, 1, "a number of seconds, at least 1"));
+  add("device", "NAME", "cpu, cuda (a GPU for each process), or auto: cuda where LibTorch has it and a GPU is visible (auto)",
+      choice_of(&Settings::device, {DeviceChoice::automatic, DeviceChoice::cpu, DeviceChoice::cuda}));
+  add("kernels", "NAME", "own (for CPUs), torch: LibTorch's operators, or auto: own on a CPU, torch on a GPU (auto)",
+      choice_of(&Settings::kernels, {KernelChoice::automatic, KernelChoice::own, KernelChoice::torch}));
   add("bind", "BOOL", "bind each rank to its own cores where the ranks of a node fill them exactly (true)",
       switch_of(&Settings::bind));
   return rows;

@@ -27,6 +27,10 @@ enum class Checkpoints { none, last, best, both };
 enum class Flavour { tuned, faithful };
 /// fsdp: units as the model has them, or one for all of it.
 enum class FsdpWrap { layers, none };
+/// automatic: a GPU where the build has CUDA and one is visible, else the CPU.
+enum class DeviceChoice { automatic, cpu, cuda };
+/// own: the trainer's kernels, for CPUs; torch: LibTorch's operators, on any device; automatic: own on a CPU, torch on a GPU.
+enum class KernelChoice { automatic, own, torch };
 
 const char* to_string(Precision value);
 const char* to_string(OptimizerKind value);
@@ -40,6 +44,8 @@ const char* to_string(Preset value);
 const char* to_string(Checkpoints value);
 const char* to_string(Flavour value);
 const char* to_string(FsdpWrap value);
+const char* to_string(DeviceChoice value);
+const char* to_string(KernelChoice value);
 
 /// Everything that a run can be told. The names are those of the options (`--train-share`) and, with underscores, of the keys
 /// under `settings` in run.json (`train_share`). The values here are those of mnist_rnn; see task_defaults().
@@ -107,6 +113,9 @@ struct Settings {
   std::int64_t log_every = 50;
 
   // How the machine is used.
+  DeviceChoice device = DeviceChoice::automatic;   // in a run: what plan_device() made of it
+  KernelChoice kernels = KernelChoice::automatic;  // likewise
+  std::optional<bool> tf32;                        // of matrix products and cuDNN; absent: as LibTorch has them
   double timeout_s = 120;
   double bucket_cap_mb = 25;
   Flavour flavour = Flavour::tuned;

@@ -40,7 +40,7 @@ void write_tensors(const std::filesystem::path& path, const std::vector<NamedTen
   std::vector<at::Tensor> kept;
   std::vector<StoredTensor> stored;
   for (const NamedTensor& each : tensors) {
-    kept.push_back(each.tensor.detach().contiguous());
+    kept.push_back(each.tensor.detach().to(at::kCPU).contiguous());
     const at::Tensor& tensor = kept.back();
     stored.push_back({each.name,
                       element_type_of(tensor.scalar_type()),

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "kernels/kernels.hpp"
+#include "optim/torch_update.hpp"
 
 namespace hpcbench::train {
 
@@ -85,6 +86,10 @@ std::optional<double> Optimizer::step(double lr, std::optional<double> norm) {
     scale = std::min(1.0, options_.clip / (*norm + 1e-6));
   }
   ++steps_;
+  if (by_torch()) {
+    update_all_by_torch(lr, scale);
+    return options_.clip > 0 ? norm : std::nullopt;
+  }
   at::parallel_for(0, std::ssize(blocks_), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t index = begin; index < end; ++index) {
       const Block& block = blocks_[static_cast<std::size_t>(index)];
@@ -95,7 +100,23 @@ std::optional<double> Optimizer::step(double lr, std::optional<double> norm) {
   return options_.clip > 0 ? norm : std::nullopt;
 }
 
+bool Optimizer::by_torch() const { return options_.torch_kernels || (!parts_.empty() && !parts_.front().parameter.is_cpu()); }
+
+void Optimizer::update_all_by_torch(double lr, double scale) {
+  std::vector<TorchUpdatePart> parts;
+  for (const Part& part : parts_)
+    parts.push_back({part.parameter, part.parameter.grad(), part.first, part.second, part.weight_decay});
+  update_by_torch(parts, {options_.kind, lr, options_.momentum, scale, steps_});
+}
+
 double Optimizer::gradient_norm() const {
+  if (by_torch()) {
+    std::vector<at::Tensor> gradients;
+    for (const Part& part : parts_) {
+      if (part.parameter.grad().defined()) gradients.push_back(part.parameter.grad());
+    }
+    return gradient_norm_by_torch(gradients);
+  }
   std::vector<double> squares(blocks_.size());
   at::parallel_for(0, std::ssize(blocks_), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t index = begin; index < end; ++index) {

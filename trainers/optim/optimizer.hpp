@@ -15,8 +15,9 @@ struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::adadelta;
   double momentum = 0;
   double weight_decay = 0;
-  bool decay_bias = true;  // weight decay also on parameters of less than two dimensions (biases, normalisations)
-  double clip = 0;         // greatest global norm of the gradient; 0: none
+  bool decay_bias = true;      // weight decay also on parameters of less than two dimensions (biases, normalisations)
+  double clip = 0;             // greatest global norm of the gradient; 0: none
+  bool torch_kernels = false;  // LibTorch's operators; what is not on a CPU has them anyhow
 };
 
 /// SGD, Adadelta (rho 0.9, eps 1e-6) or AdamW (0.9, 0.999, 1e-8), as torch.optim defines them: one parallel pass over all
@@ -54,6 +55,8 @@ class Optimizer {
     std::int64_t begin = 0;
     std::int64_t count = 0;
   };
+  bool by_torch() const;
+  void update_all_by_torch(double lr, double scale);
   template <class T>
   void update(const Block& block, double lr, double scale);
 

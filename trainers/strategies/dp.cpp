@@ -1,6 +1,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/item.h>
+#include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
 
@@ -54,9 +55,9 @@ class Dp final : public WholeModel {
     copy_to_replicas(true);
   }
 
-  void sum_over_ranks(std::vector<double>&) override {}
+  void sum_over_ranks(std::vector<double>&) override { context_.device->synchronise(); }
   std::vector<std::string> exchange(const std::string& text) override { return {text}; }
-  void barrier() override {}
+  void barrier() override { context_.device->synchronise(); }
   StrategyStatistics statistics() const override { return statistics_; }
 
  private:
@@ -79,6 +80,7 @@ class Dp final : public WholeModel {
     const std::int64_t parts = (batch.samples + part - 1) / part;
     std::vector<double> losses(static_cast<std::size_t>(parts));
     threads_.run(losses.size(), [&](std::size_t device) {
+      const c10::DeviceGuard on_device(replicas_[device]->parameters.front().tensor.device());
       const std::int64_t first = static_cast<std::int64_t>(device) * part;
       const std::int64_t count = std::min(part, batch.samples - first);
       const double weight = context_.flavour == Flavour::faithful
@@ -100,7 +102,7 @@ class Dp final : public WholeModel {
         at::Tensor& sum = replicas_.front()->parameters[index].tensor.mutable_grad();
         at::Tensor& part = replicas_[device]->parameters[index].tensor.mutable_grad();
         if (!part.defined()) continue;
-        sum.defined() ? sum.add_(part) : sum = part;
+        sum.defined() ? sum.add_(part.to(sum.device())) : sum = part.to(replicas_.front()->parameters[index].tensor.device());
         part.reset();
       }
     }

@@ -2,6 +2,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
+
 #include "core/clock.hpp"
 
 namespace hpcbench::train {
@@ -22,7 +24,38 @@ void Exchange::receive(Pending& pending, const at::Tensor& tensor, int rank, int
   pending.works.push_back(group_.process_group()->recv(tensors, rank, tag));
 }
 
+void Exchange::begin_collective(Pending& pending, SideStream* stream,
+                                const std::function<c10::intrusive_ptr<c10d::Work>(bool is_async)>& start,
+                                const at::Tensor& sent) {
+  if (group_.size() == 1) return;
+  traffic_.bytes_sent += (group_.size() - 1) * bytes_of_elements(sent);
+  if (!stream) {
+    pending.works.push_back(start(true));
+    return;
+  }
+  settle_spans();
+  // In the side stream itself, not in one of NCCL's own: wait() makes the side stream wait, not the host.
+  pending.span = stream->enqueue([&] {
+    if (const auto work = start(false)) work->wait();
+  });
+}
+
+/// Spans that have ended, into the sums.
+void Exchange::settle_spans() {
+  std::erase_if(spans_, [this](const std::shared_ptr<Span>& span) {
+    const std::optional<SpanTimes> times = span->times();
+    if (!times) return false;
+    traffic_.exposed_s += std::min(times->exposed_s, times->total_s);
+    traffic_.hidden_s += std::max(times->total_s - times->exposed_s, 0.0);
+    return true;
+  });
+}
+
 void Exchange::wait(Pending& pending) {
+  if (pending.span) {
+    pending.span->hold_computing();
+    spans_.push_back(pending.span);
+  }
   const double now_s = monotonic_s();
   if (!pending.works.empty()) traffic_.hidden_s += now_s - pending.begun_s;
   for (const auto& work : pending.works) work->wait();
@@ -34,11 +67,22 @@ Exchange::Pending Exchange::begin_sum(const at::Tensor& flat, int tag) {
   Pending pending;
   pending.flat = flat;
   pending.begun_s = monotonic_s();
+  if (by_collectives()) {
+    const auto start = [&](bool is_async) {
+      c10d::ReduceScatterOptions options;
+      options.asyncOp = is_async;
+      at::Tensor own = own_chunk(flat);
+      at::Tensor whole = flat;
+      return group_.process_group()->reduce_scatter_single(own, whole, options);
+    };
+    begin_collective(pending, sum_stream_.get(), start, own_chunk(flat));
+    return pending;
+  }
   const int ranks = group_.size();
   if (ranks == 1) return pending;
   const std::int64_t size = flat.numel() / ranks;
+  ledger_.add(Held::communication, (ranks - 1) * size * static_cast<std::int64_t>(flat.element_size()));
   pending.received = at::empty({(ranks - 1) * size}, flat.options());
-  ledger_.add(Held::communication, bytes_of_elements(pending.received));
   // Each begins with the next rank, so that not all send to one.
   for (int step = 1; step < ranks; ++step) {
     const int from = (group_.rank() + ranks - step) % ranks;
@@ -52,28 +96,32 @@ Exchange::Pending Exchange::begin_sum(const at::Tensor& flat, int tag) {
   return pending;
 }
 
+void Exchange::sum_directly(Pending& pending, at::Tensor own) {
+  const double start_s = monotonic_s();
+  const std::int64_t size = own.numel();
+  // (((g0 + g1) + g2) + ...), whichever of them is this rank's.
+  at::Tensor sum;
+  for (int rank = 0; rank < group_.size(); ++rank) {
+    const int place = rank < group_.rank() ? rank : rank - 1;
+    const at::Tensor part = rank == group_.rank() ? own : pending.received.narrow(0, place * size, size);
+    if (!sum.defined()) {
+      sum = part;
+    } else {
+      sum.add_(part);
+    }
+  }
+  if (!sum.is_same(own)) own.copy_(sum);
+  sum.reset();
+  const std::int64_t received_bytes = bytes_of_elements(pending.received);
+  pending.received.reset();
+  ledger_.remove(Held::communication, received_bytes);
+  traffic_.exposed_s += monotonic_s() - start_s;
+}
+
 void Exchange::finish_sum(Pending& pending, double factor) {
   wait(pending);
-  const int ranks = group_.size();
   at::Tensor own = own_chunk(pending.flat);
-  if (ranks > 1) {
-    const double start_s = monotonic_s();
-    const std::int64_t size = own.numel();
-    // (((g0 + g1) + g2) + ...), whichever of them is this rank's.
-    at::Tensor sum;
-    for (int rank = 0; rank < ranks; ++rank) {
-      const int place = rank < group_.rank() ? rank : rank - 1;
-      const at::Tensor part = rank == group_.rank() ? own : pending.received.narrow(0, place * size, size);
-      if (!sum.defined()) {
-        sum = part;
-      } else {
-        sum.add_(part);
-      }
-    }
-    if (!sum.is_same(own)) own.copy_(sum);
-    ledger_.remove(Held::communication, bytes_of_elements(pending.received));
-    traffic_.exposed_s += monotonic_s() - start_s;
-  }
+  if (pending.received.defined()) sum_directly(pending, own);
   if (factor != 1) own.mul_(factor);
   pending = {};
 }
@@ -82,6 +130,17 @@ Exchange::Pending Exchange::begin_gather(const at::Tensor& flat, int tag) {
   Pending pending;
   pending.flat = flat;
   pending.begun_s = monotonic_s();
+  if (by_collectives()) {
+    const auto start = [&](bool is_async) {
+      c10d::AllgatherOptions options;
+      options.asyncOp = is_async;
+      at::Tensor own = own_chunk(flat);
+      at::Tensor whole = flat;
+      return group_.process_group()->all_gather_single(whole, own, options);
+    };
+    begin_collective(pending, gather_stream_.get(), start, own_chunk(flat));
+    return pending;
+  }
   const int ranks = group_.size();
   for (int step = 1; step < ranks; ++step) {
     const int from = (group_.rank() + ranks - step) % ranks;

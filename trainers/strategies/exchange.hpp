@@ -5,24 +5,33 @@
 #include <torch/csrc/distributed/c10d/Work.hpp>
 #include <vector>
 
+#include "devices/device.hpp"
 #include "strategies/group.hpp"
 #include "strategies/statistics.hpp"
 
 namespace hpcbench::train {
 
 /// Reduce-scatter and all-gather of flat tensors whose elements divide evenly into one chunk per rank, chunk r being rank r's.
-/// Each rank sends every other one its chunk directly: (N-1)/N of the tensor's bytes, the least there is. (Gloo's own
+/// On CPUs each rank sends every other one its chunk directly: (N-1)/N of the tensor's bytes, the least there is. (Gloo's own
 /// reduce-scatter is an allreduce, twice as much.) Sums are made in the order of the ranks, so they do not depend on how
-/// parameters are laid out in tensors. Both run while the caller computes; `tag` must be the same on all ranks.
+/// parameters are laid out in tensors. On GPUs both are NCCL's collectives, which sum in an order of their own, in a stream for
+/// sums and one for gathers. All run while the caller computes; `tag` must be the same on all ranks. Tensors that are exchanged
+/// belong to the computing stream.
 class Exchange {
  public:
-  Exchange(Group& group, Traffic& traffic, Ledger& ledger) : group_(group), traffic_(traffic), ledger_(ledger) {}
+  Exchange(Group& group, Traffic& traffic, Ledger& ledger)
+      : group_(group),
+        traffic_(traffic),
+        ledger_(ledger),
+        sum_stream_(group.device().make_stream()),
+        gather_stream_(group.device().make_stream()) {}
 
   /// An exchange under way. It holds the tensors that others read and write.
   struct Pending {
     std::vector<c10::intrusive_ptr<c10d::Work>> works;
     at::Tensor flat;
-    at::Tensor received;  // the other ranks' parts of this rank's chunk, by rank
+    at::Tensor received;         // the other ranks' parts of this rank's chunk, by rank
+    std::shared_ptr<Span> span;  // in a side stream
     double begun_s = 0;
     bool is_open() const { return flat.defined(); }
   };
@@ -42,11 +51,19 @@ class Exchange {
   at::Tensor chunk(const at::Tensor& flat, int rank) const;
   void send(Pending& pending, const at::Tensor& tensor, int rank, int tag);
   void receive(Pending& pending, const at::Tensor& tensor, int rank, int tag);
+  void begin_collective(Pending& pending, SideStream* stream,
+                        const std::function<c10::intrusive_ptr<c10d::Work>(bool is_async)>& start, const at::Tensor& sent);
+  void sum_directly(Pending& pending, at::Tensor own);
+  bool by_collectives() const { return group_.exchange_way() == ExchangeWay::collectives; }
   void wait(Pending& pending);
+  void settle_spans();
 
   Group& group_;
   Traffic& traffic_;
   Ledger& ledger_;
+  std::unique_ptr<SideStream> sum_stream_;  // null on a CPU
+  std::unique_ptr<SideStream> gather_stream_;
+  std::vector<std::shared_ptr<Span>> spans_;  // whose times are not known yet
 };
 
 /// Bytes of a tensor's elements.

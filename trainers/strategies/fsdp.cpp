@@ -1,5 +1,4 @@
 #include <ATen/core/grad_mode.h>
-#include <ATen/native/Resize.h>
 
 #include <map>
 
@@ -107,7 +106,7 @@ class Fsdp final : public Sharded {
     UnitParameters& state = states_[unit];
     if (state.here) return;
     const at::NoGradGuard no_grad;
-    at::native::resize_bytes_cpu(state.whole.storage().unsafeGetStorageImpl(), static_cast<std::size_t>(whole_bytes(unit)));
+    group_.device().resize(state.whole, whole_bytes(unit));
     statistics_.memory.add(Held::parameters, whole_bytes(unit));
     statistics_.last_step.push_back({"gather", static_cast<int>(unit)});
     exchange_.own_chunk(state.whole).copy_(state.stale.defined() ? state.stale : shards_[unit]);
@@ -126,7 +125,7 @@ class Fsdp final : public Sharded {
     UnitParameters& state = states_[unit];
     if (!state.here) return;
     if (state.gather.is_open()) exchange_.finish_gather(state.gather);
-    at::native::resize_bytes_cpu(state.whole.storage().unsafeGetStorageImpl(), 0);
+    group_.device().resize(state.whole, 0);
     statistics_.memory.remove(Held::parameters, whole_bytes(unit));
     statistics_.last_step.push_back({"free", static_cast<int>(unit)});
     state.here = false;

@@ -41,7 +41,8 @@ std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin
 
 /// Whether an error says that another rank ended or hangs, so that its cause is to be looked for there.
 bool is_of_peer(const std::string& cause) {
-  constexpr std::array kMarks = {"onnection", "Broken pipe", "Timed out", "timed out", "Socket", "socket", "gloo"};
+  constexpr std::array kMarks = {"onnection", "Broken pipe", "Timed out", "timed out", "timing out",
+                                 "Socket",    "socket",      "gloo",      "NCCL"};
   return std::any_of(kMarks.begin(), kMarks.end(), [&](const char* mark) { return cause.find(mark) != std::string::npos; });
 }
 
@@ -65,10 +66,12 @@ std::shared_ptr<::gloo::transport::Device> make_device(const World& world) {
 
 }  // namespace
 
-Group::Group(const World& world, double timeout_s, PeerFailed peer_failed)
+Group::Group(const World& world, double timeout_s, PeerFailed peer_failed, const Device& device)
     : world_(world),
       timeout_(static_cast<std::int64_t>(timeout_s * 1000)),
       peer_failed_(std::move(peer_failed)),
+      device_(device),
+      exchange_way_(device.is_cuda() ? ExchangeWay::collectives : ExchangeWay::direct),
       store_(open_store(world, timeout_)) {
   if (world_.size == 1) return;
   put(*store_, rank_key("joined", world_.rank), "1");
@@ -152,6 +155,11 @@ void Group::connect() {
   process_group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
   process_group_->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
   sum(at::ones({1}));
+  device_.connect(process_group_, store_, timeout_);
+}
+
+void Group::refuse_shared_gpus(const std::string& uuid) {
+  hpcbench::train::refuse_shared_gpus(exchange(gpu_claim(world_.host, uuid)));
 }
 
 std::vector<std::string> Group::exchange(const std::string& value) {
@@ -174,10 +182,12 @@ void Group::sum(at::Tensor tensor) {
 }
 
 void Group::sum(std::vector<double>& values) {
+  device_.synchronise();
   if (world_.size > 1) sum(at::from_blob(values.data(), {std::ssize(values)}, at::kDouble));
 }
 
 void Group::barrier() {
+  device_.synchronise();
   if (world_.size > 1) sum(at::ones({1}));
 }
 

@@ -12,19 +12,23 @@
 #include <vector>
 
 #include "core/world.hpp"
+#include "devices/device.hpp"
 
 namespace hpcbench::train {
 
-/// The ranks of a run: where they meet (a TCPStore in rank 0), how they exchange tensors (Gloo), and how the failure of one
-/// reaches all. A rank that fails writes why into the store; a thread of every other rank looks there five times a second,
-/// so that also a rank that waits in a collective ends at once, with the root cause.
+/// How flat tensors are exchanged: each rank sends to each other one directly (Gloo), or by the backend's own collectives.
+enum class ExchangeWay { direct, collectives };
+
+/// The ranks of a run: where they meet (a TCPStore in rank 0), how they exchange tensors (Gloo; on GPUs NCCL), and how the
+/// failure of one reaches all. A rank that fails writes why into the store; a thread of every other rank looks there five times
+/// a second, so that also a rank that waits in a collective ends at once, with the root cause.
 class Group {
  public:
   /// Called in that thread with the root cause, at most once; it should end the process.
   using PeerFailed = std::function<void(const std::string& root_cause)>;
 
-  /// Opens the store. Throws when rank 0 is not there within `timeout_s`.
-  Group(const World& world, double timeout_s, PeerFailed peer_failed);
+  /// Opens the store. Throws when rank 0 is not there within `timeout_s`. `device` must outlive the group.
+  Group(const World& world, double timeout_s, PeerFailed peer_failed, const Device& device = cpu_device());
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
@@ -32,16 +36,24 @@ class Group {
   /// Returns when all ranks have called it with this `phase`; PeerError with the root cause when one failed before, Terminated
   /// on SIGTERM, std::runtime_error naming the ranks that did not come within the timeout.
   void agree(const std::string& phase);
-  /// Connects the ranks, and proves it by a one-element allreduce. Collective, once, before what follows.
+  /// InputError, the same on all ranks, where two have the same GPU of one host (NCCL would hang). Collective, before
+  /// connect().
+  void refuse_shared_gpus(const std::string& uuid);
+  /// Connects the ranks, and proves it by a one-element allreduce for each backend. Collective, once, before what follows.
   void connect();
   /// What all ranks gave, in the order of the ranks. Collective.
   std::vector<std::string> exchange(const std::string& value);
   const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return process_group_; }
+  const Device& device() const { return device_; }
+  /// On GPUs collectives. On CPUs direct, as Gloo's reduce-scatter sends twice what is needed; a test may choose the other.
+  ExchangeWay exchange_way() const { return exchange_way_; }
+  void choose_exchange_way(ExchangeWay way) { exchange_way_ = way; }
   int rank() const { return world_.rank; }
   int size() const { return world_.size; }
 
   void broadcast_from_first(const std::vector<at::Tensor>& tensors);
   void sum(at::Tensor tensor);
+  /// Numbers of the host; the device has then done what was enqueued before.
   void sum(std::vector<double>& values);
   void barrier();
 
@@ -68,6 +80,8 @@ class Group {
   World world_;
   std::chrono::milliseconds timeout_;
   PeerFailed peer_failed_;
+  const Device& device_;
+  ExchangeWay exchange_way_;
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<c10d::Store> watch_store_;
   c10::intrusive_ptr<c10d::ProcessGroup> process_group_;

@@ -11,6 +11,7 @@
 
 #include "core/settings.hpp"
 #include "core/world.hpp"
+#include "devices/device.hpp"
 #include "optim/optimizer.hpp"
 #include "strategies/statistics.hpp"
 #include "tasks/model.hpp"
@@ -37,6 +38,7 @@ struct StrategyContext {
   FsdpWrap wrap = FsdpWrap::layers;
   bool reshard_after_forward = true;  // fsdp: free a unit between its forward and its backward pass
   Group* group = nullptr;             // null for a strategy of one process
+  const Device* device = &cpu_device();
   std::vector<Model*> replicas = {};  // dp: the models of the devices but the first
   Mutation mutation = Mutation::none;
 };

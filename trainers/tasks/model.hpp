@@ -28,6 +28,15 @@ struct Model {
   std::function<void(int unit, const at::Tensor& result)> after_unit;
 };
 
+/// Moves parameters and buffers to a device; the tensors stay the same objects, so that who holds one sees it there.
+inline void move_model(Model& model, at::Device place) {
+  for (std::vector<NamedTensor>* tensors : {&model.parameters, &model.buffers}) {
+    for (NamedTensor& each : *tensors) {
+      if (each.tensor.device() != place) each.tensor.set_data(each.tensor.detach().to(place));
+    }
+  }
+}
+
 /// One unit's forward pass, with what the model has to say around it.
 template <class Forward>
 at::Tensor in_unit(const Model& model, int unit, const Forward& forward) {

@@ -16,6 +16,9 @@ class ReplicatedTask final : public Task {
   void load() override {
     for (const auto& task : tasks_) task->load();
   }
+  void place(const std::vector<at::Device>& places) override {
+    for (std::size_t device = 0; device < tasks_.size(); ++device) tasks_[device]->place({places.at(device)});
+  }
   std::vector<Note> notes() const override { return first().notes(); }
   std::vector<std::pair<std::string, std::string>> facts() const override { return first().facts(); }
   std::int64_t train_samples() const override { return first().train_samples(); }

@@ -39,6 +39,9 @@ class Task {
   virtual ~Task() = default;
   /// Reads the data and makes the model; DataError names the file. Called once, before anything below.
   virtual void load() = 0;
+  /// Moves the model, and what it trains on, to `places`: one, or of a task with several models one for each. Called once,
+  /// after load(). A task that does not override it trains on a CPU only: InputError otherwise.
+  virtual void place(const std::vector<at::Device>& places);
   /// What load() found worth saying.
   virtual std::vector<Note> notes() const = 0;
   /// What the model is, as far as the settings do not say it: names and values for run_start.

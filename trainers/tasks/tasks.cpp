@@ -6,6 +6,12 @@
 
 namespace hpcbench::train {
 
+void Task::place(const std::vector<at::Device>& places) {
+  for (const at::Device& each : places) {
+    if (!each.is_cpu()) throw InputError("error: this task trains on CPUs only: choose `device: cpu`");
+  }
+}
+
 std::optional<std::int64_t> Task::tokens(const at::Tensor&) const { return std::nullopt; }
 
 void Task::write_predictions(const std::filesystem::path&, const std::vector<std::string>&) const {}

@@ -34,6 +34,7 @@ struct Trial {
   Flavour flavour = Flavour::tuned;
   FsdpWrap wrap = FsdpWrap::layers;
   bool reshard_after_forward = true;
+  bool collectives = false;  // zero, fsdp: by reduce-scatter and all-gather of the backend, as on GPUs
   Mutation mutation = Mutation::none;
   std::optional<Kept> from;  // goes on from there, to `steps`
 };

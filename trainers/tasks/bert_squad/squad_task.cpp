@@ -52,6 +52,9 @@ class BertSquad final : public Task {
       lengths_.push_back(static_cast<std::int32_t>((*data_.train)[number].input_ids.size()));
   }
 
+  /// Batches come to the model's device piece by piece: the tokens of a step are small.
+  void place(const std::vector<at::Device>& places) override { move_model(bert_->model(), places.front()); }
+
   std::vector<Note> notes() const override { return notes_; }
 
   std::vector<std::pair<std::string, std::string>> facts() const override {
@@ -165,7 +168,7 @@ class BertSquad final : public Task {
 
   /// The logits of every row: where padding competes, as at Hugging Face, those of its padding too.
   void take_logits(const BertBatch& batch, const at::Tensor& logits, std::vector<OwnLogits>& all) const {
-    const at::Tensor values = logits.to(at::kFloat).t().contiguous();  // starts, then ends
+    const at::Tensor values = logits.to(at::kCPU, at::kFloat).t().contiguous();  // starts, then ends
     const float* const starts = values.const_data_ptr<float>();
     const float* const ends = starts + logits.size(0);
     for (std::size_t row = 0; row < batch.lengths.size(); ++row) {

@@ -1,10 +1,13 @@
 #include "tasks/mnist_rnn/lstm.hpp"
 
 #include <ATen/Dispatch.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/lstm.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/sum.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -79,6 +82,15 @@ class LstmLastState : public torch::autograd::Function<LstmLastState> {
 
 at::Tensor lstm_last_state(const at::Tensor& sequences, const LstmWeights& weights) {
   return LstmLastState::apply(sequences, weights.input, weights.recurrent, weights.input_bias, weights.recurrent_bias);
+}
+
+at::Tensor torch_lstm_last_state(const at::Tensor& sequences, const LstmWeights& weights) {
+  const at::Tensor zeros = at::zeros({1, sequences.size(1), weights.recurrent.size(1)}, sequences.options());
+  const auto [outputs, h, c] =
+      at::lstm(sequences, {zeros, zeros}, {weights.input, weights.recurrent, weights.input_bias, weights.recurrent_bias},
+               /*has_biases=*/true, /*num_layers=*/1, /*dropout=*/0.0, /*train=*/at::GradMode::is_enabled(),
+               /*bidirectional=*/false, /*batch_first=*/false);
+  return h.squeeze(0);
 }
 
 }  // namespace hpcbench::train

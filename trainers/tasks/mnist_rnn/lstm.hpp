@@ -16,4 +16,7 @@ struct LstmWeights {
 /// with respect to the weights, not to the sequences. One matrix product a step, the rest of the cell in one pass over memory.
 at::Tensor lstm_last_state(const at::Tensor& sequences, const LstmWeights& weights);
 
+/// The same by LibTorch's own LSTM, on any device (cuDNN's on a GPU). `sequences` must be of the weights' type and device.
+at::Tensor torch_lstm_last_state(const at::Tensor& sequences, const LstmWeights& weights);
+
 }  // namespace hpcbench::train

@@ -19,6 +19,7 @@
 #include <cmath>
 
 #include "data/digits.hpp"
+#include "devices/device.hpp"
 #include "kernels/kernels.hpp"
 #include "tasks/mnist_rnn/lstm.hpp"
 
@@ -56,7 +57,9 @@ TensorDigits to_tensors(const LabelledDigits& digits, at::ScalarType type) {
   return {images, at::from_blob(labels, {digits.size()}, at::kByte).to(at::kLong)};
 }
 
-at::Tensor gather(const at::Tensor& images, const at::Tensor& samples) {
+/// [28, B, 28], time first: the sequences of some samples (on the images' device).
+at::Tensor gather(const at::Tensor& images, const at::Tensor& samples, KernelChoice kernels) {
+  if (kernels == KernelChoice::torch) return images.index_select(0, samples).transpose(0, 1).contiguous();
   at::Tensor sequences = at::empty({kDigitSide, samples.size(0), kDigitSide}, images.options());
   AT_DISPATCH_FLOATING_TYPES(images.scalar_type(), "gather", [&] {
     kernels::gather_time_major(images.data_ptr<scalar_t>(), samples.data_ptr<std::int64_t>(), samples.size(0), kDigitSide,
@@ -76,6 +79,13 @@ class MnistRnn final : public Task {
     validation_ = to_tensors(digits.validation, type_);
   }
 
+  void place(const std::vector<at::Device>& places) override {
+    place_ = places.front();
+    move_model(model_, place_);
+    for (at::Tensor* data : {&train_.images, &train_.labels, &validation_.images, &validation_.labels})
+      *data = data->to(place_);
+  }
+
   std::vector<Note> notes() const override {
     std::vector<Note> notes;
     if (note_) notes.push_back({"train_share", *note_});
@@ -90,8 +100,9 @@ class MnistRnn final : public Task {
   Model& model() override { return model_; }
 
   at::Tensor loss(const at::Tensor& samples, const StepPlace& place) override {
-    const at::Tensor scores = log_probabilities(gather(train_.images, samples), &place);
-    return at::nll_loss(scores, train_.labels.index_select(0, samples));
+    const at::Tensor numbers = bring(samples, place_);
+    const at::Tensor scores = log_probabilities(gather(train_.images, numbers, settings_.kernels), &place);
+    return at::nll_loss(scores, train_.labels.index_select(0, numbers));
   }
 
   std::vector<Measure> evaluate(std::int64_t first, std::int64_t stride) override {
@@ -103,9 +114,9 @@ class MnistRnn final : public Task {
     for (std::int64_t next = first; next < validation_samples();) {
       numbers.clear();
       for (; next < validation_samples() && std::ssize(numbers) < kChunk; next += stride) numbers.push_back(next);
-      const at::Tensor samples = at::from_blob(numbers.data(), {std::ssize(numbers)}, at::kLong);
+      const at::Tensor samples = bring(at::from_blob(numbers.data(), {std::ssize(numbers)}, at::kLong), place_);
       const at::Tensor labels = validation_.labels.index_select(0, samples);
-      const at::Tensor scores = log_probabilities(gather(validation_.images, samples), nullptr);
+      const at::Tensor scores = log_probabilities(gather(validation_.images, samples, settings_.kernels), nullptr);
       loss.sum += at::nll_loss(scores, labels, {}, at::Reduction::Sum).item<double>();
       accuracy.sum += static_cast<double>(at::eq(at::argmax(scores, 1), labels).sum().item<std::int64_t>());
       loss.weight = accuracy.weight += static_cast<double>(numbers.size());
@@ -117,7 +128,8 @@ class MnistRnn final : public Task {
   /// `place` is given for training; without it the model is in evaluation mode.
   at::Tensor log_probabilities(const at::Tensor& sequences, const StepPlace* place) {
     begin_unit(kLstmUnit);
-    at::Tensor x = lstm_last_state(sequences, lstm_);
+    at::Tensor x =
+        settings_.kernels == KernelChoice::torch ? torch_lstm_last_state(sequences, lstm_) : lstm_last_state(sequences, lstm_);
     if (settings_.batch_norm)
       x = at::batch_norm(x, norm_weight_, norm_bias_, running_mean_, running_var_, place != nullptr, kBatchNormMomentum,
                          kBatchNormEps, false);
@@ -143,10 +155,10 @@ class MnistRnn final : public Task {
     if (!place || rate == 0) return x;
     const kernels::DropoutKey key{settings_.seed, static_cast<std::uint64_t>(place->step), site, place->first_position,
                                   place->stride};
-    const at::Tensor mask = at::empty(x.sizes(), x.options().requires_grad(false));
+    const at::Tensor mask = at::empty(x.sizes(), x.scalar_type());
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "dropout",
                                [&] { kernels::dropout_mask(key, rate, x.size(0), x.size(1), mask.data_ptr<scalar_t>()); });
-    return x * mask;
+    return x * bring(mask, place_);
   }
 
   void make_model() {
@@ -183,6 +195,7 @@ class MnistRnn final : public Task {
 
   Settings settings_;
   at::ScalarType type_;
+  at::Device place_ = at::kCPU;
   std::optional<std::string> note_;
   TensorDigits train_, validation_;
   Model model_;

@@ -1,0 +1,151 @@
+#include <ATen/Context.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <ATen/native/cuda/Resize.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <cuda_runtime_api.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "core/text.hpp"
+#include "devices/cuda_parts.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+/// As nvidia-smi writes it.
+std::string uuid_text(const cudaUUID_t& uuid) {
+  constexpr const char* kHex = "0123456789abcdef";
+  std::string text = "GPU-";
+  for (std::size_t index = 0; index < sizeof uuid.bytes; ++index) {
+    if (index == 4 || index == 6 || index == 8 || index == 10) text += '-';
+    const auto byte = static_cast<unsigned char>(uuid.bytes[index]);
+    text += kHex[byte >> 4];
+    text += kHex[byte & 15];
+  }
+  return text;
+}
+
+Gpu read_gpu(int number) {
+  constexpr int kFirstWithBf16 = 8;  // compute capability
+  cudaDeviceProp properties{};
+  C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, number));
+  return {properties.name, uuid_text(properties.uuid), properties.major >= kFirstWithBf16,
+          static_cast<std::int64_t>(properties.totalGlobalMem)};
+}
+
+/// `12.4` from 12040, `9.10.2` from 91002.
+std::string version_text(long number, long major_unit, long minor_unit) {
+  const std::string text = concat(number / major_unit, ".", number % major_unit / minor_unit);
+  return minor_unit == 10 ? text : concat(text, ".", number % minor_unit);
+}
+
+const char* yes_or_no(bool value) { return value ? "true" : "false"; }
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(int first, int count, std::vector<Gpu> gpus) : first_(first), count_(count), gpus_(std::move(gpus)) {}
+
+  at::Device place() const override { return {at::kCUDA, static_cast<at::DeviceIndex>(first_)}; }
+
+  std::vector<std::pair<std::string, std::string>> facts() const override {
+    std::ifstream driver("/proc/driver/nvidia/version");
+    const std::string text((std::istreambuf_iterator<char>(driver)), {});
+    const Gpu& gpu = gpus_.front();
+    return {{"gpu_model", gpu.model},
+            {"gpu_uuid", uuid()},
+            {"gpu_memory_bytes", std::to_string(gpu.memory_bytes)},
+            {"driver", driver_version(text)},
+            {"bf16", yes_or_no(gpu.bf16)},
+            {"tf32_matmul", yes_or_no(at::globalContext().allowTF32CuBLAS())},
+            {"tf32_cudnn", yes_or_no(at::globalContext().allowTF32CuDNN())}};
+  }
+
+  std::vector<std::pair<std::string, std::string>> versions() const override {
+    const at::CUDAHooksInterface& hooks = at::detail::getCUDAHooks();
+    return {{"cuda", version_text(hooks.versionCUDART(), 1000, 10)},
+            {"cudnn", hooks.hasCuDNN() ? version_text(hooks.versionCuDNN(), 10000, 100) : "none"},
+            {"nccl", nccl_version()}};
+  }
+
+  std::string uuid() const override {
+    std::vector<std::string> all;
+    for (const Gpu& gpu : gpus_) all.push_back(gpu.uuid);
+    return join(all, ",");
+  }
+
+  void synchronise() const override {
+    for (int gpu = first_; gpu < first_ + count_; ++gpu) {
+      const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(gpu));
+      c10::cuda::device_synchronize();
+    }
+  }
+
+  std::optional<std::int64_t> max_bytes() const override {
+    std::int64_t sum = 0;
+    for (int gpu = first_; gpu < first_ + count_; ++gpu) {
+      const auto statistics = c10::cuda::CUDACachingAllocator::getDeviceStats(static_cast<c10::DeviceIndex>(gpu));
+      sum += statistics.allocated_bytes[static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE)].peak;
+    }
+    return sum;
+  }
+
+  void resize(const at::Tensor& flat, std::int64_t bytes) const override {
+    const c10::cuda::CUDAGuard guard(flat.device());
+    at::native::resize_bytes_cuda(flat.storage().unsafeGetStorageImpl(), static_cast<std::size_t>(bytes));
+  }
+
+  std::unique_ptr<SideStream> make_stream() const override { return make_cuda_stream(place()); }
+
+  void connect(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const c10::intrusive_ptr<c10d::Store>& store,
+               std::chrono::milliseconds timeout) const override {
+    add_nccl(group, store, place(), timeout);
+  }
+
+ private:
+  int first_;
+  int count_;
+  std::vector<Gpu> gpus_;  // this process's
+};
+
+}  // namespace
+
+Machine find_machine(const Environment& environment) {
+  Machine machine;
+  machine.cuda_build = true;
+  machine.visible_list = environment("CUDA_VISIBLE_DEVICES").value_or("");
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess) {
+    machine.why_no_gpu = cudaGetErrorString(status);
+    static_cast<void>(cudaGetLastError());  // it is told, and must not meet the next call
+    return machine;
+  }
+  for (int number = 0; number < count; ++number) machine.gpus.push_back(read_gpu(number));
+  return machine;
+}
+
+std::unique_ptr<Device> make_cuda_device(const DevicePlan& plan, const Settings& settings, const Machine& machine) {
+  // Before the first call of cuBLAS and NCCL. What the user has set stays. cuBLAS is deterministic only with a workspace of its
+  // own; a collective beyond the timeout ends the process (3: without waiting for the communicator).
+  setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
+  setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "3", 0);
+  c10::cuda::set_device(static_cast<c10::DeviceIndex>(plan.first_gpu), /*force=*/true);
+  at::Context& context = at::globalContext();
+  context.lazyInitDevice(at::kCUDA);
+  context.setDeterministicCuDNN(true);
+  context.setBenchmarkCuDNN(false);
+  if (settings.tf32) {
+    context.setAllowTF32CuBLAS(*settings.tf32);
+    context.setAllowTF32CuDNN(*settings.tf32);
+  }
+  const int count = device_count(settings);
+  const auto first = machine.gpus.begin() + plan.first_gpu;
+  return std::make_unique<CudaDevice>(plan.first_gpu, count, std::vector<Gpu>(first, first + count));
+}
+
+}  // namespace hpcbench::train

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "devices/device.hpp"
+
+/// The parts of the CUDA device; compiled where LibTorch has CUDA. No header of CUDA here.
+namespace hpcbench::train {
+
+/// A stream of the pool of the GPU `place`.
+std::unique_ptr<SideStream> make_cuda_stream(at::Device place);
+
+/// Adds NCCL for the tensors of the GPU `place` to the group, and makes its communicator by a one-element allreduce. A
+/// collective that takes longer than `timeout` is ended, with the process, by NCCL's watchdog.
+void add_nccl(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const c10::intrusive_ptr<c10d::Store>& store,
+              at::Device place, std::chrono::milliseconds timeout);
+std::string nccl_version();
+
+}  // namespace hpcbench::train

@@ -1,0 +1,124 @@
+#include "devices/device_choice.hpp"
+
+#include <map>
+#include <sstream>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+constexpr const char* kOrCpu = ", or choose `device: cpu`";
+
+std::string gpus_text(std::size_t count) {
+  return concat(count, count == 1 ? " GPU is" : " GPUs are", " visible to this process");
+}
+
+void require_cuda(const Machine& machine) {
+  if (!machine.cuda_build)
+    throw InputError(
+        concat("error: device cuda: this hpcbench-train is built with a LibTorch for CPUs only. Install one with CUDA "
+               "(torch 2.13 for Linux without `+cpu` in its version) and build again with HPCBENCH_TORCH_DIR naming its "
+               "folder, the one that holds include/ and lib/",
+               kOrCpu));
+  if (!machine.gpus.empty()) return;
+  const std::string reason = machine.why_no_gpu.empty() ? "" : concat(": ", machine.why_no_gpu);
+  const std::string list =
+      machine.visible_list.empty() ? "" : concat(" (CUDA_VISIBLE_DEVICES is `", machine.visible_list, "`)");
+  throw InputError(concat("error: device cuda: no GPU is visible to this process", list, reason,
+                          ". Ask the scheduler for one, look at what nvidia-smi says", kOrCpu));
+}
+
+/// The number of this process's first GPU.
+int first_gpu(const Settings& settings, const World& world, const Machine& machine) {
+  const std::size_t gpus = machine.gpus.size();
+  const auto devices = static_cast<std::size_t>(device_count(settings));
+  if (devices > gpus)
+    throw InputError(concat("error: dp is to train on ", devices, " devices, but ", gpus_text(gpus), ": give `devices` ", gpus,
+                            ", ask for more GPUs", kOrCpu));
+  const auto local_rank = static_cast<std::size_t>(world.local_rank);
+  if (local_rank < gpus) return world.local_rank;
+  if (gpus == 1) return 0;  // that no other rank has it is checked when the ranks have met
+  throw InputError(concat("error: local rank ", local_rank, " has no GPU: ", gpus_text(gpus),
+                          ", and each process needs one of its own. Start ", gpus, " processes a node, ask for more GPUs",
+                          kOrCpu));
+}
+
+void require_possible_on_gpu(const Settings& settings, const Gpu& gpu) {
+  if (settings.kernels == KernelChoice::own)
+    throw InputError(
+        concat("error: the trainer's own kernels are for CPUs: with device cuda choose `kernels: torch` (or auto)", kOrCpu));
+  if (settings.precision == Precision::bf16 && !gpu.bf16)
+    throw InputError(
+        concat("error: ", gpu.model, " has no bf16 (compute capability 8.0 or newer has it): choose precision fp32", kOrCpu));
+}
+
+void require_possible_on_cpu(const Settings& settings) {
+  if (settings.tf32.value_or(false))
+    throw InputError("error: tf32 is a mode of GPUs, but the device is a CPU: leave `tf32` out, or choose `device: cuda`");
+}
+
+void require_possible_with_torch(const Settings& settings) {
+  if (settings.task == "bert_squad" && settings.checkpoint_activations)
+    throw InputError(
+        "error: checkpoint_activations needs the trainer's own kernels, which are for CPUs: with `kernels: torch`, and so on a "
+        "GPU, choose `checkpoint_activations: false` and a smaller batch_size with `accumulate`, or `device: cpu`");
+}
+
+}  // namespace
+
+DevicePlan plan_device(const Settings& settings, const World& world, const Machine& machine) {
+  const bool has_gpu = machine.cuda_build && !machine.gpus.empty();
+  DevicePlan plan;
+  plan.device = settings.device;
+  if (plan.device == DeviceChoice::automatic) plan.device = has_gpu ? DeviceChoice::cuda : DeviceChoice::cpu;
+  const bool cuda = plan.device == DeviceChoice::cuda;
+  plan.kernels = settings.kernels;
+  if (plan.kernels == KernelChoice::automatic) plan.kernels = cuda ? KernelChoice::torch : KernelChoice::own;
+  if (cuda) {
+    require_cuda(machine);
+    plan.first_gpu = first_gpu(settings, world, machine);
+    require_possible_on_gpu(settings, machine.gpus[static_cast<std::size_t>(plan.first_gpu)]);
+  } else {
+    require_possible_on_cpu(settings);
+  }
+  if (plan.kernels == KernelChoice::torch) require_possible_with_torch(settings);
+  return plan;
+}
+
+void apply_plan(Settings& settings, const DevicePlan& plan) {
+  settings.device = plan.device;
+  settings.kernels = plan.kernels;
+  // What the operators of LibTorch compute BERT with is the plain form.
+  if (plan.kernels == KernelChoice::torch) settings.attention = AttentionKind::eager;
+}
+
+std::string driver_version(const std::string& text) {
+  // The first word of digits and dots: `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Tue ...`.
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const bool digits = word.find_first_not_of("0123456789.") == std::string::npos;
+    if (digits && word.find('.') != std::string::npos) return word;
+  }
+  return "";
+}
+
+std::string gpu_claim(const std::string& host, const std::string& uuid) { return concat(host, " ", uuid); }
+
+void refuse_shared_gpus(const std::vector<std::string>& claims) {
+  std::map<std::string, std::size_t> owners;
+  for (std::size_t rank = 0; rank < claims.size(); ++rank) {
+    const auto [owner, is_new] = owners.emplace(claims[rank], rank);
+    if (is_new) continue;
+    const std::size_t space = claims[rank].rfind(' ');
+    throw InputError(
+        concat("error: ranks ", owner->second, " and ", rank, " are both on GPU ", claims[rank].substr(space + 1), " of ",
+               claims[rank].substr(0, space),
+               ": each needs one of its own (NCCL would hang). Start as many processes a node as it has GPUs, with "
+               "LOCAL_RANK set, or let the scheduler bind one to each (Slurm: --gpus-per-task=1)"));
+  }
+}
+
+}  // namespace hpcbench::train

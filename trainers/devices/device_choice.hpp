@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/settings.hpp"
+#include "core/world.hpp"
+
+namespace hpcbench::train {
+
+/// A GPU as this process sees it.
+struct Gpu {
+  std::string model;
+  std::string uuid;  // GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx; of a MIG instance its own
+  bool bf16 = false;
+  std::int64_t memory_bytes = 0;
+};
+
+/// What the build and the machine offer to this process.
+struct Machine {
+  bool cuda_build = false;   // built with a CUDA LibTorch
+  std::vector<Gpu> gpus;     // visible to this process, in its numbering
+  std::string why_no_gpu;    // the driver's words, where there are none in a build that could use them
+  std::string visible_list;  // CUDA_VISIBLE_DEVICES; empty: not set
+};
+
+/// Where a process trains, and with which kernels: `device` and `kernels` without their `auto`.
+struct DevicePlan {
+  DeviceChoice device = DeviceChoice::cpu;
+  KernelChoice kernels = KernelChoice::own;
+  int first_gpu = 0;  // cuda: the process has this one, and as many behind it as device_count() says
+};
+
+/// What `device` and `kernels` come to. InputError, with what to do instead, for every combination that cannot be had; never
+/// another device than the one that was asked for. Of several GPUs a process takes that of its LOCAL_RANK; where it sees a
+/// single one (a scheduler has bound it), that one.
+DevicePlan plan_device(const Settings& settings, const World& world, const Machine& machine);
+
+/// Takes the plan over into the settings, so that everything behind, and the run_start event, has what is in force.
+void apply_plan(Settings& settings, const DevicePlan& plan);
+
+/// The driver's version from the text of /proc/driver/nvidia/version; empty where it has none.
+std::string driver_version(const std::string& text);
+
+/// What a rank says of its GPU to the others.
+std::string gpu_claim(const std::string& host, const std::string& uuid);
+
+/// InputError that names both ranks where two claims, in the order of the ranks, are of one GPU of one host.
+void refuse_shared_gpus(const std::vector<std::string>& claims);
+
+}  // namespace hpcbench::train

@@ -1,0 +1,96 @@
+#include "optim/torch_update.hpp"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_addcmul.h>
+#include <ATen/ops/_foreach_div.h>
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/_foreach_sqrt.h>
+#include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/stack.h>
+
+#include <map>
+
+namespace hpcbench::train {
+
+namespace {
+
+/// The parts of one weight decay, as lists.
+struct TorchUpdateLists {
+  std::vector<at::Tensor> parameters, gradients, first, second;
+};
+
+void decay_gradients(TorchUpdateLists& lists, double weight_decay) {
+  if (weight_decay != 0) at::_foreach_add_(lists.gradients, lists.parameters, weight_decay);
+}
+
+void torch_sgd(TorchUpdateLists& lists, double weight_decay, const TorchUpdate& update) {
+  decay_gradients(lists, weight_decay);
+  at::_foreach_mul_(lists.first, update.momentum);
+  at::_foreach_add_(lists.first, lists.gradients);
+  at::_foreach_add_(lists.parameters, lists.first, -update.lr);
+}
+
+void torch_adadelta(TorchUpdateLists& lists, double weight_decay, const TorchUpdate& update) {
+  constexpr double kRho = 0.9;
+  constexpr double kEps = 1e-6;
+  decay_gradients(lists, weight_decay);
+  at::_foreach_mul_(lists.first, kRho);
+  at::_foreach_addcmul_(lists.first, lists.gradients, lists.gradients, 1 - kRho);
+  std::vector<at::Tensor> deltas = at::_foreach_add(lists.second, kEps);
+  at::_foreach_sqrt_(deltas);
+  std::vector<at::Tensor> divisors = at::_foreach_add(lists.first, kEps);
+  at::_foreach_sqrt_(divisors);
+  at::_foreach_div_(deltas, divisors);
+  at::_foreach_mul_(deltas, lists.gradients);
+  at::_foreach_mul_(lists.second, kRho);
+  at::_foreach_addcmul_(lists.second, deltas, deltas, 1 - kRho);
+  at::_foreach_add_(lists.parameters, deltas, -update.lr);
+}
+
+void torch_adamw(TorchUpdateLists& lists, double weight_decay, const TorchUpdate& update) {
+  const at::Tensor step =
+      at::full({}, static_cast<double>(update.step), lists.parameters.front().options().dtype(at::kFloat).requires_grad(false));
+  const std::vector<at::Tensor> steps(lists.parameters.size(), step);
+  at::_fused_adamw_(lists.parameters, lists.gradients, lists.first, lists.second, {}, steps, update.lr, 0.9, 0.999,
+                    weight_decay, 1e-8, /*amsgrad=*/false, /*maximize=*/false);
+}
+
+}  // namespace
+
+void update_by_torch(const std::vector<TorchUpdatePart>& parts, const TorchUpdate& update) {
+  const at::NoGradGuard no_grad;
+  std::map<double, TorchUpdateLists> by_decay;
+  for (const TorchUpdatePart& part : parts) {
+    if (!part.gradient.defined()) continue;
+    TorchUpdateLists& lists = by_decay[part.weight_decay];
+    lists.parameters.push_back(part.parameter);
+    lists.gradients.push_back(part.gradient);
+    lists.first.push_back(part.first);
+    if (part.second.defined()) lists.second.push_back(part.second);
+  }
+  for (auto& [weight_decay, lists] : by_decay) {
+    if (update.scale != 1) at::_foreach_mul_(lists.gradients, update.scale);
+    switch (update.kind) {
+      case OptimizerKind::sgd:
+        torch_sgd(lists, weight_decay, update);
+        break;
+      case OptimizerKind::adadelta:
+        torch_adadelta(lists, weight_decay, update);
+        break;
+      case OptimizerKind::adamw:
+        torch_adamw(lists, weight_decay, update);
+        break;
+    }
+  }
+}
+
+double gradient_norm_by_torch(const std::vector<at::Tensor>& gradients) {
+  const at::NoGradGuard no_grad;
+  if (gradients.empty()) return 0;
+  return at::stack(at::_foreach_norm(gradients)).to(at::kDouble).norm().item<double>();
+}
+
+}  // namespace hpcbench::train
