@@ -20,14 +20,32 @@ std::optional<int> positive_after(std::string_view text, char letter) {
 
 }  // namespace
 
-std::string to_string(RunName name) { return fmt::format("{}{:02}", name.warmup ? 'w' : 'r', name.number); }
+char run_letter(RunKind kind) {
+  switch (kind) {
+    case RunKind::warmup:
+      return 'w';
+    case RunKind::imported:
+      return 'i';
+    case RunKind::repeat:
+      break;
+  }
+  return 'r';
+}
 
-std::optional<RunName> parse_run_name(std::string_view text) {
-  for (const bool warmup : {false, true}) {
-    const std::optional<int> number = positive_after(text, warmup ? 'w' : 'r');
-    if (number && to_string(RunName{warmup, *number}) == text) return RunName{warmup, *number};
+std::optional<RunKind> parse_run_letter(char letter) {
+  for (const RunKind kind : {RunKind::imported, RunKind::repeat, RunKind::warmup}) {
+    if (run_letter(kind) == letter) return kind;
   }
   return std::nullopt;
+}
+
+std::string to_string(RunName name) { return fmt::format("{}{:02}", run_letter(name.kind), name.number); }
+
+std::optional<RunName> parse_run_name(std::string_view text) {
+  const std::optional<RunKind> kind = text.empty() ? std::nullopt : parse_run_letter(text.front());
+  const std::optional<int> number = kind ? positive_after(text, text.front()) : std::nullopt;
+  if (!number || to_string(RunName{*kind, *number}) != text) return std::nullopt;
+  return RunName{*kind, *number};
 }
 
 std::string to_string(const AttemptKey& key) {

@@ -7,13 +7,25 @@
 
 namespace hpcbench {
 
-/// Which repeat of a configuration: `r01`, `r02` ... count; warm-ups `w01` ... never enter a statistic.
+/// Repeats are what `plan` asks for and `run` makes; warm-ups come before them and never enter a statistic; imported runs were
+/// not started by hpcbench: they enter every statistic and are nobody's repeat.
+enum class RunKind { imported, repeat, warmup };
+
+/// Which run of a configuration: repeats `r01`, `r02` ..., imported runs `i01` ..., warm-ups `w01` ...
 struct RunName {
-  bool warmup = false;
+  RunKind kind = RunKind::repeat;
   int number = 1;  // from 1
+
+  bool is_repeat() const { return kind == RunKind::repeat; }
+  bool is_warmup() const { return kind == RunKind::warmup; }
+  bool is_imported() const { return kind == RunKind::imported; }
 
   friend auto operator<=>(const RunName&, const RunName&) = default;
 };
+
+/// `r`, `i` or `w`: how the names of a kind begin.
+char run_letter(RunKind kind);
+std::optional<RunKind> parse_run_letter(char letter);
 
 /// `r01`, `w02`, `r100`.
 std::string to_string(RunName name);

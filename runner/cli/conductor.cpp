@@ -34,7 +34,7 @@ struct OutcomeCounts {
 };
 
 bool is_asked(const Study& study, const AttemptKey& key) {
-  return key.run.number <= study.selected.repeats && study.selected.find(key.config_id).has_value();
+  return key.run.is_repeat() && key.run.number <= study.selected.repeats && study.selected.find(key.config_id).has_value();
 }
 
 /// The state of each asked run, from the attempt that counts.

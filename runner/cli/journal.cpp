@@ -32,7 +32,7 @@ State Journal::settled(const AttemptKey& attempt, std::optional<State> without_f
   const std::string folder = results_ + "/" + to_string(attempt);
   AttemptRecord record = without_finish ? settle_attempt(folder, *without_finish, reason) : read_attempt(folder);
   const State state = record.state;
-  if (is_outcome(state) && state != State::succeeded && !attempt.run.warmup) {
+  if (is_outcome(state) && state != State::succeeded && !attempt.run.is_warmup()) {
     if (failures_told_ < kFailuresTold) {
       progress_.print(record.reason && record.reason->starts_with(kVoidPrefix)
                           ? fmt::format("{} {}; its run gets another attempt", to_string(attempt), explain_void(*record.reason))

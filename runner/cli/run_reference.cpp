@@ -73,7 +73,7 @@ FoundRun find_run(const std::string& results_root, const std::string& text) {
   if (reference.configuration.find('=') != std::string::npos) condition = parse_only(reference.configuration);
   const Store store = open_for_reading(results_root, reference.experiment);
   std::vector<AttemptRecord> found;
-  const bool all = reference.attempt || (reference.run && reference.run->warmup);
+  const bool all = reference.attempt || (reference.run && reference.run->is_warmup());
   for (AttemptRecord& record :
        all ? store.attempts(reference.experiment) : store.counting_attempts(reference.experiment, true)) {
     if (refers_to(reference, condition, record)) found.push_back(std::move(record));

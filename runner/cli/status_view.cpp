@@ -79,7 +79,7 @@ StatusView make_status(const Study& study, const Store& store) {
   }
   for (const Configuration& configuration : study.selected.configurations) {
     for (int repeat = 1; repeat <= study.selected.repeats; ++repeat) {
-      const RunName name{false, repeat};
+      const RunName name{RunKind::repeat, repeat};
       RunStatus status{configuration.id + "/" + to_string(name),
                        study.plan.bindings(configuration),
                        State::planned,

@@ -40,9 +40,13 @@ struct AttemptRecord {
   /// max_rss_bytes, train_loss, val_loss, accuracy ... as far as they were written. A name that is not here is absent.
   std::map<std::string, double> metrics;
   std::map<std::string, std::string> units;  // of `metrics` whose name does not say it
+  /// By epoch, step or, where the name begins with `rank_`, by rank: rank_train_s, rank_real_s, rank_user_s, rank_sys_s.
   std::vector<SeriesPoint> series;
   /// Words that make rows comparable or not: precision, global_batch, optimizer_steps, samples, device, torch, code, commit ...
   std::map<std::string, std::string> facts;
+  /// Where metrics stood: `events.jsonl`, `metrics.csv:17`, `finished.json`. Only what was just read has it, the index does
+  /// not.
+  std::map<std::string, std::string> places;
   std::vector<std::string> warnings;  // of reading: `events.jsonl:17: not JSON`
   std::string path;                   // `CONFIG_ID/r01/a1`, relative to results/EXPERIMENT
 };

@@ -144,7 +144,7 @@ void EventReader::read_epoch(bool evaluation) {
     if (!number || is_envelope(member.key) || member.key == "epoch") continue;
     const std::string name = printable(member.key);
     keep(name, epoch, *number, false);
-    if (name == "samples" || name == "optimizer_steps") {
+    if (name == "samples" || name == "optimizer_steps" || name == "tokens") {
       if (!evaluation) summary_.totals[name] += *number;
     } else if (name != "epoch_s" && name != "eval_s") {
       summary_.last_values[name] = *number;

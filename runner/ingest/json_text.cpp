@@ -146,6 +146,13 @@ bool is_json(std::string_view text) {
   return scanner.value(0) && scanner.done();
 }
 
+std::optional<std::size_t> json_error_offset(std::string_view text) {
+  JsonScanner scanner(text);
+  scanner.blanks();
+  if (scanner.value(0) && scanner.done()) return std::nullopt;
+  return static_cast<std::size_t>(scanner.position() - text.data());
+}
+
 bool scan_object(std::string_view text, JsonMembers& members) {
   members.clear();
   JsonScanner scanner(text);

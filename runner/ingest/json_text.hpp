@@ -23,6 +23,9 @@ using JsonMembers = std::vector<JsonMember>;
 /// True if `text` is one valid JSON value (or NaN, Infinity, -Infinity), blanks around it allowed.
 bool is_json(std::string_view text);
 
+/// Where a text stops being JSON: the offset of what should not be there, its size if it ends too early; absent if it is JSON.
+std::optional<std::size_t> json_error_offset(std::string_view text);
+
 /// The members of an object, in the order of the text. False (and nothing in `members`) if `text` is no valid object.
 bool scan_object(std::string_view text, JsonMembers& members);
 /// The elements of an array; absent if `text` is no valid array.

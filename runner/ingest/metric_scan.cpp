@@ -50,7 +50,8 @@ std::vector<std::string> glob_files(const std::string& pattern) {
 }  // namespace
 
 struct MetricScanner::Impl {
-  explicit Impl(const MetricSpec& metric) : spec(metric), pattern("(?m)" + metric.pattern, pattern_options()) {
+  explicit Impl(const MetricSpec& metric)
+      : spec(metric), pattern("(?m)" + metric.selector, pattern_options()), taker(metric.name, metric.series) {
     if (!pattern.ok()) return;
     const auto& names = pattern.NamedCapturingGroups();
     const auto named = names.find(spec.name);
@@ -58,22 +59,11 @@ struct MetricScanner::Impl {
     groups.resize(static_cast<std::size_t>(group) + 1);
   }
 
-  void take(std::string_view text) {
-    const std::optional<double> number = parse_metric_number(text);
-    if (!number) {
-      if (matches.not_numbers++ == 0) matches.first_not_number = printable(text.substr(0, 60));
-      return;
-    }
-    matches.last = number;
-    ++matches.count;
-    if (spec.series) matches.series.push_back({spec.name, matches.count, *number});
-  }
-
   MetricSpec spec;
   RE2 pattern;
   int group = 0;
   std::vector<re2::StringPiece> groups;
-  MetricMatches matches;
+  MatchTaker taker;
 };
 
 MetricScanner::MetricScanner(const MetricSpec& spec) : impl_(std::make_unique<Impl>(spec)) {}
@@ -84,27 +74,68 @@ std::optional<std::string> MetricScanner::error() const {
   return impl_->pattern.ok() ? std::nullopt : std::optional(impl_->pattern.error());
 }
 
-MetricMatches& MetricScanner::matches() { return impl_->matches; }
+MetricMatches MetricScanner::finish() { return impl_->taker.finish(); }
 
-void MetricScanner::feed(std::string_view text) {
-  if (!impl_->pattern.ok()) return;
+std::optional<std::size_t> MetricScanner::feed(std::string_view text) {
+  std::optional<std::size_t> last;
+  if (!impl_->pattern.ok()) return last;
   const re2::StringPiece whole(text.data(), text.size());
   std::size_t from = 0;
   auto& groups = impl_->groups;
   while (from <= whole.size() &&
          impl_->pattern.Match(whole, from, whole.size(), RE2::UNANCHORED, groups.data(), static_cast<int>(groups.size()))) {
     const re2::StringPiece& number = groups[static_cast<std::size_t>(impl_->group)];
-    if (number.data() != nullptr) impl_->take({number.data(), number.size()});
+    if (number.data() != nullptr && impl_->taker.take_text({number.data(), number.size()}))
+      last = static_cast<std::size_t>(number.data() - whole.data());
     const auto end = static_cast<std::size_t>(groups[0].data() - whole.data()) + groups[0].size();
     // An empty match must not be found again.
     from = groups[0].empty() ? end + 1 : end;
   }
+  return last;
 }
+
+namespace {
+
+/// A regular expression over text files. A line longer than a piece is searched piece by piece.
+class PatternReader : public MetricReader {
+ public:
+  explicit PatternReader(const MetricSpec& spec) : MetricReader(spec), scanner_(spec) {}
+
+  std::optional<std::string> error() const override {
+    const std::optional<std::string> why = scanner_.error();
+    return why ? std::optional("not a pattern: " + *why) : std::nullopt;
+  }
+
+  void feed(std::string_view piece) override {
+    if (const auto match = scanner_.feed(piece)) {
+      const auto end = piece.begin() + static_cast<std::ptrdiff_t>(*match);
+      place_ = file_ + ':' + std::to_string(lines_ + 1 + std::count(piece.begin(), end, '\n'));
+    }
+    lines_ += std::count(piece.begin(), piece.end(), '\n');
+  }
+
+  MetricMatches finish() override {
+    MetricMatches matches = scanner_.finish();
+    matches.place = place_;
+    return matches;
+  }
+
+ private:
+  void begin_file() override { lines_ = 0; }
+
+  MetricScanner scanner_;
+  long long lines_ = 0;  // before the next piece
+  std::string place_;
+};
+
+}  // namespace
+
+std::unique_ptr<MetricReader> make_pattern_reader(const MetricSpec& spec) { return std::make_unique<PatternReader>(spec); }
 
 MetricMatches scan_metric(std::string_view text, const MetricSpec& spec) {
   MetricScanner scanner(spec);
   scanner.feed(text);
-  return std::move(scanner.matches());
+  return scanner.finish();
 }
 
 std::optional<bool> file_holds(const std::string& path, const std::string& pattern) {

@@ -6,19 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "ingest/attempt_record.hpp"
+#include "ingest/metric_reader.hpp"
 #include "ingest/run_info.hpp"
 
 namespace hpcbench {
-
-/// What a pattern found in the text that it was given so far.
-struct MetricMatches {
-  std::optional<double> last;
-  std::vector<SeriesPoint> series;  // all of them, numbered from 1; empty unless the metric is a series
-  long long count = 0;              // matches that are numbers
-  long long not_numbers = 0;
-  std::string first_not_number;
-};
 
 /// Searches text for a metric's pattern: RE2 (linear time, whatever the pattern), bytes as Latin-1 (logs are not always UTF-8),
 /// `^` and `$` at every line, and no match longer than a line. The number is the group named like the metric, else group 1,
@@ -32,9 +23,9 @@ class MetricScanner {
 
   /// Why the pattern cannot be used, or nothing.
   std::optional<std::string> error() const;
-  /// Whole lines (or a piece of a very long one).
-  void feed(std::string_view text);
-  MetricMatches& matches();
+  /// Whole lines (or a piece of a very long one). The offset in `text` of the last match that is a number, if there is one.
+  std::optional<std::size_t> feed(std::string_view text);
+  MetricMatches finish();
 
  private:
   struct Impl;

@@ -10,7 +10,10 @@
 #include "base/text.hpp"
 #include "ingest/attempt_record.hpp"
 #include "ingest/events.hpp"
+#include "ingest/gpu_samples.hpp"
+#include "ingest/imported.hpp"
 #include "ingest/line_reader.hpp"
+#include "ingest/metric_reader.hpp"
 #include "ingest/metric_scan.hpp"
 #include "ingest/outcome.hpp"
 #include "ingest/run_info.hpp"
@@ -52,8 +55,13 @@ class AttemptReader {
     read_start();
     read_finish();
     read_events();
-    add_metric("wall_s", finished_.wall_s);
-    read_metrics();
+    add_metric("wall_s", finished_.wall_s, "finished.json");
+    if (is_import()) {
+      read_imported();
+    } else {
+      read_metrics();
+    }
+    read_gpu_samples();
     decide();
     std::stable_sort(record_.series.begin(), record_.series.end(),
                      [](const SeriesPoint& a, const SeriesPoint& b) { return a.name < b.name; });
@@ -73,6 +81,8 @@ class AttemptReader {
     if (text && !result.readable) warn(fmt::format("{}: not a JSON object of schema 1", name));
     return result;
   }
+
+  bool is_import() const { return info_.executor == kImportExecutor; }
 
   void read_identity() {
     info_ = read_json("run.json", true, parse_run_json);
@@ -140,8 +150,9 @@ class AttemptReader {
     // What the launcher measured stands in for what the program did not say.
     for (const auto& [name, value] : {std::pair("user_s", finished_.user_s), std::pair("sys_s", finished_.sys_s),
                                       std::pair("max_rss_bytes", finished_.max_rss_bytes)}) {
-      if (!record_.metrics.contains(name)) add_metric(name, value);
+      if (!record_.metrics.contains(name)) add_metric(name, value, "finished.json");
     }
+    add_rank_series();
     for (const auto& [name, text] : info_.facts) record_.facts[name] = text;
   }
 
@@ -156,25 +167,41 @@ class AttemptReader {
     for (std::string& warning : events.warnings) warn(std::move(warning));
     if (events.first_error && (!evidence_.error || finished_.first_failed_rank == rank)) evidence_.error = events.first_error;
     if (events.out_of_memory && !evidence_.out_of_memory) evidence_.out_of_memory = events.out_of_memory;
+    for (const char* time : {"train_s", "user_s", "sys_s", "real_s"}) {
+      const auto value = events.run_end.find(time);
+      if (value != events.run_end.end()) rank_points_.push_back({fmt::format("rank_{}", time), rank, value->second});
+    }
     if (rank == 0) {
       take_rank_0(std::move(events));
     } else if (const auto train_s = events.run_end.find("train_s"); train_s != events.run_end.end()) {
       const auto known = record_.metrics.find("train_s");
-      add_metric("train_s", known == record_.metrics.end() ? train_s->second : std::max(known->second, train_s->second));
+      if (known == record_.metrics.end() || known->second < train_s->second) add_metric("train_s", train_s->second, name);
     }
   }
 
   void take_rank_0(EventSummary events) {
     for (const auto* values : {&events.totals, &events.last_values, &events.run_end}) {
-      for (const auto& [name, value] : *values) add_metric(name, value);
+      for (const auto& [name, value] : *values) add_metric(name, value, "events.jsonl");
     }
     record_.series = std::move(events.series);
     record_.facts.merge(events.facts);
     if (events.hosts && !events.hosts->empty()) record_.node = events.hosts;
-    for (const char* name : {"samples", "optimizer_steps"}) {
+    for (const char* name : {"samples", "optimizer_steps", "tokens"}) {
       const auto value = record_.metrics.find(name);
       if (value != record_.metrics.end()) record_.facts[name] = fmt::format("{}", value->second);
     }
+  }
+
+  /// Times of each rank, where there are several: what the ranks say of themselves, else what the launcher measured.
+  void add_rank_series() {
+    std::vector<SeriesPoint> points = rank_points_;
+    for (const SeriesPoint& point : finished_.ranks) {
+      const bool said = std::any_of(rank_points_.begin(), rank_points_.end(),
+                                    [&](const SeriesPoint& other) { return other.name == point.name; });
+      if (!said) points.push_back(point);
+    }
+    const bool several = std::any_of(points.begin(), points.end(), [](const SeriesPoint& point) { return point.index > 0; });
+    if (several) record_.series.insert(record_.series.end(), points.begin(), points.end());
   }
 
   void warn_if_short(const std::string& name, long long size) {
@@ -188,42 +215,100 @@ class AttemptReader {
     }
   }
 
+  /// Files are called by their paths relative to the attempt's folder, where they stand in it.
+  std::string short_name(const std::string& file) const {
+    return file.starts_with(folder_ + '/') ? file.substr(folder_.size() + 1) : file;
+  }
+
   void read_metrics() {
     for (const MetricSpec& metric : info_.metrics) {
-      MetricScanner scanner(metric);
-      if (const std::optional<std::string> error = scanner.error()) {
-        warn(fmt::format("metric {}: not a pattern: {}", metric.name, *error));
-        continue;
-      }
       const std::vector<std::string> files = expand_glob(metric.file, folder_, info_.workdir);
-      for (const std::string& file : files) {
-        const auto problem = read_lines(file, [&](std::string_view piece) {
-          scanner.feed(piece);
-          return true;
-        });
-        if (problem) warn(fmt::format("metric {}: {}: {}", metric.name, file, *problem));
-      }
-      take_matches(metric, files.empty(), scanner.matches());
+      std::vector<std::string> names;
+      for (const std::string& file : files) names.push_back(short_name(file));
+      take_matches(metric, files.empty(), read_metric(metric, files, names));
     }
   }
 
-  void take_matches(const MetricSpec& metric, bool no_files, MetricMatches& matches) {
+  void take_matches(const MetricSpec& metric, bool no_files, MetricMatches matches) {
     // A metric of the author's replaces one of the same name that events gave.
-    if (matches.last) add_metric(metric.name, matches.last);
+    if (matches.last) add_metric(metric.name, matches.last, matches.place);
     if (metric.series && matches.count > 0) {
       std::erase_if(record_.series, [&](const SeriesPoint& point) { return point.name == metric.name; });
       std::move(matches.series.begin(), matches.series.end(), std::back_inserter(record_.series));
     }
+    for (const std::string& warning : matches.warnings) warn(fmt::format("metric {}: {}", metric.name, warning));
     if (matches.not_numbers > 0) {
       warn(fmt::format("metric {}: {} matches are no numbers, the first is `{}`", metric.name, matches.not_numbers,
                        matches.first_not_number));
-    } else if (!matches.last && finished_.readable) {
+    } else if (!matches.last && matches.warnings.empty() && finished_.readable) {
       warn(fmt::format("metric {}: {} {}", metric.name, no_files ? "no file is" : "no match in", printable(metric.file)));
     }
   }
 
-  void add_metric(const std::string& name, std::optional<double> value) {
-    if (value && std::isfinite(*value)) record_.metrics[name] = *value;
+  /// gpu.csv of the first node, gpu.N.csv of node N.
+  void read_gpu_samples() {
+    GpuSampleReader reader;
+    std::vector<std::string> files = expand_glob("gpu.csv", folder_, "");
+    for (std::string& file : expand_glob("gpu.[0-9]*.csv", folder_, "")) files.push_back(std::move(file));
+    if (files.empty()) return;
+    for (const std::string& file : files) {
+      reader.begin(short_name(file));
+      const auto problem = read_lines(file, [&](std::string_view piece) {
+        reader.feed(piece);
+        return true;
+      });
+      reader.end();
+      if (problem) warn(fmt::format("{}: {}", short_name(file), *problem));
+    }
+    GpuSummary summary = reader.finish();
+    for (std::string& warning : summary.warnings) warn(std::move(warning));
+    add_metric("gpu_utilization_percent", summary.utilization_percent, "gpu.csv");
+    add_metric("gpu_memory_peak_bytes", summary.memory_peak_bytes, "gpu.csv");
+    add_metric("energy_wh", summary.energy_wh, "gpu.csv");
+    const auto samples = record_.metrics.find("samples");
+    if (summary.energy_wh && samples != record_.metrics.end() && samples->second > 0) {
+      add_metric("energy_wh_per_sample", *summary.energy_wh / samples->second, "gpu.csv");
+    }
+  }
+
+  /// What was taken in of a run that hpcbench did not start. Given values go before those of events.
+  void read_imported() {
+    std::string problem;
+    const std::optional<std::string> text = read_small_file(folder_ + '/' + kImportedFile, problem);
+    if (text) imported_ = parse_imported(*text);
+    if (!imported_) {
+      warn(fmt::format("{}: {}", kImportedFile,
+                       text              ? "not a JSON object of schema 1"
+                       : problem.empty() ? "missing"
+                                         : problem));
+      return;
+    }
+    record_.intended_unix_s.reset();
+    for (const auto& [name, value] : imported_->values) {
+      const auto place = imported_->places.find(name);
+      add_metric(name, value, place == imported_->places.end() ? kImportedFile : place->second);
+      std::erase_if(record_.series, [&](const SeriesPoint& point) { return point.name == name; });
+    }
+    if (const auto limit = imported_->values.find("time_limit_s"); limit != imported_->values.end()) {
+      record_.time_limit_s = limit->second;
+      record_.metrics.erase("time_limit_s");
+    }
+    for (const auto& [name, unit] : imported_->units) record_.units[name] = printable(unit);
+    for (const std::vector<SeriesPoint>& series : {imported_->series, rank_series(imported_->facts)}) {
+      record_.series.insert(record_.series.end(), series.begin(), series.end());
+    }
+    for (const auto& [name, fact] : imported_->facts) record_.facts[printable(name)] = printable(fact);
+    record_.facts["source"] = "imported";
+    if (imported_->statistic) record_.facts["statistic"] = printable(*imported_->statistic);
+    if (imported_->n) record_.facts["statistic_n"] = std::to_string(*imported_->n);
+    if (imported_->note) record_.facts["note"] = printable(*imported_->note);
+    for (const std::string& warning : imported_->warnings) warn(printable(warning));
+  }
+
+  void add_metric(const std::string& name, std::optional<double> value, const std::string& place) {
+    if (!value || !std::isfinite(*value)) return;
+    record_.metrics[name] = *value;
+    record_.places[name] = place;
   }
 
   void decide() {
@@ -231,6 +316,10 @@ class AttemptReader {
       record_.state = State::cancelled;
       record_.reason = printable(claim_->why);
       if (finished_.readable) warn("finished.json: of an attempt that was revoked; it does not count");
+    } else if (is_import()) {
+      record_.state = imported_ ? imported_->outcome : State::lost;
+      record_.reason = imported_ ? imported_->reason : std::optional<std::string>("imported.json cannot be read");
+      if (record_.reason) record_.reason = printable(*record_.reason);
     } else if (finished_.readable) {
       std::optional<bool> found;
       if (info_.success_pattern) {
@@ -255,6 +344,8 @@ class AttemptReader {
   Started started_;
   Finished finished_;
   FailureEvidence evidence_;
+  std::vector<SeriesPoint> rank_points_;  // of run_end of every rank
+  std::optional<Imported> imported_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "base/host.hpp"
 #include "ingest/json_text.hpp"
 #include "ingest/line_reader.hpp"
+#include "ingest/metric_reader.hpp"
 
 namespace hpcbench {
 
@@ -60,7 +61,12 @@ std::vector<MetricSpec> read_metric_specs(std::string_view list) {
   for (const std::string_view item : scan_array(list).value_or(std::vector<std::string_view>())) {
     if (!scan_object(item, members)) continue;
     const auto text = [&](std::string_view key) { return json_string(find_member(members, key)).value_or(std::string()); };
-    MetricSpec spec{text("name"), text("file"), text("pattern"), text("unit"), !text("series").empty()};
+    MetricSpec spec{text("name"), text("file"), "", text("unit"), !text("series").empty(), "", text("index")};
+    for (const MetricSource& source : metric_sources()) {
+      if (find_member(members, source.key).empty()) continue;
+      spec.source = source.key;
+      spec.selector = text(source.key.c_str());
+    }
     if (!spec.name.empty() && !spec.file.empty()) specs.push_back(std::move(spec));
   }
   return specs;
@@ -70,6 +76,12 @@ void add_processes(std::string_view list, Finished& finished) {
   JsonMembers process;
   for (const std::string_view item : scan_array(list).value_or(std::vector<std::string_view>())) {
     if (!scan_object(item, process)) continue;
+    if (const auto rank = json_integer(find_member(process, "rank"))) {
+      for (const auto& [name, key] :
+           {std::pair("rank_real_s", "wall_s"), std::pair("rank_user_s", "user_s"), std::pair("rank_sys_s", "sys_s")}) {
+        if (const auto seconds = amount(find_member(process, key))) finished.ranks.push_back({name, *rank, *seconds});
+      }
+    }
     if (const auto user_s = amount(find_member(process, "user_s"))) finished.user_s = finished.user_s.value_or(0) + *user_s;
     if (const auto sys_s = amount(find_member(process, "sys_s"))) finished.sys_s = finished.sys_s.value_or(0) + *sys_s;
     if (const auto bytes = amount(find_member(process, "max_rss_bytes"))) {
@@ -100,6 +112,7 @@ RunInfo parse_run_json(std::string_view text) {
   for (const char* name : {"commit", "dirty", "hpcbench"}) {
     if (const auto fact = json_scalar_text(member(name))) info.facts[name] = printable(*fact);
   }
+  if (const auto repeats = small_integer(member("repeats"))) info.facts["planned_repeats"] = std::to_string(*repeats);
   add_code_facts(member("code"), info.facts);
   JsonMembers inner;
   if (scan_object(member("resources"), inner)) info.time_limit_s = amount(find_member(inner, "time_s"));

@@ -7,16 +7,19 @@
 #include <vector>
 
 #include "base/value.hpp"
+#include "ingest/attempt_record.hpp"
 
 namespace hpcbench {
 
-/// A metric that is read from text files, as run.json has it.
+/// A metric that is read from files, as run.json has it (docs/sources.md).
 struct MetricSpec {
   std::string name;
-  std::string file;     // glob
-  std::string pattern;  // RE2
+  std::string file;      // glob
+  std::string selector;  // what the source is told: a pattern (RE2), a column, a pointer ...
   std::string unit;
   bool series = false;
+  std::string source = "pattern";  // a key of metric_sources()
+  std::string index = {};          // what numbers the series; empty: numbered from 1
 };
 
 /// What ingest needs of run.json. Fields that are missing or of a wrong type keep their defaults.
@@ -59,6 +62,7 @@ struct Finished {
   std::optional<std::string> error;
   std::string tail;
   std::optional<double> user_s, sys_s;     // sums over processes
+  std::vector<SeriesPoint> ranks;          // rank_real_s, rank_user_s, rank_sys_s of each process
   std::optional<double> max_rss_bytes;     // of the largest process
   std::map<std::string, long long> files;  // sizes of event files at the end
 };

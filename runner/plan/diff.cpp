@@ -20,7 +20,7 @@ std::vector<RecordedRun> distinct_runs(const Plan& plan, const std::vector<Exist
   std::vector<RecordedRun> runs;
   runs.reserve(existing.size());
   for (const ExistingRun& run : existing) {
-    if (run.run.warmup) continue;
+    if (!run.run.is_repeat()) continue;
     runs.push_back({plan.find(run.config_id).value_or(plan.configurations.size()), &run.config_id, run.run.number});
   }
   std::sort(runs.begin(), runs.end(), [](const RecordedRun& a, const RecordedRun& b) { return a.key() < b.key(); });

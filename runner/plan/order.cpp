@@ -53,8 +53,9 @@ std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t order_seed, i
 }
 
 void append_run(std::vector<PlannedRun>& runs, const Plan& plan, std::size_t configuration, int repeat) {
-  for (int warmup = 1; repeat == 1 && warmup <= plan.warmups; ++warmup) runs.push_back({configuration, {true, warmup}, repeat});
-  runs.push_back({configuration, {false, repeat}, repeat});
+  for (int warmup = 1; repeat == 1 && warmup <= plan.warmups; ++warmup)
+    runs.push_back({configuration, {RunKind::warmup, warmup}, repeat});
+  runs.push_back({configuration, {RunKind::repeat, repeat}, repeat});
 }
 
 }  // namespace

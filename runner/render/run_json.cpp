@@ -54,9 +54,10 @@ std::string resources_json(const Resources& resources) {
 std::string metrics_json(const std::vector<Metric>& metrics) {
   std::string out = "[";
   for (const Metric& metric : metrics) {
-    out += fmt::format(R"({}{{"name":{},"file":{},"pattern":{},"unit":{},"series":{}}})", out.size() > 1 ? "," : "",
-                       json_quote(metric.name), json_quote(metric.file), json_quote(metric.pattern), json_quote(metric.unit),
-                       json_or_null(metric.series));
+    out += fmt::format(R"({}{{"name":{},"file":{},"{}":{},"unit":{},"series":{}{}}})", out.size() > 1 ? "," : "",
+                       json_quote(metric.name), json_quote(metric.file), metric.source, json_quote(metric.selector),
+                       json_quote(metric.unit), json_or_null(metric.series),
+                       metric.index.empty() ? "" : ",\"index\":" + json_quote(metric.index));
   }
   return out + ']';
 }
@@ -105,6 +106,7 @@ void add_point(RunFields& fields, const ResolvedRun& run) {
   fields.add_text("launch", to_string(run.work().launch));
   fields.add_number("processes", process_count(run.configuration));
   fields.add_number("repeat", run.key.run.number);
+  fields.add_number("repeats", run.plan.repeats);
   fields.add_number("seed", run.seed);
 }
 

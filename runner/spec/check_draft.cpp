@@ -101,6 +101,14 @@ void drop_outside(Draft& draft, const Draft& base, const std::string& changes) {
         draft.overrides, [&](const OverrideDraft& entry) { return !space.find_point(entry.when.condition); }, "overrides",
         changes, notes);
   }
+  if (is_inherited(draft, base, "import")) {
+    for (ImportDraft& entry : draft.imports) {
+      if (entry.run) entry.run->inherited = true;
+    }
+    drop_entries(
+        draft.imports, [&](const ImportDraft& entry) { return entry.run && !space.find_point(entry.run->condition); }, "import",
+        changes, notes);
+  }
   if (draft.baseline && is_inherited(draft, base, "baseline")) {
     draft.baseline->inherited = true;
     if (!space.find_point(draft.baseline->condition)) {

@@ -93,6 +93,16 @@ void check_overrides(const Draft& draft, const PointSpace& space, const std::vec
   }
 }
 
+void check_imports(const Draft& draft, const PointSpace& space, Complaints& complaints) {
+  for (const ImportDraft& entry : draft.imports) {
+    if (complaints.full()) return;
+    if (!entry.run || !check_condition(*entry.run, "`run`", true, draft, space, complaints)) continue;
+    if (!space.find_point(entry.run->condition)) {
+      complaints.add(entry.run->node->spot, "no point has these values", "`run` names a point of the matrix: {strategy: ddp}");
+    }
+  }
+}
+
 void check_include(const Draft& draft, Complaints& complaints) {
   if (draft.include.empty()) return;
   std::vector<std::string> axes;
@@ -213,6 +223,7 @@ void check_points(const Draft& draft, const PointSpace& space, Complaints& compl
   check_excludes(draft, space, complaints);
   check_overrides(draft, space, draft.axis_names(), complaints);
   check_baseline(draft, space, complaints);
+  check_imports(draft, space, complaints);
   check_where_values(draft, space, complaints);
   const long long limit = draft.experiment.limits.configurations;
   const long long size = space.product_size() + static_cast<long long>(draft.include.size());

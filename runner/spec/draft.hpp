@@ -40,6 +40,11 @@ struct OverrideDraft {
   const YamlNode* node = nullptr;
 };
 
+struct ImportDraft {
+  Import import;
+  std::optional<ConditionDraft> run;
+};
+
 struct Draft {
   Experiment experiment;  // all but what stands below
   const YamlNode* root = nullptr;
@@ -49,6 +54,7 @@ struct Draft {
   std::vector<ConditionDraft> exclude;
   std::vector<PointDraft> include;
   std::vector<OverrideDraft> overrides;
+  std::vector<ImportDraft> imports;
   std::optional<ConditionDraft> baseline;
   std::optional<ConditionDraft> where;
 
@@ -68,6 +74,11 @@ void read_points(MapReader& reader, Draft& draft, Complaints& complaints);  // r
 void read_work(MapReader& reader, Draft& draft, Complaints& complaints);    // read_work.cpp
 std::optional<ConditionDraft> read_condition(const YamlNode& node, const std::string& what, bool lists, Complaints& complaints);
 std::optional<Bindings> read_bindings(const YamlNode& node, const std::string& what, Complaints& complaints);
+void read_imports(const YamlNode& node, Draft& draft, Complaints& complaints);  // read_import.cpp
+/// `imported`: metrics of an import, which may name no file.
+std::optional<std::vector<Metric>> read_metrics(MapReader& reader, bool imported, Complaints& complaints);  // read_metrics.cpp
+/// Compiles a regular expression as `ingest` will; `groups` is the least number of groups that it needs.
+void check_pattern(const YamlNode& node, const std::string& pattern, int groups, Complaints& complaints);
 void read_report(const YamlNode& node, Draft& draft, Complaints& complaints);  // read_report.cpp
 
 }  // namespace hpcbench

@@ -26,13 +26,46 @@ struct Resources {
   std::vector<std::string> extra;  // further #SBATCH options, each one argument
 };
 
-/// How a program that writes no events is measured: a regular expression (RE2) over text files.
+/// How a program that writes no events is measured (docs/sources.md).
 struct Metric {
   std::string name;
   std::string file;                   // glob, relative to the attempt's folder, then to the working directory
-  std::string pattern;                // group 1 (or a group of this metric's name) is the number
+  std::string selector;               // what `source` is told: a pattern, a column, a pointer ...
   std::string unit;                   // `s`, `bytes` ...; empty if not said
-  std::optional<std::string> series;  // `epoch`, `step`: keep all matches, numbered from 1; absent: the last match
+  std::optional<std::string> series;  // `epoch`, `step`: keep all values; absent: the last one
+  std::string source = "pattern";     // one of metric_source_keys()
+  std::string index = {};             // what numbers the series, of `column` and `pointer`; empty: numbered from 1
+};
+
+/// `pattern`, `column`, `pointer`, `tag`, `time`, `accounting`: the keys of which a metric has exactly one.
+const std::vector<std::string>& metric_source_keys();
+
+/// A number of an earlier result, as somebody wrote it.
+struct GivenValue {
+  std::string metric;
+  double value = 0;     // in `unit`; times in seconds
+  std::string unit;     // `s` for times; empty if not said
+  std::string printed;  // as written, with its unit: `63 min 48 s`, `12.98 min`
+};
+
+/// Reads `63 min 48 s`, `1:03:48` or a number in `unit` (s, min, h, any other word, or empty: that of the metric's name).
+/// Absent if it is none of these.
+std::optional<GivenValue> read_given_value(const std::string& metric, const std::string& text, const std::string& unit);
+
+/// An entry of `import`: results that hpcbench did not start.
+struct Import {
+  std::vector<std::string> files;  // globs
+  bool is_table = false;           // `files` are tables: each line is a run
+  bool each = false;               // each file is a run
+  Bindings run;                    // the point; axes with one value may be missing
+  std::vector<GivenValue> values;
+  std::string unit;                          // of plain numbers that are times
+  std::map<std::string, std::string> units;  // of single metrics
+  std::optional<std::vector<Metric>> metrics;
+  std::optional<std::string> outcome, statistic, note;
+  std::optional<int> n;  // how many runs the statistic is of
+  std::map<std::string, std::string> facts;
+  Place place;
 };
 
 struct Success {
@@ -147,7 +180,7 @@ struct Experiment {
   Condition baseline;  // empty: no speedup columns
   ReportSettings report;
   Limits limits;
-  std::vector<std::string> imports;
+  std::vector<Import> imports;
   Site site;
 
   /// Names of all axes in table order, `nodes` and `gpus_per_node` always among them (added with 1 where absent, then hidden in

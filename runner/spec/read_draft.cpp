@@ -57,7 +57,7 @@ void read_settings(MapReader& reader, Draft& draft, Complaints& complaints) {
   if (const YamlNode* node = reader.take("retries")) read_retries(*node, experiment, complaints);
   if (const YamlNode* node = reader.take("report")) read_report(*node, draft, complaints);
   if (const YamlNode* node = reader.take("limits")) read_limits(*node, experiment, complaints);
-  assign(experiment.imports, reader.texts("import"));
+  if (const YamlNode* node = reader.take("import")) read_imports(*node, draft, complaints);
 }
 
 void read_name(MapReader& reader, Draft& draft, Complaints& complaints) {

@@ -163,6 +163,7 @@ class Reading {
     for (const ConditionDraft& exclude : draft.exclude) experiment.exclude.push_back(exclude.condition);
     for (const PointDraft& point : draft.include) experiment.include.push_back(point.point);
     for (const OverrideDraft& entry : draft.overrides) experiment.overrides.push_back(entry.override_);
+    for (const ImportDraft& entry : draft.imports) experiment.imports.push_back(entry.import);
     if (draft.baseline) experiment.baseline = draft.baseline->condition;
     if (experiment.site.name.empty()) experiment.site.name = "local";
     collect_origins(*draft.root, "", experiment.origins);

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <re2/re2.h>
 
 #include <algorithm>
 
@@ -75,63 +74,6 @@ void apply(const ResourcesDraft& draft, Override& target) {
   target.extra = draft.extra;
 }
 
-/// Compiles as `ingest` will; `groups` is the least number of groups that it needs.
-void check_pattern(const YamlNode& node, const std::string& pattern, int groups, Complaints& complaints) {
-  RE2::Options options;
-  options.set_encoding(RE2::Options::EncodingLatin1);
-  options.set_log_errors(false);
-  const RE2 compiled(pattern, options);
-  if (!compiled.ok()) {
-    complaints.add(node.spot, fmt::format("the pattern is no regular expression: {}", compiled.error()),
-                   "the syntax is RE2's: no look-ahead, no back references; single quotes keep backslashes as they are");
-  } else if (compiled.NumberOfCapturingGroups() < groups) {
-    complaints.add(node.spot, "the pattern has no group for the number", "put the number in brackets: 'Time: +([0-9.]+)'");
-  }
-}
-
-std::optional<Metric> read_metric(const YamlNode& node, Complaints& complaints) {
-  const std::size_t before = complaints.made();
-  MapReader reader(node, "metrics", complaints);
-  Metric metric;
-  for (const char* const key : {"name", "file", "pattern"}) {
-    if (node.is_map() && !reader.has(key)) {
-      complaints.add(node.spot, fmt::format("a metric needs `{}`", key),
-                     "{name: epoch_s, file: \"*.log\", pattern: 'Time: +([0-9.]+)', unit: s}");
-    }
-  }
-  assign(metric.name, reader.filled_text("name"));
-  if (!metric.name.empty() && !is_identifier(metric.name)) {
-    complaints.add(node.find("name")->spot, fmt::format("{} cannot be the name of a metric", cite(metric.name)),
-                   "a name has letters, digits and _, and does not start with a digit");
-  }
-  assign(metric.file, reader.filled_text("file"));
-  if (const auto pattern = reader.filled_text("pattern")) {
-    metric.pattern = *pattern;
-    check_pattern(*node.find("pattern"), *pattern, 1, complaints);
-  }
-  assign(metric.unit, reader.text("unit"));
-  metric.series = reader.filled_text("series");
-  reader.finish();
-  return complaints.made() == before ? std::optional(metric) : std::nullopt;
-}
-
-std::optional<std::vector<Metric>> read_metrics(MapReader& reader, Complaints& complaints) {
-  const YamlNode* node = reader.take("metrics");
-  if (node == nullptr || !expect_list(*node, "`metrics`", complaints)) return std::nullopt;
-  std::vector<Metric> metrics;
-  for (const YamlNode& item : node->items) {
-    if (complaints.full()) break;
-    const std::optional<Metric> metric = read_metric(item, complaints);
-    if (!metric) continue;
-    const auto same = [&](const Metric& other) { return other.name == metric->name; };
-    if (std::any_of(metrics.begin(), metrics.end(), same)) {
-      complaints.add(item.find("name")->spot, fmt::format("two metrics are called {}", cite(metric->name)));
-    }
-    metrics.push_back(*metric);
-  }
-  return metrics;
-}
-
 struct SuccessDraft {
   std::optional<int> exit_code;
   std::optional<std::string> pattern;
@@ -195,7 +137,7 @@ std::optional<OverrideDraft> read_override(const YamlNode& node, bool shell, Com
   }
   if (const YamlNode* resources = reader.take("resources")) apply(read_resources(*resources, complaints), target);
   target.setup = reader.texts("setup");
-  target.metrics = read_metrics(reader, complaints);
+  target.metrics = read_metrics(reader, false, complaints);
   const SuccessDraft success = read_success(reader, complaints);
   target.success_exit_code = success.exit_code;
   target.success_pattern = success.pattern;
@@ -227,7 +169,7 @@ void read_work(MapReader& reader, Draft& draft, Complaints& complaints) {
   assign(work.modules, reader.texts("modules"));
   assign(work.setup, reader.texts("setup"));
   work.container = reader.filled_text("container");
-  assign(work.metrics, read_metrics(reader, complaints));
+  assign(work.metrics, read_metrics(reader, false, complaints));
   const SuccessDraft success = read_success(reader, complaints);
   assign(work.success.exit_code, success.exit_code);
   if (success.pattern) work.success.pattern = success.pattern;

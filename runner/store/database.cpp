@@ -29,7 +29,7 @@ CREATE TABLE attempt (
   id INTEGER PRIMARY KEY,
   experiment TEXT NOT NULL,
   config_id TEXT NOT NULL,
-  warmup INTEGER NOT NULL,
+  kind TEXT NOT NULL,
   number INTEGER NOT NULL,
   attempt INTEGER NOT NULL,
   state TEXT NOT NULL,
@@ -53,8 +53,8 @@ CREATE TABLE attempt (
   facts TEXT NOT NULL DEFAULT '{}',
   warnings TEXT NOT NULL DEFAULT '[]'
 );
-CREATE UNIQUE INDEX attempt_key ON attempt (experiment, config_id, warmup, number, attempt);
-CREATE INDEX attempt_state ON attempt (experiment, config_id, warmup, number, attempt, state, void);
+CREATE UNIQUE INDEX attempt_key ON attempt (experiment, config_id, kind, number, attempt);
+CREATE INDEX attempt_state ON attempt (experiment, config_id, kind, number, attempt, state, void);
 CREATE TABLE series (
   id INTEGER NOT NULL REFERENCES attempt (id),
   name TEXT NOT NULL,
@@ -62,9 +62,9 @@ CREATE TABLE series (
   PRIMARY KEY (id, name)
 ) WITHOUT ROWID;
 CREATE VIEW run AS
-  SELECT * FROM attempt AS a WHERE void = 0 AND warmup = 0 AND NOT EXISTS (
+  SELECT * FROM attempt AS a WHERE void = 0 AND kind <> 'w' AND NOT EXISTS (
     SELECT 1 FROM attempt AS later WHERE later.experiment = a.experiment AND later.config_id = a.config_id
-      AND later.warmup = a.warmup AND later.number = a.number AND later.attempt > a.attempt AND later.void = 0);
+      AND later.kind = a.kind AND later.number = a.number AND later.attempt > a.attempt AND later.void = 0);
 CREATE VIEW metric AS
   SELECT a.id, a.experiment, a.config_id, a.path, a.state, m.key AS name, m.value
     FROM attempt AS a, json_each(a.metrics) AS m;

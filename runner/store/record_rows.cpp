@@ -36,7 +36,7 @@ std::optional<T> optional_at(SQLite::Statement& row, int column) {
 void bind_key(SQLite::Statement& statement, const std::string& experiment, const AttemptKey& key) {
   statement.bind(1, experiment);
   statement.bind(2, key.config_id);
-  statement.bind(3, key.run.warmup ? 1 : 0);
+  statement.bind(3, std::string(1, run_letter(key.run.kind)));
   statement.bind(4, key.run.number);
   statement.bind(5, key.attempt);
 }
@@ -67,8 +67,10 @@ void bind_record(SQLite::Statement& row, const AttemptRecord& record) {
 }
 
 AttemptKey read_key(SQLite::Statement& row, int first_column) {
+  const std::string_view kind = text_at(row, first_column + 1);
+  const std::optional<RunKind> known = kind.size() == 1 ? parse_run_letter(kind.front()) : std::nullopt;
   return {row.getColumn(first_column).getString(),
-          {row.getColumn(first_column + 1).getInt() != 0, row.getColumn(first_column + 2).getInt()},
+          {known.value_or(RunKind::repeat), row.getColumn(first_column + 2).getInt()},
           row.getColumn(first_column + 3).getInt()};
 }
 

@@ -51,7 +51,7 @@ namespace {
 
 constexpr std::string_view kVoid = "void: ";
 
-constexpr const char* kKeyMatches = " WHERE experiment = ? AND config_id = ? AND warmup = ? AND number = ? AND attempt = ?";
+constexpr const char* kKeyMatches = " WHERE experiment = ? AND config_id = ? AND kind = ? AND number = ? AND attempt = ?";
 
 void put_series(SQLite::Statement& remove, SQLite::Statement& insert, std::int64_t id, const AttemptRecord& record) {
   remove.bind(1, id);
@@ -82,9 +82,9 @@ std::vector<AttemptRecord> read_records(SQLite::Database& database, const std::s
   SQLite::Transaction snapshot(database);
   std::vector<AttemptRecord> records;
   std::unordered_map<std::int64_t, std::size_t> places;
-  SQLite::Statement rows(database,
-                         fmt::format("SELECT {} FROM {} WHERE experiment = ? ORDER BY config_id, warmup, number, attempt",
-                                     kRecordColumns, relation));
+  SQLite::Statement rows(
+      database, fmt::format("SELECT {} FROM {} WHERE experiment = ? ORDER BY config_id, kind, number, attempt", kRecordColumns,
+                            relation));
   rows.bind(1, experiment);
   RowReader reader{experiment, {}, {}};
   while (rows.executeStep()) {
@@ -164,9 +164,9 @@ void Store::put_states(const std::string& experiment, const std::vector<AttemptS
     // `path` has no better source yet; a record that is put later replaces the whole row.
     SQLite::Statement put(
         impl_->database,
-        fmt::format("INSERT INTO attempt (experiment, config_id, warmup, number, attempt, state, path) "
+        fmt::format("INSERT INTO attempt (experiment, config_id, kind, number, attempt, state, path) "
                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
-                    "ON CONFLICT (experiment, config_id, warmup, number, attempt) DO UPDATE SET state = excluded.state "
+                    "ON CONFLICT (experiment, config_id, kind, number, attempt) DO UPDATE SET state = excluded.state "
                     "WHERE attempt.state NOT IN ({0}) OR excluded.state IN ({0})",
                     outcome_names()));
     for (const AttemptState& state : states) {
@@ -210,8 +210,8 @@ std::vector<AttemptState> Store::states(const std::string& experiment) const {
   return impl_->guarded([&] {
     std::vector<AttemptState> states;
     SQLite::Statement rows(impl_->database,
-                           "SELECT config_id, warmup, number, attempt, state, void FROM attempt INDEXED BY attempt_state "
-                           "WHERE experiment = ? ORDER BY config_id, warmup, number, attempt");
+                           "SELECT config_id, kind, number, attempt, state, void FROM attempt INDEXED BY attempt_state "
+                           "WHERE experiment = ? ORDER BY config_id, kind, number, attempt");
     rows.bind(1, experiment);
     while (rows.executeStep()) {
       states.push_back({read_key(rows, 0), read_state(text_at(rows, 4)), rows.getColumn(5).getInt() != 0});

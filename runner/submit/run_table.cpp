@@ -22,23 +22,23 @@ RunTable::RunTable(const Plan& plan, bool with_warmups) : plan_(plan) {
   configurations_.reserve(plan.configurations.size());
   for (std::size_t i = 0; i < plan.configurations.size(); ++i) configurations_.emplace(plan.configurations[i].id, i);
   for (const PlannedRun& planned : runs_in_order(plan)) {
-    if (planned.name.warmup && !with_warmups) continue;
+    if (planned.name.is_warmup() && !with_warmups) continue;
     index_[slot(planned.configuration, planned.name)] = runs_.size();
-    if (planned.name.warmup) ++open_warmups_[planned.configuration];
+    if (planned.name.is_warmup()) ++open_warmups_[planned.configuration];
     runs_.push_back(Run{.planned = planned});
   }
   total_ = static_cast<long long>(runs_.size());
 }
 
 std::size_t RunTable::slot(std::size_t configuration, RunName name) const {
-  const int place = name.warmup ? name.number - 1 : plan_.warmups + name.number - 1;
+  const int place = name.is_warmup() ? name.number - 1 : plan_.warmups + name.number - 1;
   return configuration * static_cast<std::size_t>(plan_.warmups + plan_.repeats) + static_cast<std::size_t>(place);
 }
 
 std::optional<std::size_t> RunTable::find(const std::string& config_id, RunName name) const {
   const auto configuration = configurations_.find(config_id);
-  if (configuration == configurations_.end()) return std::nullopt;
-  if (name.number < 1 || name.number > (name.warmup ? plan_.warmups : plan_.repeats)) return std::nullopt;
+  if (configuration == configurations_.end() || name.is_imported()) return std::nullopt;
+  if (name.number < 1 || name.number > (name.is_warmup() ? plan_.warmups : plan_.repeats)) return std::nullopt;
   const std::size_t run = index_[slot(configuration->second, name)];
   if (run == kNoRun) return std::nullopt;
   return run;
@@ -54,7 +54,7 @@ void RunTable::set_state(std::size_t index, State state) {
   const int ended = static_cast<int>(is_outcome(state)) - static_cast<int>(is_outcome(run.state));
   done_ += ended;
   succeeded_ += static_cast<int>(state == State::succeeded) - static_cast<int>(run.state == State::succeeded);
-  if (run.planned.name.warmup) open_warmups_[run.planned.configuration] -= ended;
+  if (run.planned.name.is_warmup()) open_warmups_[run.planned.configuration] -= ended;
   run.state = state;
 }
 
@@ -72,10 +72,10 @@ void RunTable::skip_idle_warmups() {
   if (plan_.warmups == 0) return;
   std::vector<bool> wanted(plan_.configurations.size(), false);
   for (const Run& run : runs_) {
-    if (!run.planned.name.warmup && run.state == State::planned) wanted[run.planned.configuration] = true;
+    if (!run.planned.name.is_warmup() && run.state == State::planned) wanted[run.planned.configuration] = true;
   }
   for (Run& run : runs_) {
-    if (!run.planned.name.warmup || run.state != State::planned || wanted[run.planned.configuration] || run.skipped) continue;
+    if (!run.planned.name.is_warmup() || run.state != State::planned || wanted[run.planned.configuration] || run.skipped) continue;
     run.skipped = true;
     --total_;
     --open_warmups_[run.planned.configuration];
@@ -84,7 +84,7 @@ void RunTable::skip_idle_warmups() {
 
 bool RunTable::may_begin(std::size_t index) const {
   const PlannedRun& planned = runs_[index].planned;
-  return planned.name.warmup || open_warmups_[planned.configuration] == 0;
+  return planned.name.is_warmup() || open_warmups_[planned.configuration] == 0;
 }
 
 }  // namespace hpcbench

@@ -48,12 +48,16 @@ TEST_CASE("SHA-256 is the one of FIPS 180-4") {
 }
 
 TEST_CASE("attempts have names that are folders") {
-  CHECK(to_string(RunName{false, 1}) == "r01");
-  CHECK(to_string(RunName{true, 12}) == "w12");
-  CHECK(to_string(RunName{false, 100}) == "r100");
-  CHECK(parse_run_name("r01") == RunName{false, 1});
+  CHECK(to_string(RunName{RunKind::repeat, 1}) == "r01");
+  CHECK(to_string(RunName{RunKind::warmup, 12}) == "w12");
+  CHECK(to_string(RunName{RunKind::repeat, 100}) == "r100");
+  CHECK(to_string(RunName{RunKind::imported, 7}) == "i07");
+  CHECK(parse_run_name("r01") == RunName{RunKind::repeat, 1});
+  CHECK(parse_run_name("i12") == RunName{RunKind::imported, 12});
+  CHECK(RunName{RunKind::imported, 7} < RunName{RunKind::repeat, 1});
+  CHECK(RunName{RunKind::repeat, 7} < RunName{RunKind::warmup, 1});
   for (const char* bad : {"r1", "r00", "x01", "r", "r01x", "r-1"}) CHECK_FALSE(parse_run_name(bad));
-  const AttemptKey key{"0123456789abcdef", {false, 3}, 2};
+  const AttemptKey key{"0123456789abcdef", {RunKind::repeat, 3}, 2};
   CHECK(to_string(key) == "0123456789abcdef/r03/a2");
   CHECK(parse_attempt_key("0123456789abcdef/r03/a2") == key);
   for (const char* bad : {"x/r03", "../r03/a2", "x/r03/b2", "x/r03/a0"}) CHECK_FALSE(parse_attempt_key(bad));

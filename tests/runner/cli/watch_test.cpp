@@ -17,7 +17,7 @@ RunStatus watched_run(int number, State state, const std::string& reason = "") {
   run.state = state;
   if (state == State::planned) return run;
   run.attempt = AttemptRecord();
-  run.attempt->key = {"0123456789abcdef", {false, number}, 1};
+  run.attempt->key = {"0123456789abcdef", {RunKind::repeat, number}, 1};
   run.attempt->state = state;
   if (!reason.empty()) run.attempt->reason = reason;
   return run;

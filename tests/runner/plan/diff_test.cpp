@@ -15,15 +15,15 @@ namespace {
 std::vector<ExistingRun> some_existing(const Plan& plan) {
   const std::string& first = plan.configurations[0].id;
   const std::string& last = plan.configurations[3].id;
-  return {{last, {false, 2}},
-          {first, {false, 1}},
-          {first, {false, 2}},
-          {first, {false, 1}},
-          {first, {false, 3}},
-          {first, {true, 1}},
-          {"ffffffffffffffff", {false, 1}},
-          {"0000000000000000", {false, 2}},
-          {"0000000000000000", {false, 1}}};
+  return {{last, {RunKind::repeat, 2}},
+          {first, {RunKind::repeat, 1}},
+          {first, {RunKind::repeat, 2}},
+          {first, {RunKind::repeat, 1}},
+          {first, {RunKind::repeat, 3}},
+          {first, {RunKind::warmup, 1}},
+          {"ffffffffffffffff", {RunKind::repeat, 1}},
+          {"0000000000000000", {RunKind::repeat, 2}},
+          {"0000000000000000", {RunKind::repeat, 1}}};
 }
 
 }  // namespace

@@ -153,11 +153,11 @@ TEST_CASE("GPU-hours are gpus x time limit x repeats") {
 
 TEST_CASE("the seed of a run follows from its repeat") {
   Experiment experiment = example_experiment();
-  CHECK(run_seed(experiment, {false, 1}) == 2);
-  CHECK(run_seed(experiment, {false, 6}) == 7);
+  CHECK(run_seed(experiment, {RunKind::repeat, 1}) == 2);
+  CHECK(run_seed(experiment, {RunKind::repeat, 6}) == 7);
   experiment.seed_per_repeat = false;
   experiment.seed = 42;
-  CHECK(run_seed(experiment, {false, 6}) == 42);
+  CHECK(run_seed(experiment, {RunKind::repeat, 6}) == 42);
 }
 
 TEST_CASE("--only keeps the configurations that match") {

@@ -35,7 +35,7 @@ std::vector<std::string> named_runs(const Plan& plan) {
 std::vector<std::size_t> block_of(const std::vector<PlannedRun>& runs, int block) {
   std::vector<std::size_t> configurations;
   for (const PlannedRun& run : runs) {
-    if (run.block == block && !run.name.warmup) configurations.push_back(run.configuration);
+    if (run.block == block && !run.name.is_warmup()) configurations.push_back(run.configuration);
   }
   return configurations;
 }
@@ -61,10 +61,10 @@ TEST_CASE("interleaved: each repeat is a block with every configuration once") {
     }
     for (std::size_t i = 0; i < runs.size(); ++i) {
       if (i > 0) RC_ASSERT(runs[i - 1].block <= runs[i].block);
-      if (!runs[i].name.warmup) continue;
+      if (!runs[i].name.is_warmup()) continue;
       const auto ahead = static_cast<std::size_t>(warmups - runs[i].name.number + 1);
       RC_ASSERT(runs[i + ahead].configuration == runs[i].configuration);
-      RC_ASSERT((runs[i + ahead].name == RunName{false, 1}));
+      RC_ASSERT((runs[i + ahead].name == RunName{RunKind::repeat, 1}));
     }
   }));
 }

@@ -33,7 +33,7 @@ class RenderedFolder {
   /// Renders r01/a1 of a configuration and writes its folder.
   RenderedAttempt write(const Experiment& experiment, std::size_t configuration = 0) const {
     const RenderedAttempt attempt =
-        render_attempt(experiment, make_plan(experiment), configuration, {false, 1}, 1, "00112233445566aa", context);
+        render_attempt(experiment, make_plan(experiment), configuration, {RunKind::repeat, 1}, 1, "00112233445566aa", context);
     make_folders(attempt.folder);
     write_file(attempt.folder + "/run.json", attempt.run_json, Durability::none);
     write_file(attempt.folder + "/job.sh", attempt.job_sh, Durability::none);

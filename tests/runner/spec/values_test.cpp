@@ -107,7 +107,9 @@ TEST_CASE("every key of a file reaches the experiment") {
   CHECK(full.retries.lost == 0);
   CHECK(full.retries.node_failure == 5);
   CHECK(full.retries.preempted == 2);
-  CHECK(full.imports == Texts{"old/*.log"});
+  REQUIRE(full.imports.size() == 1);
+  CHECK(full.imports[0].files == Texts{"old/*.log"});
+  CHECK(full.imports[0].each);
   CHECK(full.limits.configurations == 100);
   CHECK(full.limits.gpu_hours == 12.5);
   CHECK(full.notes.empty());
@@ -160,7 +162,7 @@ TEST_CASE("resources, set-up, metrics, success") {
   REQUIRE(work.metrics.size() == 2);
   CHECK(work.metrics[0].name == "epoch_s");
   CHECK(work.metrics[0].file == "*.log");
-  CHECK(work.metrics[0].pattern == "Time: +([0-9.]+)");
+  CHECK(work.metrics[0].selector == "Time: +([0-9.]+)");
   CHECK(work.metrics[0].unit == "s");
   CHECK(work.metrics[0].series == "epoch");
   CHECK(work.metrics[1].unit.empty());

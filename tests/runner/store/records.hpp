@@ -10,7 +10,7 @@ namespace hpcbench {
 inline AttemptRecord full_record() {
   AttemptRecord record;
   record.experiment = "digits";
-  record.key = {"0a", {false, 1}, 1};
+  record.key = {"0a", {RunKind::repeat, 1}, 1};
   record.axes = {{"strategy", Value::from_text("ddp")},
                  {"lr", Value::from_plain("5e-05")},
                  {"flag", Value::from_boolean(true)},

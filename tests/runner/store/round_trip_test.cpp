@@ -39,7 +39,9 @@ std::optional<T> maybe(rc::Gen<T> gen) {
 AttemptRecord any_record() {
   AttemptRecord record;
   record.experiment = *any_text();
-  record.key = {*any_text(), {*rc::gen::arbitrary<bool>(), *rc::gen::positive<int>()}, *rc::gen::positive<int>()};
+  record.key = {*any_text(),
+                {*rc::gen::element(RunKind::imported, RunKind::repeat, RunKind::warmup), *rc::gen::positive<int>()},
+                *rc::gen::positive<int>()};
   for (const std::string& name : *rc::gen::container<std::vector<std::string>>(any_text())) {
     record.axes.emplace_back(name, *rc::gen::arbitrary<bool>()
                                        ? Value::from_text(*any_text())

@@ -15,7 +15,7 @@ TEST_CASE("a record goes in and comes out as it was") {
   REQUIRE(read);
   check_same(*read, record);
   CHECK(read->axes[1].second.text() == "5e-05");
-  CHECK_FALSE(store.attempt("digits", AttemptKey{"0a", {false, 1}, 2}));
+  CHECK_FALSE(store.attempt("digits", AttemptKey{"0a", {RunKind::repeat, 1}, 2}));
   CHECK_FALSE(store.attempt("other", record.key));
 }
 
@@ -35,9 +35,9 @@ TEST_CASE("putting again replaces, series and all") {
 
 TEST_CASE("states: sorted, without a record, and never over an outcome") {
   Store store = Store::open(":memory:");
-  const AttemptKey first{"0a", {false, 2}, 1};
-  const AttemptKey second{"0a", {false, 10}, 1};
-  const AttemptKey warmup{"0a", {true, 1}, 1};
+  const AttemptKey first{"0a", {RunKind::repeat, 2}, 1};
+  const AttemptKey second{"0a", {RunKind::repeat, 10}, 1};
+  const AttemptKey warmup{"0a", {RunKind::warmup, 1}, 1};
   store.put_states("digits", {{warmup, State::intended}, {second, State::intended}, {first, State::intended}});
   std::vector<AttemptState> states = store.states("digits");
   REQUIRE(states.size() == 3);
@@ -57,9 +57,9 @@ TEST_CASE("states: sorted, without a record, and never over an outcome") {
 
 TEST_CASE("the attempt that counts is the highest that is not void; warm-ups never do") {
   Store store = Store::open(":memory:");
-  const auto record = [](int run, int attempt, State state, std::optional<std::string> reason, bool warmup = false) {
+  const auto record = [](int run, int attempt, State state, std::optional<std::string> reason, RunKind kind = RunKind::repeat) {
     AttemptRecord made = full_record();
-    made.key = {"0a", {warmup, run}, attempt};
+    made.key = {"0a", {kind, run}, attempt};
     made.state = state;
     made.reason = std::move(reason);
     return made;
@@ -67,13 +67,14 @@ TEST_CASE("the attempt that counts is the highest that is not void; warm-ups nev
   store.put({record(1, 1, State::failed, "x"), record(1, 2, State::succeeded, {}),
              record(1, 3, State::cancelled, "void: doubtful"), record(2, 1, State::cancelled, "cancelled before it began"),
              record(3, 1, State::cancelled, "void: doubtful"), record(4, 1, State::failed, "void: is no reason of ours"),
-             record(1, 1, State::succeeded, {}, true)});
+             record(1, 1, State::succeeded, {}, RunKind::warmup), record(1, 1, State::succeeded, {}, RunKind::imported)});
   const std::vector<AttemptRecord> counting = store.counting_attempts("digits", true);
-  REQUIRE(counting.size() == 3);
-  CHECK(to_string(counting[0].key) == "0a/r01/a2");
-  CHECK(counting[0].series.size() == full_record().series.size());
-  CHECK(to_string(counting[1].key) == "0a/r02/a1");
-  CHECK(to_string(counting[2].key) == "0a/r04/a1");
+  REQUIRE(counting.size() == 4);
+  CHECK(to_string(counting[0].key) == "0a/i01/a1");
+  CHECK(to_string(counting[1].key) == "0a/r01/a2");
+  CHECK(counting[1].series.size() == full_record().series.size());
+  CHECK(to_string(counting[2].key) == "0a/r02/a1");
+  CHECK(to_string(counting[3].key) == "0a/r04/a1");
   CHECK(store.counting_attempts("digits", false)[0].series.empty());
   int void_attempts = 0;
   for (const AttemptState& state : store.states("digits")) void_attempts += state.is_void ? 1 : 0;

@@ -115,7 +115,7 @@ TEST_CASE("a failure is a result: only a person asks for another attempt") {
   FakeExecutor again = study.make_executor();
   const auto campaign = study.make_campaign(again);
   CHECK(campaign->counts().done == 2);
-  CHECK(campaign->retry({study.key(1, 1), AttemptKey{"ffffffffffffffff", {false, 1}, 1}}) == 1);
+  CHECK(campaign->retry({study.key(1, 1), AttemptKey{"ffffffffffffffff", {RunKind::repeat, 1}, 1}}) == 1);
   CHECK(campaign->counts().done == 1);
   while (campaign->step()) again.wait(1);
   CHECK(study.observer.journal[study.key(1, 1, 2)] == State::succeeded);

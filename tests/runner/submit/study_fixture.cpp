@@ -48,11 +48,11 @@ int StudyFixture::run(FakeExecutor& executor, int rounds) {
 }
 
 AttemptKey StudyFixture::key(int configuration, int repeat, int attempt) const {
-  return {plan.configurations[static_cast<std::size_t>(configuration)].id, RunName{false, repeat}, attempt};
+  return {plan.configurations[static_cast<std::size_t>(configuration)].id, RunName{RunKind::repeat, repeat}, attempt};
 }
 
 AttemptKey StudyFixture::warmup(int configuration, int number, int attempt) const {
-  return {plan.configurations[static_cast<std::size_t>(configuration)].id, RunName{true, number}, attempt};
+  return {plan.configurations[static_cast<std::size_t>(configuration)].id, RunName{RunKind::warmup, number}, attempt};
 }
 
 }  // namespace hpcbench

@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "ingest/csv_text.hpp"
+#include "ingest/line_reader.hpp"
+#include "ingest/metric_reader.hpp"
+#include "ingest/metric_scan.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr std::size_t kColumnsNamed = 20;
+
+/// A column of CSV files, as Lightning's CSVLogger writes them: an empty cell is no value.
+class ColumnReader : public MetricReader {
+ public:
+  explicit ColumnReader(const MetricSpec& spec)
+      : MetricReader(spec),
+        csv_([this](long long line, std::vector<std::string>& cells) { take_row(line, cells); },
+             [this](long long line, const std::string& text) { warn_at_line(line, text); }) {}
+
+  void feed(std::string_view piece) override { csv_.feed(piece); }
+
+ private:
+  void begin_file() override {
+    header_.clear();
+    value_.reset();
+    index_.reset();
+  }
+  void end_file() override { csv_.finish(); }
+
+  std::optional<std::size_t> find_column(const std::string& name) const {
+    const auto found = std::find(header_.begin(), header_.end(), name);
+    return found == header_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - header_.begin()));
+  }
+
+  void take_header(long long line, std::vector<std::string>& cells) {
+    header_ = std::move(cells);
+    value_ = find_column(spec_.selector);
+    if (!spec_.index.empty()) index_ = find_column(spec_.index);
+    for (const auto& [name, found] : {std::pair(&spec_.selector, value_), std::pair(&spec_.index, index_)}) {
+      if (found || name->empty()) continue;
+      std::vector<std::string> there(header_.begin(),
+                                     header_.begin() + static_cast<std::ptrdiff_t>(std::min(header_.size(), kColumnsNamed)));
+      warn_at_line(line, fmt::format("no column {}{}; there are: {}", printable(*name), did_you_mean(*name, header_),
+                                     printable(join(there, ", ")) + (there.size() < header_.size() ? " ..." : "")));
+    }
+  }
+
+  void take_row(long long line, std::vector<std::string>& cells) {
+    if (header_.empty()) {
+      take_header(line, cells);
+      return;
+    }
+    if (!value_ || cells == header_) return;
+    if (cells.size() != header_.size()) {
+      warn_at_line(line, fmt::format("{} cells under a header of {}", cells.size(), header_.size()));
+      return;
+    }
+    const std::string& cell = cells[*value_];
+    if (cell.empty()) return;
+    std::optional<double> index;
+    if (index_) {
+      index = parse_metric_number(cells[*index_]);
+      if (!index) {
+        warn_at_line(line, fmt::format("{} is no number that could number a series: {}", printable(spec_.index),
+                                       printable(std::string_view(cells[*index_]).substr(0, 60))));
+        return;
+      }
+    }
+    if (taker_.take_text(cell, index)) found_at_line(line);
+  }
+
+  CsvReader csv_;
+  std::vector<std::string> header_;
+  std::optional<std::size_t> value_, index_;
+};
+
+}  // namespace
+
+std::unique_ptr<MetricReader> make_column_reader(const MetricSpec& spec) { return std::make_unique<ColumnReader>(spec); }
+
+}  // namespace hpcbench

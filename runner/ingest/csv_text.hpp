@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hpcbench {
+
+/// Reads CSV (RFC 4180) that comes in pieces cut anywhere: cells in quotes may hold commas, doubled quotes and line ends;
+/// blanks around a cell do not count; lines end with LF or CRLF; blank lines and a byte order mark are skipped. Total: a row
+/// with a cell over 1 MiB or with more than 10,000 cells, and a quote that never ends, are problems with the line on which they
+/// begin; the rest is read.
+class CsvReader {
+ public:
+  using Row = std::function<void(long long line, std::vector<std::string>& cells)>;
+  using Problem = std::function<void(long long line, const std::string& text)>;
+  CsvReader(Row row, Problem problem) : row_(std::move(row)), problem_(std::move(problem)) {}
+
+  void feed(std::string_view piece);
+  /// The end of the text: a last line may lack its end.
+  void finish();
+
+ private:
+  enum class State { cell_start, plain, quoted, quote_in_quoted, skip_line };
+
+  void take(char c);
+  void take_outside_quotes(char c);
+  void add(char c);
+  void end_cell();
+  void end_row();
+  void give_up(const char* why);
+
+  Row row_;
+  Problem problem_;
+  State state_ = State::cell_start;
+  std::vector<std::string> cells_;
+  std::string cell_;
+  bool cell_was_quoted_ = false;
+  long long line_ = 1;        // of the next byte
+  long long row_line_ = 1;    // on which the row began
+  long long quote_line_ = 1;  // on which the last quote was opened
+  long long bytes_ = 0;
+};
+
+/// A cell as CSV has it: in quotes where it needs them.
+std::string csv_cell(std::string_view text);
+
+}  // namespace hpcbench

@@ -1,0 +1,189 @@
+#include "ingest/gpu_samples.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "base/measured_time.hpp"
+#include "base/text.hpp"
+#include "ingest/csv_text.hpp"
+#include "ingest/line_reader.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr double kSecondsPerHour = 3600;
+constexpr double kSecondsPerDay = 86400;
+constexpr std::size_t kMostGpus = 4096;
+constexpr std::size_t kGpuWarnings = 10;
+
+/// Days since 1970-01-01 of a date of the Gregorian calendar (H. Hinnant, chrono-Compatible Low-Level Date Algorithms).
+long long days_from_civil(long long year, int month, int day) {
+  year -= month <= 2 ? 1 : 0;
+  const long long era = (year >= 0 ? year : year - 399) / 400;
+  const long long year_of_era = year - era * 400;
+  const long long day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+  const long long day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+  return era * 146097 + day_of_era - 719468;
+}
+
+struct GpuUnit {
+  std::string_view word;
+  double factor;
+};
+
+/// `98 %`, `1234 MiB`, `250.12 W`: a number and one of these units.
+std::optional<double> amount_in(std::string_view cell, std::initializer_list<GpuUnit> units) {
+  cell = trim(cell);
+  for (const auto& [word, factor] : units) {
+    if (!cell.ends_with(word)) continue;
+    const std::optional<double> number = parse_plain_number(trim(cell.substr(0, cell.size() - word.size())));
+    if (number && *number >= 0) return *number * factor;
+  }
+  return std::nullopt;
+}
+
+bool is_not_available(std::string_view cell) {
+  cell = trim(cell);
+  return cell.empty() || (cell.starts_with('[') && cell.ends_with(']')) || cell == "N/A";
+}
+
+}  // namespace
+
+std::optional<double> parse_gpu_timestamp(std::string_view text) {
+  const std::string zero_ended(trim(text));
+  long long year = 0;
+  int month = 0, day = 0, hour = 0, minute = 0, used = 0;
+  if (zero_ended.size() > 40 ||
+      std::sscanf(zero_ended.c_str(), "%4lld/%2d/%2d %2d:%2d:%n", &year, &month, &day, &hour, &minute, &used) != 5 || used == 0)
+    return std::nullopt;
+  const std::optional<double> second = parse_plain_number(std::string_view(zero_ended).substr(static_cast<std::size_t>(used)));
+  const bool sound = second && year >= 1970 && month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour >= 0 && hour < 24 &&
+                     minute >= 0 && minute < 60 && *second >= 0 && *second < 61;
+  if (!sound) return std::nullopt;
+  return static_cast<double>(days_from_civil(year, month, day)) * kSecondsPerDay + hour * kSecondsPerHour + minute * 60 +
+         *second;
+}
+
+struct GpuSampleReader::Impl {
+  struct Power {
+    double time_s = 0;
+    double watts = 0;
+  };
+
+  Impl()
+      : csv([this](long long line, std::vector<std::string>& cells) { take_row(line, cells); },
+            [this](long long line, const std::string& text) { warn(line, text); }) {}
+
+  void warn(long long line, const std::string& text) {
+    ++warnings;
+    if (warnings <= kGpuWarnings) summary.warnings.push_back(fmt::format("{}:{}: {}", file, line, text));
+  }
+
+  /// `utilization.gpu [%]` is found by its beginning.
+  std::optional<std::size_t> column(const std::vector<std::string>& cells, std::string_view name) const {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const std::string_view cell = trim(cells[i]);
+      if (cell == name || (cell.starts_with(name) && cell.substr(name.size()).starts_with(" ["))) return i;
+    }
+    return std::nullopt;
+  }
+
+  void take_row(long long line, std::vector<std::string>& cells) {
+    if (const auto time = column(cells, "timestamp")) {
+      columns = cells.size();
+      timestamp = time;
+      index = column(cells, "index");
+      utilization = column(cells, "utilization.gpu");
+      memory = column(cells, "memory.used");
+      power = column(cells, "power.draw");
+      return;
+    }
+    if (columns == 0 || cells.size() != columns) {
+      const std::string text = printable(std::string_view(cells.front()).substr(0, 60));
+      warn(line, columns == 0 ? "no header of nvidia-smi: " + text
+                              : fmt::format("{} cells under a header of {}: {}", cells.size(), columns, text));
+      return;
+    }
+    take_sample(line, cells);
+  }
+
+  void take_sample(long long line, const std::vector<std::string>& cells) {
+    if (utilization && !is_not_available(cells[*utilization])) {
+      if (const auto percent = amount_in(cells[*utilization], {{"%", 1}})) {
+        utilization_sum += *percent;
+        ++utilization_count;
+      } else {
+        warn(line, "no utilization: " + printable(std::string_view(cells[*utilization]).substr(0, 60)));
+      }
+    }
+    if (memory && !is_not_available(cells[*memory])) {
+      if (const auto bytes = amount_in(cells[*memory], {{"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}})) {
+        summary.memory_peak_bytes = std::max(summary.memory_peak_bytes.value_or(0), *bytes);
+      } else {
+        warn(line, "no memory: " + printable(std::string_view(cells[*memory]).substr(0, 60)));
+      }
+    }
+    if (power && !is_not_available(cells[*power])) take_power(line, cells);
+  }
+
+  void take_power(long long line, const std::vector<std::string>& cells) {
+    const std::optional<double> watts = amount_in(cells[*power], {{"mW", 1e-3}, {"kW", 1e3}, {"W", 1}});
+    const std::optional<double> time_s = parse_gpu_timestamp(cells[*timestamp]);
+    if (!watts || !time_s) {
+      warn(line, "no power at a time: " + printable((cells[*timestamp] + ", " + cells[*power]).substr(0, 60)));
+      return;
+    }
+    const std::string gpu = index ? std::string(trim(cells[*index])) : "";
+    const auto known = last.find(gpu);
+    if (known == last.end() && last.size() >= kMostGpus) return;
+    if (known != last.end()) {
+      const double step_s = *time_s - known->second.time_s;
+      if (step_s < 0) {
+        warn(line, "the time goes back: not in the energy");
+      } else {
+        summary.energy_wh = summary.energy_wh.value_or(0) + step_s * (known->second.watts + *watts) / 2 / kSecondsPerHour;
+      }
+    }
+    last[gpu] = {*time_s, *watts};
+  }
+
+  CsvReader csv;
+  std::string file;
+  std::size_t columns = 0;
+  std::optional<std::size_t> timestamp, index, utilization, memory, power;
+  std::map<std::string, Power> last;  // by gpu, of this file
+  double utilization_sum = 0;
+  long long utilization_count = 0;
+  std::size_t warnings = 0;
+  GpuSummary summary;
+};
+
+GpuSampleReader::GpuSampleReader() : impl_(std::make_unique<Impl>()) {}
+GpuSampleReader::~GpuSampleReader() = default;
+
+void GpuSampleReader::begin(const std::string& file) {
+  impl_->file = file;
+  impl_->columns = 0;
+  impl_->last.clear();
+  impl_->warnings = 0;
+}
+
+void GpuSampleReader::feed(std::string_view piece) { impl_->csv.feed(piece); }
+
+void GpuSampleReader::end() {
+  impl_->csv.finish();
+  if (impl_->warnings > kGpuWarnings)
+    impl_->summary.warnings.push_back(fmt::format("{}: {} more like these", impl_->file, impl_->warnings - kGpuWarnings));
+}
+
+GpuSummary GpuSampleReader::finish() {
+  if (impl_->utilization_count > 0)
+    impl_->summary.utilization_percent = impl_->utilization_sum / static_cast<double>(impl_->utilization_count);
+  return std::move(impl_->summary);
+}
+
+}  // namespace hpcbench

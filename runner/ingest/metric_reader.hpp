@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ingest/attempt_record.hpp"
+#include "ingest/run_info.hpp"
+
+namespace hpcbench {
+
+/// What one metric's files gave so far.
+struct MetricMatches {
+  std::optional<double> last;
+  std::vector<SeriesPoint> series;  // all of them, by index; empty unless the metric is a series
+  long long count = 0;              // values that are numbers
+  long long not_numbers = 0;
+  std::string first_not_number;
+  std::string place;                  // of the last value: `metrics.csv:17`
+  std::vector<std::string> warnings;  // `metrics.csv:17: 3 cells under a header of 4`, ten a file, then their count
+};
+
+/// Keeps the values of one metric. A series of more than 65,536 points is thinned evenly, so that memory stays bounded; the
+/// last point is always among them.
+class MatchTaker {
+ public:
+  MatchTaker(std::string name, bool series) : name_(std::move(name)), series_(series) {}
+
+  /// `index` absent: numbered from 1. One that is no whole number belongs to the next: epoch 0.5 to epoch 1.
+  void take(double value, std::optional<double> index = std::nullopt);
+  /// The same for a text that should be a number; false if it is none.
+  bool take_text(std::string_view text, std::optional<double> index = std::nullopt);
+  /// Of several values with one index the last stays.
+  MetricMatches finish();
+  MetricMatches& matches() { return matches_; }
+
+ private:
+  static constexpr std::size_t kMostPoints = 65'536;
+
+  std::string name_;
+  bool series_;
+  bool indexed_ = false;
+  long long stride_ = 1;
+  std::optional<SeriesPoint> left_out_;  // the last point, if it was not kept
+  MetricMatches matches_;
+};
+
+/// Finds the values of one metric in files: what stands behind each row of `metric_sources()`. Total: what is broken becomes a
+/// warning with its place.
+class MetricReader {
+ public:
+  explicit MetricReader(const MetricSpec& spec) : spec_(spec), taker_(spec.name, spec.series) {}
+  virtual ~MetricReader() = default;
+  MetricReader(const MetricReader&) = delete;
+  MetricReader& operator=(const MetricReader&) = delete;
+
+  /// Why the selector cannot be used, or nothing.
+  virtual std::optional<std::string> error() const { return std::nullopt; }
+  /// One file after the other: its name in messages, its bytes cut anywhere, its end.
+  void begin(const std::string& file);
+  virtual void feed(std::string_view piece) = 0;
+  void end();
+  virtual MetricMatches finish() { return taker_.finish(); }
+
+ protected:
+  virtual void begin_file() {}
+  virtual void end_file() {}
+  /// Where the last value stood.
+  void found_at_line(long long line);
+  void found_at_byte(long long byte);
+  void warn_at_line(long long line, std::string_view text);
+  void warn_at_byte(long long byte, std::string_view text);
+  void warn(std::string text);
+
+  const MetricSpec spec_;
+  MatchTaker taker_;
+  std::string file_;
+
+ private:
+  long long warnings_ = 0;  // of this file
+};
+
+/// One source of numbers: the key of `metrics` that names it, and its adapter.
+struct MetricSource {
+  std::string key;
+  std::string description;
+  std::unique_ptr<MetricReader> (*make)(const MetricSpec& spec);
+  bool (*is_usual_file)(std::string_view name);  // the files that an import reads where no name matches
+};
+const std::vector<MetricSource>& metric_sources();
+/// Null for a key that is none.
+const MetricSource* find_metric_source(std::string_view key);
+
+// The adapters, one file each.
+std::unique_ptr<MetricReader> make_pattern_reader(const MetricSpec& spec);     // metric_scan.cpp
+std::unique_ptr<MetricReader> make_column_reader(const MetricSpec& spec);      // column_source.cpp
+std::unique_ptr<MetricReader> make_pointer_reader(const MetricSpec& spec);     // pointer_source.cpp
+std::unique_ptr<MetricReader> make_tag_reader(const MetricSpec& spec);         // tag_source.cpp
+std::unique_ptr<MetricReader> make_time_reader(const MetricSpec& spec);        // time_source.cpp
+std::unique_ptr<MetricReader> make_accounting_reader(const MetricSpec& spec);  // accounting_source.cpp
+
+/// Reads files through an adapter. `names[i]` is what messages call `files[i]`.
+MetricMatches read_metric(const MetricSpec& spec, const std::vector<std::string>& files, const std::vector<std::string>& names);
+/// The same for one text.
+MetricMatches read_metric_text(const MetricSpec& spec, std::string_view text, const std::string& file);
+
+/// Lines of a text that comes in pieces cut anywhere. Of a line longer than 1 MiB the beginning stands for it.
+class LineSplitter {
+ public:
+  using Take = std::function<void(std::string_view line, long long number)>;
+  explicit LineSplitter(Take take) : take_(std::move(take)) {}
+  void feed(std::string_view piece);
+  void finish();  // the last line may lack its end
+
+ private:
+  void give(std::string_view line);
+
+  Take take_;
+  std::string pending_;
+  long long number_ = 0;
+};
+
+}  // namespace hpcbench

@@ -1,0 +1,173 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/text.hpp"
+#include "ingest/json_text.hpp"
+#include "ingest/metric_reader.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr std::size_t kLargestDocument = std::size_t{64} << 20;
+
+/// The tokens of a JSON pointer (RFC 6901); `~2` and a text without a leading slash are no pointer.
+std::optional<std::vector<std::string>> pointer_tokens(std::string_view pointer) {
+  std::vector<std::string> tokens;
+  if (pointer.empty()) return tokens;
+  if (pointer.front() != '/') return std::nullopt;
+  for (const std::string& part : split(pointer.substr(1), '/')) {
+    std::string token;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (part[i] != '~') {
+        token += part[i];
+      } else if (++i < part.size() && (part[i] == '0' || part[i] == '1')) {
+        token += part[i] == '0' ? '~' : '/';
+      } else {
+        return std::nullopt;
+      }
+    }
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+/// `0`, `17`: an index of an array, without leading zeros.
+std::optional<std::size_t> array_index(std::string_view token) {
+  std::size_t index = 0;
+  const auto read = std::from_chars(token.data(), token.data() + token.size(), index);
+  const bool whole = read.ec == std::errc() && read.ptr == token.data() + token.size();
+  return whole && (token == "0" || !token.starts_with('0')) ? std::optional(index) : std::nullopt;
+}
+
+std::string plain_key(std::string_view key) {
+  return key.find('\\') == std::string_view::npos ? std::string(key) : json_unquote(fmt::format("\"{}\"", key));
+}
+
+long long count_lines(std::string_view text) { return 1 + std::count(text.begin(), text.end(), '\n'); }
+
+/// Values in a JSON document, or in JSON lines: the first line that is not blank says which.
+class PointerReader : public MetricReader {
+ public:
+  explicit PointerReader(const MetricSpec& spec) : MetricReader(spec), tokens_(pointer_tokens(spec.selector)) {}
+
+  std::optional<std::string> error() const override {
+    if (tokens_) return std::nullopt;
+    return fmt::format("not a JSON pointer: {}", spec_.selector);
+  }
+
+  void feed(std::string_view piece) override {
+    while (!piece.empty()) {
+      const std::size_t newline = mode_ == Mode::document ? std::string_view::npos : piece.find('\n');
+      const std::size_t part = newline == std::string_view::npos ? piece.size() : newline + 1;
+      append(piece.substr(0, part));
+      piece.remove_prefix(part);
+      if (newline != std::string_view::npos) end_line();
+    }
+  }
+
+ private:
+  enum class Mode { unknown, lines, document };
+
+  void begin_file() override {
+    mode_ = Mode::unknown;
+    text_.clear();
+    line_ = 1;
+    too_large_ = false;
+  }
+
+  void end_file() override {
+    if (mode_ == Mode::lines || too_large_) {
+      end_line();
+    } else if (!trim(text_).empty()) {
+      read_value(text_, line_);
+    }
+    text_.clear();
+    text_.shrink_to_fit();
+  }
+
+  void append(std::string_view part) {
+    if (too_large_) return;
+    if (text_.size() + part.size() > kLargestDocument) {
+      too_large_ = true;
+      text_.clear();
+      return;
+    }
+    text_ += part;
+  }
+
+  void end_line() {
+    if (mode_ == Mode::document) {
+      if (too_large_) warn_at_line(1, "more than 64 MiB in one JSON document: not read");
+      return;
+    }
+    if (too_large_) {
+      warn_at_line(line_, "a line of more than 64 MiB: left out");
+    } else if (!trim(text_).empty()) {
+      if (mode_ == Mode::unknown) mode_ = is_json(text_) ? Mode::lines : Mode::document;
+      if (mode_ == Mode::document) return;  // the line stays: it is the document's beginning
+      read_value(text_, line_);
+    }
+    too_large_ = false;
+    text_.clear();
+    ++line_;
+  }
+
+  void read_value(std::string_view text, long long line) {
+    if (const std::optional<std::size_t> offset = json_error_offset(text)) {
+      warn_at_line(line + count_lines(text.substr(0, *offset)) - 1,
+                   *offset >= trim(text).size() ? "the JSON ends too early" : "not JSON");
+      return;
+    }
+    root_ = text;
+    last_offset_.reset();
+    follow(trim(text), 0, std::nullopt);
+    if (last_offset_) found_at_line(line + count_lines(text.substr(0, *last_offset_)) - 1);
+  }
+
+  /// `index`: that of the innermost object on the way that has the member `spec_.index`.
+  void follow(std::string_view value, std::size_t depth, std::optional<double> index) {
+    if (depth == tokens_->size()) {
+      take_value(value, index);
+      return;
+    }
+    const std::string& token = (*tokens_)[depth];
+    if (value.starts_with('{')) {
+      JsonMembers members;
+      scan_object(value, members);
+      if (!spec_.index.empty()) {
+        if (const auto number = json_number(find_member(members, spec_.index))) index = number;
+      }
+      for (const JsonMember& member : members) {
+        if (token == "*" || plain_key(member.key) == token) follow(member.value, depth + 1, index);
+      }
+    } else if (value.starts_with('[')) {
+      const std::vector<std::string_view> items = scan_array(value).value_or(std::vector<std::string_view>());
+      const std::optional<std::size_t> only = array_index(token);
+      for (std::size_t i = 0; i < items.size(); ++i) {
+        if (token == "*" || only == i) follow(items[i], depth + 1, index);
+      }
+    }
+  }
+
+  void take_value(std::string_view value, std::optional<double> index) {
+    if (value == "null") return;
+    if (taker_.take_text(value, index)) last_offset_ = static_cast<std::size_t>(value.data() - root_.data());
+  }
+
+  const std::optional<std::vector<std::string>> tokens_;
+  Mode mode_ = Mode::unknown;
+  std::string text_;
+  long long line_ = 1;
+  bool too_large_ = false;
+  std::string_view root_;
+  std::optional<std::size_t> last_offset_;  // in root_
+};
+
+}  // namespace
+
+std::unique_ptr<MetricReader> make_pointer_reader(const MetricSpec& spec) { return std::make_unique<PointerReader>(spec); }
+
+}  // namespace hpcbench

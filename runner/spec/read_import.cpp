@@ -1,0 +1,176 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/measured_time.hpp"
+#include "base/state.hpp"
+#include "base/text.hpp"
+#include "spec/draft.hpp"
+#include "spec/fields.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr const char* kImportForm = "{files: old/ddp.out, run: {strategy: ddp, nodes: 2}}";
+constexpr long long kMostRunsOfStatistic = 1'000'000;
+
+std::optional<double> seconds_of_time_unit(std::string_view unit) {
+  if (unit == "s") return 1;
+  if (unit == "min") return 60;
+  if (unit == "h") return 3600;
+  return std::nullopt;
+}
+
+std::vector<std::string> outcome_words() {
+  std::vector<std::string> words;
+  for (const State state : kStates) {
+    if (is_outcome(state)) words.emplace_back(to_string(state));
+  }
+  return words;
+}
+
+/// One glob, or a list of them.
+std::optional<std::vector<std::string>> read_globs(MapReader& reader, std::string_view key, Complaints& complaints) {
+  const YamlNode* node = reader.take(key);
+  if (node == nullptr) return std::nullopt;
+  if (node->is_list()) return read_texts(*node, cite(reader.path(key)), complaints);
+  const std::optional<std::string> text = read_text(*node, cite(reader.path(key)), complaints);
+  if (text && !text->empty()) return std::vector{*text};
+  if (text) complaints.add(node->spot, cite(reader.path(key)) + " is an empty text");
+  return std::nullopt;
+}
+
+/// One unit for all, or a map of metric: unit.
+void read_units(MapReader& reader, Import& import, Complaints& complaints) {
+  const YamlNode* node = reader.take("unit");
+  if (node == nullptr) return;
+  if (node->is_map()) {
+    for (std::size_t i = 0; i < node->items.size(); ++i) {
+      assign(import.units[node->keys[i].name], read_text(node->items[i], "a unit", complaints));
+    }
+    return;
+  }
+  assign(import.unit, read_text(*node, "`unit`", complaints));
+  if (import.unit.empty() || seconds_of_time_unit(import.unit)) return;
+  complaints.add(node->spot, fmt::format("{} is no unit of time", cite(import.unit)),
+                 "write s, min or h, or a map of metric: unit: {throughput: samples/s}");
+}
+
+void read_values(MapReader& reader, Import& import, Complaints& complaints) {
+  const YamlNode* node = reader.take("values");
+  if (node == nullptr || !expect_map(*node, "`values`", complaints)) return;
+  for (std::size_t i = 0; i < node->items.size(); ++i) {
+    const std::string& name = node->keys[i].name;
+    if (!is_identifier(name)) {
+      complaints.add(node->keys[i].spot, fmt::format("{} cannot be the name of a metric", cite(name)),
+                     "a name has letters, digits and _, and does not start with a digit");
+      continue;
+    }
+    const std::optional<std::string> text = read_text(node->items[i], cite(name), complaints);
+    if (!text) continue;
+    const auto unit = import.units.find(name);
+    const auto value = read_given_value(name, *text, unit == import.units.end() ? import.unit : unit->second);
+    if (value) {
+      import.values.push_back(*value);
+    } else {
+      complaints.add(node->items[i].spot, fmt::format("{} is neither a number nor a time", cite(*text)),
+                     "write 4108.8, 12.98 min, 63 min 48 s or \"1:03:48\"");
+    }
+  }
+}
+
+void read_facts(MapReader& reader, Import& import, Complaints& complaints) {
+  const YamlNode* node = reader.take("facts");
+  if (node == nullptr || !expect_map(*node, "`facts`", complaints)) return;
+  for (std::size_t i = 0; i < node->items.size(); ++i) {
+    const std::optional<std::string> text = read_text(node->items[i], cite(node->keys[i].name), complaints);
+    if (text) import.facts[node->keys[i].name] = *text;
+  }
+}
+
+void read_outcome(MapReader& reader, Import& import, Complaints& complaints) {
+  import.outcome = reader.filled_text("outcome");
+  const std::vector<std::string> words = outcome_words();
+  if (!import.outcome || std::find(words.begin(), words.end(), *import.outcome) != words.end()) return;
+  complaints.add(reader.spot_of("outcome"),
+                 fmt::format("{} is no outcome{}", cite(*import.outcome), did_you_mean(*import.outcome, words)),
+                 "outcomes: " + cite_all(words));
+}
+
+std::optional<ImportDraft> read_import_map(const YamlNode& node, Complaints& complaints) {
+  const std::size_t before = complaints.made();
+  ImportDraft draft;
+  Import& import = draft.import;
+  import.place = place_of(node.spot);
+  MapReader reader(node, "import", complaints);
+  const bool has_files = reader.has("files");
+  const bool has_table = reader.has("table");
+  if (has_files && has_table) complaints.add(reader.spot_of("table"), "`table` stands beside `files`: an entry is one of them");
+  if (node.is_map() && !has_files && !has_table && !reader.has("values") && !reader.has("outcome")) {
+    complaints.add(node.spot, "an import needs `files`, `table`, `values` or `outcome`", kImportForm);
+  }
+  if (node.is_map() && !has_table && !reader.has("run")) {
+    complaints.add(node.spot, "an import needs `run`: which point it is", kImportForm);
+  }
+  if (auto files = read_globs(reader, "files", complaints)) import.files = *std::move(files);
+  if (auto tables = read_globs(reader, "table", complaints)) import.files = *std::move(tables);
+  import.is_table = has_table;
+  assign(import.each, reader.flag("each"));
+  if (import.each && !has_files) complaints.add(reader.spot_of("each"), "`each` is of `files`");
+  if (const YamlNode* run = reader.take("run")) {
+    draft.run = read_condition(*run, "`run`", false, complaints);
+    for (std::size_t i = 0; draft.run && i < draft.run->condition.size(); ++i) {
+      import.run.emplace_back(draft.run->condition[i].first, draft.run->condition[i].second.front());
+    }
+  }
+  read_units(reader, import, complaints);
+  read_values(reader, import, complaints);
+  import.metrics = read_metrics(reader, true, complaints);
+  read_outcome(reader, import, complaints);
+  import.statistic = reader.filled_text("statistic");
+  assign(import.n, reader.integer("n", 1, kMostRunsOfStatistic));
+  import.note = reader.filled_text("note");
+  read_facts(reader, import, complaints);
+  reader.finish();
+  return complaints.made() == before ? std::optional(draft) : std::nullopt;
+}
+
+std::optional<ImportDraft> read_import_text(const YamlNode& node, Complaints& complaints) {
+  const std::optional<std::string> text = read_text(node, "an entry of `import`", complaints);
+  if (text && text->empty()) complaints.add(node.spot, "an entry of `import` is an empty text");
+  if (!text || text->empty()) return std::nullopt;
+  ImportDraft draft;
+  draft.import.files = {*text};
+  draft.import.is_table = text->ends_with(".csv");
+  draft.import.each = !draft.import.is_table;
+  draft.import.place = place_of(node.spot);
+  return draft;
+}
+
+}  // namespace
+
+std::optional<GivenValue> read_given_value(const std::string& metric, const std::string& text, const std::string& unit) {
+  const std::string trimmed(trim(text));
+  const bool named_in_s = metric.ends_with("_s") && !metric.ends_with("_per_s");
+  if (const std::optional<double> number = parse_plain_number(trimmed)) {
+    const std::string given_unit = unit.empty() && named_in_s ? "s" : unit;
+    const std::optional<double> seconds = seconds_of_time_unit(given_unit);
+    return GivenValue{metric, *number * seconds.value_or(1), seconds ? "s" : given_unit,
+                      given_unit.empty() ? trimmed : trimmed + ' ' + given_unit};
+  }
+  const std::optional<double> seconds = parse_measured_time(trimmed);
+  if (!seconds) return std::nullopt;
+  return GivenValue{metric, *seconds, "s", trimmed};
+}
+
+void read_imports(const YamlNode& node, Draft& draft, Complaints& complaints) {
+  if (!expect_list(node, "`import`", complaints)) return;
+  for (const YamlNode& item : node.items) {
+    if (complaints.full()) return;
+    auto read = item.is_map() ? read_import_map(item, complaints) : read_import_text(item, complaints);
+    if (read) draft.imports.push_back(*std::move(read));
+  }
+}
+
+}  // namespace hpcbench
