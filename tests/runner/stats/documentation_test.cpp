@@ -7,6 +7,8 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "stats/equivalence.hpp"
+#include "stats/fits.hpp"
 #include "stats/null_distribution.hpp"
 #include "stats/stats.hpp"
 
@@ -83,6 +85,20 @@ std::string outlier_text(const std::vector<double>& values) {
 
 int whole(double value) { return static_cast<int>(value); }
 
+std::string numbers_text(const std::vector<double>& values) {
+  std::vector<std::string> words;
+  for (const double value : values) words.push_back(number_text(value));
+  return join(words, " ");
+}
+
+/// `gpus ... / speedups ...` => s, root mean square residual.
+std::string fit_text(const ExampleArguments& of, std::optional<ScalingFit> (*fit)(const std::vector<ScalingPoint>&)) {
+  std::vector<ScalingPoint> points;
+  for (std::size_t i = 0; i < of.left.size(); ++i) points.push_back({whole(of.left[i]), of.right.at(i)});
+  const auto result = fit(points);
+  return result ? number_text(result->serial_fraction) + " " + number_text(result->residual_rms) : "-";
+}
+
 using Example = std::function<std::string(ExampleArguments)>;
 const std::map<std::string, Example> kExamples = {
     {"summary", [](ExampleArguments a) { return summary_text(a.left); }},
@@ -117,6 +133,19 @@ const std::map<std::string, Example> kExamples = {
        const auto fraction = karp_flatt(a.left[0], whole(a.left[1]), whole(a.left[2]));
        return fraction ? number_text(*fraction) : "-";
      }},
+    {"amdahl", [](ExampleArguments a) { return fit_text(a, fit_amdahl); }},
+    {"gustafson", [](ExampleArguments a) { return fit_text(a, fit_gustafson); }},
+    {"slower-p-value",
+     [](ExampleArguments a) {
+       const double threshold = take_first(a.left);
+       return number_text(larger_p_value(a.left, a.right, 1 + threshold));
+     }},
+    {"equivalence-p-value",
+     [](ExampleArguments a) {
+       const double margin = take_first(a.left);
+       return number_text(equivalence_p_value(a.left, a.right, margin));
+     }},
+    {"holm-adjusted", [](ExampleArguments a) { return numbers_text(holm_adjusted(a.left)); }},
     {"outliers", [](ExampleArguments a) { return outlier_text(a.left); }},
 };
 
