@@ -77,6 +77,17 @@ void choose_axes(Table& table, const Plan& plan, const std::vector<Sample>& samp
   }
 }
 
+/// What the rows have beside the metric. A column of report.columns (`f1=F1 score` is headed otherwise) may be any metric.
+void measure_all(std::vector<Sample>& samples, const ReportSettings& settings, const ReportOptions& options) {
+  std::vector<std::string> metrics = options.metric_columns;
+  for (const std::string& column : settings.columns) metrics.push_back(column.substr(0, column.find('=')));
+  for (Sample& sample : samples) {
+    measure_parts(sample, settings, metrics);
+    measure_series(sample, settings);
+    gather_facts(sample);
+  }
+}
+
 void move_into_rows(Table& table, const std::vector<const Sample*>& shown) {
   std::unordered_map<std::string, std::vector<std::string>> codes;
   for (const TableWarning& warning : table.warnings) {
@@ -132,10 +143,15 @@ Table build_table(const Experiment& experiment, const Plan& plan, const std::vec
   } else if (!experiment.baseline.empty()) {
     table.notes.push_back(fmt::format("`{}` is no time in seconds: no speedups", metric.name));
   }
+  measure_all(samples, settings, options);
   std::vector<const Sample*> shown = select_rows(samples, settings.where, options.only);
   sort_rows(shown, settings.sort);
-  table.warnings = find_warnings({experiment, samples, shown, attempts, table.columns});
+  const WarningContext context{experiment, plan.repeats, samples, shown, attempts, table.columns, metric};
+  table.warnings = find_warnings(context);
+  if (metric.is_time) table.fits = fit_scaling(shown, settings, table.columns);
+  table.provenance = gather_provenance(shown);
   move_into_rows(table, shown);
+  describe_methods(table, context);
   return table;
 }
 

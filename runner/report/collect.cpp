@@ -6,17 +6,17 @@
 namespace hpcbench {
 namespace {
 
-std::optional<double> median_of_metric(const std::vector<double>& values, double confidence) {
-  const auto summary = summarise(values, confidence);
-  return summary ? std::optional(summary->median) : std::nullopt;
-}
-
 std::vector<double> values_of(const std::vector<const AttemptRecord*>& runs, const std::string& metric) {
   std::vector<double> values;
   for (const AttemptRecord* run : runs) {
     if (const auto value = metric_value(*run, metric)) values.push_back(*value);
   }
   return values;
+}
+
+bool is_import(const AttemptRecord* record) {
+  const auto source = record->facts.find("source");
+  return source != record->facts.end() && source->second == "imported";
 }
 
 /// Runs that were ended by a time limit took longer than it. A limit that other runs of the row passed says nothing about
@@ -46,6 +46,20 @@ RunValue describe_run(const AttemptRecord& record, const std::optional<double>& 
   return run;
 }
 
+/// One value that is said to be the median of n runs stands for these: n is theirs, and nothing is known of their spread.
+void take_published(Sample& sample) {
+  Row& row = sample.row;
+  const auto imported = std::count_if(sample.measured.begin(), sample.measured.end(), is_import);
+  if (imported > 0)
+    row.source = static_cast<std::size_t>(imported) == sample.measured.size() ? "imported" : "measured, imported";
+  const std::string* statistic = find_fact(sample, "statistic");
+  if (statistic == nullptr || sample.measured.size() != 1 || row.censored > 0) return;
+  row.statistic = *statistic;
+  row.n = std::max(1, static_cast<int>(number_fact(sample, "statistic_n").value_or(1)));
+  row.summary->n = row.n;
+  row.summary->interval.reset();
+}
+
 void summarise_sample(Sample& sample, const MetricChoice& metric, double confidence) {
   Row& row = sample.row;
   for (const AttemptRecord* run : sample.runs) {
@@ -63,12 +77,27 @@ void summarise_sample(Sample& sample, const MetricChoice& metric, double confide
     values.insert(values.end(), static_cast<std::size_t>(row.censored), row.censored_at_s.value_or(0));
     row.summary = summarise(std::move(values), confidence);
   }
+  take_published(sample);
   sample.train_losses = values_of(sample.runs, "train_loss");
-  row.train_loss = median_of_metric(sample.train_losses, confidence);
-  row.validation_loss = median_of_metric(values_of(sample.runs, "val_loss"), confidence);
+  row.train_loss = median_of(sample.train_losses);
+  row.validation_loss = median_of(values_of(sample.runs, "val_loss"));
 }
 
 }  // namespace
+
+const std::string* find_fact(const Sample& sample, const std::string& name) {
+  for (const AttemptRecord* run : sample.measured) {
+    if (const auto found = run->facts.find(name); found != run->facts.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+std::optional<double> number_fact(const Sample& sample, const std::string& name) {
+  const std::string* text = find_fact(sample, name);
+  return text == nullptr ? std::nullopt : Value::from_plain(*text).number();
+}
+
+bool is_imported(const Sample& sample) { return std::any_of(sample.measured.begin(), sample.measured.end(), is_import); }
 
 std::vector<const AttemptRecord*> counting_attempts(const std::vector<AttemptRecord>& records) {
   std::vector<const AttemptRecord*> sorted;
@@ -102,7 +131,7 @@ std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const At
   for (const AttemptRecord* attempt : attempts) {
     auto found = index.find(attempt->key.config_id);
     if (found == index.end()) {
-      if (!orphans || attempt->key.run.warmup) continue;
+      if (!orphans || attempt->key.run.is_warmup()) continue;
       Sample sample;
       sample.row.config_id = attempt->key.config_id;
       sample.row.axes = attempt->axes;
@@ -110,7 +139,7 @@ std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const At
       found = index.emplace(attempt->key.config_id, samples.size()).first;
       samples.push_back(std::move(sample));
     }
-    if (!attempt->key.run.warmup) samples[found->second].runs.push_back(attempt);
+    if (!attempt->key.run.is_warmup()) samples[found->second].runs.push_back(attempt);
   }
   for (Sample& sample : samples) summarise_sample(sample, metric, settings.confidence);
   return samples;

@@ -70,15 +70,9 @@ std::optional<Ratio> censored_speedup(const Sample& base, const Sample& sample, 
   return ratio && bound && ratio->value == bound->value ? ratio : std::nullopt;
 }
 
-std::optional<Ratio> estimate_speedup(const Sample& base, const Sample& sample, const ReportSettings& settings) {
-  if (base.row.censored > 0 || !all_positive(base.values) || !all_positive(sample.values)) return std::nullopt;
-  if (sample.row.censored > 0) {
-    if (settings.paired || !sample.row.summary) return std::nullopt;
-    return censored_speedup(base, sample, settings.confidence);
-  }
-  if (!settings.paired) return speedup(base.values, sample.values, settings.confidence);
-  const auto [base_values, values] = complete_blocks(base, sample);
-  return paired_speedup(base_values, values, settings.confidence);
+std::optional<Ratio> published_ratio(const Row& base, const Row& row) {
+  if (!base.summary || !row.summary || base.summary->median <= 0 || row.summary->median <= 0) return std::nullopt;
+  return Ratio{base.summary->median / row.summary->median, std::nullopt, std::nullopt};
 }
 
 void fill_in_comparison(Sample& sample, const Sample& base, const ReportSettings& settings) {
@@ -102,6 +96,19 @@ void fill_in_comparison(Sample& sample, const Sample& base, const ReportSettings
 }
 
 }  // namespace
+
+std::optional<Ratio> estimate_speedup(const Sample& base, const Sample& sample, const ReportSettings& settings) {
+  // Published statistics are no runs: nothing is known but the ratio of the two.
+  if (!base.row.statistic.empty() || !sample.row.statistic.empty()) return published_ratio(base.row, sample.row);
+  if (base.row.censored > 0 || !all_positive(base.values) || !all_positive(sample.values)) return std::nullopt;
+  if (sample.row.censored > 0) {
+    if (settings.paired || !sample.row.summary) return std::nullopt;
+    return censored_speedup(base, sample, settings.confidence);
+  }
+  if (!settings.paired) return speedup(base.values, sample.values, settings.confidence);
+  const auto [base_values, values] = complete_blocks(base, sample);
+  return paired_speedup(base_values, values, settings.confidence);
+}
 
 void compare_with_baselines(std::vector<Sample>& samples, std::size_t planned, const Experiment& experiment,
                             std::vector<std::string>& notes) {

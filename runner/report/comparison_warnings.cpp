@@ -24,8 +24,9 @@ constexpr std::array kKinds = {
     ConfoundedKind{"global batch", {"global_batch", nullptr}, true},
     ConfoundedKind{"optimizer steps", {"optimizer_steps", nullptr}, false},
     ConfoundedKind{"samples", {"samples", nullptr}, true},
-    ConfoundedKind{"device", {"device", nullptr}, false},
+    ConfoundedKind{"device", {"node_type", "device"}, false},
     ConfoundedKind{"library", {"torch", nullptr}, false},
+    ConfoundedKind{"training program", {"trainer", "library"}, false},
     ConfoundedKind{"code", {"code", "commit"}, false},
 };
 
@@ -103,13 +104,15 @@ void warn_superlinear(const WarningContext& context, Warnings& found) {
   for (const Sample* sample : context.shown) {
     const Sample* base = baseline_of(context, *sample);
     const Row& row = sample->row;
-    if (base == nullptr || row.gpus <= base->row.gpus || !row.speedup || !row.speedup->interval) continue;
+    if (base == nullptr || row.gpus <= base->row.gpus || !row.speedup) continue;
     const bool weak = context.experiment.report.scaling == Scaling::weak;
     const double ideal = weak ? 1 : static_cast<double>(row.gpus) / base->row.gpus;
-    if (row.speedup->interval->low <= ideal) continue;
+    const auto& interval = row.speedup->interval;
+    const double least = interval ? interval->low : row.speedup->value;
+    if (least <= ideal) continue;
     rows.add(row, [&] {
-      return fmt::format("{}: speedup at least {:.3g} where {:.3g} is ideal", row_label(context.columns, row),
-                         row.speedup->interval->low, ideal);
+      return fmt::format("{}: speedup {} {:.3g} where {:.3g} is ideal", row_label(context.columns, row),
+                         interval ? "at least" : "(without an interval)", least, ideal);
     });
   }
   rows.report("superlinear", "more gpus than paid for: mostly a cache that now fits, or less work than the baseline did",

@@ -27,7 +27,7 @@ std::string unit_of_metric(const std::string& name, const Experiment& experiment
 void require_metric(const std::string& name, const std::vector<const AttemptRecord*>& attempts) {
   std::set<std::string> there;
   for (const AttemptRecord* record : attempts) {
-    if (record->key.run.warmup || record->state != State::succeeded) continue;
+    if (record->key.run.is_warmup() || record->state != State::succeeded) continue;
     if (metric_value(*record, name)) return;
     for (const auto& [other, value] : record->metrics) there.insert(other);
   }

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <set>
+
 #include "base/text.hpp"
 #include "report/warnings.hpp"
 
@@ -12,6 +14,46 @@ std::string describe_failures(const Row& row) {
     if (is_outcome(state) && state != State::succeeded) parts.push_back(fmt::format("{} {}", count, to_string(state)));
   }
   return join(parts, ", ");
+}
+
+/// `train loss 1.6 to 0.335 from epoch 1 to 5, val loss 1.11 to 1.43, lowest 1.01 in epoch 2`.
+std::string describe_overfitting(const std::string& label, const Row& row) {
+  const EpochPoint* first = nullptr;
+  const EpochPoint* last = nullptr;
+  const EpochPoint* best = nullptr;
+  for (const EpochPoint& point : row.curve) {
+    if (point.epoch == row.best_epoch) best = &point;
+    if (!point.train_loss || !point.val_loss) continue;
+    if (first == nullptr) first = &point;
+    last = &point;
+  }
+  std::string text = fmt::format(
+      "{}: overfits from epoch {}: from epoch {} to {} the train loss goes from {:.2f} to {:.2f}, the validation "
+      "loss from {:.2f} to {:.2f}",
+      label, *row.overfits_from, first->epoch, last->epoch, *first->train_loss, *last->train_loss, *first->val_loss,
+      *last->val_loss);
+  if (best != first) text += fmt::format(" (lowest: {:.2f} in epoch {})", *best->val_loss, best->epoch);
+  return text;
+}
+
+/// What shows that the number of runs was not fixed beforehand; empty if nothing does.
+std::string describe_adaptive(const Sample& sample, int planned) {
+  std::set<int> plans;  // numbers of repeats that the experiment asked for when runs of this row were intended
+  int ended = 0;
+  bool own = false;
+  for (const AttemptRecord* run : sample.runs) {
+    ended += is_outcome(run->state) ? 1 : 0;
+    own = own || !run->key.run.is_imported();
+    const auto fact = run->facts.find("planned_repeats");
+    const auto number = fact == run->facts.end() ? std::nullopt : Value::from_plain(fact->second).integer();
+    if (number) plans.insert(static_cast<int>(*number));
+  }
+  if (plans.size() > 1) {
+    return fmt::format("runs of studies of {} repeats and of {}: changed when results were there", *plans.begin(),
+                       *plans.rbegin());
+  }
+  if (own && ended > 0 && ended < planned) return fmt::format("{} of {} planned runs have ended", ended, planned);
+  return "";
 }
 
 }  // namespace
@@ -37,7 +79,7 @@ void warn_few_repeats(const WarningContext& context, Warnings& found) {
   Sightings rows;
   for (const Sample* sample : context.shown) {
     const Row& row = sample->row;
-    if (!row.summary) continue;
+    if (!row.summary || (!row.statistic.empty() && row.n > 1)) continue;  // published of n runs: says so itself
     const auto& interval = row.summary->interval;
     if (interval && interval->coverage >= context.experiment.report.confidence - 1e-9) continue;
     const std::string reached = interval ? fmt::format("covers {:.4g} %", 100 * interval->coverage) : "no interval";
@@ -46,6 +88,28 @@ void warn_few_repeats(const WarningContext& context, Warnings& found) {
   rows.report("few-repeats",
               fmt::format("so few runs carry no {:g} % interval of a median", 100 * context.experiment.report.confidence),
               "set `repeats` to 6 or more: what is there is kept", found);
+}
+
+void warn_overfitting(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const Row& row = sample->row;
+    if (!row.overfits_from) continue;
+    rows.add(row, [&] { return describe_overfitting(row_label(context.columns, row), row); });
+  }
+  rows.report("overfitting", "the model learns its training samples by heart: later epochs cost time and make it worse",
+              "stop at the best epoch (early stopping), and compare strategies at the best validation loss", found);
+}
+
+void warn_adaptive(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const std::string seen = describe_adaptive(*sample, context.planned_repeats);
+    if (!seen.empty())
+      rows.add(sample->row, [&] { return fmt::format("{}: {}", row_label(context.columns, sample->row), seen); });
+  }
+  rows.report("adaptive", "whoever looks at results before deciding when to stop finds differences that are not there",
+              "fix `repeats` before the first run and report when all have ended; or say that it was done", found);
 }
 
 void warn_failures(const WarningContext& context, Warnings& found) {

@@ -44,17 +44,49 @@ std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const At
 void compare_with_baselines(std::vector<Sample>& samples, std::size_t planned, const Experiment& experiment,
                             std::vector<std::string>& notes);
 
+/// The estimator of all speedups: see docs/statistics.md, "Against the baseline". Absent where it cannot be had.
+std::optional<Ratio> estimate_speedup(const Sample& base, const Sample& sample, const ReportSettings& settings);
+
+/// A fact that the measured runs of a row give, of the first that has it; null if none has.
+const std::string* find_fact(const Sample& sample, const std::string& name);
+/// The same where it is one number.
+std::optional<double> number_fact(const Sample& sample, const std::string& name);
+
+// What a row has beside the metric (docs/statistics.md, "What does not scale"). Each fills in its fields of `sample.row`.
+
+/// Phases, rates, GPU-hours, MFU; medians of `metric_columns`.
+void measure_parts(Sample& sample, const ReportSettings& settings, const std::vector<std::string>& metric_columns);
+/// Losses by epoch, best epoch, gap, time to the target loss; times of ranks and their imbalance.
+void measure_series(Sample& sample, const ReportSettings& settings);
+/// The facts that its runs share.
+void gather_facts(Sample& sample);
+
+/// Amdahl's or Gustafson's law for each set of shown rows that differ in their number of gpus only.
+std::vector<Fit> fit_scaling(const std::vector<const Sample*>& shown, const ReportSettings& settings,
+                             const std::vector<std::string>& columns);
+
+/// Versions, commits, nodes, seeds behind the shown rows.
+std::vector<ProvenanceRow> gather_provenance(const std::vector<const Sample*>& shown);
+
 /// What the checks of a table look at.
 struct WarningContext {
   const Experiment& experiment;
+  int planned_repeats = 1;
   const std::vector<Sample>& samples;
   const std::vector<const Sample*>& shown;
   const std::vector<const AttemptRecord*>& attempts;
   const std::vector<std::string>& columns;  // axes that tell rows apart
+  const MetricChoice& metric;
 };
+
+/// The methods paragraph and the twelve rules, from what the runs and the warnings say. `table` has all else filled in.
+void describe_methods(Table& table, const WarningContext& context);
 
 /// All warnings of docs/statistics.md, in its order.
 std::vector<TableWarning> find_warnings(const WarningContext& context);
+
+/// Whether results that hpcbench did not start are among the measured runs of a row.
+bool is_imported(const Sample& sample);
 
 /// `strategy=ddp, nodes=2`: the axes of `columns`; the config_id if there are none.
 std::string row_label(const std::vector<std::string>& columns, const Row& row);

@@ -24,7 +24,15 @@ void warn_drift(const WarningContext& context, Warnings& found);
 // Of the values of one row (row_warnings.cpp).
 void warn_outlier(const WarningContext& context, Warnings& found);
 void warn_few_repeats(const WarningContext& context, Warnings& found);
+void warn_overfitting(const WarningContext& context, Warnings& found);
+void warn_adaptive(const WarningContext& context, Warnings& found);
 void warn_failures(const WarningContext& context, Warnings& found);
+
+// Of what is published of a row against what its own files say (import_warnings.cpp).
+void warn_published_mismatch(const WarningContext& context, Warnings& found);
+void warn_gpus_mismatch(const WarningContext& context, Warnings& found);
+void warn_same_work(const WarningContext& context, Warnings& found);
+void warn_ranks_disagree(const WarningContext& context, Warnings& found);
 
 /// Collects the rows that one warning is about, and says what was seen in the first of them.
 class Sightings {

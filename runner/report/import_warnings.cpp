@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/text.hpp"
+#include "report/warnings.hpp"
+
+namespace hpcbench {
+namespace {
+
+constexpr std::string_view kPublished = "published_";
+constexpr double kRankTolerance = 0.05;
+
+/// Whether a number that somebody printed is that value, rounded to the decimals it was printed with.
+bool is_rounded(const std::string& printed, double value) {
+  const auto number = Value::from_plain(printed).number();
+  if (!number) return true;  // not a number: nothing to compare
+  const std::size_t point = printed.find('.');
+  const auto decimals = static_cast<int>(point == std::string::npos ? 0 : printed.size() - point - 1);
+  constexpr double kSlack = 1.0001;  // halves that are no binary numbers
+  return std::abs(*number - value) <= 0.5 * std::pow(10.0, -decimals) * kSlack;
+}
+
+/// `METRIC published as 5108.80, but its own files give 4108.8`, for all that differ.
+std::vector<std::string> published_differences(const Sample& sample) {
+  std::vector<std::string> differences;
+  for (const AttemptRecord* run : sample.runs) {
+    const auto first = run->facts.lower_bound(std::string(kPublished));
+    for (auto fact = first; fact != run->facts.end() && fact->first.starts_with(kPublished); ++fact) {
+      const std::string metric = fact->first.substr(kPublished.size());
+      const auto value = run->metrics.find(metric);
+      if (value == run->metrics.end() || is_rounded(fact->second, value->second)) continue;
+      differences.push_back(fmt::format("{} published as {}, but its own log says {}", metric, fact->second, value->second));
+    }
+  }
+  return differences;
+}
+
+std::vector<double> rank_times(const Sample& sample) {
+  std::vector<double> times;
+  for (const RankTimes& rank : sample.row.ranks) {
+    if (rank.real_s) times.push_back(*rank.real_s);
+  }
+  return times;
+}
+
+std::string count_of(double value) { return fmt::format("{:.0f}", value); }
+
+/// What is odd about processes that share no group; empty if nothing is.
+std::string describe_same_work(const WarningContext& context, const Sample& sample) {
+  std::optional<double> processes = number_fact(sample, "processes");
+  if (!processes) processes = number_fact(sample, "world_size");
+  const auto batches = number_fact(sample, "batches_per_rank");
+  const std::string* group = find_fact(sample, "process_group");
+  if (!processes || *processes < 2 || !batches) return "";
+  const Sample* base = baseline_of(context, sample);
+  const auto of_baseline = base == nullptr ? std::nullopt : number_fact(*base, "batches_per_rank");
+  constexpr double kUndivided = 0.9;  // of the baseline's batches in each process: nobody divided them
+  const bool undivided = of_baseline && *batches >= kUndivided * *of_baseline;
+  if (!undivided && (group == nullptr || *group != "none")) return "";
+  std::string text = fmt::format("{}: {} processes{}, {} batches each", row_label(context.columns, sample.row),
+                                 count_of(*processes), undivided ? "" : " without a process group", count_of(*batches));
+  if (of_baseline) {
+    text += fmt::format(" ({} together, {} in its baseline)", count_of(*processes * *batches), count_of(*of_baseline));
+  }
+  return text;
+}
+
+}  // namespace
+
+void warn_published_mismatch(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const std::vector<std::string> differences = published_differences(*sample);
+    if (differences.empty()) continue;
+    rows.add(sample->row,
+             [&] { return fmt::format("{}: {}", row_label(context.columns, sample->row), list_some(differences)); });
+  }
+  rows.report("published-mismatch", "a figure that its own log does not bear out moves all that is computed from it",
+              "report what the log says, and correct the published table", found);
+}
+
+void warn_gpus_mismatch(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const auto ran = number_fact(*sample, "world_size");
+    auto claimed = number_fact(*sample, "claimed_gpus");
+    if (!claimed && is_imported(*sample)) claimed = sample->row.gpus;
+    if (!ran || !claimed || *ran == *claimed) continue;
+    rows.add(sample->row, [&] {
+      return fmt::format("{}: {} gpus claimed, {} ranks ran", row_label(context.columns, sample->row), count_of(*claimed),
+                         count_of(*ran));
+    });
+  }
+  rows.report("gpus-mismatch", "speedup and efficiency are of as many gpus as really worked",
+              "count the ranks of the log; correct the number of gpus", found);
+}
+
+void warn_same_work(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const std::string seen = describe_same_work(context, *sample);
+    if (!seen.empty()) rows.add(sample->row, [&] { return seen; });
+  }
+  rows.report("same-work",
+              "processes that know nothing of each other either repeat the same work or train separate models: "
+              "no time of theirs is that of one training divided among them",
+              "start them with a launcher that makes one process group, and compare samples and losses with the baseline's",
+              found);
+}
+
+void warn_ranks_disagree(const WarningContext& context, Warnings& found) {
+  if (!context.metric.is_time) return;
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const std::vector<double> times = rank_times(*sample);
+    if (times.empty() || !sample->row.summary || !is_imported(*sample)) continue;
+    const double slowest = *std::max_element(times.begin(), times.end());
+    const double total = sample->row.summary->median;
+    if (std::abs(total - slowest) <= kRankTolerance * total) continue;
+    rows.add(sample->row, [&] {
+      return fmt::format("{}: {:g} s in all, but its slowest rank took {:g} s", row_label(context.columns, sample->row), total,
+                         slowest);
+    });
+  }
+  rows.report("ranks-disagree", "a run lasts as long as its slowest rank: one of the two is not the time of this run",
+              "say what the total holds that the ranks do not (set-up, downloads), and compare like with like", found);
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,130 @@
+#include "report/methods.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.hpp"
+
+namespace hpcbench {
+namespace {
+
+std::string plural(std::size_t count, std::string_view word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
+/// `n = 6`, `n = 3 to 6`, of the rows that have a value.
+std::string range_of_n(const Table& table) {
+  int least = 0;
+  int most = 0;
+  for (const Row& row : table.rows) {
+    if (row.n == 0) continue;
+    least = least == 0 ? row.n : std::min(least, row.n);
+    most = std::max(most, row.n);
+  }
+  if (most == 0) return "no run has a value yet";
+  return least == most ? fmt::format("n = {}", most) : fmt::format("n = {} to {}", least, most);
+}
+
+std::string describe_repeats(const Table& table, const WarningContext& context) {
+  std::size_t imported = 0;
+  for (const Row& row : table.rows) imported += row.source == "measured" ? 0 : 1;
+  std::string text =
+      imported == table.rows.size()
+          ? fmt::format("The results of {} were taken over from elsewhere ({})", plural(table.rows.size(), "configuration"),
+                        range_of_n(table))
+          : fmt::format("Each of {} was run {} as independent jobs ({})", plural(table.rows.size(), "configuration"),
+                        context.planned_repeats == 1 ? "once" : fmt::format("{} times", context.planned_repeats),
+                        range_of_n(table));
+  if (imported > 0 && imported < table.rows.size()) text += fmt::format("; {} of them hold imported results", imported);
+  if (context.experiment.warmups > 0)
+    text += fmt::format(", each after {} that do not count",
+                        plural(static_cast<std::size_t>(context.experiment.warmups), "warm-up run"));
+  return text + ".";
+}
+
+std::string describe_outcomes(const Table& table) {
+  std::map<State, int> outcomes;
+  for (const Row& row : table.rows) {
+    for (const auto& [state, count] : row.outcomes) outcomes[state] += count;
+  }
+  std::vector<std::string> parts;
+  for (const auto& [state, count] : outcomes) {
+    if (state != State::succeeded) parts.push_back(fmt::format("{} {}", count, to_string(state)));
+  }
+  return parts.empty() ? ""
+                       : fmt::format(" Not all runs succeeded: {}; they are rows or outcomes of the table.", join(parts, ", "));
+}
+
+std::string describe_order(const Table& table, const WarningContext& context) {
+  const auto measured = [](const Row& row) { return row.source != "imported" && row.n > 0; };
+  if (std::none_of(table.rows.begin(), table.rows.end(), measured)) return "";
+  std::string text =
+      context.experiment.order == Order::interleaved
+          ? " Runs were asked for in randomised complete blocks (every configuration once, in a new order, then again)"
+          : " Runs were asked for one configuration after the other";
+  const bool interleaved = !has_warning(table, "not-interleaved");
+  text += interleaved ? "; their start times show them interleaved." : "; by their start times some rows are not interleaved.";
+  if (has_warning(table, "overlap")) text += " Some ran at the same time on the same node.";
+  return text;
+}
+
+std::string describe_machine(const Table& table) {
+  std::string text;
+  for (const ProvenanceRow& row : table.provenance) {
+    if (row.name == "note" || row.name == "source" || row.name == "seed" || row.name.starts_with("code")) continue;
+    const auto shown = std::min<std::size_t>(row.values.size(), 3);
+    text += fmt::format(
+        "{}{} {}{}", text.empty() ? " What ran: " : "; ", row.name,
+        join(std::vector<std::string>(row.values.begin(), row.values.begin() + static_cast<std::ptrdiff_t>(shown)), ", "),
+        row.values.size() > shown ? fmt::format(" and {} more", row.values.size() - shown) : "");
+  }
+  return text.empty() ? text : text + ".";
+}
+
+std::string describe_statistics(const Table& table) {
+  const std::string percent = fmt::format("{:g} %", 100 * table.confidence);
+  std::string text = fmt::format(
+      " Reported are medians over runs with exact intervals from order statistics, the narrowest that reach {} (achieved "
+      "coverage is "
+      "printed); no distribution is assumed. Outliers are flagged and kept; runs that hit their time limit count as longer "
+      "than it.",
+      percent);
+  if (!table.has_speedup) return text;
+  text +=
+      table.paired
+          ? " Speedups are the Hodges-Lehmann estimates of the log ratios of complete blocks, with exact signed-rank intervals"
+          : " Speedups are the Hodges-Lehmann estimates of the log ratios to the baseline, with exact rank-sum intervals";
+  const auto published = [](const Row& row) { return !row.statistic.empty(); };
+  if (std::any_of(table.rows.begin(), table.rows.end(), published))
+    text += "; those of published statistics are ratios of these, without an interval";
+  return text + ". Each interval is of its row alone.";
+}
+
+}  // namespace
+
+bool has_warning(const Table& table, std::string_view code) {
+  return std::any_of(table.warnings.begin(), table.warnings.end(), [&](const auto& warning) { return warning.code == code; });
+}
+
+std::string describe_clock(const std::string& metric, const Experiment& experiment) {
+  if (metric == "train_s" && experiment.is_trainer()) {
+    return "`train_s` is monotonic time from a barrier and device synchronisation before the first batch to the device "
+           "synchronisation after the last step, less evaluation and checkpoints, the longest of all ranks";
+  }
+  if (metric == "wall_s")
+    return "`wall_s` is the launcher's monotonic time from the start of the first process to the end of the last";
+  return "";
+}
+
+void describe_methods(Table& table, const WarningContext& context) {
+  const std::string clock = describe_clock(table.metric, context.experiment);
+  table.methods =
+      describe_repeats(table, context) + describe_outcomes(table) + describe_order(table, context) +
+      (clock.empty() ? fmt::format(" `{}` is what the programs themselves wrote.", table.metric) : " " + clock + ".") +
+      describe_statistics(table) + describe_machine(table);
+  table.rules = judge_rules(table, context);
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/text.hpp"
+#include "report/samples.hpp"
+
+namespace hpcbench {
+namespace {
+
+constexpr std::size_t kMostValues = 8;  // of a fact that every run has its own of
+
+/// Distinct values in the order of their first run.
+class DistinctFacts {
+ public:
+  void add(const std::string& name, const std::string& value) {
+    auto& [last, values] = facts_[name];
+    if (last != nullptr && *last == value) return;
+    last = &value;
+    if (values.size() > kMostValues || std::find(values.begin(), values.end(), value) != values.end()) return;
+    values.push_back(value);
+  }
+  void add_all(const AttemptRecord& run) {
+    if (previous_ != nullptr && previous_->facts == run.facts) return;
+    for (const auto& [name, value] : run.facts) add(name, value);
+    previous_ = &run;
+  }
+  std::map<std::string, std::string> joined() const {
+    std::map<std::string, std::string> texts;
+    for (const auto& [name, distinct] : facts_) {
+      const auto& values = distinct.second;
+      const bool more = values.size() > kMostValues;
+      const auto end = values.begin() + static_cast<std::ptrdiff_t>(std::min(values.size(), kMostValues));
+      texts[name] = join(std::vector<std::string>(values.begin(), end), "|") + (more ? "|..." : "");
+    }
+    return texts;
+  }
+
+ private:
+  std::map<std::string, std::pair<const std::string*, std::vector<std::string>>> facts_;
+  const AttemptRecord* previous_ = nullptr;
+};
+
+/// Facts that say what ran, in other words what must be equal for the same numbers to come again.
+bool is_provenance(const std::string& name) {
+  constexpr std::array<std::string_view, 19> kNames = {
+      "bound", "code",     "commit", "cuda", "cudnn",  "device",          "devices", "dirty",   "driver", "gloo",
+      "hosts", "hpcbench", "nccl",   "note", "python", "slurm_partition", "source",  "threads", "torch"};
+  if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) return true;
+  return name.starts_with("code:") || name.starts_with("version_") || name == "lightning" || name == "transformers";
+}
+
+}  // namespace
+
+void gather_facts(Sample& sample) {
+  DistinctFacts facts;
+  for (const AttemptRecord* run : sample.measured.empty() ? sample.runs : sample.measured) facts.add_all(*run);
+  sample.row.facts = facts.joined();
+}
+
+std::vector<ProvenanceRow> gather_provenance(const std::vector<const Sample*>& shown) {
+  std::map<std::string, std::set<std::string>> distinct;
+  for (const Sample* sample : shown) {
+    for (const AttemptRecord* run : sample->runs) {
+      for (const auto& [name, value] : run->facts) {
+        if (is_provenance(name)) distinct[name].insert(value);
+      }
+      if (const auto seed = run->facts.find("seed"); seed != run->facts.end()) distinct["seed"].insert(seed->second);
+      if (run->node && !run->node->empty()) distinct["node"].insert(*run->node);
+      if (!run->executor.empty()) distinct["executor"].insert(run->executor);
+    }
+  }
+  std::vector<ProvenanceRow> rows;
+  for (const auto& [name, values] : distinct) rows.push_back({name, {values.begin(), values.end()}});
+  return rows;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,101 @@
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "report/samples.hpp"
+#include "stats/fits.hpp"
+
+namespace hpcbench {
+namespace {
+
+bool is_placement(const std::string& axis) { return axis == "nodes" || axis == "gpus_per_node"; }
+
+/// Equal for rows that differ in their number of gpus only.
+std::string family_of(const Row& row) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : row.axes) {
+    if (!is_placement(name)) parts.push_back(json_quote(name) + ":" + value.canonical());
+  }
+  std::sort(parts.begin(), parts.end());
+  return join(parts, ",");
+}
+
+std::string label_of_family(const Row& row, const std::vector<std::string>& columns) {
+  std::vector<std::string> others;
+  std::copy_if(columns.begin(), columns.end(), std::back_inserter(others),
+               [](const std::string& column) { return !is_placement(column); });
+  return others.empty() ? "all rows" : row_label(others, row);
+}
+
+struct Family {
+  const Sample* one_gpu = nullptr;
+  std::vector<const Sample*> members;  // by gpus
+};
+
+/// In the order of the first row of each.
+std::vector<Family> families_of(const std::vector<const Sample*>& shown) {
+  std::vector<Family> families;
+  std::unordered_map<std::string, std::size_t> index;
+  for (const Sample* sample : shown) {
+    const auto [found, is_new] = index.emplace(family_of(sample->row), families.size());
+    if (is_new) families.emplace_back();
+    Family& family = families[found->second];
+    family.members.push_back(sample);
+    if (sample->row.gpus == 1) family.one_gpu = sample;
+  }
+  for (Family& family : families) {
+    std::stable_sort(family.members.begin(), family.members.end(),
+                     [](const Sample* a, const Sample* b) { return a->row.gpus < b->row.gpus; });
+  }
+  return families;
+}
+
+/// Speedups over the family's own row on one gpu; under weak scaling the scaled ones, gpus x T(1) / T(gpus).
+std::vector<ScalingPoint> points_of(const Family& family, const ReportSettings& settings) {
+  std::vector<ScalingPoint> points;
+  for (const Sample* sample : family.members) {
+    if (sample == family.one_gpu) {
+      if (sample->row.summary) points.push_back({1, 1});
+      continue;
+    }
+    const auto ratio = estimate_speedup(*family.one_gpu, *sample, settings);
+    if (!ratio) continue;
+    points.push_back({sample->row.gpus, ratio->value * (settings.scaling == Scaling::weak ? sample->row.gpus : 1)});
+  }
+  return points;
+}
+
+std::optional<Fit> fit_family(const Family& family, const ReportSettings& settings, const std::vector<std::string>& columns) {
+  if (family.one_gpu == nullptr) return std::nullopt;
+  const bool weak = settings.scaling == Scaling::weak;
+  const std::vector<ScalingPoint> points = points_of(family, settings);
+  const auto result = weak ? fit_gustafson(points) : fit_amdahl(points);
+  if (!result) return std::nullopt;
+  Fit fit;
+  fit.law = weak ? "gustafson" : "amdahl";
+  fit.label = label_of_family(family.members.front()->row, columns);
+  fit.serial_fraction = result->serial_fraction;
+  fit.residual_rms = result->residual_rms;
+  fit.degrees_of_freedom = result->degrees_of_freedom;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    fit.points.push_back({points[i].gpus, points[i].speedup, result->fitted[i], points[i].speedup - result->fitted[i]});
+  }
+  const int largest = points.back().gpus;
+  for (const int times : {2, 4}) {
+    const double beyond = (weak ? gustafson_speedup : amdahl_speedup)(fit.serial_fraction, times * largest);
+    if (beyond > 0) fit.extrapolated.push_back({times * largest, std::nullopt, beyond, std::nullopt});
+  }
+  return fit;
+}
+
+}  // namespace
+
+std::vector<Fit> fit_scaling(const std::vector<const Sample*>& shown, const ReportSettings& settings,
+                             const std::vector<std::string>& columns) {
+  std::vector<Fit> fits;
+  for (const Family& family : families_of(shown)) {
+    if (auto fit = fit_family(family, settings, columns)) fits.push_back(std::move(*fit));
+  }
+  return fits;
+}
+
+}  // namespace hpcbench
