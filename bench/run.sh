@@ -1,12 +1,19 @@
 #!/usr/bin/env bash
-# Measures the runner side by side with what a person would use instead, on the same machine in the same minutes.
-#   bench/run.sh [--quick] [--folder DIR]     prints a table: work, measured, bound; exit code 1 if a bound is not met
-#   bench/run.sh slurm [--pairs N] [--bare]   1,000 runs on a real Slurm of its own, against an array written by hand
+# Measures hpcbench side by side with what people use instead, on the same machine in the same minutes; prints one table: work, ours, theirs, ratio with its
+# interval, target, verdict, peak memory. The studies are experiments of hpcbench, and the statistics its own.
+#   bench/run.sh [runner|local|slurm|trainers|reports|roofs|all] [--quick] [--repeats N] [--save FILE] [--markdown]
+#   bench/run.sh --check-against FILE ...     also: do these figures agree with a table that was kept? (Holm over the rows)
+#   bench/run.sh --saved FILE [--markdown] [--check-against FILE]     prints or compares tables that were kept; measures nothing
+# Exit code 1 if a target is not met or a row differs, 2 if something could not be measured. Peers: bench/peers.sh, tests/huggingface/venv.sh --peers.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-[ -x "${HPCBENCH_PROGRAMS:-build/default/bin}/hpcbench" ] || scripts/setup.sh
-if [ "${1-}" = slurm ]; then
-  exec python3 bench/slurm_bench.py "${@:2}"
+case " $* " in
+  *" --help "* | *" -h "*) exec python3 bench/run.py --help ;;
+  *" --saved "*) exec python3 bench/run.py "$@" ;;
+esac
+if [ -z "${HPCBENCH_PROGRAMS:-}" ]; then
+  [ -x build/default/bin/hpcbench ] || scripts/setup.sh
+  cmake --build --preset default --target store_bench roofs > /dev/null
 fi
-cmake --build --preset default --target store_bench > /dev/null
-exec python3 bench/runner_bench.py "$@"
+python=$(bench/peers.sh)
+exec "$python" bench/run.py "$@"

@@ -1,0 +1,41 @@
+"""What this machine can do at most: the bounds that docs/performance.md holds the figures against."""
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+
+from process import PROGRAMS, plain_environment
+
+PROCESSES, FILES, ROWS, SIDE = 1_000, 300, 100_000, 2048
+
+
+def roofs(*arguments):
+    done = subprocess.run([str(PROGRAMS / "roofs"), *map(str, arguments)], capture_output=True, text=True, check=True, env=plain_environment())
+    return float(done.stdout)
+
+
+def matrix_product():
+    """FLOP/s of a large product of fp32 matrices, the best of five."""
+    import torch
+    left, right = torch.randn(SIDE, SIDE), torch.randn(SIDE, SIDE)
+    best = 0.0
+    for _ in range(5):
+        begin_s = time.monotonic()
+        torch.mm(left, right)
+        best = max(best, 2 * SIDE**3 / (time.monotonic() - begin_s))
+    return best
+
+
+def measure(tool, data, quick, repeat):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="roofs-", dir=data))
+    try:
+        if tool == "spawn":
+            return {"seconds": roofs("spawn", PROCESSES, 2, "bash", "-c", "true")}
+        if tool == "durable":
+            return {"seconds": roofs("durable", FILES, folder) / FILES * PROCESSES}
+        if tool == "insert":
+            return {"seconds": roofs("insert", ROWS, folder / "roof.db")}
+        return {"seconds": 1e12 / matrix_product()}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Measures hpcbench side by side with what people use instead, and prints one table. Called by bench/run.sh, which sees to programs and peers."""
+import argparse
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+
+import agree
+import table
+from process import ROOT
+from study import Place, Unmeasured
+from suites import SUITES
+
+EXIT_NOT_MET, EXIT_WRONG = 1, 2
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(prog="bench/run.sh", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"{', '.join(SUITES)} or all (default)")
+    parser.add_argument("--quick", action="store_true", help="everything smaller and in 3 repeats, at most 10 minutes: shows that it runs, resolves nothing")
+    parser.add_argument("--repeats", type=int, help="a fixed number instead of 6 to 20")
+    parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="keep the table as JSON, for --check-against and --markdown")
+    parser.add_argument("--check-against", type=pathlib.Path, metavar="FILE", help="compare with a table that was kept; exit 1 if a row differs")
+    parser.add_argument("--saved", type=pathlib.Path, metavar="FILE", help="measure nothing: take this table that was kept")
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown, as docs/performance.md has it")
+    parser.add_argument("--folder", help="where the studies lie meanwhile (default: the folder for temporary files)")
+    options = parser.parse_args()
+    unknown = [name for name in options.suites if name not in (*SUITES, "all")]
+    if unknown:
+        parser.error(f"there is no suite `{unknown[0]}`: {', '.join(SUITES)} or all")
+    return options
+
+
+def measure(options, machine):
+    """Rows of all suites asked for; a suite that cannot be measured says why and fails the whole, after the others."""
+    names = list(SUITES) if not options.suites or "all" in options.suites else [name for name in SUITES if name in options.suites]
+    rows, failed = [], []
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="hpcbench-bench-", dir=options.folder))
+    try:
+        for name in names:
+            begin_s = time.monotonic()
+            print(f"{name} ...", file=sys.stderr, flush=True)
+            place = Place(folder / name, options.quick, options.repeats)
+            try:
+                rows += SUITES[name](place)
+            except (Unmeasured, SystemExit) as problem:
+                failed.append(name)
+                print(f"{name}: not measured: {problem}", file=sys.stderr)
+            shutil.rmtree(place.folder, ignore_errors=True)
+            print(f"{name}: {time.monotonic() - begin_s:.0f} s", file=sys.stderr, flush=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    machine["load_after"] = os.getloadavg()[0]
+    return rows, failed
+
+
+def main():
+    options = parse_arguments()
+    failed = []
+    if options.saved:
+        machine, rows, quick = table.load(options.saved)
+    else:
+        machine, quick = table.this_machine(ROOT), options.quick
+        rows, failed = measure(options, machine)
+        if options.save:
+            table.save(options.save, machine, rows, quick)
+    print(table.machine_line(machine) + ("; --quick: resolves nothing" if quick else ""))
+    print()
+    print(table.as_markdown(rows) if options.markdown else table.as_text(rows))
+    not_met = [row for row in rows if row.verdict == table.NOT_MET or row.wrong]
+    unresolved = [row for row in rows if not row.resolved]
+    print(f"\n{len(rows)} rows: {sum(row.verdict == table.MET for row in rows)} meet their target, {len(not_met)} do not, "
+          f"{sum(row.target is None for row in rows)} have none; {len(unresolved)} are wider than 10 %")
+    differs = False
+    if options.check_against:
+        agreements = agree.compare(table.load(options.check_against)[1], rows)
+        differs = any(not each.agrees for each in agreements)
+        print("\n" + agree.as_text(agreements))
+    if failed:
+        print(f"error: not measured: {', '.join(failed)}", file=sys.stderr)
+        return EXIT_WRONG
+    return EXIT_NOT_MET if not_met or differs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

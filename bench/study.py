@@ -1,0 +1,109 @@
+"""An experiment of hpcbench whose runs are measurements: repeats interleaved, until its own report says that they suffice."""
+import json
+import pathlib
+import sys
+
+from process import BENCH, HPCBENCH, plain_environment, quietly
+
+FIRST_REPEATS, MORE_REPEATS, MOST_REPEATS = 6, 4, 20
+QUICK_REPEATS = 3
+WIDE = 0.10  # half of an interval, as a share of its middle
+NUMBER = "([0-9.e+-]+)"
+
+STUDY = """experiment: {name}
+description: {description}
+command: [{python}, {measure}, {suite}, "{{{{tool}}}}", --data, {data}, --repeat, "{{{{repeat}}}}"{quick}]
+launch: once
+matrix: {{tool: [{tools}]}}
+repeats: {repeats}
+order: interleaved
+resources: {{cpus_per_task: {threads}}}
+metrics:
+{metrics}
+{baseline}report: {{metric: {metric}, paired: true}}
+"""
+
+
+def unit_of(metric):
+    """hpcbench compares times alone."""
+    return ", unit: s" if metric.startswith("seconds") or metric.endswith("_s") else ""
+
+
+class Unmeasured(Exception):
+    """A measurement that failed; its text says where its output is."""
+
+
+class Study:
+    """Measurements of `tools` by measure.py SUITE. `metrics`: what it prints. The first tool is ours and the others are compared with it; with
+    `single` all are ours, each for itself."""
+
+    def __init__(self, place, name, suite, tools, metrics, description="", threads=2, single=False):
+        self.place, self.name, self.suite, self.tools, self.metrics, self.description = place, name, suite, tools, metrics, description
+        self.threads, self.single, self.repeats = threads, single, 0
+        self.file = place.folder / f"{name}.yaml"
+
+    def write(self, repeats):
+        metrics = "\n".join(f"  - {{name: {name}, file: stdout.log, pattern: '(?m)^{name} {NUMBER}$'{unit_of(name)}}}" for name in self.metrics)
+        self.file.write_text(STUDY.format(
+            name=self.name, description=json.dumps(self.description or self.name), python=json.dumps(sys.executable),
+            measure=json.dumps(str(BENCH / "measure.py")), suite=self.suite, data=json.dumps(str(self.place.data)),
+            quick=", --quick" if self.place.quick else "", tools=", ".join(self.tools), repeats=repeats, threads=self.threads,
+            metrics=metrics, baseline=f"baseline: {{tool: {self.tools[0]}}}\n" if not self.single else "", metric=self.metrics[0]))
+
+    def run(self, repeats):
+        """Runs what is not there yet: what has been measured stays."""
+        self.repeats = repeats
+        self.write(repeats)
+        try:
+            quietly([HPCBENCH, "run", self.file.name, "--yes"], self.place.folder, plain_environment(PYTHONDONTWRITEBYTECODE="1"))
+        except SystemExit as problem:
+            raise Unmeasured(f"{problem}\n{self.last_words()}") from None
+
+    def last_words(self):
+        logs = sorted(self.place.folder.glob(f"results/{self.name}/*/r*/a*/stderr.log"))
+        return "\n".join(text for text in (log.read_text(errors="replace")[-600:] for log in logs) if text)[-2000:]
+
+    def report(self, metric):
+        """tool -> its row of `hpcbench report --format json`"""
+        told = json.loads(quietly([HPCBENCH, "report", self.file.name, "--metric", metric, "--format", "json"], self.place.folder))
+        return {row["axes"]["tool"]: row for row in told["rows"]}
+
+    def values(self, metric, tool):
+        """run name -> value"""
+        return {run["run"]: run["value"] for run in self.report(metric)[tool]["runs"] if run["value"] is not None}
+
+    def speedup(self, metric, tool):
+        """Of `tool` over ours, T_ours/T_theirs, with its paired interval: {"value", "low", "high", "coverage"}."""
+        return self.report(metric)[tool]["speedup"]
+
+    def is_wide(self, metric):
+        rows = self.report(metric)
+        if self.single:
+            intervals = [(row["median"], row["interval"]) for row in rows.values()]
+        else:
+            intervals = [(row["speedup"]["value"], row["speedup"]) if row["speedup"] else (1, None) for tool, row in rows.items() if tool != self.tools[0]]
+        return any(is_wide(value, interval) for value, interval in intervals)
+
+    def measure(self, decisive=None):
+        """6 to 20 repeats, until the intervals of `decisive` (metrics; default: the first) are within 10 %."""
+        if self.place.quick:
+            self.run(QUICK_REPEATS)
+            return
+        self.run(self.place.repeats or FIRST_REPEATS)
+        while not self.place.repeats and self.repeats < MOST_REPEATS and any(self.is_wide(metric) for metric in decisive or self.metrics[:1]):
+            self.run(min(MOST_REPEATS, self.repeats + MORE_REPEATS))
+
+
+def is_wide(value, interval):
+    if interval is None or interval["low"] is None:
+        return True
+    return interval["high"] > value * (1 + WIDE) or interval["low"] < value * (1 - WIDE)
+
+
+class Place:
+    """Where the studies lie and how they are measured. `repeats`: a fixed number instead of 6 to 20."""
+
+    def __init__(self, folder, quick=False, repeats=None):
+        self.folder, self.quick, self.repeats = pathlib.Path(folder), quick, repeats
+        self.data = self.folder / "data"
+        self.data.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""bench/agree.py and the table's rows, against figures worked out by hand and the tables of Hollander, Wolfe and Chicken."""
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+import agree  # noqa: E402
+import table  # noqa: E402
+
+
+def row(key, values, low=0.99, high=1.01, **more):
+    return table.Row(key, "suite", key, "peer", 1.0, 1.0, "s", more.pop("ratio", 1.0), low, high, 0.97, values, **more)
+
+
+class ExactTests(unittest.TestCase):
+    def test_counts_of_mann_whitney_u(self):
+        self.assertEqual(agree.rank_sum_counts(2, 2), (1, 1, 2, 1, 1))
+        self.assertEqual(sum(agree.rank_sum_counts(6, 6)), 924)
+
+    def test_coverages_of_the_table_of_rank_sum_intervals(self):
+        for m, n, k, coverage in ((4, 4, 1, 0.9714), (5, 5, 3, 0.9683), (6, 6, 6, 0.9589), (8, 8, 14, 0.9501), (3, 6, 2, 0.9524), (6, 8, 9, 0.9574)):
+            self.assertAlmostEqual(1 - 2 * agree.tail(m, n, k - 1), coverage, places=4)
+
+    def test_p_value_of_samples_that_do_not_overlap(self):
+        self.assertAlmostEqual(agree.p_value([1, 2, 3, 4, 5, 6], [7, 8, 9, 10, 11, 12]), 2 / 924)
+        self.assertEqual(agree.p_value([1, 2, 3], [1, 2, 3]), 1.0)
+
+    def test_shift_of_doubled_values(self):
+        value, low, high, coverage = agree.shift([1.0, 1.1, 0.9, 1.05, 0.95, 1.0], [2.0, 2.2, 1.8, 2.1, 1.9, 2.0])
+        self.assertAlmostEqual(value, 2.0, places=2)
+        self.assertLess(low, 2.0)
+        self.assertGreater(high, 2.0)
+        self.assertAlmostEqual(coverage, 0.9589, places=4)
+
+    def test_too_few_for_an_interval(self):
+        self.assertEqual(agree.shift([1.0, 1.1], [1.0, 1.2])[1:], (None, None, None))
+
+    def test_holm(self):
+        # Holm 1979: 0.01 x 4, 0.02 x 3, max(0.03 x 2, before), max(0.04, before)
+        self.assertEqual([round(p, 12) for p in agree.holm([0.02, 0.04, 0.01, 0.03])], [0.06, 0.06, 0.04, 0.06])
+
+
+class AgreementTests(unittest.TestCase):
+    def test_same_values_agree_and_others_differ(self):
+        first = [row("same", [1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.0, 1.01]), row("moved", [1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.0, 1.01])]
+        second = [row("same", [1.0, 1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.01]), row("moved", [1.5, 1.51, 1.49, 1.52, 1.48, 1.5, 1.5, 1.51])]
+        same, moved = agree.compare(first, second)
+        self.assertTrue(same.agrees)
+        self.assertFalse(moved.agrees)
+        self.assertGreater(moved.low, 1.4)
+
+    def test_three_repeats_cannot_differ_and_it_is_said(self):
+        found = agree.compare([row("few", [1.0, 1.1, 0.9])], [row("few", [2.0, 2.1, 1.9])])
+        self.assertFalse(found[0].can_differ)
+        self.assertIn("too few repeats", agree.as_text(found))
+
+    def test_wide_rows_are_marked(self):
+        found = agree.compare([row("wide", [1.0] * 8, low=0.5, high=2.0)], [row("wide", [1.0] * 8)])
+        self.assertIn("unresolved", agree.as_text(found))
+
+    def test_rows_of_one_table_alone_are_left_out(self):
+        self.assertEqual(agree.compare([row("one", [1.0])], [row("other", [1.0])]), [])
+
+
+class TableTests(unittest.TestCase):
+    def test_verdicts(self):
+        self.assertEqual(row("a", [1.0], ratio=1.2, target=1.5).verdict, table.MET)
+        self.assertEqual(row("a", [1.0], ratio=1.6, target=1.5).verdict, table.NOT_MET)
+        self.assertEqual(row("a", [1.0], ratio=1.6, target=1.5, kind="at least").verdict, table.MET)
+        self.assertEqual(row("a", [1.0], ratio=1.6).verdict, table.NONE)
+        self.assertEqual(row("a", [1.0], ratio=9.0, target=1.5, kind="at least", wrong="losses differ").verdict, "losses differ")
+
+    def test_a_kept_table_is_read_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "table.json"
+            rows = [row("a", [1.0, 1.5], target=1.5, note="said so")]
+            table.save(path, {"load_before": 0.1}, rows, False)
+            self.assertEqual(table.load(path), ({"load_before": 0.1}, rows, False))
+            path.write_text(json.dumps({"schema": 2}))
+            with self.assertRaises(SystemExit):
+                table.load(path)
+
+    def test_text_and_markdown_have_every_row(self):
+        rows = [row("first", [1.0], target=1.5), row("wide|one", [1.0], low=None, high=None)]
+        self.assertEqual(len(table.as_text(rows).splitlines()), 3)
+        self.assertIn("wide\\|one", table.as_markdown(rows))
+        self.assertIn("unresolved", table.as_text(rows).splitlines()[2])
+
+    def test_digits(self):
+        self.assertEqual([table.digits(value) for value in (0.01234, 1.234, 12.34, 123.4, 12345.6, 0, None)],
+                         ["0.0123", "1.23", "12.3", "123", "12346", "0", "-"])
+
+
+if __name__ == "__main__":
+    unittest.main()
