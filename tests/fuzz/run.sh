@@ -19,6 +19,7 @@ if [[ ${#names[@]} -eq 0 ]]; then
   for program in "$out"/*_fuzzer; do names+=("$(basename "$program" _fuzzer)"); done
 fi
 
+# shellcheck disable=SC2317  # xargs calls it
 run_one() {
   local name=$1
   local seeds="$corpora/$name" new="$scratch/$name.new" log="$scratch/$name.log"
