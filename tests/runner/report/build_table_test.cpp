@@ -66,7 +66,7 @@ TEST_CASE("a clean study: every number of the table, worked out by hand") {
   CHECK(ddp.validation_loss == 0.5);
   CHECK(ddp.outcomes == std::map<State, int>{{State::succeeded, 6}});
   REQUIRE(ddp.runs.size() == 6);
-  CHECK(ddp.runs[2].run == RunName{false, 3});
+  CHECK(ddp.runs[2].run == RunName{RunKind::repeat, 3});
   CHECK(ddp.runs[2].value == 5.0);
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("of several attempts the highest counts, and warm-ups never do") {
   again.key.attempt = 2;
   again.metrics["train_s"] = 12.25;
   AttemptRecord warmup = study.records[0];
-  warmup.key.run = {true, 1};
+  warmup.key.run = {RunKind::warmup, 1};
   warmup.metrics["train_s"] = 1000;
   study.records.insert(study.records.begin(), {again, warmup});
   const Row row = study.table().rows[0];

@@ -36,7 +36,7 @@ struct Study {
     const Configuration& of = plan.configurations[configuration];
     AttemptRecord record;
     record.experiment = experiment.name;
-    record.key = {of.id, {false, number}, 1};
+    record.key = {of.id, {RunKind::repeat, number}, 1};
     record.axes = plan.bindings(of);
     record.gpus = of.gpus();
     record.state = State::succeeded;

@@ -122,7 +122,7 @@ TEST_CASE("overlap: one long run over many, a failed one, a warm-up") {
         "strategy=baseline, gpus_per_node=1: 6 of 6 runs; strategy=ddp, gpus_per_node=2: 6 of 6 runs");
   study = clean_study();
   AttemptRecord warmup = study.records[0];
-  warmup.key.run = {true, 1};
+  warmup.key.run = {RunKind::warmup, 1};
   warmup.state = State::failed;
   study.records.push_back(warmup);
   CHECK(warning_of(study.table(), "overlap").rows.size() == 1);
