@@ -18,20 +18,28 @@ for argument in "$@"; do
   esac
 done
 
+optional=()
 packages=(g++ cmake ninja-build pkg-config libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libsqlitecpp-dev libsqlite3-dev
-  libre2-dev libutf8proc-dev libkainjow-mustache-dev libcli11-dev nettle-dev doctest-dev librapidcheck-dev)
+  libre2-dev libutf8proc-dev libkainjow-mustache-dev libcli11-dev libzstd-dev nettle-dev doctest-dev librapidcheck-dev gnuplot-nox)
 [ "$preset" = default ] && packages+=(python3 python3-venv zlib1g-dev)
 # Checks want more: scripts/test.sh asks for them.
 if [ -n "${HPCBENCH_CHECK_PACKAGES:-}" ]; then
   packages+=(clang-16 clang-tidy-16 clang-format-16 libclang-rt-16-dev shellcheck)
   # A real Slurm, which tests/slurm starts and stops by itself.
-  packages+=(slurmctld slurmd slurm-client slurmdbd munge mariadb-server)
+  packages+=(slurmctld slurmd slurm-client slurmdbd munge mariadb-server python3-jsonschema)
+  # A browser, which opens the HTML report; distributions name it differently, and some have none.
+  optional=(chromium-headless-shell)
 fi
 
+is_installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
 missing=()
-for package in "${packages[@]}"; do
-  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
-done
+for package in "${packages[@]}"; do is_installed "$package" || missing+=("$package"); done
+add_optional() {
+  for package in "${optional[@]}"; do
+    if ! is_installed "$package" && apt-cache show "$package" > /dev/null 2>&1; then missing+=("$package"); fi
+  done
+}
+[ ${#missing[@]} -gt 0 ] || add_optional
 if [ ${#missing[@]} -gt 0 ]; then
   echo "installing ${missing[*]}"
   as_root=()
@@ -44,6 +52,7 @@ if [ ${#missing[@]} -gt 0 ]; then
     trap '"${as_root[@]}" rm -f "$policy"' EXIT
   fi
   "${as_root[@]}" apt-get update -qq
+  add_optional
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null
 fi
 

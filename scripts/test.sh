@@ -146,6 +146,16 @@ huggingface_step() {
   skipped=$((skipped + 1))
   echo "skipped $1: $(tail -n 1 "$logs/huggingface-reason")"
 }
+# CUDA's sources against CUDA's and NCCL's headers. 77: these cannot be had here.
+cuda_step() {
+  wanted cuda-compile || return 0
+  local status=0
+  scripts/check-cuda.sh > "$logs/cuda-compile" 2>&1 || status=$?
+  if [ $status -ne 77 ]; then step cuda-compile told "$logs/cuda-compile" $status; return; fi
+  skipped=$((skipped + 1))
+  echo "skipped cuda-compile: $(tail -n 1 "$logs/cuda-compile")"
+}
+told() { cat "$1"; return "$2"; }
 fault_trials() {
   local trials=20
   [ "$long" = yes ] && trials=100
@@ -168,10 +178,14 @@ step e2e-command-line end_to_end tests/e2e/command_line_test.py
 step e2e-hostile end_to_end tests/e2e/hostile_test.py
 step e2e-fault-trials fault_trials
 step e2e-watch end_to_end tests/e2e/watch_test.py
+step e2e-report end_to_end tests/e2e/report_test.py
+step e2e-page end_to_end tests/e2e/page_test.py
 step e2e-doctor end_to_end tests/e2e/doctor_test.py
 step e2e-get-data end_to_end tests/e2e/get_data_test.py
 step e2e-demo end_to_end tests/e2e/demo_test.py
 step e2e-squad end_to_end tests/e2e/squad_test.py
+step bench-agree end_to_end tests/bench/agree_test.py
+step bench-study end_to_end tests/bench/study_test.py
 [ "$long" = no ] || export HPCBENCH_LONG=1
 huggingface_step huggingface-golden
 huggingface_step huggingface-tokenizer
@@ -184,13 +198,14 @@ slurm_step slurm-studies end_to_end tests/slurm/slurm_test.py
 slurm_step slurm-outcomes end_to_end tests/slurm/outcome_test.py
 slurm_step slurm-watch end_to_end tests/slurm/watch_test.py
 slurm_step slurm-faults slurm_faults
+cuda_step
 step asan-build build_asan
 step asan-unit asan_unit
 step fuzz-build build_fuzzers
 step fuzz-run fuzz
 step tidy tidy
 if [ "$long" = yes ]; then
-  step bench bench/run.sh
+  step bench bench/run.sh runner local reports roofs --quick
   show bench 40
   slurm_step bench-slurm bench/run.sh slurm
   show bench-slurm 9
