@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "core/error.hpp"
@@ -61,6 +62,20 @@ TEST_CASE("one line a feature") {
   CHECK(padded[0]["offsets"][11] == nlohmann::json({0, 0}));
   CHECK(padded[1]["start_position"] == 11);
   CHECK(padded[1]["end_position"] == 8);
+}
+
+TEST_CASE("any number of threads prints the same bytes, padded or not") {
+  const TemporaryFolder folder;
+  for (const char* padding : {"none", "max"}) {
+    const auto with_threads = [&](const char* threads) {
+      return printed({"--data", squad_test::kData, "--vocab", squad_test::kVocabulary, "--cache", folder / "cache", "--padding",
+                      padding, "--threads", threads});
+    };
+    const std::string one = with_threads("1");
+    CHECK(std::count(one.begin(), one.end(), '\n') > 700);
+    CHECK(with_threads("2") == one);
+    CHECK(with_threads("7") == one);
+  }
 }
 
 TEST_CASE("what is wrong on the command line is said") {

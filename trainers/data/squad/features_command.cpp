@@ -4,11 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "data/squad/feature_lines.hpp"
 #include "data/squad/squad_features.hpp"
 
 namespace hpcbench::train {
@@ -60,7 +60,9 @@ class FeaturesOptions {
         ->capture_default_str();
     app_.add_flag("--cased", request.cased, "keep upper case and accents");
     app_.add_option("--max-features", request.max_features, "only the first N")->type_name("N");
-    app_.add_option("--threads", request.threads, "threads that make them")->type_name("N")->default_str("the usable cores");
+    app_.add_option("--threads", request.threads, "threads that make and print them")
+        ->type_name("N")
+        ->default_str("the usable cores");
     app_.add_option("--padding", padding_, "none, or max: fill up to --max-length with [PAD]")
         ->type_name("none|max")
         ->capture_default_str();
@@ -109,101 +111,22 @@ class FeaturesOptions {
   std::string padding_ = "none";
 };
 
-/// Text for a stream, handed over in large pieces.
-class JsonLines {
- public:
-  explicit JsonLines(std::FILE* output) : output_(output) {}
-
-  JsonLines& text(std::string_view text) {
-    buffer_ += text;
-    return *this;
-  }
-  JsonLines& number(std::int64_t number) {
-    char digits[24];
-    const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-    buffer_.append(digits, end);
-    return *this;
-  }
-  void quoted(std::string_view text);
-  void end_line() {
-    buffer_ += '\n';
-    if (buffer_.size() > (1U << 18U)) flush();
-  }
-  void flush() {
-    const bool is_written =
-        std::fwrite(buffer_.data(), 1, buffer_.size(), output_) == buffer_.size() && std::fflush(output_) == 0;
-    if (!is_written) throw DataError(concat("error: the features cannot be written: ", std::strerror(errno)));
-    buffer_.clear();
-  }
-
- private:
-  std::FILE* output_;
-  std::string buffer_;
-};
-
-void JsonLines::quoted(std::string_view text) {
-  buffer_ += '"';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20) {
-      constexpr const char* kDigits = "0123456789abcdef";
-      buffer_ += "\\u00";
-      buffer_ += kDigits[byte >> 4U];
-      buffer_ += kDigits[byte & 15U];
-      continue;
-    }
-    if (c == '"' || c == '\\') buffer_ += '\\';
-    buffer_ += c;
-  }
-  buffer_ += '"';
-}
-
-/// [f(0), f(1), ...]
-template <class Write>
-void write_list(JsonLines& lines, std::string_view name, std::int64_t size, Write write) {
-  lines.text(", \"").text(name).text("\": [");
-  for (std::int64_t i = 0; i < size; ++i) {
-    if (i > 0) lines.text(", ");
-    write(static_cast<std::size_t>(i));
-  }
-  lines.text("]");
-}
-
-void write_feature(JsonLines& lines, const SquadFeatures& features, const Feature& feature, std::int64_t length) {
-  const std::size_t tokens = feature.input_ids.size();
-  const bool is_padded = length > 0;
-  const std::int64_t size = is_padded ? length : static_cast<std::int64_t>(tokens);
-  lines.text("{\"example_id\": ");
-  lines.quoted(features.question(feature.example).id);
-  write_list(lines, "input_ids", size,
-             [&](std::size_t i) { lines.number(i < tokens ? feature.input_ids[i] : features.padding_id()); });
-  write_list(lines, "token_type_ids", size,
-             [&](std::size_t i) { lines.number(i < tokens && static_cast<std::int64_t>(i) >= feature.context_begin ? 1 : 0); });
-  write_list(lines, "offsets", size, [&](std::size_t i) {
-    const TokenOffset offset = i < tokens ? feature.offsets[i] : TokenOffset{};
-    lines.text("[").number(offset.begin).text(", ").number(offset.end).text("]");
-  });
-  lines.text(", \"start_position\": ").number(is_padded ? padded_start_position(feature, length) : feature.start_position);
-  lines.text(", \"end_position\": ").number(feature.end_position).text("}");
-  lines.end_line();
-}
-
 }  // namespace
 
 std::string features_help() { return FeaturesOptions().help(); }
 
 int features_command(const std::vector<std::string>& arguments, std::FILE* output) {
   const FeaturesArguments parsed = FeaturesOptions().parse(arguments);
-  JsonLines lines(output);
   if (parsed.wants_help) {
-    lines.text(features_help()).flush();
+    const std::string help = features_help();
+    if (std::fwrite(help.data(), 1, help.size(), output) != help.size() || std::fflush(output) != 0)
+      throw DataError(concat("error: the help cannot be written: ", std::strerror(errno)));
     return 0;
   }
   const SquadFeatures features = SquadFeatures::open(parsed.request);
   if (features.note()) std::fprintf(stderr, "note: %s\n", features.note()->c_str());
   const std::int64_t length = parsed.padding == FeaturePadding::kMax ? parsed.request.max_length : 0;
-  for (std::int64_t i = 0; i < features.size(); ++i) write_feature(lines, features, features[i], length);
-  lines.flush();
+  print_features(features, length, parsed.request.threads, output);
   return 0;
 }
 
