@@ -7,6 +7,7 @@
 #include "base/host.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/import_runs.hpp"
 #include "cli/index.hpp"
 #include "cli/live_status.hpp"
 #include "cli/status_view.hpp"
@@ -32,28 +33,6 @@ int show_status(const StudyOptions& options, const std::string& format) {
   long long ended = 0;
   for (const auto& [state, count] : view.counts) ended += is_outcome(state) ? count : 0;
   return ended > succeeded ? 1 : 0;
-}
-
-std::vector<std::string> named_or_all(const std::string& results_root, const std::string& experiment) {
-  const std::vector<std::string> there = experiments_on_disk(results_root);
-  if (experiment.empty()) return there;
-  if (std::find(there.begin(), there.end(), experiment) == there.end()) {
-    throw InputError(
-        fmt::format("error: {} holds no experiment `{}`{}", results_root, experiment, did_you_mean(experiment, there)));
-  }
-  return {experiment};
-}
-
-int ingest_experiments(const std::string& results, const std::string& experiment) {
-  const std::string root = absolute_folder(results);
-  const std::vector<std::string> names = named_or_all(root, experiment);
-  if (names.empty()) {
-    say(fmt::format("nothing to ingest: {} holds no results", root));
-    return 0;
-  }
-  Store store = open_index(root);
-  for (const std::string& name : names) say(fmt::format("{}: {} attempts read", name, reindex(store, root, name)));
-  return 0;
 }
 
 /// Makes the database anew from the run directories.
@@ -87,6 +66,7 @@ int unlock_experiment(const std::string& results, const std::string& experiment)
 
 int print_report(const StudyOptions& options, const ReportOptions& report, const std::string& format, bool strict) {
   const Study study = load_study(options);
+  take_in_imports(study);
   const Store store = open_for_reading(study.results_root, study.experiment.name);
   const Table table = build_table(study.experiment, study.plan, store.counting_attempts(study.experiment.name, true), report);
   for (const ReportFormat& known : report_formats()) {
@@ -110,14 +90,6 @@ void add_status(CLI::App& app, int& exit_code) {
   add_study_options(app, *options, FileArgument::optional);
   app.add_option("--format", *format, "text or json")->capture_default_str()->check(CLI::IsMember({"text", "json"}));
   app.callback([=, &exit_code] { exit_code = show_status(*options, *format); });
-}
-
-void add_ingest(CLI::App& app, int& exit_code) {
-  const auto results = std::make_shared<std::string>("results");
-  const auto experiment = std::make_shared<std::string>();
-  app.add_option("EXPERIMENT", *experiment, "only this one; without it, all");
-  add_results_option(app, *results);
-  app.callback([=, &exit_code] { exit_code = ingest_experiments(*results, *experiment); });
 }
 
 void add_report(CLI::App& app, int& exit_code) {

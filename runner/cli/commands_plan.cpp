@@ -8,6 +8,7 @@
 #include "base/host.hpp"
 #include "cli/command.hpp"
 #include "cli/conductor.hpp"
+#include "cli/import_runs.hpp"
 #include "cli/index.hpp"
 #include "cli/terminal.hpp"
 
@@ -25,6 +26,7 @@ void init_file(const std::string& file) {
 int check_file(const StudyOptions& options) {
   const Study study = load_study(options);
   check_study(study);
+  check_imports(study);
   for (const std::string& note : study.plan.notes) say("note: " + note);
   print_data(fmt::format("{}: ok: {} configurations, {} runs\n", options.file, study.plan.configurations.size(),
                          study.plan.configurations.size() * static_cast<std::size_t>(study.plan.repeats)));

@@ -48,11 +48,51 @@ void read_into(Store& store, const std::string& results, const std::vector<Attem
 
 }  // namespace
 
+void index_attempts(Store& store, const std::string& results, const std::vector<AttemptKey>& keys) {
+  read_into(store, results, keys);
+}
+
+std::vector<AttemptKey> imported_attempts(const std::string& results) {
+  std::vector<AttemptKey> keys;
+  for (const std::string& line : split(read_file_if_there(results + "/imports/attempts.txt").value_or(""), '\n')) {
+    const std::optional<AttemptKey> key = parse_attempt_key(line);
+    if (key && key->run.is_imported()) keys.push_back(*key);
+  }
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
+}
+
+void note_imported_attempts(const std::string& results, const std::vector<AttemptKey>& keys) {
+  if (keys.empty()) return;
+  std::string text = read_file_if_there(results + "/imports/attempts.txt").value_or("");
+  for (const AttemptKey& key : keys) text += to_string(key) + '\n';
+  write_file(results + "/imports/attempts.txt", text, Durability::durable);
+}
+
+std::vector<AttemptKey> imported_attempts_of(const std::string& results, const std::string& config_id) {
+  std::vector<AttemptKey> keys;
+  std::error_code error;
+  for (const fs::directory_entry& run : fs::directory_iterator(results + "/" + config_id, error)) {
+    const std::optional<RunName> name = parse_run_name(run.path().filename().string());
+    if (!name || !name->is_imported()) continue;
+    std::error_code unreadable;
+    for (const fs::directory_entry& attempt : fs::directory_iterator(run.path(), unreadable)) {
+      const std::string path = fmt::format("{}/{}/{}", config_id, to_string(*name), attempt.path().filename().string());
+      const std::optional<AttemptKey> key = parse_attempt_key(path);
+      if (key && to_string(*key) == path) keys.push_back(*key);
+    }
+  }
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
 std::vector<std::string> experiments_on_disk(const std::string& results_root) {
   std::vector<std::string> names;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(results_root, error)) {
-    if (fs::exists(entry.path() / "batches")) names.push_back(entry.path().filename().string());
+    if (fs::exists(entry.path() / "batches") || fs::exists(entry.path() / "imports" / "attempts.txt"))
+      names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -91,6 +131,9 @@ void refresh_index(Store& store, const std::string& results_root, const std::str
     }
   }
   for (const AttemptKey& key : attempts_of_batches(results)) {
+    if (!indexed.contains(key) && fs::exists(results + "/" + to_string(key) + "/run.json")) unread.push_back(key);
+  }
+  for (const AttemptKey& key : imported_attempts(results)) {
     if (!indexed.contains(key) && fs::exists(results + "/" + to_string(key) + "/run.json")) unread.push_back(key);
   }
   if (!gone.empty()) store.forget(experiment, gone);

@@ -20,6 +20,15 @@ void refresh_index(Store& store, const std::string& results_root, const std::str
 /// Reads all run directories of an experiment again, whatever the index says. Returns how many there are.
 std::size_t reindex(Store& store, const std::string& results_root, const std::string& experiment);
 
+/// Reads these attempts into the index, whatever it says of them.
+void index_attempts(Store& store, const std::string& results, const std::vector<AttemptKey>& keys);
+
+// Imported runs stand in imports/attempts.txt, a line each, as those of batches do in batches/*/attempts.txt.
+std::vector<AttemptKey> imported_attempts(const std::string& results);
+void note_imported_attempts(const std::string& results, const std::vector<AttemptKey>& keys);
+/// Those of one configuration, from its folder alone, sorted.
+std::vector<AttemptKey> imported_attempts_of(const std::string& results, const std::string& config_id);
+
 /// Folders below `results_root` that hold an experiment's results, sorted.
 std::vector<std::string> experiments_on_disk(const std::string& results_root);
 

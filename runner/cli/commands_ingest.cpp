@@ -1,0 +1,178 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/import_runs.hpp"
+#include "cli/index.hpp"
+#include "cli/terminal.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+struct IngestOptions {
+  StudyOptions study;                  // `file` is --experiment
+  std::vector<std::string> arguments;  // EXPERIMENT, or the files of a run
+  std::string run;
+  bool each = false;
+  std::vector<std::string> values, facts;
+  std::string outcome, statistic, note;
+  int n = 0;
+};
+
+std::string absolute_results(const std::string& folder) {
+  return std::filesystem::absolute(folder).lexically_normal().string();
+}
+
+std::vector<std::string> named_or_all(const std::string& results_root, const std::string& experiment) {
+  const std::vector<std::string> there = experiments_on_disk(results_root);
+  if (experiment.empty()) return there;
+  if (std::find(there.begin(), there.end(), experiment) == there.end()) {
+    throw InputError(
+        fmt::format("error: {} holds no experiment `{}`{}", results_root, experiment, did_you_mean(experiment, there)));
+  }
+  return {experiment};
+}
+
+int ingest_experiments(const std::string& results, const std::string& experiment) {
+  const std::string root = absolute_results(results);
+  const std::vector<std::string> names = named_or_all(root, experiment);
+  if (names.empty()) {
+    say(fmt::format("nothing to ingest: {} holds no results", root));
+    return 0;
+  }
+  Store store = open_index(root);
+  for (const std::string& name : names) say(fmt::format("{}: {} attempts read", name, reindex(store, root, name)));
+  return 0;
+}
+
+/// `name=text`, both of them something.
+std::pair<std::string, std::string> named_text(const std::string& text, const char* option) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) throw InputError(fmt::format("error: {} {}: write name=value", option, text));
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+/// What the options say of a run, without its files.
+ImportRequest request_of(const Study& study, const IngestOptions& options) {
+  ImportRequest request;
+  request.configuration = find_point(study.plan, options.run);
+  request.metrics = study.plan.configurations[request.configuration].work->metrics;
+  for (const std::string& text : options.values) {
+    const auto [name, value] = named_text(text, "--value");
+    const std::optional<GivenValue> given = read_given_value(name, value, "");
+    if (!given) {
+      throw InputError(
+          fmt::format("error: --value {}: `{}` is neither a number nor a time; write {}=4108.8 or '{}=63 min 48 s'", text,
+                      value, name, name));
+    }
+    request.values.push_back(*given);
+  }
+  for (const std::string& text : options.facts) request.facts.insert(named_text(text, "--fact"));
+  if (!options.outcome.empty()) request.outcome = options.outcome;
+  if (!options.statistic.empty()) request.statistic = options.statistic;
+  if (!options.note.empty()) request.note = options.note;
+  if (options.n > 0) request.n = options.n;
+  return request;
+}
+
+std::vector<std::string> files_of_run(const std::vector<std::string>& arguments) {
+  std::vector<std::string> files;
+  for (const std::string& argument : arguments) {
+    const std::string path = absolute_results(argument);
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) throw InputError(fmt::format("error: there is no file {}", argument));
+    if (!std::filesystem::is_regular_file(path, error)) throw InputError(fmt::format("error: {} is no regular file", argument));
+    if (std::find(files.begin(), files.end(), path) == files.end()) files.push_back(path);
+  }
+  return files;
+}
+
+int ingest_run(const IngestOptions& options) {
+  const Study study = load_study(options.study);
+  ImportRequest request = request_of(study, options);
+  const std::vector<std::string> files = files_of_run(options.arguments);
+  if (files.empty() && request.values.empty() && !request.outcome) {
+    throw InputError("error: name the files of the run, or say --value metric=number or --outcome");
+  }
+  std::vector<ImportRequest> requests;
+  for (std::size_t i = 0; i < (options.each ? files.size() : 1); ++i) {
+    request.files = options.each ? std::vector{files[i]} : files;
+    request.where =
+        request.files.empty() ? "--run " + options.run : std::filesystem::path(request.files.front()).filename().string();
+    requests.push_back(request);
+  }
+  const ImportResult result = import_runs(study, requests, ImportOrigin::command, false);
+  for (const std::string& problem : result.problems) say(problem);
+  for (const std::string& path : result.paths) {
+    const AttemptRecord record = read_attempt(study.results + '/' + path);
+    for (const std::string& warning : record.warnings) say(fmt::format("note: {}: {}", path, warning));
+    print_data(fmt::format("{}/{}: {}{}\n", study.experiment.name, path, to_string(record.state),
+                           record.reason ? ": " + *record.reason : ""));
+  }
+  say(fmt::format("{} taken in, {} read again, {} there already{}", result.taken, result.again, result.known,
+                  result.known > 0 && result.taken + result.again == 0 ? ": nothing has changed" : ""));
+  return result.problems.empty() ? 0 : 2;
+}
+
+int ingest(const IngestOptions& options) {
+  if (!options.study.file.empty()) return ingest_run(options);
+  if (options.arguments.size() > 1) {
+    throw InputError(
+        "error: to take in files, name what they are of: hpcbench ingest --experiment FILE --run axis=value,... FILE...");
+  }
+  return ingest_experiments(options.study.results, options.arguments.empty() ? "" : options.arguments.front());
+}
+
+}  // namespace
+
+void add_ingest(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<IngestOptions>();
+  app.add_option("ARGUMENT", options->arguments,
+                 "without --experiment: the experiment whose run directories are read again (all, if none is named); with it: "
+                 "the files of a run");
+  CLI::Option* experiment =
+      app.add_option("--experiment", options->study.file, "take in FILEs as runs of this experiment file")->type_name("FILE");
+  CLI::Option* run =
+      app.add_option("--run", options->run, "which point they are, as in `ddp,nodes=2`")->type_name("VALUE,AXIS=VALUE");
+  experiment->needs(run);
+  std::vector<std::string> outcomes;
+  for (const State state : kStates) {
+    if (is_outcome(state)) outcomes.emplace_back(to_string(state));
+  }
+  for (CLI::Option* option :
+       {app.add_flag("--each", options->each, "each file is a run; without it all are one"),
+        app.add_option("--value", options->values, "a metric that stands in no file, as in `train_s=4108.8`")
+            ->type_name("METRIC=VALUE")
+            ->expected(1)
+            ->take_all(),
+        app.add_option("--fact", options->facts, "what else is known of the run, as in `precision=bf16`")
+            ->type_name("NAME=TEXT")
+            ->expected(1)
+            ->take_all(),
+        app.add_option("--outcome", options->outcome, "how it ended; without it the files say it")
+            ->check(CLI::IsMember(outcomes)),
+        app.add_option("--statistic", options->statistic, "the values are this statistic of --n runs: median")
+            ->type_name("NAME"),
+        app.add_option("--n", options->n, "how many runs the statistic is of")->check(CLI::PositiveNumber),
+        app.add_option("--note", options->note, "kept with the run")->type_name("TEXT"),
+        app.add_option("--profile", options->study.profile, "overlay of the file's `profiles`")->type_name("NAME"),
+        app.add_option("--site", options->study.site, "what is true of the cluster: a name in sites/ or a path")
+            ->type_name("SITE"),
+        app.add_option("--set", options->study.settings, "set one value, as in `--set parameters.lr=0.1`")
+            ->type_name("A.B=YAML")
+            ->expected(1)
+            ->take_all(),
+        run}) {
+    option->needs(experiment);
+  }
+  add_results_option(app, options->study.results);
+  app.callback([=, &exit_code] { exit_code = ingest(*options); });
+}
+
+}  // namespace hpcbench
