@@ -162,6 +162,7 @@ fault_trials() {
   python3 tests/e2e/fault_trials.py --trials $trials --seed 1
 }
 
+[ "$long" = no ] || export HPCBENCH_LONG=1
 step setup setup
 step format formatted
 step shell shell_scripts
@@ -173,6 +174,7 @@ done
 step bert-avx2 env ATEN_CPU_CAPABILITY=avx2 build/default/bin/test_bert
 step bert-generic env ATEN_CPU_CAPABILITY=default build/default/bin/test_bert -tce='*every gradient are those of transformers'
 step strategy-faults strategy_faults
+step strategy-matrix build/default/bin/strategy_matrix
 step e2e-study end_to_end tests/e2e/study_test.py
 step e2e-command-line end_to_end tests/e2e/command_line_test.py
 step e2e-hostile end_to_end tests/e2e/hostile_test.py
@@ -184,9 +186,12 @@ step e2e-doctor end_to_end tests/e2e/doctor_test.py
 step e2e-get-data end_to_end tests/e2e/get_data_test.py
 step e2e-demo end_to_end tests/e2e/demo_test.py
 step e2e-squad end_to_end tests/e2e/squad_test.py
+step e2e-compare end_to_end tests/e2e/compare_test.py
+step e2e-labs end_to_end tests/e2e/labs_test.py
+step e2e-export end_to_end tests/e2e/export_test.py
+step e2e-example end_to_end tests/e2e/example_test.py
 step bench-agree end_to_end tests/bench/agree_test.py
 step bench-study end_to_end tests/bench/study_test.py
-[ "$long" = no ] || export HPCBENCH_LONG=1
 huggingface_step huggingface-golden
 huggingface_step huggingface-tokenizer
 huggingface_step huggingface-score
