@@ -42,12 +42,18 @@ constexpr std::array kCommands = {
             "  hpcbench cancel --yes\n  hpcbench cancel experiments/mnist_rnn.yaml --only strategy=ddp", add_cancel},
     Command{"retry", "run again what did not succeed",
             "  hpcbench retry\n  hpcbench retry --only strategy=ddp --outcome timeout", add_retry},
-    Command{"ingest", "read all run directories into the index again", "  hpcbench ingest\n  hpcbench ingest mnist_rnn",
+    Command{"ingest", "take in results that hpcbench did not start, or read all run directories into the index again",
+            "  hpcbench ingest --experiment study.yaml --run ddp,nodes=2 old/ddp.out\n"
+            "  hpcbench ingest --experiment study.yaml --run baseline --value 'train_s=63 min 48 s'\n  hpcbench ingest mnist_rnn",
             add_ingest},
     Command{"report", "the table: medians, intervals, speedups, efficiencies, losses, outcomes",
             "  hpcbench report --format markdown\n  hpcbench report experiments/mnist_rnn.yaml --metric wall_s --format csv\n"
             "  hpcbench report --only epochs=2 --strict",
             add_report},
+    Command{"compare", "two experiments, two commits or two sites: what became faster or slower, and what is only noise",
+            "  hpcbench compare old.yaml new.yaml\n  hpcbench compare study.yaml --results results-a100 results-h100\n"
+            "  hpcbench compare mnist_rnn@1f3a9c2 mnist_rnn@77b0e21 --fail-if 'slower > 5%'",
+            add_compare},
     Command{"show", "all that is known of one run",
             "  hpcbench show 3f2a/r01\n  hpcbench show strategy=ddp,gpus_per_node=2/r02 --path", add_show},
     Command{"logs", "what a run printed",

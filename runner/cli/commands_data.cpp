@@ -73,7 +73,7 @@ int print_report(const StudyOptions& options, const ReportOptions& report, const
     if (known.name == format) print_data(known.print(table));
   }
   if (!strict) return 0;
-  bool all_well = true;
+  bool all_well = table.warnings.empty();
   for (const Row& row : table.rows) {
     int other = 0;
     for (const auto& [state, count] : row.outcomes) other += state == State::succeeded ? 0 : count;
@@ -104,12 +104,18 @@ void add_report(CLI::App& app, int& exit_code) {
   app.add_option("--metric", *metric, "train_s, wall_s or any metric of the runs")->type_name("NAME");
   app.add_option("--format", *format, join(formats, ", "))->capture_default_str()->check(CLI::IsMember(formats));
   app.add_flag("--orphans", *orphans, "also configurations on record that the file no longer asks for");
-  app.add_flag("--strict", *strict, "exit 1 if a shown row has a warning, no value, or a run that did not succeed");
+  const auto methods = std::make_shared<bool>(false);
+  const auto provenance = std::make_shared<bool>(false);
+  app.add_flag("--strict", *strict, "exit 1 if there is a warning, or a shown row with no value or a run that did not succeed");
+  app.add_flag("--methods", *methods, "also a methods paragraph, and which of twelve rules of reporting are met");
+  app.add_flag("--provenance", *provenance, "also versions, commits, nodes and seeds");
   app.callback([=, &exit_code] {
     ReportOptions report;
     if (!metric->empty()) report.metric = *metric;
     if (!options->only.empty()) report.only = parse_only(options->only);
     report.orphans = *orphans;
+    report.methods = *methods;
+    report.provenance = *provenance;
     exit_code = print_report(*options, report, *format, *strict);
   });
 }

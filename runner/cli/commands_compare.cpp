@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/index.hpp"
+#include "cli/study.hpp"
+#include "cli/terminal.hpp"
+#include "report/comparison.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+struct CompareArguments {
+  std::string a, b;
+  StudyOptions study;  // what holds for both sides
+  std::vector<std::string> results = {"results"};
+  std::string metric, margin = "5%", fail_if, format = "text";
+};
+
+/// `FILE`, `EXPERIMENT`, and either with `@COMMIT`.
+struct SideReference {
+  std::string what;
+  std::string commit;  // empty: all runs
+};
+
+SideReference parse_side(const std::string& text) {
+  if (text.empty() || std::filesystem::exists(text)) return {text, ""};
+  const std::size_t at = text.rfind('@');
+  if (at == std::string::npos) return {text, ""};
+  const SideReference side{text.substr(0, at), text.substr(at + 1)};
+  if (side.commit.empty()) throw InputError(fmt::format("error: `{}`: no commit after `@`", text));
+  return side;
+}
+
+/// The experiment file: a path, or the name of an experiment whose results are there.
+std::string file_of_side(const std::string& what, const std::string& results) {
+  namespace fs = std::filesystem;
+  if (what.empty() || fs::is_regular_file(what)) return what;
+  const std::string copy = results + "/" + what + "/experiment.yaml";
+  const bool is_name = what.find('/') == std::string::npos;
+  if (is_name && fs::exists(copy)) return copy;
+  const std::vector<std::string> there = experiments_on_disk(results);
+  throw InputError(fmt::format("error: `{}` is no experiment file, and {} holds no experiment of that name{}", what, results,
+                               there.empty() ? "" : did_you_mean(what, there) + "; there are: " + join(there, ", ")));
+}
+
+/// Keeps the runs of one commit, given by its first digits.
+void keep_commit(std::vector<AttemptRecord>& records, const SideReference& side) {
+  std::vector<std::string> there;
+  for (const AttemptRecord& record : records) {
+    const auto commit = record.facts.find("commit");
+    if (commit != record.facts.end() && std::find(there.begin(), there.end(), commit->second) == there.end())
+      there.push_back(commit->second);
+  }
+  std::erase_if(records, [&](const AttemptRecord& record) {
+    const auto commit = record.facts.find("commit");
+    return commit == record.facts.end() || !commit->second.starts_with(side.commit);
+  });
+  if (!records.empty()) return;
+  throw InputError(fmt::format("error: no run of {} was made at commit `{}`; there are: {}", side.what, side.commit,
+                               there.empty() ? "(runs that name no commit)" : join(there, ", ")));
+}
+
+Table load_side(const SideReference& side, const std::string& results, const CompareArguments& arguments) {
+  StudyOptions options = arguments.study;
+  options.results = results;
+  options.file = file_of_side(side.what, results);
+  const Study study = load_study(options);
+  const Store store = open_for_reading(study.results_root, study.experiment.name);
+  std::vector<AttemptRecord> records = store.counting_attempts(study.experiment.name, true);
+  if (!side.commit.empty()) keep_commit(records, side);
+  ReportOptions report;
+  if (!arguments.metric.empty()) report.metric = arguments.metric;
+  if (!options.only.empty()) report.only = parse_only(options.only);
+  return build_table(study.experiment, study.plan, records, report);
+}
+
+std::string name_of_side(const SideReference& side, const std::string& results, bool several_results) {
+  std::string name = side.what.empty() ? "what was run last" : side.what;
+  if (!side.commit.empty()) name += " at commit " + side.commit;
+  return several_results ? name + " in " + results : name;
+}
+
+/// `--results` takes one or two folders: a file that came to stand behind the first is the first argument.
+void put_arguments_right(CompareArguments& arguments) {
+  if (arguments.results.size() == 2 && std::filesystem::is_regular_file(arguments.results[1])) {
+    if (!arguments.b.empty()) throw InputError("error: three experiments are named; compare two");
+    arguments.b = arguments.a;
+    arguments.a = arguments.results[1];
+    arguments.results.pop_back();
+  }
+  if (arguments.results.size() > 2) throw InputError("error: --results names more than two folders; compare two");
+  for (const std::string& folder : arguments.results) {
+    if (!std::filesystem::is_directory(folder)) throw InputError(fmt::format("error: there is no folder {}", folder));
+  }
+  if (arguments.b.empty() && arguments.results.size() < 2) {
+    throw InputError(
+        "error: one side is missing; name two experiments, EXPERIMENT@COMMIT twice, or one with --results DIR1 DIR2");
+  }
+  if (arguments.b.empty()) arguments.b = arguments.a;
+}
+
+int compare_sides(CompareArguments arguments) {
+  ComparisonOptions options;
+  options.margin = parse_share(arguments.margin, "--margin");
+  if (!arguments.fail_if.empty()) options.fail_if = parse_fail_rule(arguments.fail_if);
+  put_arguments_right(arguments);
+  const SideReference a = parse_side(arguments.a);
+  const SideReference b = parse_side(arguments.b);
+  const bool several = arguments.results.size() > 1;
+  options.a = name_of_side(a, arguments.results.front(), several);
+  options.b = name_of_side(b, arguments.results.back(), several);
+  const Table of_a = load_side(a, arguments.results.front(), arguments);
+  const Table of_b = load_side(b, arguments.results.back(), arguments);
+  const Comparison comparison = compare_tables(of_a, of_b, options);
+  if (arguments.format == "json") {
+    print_data(comparison_json(comparison));
+  } else {
+    print_data(arguments.format == "markdown" ? comparison_markdown(comparison) : comparison_text(comparison));
+  }
+  return comparison.fails ? 1 : 0;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, int& exit_code) {
+  const auto arguments = std::make_shared<CompareArguments>();
+  app.add_option("A", arguments->a,
+                 "an experiment file, or the name of an experiment; with @COMMIT only the runs of that commit");
+  app.add_option("B", arguments->b, "what is compared with it; may be left out where --results names two folders");
+  app.add_option("--results", arguments->results, "folder of all results, or one for A and one for B")
+      ->capture_default_str()
+      ->type_name("DIR [DIR]")
+      ->expected(1, 2);
+  app.add_option("--profile", arguments->study.profile, "overlay of the files' `profiles`")->type_name("NAME");
+  app.add_option("--site", arguments->study.site, "what is true of the cluster: a name in sites/ or a path")->type_name("SITE");
+  app.add_option("--set", arguments->study.settings, "set one value in both, as in `--set report.confidence=0.9`")
+      ->type_name("A.B=YAML")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--only", arguments->study.only, "only the configurations that match, as in `strategy=ddp,nodes=1|2`")
+      ->type_name("AXIS=VALUE,...");
+  app.add_option("--metric", arguments->metric, "train_s, wall_s or any metric of the runs")->type_name("NAME");
+  app.add_option("--margin", arguments->margin, "how far apart two configurations may be and still be equivalent")
+      ->capture_default_str()
+      ->type_name("SHARE");
+  app.add_option("--fail-if", arguments->fail_if,
+                 "exit 1 where this is shown of a row: `slower > 5%`, `faster`, `higher`, `lower`, `not equivalent`, "
+                 "`not resolved`, `missing`")
+      ->type_name("RULE");
+  app.add_option("--format", arguments->format, "text, markdown or json")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"text", "markdown", "json"}));
+  app.callback([=, &exit_code] { exit_code = compare_sides(*arguments); });
+}
+
+}  // namespace hpcbench
