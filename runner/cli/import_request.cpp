@@ -47,6 +47,40 @@ std::vector<std::string> imported_files(const Study& study, const std::string& g
   return expand_glob(glob, study.results_root, std::filesystem::path(study.source.file).parent_path().string());
 }
 
+/// The file as it is without profile and --set.
+struct FileStudy {
+  std::vector<Import> imports;
+  Plan plan;
+
+  bool has_import(const Place& place) const {
+    return std::any_of(imports.begin(), imports.end(), [&](const Import& import) {
+      return import.place.file == place.file && import.place.line == place.line && import.place.column == place.column;
+    });
+  }
+};
+
+std::optional<FileStudy> file_without_changes(const Study& study) {
+  if (study.experiment.imports.empty() || (study.source.profile.empty() && study.source.settings.empty())) return std::nullopt;
+  ReadOptions options;
+  if (!study.source.site.empty()) options.site = study.source.site;
+  Experiment experiment = read_experiment(study.experiment.path, options);
+  return FileStudy{experiment.imports, make_plan(experiment)};
+}
+
+/// Of what an inherited import asks for since `before`, keeps the points that the file has.
+void leave_out_others(const Study& study, const FileStudy& file, const Import& import, std::size_t before, ImportPlan& plan) {
+  const auto first = plan.requests.begin() + static_cast<std::ptrdiff_t>(before);
+  const auto is_other = [&](const ImportRequest& request) {
+    return !file.plan.find(study.plan.configurations[request.configuration].id);
+  };
+  const auto kept = std::remove_if(first, plan.requests.end(), is_other);
+  const auto count = plan.requests.end() - kept;
+  plan.requests.erase(kept, plan.requests.end());
+  if (count > 0)
+    plan.notes.push_back(fmt::format("{}: {} runs are of configurations that differ now in more than their axes",
+                                     place_text(import.place), count));
+}
+
 void add_file_requests(const Study& study, const Import& import, const std::vector<std::string>& files, ImportPlan& plan) {
   const NamedTexts values = texts_of(import.run);
   const std::vector<std::size_t> points = find_points(study.plan, values);
@@ -151,7 +185,10 @@ std::size_t find_point(const Plan& plan, const std::string& text) {
 
 ImportPlan plan_imports(const Study& study) {
   ImportPlan plan;
+  const std::optional<FileStudy> file = file_without_changes(study);
   for (const Import& import : study.experiment.imports) {
+    const bool inherited = file && file->has_import(import.place);
+    const std::size_t before = plan.requests.size();
     std::vector<std::string> files;
     for (const std::string& glob : import.files) {
       const std::vector<std::string> found = imported_files(study, glob);
@@ -163,10 +200,11 @@ ImportPlan plan_imports(const Study& study) {
     }
     if (files.empty() && !import.files.empty()) continue;
     if (import.is_table) {
-      for (const std::string& table : files) plan_table(study, import, table, plan);
+      for (const std::string& table : files) plan_table(study, import, table, inherited, plan);
     } else {
       add_file_requests(study, import, files, plan);
     }
+    if (inherited) leave_out_others(study, *file, import, before, plan);
   }
   return plan;
 }

@@ -29,7 +29,8 @@ struct ImportRequest {
   std::optional<int> n;
 };
 
-/// What `import:` of a study asks for; what cannot be had is told and costs only itself.
+/// What `import:` of a study asks for; what cannot be had is told and costs only itself. Under a profile or --set, imports of
+/// the file are of the points that the file itself has: one whose parameters are others is another configuration.
 struct ImportPlan {
   std::vector<ImportRequest> requests;
   std::vector<std::string> problems;  // `study.yaml:40:5: error: ...`
@@ -47,7 +48,7 @@ std::vector<std::size_t> find_points(const Plan& plan, const NamedTexts& values)
 /// Why `points` are not one: `no point has strategy=ddp, nodes=3`, `2 points have ...`; empty if they are.
 std::string why_not_one(const Plan& plan, const NamedTexts& values, const std::vector<std::size_t>& points);
 
-/// The runs of a table.
-void plan_table(const Study& study, const Import& import, const std::string& table, ImportPlan& plan);
+/// The runs of a table. `inherited`: its lines need not have points.
+void plan_table(const Study& study, const Import& import, const std::string& table, bool inherited, ImportPlan& plan);
 
 }  // namespace hpcbench

@@ -50,8 +50,8 @@ TableColumn column_of(const std::string& heading, const std::vector<std::string>
 /// Reads the lines of one table to requests.
 class TablePlanner {
  public:
-  TablePlanner(const Study& study, const Import& import, const std::string& table, ImportPlan& plan)
-      : study_(study), import_(import), table_(table), plan_(plan) {}
+  TablePlanner(const Study& study, const Import& import, const std::string& table, bool inherited, ImportPlan& plan)
+      : study_(study), import_(import), table_(table), inherited_(inherited), plan_(plan) {}
 
   void take_row(long long line, const std::vector<std::string>& cells) {
     if (columns_.empty()) {
@@ -64,6 +64,7 @@ class TablePlanner {
     plan_.problems.push_back(fmt::format("{}:{}: error: {}", table_, line, text));
   }
   bool empty() const { return columns_.empty(); }
+  long long left_out() const { return left_out_; }
 
  private:
   void take_header(long long line, const std::vector<std::string>& cells) {
@@ -185,8 +186,8 @@ class TablePlanner {
       request_.configuration = points.front();
       request_.metrics = import_.metrics.value_or(study_.plan.configurations[points.front()].work->metrics);
       plan_.requests.push_back(std::move(request_));
-    } else if (points.empty() && (!study_.source.profile.empty() || !study_.source.settings.empty())) {
-      plan_.notes.push_back(fmt::format("{}:{}: left out: {}", table_, line, why));
+    } else if (points.empty() && inherited_) {
+      ++left_out_;
     } else {
       problem(line, why);
     }
@@ -195,7 +196,9 @@ class TablePlanner {
   const Study& study_;
   const Import& import_;
   const std::string& table_;
+  bool inherited_;
   ImportPlan& plan_;
+  long long left_out_ = 0;
   std::vector<TableColumn> columns_;
   std::string header_;
   bool sound_ = true;
@@ -205,8 +208,8 @@ class TablePlanner {
 
 }  // namespace
 
-void plan_table(const Study& study, const Import& import, const std::string& table, ImportPlan& plan) {
-  TablePlanner planner(study, import, table, plan);
+void plan_table(const Study& study, const Import& import, const std::string& table, bool inherited, ImportPlan& plan) {
+  TablePlanner planner(study, import, table, inherited, plan);
   CsvReader csv([&](long long line, std::vector<std::string>& cells) { planner.take_row(line, cells); },
                 [&](long long line, const std::string& text) { planner.problem(line, text); });
   const auto unreadable = read_lines(table, [&](std::string_view piece) {
@@ -214,6 +217,8 @@ void plan_table(const Study& study, const Import& import, const std::string& tab
     return true;
   });
   csv.finish();
+  if (planner.left_out() > 0)
+    plan.notes.push_back(fmt::format("{}: {} lines are of points that are not there now", table, planner.left_out()));
   if (unreadable) plan.problems.push_back(fmt::format("{}: error: {}", table, *unreadable));
   if (!unreadable && planner.empty()) planner.problem(1, "an empty table: the first line names the columns");
 }

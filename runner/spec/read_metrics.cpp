@@ -32,8 +32,8 @@ void check_selector(const YamlNode& node, const Metric& metric, Complaints& comp
 void read_source(MapReader& reader, const YamlNode& node, Metric& metric, Complaints& complaints) {
   int sources = 0;
   for (const std::string& key : metric_source_keys()) {
-    if (!reader.has(key)) continue;
     const std::optional<std::string> selector = reader.filled_text(key);
+    if (!reader.has(key)) continue;
     if (++sources > 1) {
       complaints.add(reader.spot_of(key),
                      fmt::format("{} stands beside {}: a metric has one source", cite(key), cite(metric.source)),
