@@ -48,5 +48,10 @@ build() {
 
 build spec -lyaml-cpp -lre2 -lutf8proc -lfmt -lnettle -- runner/base runner/spec runner/plan
 build ingest -lre2 -lfmt -lnettle -- runner/base runner/launch runner/ingest
+# One program for all sources of metrics: its name says which one it reads.
+build sources -lre2 -lfmt -lnettle -- runner/base runner/launch runner/ingest
+for source in csv json tensorboard time gpu; do
+  ln -f "$out/sources_fuzzer" "$out/${source}_fuzzer"
+done
 build slurm -lfmt -lnettle -- runner/base runner/submit/slurm_parse runner/cli/doctor_slurm_facts
 build safetensors -- trainers/files/safetensors_header trainers/core/text

@@ -1,0 +1,71 @@
+#include "ingest/gpu_samples.hpp"
+
+#include <doctest/doctest.h>
+
+#include "attempt_folder.hpp"
+
+using namespace hpcbench;
+
+namespace {
+
+constexpr const char* kGpuHeader = "timestamp, index, utilization.gpu [%], memory.used [MiB], power.draw [W]\n";
+
+GpuSummary read_gpu(const std::string& text) {
+  GpuSampleReader reader;
+  reader.begin("gpu.csv");
+  reader.feed(text);
+  reader.end();
+  return reader.finish();
+}
+
+}  // namespace
+
+TEST_CASE("gpu samples: mean utilisation, peak memory, energy by trapezoids") {
+  // Gpu 0: 100 W to 200 W over 10 s, then 200 W for 10 s: 1500 + 2000 J; gpu 1: 50 W for 20 s: 1000 J. 4500 J = 1.25 Wh.
+  const GpuSummary summary = read_gpu(std::string(kGpuHeader) +
+                                      "2025/12/31 23:59:50.000, 0, 10 %, 1000 MiB, 100.00 W\n"
+                                      "2025/12/31 23:59:50.500, 1, 20 %, 2000 MiB, 50.00 W\n"
+                                      "2026/01/01 00:00:00.000, 0, 30 %, 1500 MiB, 200.00 W\n"
+                                      "2026/01/01 00:00:10.000, 0, 40 %, 500 MiB, 200.00 W\n"
+                                      "2026/01/01 00:00:10.500, 1, 50 %, 2000 MiB, 50.00 W\n");
+  CHECK(summary.utilization_percent == 30.0);
+  CHECK(summary.memory_peak_bytes == 2000.0 * 1024 * 1024);
+  REQUIRE(summary.energy_wh);
+  CHECK(*summary.energy_wh == doctest::Approx(1.25).epsilon(1e-12));
+  CHECK(summary.warnings.empty());
+}
+
+TEST_CASE("gpu samples: what is not available, and what is broken") {
+  const GpuSummary summary = read_gpu(std::string(kGpuHeader) +
+                                      "2025/11/12 09:00:00.000, 0, [N/A], 10 MiB, [Not Supported]\n"
+                                      "2025/11/12 09:00:10.000, 0, 5 %, many, 3.00 W\n"
+                                      "2025/11/12 09:00:05.000, 0, 7 %, 20 MiB, 3.00 W\n"
+                                      "Failed to initialize NVML: Driver/library version mismatch\n"
+                                      "2025/11/12 09:00, 0, 9 %, 30 MiB, 3.00 W\n");
+  CHECK(summary.utilization_percent == 7.0);
+  CHECK(summary.memory_peak_bytes == 30.0 * 1024 * 1024);
+  CHECK_FALSE(summary.energy_wh);
+  CHECK(summary.warnings ==
+        std::vector<std::string>{
+            "gpu.csv:3: no memory: many", "gpu.csv:4: the time goes back: not in the energy",
+            "gpu.csv:5: 1 cells under a header of 5: Failed to initialize NVML: Driver/library version mismatch",
+            "gpu.csv:6: no power at a time: 2025/11/12 09:00, 3.00 W"});
+  CHECK(read_gpu("bash: nvidia-smi: command not found\n").warnings ==
+        std::vector<std::string>{"gpu.csv:1: no header of nvidia-smi: bash: nvidia-smi: command not found"});
+  CHECK(*parse_gpu_timestamp("2024/03/01 00:00:00.250") - *parse_gpu_timestamp("2024/02/28 23:59:59.000") == 86401.25);
+}
+
+TEST_CASE("gpu.csv of all nodes becomes metrics of the attempt, energy by sample where there are samples") {
+  AttemptFolder folder;
+  const std::string rows =
+      "2025/11/12 09:00:00.000, 0, 50 %, 10 MiB, 360.00 W\n2025/11/12 09:00:10.000, 0, 50 %, 10 MiB, 360.00 W\n";
+  folder.run_json().finished(R"("exit_code":0)").file("gpu.csv", kGpuHeader + rows).file("gpu.1.csv", kGpuHeader + rows);
+  folder.file("events.jsonl", "{\"v\":1,\"event\":\"epoch\",\"epoch\":1,\"samples\":500,\"tokens\":9}\n");
+  const AttemptRecord record = folder.read();
+  CHECK(record.metrics.at("energy_wh") == 2.0);
+  CHECK(record.metrics.at("energy_wh_per_sample") == 0.004);
+  CHECK(record.metrics.at("gpu_utilization_percent") == 50);
+  CHECK(record.metrics.at("tokens") == 9);
+  CHECK(record.places.at("energy_wh") == "gpu.csv");
+  CHECK(record.warnings.empty());
+}
