@@ -21,6 +21,7 @@
 #include "devices/device.hpp"
 #include "score/score_command.hpp"
 #include "strategies/group.hpp"
+#include "strategies/measures.hpp"
 #include "strategies/socket_traffic.hpp"
 #include "tasks/replicated_task.hpp"
 
@@ -93,7 +94,7 @@ class Run {
       progress_.operation = "end of the run";
       if (hooks_.at_end) hooks_.at_end(*strategy_);
       facts_.max_device_bytes = device_->max_bytes();
-      write_run_end(events_, result, facts_, world_, strategy_->statistics());
+      write_run_end(events_, result, facts_, world_, compare_ranks(*strategy_, world_));
       if (group_) group_->finish();
       return 0;
     } catch (...) {

@@ -144,7 +144,16 @@ void add_statistics(Event& event, const StrategyStatistics& statistics, const Ru
       .add("peak_gradient_bytes", statistics.memory.peak(Held::gradients))
       .add("peak_optimizer_bytes", statistics.memory.peak(Held::optimizer))
       .add("peak_communication_bytes", statistics.memory.peak(Held::communication))
-      .add("units", statistics.units);
+      .add("units", statistics.units)
+      .add("compute_s", statistics.step_s - traffic.exposed_s);
+  // Counted where LibTorch's CPU allocator is what holds tensors.
+  if (!facts.max_device_bytes) event.add("peak_activation_bytes", statistics.peak_activation_bytes);
+  if (statistics.overlapped_steps > 0) event.add("overlapped_steps", statistics.overlapped_steps);
+  if (statistics.compute_mean_s > 0) {
+    event.add("compute_max_s", statistics.compute_max_s)
+        .add("compute_mean_s", statistics.compute_mean_s)
+        .add("imbalance", statistics.compute_max_s / statistics.compute_mean_s);
+  }
   if (statistics.steps > 0) event.add("bytes_sent_per_step", static_cast<double>(sent) / static_cast<double>(statistics.steps));
 }
 

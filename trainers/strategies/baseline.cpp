@@ -1,23 +1,29 @@
 #include <ATen/ops/item.h>
 
+#include "strategies/exchange.hpp"
+#include "strategies/measures.hpp"
 #include "strategies/whole_model.hpp"
 
 namespace hpcbench::train {
 
 namespace {
 
-/// One process, no communication: what every other strategy is compared with.
+/// One process, no communication: what every other strategy is compared with. Gradients are the tensors that backward made.
 class Baseline final : public WholeModel {
  public:
   using WholeModel::WholeModel;
 
   void prepare(Model& model) override {
     model_ = &model;
-    optimizer_.emplace(context_.optimizer, model.parameters);
+    make_optimizer(model);
+    counted_.assign(model.parameters.size(), 0);
+    arrivals_.emplace(model, [this](std::size_t parameter) { count_gradient(parameter); });
   }
 
   std::vector<double> forward_backward(const std::vector<MicroBatch>& batches) override {
     optimizer_->clear_gradients();
+    forget_gradients();
+    const PassWatch watch(statistics_);
     std::vector<double> losses;
     for (const MicroBatch& batch : batches) {
       const at::Tensor value = batch.loss();
@@ -30,6 +36,21 @@ class Baseline final : public WholeModel {
   void sum_over_ranks(std::vector<double>&) override { context_.device->synchronise(); }
   std::vector<std::string> exchange(const std::string& text) override { return {text}; }
   void barrier() override { context_.device->synchronise(); }
+
+ private:
+  void count_gradient(std::size_t parameter) {
+    if (counted_[parameter]) return;
+    counted_[parameter] = 1;
+    statistics_.memory.add(Held::gradients, bytes_of_elements(model_->parameters[parameter].tensor));
+  }
+
+  void forget_gradients() {
+    counted_.assign(counted_.size(), 0);
+    statistics_.memory.remove(Held::gradients, statistics_.memory.now(Held::gradients));
+  }
+
+  std::optional<GradientArrivals> arrivals_;
+  std::vector<char> counted_;  // by parameter: its gradient is held
 };
 
 }  // namespace

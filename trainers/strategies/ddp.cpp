@@ -3,7 +3,10 @@
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
 #include "strategies/equal_ranks.hpp"
+#include "strategies/exchange.hpp"
 #include "strategies/group.hpp"
+#include "strategies/measures.hpp"
+#include "strategies/recording_group.hpp"
 #include "strategies/whole_model.hpp"
 
 namespace hpcbench::train {
@@ -11,7 +14,8 @@ namespace hpcbench::train {
 namespace {
 
 /// Every rank holds the whole model and a share of each batch; gradients are averaged by c10d's Reducer, bucket by bucket while
-/// the backward pass still runs. The model's buffers are rank 0's at every forward pass, as in torch's DistributedDataParallel.
+/// the backward pass still runs. Gradients are views of the buckets. The model's buffers are rank 0's at every forward pass, as
+/// in torch's DistributedDataParallel.
 class Ddp final : public WholeModel {
  public:
   explicit Ddp(const StrategyContext& context) : WholeModel(context), group_(*context.group) {}
@@ -22,28 +26,38 @@ class Ddp final : public WholeModel {
     for (const NamedTensor& parameter : model.parameters) parameters_.push_back(parameter.tensor);
     joined_buffers_ = make_ranks_equal(model, group_);
     const at::NoGradGuard no_grad;
+    // Before the reducer's own hooks, so that a gradient is noted before the sum that it completes begins.
+    arrivals_.emplace(model, [this](std::size_t) { statistics_.last_step.push_back({"gradient", 0}); });
     make_reducer();
-    optimizer_.emplace(context_.optimizer, model.parameters);
+    make_optimizer(model);
     order_buckets();
   }
 
   std::vector<double> forward_backward(const std::vector<MicroBatch>& batches) override {
     optimizer_->clear_gradients();
+    const PassWatch watch(statistics_);
+    if (batches.size() > 1) add_up_in_buckets();
     std::vector<double> losses;
     for (std::size_t index = 0; index < batches.size(); ++index) {
-      if (joined_buffers_.defined()) group_.broadcast_from_first({joined_buffers_});
+      broadcast_buffers();
       const bool last = index + 1 == batches.size();
       // Not told of a backward pass, the reducer leaves its gradients alone: they add up on this rank.
       if (last) begin_reduction();
       const at::Tensor value = batches[index].loss();
       if (last) reducer_->prepare_for_backward({});
+      arrivals_->begin_backward();
       (batches[index].scale == 1 ? value : value * batches[index].scale).backward();
+      arrivals_->require_all();
       losses.push_back(value.item<double>());
     }
-    if (context_.mutation == Mutation::skip_division_by_world_size) {
-      for (at::Tensor& parameter : parameters_) parameter.mutable_grad().mul_(group_.size());
-    }
+    end_reduction();
     return losses;
+  }
+
+  std::vector<NamedTensor> gather_full_state() override {
+    const at::NoGradGuard no_grad;
+    broadcast_buffers();
+    return WholeModel::gather_full_state();
   }
 
   std::vector<std::string> exchange(const std::string& text) override { return group_.exchange(text); }
@@ -51,9 +65,38 @@ class Ddp final : public WholeModel {
   void barrier() override { group_.barrier(); }
 
  private:
+  void broadcast_buffers() {
+    if (!joined_buffers_.defined() || context_.mutation == Mutation::skip_buffer_broadcast) return;
+    const ExposedWatch watch(statistics_.traffic);
+    group_.broadcast_from_first({joined_buffers_});
+  }
+
   void begin_reduction() {
     reducer_->prepare_for_forward();
     reducer_->rebuild_buckets();
+  }
+
+  /// A sum of the reducer is about to begin.
+  void note_sum(const at::Tensor& bucket) {
+    statistics_.last_step.push_back({"sum", sums_++});
+    // Gloo's and NCCL's rings: each rank sends all but one Nth of the bucket twice.
+    statistics_.traffic.bytes_sent += 2 * bytes_of_elements(bucket) * (group_.size() - 1) / group_.size();
+  }
+
+  void end_reduction() {
+    for (int sum = 0; sum < sums_; ++sum) statistics_.last_step.push_back({"sum-done", sum});
+    sums_ = 0;
+    times_->settle(statistics_.traffic);
+    if (context_.mutation == Mutation::skip_division_by_world_size) {
+      for (at::Tensor& parameter : parameters_) parameter.mutable_grad().mul_(group_.size());
+    }
+  }
+
+  /// Several micro-batches' gradients are summed where the reducer will look for them: no second copy is held.
+  void add_up_in_buckets() {
+    const at::NoGradGuard no_grad;
+    for (std::size_t index = 0; index < parameters_.size(); ++index)
+      parameters_[index].mutable_grad() = bucket_views_[index].zero_();
   }
 
   /// The reducer lays out its buckets in the order in which the first backward pass makes gradients. A pass over zeros in the
@@ -69,7 +112,23 @@ class Ddp final : public WholeModel {
     }
     reducer_->prepare_for_backward({});
     sum.backward();
+    end_reduction();
     optimizer_->clear_gradients();
+    reducer_->rebuild_buckets();
+    count_buckets();
+  }
+
+  void count_buckets() {
+    std::unordered_map<const void*, at::Tensor> views;
+    for (const c10d::GradBucket& bucket : reducer_->get_grad_buckets(/*return_zero_tensors=*/false)) {
+      statistics_.memory.add(Held::gradients, bytes_of_elements(bucket.getBuffer()));
+      ++statistics_.units;
+      const std::vector<at::Tensor> gradients = bucket.getGradients();
+      const std::vector<at::Tensor> parameters = bucket.getParameters();
+      for (std::size_t place = 0; place < parameters.size(); ++place)
+        views[parameters[place].unsafeGetTensorImpl()] = gradients[place];
+    }
+    for (const at::Tensor& parameter : parameters_) bucket_views_.push_back(views.at(parameter.unsafeGetTensorImpl()));
   }
 
   void make_reducer() {
@@ -80,18 +139,23 @@ class Ddp final : public WholeModel {
     for (std::size_t index = 0; index < all.size(); ++index) all[index] = index;
     std::unordered_map<std::size_t, std::string> names;
     for (std::size_t index = 0; index < all.size(); ++index) names[index] = model_->parameters[index].name;
-    reducer_ =
-        std::make_shared<c10d::Reducer>(parameters_, std::vector<std::vector<std::size_t>>{all}, group_.process_group(),
-                                        std::vector<bool>(all.size(), false), cap_bytes, /*find_unused_parameters=*/false,
-                                        /*gradient_as_bucket_view=*/true, names, first_bytes,
-                                        /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
-                                        std::vector<std::int64_t>{first_bytes, cap_bytes});
+    const auto group = c10::make_intrusive<RecordingGroup>(group_.process_group(), times_,
+                                                           [this](const at::Tensor& bucket) { note_sum(bucket); });
+    reducer_ = std::make_shared<c10d::Reducer>(parameters_, std::vector<std::vector<std::size_t>>{all}, group,
+                                               std::vector<bool>(all.size(), false), cap_bytes,
+                                               /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/true, names,
+                                               first_bytes, /*skip_all_reduce_unused_params=*/false,
+                                               /*use_python_reducer=*/false, std::vector<std::int64_t>{first_bytes, cap_bytes});
   }
 
   Group& group_;
   std::vector<at::Tensor> parameters_;
   at::Tensor joined_buffers_;  // undefined where there are none
+  std::optional<GradientArrivals> arrivals_;
+  std::shared_ptr<ReductionTimes> times_ = std::make_shared<ReductionTimes>();
+  int sums_ = 0;  // begun in this step
   std::shared_ptr<c10d::Reducer> reducer_;
+  std::vector<at::Tensor> bucket_views_;  // by parameter
 };
 
 }  // namespace

@@ -4,8 +4,12 @@
 #include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 
 #include "strategies/device_threads.hpp"
+#include "strategies/exchange.hpp"
+#include "strategies/measures.hpp"
 #include "strategies/whole_model.hpp"
 
 namespace hpcbench::train {
@@ -24,15 +28,17 @@ class Dp final : public WholeModel {
     model_ = &model;
     replicas_ = {&model};
     replicas_.insert(replicas_.end(), context_.replicas.begin(), context_.replicas.end());
-    optimizer_.emplace(context_.optimizer, model.parameters);
+    make_optimizer(model);
+    count_replicas();
     copy_to_replicas(true);
-    count_memory();
   }
 
   std::vector<double> forward_backward(const std::vector<MicroBatch>& batches) override {
-    for (Model* replica : replicas_) {
-      for (NamedTensor& parameter : replica->parameters) parameter.tensor.mutable_grad().reset();
+    for (std::size_t device = 0; device < replicas_.size(); ++device) {
+      for (NamedTensor& parameter : replicas_[device]->parameters) parameter.tensor.mutable_grad().reset();
+      forget_gradients(device);
     }
+    const PassWatch watch(statistics_);
     std::vector<double> losses;
     for (const MicroBatch& batch : batches) {
       copy_to_replicas(false);
@@ -43,9 +49,9 @@ class Dp final : public WholeModel {
   }
 
   std::optional<double> optimizer_step(double lr) override {
+    const UpdateWatch watch(statistics_);
     const std::optional<double> norm = optimizer_->step(lr);
     copy_to_replicas(true);
-    ++statistics_.steps;
     return norm;
   }
 
@@ -58,7 +64,6 @@ class Dp final : public WholeModel {
   void sum_over_ranks(std::vector<double>&) override { context_.device->synchronise(); }
   std::vector<std::string> exchange(const std::string& text) override { return {text}; }
   void barrier() override { context_.device->synchronise(); }
-  StrategyStatistics statistics() const override { return statistics_; }
 
  private:
   /// Buffers, and after an update the parameters, of the first device to the others.
@@ -105,25 +110,44 @@ class Dp final : public WholeModel {
         sum.defined() ? sum.add_(part.to(sum.device())) : sum = part.to(replicas_.front()->parameters[index].tensor.device());
         part.reset();
       }
+      forget_gradients(device);
     }
   }
 
-  void count_memory() {
-    std::int64_t bytes = 0;
-    for (const NamedTensor& parameter : replicas_.front()->parameters)
-      bytes += parameter.tensor.numel() * static_cast<std::int64_t>(parameter.tensor.element_size());
-    const auto devices = static_cast<std::int64_t>(replicas_.size());
-    statistics_.memory.add(Held::parameters, bytes * devices);
-    statistics_.memory.add(Held::gradients, bytes * devices);
-    for (const NamedTensor& state : optimizer_->state())
-      statistics_.memory.add(Held::optimizer, state.tensor.numel() * static_cast<std::int64_t>(state.tensor.element_size()));
-    statistics_.units = static_cast<int>(devices);
-    statistics_.measured = true;
+  void count_replicas() {
+    statistics_.units = static_cast<int>(replicas_.size());
+    const std::int64_t whole = statistics_.memory.now(Held::parameters);
+    statistics_.memory.add(Held::parameters, whole * (statistics_.units - 1));
+    gradient_bytes_.resize(replicas_.size());
+    for (std::size_t device = 0; device < replicas_.size(); ++device) {
+      counted_.emplace_back(replicas_[device]->parameters.size());
+      arrivals_.push_back(std::make_unique<GradientArrivals>(
+          *replicas_[device], [this, device](std::size_t parameter) { count_gradient(device, parameter); }));
+    }
+  }
+
+  /// In the thread of a device.
+  void count_gradient(std::size_t device, std::size_t parameter) {
+    if (counted_[device][parameter]) return;
+    counted_[device][parameter] = 1;
+    const std::int64_t bytes = bytes_of_elements(replicas_[device]->parameters[parameter].tensor);
+    const std::lock_guard lock(mutex_);
+    gradient_bytes_[device] += bytes;
+    statistics_.memory.add(Held::gradients, bytes);
+  }
+
+  void forget_gradients(std::size_t device) {
+    counted_[device].assign(counted_[device].size(), 0);
+    statistics_.memory.remove(Held::gradients, gradient_bytes_[device]);
+    gradient_bytes_[device] = 0;
   }
 
   DeviceThreads threads_;
   std::vector<Model*> replicas_;
-  StrategyStatistics statistics_;
+  std::vector<std::unique_ptr<GradientArrivals>> arrivals_;  // by device
+  std::vector<std::vector<char>> counted_;                   // by device and parameter: its gradient is held
+  std::vector<std::int64_t> gradient_bytes_;                 // by device
+  std::mutex mutex_;
 };
 
 }  // namespace

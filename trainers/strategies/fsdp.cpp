@@ -106,8 +106,8 @@ class Fsdp final : public Sharded {
     UnitParameters& state = states_[unit];
     if (state.here) return;
     const at::NoGradGuard no_grad;
-    group_.device().resize(state.whole, whole_bytes(unit));
     statistics_.memory.add(Held::parameters, whole_bytes(unit));
+    group_.device().resize(state.whole, whole_bytes(unit));
     statistics_.last_step.push_back({"gather", static_cast<int>(unit)});
     exchange_.own_chunk(state.whole).copy_(state.stale.defined() ? state.stale : shards_[unit]);
     state.gather = exchange_.begin_gather(state.whole, static_cast<int>(unit) * 2 + 1);

@@ -7,7 +7,7 @@
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include "core/text.hpp"
+#include "strategies/gradient_arrivals.hpp"
 
 namespace hpcbench::train {
 
@@ -79,8 +79,8 @@ void GradientShards::hold(std::size_t unit) {
   if (state.flat.defined()) return;
   const at::TensorOptions type = model_.parameters.front().tensor.options().requires_grad(false);
   if (preallocated_.empty()) {
+    statistics_.memory.add(Held::gradients, units_[unit].size * static_cast<std::int64_t>(type.dtype().itemsize()));
     state.flat = at::empty({units_[unit].size}, type);
-    statistics_.memory.add(Held::gradients, bytes_of_elements(state.flat));
   } else {
     state.flat = preallocated_[unit % preallocated_.size()].narrow(0, 0, units_[unit].size);
   }
@@ -129,7 +129,7 @@ void GradientShards::finish_sum() {
   if (!sum_.is_open()) return;
   const double factor = mutation_ == Mutation::skip_division_by_world_size ? 1.0 : 1.0 / ranks_;
   UnitGradients& state = state_[summing_];
-  const at::Tensor own = exchange_.own_chunk(state.flat);
+  at::Tensor own = exchange_.own_chunk(state.flat);
   if (mutation_ == Mutation::skip_unit && summing_ == 0) {
     sum_ = {};
   } else {
@@ -143,8 +143,10 @@ void GradientShards::finish_sum() {
   } else {
     shards_[summing_].add_(own);
   }
-  if (preallocated_.empty()) statistics_.memory.remove(Held::gradients, bytes_of_elements(state.flat));
+  const std::int64_t bytes = bytes_of_elements(state.flat);
+  own.reset();
   state.flat.reset();
+  if (preallocated_.empty()) statistics_.memory.remove(Held::gradients, bytes);
 }
 
 void GradientShards::spoil(std::size_t unit, at::Tensor own) const {
@@ -162,10 +164,7 @@ void GradientShards::end_backward() {
       if (!state_[unit].arrived[place]) unused.push_back(model_.parameters[units_[unit].members[place]].name);
     }
   }
-  if (!unused.empty())
-    throw std::runtime_error(concat("the loss does not depend on ", join(unused, ", "),
-                                    ": a parameter without a gradient cannot be trained; take it out of the model, or use the "
-                                    "strategy baseline"));
+  refuse_unused(unused);
   finish_sum();
 }
 

@@ -5,6 +5,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "strategies/equal_ranks.hpp"
+#include "strategies/measures.hpp"
 
 namespace hpcbench::train {
 
@@ -21,7 +22,7 @@ void Sharded::prepare(Model& model) {
   place_parameters();
   gradients_.emplace(model, units_, exchange_, statistics_, gradient_options(), context_);
   gradients_->unit_complete = [this](std::size_t unit) { unit_complete(unit); };
-  optimizer_.emplace(context_.optimizer, model, units_, shards_, gradients_->shards(), group_);
+  optimizer_.emplace(context_.optimizer, model, units_, shards_, gradients_->shards(), group_, statistics_.traffic);
   statistics_.memory.add(Held::optimizer, optimizer_->state_bytes());
   statistics_.units = static_cast<int>(units_.size());
   statistics_.measured = true;
@@ -48,11 +49,7 @@ void Sharded::move_into(const at::Tensor& whole, std::size_t unit) {
 }
 
 std::vector<double> Sharded::forward_backward(const std::vector<MicroBatch>& batches) {
-  if (statistics_.steps == 0) {
-    statistics_.memory.forget_peaks();
-    statistics_.traffic = {};
-  }
-  statistics_.last_step.clear();
+  const PassWatch watch(statistics_);
   std::vector<double> losses;
   for (std::size_t index = 0; index < batches.size(); ++index) {
     broadcast_buffers();
@@ -69,9 +66,9 @@ std::vector<double> Sharded::forward_backward(const std::vector<MicroBatch>& bat
 
 std::optional<double> Sharded::optimizer_step(double lr) {
   const at::NoGradGuard no_grad;
+  const UpdateWatch watch(statistics_);
   const std::optional<double> norm = optimizer_->step(lr);
   parameters_changed();
-  ++statistics_.steps;
   return norm;
 }
 
@@ -97,8 +94,9 @@ std::vector<NamedTensor> Sharded::gather_chunks(const std::vector<at::Tensor>& c
 std::vector<NamedTensor> Sharded::gather_gradients() { return gather_chunks(gradients_->shards()); }
 
 void Sharded::broadcast_buffers() {
-  if (joined_buffers_.defined() && context_.mutation != Mutation::skip_buffer_broadcast)
-    group_.broadcast_from_first({joined_buffers_});
+  if (!joined_buffers_.defined() || context_.mutation == Mutation::skip_buffer_broadcast) return;
+  const ExposedWatch watch(statistics_.traffic);
+  group_.broadcast_from_first({joined_buffers_});
 }
 
 std::vector<NamedTensor> Sharded::gather_full_state() {

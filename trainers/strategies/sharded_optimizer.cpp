@@ -6,12 +6,14 @@
 
 #include <cmath>
 
+#include "strategies/measures.hpp"
+
 namespace hpcbench::train {
 
 ShardedOptimizer::ShardedOptimizer(const OptimizerOptions& options, const Model& model, const std::vector<FlatUnit>& units,
                                    const std::vector<at::Tensor>& shards, const std::vector<at::Tensor>& gradients,
-                                   Group& group)
-    : options_(options), model_(model), units_(units), group_(group), type_(shards.front().options()) {
+                                   Group& group, Traffic& traffic)
+    : options_(options), model_(model), units_(units), group_(group), traffic_(traffic), type_(shards.front().options()) {
   const at::NoGradGuard no_grad;
   std::vector<NamedTensor> parts;
   for (std::size_t unit = 0; unit < units.size(); ++unit) {
@@ -38,7 +40,10 @@ std::optional<double> ShardedOptimizer::step(double lr) {
   }
   const double own = optimizer_->gradient_norm();
   const at::Tensor squares = at::full({1}, own * own, at::kDouble);
-  if (group_.size() > 1) group_.sum(squares);
+  if (group_.size() > 1) {
+    const ExposedWatch watch(traffic_);
+    group_.sum(squares);
+  }
   const double norm = std::sqrt(squares.item<double>());
   optimizer_->step(lr, norm);
   return norm;

@@ -15,7 +15,8 @@ class ShardedOptimizer {
  public:
   /// `shards` and `gradients`: this rank's chunk of each unit, which stay where they are.
   ShardedOptimizer(const OptimizerOptions& options, const Model& model, const std::vector<FlatUnit>& units,
-                   const std::vector<at::Tensor>& shards, const std::vector<at::Tensor>& gradients, Group& group);
+                   const std::vector<at::Tensor>& shards, const std::vector<at::Tensor>& gradients, Group& group,
+                   Traffic& traffic);
 
   /// Updates the shards; returns the norm of the whole gradient where it is clipped. Collective.
   std::optional<double> step(double lr);
@@ -38,6 +39,7 @@ class ShardedOptimizer {
   const Model& model_;
   const std::vector<FlatUnit>& units_;
   Group& group_;
+  Traffic& traffic_;            // what is waited for
   std::vector<Placed> placed_;  // in the order of the optimiser's parts
   at::TensorOptions type_;
   std::optional<Optimizer> optimizer_;

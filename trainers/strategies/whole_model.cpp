@@ -2,9 +2,31 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <set>
+#include "strategies/measures.hpp"
 
 namespace hpcbench::train {
+
+namespace {
+
+std::vector<at::Tensor> tensors_of(const std::vector<NamedTensor>& named) {
+  std::vector<at::Tensor> tensors;
+  for (const NamedTensor& each : named) tensors.push_back(each.tensor);
+  return tensors;
+}
+
+}  // namespace
+
+void WholeModel::make_optimizer(Model& model) {
+  optimizer_.emplace(context_.optimizer, model.parameters);
+  statistics_.measured = true;
+  statistics_.memory.add(Held::parameters, bytes_behind(tensors_of(model.parameters)));
+  statistics_.memory.add(Held::optimizer, bytes_behind(tensors_of(optimizer_->state())));
+}
+
+std::optional<double> WholeModel::optimizer_step(double lr) {
+  const UpdateWatch watch(statistics_);
+  return optimizer_->step(lr);
+}
 
 std::vector<NamedTensor> WholeModel::gather_gradients() {
   std::vector<NamedTensor> gradients;
@@ -27,23 +49,6 @@ void WholeModel::load_state(const std::vector<NamedTensor>& model, const std::ve
     for (NamedTensor& each : *own) each.tensor.copy_(model[index++].tensor);
   }
   optimizer_->load_state(optimizer, optimizer_steps);
-}
-
-StrategyStatistics WholeModel::statistics() const {
-  StrategyStatistics statistics;
-  statistics.measured = true;
-  statistics.steps = optimizer_->steps();
-  std::set<const void*> seen;
-  const auto add = [&](Held kind, const at::Tensor& tensor) {
-    if (!tensor.defined() || !seen.insert(tensor.storage().unsafeGetStorageImpl()).second) return;
-    statistics.memory.add(kind, static_cast<std::int64_t>(tensor.storage().nbytes()));
-  };
-  for (const NamedTensor& parameter : model_->parameters) {
-    add(Held::parameters, parameter.tensor);
-    add(Held::gradients, parameter.tensor.grad());
-  }
-  for (const NamedTensor& state : optimizer_->state()) add(Held::optimizer, state.tensor);
-  return statistics;
 }
 
 }  // namespace hpcbench::train

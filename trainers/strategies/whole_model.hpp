@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "strategies/gradient_arrivals.hpp"
 #include "strategies/strategy.hpp"
 
 namespace hpcbench::train {
@@ -12,20 +13,23 @@ class WholeModel : public Strategy {
  public:
   explicit WholeModel(const StrategyContext& context) : context_(context) {}
 
-  std::optional<double> optimizer_step(double lr) override { return optimizer_->step(lr); }
+  std::optional<double> optimizer_step(double lr) override;
   std::vector<NamedTensor> gather_gradients() final;
-  std::vector<NamedTensor> gather_full_state() final;
+  std::vector<NamedTensor> gather_full_state() override;
   std::vector<NamedTensor> gather_optimizer_state() final { return optimizer_->state(); }
   std::int64_t optimizer_steps() const final { return optimizer_->steps(); }
   void load_state(const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer,
                   std::int64_t optimizer_steps) override;
-  /// The bytes of the distinct memory behind parameters, gradients and optimiser's state. What is sent is not known here.
-  StrategyStatistics statistics() const override;
+  StrategyStatistics statistics() const final { return statistics_; }
 
  protected:
+  /// Makes the optimiser, and counts what it and the model hold.
+  void make_optimizer(Model& model);
+
   StrategyContext context_;
   Model* model_ = nullptr;  // set by prepare(), as the optimiser is
   std::optional<Optimizer> optimizer_;
+  StrategyStatistics statistics_;
 };
 
 }  // namespace hpcbench::train

@@ -23,7 +23,7 @@ const std::vector<MutationCase>& mutation_cases() {
       {Mutation::skip_unit, "one bucket or unit is not summed", {"zero1", "zero2", "fsdp"}, "chain"},
       {Mutation::shift_shard, "a shard is shifted by one", {"zero1", "zero2", "fsdp"}, "chain"},
       {Mutation::forget_padding, "the element before the padding is forgotten", {"zero1", "zero2", "fsdp"}, "mnist_rnn"},
-      {Mutation::skip_buffer_broadcast, "buffers are not broadcast", {"zero1", "zero2", "fsdp"}, "mnist_rnn_batch_norm"},
+      {Mutation::skip_buffer_broadcast, "buffers are not broadcast", {"ddp", "zero1", "zero2", "fsdp"}, "mnist_rnn_batch_norm"},
       {Mutation::stale_gather, "a unit is gathered as it was before", {"zero1", "zero2", "fsdp"}, "chain"},
   };
   return cases;

@@ -183,14 +183,18 @@ TEST_CASE("dp splits as torch.chunk does; faithful weighs the parts alike") {
   CHECK(faithful.losses.front() == doctest::Approx((of_2 / 2 + (of_4 - of_2) / 2 + (of_5 - of_4)) / 3).epsilon(1e-12));
 }
 
-TEST_CASE("a parameter that the loss does not depend on is named") {
-  for (const char* const strategy : {"zero1", "zero2", "fsdp"}) {
-    Trial trial;
-    trial.model = "unused";
-    trial.strategy = strategy;
-    trial.ranks = 2;
-    for (const RankResult& result : run_trial(trial, true))
-      CHECK(result.error.find("the loss does not depend on forgotten") != std::string::npos);
+TEST_CASE("a parameter that the loss does not depend on is named, also with accumulation") {
+  for (const char* const strategy : {"ddp", "zero1", "zero2", "fsdp"}) {
+    for (const int micro_batches : {1, 2}) {
+      CAPTURE(strategy);
+      Trial trial;
+      trial.model = "unused";
+      trial.strategy = strategy;
+      trial.ranks = 2;
+      trial.micro_batches = micro_batches;
+      for (const RankResult& result : run_trial(trial, true))
+        CHECK(result.error.find("the loss does not depend on forgotten") != std::string::npos);
+    }
   }
 }
 

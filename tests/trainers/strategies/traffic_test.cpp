@@ -52,6 +52,18 @@ Measured train_processes(const std::string& strategy, int ranks) {
     REQUIRE(ended.exit_code == 0);
   }
   const std::string events = slurp(folder / "events.jsonl");
+  CHECK(field_of(events, "communication_exposed_s") > 0);
+  CHECK(field_of(events, "peak_activation_bytes") > 0);
+  CHECK(field_of(events, "imbalance") >= 1);
+  CHECK(field_of(events, "compute_max_s") >= field_of(events, "compute_s"));
+  // Every rank says what it computed itself, and all agree about the ranks.
+  double mean_s = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::string own = slurp(rank == 0 ? folder / "events.jsonl" : folder / "events.jsonl." + std::to_string(rank));
+    mean_s += field_of(own, "compute_s") / ranks;
+    CHECK(field_of(own, "compute_max_s") == field_of(events, "compute_max_s"));
+  }
+  CHECK(field_of(events, "compute_mean_s") == doctest::Approx(mean_s).epsilon(1e-6));
   return {field_of(events, "bytes_sent_per_step"), field_of(events, "socket_bytes_sent") / kTrafficSteps, kTrafficSteps};
 }
 
