@@ -112,9 +112,9 @@ std::string list_json(const std::vector<std::string>& texts) {
 std::string compared_row_json(const ComparedRow& row) {
   std::vector<std::string> axes;
   for (const auto& [name, value] : row.axes) axes.push_back(json_quote(name) + ":" + value.canonical());
-  const auto interval = row.ratio ? row.ratio->interval : std::nullopt;
+  const Interval* const interval = row.ratio && row.ratio->interval ? &*row.ratio->interval : nullptr;
   const auto end = [&](double Interval::*field) {
-    return number_json(interval ? std::optional((*interval).*field) : std::nullopt);
+    return interval != nullptr ? number_json(interval->*field) : number_json({});
   };
   return fmt::format(R"({{"axes":{{{}}},"a":{{"config_id":{},"n":{},"median":{}}},"b":{{"config_id":{},"n":{},"median":{}}},)",
                      join(axes, ","), json_quote(row.a_id), row.a_n, number_json(row.a_median), json_quote(row.b_id), row.b_n,
