@@ -8,7 +8,7 @@
 namespace hpcbench {
 namespace {
 
-/// Values of several runs, and the runs that gave any.
+/// Values of several runs, taken in one run after the other, and how many runs gave any.
 template <std::size_t kFields>
 struct Gathered {
   std::array<std::vector<double>, kFields> values;
@@ -25,24 +25,36 @@ struct Gathered {
 constexpr std::array<std::string_view, 3> kEpochSeries = {"train_loss", "val_loss", "epoch_s"};
 constexpr std::array<std::string_view, 4> kRankSeries = {"rank_train_s", "rank_user_s", "rank_sys_s", "rank_real_s"};
 
+struct GatheredSeries {
+  std::map<long long, Gathered<3>> epochs;
+  std::map<long long, Gathered<4>> ranks;
+};
+
 template <std::size_t kFields>
-std::map<long long, Gathered<kFields>> gather_series(const Sample& sample, const std::array<std::string_view, kFields>& names) {
-  std::map<long long, Gathered<kFields>> gathered;
+std::size_t field_of(const std::array<std::string_view, kFields>& names, const std::string& name) {
+  return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+/// In one pass: a run may have a thousand points of a series that nobody asks for, and points of one name stand together.
+GatheredSeries gather_series(const Sample& sample) {
+  GatheredSeries gathered;
   for (const AttemptRecord* run : sample.runs) {
     if (run->state != State::succeeded) continue;
+    const std::string* name = nullptr;
+    std::size_t epoch_field = kEpochSeries.size();
+    std::size_t rank_field = kRankSeries.size();
     for (const SeriesPoint& point : run->series) {
-      const auto name = std::find(names.begin(), names.end(), point.name);
-      if (name == names.end() || !std::isfinite(point.value)) continue;
-      gathered[point.index].add(static_cast<std::size_t>(name - names.begin()), point.value, run);
+      if (name == nullptr || *name != point.name) {
+        epoch_field = field_of(kEpochSeries, point.name);
+        rank_field = field_of(kRankSeries, point.name);
+        name = &point.name;
+      }
+      if (!std::isfinite(point.value)) continue;
+      if (epoch_field < kEpochSeries.size()) gathered.epochs[point.index].add(epoch_field, point.value, run);
+      if (rank_field < kRankSeries.size()) gathered.ranks[point.index].add(rank_field, point.value, run);
     }
   }
   return gathered;
-}
-
-void draw_curve(Row& row, const Sample& sample) {
-  for (const auto& [epoch, of] : gather_series(sample, kEpochSeries)) {
-    row.curve.push_back({epoch, of.runs, median_of(of.values[0]), median_of(of.values[1]), median_of(of.values[2])});
-  }
 }
 
 void find_best_epoch(Row& row) {
@@ -123,10 +135,13 @@ std::optional<double> imbalance_of(const std::vector<RankTimes>& ranks) {
 
 void measure_series(Sample& sample, const ReportSettings& settings) {
   Row& row = sample.row;
-  draw_curve(row, sample);
+  const GatheredSeries gathered = gather_series(sample);
+  for (const auto& [epoch, of] : gathered.epochs) {
+    row.curve.push_back({epoch, of.runs, median_of(of.values[0]), median_of(of.values[1]), median_of(of.values[2])});
+  }
   find_best_epoch(row);
   if (settings.target_loss) time_target(row, sample, *settings.target_loss);
-  for (const auto& [rank, of] : gather_series(sample, kRankSeries)) {
+  for (const auto& [rank, of] : gathered.ranks) {
     row.ranks.push_back(
         {rank, of.runs, median_of(of.values[0]), median_of(of.values[1]), median_of(of.values[2]), median_of(of.values[3])});
   }

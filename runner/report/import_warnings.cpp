@@ -11,14 +11,13 @@ namespace {
 constexpr std::string_view kPublished = "published_";
 constexpr double kRankTolerance = 0.05;
 
-/// Whether a number that somebody printed is that value, rounded to the decimals it was printed with.
-bool is_rounded(const std::string& printed, double value) {
+/// Whether a number that somebody printed is that value, rounded or cut to the decimals it was printed with.
+bool is_shortened(const std::string& printed, double value) {
   const auto number = Value::from_plain(printed).number();
   if (!number) return true;  // not a number: nothing to compare
   const std::size_t point = printed.find('.');
   const auto decimals = static_cast<int>(point == std::string::npos ? 0 : printed.size() - point - 1);
-  constexpr double kSlack = 1.0001;  // halves that are no binary numbers
-  return std::abs(*number - value) <= 0.5 * std::pow(10.0, -decimals) * kSlack;
+  return std::abs(*number - value) < std::pow(10.0, -decimals);
 }
 
 /// `METRIC published as 5108.80, but its own files give 4108.8`, for all that differ.
@@ -29,7 +28,7 @@ std::vector<std::string> published_differences(const Sample& sample) {
     for (auto fact = first; fact != run->facts.end() && fact->first.starts_with(kPublished); ++fact) {
       const std::string metric = fact->first.substr(kPublished.size());
       const auto value = run->metrics.find(metric);
-      if (value == run->metrics.end() || is_rounded(fact->second, value->second)) continue;
+      if (value == run->metrics.end() || is_shortened(fact->second, value->second)) continue;
       differences.push_back(fmt::format("{} published as {}, but its own log says {}", metric, fact->second, value->second));
     }
   }
