@@ -244,17 +244,26 @@ class Importer {
     sync_file_system(study_.results);
     for (ImportFolder& folder : folders) folder.publish();
     note_imported_attempts(study_.results, keys);
-    for (const AttemptKey& key : result_.problems.empty() ? stale_ : std::vector<AttemptKey>()) {
-      Claim claim;
-      claim.revoked = true;
-      claim.why = std::string(kVoidPrefix) + kWithdrawn;
-      if (try_claim(study_.results + '/' + to_string(key), claim)) ++result_.revoked;
-      keys.push_back(key);
-    }
+    for (const AttemptKey& key : keys) result_.paths.push_back(to_string(key));
+    if (result_.problems.empty()) revoke_stale(keys);
     sync_file_system(study_.results);
     Store store = open_index(study_.results_root);
     index_attempts(store, study_.results, keys);
-    for (const AttemptKey& key : keys) result_.paths.push_back(to_string(key));
+  }
+
+  /// With all their attempts: of those that stand, the highest would count.
+  void revoke_stale(std::vector<AttemptKey>& touched) {
+    Claim claim;
+    claim.revoked = true;
+    claim.why = std::string(kVoidPrefix) + kWithdrawn;
+    for (const AttemptKey& highest : stale_) {
+      for (AttemptKey key = highest; key.attempt > 0; --key.attempt) {
+        const std::string folder = study_.results + '/' + to_string(key);
+        if (!fs::exists(folder) || !try_claim(folder, claim)) continue;
+        touched.push_back(key);
+      }
+      ++result_.revoked;
+    }
   }
 
   const Study& study_;

@@ -1,0 +1,273 @@
+"""Results that hpcbench did not start: `hpcbench ingest` and `import:`, read with the real program."""
+import csv
+import json
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import HPCBENCH, ROOT, StudyTest  # noqa: E402
+
+GOLDEN = ROOT / "tests/golden/sources"
+STUDY = """
+experiment: old
+command: [bash, -c, "echo took {{epochs}} s"]
+launch: once
+matrix:
+  strategy: [baseline, ddp]
+  nodes: [1, 2]
+  epochs: [2]
+exclude: [{strategy: baseline, nodes: 2}]
+repeats: 2
+metrics:
+  - {name: train_s, file: "*.log", pattern: 'took ([0-9.]+) s', unit: s}
+  - {name: train_loss, file: metrics.csv, column: loss, index: epoch, series: epoch}
+baseline: {strategy: baseline, nodes: 1}
+report: {metric: train_s}
+"""
+
+
+class OldResults(StudyTest):
+    def setUp(self):
+        super().setUp()
+        self.write("old.yaml", STUDY)
+
+    def ingest(self, run, *arguments, code=0, file="old.yaml"):
+        return self.hpcbench("ingest", "--experiment", file, "--run", run, *arguments, code=code)
+
+    def rows(self, file="old.yaml"):
+        return {(row["axes"]["strategy"], row["axes"]["nodes"]): row for row in self.report(file)["rows"]}
+
+    def folders(self):
+        return sorted(str(path.parent.relative_to(self.folder / "results/old")) for path in self.folder.glob("results/old/*/i*/a*/run.json"))
+
+    def imported(self, index=0):
+        return json.loads((self.folder / "results/old" / self.folders()[index] / "imported.json").read_text())
+
+    @staticmethod
+    def outcomes(row):
+        return {outcome: count for outcome, count in row["outcomes"].items() if count}
+
+
+class Ingest(OldResults):
+    def test_files_become_rows_and_the_same_again_changes_nothing(self):
+        self.write("a.log", "took 100.5 s\n")
+        self.write("metrics.csv", "epoch,loss\n1,0.5\n2,0.25\n")
+        self.write("b.log", "noise\ntook 50.25 s\n")
+        done = self.ingest("baseline", "a.log", "metrics.csv")
+        self.assertIn("i01/a1: succeeded", done.stdout)
+        self.ingest("ddp,nodes=2", "b.log")
+        rows = self.rows()
+        self.assertEqual((rows["baseline", 1]["median"], rows["ddp", 2]["median"]), (100.5, 50.25))
+        self.assertEqual(rows["ddp", 2]["ratio_of_medians"], 2)
+        self.assertEqual(rows["baseline", 1]["train_loss"], 0.25)
+        self.assertEqual([run["run"] for run in rows["ddp", 2]["runs"]], ["i01"])
+        before = {path: path.read_bytes() for path in self.folder.glob("results/old/*/i*/**/*") if path.is_file()}
+        again = self.ingest("strategy=ddp, nodes=2", "b.log")
+        self.assertIn("0 taken in, 0 read again, 1 there already: nothing has changed", again.stderr)
+        self.assertEqual(before, {path: path.read_bytes() for path in self.folder.glob("results/old/*/i*/**/*") if path.is_file()})
+        self.assertEqual(len(self.folders()), 2)
+        report = self.hpcbench("report", "old.yaml", "--format", "json").stdout
+        self.hpcbench("db", "rebuild")
+        self.assertEqual(report, self.hpcbench("report", "old.yaml", "--format", "json").stdout)
+        (self.folder / "results/hpcbench.db").unlink()
+        self.assertEqual(report, self.hpcbench("report", "old.yaml", "--format", "json").stdout)
+
+    def test_run_does_not_count_imported_runs_as_its_repeats(self):
+        self.write("a.log", "took 100.5 s\n")
+        self.ingest("baseline", "a.log")
+        plan = json.loads(self.hpcbench("plan", "old.yaml", "--format", "json").stdout)
+        self.assertEqual((plan["new"], plan["kept"], plan["orphaned"]), (6, 0, 0))
+        self.hpcbench("run", "old.yaml", "--set", "metrics=[{name: train_s, file: stdout.log, pattern: 'took ([0-9.]+)', unit: s}]")
+        row = self.rows()["baseline", 1]
+        self.assertEqual(sorted(run["run"] for run in row["runs"]), ["i01", "r01", "r02"])
+        self.assertEqual(row["n"], 3)
+        self.assertEqual(self.hpcbench("run", "old.yaml").stderr.count("nothing was run again"), 1)
+
+    def test_each_file_a_run_or_all_one(self):
+        self.write("a.log", "took 1.5 s\n")
+        self.write("b.log", "took 2.5 s\n")
+        both = self.ingest("ddp,nodes=1", "a.log", "b.log", code=2)
+        self.assertIn("a.log and b.log both give train_s", both.stderr)
+        self.assertIn("--each", both.stderr)
+        self.assertEqual(self.folders(), [])
+        self.ingest("ddp,nodes=1", "--each", "a.log", "b.log")
+        self.assertEqual([run["value"] for run in self.rows()["ddp", 1]["runs"]], [1.5, 2.5])
+
+    def test_values_facts_and_outcomes(self):
+        self.ingest("baseline", "--value", "train_s=63 min 48 s", "--fact", "precision=bf16", "--statistic", "median", "--n", "5", "--note", "table 2")
+        self.ingest("ddp,nodes=2", "--outcome", "out_of_memory")
+        self.write("limit.log", "epoch 1\nslurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2025-10-23T21:22:52 DUE TO TIME LIMIT ***\n")
+        self.ingest("ddp,nodes=1", "limit.log")
+        rows = self.rows()
+        self.assertEqual(rows["baseline", 1]["median"], 3828)
+        self.assertEqual(rows["baseline", 1]["n"], 5)
+        self.assertEqual(self.outcomes(rows["ddp", 2]), {"out_of_memory": 1})
+        self.assertEqual(self.outcomes(rows["ddp", 1]), {"timeout": 1})
+        with sqlite3.connect(self.folder / "results/hpcbench.db") as database:
+            facts = dict(database.execute("SELECT name, value FROM fact JOIN attempt USING (id) WHERE state = 'succeeded'"))
+            reasons = [reason for reason, in database.execute("SELECT reason FROM run WHERE state = 'timeout'")]
+        database.close()
+        self.assertEqual(facts, {"note": "table 2", "precision": "bf16", "printed_train_s": "63 min 48 s", "source": "imported",
+                                 "statistic": "median", "statistic_n": "5"})
+        self.assertIn("DUE TO TIME LIMIT", reasons[0])
+
+    def test_slurms_words(self):
+        for name, text, outcome in (
+                ("oom", "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=1.0.\nsrun: error: n1: task 0: Out Of Memory", "out_of_memory"),
+                ("node", "slurmstepd: error: *** JOB 1 ON n1 CANCELLED AT 2025-10-23T21:22:52 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***", "node_failure"),
+                ("preempted", "slurmstepd: error: *** JOB 1 ON n1 CANCELLED AT 2025-10-23T21:22:52 DUE TO PREEMPTION ***", "preempted"),
+                ("scancel", "slurmstepd: error: *** JOB 1 ON n1 CANCELLED AT 2025-10-23T21:22:52 ***", "cancelled"),
+                ("nothing", "Segmentation fault", "failed")):
+            self.write(f"{name}.log", text + "\n")
+            self.assertIn(f"{outcome}: ", self.ingest("baseline", f"{name}.log").stdout)
+        self.assertEqual(self.outcomes(self.rows()["baseline", 1]),
+                         {"cancelled": 1, "failed": 1, "node_failure": 1, "out_of_memory": 1, "preempted": 1})
+
+    def test_events_and_gpu_samples_of_another_machine(self):
+        self.write("events.jsonl", '{"v":1,"event":"run_start","precision":"bf16"}\n{"v":1,"event":"run_end","train_s":12.5}\n')
+        self.write("gpu.csv", "timestamp, index, utilization.gpu [%], memory.used [MiB], power.draw [W]\n"
+                   "2025/11/12 09:00:00.000, 0, 50 %, 10 MiB, 360.00 W\n2025/11/12 09:00:10.000, 0, 70 %, 10 MiB, 360.00 W\n")
+        self.ingest("baseline", "events.jsonl", "gpu.csv")
+        self.assertEqual(self.rows()["baseline", 1]["median"], 12.5)
+        shown = self.hpcbench("show", "old/strategy=baseline").stdout
+        self.assertRegex(shown, r"energy_wh +1\b")
+        self.assertRegex(shown, r"gpu_utilization_percent +60\b")
+        self.assertRegex(shown, r"precision +bf16\b")
+
+    def test_what_is_wrong_is_said(self):
+        self.write("a.log", "took 1 s\n")
+        for run, files, words in (
+                ("ddp", ["a.log"], "strategy=ddp is 2 points"), ("2", ["a.log"], "2 is a value of nodes and of epochs; write axis=2"),
+                ("dpd", ["a.log"], "no axis has the value dpd"), ("node=2", ["a.log"], "`node` is no axis (did you mean `nodes`?)"),
+                ("baseline,nodes=2", ["a.log"], "no point has strategy=baseline, nodes=2 at once"), ("baseline", ["b.log"], "there is no file b.log"),
+                ("baseline", ["."], "is no regular file"), ("baseline", [], "name the files of the run"),
+                ("baseline", ["--value", "train_s=soon"], "neither a number nor a time"), ("baseline", ["--fact", "x"], "write name=value")):
+            self.assertIn(words, self.ingest(run, *files, code=2).stderr)
+        self.hpcbench("ingest", "--run", "baseline", "a.log", code=2)
+        self.hpcbench("ingest", "a.log", "b.log", code=2)
+        self.assertFalse((self.folder / "results/old").exists())
+
+    def test_broken_files_cost_only_themselves(self):
+        self.write("a.log", "took 3 s\n")
+        (self.folder / "b.log").write_bytes(bytes(range(256)) * 4096 + b"\xff\xfe\n")
+        self.write("metrics.csv", 'epoch,loss\n1,0.5\n2\n3,"0.25\n')
+        done = self.ingest("baseline", "a.log", "b.log", "metrics.csv")
+        self.assertIn("metrics.csv:3: 1 cells under a header of 2", done.stderr)
+        self.assertIn("metrics.csv:4: a quote is opened here and never closed", done.stderr)
+        self.assertEqual((self.rows()["baseline", 1]["median"], self.rows()["baseline", 1]["train_loss"]), (3, 0.5))
+
+    def test_a_large_file_is_named_not_copied(self):
+        with (self.folder / "big.log").open("wb") as file:
+            file.write(b"took 7 s\n")
+            file.seek(80 << 20)
+            file.write(b"\n")
+        self.ingest("baseline", "big.log")
+        source, = self.imported()["sources"]
+        self.assertIsNone(source["file"])
+        self.assertEqual(len(source["sha256"]), 64)
+        (self.folder / "big.log").unlink()
+        self.hpcbench("db", "rebuild")
+        self.assertEqual(self.rows()["baseline", 1]["median"], 7)
+
+    def test_an_interrupted_import_leaves_nothing_that_counts(self):
+        self.write("a.log", "took 1 s\n")
+        self.ingest("baseline", "a.log")
+        config = self.folder / "results/old" / self.folders()[0].split("/")[0]
+        shutil.copytree(config / "i01/a1", config / ".importing-0123456789abcdef")
+        (config / ".importing-0123456789abcdef/imported.json").unlink()
+        (config / "i02").mkdir()
+        self.write("b.log", "took 2 s\n")
+        self.ingest("baseline", "b.log")
+        self.assertFalse((config / ".importing-0123456789abcdef").exists())
+        self.assertEqual([run["run"] for run in self.rows()["baseline", 1]["runs"]], ["i01", "i02"])
+
+    def test_two_at_once_take_in_once(self):
+        self.write("a.log", "took 1 s\n")
+        command = [HPCBENCH, "ingest", "--experiment", "old.yaml", "--run", "baseline", "a.log"]
+        processes = [subprocess.Popen(command, cwd=self.folder, env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                     for _ in range(6)]
+        self.assertEqual([process.wait() for process in processes], [0] * 6)
+        self.assertEqual(len(self.folders()), 1)
+
+    def test_files_of_lightning_and_hugging_face(self):
+        self.write("hf.yaml", STUDY.replace("old", "hf").replace("metrics:", "metrics:\n"
+                   "  - {name: step_loss, file: 'trainer_state.json', pointer: /log_history/*/loss, index: step, series: step}\n"
+                   "  - {name: tensorboard_loss, file: '*tfevents*', tag: train/loss, series: step}\n"
+                   "  - {name: csv_loss, file: lightning_metrics.csv, column: train_loss_epoch, index: epoch, series: epoch}\n"))
+        self.ingest("baseline", *(str(GOLDEN / name) for name in ("trainer_state.json", "events.out.tfevents.huggingface", "lightning_metrics.csv")),
+                    "--value", "train_s=1", file="hf.yaml")
+        imported = json.loads(next(self.folder.glob("results/hf/*/i01/a1/imported.json")).read_text())
+        history = [entry for entry in json.loads((GOLDEN / "trainer_state.json").read_text())["log_history"] if "loss" in entry]
+        self.assertEqual(imported["series"]["step_loss"], [[entry["step"], entry["loss"]] for entry in history])
+        self.assertEqual(imported["series"]["tensorboard_loss"],
+                         json.loads((GOLDEN / "tensorboard_reads.json").read_text())["events.out.tfevents.huggingface"]["train/loss"])
+        epochs = [[int(row["epoch"]), float(row["train_loss_epoch"])] for row in csv.DictReader((GOLDEN / "lightning_metrics.csv").read_text().splitlines())
+                  if row["train_loss_epoch"]]
+        self.assertEqual(imported["series"]["csv_loss"], epochs)
+        self.assertEqual(imported["places"]["csv_loss"], "lightning_metrics.csv:13")
+
+
+class Import(OldResults):
+    """`import:` of the experiment file. Files are relative to the folder of results."""
+
+    def study(self, imports):
+        self.write("old.yaml", STUDY + "import:\n" + imports)
+
+    def test_import_tables_and_maps(self):
+        self.write("results/data/runs.csv", "strategy,nodes,train_s,fact:device,outcome\nbaseline,1,1:40,A100,\nddp,1,,,timeout\n")
+        self.write("results/data/ddp.log", "took 25 s\n")
+        self.study("  - data/runs.csv\n  - {files: data/*.log, run: {strategy: ddp, nodes: 2}, facts: {device: H100}}\n")
+        self.hpcbench("check", "old.yaml")
+        rows = self.rows()
+        self.assertEqual((rows["baseline", 1]["median"], rows["ddp", 2]["median"]), (100, 25))
+        self.assertEqual(self.outcomes(rows["ddp", 1]), {"timeout": 1})
+        self.assertEqual(self.hpcbench("report", "old.yaml").stderr, "")
+        folders = self.folders()
+        shutil.rmtree(self.folder / "results/data")
+        self.assertEqual(self.rows().keys(), rows.keys())
+        self.assertEqual(self.rows()["baseline", 1]["median"], 100)
+        self.assertEqual(self.folders(), folders)
+
+    def test_import_follows_the_file(self):
+        self.write("results/runs.csv", "strategy,nodes,train_s\nbaseline,1,100\nddp,2,50\n")
+        self.study("  - runs.csv\n")
+        self.assertEqual(self.rows()["ddp", 2]["median"], 50)
+        self.write("results/runs.csv", "strategy,nodes,train_s\nbaseline,1,100\nddp,2,40\n")
+        self.assertEqual(self.rows()["ddp", 2]["median"], 40)
+        self.assertEqual(self.rows()["ddp", 2]["n"], 1)
+        self.study("  - {table: runs.csv, unit: min}\n")
+        self.assertEqual(self.rows()["ddp", 2]["median"], 2400)
+        self.write("results/runs.csv", "strategy,nodes,train_s\nbaseline,1,100\n")
+        rows = self.rows()
+        self.assertEqual((rows["ddp", 2]["n"], rows["baseline", 1]["n"]), (0, 1))
+        before = self.hpcbench("report", "old.yaml", "--format", "csv").stdout
+        self.hpcbench("db", "rebuild")
+        self.assertEqual(before, self.hpcbench("report", "old.yaml", "--format", "csv").stdout)
+
+    def test_import_problems_have_places_and_cost_only_themselves(self):
+        self.write("results/runs.csv", "strategy,nodes,train_s\nbaseline,1,100\nddp,3,50\nddp,2,soon\nddp\n")
+        self.study("  - runs.csv\n  - {files: none/*.log, run: {strategy: ddp, nodes: 2}}\n")
+        checked = self.hpcbench("check", "old.yaml", code=2).stderr
+        self.assertIn("runs.csv:3: error: no point has nodes=3 (there are: 1, 2)", checked)
+        self.assertIn("runs.csv:4: error: `soon` in column train_s is neither a number nor a time", checked)
+        self.assertIn("runs.csv:5: error: 1 cells under a header of 3", checked)
+        self.assertIn("old.yaml:18:5: no file is none/*.log", checked)
+        self.assertEqual(self.rows()["baseline", 1]["median"], 100)
+
+    def test_import_under_a_profile(self):
+        self.write("results/runs.csv", "strategy,nodes,train_s\nbaseline,1,100\nddp,2,50\n")
+        self.study("  - runs.csv\nprofiles:\n  one: {matrix: {nodes: [1]}, exclude: []}\n  other: {parameters: {x: 1}}\n".replace(", exclude: []", ""))
+        self.rows()
+        folders = self.folders()
+        for profile in ("one", "other"):
+            self.hpcbench("report", "old.yaml", "--profile", profile, "--metric", "train_s", code=None)
+            self.assertEqual(self.folders(), folders)
+        self.assertEqual(self.rows()["ddp", 2]["median"], 50)
+
+
+if __name__ == "__main__":
+    unittest.main()
