@@ -1,0 +1,43 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ingest/attempt_record.hpp"
+#include "ingest/outcome.hpp"
+#include "ingest/run_info.hpp"
+
+namespace hpcbench {
+
+/// A file of a run that hpcbench did not start.
+struct SourceFile {
+  std::string path;
+  std::string name;  // what messages and globs of metrics know it by: without its folders
+};
+
+/// What such files say of their run.
+struct SourceReading {
+  std::map<std::string, double> values;
+  std::map<std::string, std::string> units;
+  std::map<std::string, std::string> places;  // of values: `Fabric.out:73`
+  std::vector<SeriesPoint> series;
+  std::vector<std::string> warnings;
+  std::vector<std::string> conflicts;  // metrics that two files give
+  std::optional<Outcome> said;         // Slurm's own words for how the job ended
+  std::optional<bool> pattern_found;   // `success.pattern`, where there is one
+};
+
+/// Reads each metric from the files whose name matches its glob (without folders), else from those of the kind that its source
+/// reads. Total, in bounded memory.
+SourceReading read_sources(const std::vector<SourceFile>& files, const std::vector<MetricSpec>& metrics,
+                           const std::optional<std::string>& success_pattern);
+
+/// True for events.jsonl, events.R.jsonl, gpu.csv and gpu.N.csv: what an attempt's folder holds under these names.
+bool is_attempt_file(std::string_view name);
+
+/// Slurm's words in a text: `DUE TO TIME LIMIT`, `oom-kill event` ...; the weightiest of them, with its line.
+std::optional<Outcome> find_slurm_words(std::string_view text);
+
+}  // namespace hpcbench
