@@ -48,7 +48,12 @@ struct Task {
 
 class Importer {
  public:
-  Importer(const Study& study, ImportOrigin origin, bool withdraw) : study_(study), origin_(origin), withdraw_(withdraw) {}
+  Importer(const Study& study, ImportOrigin origin, bool withdraw)
+      : study_(study),
+        origin_(origin),
+        withdraw_(withdraw),
+        changed_for_now_(origin == ImportOrigin::experiment_file &&
+                         (!study.source.profile.empty() || !study.source.settings.empty())) {}
 
   ImportResult run(const std::vector<ImportRequest>& requests) {
     // Mostly there is nothing to do: seen without a lock, and without a write.
@@ -114,7 +119,7 @@ class Importer {
       ExistingImport* known = match(existing_[id], task.identity);
       if (known == nullptr) {
         fresh.push_back(std::move(task));
-      } else if (!known->revoked && known->imported.request == task.wanted) {
+      } else if (!known->revoked && (known->imported.request == task.wanted || changed_for_now_)) {
         ++result_.known;
       } else {
         next_attempt(*known, std::move(task));
@@ -269,6 +274,7 @@ class Importer {
   const Study& study_;
   ImportOrigin origin_;
   bool withdraw_;
+  bool changed_for_now_;  // a profile or --set: what is there is not read again for its sake
   std::map<std::string, std::vector<ExistingImport>> existing_;  // by config_id
   std::map<std::string, ImportedSource> hashes_;                 // by path
   std::vector<Task> tasks_;
