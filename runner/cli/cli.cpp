@@ -42,14 +42,21 @@ constexpr std::array kCommands = {
             "  hpcbench cancel --yes\n  hpcbench cancel experiments/mnist_rnn.yaml --only strategy=ddp", add_cancel},
     Command{"retry", "run again what did not succeed",
             "  hpcbench retry\n  hpcbench retry --only strategy=ddp --outcome timeout", add_retry},
-    Command{"ingest", "take in results that hpcbench did not start, or read all run directories into the index again",
-            "  hpcbench ingest --experiment study.yaml --run ddp,nodes=2 old/ddp.out\n"
-            "  hpcbench ingest --experiment study.yaml --run baseline --value 'train_s=63 min 48 s'\n  hpcbench ingest mnist_rnn",
-            add_ingest},
+    Command{
+        "ingest", "take in results that hpcbench did not start, or read all run directories into the index again",
+        "  hpcbench ingest --experiment study.yaml --run ddp,nodes=2 old/ddp.out\n"
+        "  hpcbench ingest --experiment study.yaml --run baseline --value 'train_s=63 min 48 s'\n  hpcbench ingest mnist_rnn",
+        add_ingest},
     Command{"report", "the table: medians, intervals, speedups, efficiencies, losses, outcomes",
             "  hpcbench report --format markdown\n  hpcbench report experiments/mnist_rnn.yaml --metric wall_s --format csv\n"
-            "  hpcbench report --only epochs=2 --strict",
+            "  hpcbench report --only epochs=2 --strict\n"
+            "  hpcbench report --columns 'strategy,median=Time (min),speedup' --time-unit min --sort -speedup\n"
+            "  hpcbench report --format html -o report.html",
             add_report},
+    Command{"plot", "pictures of the table: speedups, times, losses, phases, a timeline ...",
+            "  hpcbench plot --kind speedup --out figures\n  hpcbench plot experiments/mnist_rnn.yaml --png\n"
+            "  hpcbench plot --kind time --where epochs=2 --sort -median",
+            add_plot},
     Command{"compare", "two experiments, two commits or two sites: what became faster or slower, and what is only noise",
             "  hpcbench compare old.yaml new.yaml\n  hpcbench compare study.yaml --results results-a100 results-h100\n"
             "  hpcbench compare mnist_rnn@1f3a9c2 mnist_rnn@77b0e21 --fail-if 'slower > 5%'",

@@ -23,6 +23,7 @@ void add_cancel(CLI::App& app, int& exit_code);
 void add_retry(CLI::App& app, int& exit_code);
 void add_ingest(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
+void add_plot(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
 void add_show(CLI::App& app, int& exit_code);
 void add_logs(CLI::App& app, int& exit_code);

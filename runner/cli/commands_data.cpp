@@ -12,7 +12,6 @@
 #include "cli/live_status.hpp"
 #include "cli/status_view.hpp"
 #include "cli/terminal.hpp"
-#include "report/table.hpp"
 #include "submit/experiment_lock.hpp"
 
 namespace hpcbench {
@@ -64,24 +63,6 @@ int unlock_experiment(const std::string& results, const std::string& experiment)
   return 0;
 }
 
-int print_report(const StudyOptions& options, const ReportOptions& report, const std::string& format, bool strict) {
-  const Study study = load_study(options);
-  take_in_imports(study);
-  const Store store = open_for_reading(study.results_root, study.experiment.name);
-  const Table table = build_table(study.experiment, study.plan, store.counting_attempts(study.experiment.name, true), report);
-  for (const ReportFormat& known : report_formats()) {
-    if (known.name == format) print_data(known.print(table));
-  }
-  if (!strict) return 0;
-  bool all_well = table.warnings.empty();
-  for (const Row& row : table.rows) {
-    int other = 0;
-    for (const auto& [state, count] : row.outcomes) other += state == State::succeeded ? 0 : count;
-    all_well = all_well && other == 0 && row.summary.has_value() && row.warnings.empty();
-  }
-  return all_well ? 0 : 1;
-}
-
 }  // namespace
 
 void add_status(CLI::App& app, int& exit_code) {
@@ -90,34 +71,6 @@ void add_status(CLI::App& app, int& exit_code) {
   add_study_options(app, *options, FileArgument::optional);
   app.add_option("--format", *format, "text or json")->capture_default_str()->check(CLI::IsMember({"text", "json"}));
   app.callback([=, &exit_code] { exit_code = show_status(*options, *format); });
-}
-
-void add_report(CLI::App& app, int& exit_code) {
-  const auto options = std::make_shared<StudyOptions>();
-  const auto metric = std::make_shared<std::string>();
-  const auto format = std::make_shared<std::string>("text");
-  const auto orphans = std::make_shared<bool>(false);
-  const auto strict = std::make_shared<bool>(false);
-  std::vector<std::string> formats;
-  for (const ReportFormat& known : report_formats()) formats.push_back(known.name);
-  add_study_options(app, *options, FileArgument::optional);
-  app.add_option("--metric", *metric, "train_s, wall_s or any metric of the runs")->type_name("NAME");
-  app.add_option("--format", *format, join(formats, ", "))->capture_default_str()->check(CLI::IsMember(formats));
-  app.add_flag("--orphans", *orphans, "also configurations on record that the file no longer asks for");
-  const auto methods = std::make_shared<bool>(false);
-  const auto provenance = std::make_shared<bool>(false);
-  app.add_flag("--strict", *strict, "exit 1 if there is a warning, or a shown row with no value or a run that did not succeed");
-  app.add_flag("--methods", *methods, "also a methods paragraph, and which of twelve rules of reporting are met");
-  app.add_flag("--provenance", *provenance, "also versions, commits, nodes and seeds");
-  app.callback([=, &exit_code] {
-    ReportOptions report;
-    if (!metric->empty()) report.metric = *metric;
-    if (!options->only.empty()) report.only = parse_only(options->only);
-    report.orphans = *orphans;
-    report.methods = *methods;
-    report.provenance = *provenance;
-    exit_code = print_report(*options, report, *format, *strict);
-  });
 }
 
 void add_db(CLI::App& app, int& exit_code) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -34,19 +35,20 @@ std::vector<const Sample*> select_rows(const std::vector<Sample>& samples, const
   return shown;
 }
 
-void sort_rows(std::vector<const Sample*>& shown, const std::vector<std::string>& axes) {
-  std::stable_sort(shown.begin(), shown.end(), [&](const Sample* a, const Sample* b) {
-    for (const std::string& axis : axes) {
-      const Value* left = find_binding(a->row.axes, axis);
-      const Value* right = find_binding(b->row.axes, axis);
-      if (left == nullptr || right == nullptr) {
-        if (left != right) return left == nullptr;
-        continue;
-      }
-      if (*left != *right) return std::is_lt(*left <=> *right);
-    }
-    return false;
-  });
+/// Names that report.columns may use beside axes and columns: looked for only where there is such a name.
+std::vector<std::string> known_metrics(const Experiment& experiment, const Plan& plan,
+                                       const std::vector<const AttemptRecord*>& attempts) {
+  if (metrics_among(experiment.report.columns, plan.axes).empty()) return {};
+  std::set<std::string> names;
+  for (const Metric& metric : experiment.work.metrics) names.insert(metric.name);
+  for (const Override& entry : experiment.overrides) {
+    if (!entry.metrics) continue;
+    for (const Metric& metric : *entry.metrics) names.insert(metric.name);
+  }
+  for (const AttemptRecord* record : attempts) {
+    for (const auto& [name, value] : record->metrics) names.insert(name);
+  }
+  return {names.begin(), names.end()};
 }
 
 bool has_several_values(const std::vector<Sample>& samples, const std::string& axis) {
@@ -77,10 +79,11 @@ void choose_axes(Table& table, const Plan& plan, const std::vector<Sample>& samp
   }
 }
 
-/// What the rows have beside the metric. A column of report.columns (`f1=F1 score` is headed otherwise) may be any metric.
-void measure_all(std::vector<Sample>& samples, const ReportSettings& settings, const ReportOptions& options) {
+/// What the rows have beside the metric. A column of report.columns may be any metric.
+void measure_all(std::vector<Sample>& samples, const std::vector<std::string>& axes, const ReportSettings& settings,
+                 const ReportOptions& options) {
   std::vector<std::string> metrics = options.metric_columns;
-  for (const std::string& column : settings.columns) metrics.push_back(column.substr(0, column.find('=')));
+  for (std::string& name : metrics_among(settings.columns, axes)) metrics.push_back(std::move(name));
   for (Sample& sample : samples) {
     measure_parts(sample, settings, metrics);
     measure_series(sample, settings);
@@ -111,11 +114,11 @@ Table build_table(const Experiment& experiment, const Plan& plan, const std::vec
   if (!options.only.empty() && !options.orphans) select(plan, options.only);  // says what is wrong with it
   require_axes(names_of(options.only), plan.axes, "--only");
   require_axes(names_of(settings.where), plan.axes, "report.where");
-  require_axes(settings.sort, plan.axes, "report.sort");
+  require_sort_keys(settings.sort, plan.axes, "report.sort");
   require_axes(settings.group_by, plan.axes, "report.group_by");
-  require_columns(settings.columns, plan.axes);
 
   const std::vector<const AttemptRecord*> attempts = counting_attempts(records);
+  require_columns(settings.columns, plan.axes, known_metrics(experiment, plan, attempts));
   const MetricChoice metric = choose_metric(experiment, attempts, options);
   Table table;
   table.experiment = experiment.name;
@@ -143,15 +146,15 @@ Table build_table(const Experiment& experiment, const Plan& plan, const std::vec
   } else if (!experiment.baseline.empty()) {
     table.notes.push_back(fmt::format("`{}` is no time in seconds: no speedups", metric.name));
   }
-  measure_all(samples, settings, options);
+  measure_all(samples, table.axes, settings, options);
   std::vector<const Sample*> shown = select_rows(samples, settings.where, options.only);
-  sort_rows(shown, settings.sort);
   const WarningContext context{experiment, plan.repeats, samples, shown, attempts, table.columns, metric};
   table.warnings = find_warnings(context);
   if (metric.is_time) table.fits = fit_scaling(shown, settings, table.columns);
   table.provenance = gather_provenance(shown);
   move_into_rows(table, shown);
   describe_methods(table, context);
+  sort_rows_by(table, settings.sort);
   return table;
 }
 

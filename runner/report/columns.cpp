@@ -3,187 +3,112 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "report/cells.hpp"
 #include "report/digits.hpp"
-#include "report/samples.hpp"
 
 namespace hpcbench {
 namespace {
 
-constexpr const char* kAbsent = "-";
-
-/// Metric values are printed in report.time_unit where they are seconds.
-double seconds_per_unit(const Table& table) {
-  if (table.unit != "s") return 1;
-  return table.time_unit == "h" ? 3600 : table.time_unit == "min" ? 60 : 1;
+template <auto Row::*kMember>
+std::string digits_cell(const Table&, const Row& row, const CellStyle&) {
+  return three_digits(row.*kMember);
 }
 
-/// Without an interval, no more digits than the inputs had: programs that print whole seconds get whole seconds.
-int input_exponent(const Row& row, double scale) {
-  int finest = 9;
-  for (const RunValue& run : row.runs) {
-    if (run.value) finest = std::min(finest, last_exponent(*run.value));
-  }
-  return scale == 1 ? finest : static_cast<int>(std::floor(std::log10(std::pow(10.0, finest) / scale)));
+template <auto Row::*kMember>
+std::string whole_cell(const Table&, const Row& row, const CellStyle&) {
+  return fmt::format("{}", row.*kMember);
 }
 
-/// An end that only bounds (a time limit, a speedup of 0) says nothing about the width: the other side counts twice.
-Interval known_width(double value, Interval interval, bool low_is_known, bool high_is_known) {
-  if (!low_is_known) interval.low = 2 * value - interval.high;
-  if (!high_is_known) interval.high = 2 * value - interval.low;
-  return interval;
+std::string best_epoch_cell(const Table&, const Row& row, const CellStyle&) {
+  return row.best_epoch ? fmt::format("{}", *row.best_epoch) : kAbsentCell;
 }
-
-int metric_exponent(const Row& row, double scale) {
-  const double median = row.summary->median / scale;
-  std::optional<Interval> interval = row.summary->interval;
-  if (interval) interval = known_width(row.summary->median, *interval, true, interval->high != row.censored_at_s);
-  if (interval && interval->high > interval->low)
-    return exponent_for_interval(median, interval->low / scale, interval->high / scale);
-  return std::max(exponent_without_interval(median), input_exponent(row, scale));
+std::string text_or_absent(const std::string& text) { return text.empty() ? kAbsentCell : text; }
+std::string warnings_cell(const Table&, const Row& row, const CellStyle& style) {
+  return text_or_absent(join(row.warnings, style.list_separator));
 }
+std::string source_cell(const Table&, const Row& row, const CellStyle&) { return text_or_absent(row.source); }
+std::string statistic_cell(const Table&, const Row& row, const CellStyle&) { return text_or_absent(row.statistic); }
+std::string config_id_cell(const Table&, const Row& row, const CellStyle&) { return row.config_id; }
 
-std::string limit_cell(const Table& table, const Row& row) {
-  const double limit = *row.censored_at_s / seconds_per_unit(table);
-  return ">" + round_at(limit, std::max(exponent_without_interval(limit), last_exponent(limit)));
+template <auto Row::*kMember>
+std::optional<double> number_of(const Row& row) {
+  return row.*kMember;
 }
-
-/// A number of the row's summary, with the row's digits; `>` where it is the limit that censored runs hit.
-std::string summary_cell(const Table& table, const Row& row, double value) {
-  if (row.censored_at_s && value == *row.censored_at_s) return limit_cell(table, row);
-  const double scale = seconds_per_unit(table);
-  return round_at(value / scale, metric_exponent(row, scale));
-}
-
 template <double Summary::*kMember>
-std::string summary_column(const Table& table, const Row& row, const CellStyle&) {
-  return row.summary ? summary_cell(table, row, (*row.summary).*kMember) : kAbsent;
+std::optional<double> summary_number(const Row& row) {
+  return row.summary && row.statistic.empty() ? std::optional((*row.summary).*kMember) : std::nullopt;
 }
-
-std::string median_column(const Table& table, const Row& row, const CellStyle& style) {
-  if (!row.summary && row.censored_at_s) return limit_cell(table, row);
-  return summary_column<&Summary::median>(table, row, style);
-}
-
+std::optional<double> median_number(const Row& row) { return row.summary ? row.summary->median : row.censored_at_s; }
 template <double Interval::*kMember>
-std::string interval_end_column(const Table& table, const Row& row, const CellStyle&) {
-  if (!row.summary || !row.summary->interval) return kAbsent;
-  return summary_cell(table, row, (*row.summary->interval).*kMember);
+std::optional<double> interval_number(const Row& row) {
+  return row.summary && row.summary->interval ? std::optional((*row.summary->interval).*kMember) : std::nullopt;
 }
-
-std::string with_coverage(const std::string& low, const std::string& high, double coverage) {
-  return fmt::format("[{}, {}] {:.1f} %", low, high, 100 * coverage);
-}
-
-std::string interval_column(const Table& table, const Row& row, const CellStyle& style) {
-  if (!row.summary || !row.summary->interval) return kAbsent;
-  return with_coverage(interval_end_column<&Interval::low>(table, row, style),
-                       interval_end_column<&Interval::high>(table, row, style), row.summary->interval->coverage);
-}
-
-std::string coverage_column(const Table&, const Row& row, const CellStyle&) {
-  return row.summary && row.summary->interval ? fmt::format("{:.4f}", row.summary->interval->coverage) : kAbsent;
-}
-
-/// The speedup's interval times `factor`, with the width that is known of it.
-std::optional<Interval> ratio_width(const Row& row, double factor) {
-  if (!row.speedup->interval) return std::nullopt;
-  const Interval& interval = *row.speedup->interval;
-  const Interval known = known_width(row.speedup->value, interval, interval.low > 0, true);
-  return Interval{known.low * factor, known.high * factor, known.coverage};
-}
-
-std::string ratio_cell(const Row& row, double value) {
-  const int exponent = exponent_for_ratio(row.speedup->value, ratio_width(row, 1));
-  return value > 0 && value < 0.005 ? "<0.01" : round_at(value, exponent);
-}
-
-std::string speedup_column(const Table&, const Row& row, const CellStyle&) {
-  if (row.speedup) return ratio_cell(row, row.speedup->value);
-  if (!row.speedup_below) return kAbsent;
-  // Rounded up: below it is what is known.
-  return "<" + round_at(std::ceil(*row.speedup_below * 100 - 1e-9) / 100, -2);
-}
-
+std::optional<double> speedup_number(const Row& row) { return row.speedup ? row.speedup->value : row.speedup_below; }
 template <double Interval::*kMember>
-std::string speedup_end_column(const Table&, const Row& row, const CellStyle&) {
-  if (!row.speedup || !row.speedup->interval) return kAbsent;
-  return ratio_cell(row, (*row.speedup->interval).*kMember);
+std::optional<double> speedup_end_number(const Row& row) {
+  return row.speedup && row.speedup->interval ? std::optional((*row.speedup->interval).*kMember) : std::nullopt;
 }
 
-std::string speedup_interval_column(const Table& table, const Row& row, const CellStyle& style) {
-  if (!row.speedup || !row.speedup->interval) return kAbsent;
-  return with_coverage(speedup_end_column<&Interval::low>(table, row, style),
-                       speedup_end_column<&Interval::high>(table, row, style), row.speedup->interval->coverage);
+/// As a string for InputError: what a column can be.
+std::vector<std::string> known_names(const std::vector<std::string>& axes, const std::vector<std::string>& metrics) {
+  std::vector<std::string> known = axes;
+  for (const Column& column : all_columns()) known.emplace_back(column.name);
+  known.insert(known.end(), metrics.begin(), metrics.end());
+  return known;
 }
 
-std::string plain_ratio(const std::optional<double>& value) {
-  return value ? round_at(*value, exponent_for_ratio(*value, std::nullopt)) : kAbsent;
-}
-
-std::string medians_column(const Table&, const Row& row, const CellStyle&) { return plain_ratio(row.ratio_of_medians); }
-
-/// With the digits of the speedup's interval, which shrinks as the efficiency does.
-std::string efficiency_column(const Table&, const Row& row, const CellStyle&) {
-  if (!row.efficiency) return kAbsent;
-  if (!row.speedup || !row.speedup->interval || row.speedup->value <= 0) return plain_ratio(row.efficiency);
-  const double factor = *row.efficiency / row.speedup->value;
-  return round_at(*row.efficiency, exponent_for_ratio(*row.efficiency, ratio_width(row, factor)));
-}
-
-std::string list_outcomes(const Table&, const Row& row, const CellStyle& style) {
-  std::vector<std::string> parts;
-  for (const auto& [state, count] : row.outcomes) parts.push_back(fmt::format("{} {}", count, to_string(state)));
-  return parts.empty() ? kAbsent : join(parts, style.list_separator);
-}
-
-std::string list_warnings(const Table&, const Row& row, const CellStyle& style) {
-  return row.warnings.empty() ? kAbsent : join(row.warnings, style.list_separator);
-}
-
-std::string gpus_column(const Table&, const Row& row, const CellStyle&) { return fmt::format("{}", row.gpus); }
-std::string n_column(const Table&, const Row& row, const CellStyle&) { return fmt::format("{}", row.n); }
-std::string train_loss_column(const Table&, const Row& row, const CellStyle&) { return three_digits(row.train_loss); }
-std::string validation_loss_column(const Table&, const Row& row, const CellStyle&) { return three_digits(row.validation_loss); }
-std::string karp_flatt_column(const Table&, const Row& row, const CellStyle&) { return three_digits(row.karp_flatt); }
-std::string config_id_column(const Table&, const Row& row, const CellStyle&) { return row.config_id; }
-
-std::vector<std::string> column_names() {
-  std::vector<std::string> names;
-  for (const Column& column : all_columns()) names.emplace_back(column.name);
-  return names;
+bool is_among(const std::string& name, const std::vector<std::string>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 }  // namespace
 
+CellStyle cell_style(const Table& table, std::string_view list_separator) {
+  return {list_separator, published_exponent_of(table)};
+}
+
 const std::vector<Column>& all_columns() {
   static const std::vector<Column> kColumns = {
-      {"gpus", "gpus", true, false, gpus_column},
-      {"n", "n", true, false, n_column},
-      {"median", "median", true, false, median_column},
-      {"interval", "interval", true, false, interval_column},
-      {"speedup", "speedup", true, true, speedup_column},
-      {"speedup_interval", "speedup interval", true, true, speedup_interval_column},
-      {"efficiency", "efficiency", true, true, efficiency_column},
-      {"train_loss", "train loss", true, false, train_loss_column},
-      {"validation_loss", "validation loss", true, false, validation_loss_column},
-      {"outcomes", "outcomes", true, false, list_outcomes},
-      {"warnings", "warnings", false, false, list_warnings},
-      {"low", "low", false, false, interval_end_column<&Interval::low>},
-      {"high", "high", false, false, interval_end_column<&Interval::high>},
-      {"coverage", "coverage", false, false, coverage_column},
-      {"q1", "q1", false, false, summary_column<&Summary::q1>},
-      {"q3", "q3", false, false, summary_column<&Summary::q3>},
-      {"min", "min", false, false, summary_column<&Summary::min>},
-      {"max", "max", false, false, summary_column<&Summary::max>},
-      {"speedup_low", "speedup low", false, true, speedup_end_column<&Interval::low>},
-      {"speedup_high", "speedup high", false, true, speedup_end_column<&Interval::high>},
-      {"ratio_of_medians", "ratio of medians", false, true, medians_column},
-      {"karp_flatt", "Karp-Flatt", false, true, karp_flatt_column},
-      {"config_id", "config_id", false, false, config_id_column},
+      {"gpus", "gpus", true, false, whole_cell<&Row::gpus>, number_of<&Row::gpus>},
+      {"n", "n", true, false, whole_cell<&Row::n>, number_of<&Row::n>},
+      {"median", "median", true, false, median_cell, median_number},
+      {"interval", "interval", true, false, interval_cell, interval_number<&Interval::low>},
+      {"speedup", "speedup", true, true, speedup_cell, speedup_number},
+      {"speedup_interval", "speedup interval", true, true, speedup_interval_cell, speedup_end_number<&Interval::low>},
+      {"efficiency", "efficiency", true, true, efficiency_cell, number_of<&Row::efficiency>},
+      {"train_loss", "train loss", true, false, digits_cell<&Row::train_loss>, number_of<&Row::train_loss>},
+      {"validation_loss", "validation loss", true, false, digits_cell<&Row::validation_loss>, number_of<&Row::validation_loss>},
+      {"outcomes", "outcomes", true, false, outcomes_cell},
+      {"warnings", "warnings", false, false, warnings_cell},
+      {"low", "low", false, false, low_cell, interval_number<&Interval::low>},
+      {"high", "high", false, false, high_cell, interval_number<&Interval::high>},
+      {"coverage", "coverage", false, false, coverage_cell, interval_number<&Interval::coverage>},
+      {"q1", "q1", false, false, q1_cell, summary_number<&Summary::q1>},
+      {"q3", "q3", false, false, q3_cell, summary_number<&Summary::q3>},
+      {"min", "min", false, false, min_cell, summary_number<&Summary::min>},
+      {"max", "max", false, false, max_cell, summary_number<&Summary::max>},
+      {"speedup_low", "speedup low", false, true, speedup_low_cell, speedup_end_number<&Interval::low>},
+      {"speedup_high", "speedup high", false, true, speedup_high_cell, speedup_end_number<&Interval::high>},
+      {"ratio_of_medians", "ratio of medians", false, true, ratio_of_medians_cell, number_of<&Row::ratio_of_medians>},
+      {"time_saved", "time saved", false, true, time_saved_cell, number_of<&Row::ratio_of_medians>},
+      {"karp_flatt", "Karp-Flatt", false, true, digits_cell<&Row::karp_flatt>, number_of<&Row::karp_flatt>},
+      {"samples_per_s", "samples/s", false, false, digits_cell<&Row::samples_per_s>, number_of<&Row::samples_per_s>},
+      {"tokens_per_s", "tokens/s", false, false, digits_cell<&Row::tokens_per_s>, number_of<&Row::tokens_per_s>},
+      {"gpu_hours", "GPU-hours", false, false, digits_cell<&Row::gpu_hours>, number_of<&Row::gpu_hours>},
+      {"mfu", "MFU", false, false, digits_cell<&Row::mfu>, number_of<&Row::mfu>},
+      {"imbalance", "imbalance", false, false, digits_cell<&Row::imbalance>, number_of<&Row::imbalance>},
+      {"phases", "phases", false, false, phases_cell},
+      {"best_epoch", "best epoch", false, false, best_epoch_cell, number_of<&Row::best_epoch>},
+      {"generalisation_gap", "generalisation gap", false, false, digits_cell<&Row::generalisation_gap>,
+       number_of<&Row::generalisation_gap>},
+      {"overfits_from", "overfits from epoch", false, false, overfits_from_cell, number_of<&Row::overfits_from>},
+      {"time_to_target", "time to target", false, false, time_to_target_cell, number_of<&Row::time_to_target_s>},
+      {"source", "source", false, false, source_cell},
+      {"statistic", "statistic", false, false, statistic_cell},
+      {"config_id", "config_id", false, false, config_id_cell},
   };
   return kColumns;
 }
@@ -194,15 +119,29 @@ const Column* find_column(std::string_view name) {
   return found == columns.end() ? nullptr : &*found;
 }
 
-void require_columns(const std::vector<std::string>& names, const std::vector<std::string>& axes) {
-  std::vector<std::string> known = axes;
-  const std::vector<std::string> others = column_names();
-  known.insert(known.end(), others.begin(), others.end());
-  for (const std::string& name : names) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    throw InputError(fmt::format("error: report.columns names `{}`, which is no axis and no column{}; there are: {}", name,
-                                 did_you_mean(name, known), join(known, ", ")));
+void require_columns(const std::vector<std::string>& names, const std::vector<std::string>& axes,
+                     const std::vector<std::string>& metrics) {
+  for (const std::string& entry : names) {
+    const ShownColumn column = parse_shown_column(entry);
+    if (column.kind != ShownColumn::Kind::axis_or_column || is_among(column.name, axes) ||
+        find_column(column.name) != nullptr || is_among(column.name, metrics)) {
+      continue;
+    }
+    const std::vector<std::string> known = known_names(axes, metrics);
+    throw InputError(fmt::format("error: `{}` is no axis, no column and no metric of these runs{}; there are: {}, fact:NAME",
+                                 column.name, did_you_mean(column.name, known), join(known, ", ")));
   }
+}
+
+std::vector<std::string> metrics_among(const std::vector<std::string>& names, const std::vector<std::string>& axes) {
+  std::vector<std::string> metrics;
+  for (const std::string& entry : names) {
+    const ShownColumn column = parse_shown_column(entry);
+    const bool is_bare =
+        column.kind == ShownColumn::Kind::axis_or_column && !is_among(column.name, axes) && find_column(column.name) == nullptr;
+    if (is_bare || column.kind == ShownColumn::Kind::metric) metrics.push_back(column.name);
+  }
+  return metrics;
 }
 
 }  // namespace hpcbench

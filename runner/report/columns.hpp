@@ -5,43 +5,81 @@
 #include <vector>
 
 #include "report/table.hpp"
+#include "spec/report_columns.hpp"
 
 namespace hpcbench {
 
 /// How the cells of one format are made.
 struct CellStyle {
   std::string_view list_separator = ", ";  // between outcomes, between warnings
+  /// The finest power of ten in which imported values without an interval are given, in the unit of the table: all such rows
+  /// are printed alike, as in the publication they come from.
+  int published_exponent = 0;
 };
+CellStyle cell_style(const Table& table, std::string_view list_separator = ", ");
 
 /// A column beside the axes. `-` stands for what cannot be had.
 struct Column {
-  std::string_view name;  // as report.columns and the header of csv have it
+  std::string_view name;  // one of report_column_names()
   std::string_view heading;
   bool is_usual = false;    // in text and markdown unless report.columns says otherwise
   bool is_speedup = false;  // left out of these where there are no speedups
   std::string (*cell)(const Table& table, const Row& row, const CellStyle& style);
+  std::optional<double> (*number)(const Row& row) = nullptr;  // what rows are sorted by; null: by the cell's text
 };
 
-/// Everything that can be printed of a row: adding a column is one row of this table.
+/// Everything that can be printed of a row: adding a column is one row of this table and its name in report_column_names().
 const std::vector<Column>& all_columns();
 const Column* find_column(std::string_view name);
 
-/// InputError with the names that there are, if one is neither an axis nor a column.
-void require_columns(const std::vector<std::string>& names, const std::vector<std::string>& axes);
+/// InputError with the names that there are, if one is neither an axis, a column, nor one of `metrics`. Entries may have
+/// headings of their own (parse_shown_column); `fact:` and `metric:` are not looked up.
+void require_columns(const std::vector<std::string>& names, const std::vector<std::string>& axes,
+                     const std::vector<std::string>& metrics = {});
+/// The metrics that such a list names: what ReportOptions::metric_columns must hold so that rows have them.
+std::vector<std::string> metrics_among(const std::vector<std::string>& names, const std::vector<std::string>& axes);
+
+/// InputError if a key (parse_sort_key) is neither an axis nor a column. `where` names the option.
+void require_sort_keys(const std::vector<std::string>& keys, const std::vector<std::string>& axes, std::string_view where);
+/// Sorts the rows, stably: axes by value, columns by number, what is absent last in either direction.
+void sort_rows_by(Table& table, const std::vector<std::string>& keys);
+
+/// One column of a grid.
+struct GridColumn {
+  std::string name;  // `median`, `strategy`, `fact:device`
+  std::string heading;
+  bool is_number = false;  // a column of numbers stands to the right
+};
+
+struct GridRow {
+  std::vector<std::string> cells;
+  std::vector<std::optional<double>> numbers;  // what to sort the cells by; absent: by their text
+  const Row* row = nullptr;
+};
 
 /// One table of text: all cells as strings, ready to be laid out.
 struct Grid {
   std::string heading;  // `precision=fp32`, where report.group_by splits the rows
-  std::vector<std::string> header;
-  std::vector<bool> is_number;  // a column of numbers stands to the right
-  std::vector<std::vector<std::string>> rows;
+  std::vector<GridColumn> columns;
+  std::vector<GridRow> rows;
+
+  std::vector<std::string> header() const;
 };
 
-/// The tables that text and markdown print: the usual columns or those of report.columns, one for each group of rows.
+/// All rows in one table with these columns, as report.columns names them.
+Grid make_grid(const Table& table, const std::vector<std::string>& entries, std::string_view list_separator = ", ");
+/// The tables that text formats print: the usual columns or those of report.columns, one table for each group of rows.
 std::vector<Grid> make_grids(const Table& table);
 
 /// What stands above a table: the metric, what its intervals are and say, the baseline.
 std::vector<std::string> caption(const Table& table);
+
+/// What stands below it, beside warnings and notes: fits, and, where asked for, methods, rules, provenance.
+struct Section {
+  std::string title;
+  std::vector<std::string> lines;
+};
+std::vector<Section> sections(const Table& table);
 
 /// How to get from a row to its files, with the first row as the example; empty without rows.
 std::string tracing_hint(const Table& table);

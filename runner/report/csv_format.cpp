@@ -1,4 +1,4 @@
-#include <array>
+#include <algorithm>
 
 #include "report/columns.hpp"
 #include "report/formats.hpp"
@@ -6,14 +6,17 @@
 namespace hpcbench {
 namespace {
 
-constexpr std::array<std::string_view, 15> kCsvColumns = {
-    "gpus",       "n",          "median",          "low",          "high",
-    "coverage",   "speedup",    "speedup_low",     "speedup_high", "ratio_of_medians",
-    "efficiency", "train_loss", "validation_loss", "outcomes",     "warnings"};
+/// What programs rely on; `warnings` last.
+const std::vector<std::string>& csv_columns() {
+  static const std::vector<std::string> kNames = {
+      "gpus",       "n",          "median",          "low",          "high",
+      "coverage",   "speedup",    "speedup_low",     "speedup_high", "ratio_of_medians",
+      "efficiency", "train_loss", "validation_loss", "outcomes",     "warnings"};
+  return kNames;
+}
 
 /// RFC 4180: quoted where a separator, a quote or a line end is in it.
 void append_csv_cell(std::string& out, std::string_view cell) {
-  if (!out.empty() && out.back() != '\n') out += ',';
   if (cell.find_first_of(",\"\r\n") == std::string_view::npos) {
     out += cell;
     return;
@@ -26,30 +29,37 @@ void append_csv_cell(std::string& out, std::string_view cell) {
   out += '"';
 }
 
-std::string csv_line(const std::vector<std::string>& cells) {
-  std::string line;
-  for (const std::string& cell : cells) append_csv_cell(line, cell);
-  return line + "\n";
+void append_csv_line(std::string& out, const std::vector<std::string>& cells) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) out += ',';
+    append_csv_cell(out, cells[i]);
+  }
+  out += '\n';
+}
+
+/// All axes and columns; with --columns those, and the warnings if they are not among them.
+Grid csv_grid(const Table& table) {
+  if (!table.columns_asked) {
+    std::vector<std::string> entries = table.axes;
+    entries.insert(entries.end(), csv_columns().begin(), csv_columns().end());
+    Grid grid = make_grid(table, entries, ";");
+    for (GridColumn& column : grid.columns) column.heading = column.name;
+    return grid;
+  }
+  std::vector<std::string> entries = table.shown_columns;
+  const bool has_warnings = std::any_of(entries.begin(), entries.end(),
+                                        [](const std::string& entry) { return parse_shown_column(entry).name == "warnings"; });
+  if (!has_warnings) entries.emplace_back("warnings");
+  return make_grid(table, entries, ";");
 }
 
 }  // namespace
 
 std::string print_csv(const Table& table) {
-  constexpr CellStyle kStyle{";"};
-  std::vector<std::string> header = table.axes;
-  header.insert(header.end(), kCsvColumns.begin(), kCsvColumns.end());
-  std::vector<const Column*> columns;
-  for (const std::string_view name : kCsvColumns) columns.push_back(find_column(name));
-  std::string out = csv_line(header);
-  for (const Row& row : table.rows) {
-    std::vector<std::string> cells;
-    for (const std::string& axis : table.axes) {
-      const Value* value = find_binding(row.axes, axis);
-      cells.push_back(value == nullptr ? "-" : value->text());
-    }
-    for (const Column* column : columns) cells.push_back(column->cell(table, row, kStyle));
-    out += csv_line(cells);
-  }
+  const Grid grid = csv_grid(table);
+  std::string out;
+  append_csv_line(out, grid.header());
+  for (const GridRow& row : grid.rows) append_csv_line(out, row.cells);
   return out;
 }
 

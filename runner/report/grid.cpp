@@ -1,17 +1,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "base/text.hpp"
+#include "report/cells.hpp"
 #include "report/columns.hpp"
 #include "report/samples.hpp"
 
 namespace hpcbench {
 namespace {
 
-bool is_grouping(const Table& table, const std::string& axis) {
-  return std::find(table.group_by.begin(), table.group_by.end(), axis) != table.group_by.end();
+bool is_axis(const Table& table, const std::string& name) {
+  return std::find(table.axes.begin(), table.axes.end(), name) != table.axes.end();
 }
 
 /// The usual columns, or those of report.columns; what all rows of a group share stands in its heading alone.
@@ -19,7 +21,7 @@ std::vector<std::string> chosen_columns(const Table& table) {
   if (!table.shown_columns.empty()) return table.shown_columns;
   std::vector<std::string> names;
   for (const std::string& axis : table.columns) {
-    if (!is_grouping(table, axis)) names.push_back(axis);
+    if (std::find(table.group_by.begin(), table.group_by.end(), axis) == table.group_by.end()) names.push_back(axis);
   }
   for (const Column& column : all_columns()) {
     if (column.is_usual && (table.has_speedup || !column.is_speedup)) names.emplace_back(column.name);
@@ -32,64 +34,112 @@ std::string unit_suffix(const Table& table) {
   return unit.empty() ? "" : " (" + unit + ")";
 }
 
-/// An axis of that name goes before a column of that name.
-const Column* column_unless_axis(const Table& table, const std::string& name) {
-  const bool is_axis = std::find(table.axes.begin(), table.axes.end(), name) != table.axes.end();
-  return is_axis ? nullptr : find_column(name);
-}
-
 std::string axis_text(const Row& row, const std::string& name) {
   const Value* value = find_binding(row.axes, name);
-  return value == nullptr ? "-" : value->text();
+  return value == nullptr ? kAbsentCell : value->text();
+}
+
+/// One column, with where its cells come from.
+struct CellSource {
+  ShownColumn shown;
+  bool of_axis = false;
+  const Column* column = nullptr;  // null for axes, facts and metrics
+};
+
+CellSource find_source(const Table& table, const std::string& entry) {
+  CellSource source{parse_shown_column(entry), false, nullptr};
+  if (source.shown.kind != ShownColumn::Kind::axis_or_column) return source;
+  source.of_axis = is_axis(table, source.shown.name);  // an axis of that name goes before a column of that name
+  if (source.of_axis) return source;
+  source.column = find_column(source.shown.name);
+  if (source.column == nullptr) source.shown.kind = ShownColumn::Kind::metric;
+  return source;
 }
 
 /// Numbers and their like; texts such as the values of most axes stand to the left.
-bool is_number_column(const Table& table, const std::string& name) {
-  if (const Column* column = column_unless_axis(table, name)) {
-    return column->name != "outcomes" && column->name != "warnings" && column->name != "config_id";
-  }
+bool is_number_source(const Table& table, const CellSource& source) {
+  if (source.column != nullptr) return source.column->number != nullptr;
+  if (source.shown.kind == ShownColumn::Kind::metric) return true;
+  if (source.shown.kind == ShownColumn::Kind::fact) return false;
   return std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
-    const Value* value = find_binding(row.axes, name);
+    const Value* value = find_binding(row.axes, source.shown.name);
     return value == nullptr || value->is_number();
   });
 }
 
-Grid empty_grid(const Table& table, const std::vector<std::string>& names) {
-  Grid grid;
-  for (const std::string& name : names) {
-    const Column* column = column_unless_axis(table, name);
-    std::string heading = column == nullptr ? name : std::string(column->heading);
-    if (column != nullptr && column->name == "median") heading += unit_suffix(table);
-    grid.header.push_back(std::move(heading));
-    grid.is_number.push_back(is_number_column(table, name));
+GridColumn grid_column(const Table& table, const CellSource& source) {
+  GridColumn result{source.shown.name, source.shown.name, is_number_source(table, source)};
+  if (source.column != nullptr) {
+    result.heading = std::string(source.column->heading);
+    if (source.column->name == "median") result.heading += unit_suffix(table);
+    if (source.column->name == "time_to_target") result.heading += " (" + table.time_unit + ")";
   }
-  return grid;
+  if (source.shown.heading) result.heading = *source.shown.heading;
+  return result;
 }
 
-std::string metric_sentence(const Table& table) {
-  const std::string limit = fmt::format("{:g} %", 100 * table.confidence);
-  return fmt::format(
-      "{}{}: n independent runs; their median, and its exact interval from order statistics with the coverage that it "
-      "reaches ({} was asked for).",
-      table.metric, unit_suffix(table), limit);
+void append_cell(GridRow& out, const Table& table, const Row& row, const CellSource& source, const CellStyle& style) {
+  std::optional<double> number;
+  if (source.column != nullptr) {
+    out.cells.push_back(source.column->cell(table, row, style));
+    if (source.column->number != nullptr) number = source.column->number(row);
+  } else if (source.of_axis) {
+    out.cells.push_back(axis_text(row, source.shown.name));
+    if (const Value* value = find_binding(row.axes, source.shown.name)) number = value->number();
+  } else if (source.shown.kind == ShownColumn::Kind::fact) {
+    out.cells.push_back(fact_cell(row, source.shown.name));
+  } else {
+    out.cells.push_back(metric_of_row_cell(row, source.shown.name));
+    if (const auto found = row.metrics.find(source.shown.name); found != row.metrics.end()) number = found->second;
+  }
+  out.numbers.push_back(number);
 }
 
-std::string baseline_text(const Condition& baseline) {
-  std::vector<std::string> parts;
-  for (const auto& [name, values] : baseline) {
-    std::vector<std::string> texts;
-    for (const Value& value : values) texts.push_back(value.text());
-    parts.push_back(name + "=" + join(texts, "|"));
+/// Makes the rows of tables that have the same columns.
+class GridMaker {
+ public:
+  GridMaker(const Table& table, const std::vector<std::string>& entries, std::string_view list_separator)
+      : table_(table), style_(cell_style(table, list_separator)) {
+    for (const std::string& entry : entries) {
+      sources_.push_back(find_source(table, entry));
+      columns_.push_back(grid_column(table, sources_.back()));
+    }
   }
-  return join(parts, ", ");
-}
+  Grid empty(std::string heading) const { return {std::move(heading), columns_, {}}; }
+  GridRow row(const Row& row) const {
+    GridRow result;
+    result.row = &row;
+    result.cells.reserve(sources_.size());
+    result.numbers.reserve(sources_.size());
+    for (const CellSource& source : sources_) append_cell(result, table_, row, source, style_);
+    return result;
+  }
+
+ private:
+  const Table& table_;
+  CellStyle style_;
+  std::vector<CellSource> sources_;
+  std::vector<GridColumn> columns_;
+};
 
 }  // namespace
 
+std::vector<std::string> Grid::header() const {
+  std::vector<std::string> texts;
+  for (const GridColumn& column : columns) texts.push_back(column.heading);
+  return texts;
+}
+
+Grid make_grid(const Table& table, const std::vector<std::string>& entries, std::string_view list_separator) {
+  const GridMaker maker(table, entries, list_separator);
+  Grid grid = maker.empty("");
+  grid.rows.reserve(table.rows.size());
+  for (const Row& row : table.rows) grid.rows.push_back(maker.row(row));
+  return grid;
+}
+
 std::vector<Grid> make_grids(const Table& table) {
-  const std::vector<std::string> names = chosen_columns(table);
-  std::vector<const Column*> columns;  // null for an axis
-  for (const std::string& name : names) columns.push_back(column_unless_axis(table, name));
+  const GridMaker maker(table, chosen_columns(table), ", ");
   std::vector<Grid> grids;
   std::map<std::string, std::size_t> by_group;
   for (const Row& row : table.rows) {
@@ -97,40 +147,10 @@ std::vector<Grid> make_grids(const Table& table) {
     for (const std::string& axis : table.group_by) parts.push_back(axis + "=" + axis_text(row, axis));
     const std::string heading = join(parts, ", ");
     const auto [found, is_new] = by_group.emplace(heading, grids.size());
-    if (is_new) {
-      grids.push_back(empty_grid(table, names));
-      grids.back().heading = heading;
-    }
-    std::vector<std::string> cells;
-    cells.reserve(names.size());
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      cells.push_back(columns[i] == nullptr ? axis_text(row, names[i]) : columns[i]->cell(table, row, {}));
-    }
-    grids[found->second].rows.push_back(std::move(cells));
+    if (is_new) grids.push_back(maker.empty(heading));
+    grids[found->second].rows.push_back(maker.row(row));
   }
   return grids;
-}
-
-std::vector<std::string> caption(const Table& table) {
-  std::vector<std::string> lines = {table.description.empty() ? table.experiment : table.experiment + ": " + table.description,
-                                    metric_sentence(table)};
-  if (table.has_speedup) {
-    lines.push_back(
-        fmt::format("Speedup over {}: Hodges-Lehmann estimate of the log ratio{}.", baseline_text(table.baseline),
-                    table.paired ? " by blocks, with its exact signed-rank interval" : ", with its exact rank-sum interval"));
-    lines.emplace_back(table.scaling == Scaling::weak
-                           ? "Efficiency: the same ratio, as the work grows with the gpus (weak scaling)."
-                           : "Efficiency: speedup / (gpus / the baseline's gpus).");
-  }
-  lines.emplace_back("Each interval holds for its row alone, not for all rows at once. What cannot be had is \"-\".");
-  return lines;
-}
-
-std::string tracing_hint(const Table& table) {
-  if (table.rows.empty()) return "";
-  const Row& row = table.rows.front();
-  return fmt::format("Trace a row to its files: hpcbench show {}/CONFIG_ID, for example hpcbench show {}/{} ({})",
-                     table.experiment, table.experiment, row.config_id, row_label(table.columns, row));
 }
 
 }  // namespace hpcbench

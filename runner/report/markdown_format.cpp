@@ -17,7 +17,7 @@ std::string escape_markdown(const std::string& text) {
     const bool inside_word = i > 0 && i + 1 < text.size() && is_word_character(text[i - 1]) && is_word_character(text[i + 1]);
     if (c == '\n') {
       result += "<br>";
-    } else if (c == '\r') {
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
       result += ' ';
     } else {
       const bool is_markup = std::string_view("\\|*<&`~").find(c) != std::string_view::npos || (c == '_' && !inside_word);
@@ -36,11 +36,11 @@ void append_table_line(std::string& out, const std::vector<std::string>& cells) 
 
 void append_markdown_grid(std::string& out, const Grid& grid) {
   if (!grid.heading.empty()) out += "#### " + escape_markdown(grid.heading) + "\n\n";
-  append_table_line(out, grid.header);
+  append_table_line(out, grid.header());
   out += "|";
-  for (const bool is_number : grid.is_number) out += is_number ? " ---: |" : " :--- |";
+  for (const GridColumn& column : grid.columns) out += column.is_number ? " ---: |" : " :--- |";
   out += "\n";
-  for (const std::vector<std::string>& row : grid.rows) append_table_line(out, row);
+  for (const GridRow& row : grid.rows) append_table_line(out, row.cells);
   out += "\n";
 }
 
@@ -62,6 +62,11 @@ std::string print_markdown(const Table& table) {
   if (!table.notes.empty()) out += "**Notes**\n\n";
   for (const std::string& note : table.notes) out += "- " + escape_markdown(note) + "\n";
   if (!table.notes.empty()) out += "\n";
+  for (const Section& section : sections(table)) {
+    out += "**" + section.title + "**\n\n";
+    for (const std::string& line : section.lines) out += "- " + escape_markdown(line) + "\n";
+    out += "\n";
+  }
   if (const std::string hint = tracing_hint(table); !hint.empty()) out += escape_markdown(hint) + "\n";
   return out;
 }

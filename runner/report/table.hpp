@@ -168,6 +168,9 @@ struct Table {
   std::string speedup_style;       // `x`: 2.72x; else 2.72
   std::string runs_path;           // from the report's folder to results/EXPERIMENT, for links; empty: no links
   std::vector<PlotPicture> plots;  // made by who asks for the report; HTML shows them
+  std::string plots_note;          // why there are none
+  std::string page_template;       // templates/report.html.mustache; only HTML needs it
+  bool columns_asked = false;      // shown_columns were named for this one report: csv has them, too
 };
 
 /// `records`: the counting attempts of the experiment, in any order. Rows: the plan's configurations in its order (then
@@ -176,7 +179,7 @@ struct Table {
 Table build_table(const Experiment& experiment, const Plan& plan, const std::vector<AttemptRecord>& records,
                   const ReportOptions& options);
 
-/// One row a format: `text`, `markdown`, `csv`, `json`. Deterministic bytes.
+/// One row a format: `text`, `markdown`, `latex`, `html`, `csv`, `json`. Deterministic bytes.
 struct ReportFormat {
   std::string name;
   std::string description;

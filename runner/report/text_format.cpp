@@ -3,29 +3,11 @@
 #include <algorithm>
 
 #include "report/columns.hpp"
+#include "report/escapes.hpp"
 #include "report/formats.hpp"
 
 namespace hpcbench {
 namespace {
-
-/// Control characters would break lines or drive the terminal: shown as \n, \t, \x1b.
-std::string visible(const std::string& text) {
-  constexpr const char* kHexDigits = "0123456789abcdef";
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      result += "\\n";
-    } else if (c == '\t') {
-      result += "\\t";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      result += {'\\', 'x', kHexDigits[byte >> 4], kHexDigits[byte & 15]};
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
 
 /// Columns of a terminal: two for wide characters, none for combining ones. A byte that is no UTF-8 takes one.
 std::size_t display_width(const std::string& text) {
@@ -48,23 +30,23 @@ void append_line(std::string& out, const std::vector<std::string>& cells, const 
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::string padding(widths[i] - display_width(cells[i]), ' ');
     if (i > 0) line += "  ";
-    line += grid.is_number[i] ? padding + cells[i] : cells[i] + padding;
+    line += grid.columns[i].is_number ? padding + cells[i] : cells[i] + padding;
   }
   line.erase(line.find_last_not_of(' ') + 1);
   out += line + "\n";
 }
 
 void append_grid(std::string& out, const Grid& grid) {
-  std::vector<std::vector<std::string>> lines = {grid.header};
-  lines.insert(lines.end(), grid.rows.begin(), grid.rows.end());
-  std::vector<std::size_t> widths(grid.header.size(), 0);
+  std::vector<std::vector<std::string>> lines = {grid.header()};
+  for (const GridRow& row : grid.rows) lines.push_back(row.cells);
+  std::vector<std::size_t> widths(grid.columns.size(), 0);
   for (std::vector<std::string>& line : lines) {
     for (std::size_t i = 0; i < line.size(); ++i) {
-      line[i] = visible(line[i]);
+      line[i] = visible_text(line[i]);
       widths[i] = std::max(widths[i], display_width(line[i]));
     }
   }
-  if (!grid.heading.empty()) out += visible(grid.heading) + "\n";
+  if (!grid.heading.empty()) out += visible_text(grid.heading) + "\n";
   for (std::size_t i = 0; i < lines.size(); ++i) {
     append_line(out, lines[i], grid, widths);
     if (i > 0) continue;
@@ -79,19 +61,24 @@ void append_grid(std::string& out, const Grid& grid) {
 
 std::string print_text(const Table& table) {
   std::string out;
-  for (const std::string& line : caption(table)) out += visible(line) + "\n";
+  for (const std::string& line : caption(table)) out += visible_text(line) + "\n";
   out += "\n";
   for (const Grid& grid : make_grids(table)) append_grid(out, grid);
   if (!table.warnings.empty()) out += "Warnings\n";
   for (const TableWarning& warning : table.warnings) {
-    out += "  " + warning.code + ": " + visible(warning.seen) + "\n";
-    out += "    Why it matters: " + visible(warning.why) + ".\n    What to do: " + visible(warning.advice) + ".\n";
+    out += "  " + warning.code + ": " + visible_text(warning.seen) + "\n";
+    out += "    Why it matters: " + visible_text(warning.why) + ".\n    What to do: " + visible_text(warning.advice) + ".\n";
   }
   if (!table.warnings.empty()) out += "\n";
   if (!table.notes.empty()) out += "Notes\n";
-  for (const std::string& note : table.notes) out += "  " + visible(note) + "\n";
+  for (const std::string& note : table.notes) out += "  " + visible_text(note) + "\n";
   if (!table.notes.empty()) out += "\n";
-  if (const std::string hint = tracing_hint(table); !hint.empty()) out += visible(hint) + "\n";
+  for (const Section& section : sections(table)) {
+    out += section.title + "\n";
+    for (const std::string& line : section.lines) out += "  " + visible_text(line) + "\n";
+    out += "\n";
+  }
+  if (const std::string hint = tracing_hint(table); !hint.empty()) out += visible_text(hint) + "\n";
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "spec/checks.hpp"
 #include "spec/fields.hpp"
+#include "spec/report_columns.hpp"
 
 namespace hpcbench {
 
@@ -150,32 +151,38 @@ void check_baseline(const Draft& draft, const PointSpace& space, Complaints& com
                  "speedup is relative to the points that match it");
 }
 
-void check_report_names(const Draft& draft, const std::vector<std::string>& axes, Complaints& complaints) {
-  static const std::vector<std::string> kColumns = {"gpus",       "n",
-                                                    "median",     "interval",
-                                                    "speedup",    "ratio_of_medians",
-                                                    "efficiency", "karp_flatt",
-                                                    "train_loss", "validation_loss",
-                                                    "outcomes",   "warnings",
-                                                    "q1",         "q3",
-                                                    "min",        "max",
-                                                    "coverage"};
+/// Every name that a column can have before anything was measured: axes, columns, the metrics that the file declares.
+std::vector<std::string> known_columns(const Draft& draft, const std::vector<std::string>& axes) {
   std::vector<std::string> known = axes;
-  known.insert(known.end(), kColumns.begin(), kColumns.end());
+  known.insert(known.end(), report_column_names().begin(), report_column_names().end());
+  for (const Metric& metric : draft.experiment.work.metrics) known.push_back(metric.name);
+  for (const OverrideDraft& entry : draft.overrides) {
+    if (!entry.override_.metrics) continue;
+    for (const Metric& metric : *entry.override_.metrics) known.push_back(metric.name);
+  }
+  return known;
+}
+
+void check_report_names(const Draft& draft, const std::vector<std::string>& axes, Complaints& complaints) {
+  const std::vector<std::string> columns = known_columns(draft, axes);
   const YamlNode* report = draft.root->find("report");
   const auto check = [&](const std::string& name, const YamlSpot& spot, const std::string& key) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    if (std::find(columns.begin(), columns.end(), name) != columns.end()) return;
     complaints.add(
-        spot, fmt::format("{} in `report.{}` is neither an axis nor a column{}", cite(name), key, did_you_mean(name, known)),
-        fmt::format("axes: {}; columns: {}", cite_all(axes), join(kColumns, ", ")));
+        spot, fmt::format("{} in `report.{}` is neither an axis nor a column{}", cite(name), key, did_you_mean(name, columns)),
+        fmt::format("axes: {}; columns: {}; others are `metric:NAME` and `fact:NAME`", cite_all(axes),
+                    join(report_column_names(), ", ")));
   };
   const ReportSettings& settings = draft.experiment.report;
-  const auto check_list = [&](const char* key, const std::vector<std::string>& names) {
-    for (std::size_t i = 0; i < names.size(); ++i) check(names[i], report->find(key)->items[i].spot, key);
-  };
-  check_list("columns", settings.columns);
-  check_list("group_by", settings.group_by);
-  check_list("sort", settings.sort);
+  const auto spot_of = [&](const char* key, std::size_t i) { return report->find(key)->items[i].spot; };
+  for (std::size_t i = 0; i < settings.columns.size(); ++i) {
+    const ShownColumn column = parse_shown_column(settings.columns[i]);
+    if (column.kind == ShownColumn::Kind::axis_or_column) check(column.name, spot_of("columns", i), "columns");
+  }
+  for (std::size_t i = 0; i < settings.sort.size(); ++i) {
+    check(parse_sort_key(settings.sort[i]).name, spot_of("sort", i), "sort");
+  }
+  for (std::size_t i = 0; i < settings.group_by.size(); ++i) check(settings.group_by[i], spot_of("group_by", i), "group_by");
   for (std::size_t i = 0; draft.where && i < draft.where->condition.size(); ++i) {
     check(draft.where->condition[i].first, draft.where->node->keys[i].spot, "where");
   }

@@ -10,7 +10,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from harness import HPCBENCH, PROGRAMS, ROOT, StudyTest  # noqa: E402
 
-COMMANDS = ["init", "check", "plan", "run", "status", "watch", "cancel", "retry", "ingest", "report", "compare", "show", "logs", "db", "launch",
+COMMANDS = ["init", "check", "plan", "run", "status", "watch", "cancel", "retry", "ingest", "report", "plot", "compare", "show", "logs", "db",
+            "launch",
             "completion"]
 STUDY = """
 experiment: small

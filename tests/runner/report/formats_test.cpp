@@ -1,3 +1,5 @@
+#include "report/formats.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -6,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "runner/report/study.hpp"
 
@@ -65,7 +68,8 @@ nlohmann::json parse(const Table& table) { return nlohmann::json::parse(print_as
 TEST_CASE("golden files: each format of a clean and of a troubled study") {
   const Table clean = clean_study().table();
   const Table troubled = troubled_study().table();
-  for (const auto& [format, ending] : {std::pair("text", "txt"), {"markdown", "md"}, {"csv", "csv"}, {"json", "json"}}) {
+  for (const auto& [format, ending] :
+       {std::pair("text", "txt"), {"markdown", "md"}, {"latex", "tex"}, {"html", "html"}, {"csv", "csv"}, {"json", "json"}}) {
     check_golden(std::string("digits.") + ending, print_as(clean, format));
     check_golden(std::string("troubled.") + ending, print_as(troubled, format));
   }
@@ -164,5 +168,135 @@ TEST_CASE("whole seconds stay whole seconds where no interval says how many digi
 }
 
 TEST_CASE("an empty study prints in each format") {
-  for (const ReportFormat& format : report_formats()) CHECK_FALSE(format.print(empty_study().table()).empty());
+  for (const ReportFormat& format : report_formats()) CHECK_FALSE(print_as(empty_study().table(), format.name).empty());
+}
+
+TEST_CASE("a column can have a heading of its own, times and speedups another form") {
+  Study study = clean_study();
+  study.experiment.report.columns = {"strategy=Estrategia", "median=Tiempo (min)", "speedup=Speedup", "time_saved"};
+  study.experiment.report.time_unit = "min";
+  study.experiment.report.speedup_style = "x";
+  for (AttemptRecord& record : study.records) record.metrics["train_s"] *= 60;
+  const std::string text = print_as(study.table(), "text");
+  CHECK(text.find("Estrategia  Tiempo (min)  Speedup  time saved\n") != std::string::npos);
+  CHECK(text.find("baseline              12    1.00x           -\n") != std::string::npos);
+  CHECK(text.find("ddp                  6.4     2.0x        49 %\n") != std::string::npos);  // 1 - 6.4 / 12.5
+}
+
+TEST_CASE("h:mm:ss") {
+  Study study = empty_study();
+  study.add_run(0, 1, 3828, 0);
+  study.add_run(1, 1, 59.7, 1);
+  study.experiment.report.columns = {"median"};
+  study.experiment.report.time_unit = "h:mm:ss";
+  const std::string text = print_as(study.table(), "text");
+  CHECK(text.find("median (h:mm:ss)\n") != std::string::npos);
+  CHECK(text.find(" 1:03:50\n") != std::string::npos);  // three significant digits of one run: 3830 s
+  CHECK(text.find(" 0:01:00\n") != std::string::npos);
+}
+
+TEST_CASE("published values keep their digits, all rows the same") {
+  Study study = empty_study();
+  study.add_run(0, 1, 778.8, 0);  // 12.98 min
+  study.add_run(1, 1, 4.77 * 60, 1);
+  Table table = study.table();
+  for (Row& row : table.rows) row.source = "imported";
+  table.time_unit = "min";
+  table.shown_columns = {"median", "ratio_of_medians"};
+  table.speedup_style = "x";
+  const std::string text = print_as(table, "text");
+  CHECK(text.find("12.98             1.00x\n") != std::string::npos);
+  CHECK(text.find("4.77             2.72x\n") != std::string::npos);
+  table.time_unit = "h:mm:ss";
+  CHECK(print_as(table, "text").find("0:12:59") != std::string::npos);
+}
+
+TEST_CASE("metrics and facts as columns") {
+  Study study = clean_study();
+  study.experiment.report.columns = {"accuracy=Acc", "fact:precision", "metric:wall_s"};
+  Table table = study.table();
+  for (Row& row : table.rows) {
+    row.metrics = {{"accuracy", 0.9}, {"wall_s", 12.5}};
+    row.facts = {{"precision", "fp32"}};
+  }
+  const std::string text = print_as(table, "text");
+  CHECK(text.find("Acc  precision  wall_s\n") != std::string::npos);
+  CHECK(text.find("0.9  fp32         12.5\n") != std::string::npos);
+  study.experiment.report.columns = {"acuracy"};
+  CHECK_THROWS_WITH_AS(study.table(), doctest::Contains("(did you mean `accuracy`?)"), InputError);
+}
+
+TEST_CASE("sorted by a column, what is absent last in either direction") {
+  Study study = troubled_study();
+  const auto order = [&](const std::string& key) {
+    study.experiment.report.sort = {key};
+    std::string ids;
+    for (const Row& row : study.table().rows) ids += row.config_id.back();
+    return ids;
+  };
+  CHECK(order("median") == "bacde");  // 401.5, 723.75, 3100, >7200, none
+  CHECK(order("-median") == "dcabe");
+  CHECK(order("-gpus_per_node") == "cebda");
+  CHECK(order("config_id") == "abcde");
+  CHECK_THROWS_WITH_AS(order("medain"), doctest::Contains("(did you mean `median`?)"), InputError);
+}
+
+TEST_CASE("csv has the columns that were asked for, and the warnings") {
+  Study study = troubled_study();
+  study.experiment.report.columns = {"note=a, note", "speedup"};
+  Table table = study.table();
+  table.columns_asked = true;
+  const std::string text = print_as(table, "csv");
+  CHECK(text.substr(0, text.find('\n')) == "\"a, note\",speedup,warnings");
+  CHECK(text.find("never ran,-,-\n") != std::string::npos);
+}
+
+TEST_CASE("every text format says warnings, fits, methods and provenance") {
+  Table table = troubled_study().table();
+  table.fits = {{"amdahl", "strategy=ddp", 0.125, 0.01, 1, {{2, 1.5, 1.6, -0.1}}, {{8, {}, 4.2, {}}}}};
+  table.methods = "What was done.";
+  table.rules = {{1, "Say n", RuleVerdict::not_met, "n is 1"}};
+  table.provenance = {{"torch", {"2.8.0", "2.9.0"}}};
+  for (const std::string format : {"text", "markdown", "latex", "html"}) {
+    CAPTURE(format);
+    table.show_methods = table.show_provenance = false;
+    const std::string plain = print_as(table, format);
+    for (const std::string part :
+         {"few-repeats", "failures", "confounded", "serial fraction 0.125", "8 gpus extrapolated 4.20"}) {
+      CHECK(plain.find(part) != std::string::npos);
+    }
+    CHECK(plain.find("What was done.") == std::string::npos);
+    table.show_methods = table.show_provenance = true;
+    const std::string all = print_as(table, format);
+    for (const std::string part : {"What was done.", "not met: Say n. n is 1", "torch: 2.8.0, 2.9.0"}) {
+      CHECK(all.find(part) != std::string::npos);
+    }
+  }
+  const nlohmann::json json = parse(table);
+  CHECK(json["fits"][0]["extrapolated"][0]["speedup"].is_null());
+  CHECK(json["rules"][0]["verdict"] == "not_met");
+  CHECK(json["provenance"]["torch"][1] == "2.9.0");
+}
+
+TEST_CASE("names of users stay text in HTML, LaTeX and links") {
+  Study study = clean_study();
+  study.experiment.name = "<script>alert(1)</script>";
+  study.experiment.description = "\\input{/etc/passwd} % $x$ & [b] \"q\" {{title}}";
+  study.records[6].state = State::failed;
+  study.records[6].reason = "</td><img src=x onerror=\"alert(1)\">\x1b[31m";
+  Table table = study.table();
+  table.runs_path = "../a b/\"javascript:alert(1)\"";
+  const std::string html = print_as(table, "html");
+  CHECK(html.find("<script>alert") == std::string::npos);
+  CHECK(html.find("<img") == std::string::npos);
+  CHECK(html.find("&lt;/td&gt;&lt;img src=x onerror=&quot;alert(1)&quot;&gt;\\x1b[31m") != std::string::npos);
+  CHECK(html.find("href=\"./../a%20b/%22javascript%3Aalert%281%29%22/") != std::string::npos);
+  CHECK(html.find("{{title}}") != std::string::npos);  // no text is read as a template
+  const std::string latex = print_as(table, "latex");
+  CHECK(latex.find("\\textbackslash{}input\\{/etc/passwd\\} \\% \\$x\\$ \\& {[}b{]} \\textquotedbl{}q") != std::string::npos);
+  CHECK(latex.find("\\input") == std::string::npos);
+}
+
+TEST_CASE("HTML needs its template, and says so") {
+  CHECK_THROWS_WITH_AS(print_html(clean_study().table()), doctest::Contains("report.html.mustache"), InputError);
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files.hpp"
 #include "report/table.hpp"
 
 namespace hpcbench {
@@ -99,7 +100,8 @@ inline bool warns(const Table& table, const std::string& code) {
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
-inline std::string print_as(const Table& table, const std::string& format) {
+inline std::string print_as(Table table, const std::string& format) {
+  if (format == "html") table.page_template = read_file(std::string(HPCBENCH_SOURCE_DIR) + "/templates/report.html.mustache");
   for (const ReportFormat& known : report_formats()) {
     if (known.name == format) return known.print(table);
   }

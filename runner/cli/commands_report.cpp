@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/gnuplot.hpp"
+#include "cli/report_view.hpp"
+#include "cli/terminal.hpp"
+#include "render/attempt.hpp"
+#include "report/table.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+struct PrintOptions {
+  StudyOptions study;
+  ViewOptions view;
+  std::string format = "text";
+  std::string file;  // empty: standard output
+  bool strict = false;
+};
+
+/// What only a page needs: its frame, its pictures, and the way from it to the run directories.
+void complete_page(Table& table, const Study& study, const std::string& file) {
+  namespace fs = std::filesystem;
+  table.page_template = load_template("report.html.mustache");
+  const fs::path here = file.empty() ? fs::current_path() : fs::absolute(file).lexically_normal().parent_path();
+  table.runs_path = fs::path(study.results).lexically_relative(here).string();
+  ProcessToolRunner tools;
+  if (find_gnuplot(tools, table.plots_note)) {
+    table.plots = draw_all(tools, table);
+    if (table.plots.empty()) table.plots_note = "There is nothing to plot yet.";
+  } else {
+    say("no plots in the page: " + table.plots_note);
+  }
+}
+
+bool is_all_well(const Table& table) {
+  bool all_well = table.warnings.empty();
+  for (const Row& row : table.rows) {
+    int other = 0;
+    for (const auto& [state, count] : row.outcomes) other += state == State::succeeded ? 0 : count;
+    all_well = all_well && other == 0 && row.summary.has_value() && row.warnings.empty();
+  }
+  return all_well;
+}
+
+int print_report(const PrintOptions& options) {
+  Study study = load_study(options.study);
+  Table table = view_study(study, options.study, options.view);
+  if (options.format == "html") complete_page(table, study, options.file);
+  for (const ReportFormat& known : report_formats()) {
+    if (known.name != options.format) continue;
+    const std::string text = known.print(table);
+    if (options.file.empty()) {
+      print_data(text);
+    } else {
+      write_file(options.file, text, Durability::none);
+    }
+  }
+  return options.strict && !is_all_well(table) ? 1 : 0;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<PrintOptions>();
+  std::vector<std::string> formats;
+  for (const ReportFormat& known : report_formats()) formats.push_back(known.name);
+  add_study_options(app, options->study, FileArgument::optional);
+  app.add_option("--format", options->format, join(formats, ", "))->capture_default_str()->check(CLI::IsMember(formats));
+  app.add_option("-o,--output", options->file, "write here instead of to standard output")->type_name("FILE");
+  add_view_options(app, options->view);
+  add_table_options(app, options->view);
+  app.add_flag("--strict", options->strict,
+               "exit 1 if there is a warning, or a shown row with no value or a run that did not succeed");
+  app.callback([=, &exit_code] { exit_code = print_report(*options); });
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,108 @@
+#include "cli/report_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "cli/import_runs.hpp"
+#include "cli/index.hpp"
+#include "report/columns.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+std::vector<std::string> split_names(const std::string& text) {
+  std::vector<std::string> names;
+  for (const std::string& part : split(text, ',')) {
+    if (const std::string_view name = trim(part); !name.empty()) names.emplace_back(name);
+  }
+  return names;
+}
+
+/// What the options say replaces what the file's `report` says.
+void override_report(ReportSettings& report, const ViewOptions& options, const std::vector<std::string>& axes) {
+  if (!options.columns.empty()) {
+    report.columns.clear();
+    for (const std::string& list : options.columns) {
+      for (std::string& entry : split_columns(list)) report.columns.push_back(std::move(entry));
+    }
+  }
+  if (!options.group_by.empty()) {
+    report.group_by = split_names(options.group_by);
+    for (const std::string& name : report.group_by) {
+      if (std::find(axes.begin(), axes.end(), name) != axes.end()) continue;
+      throw InputError(fmt::format("error: --group-by names `{}`, which is no axis{}; there are: {}", name,
+                                   did_you_mean(name, axes), join(axes, ", ")));
+    }
+  }
+  if (!options.sort.empty()) {
+    report.sort = split_names(options.sort);
+    require_sort_keys(report.sort, axes, "--sort");
+  }
+  if (!options.time_unit.empty()) report.time_unit = options.time_unit;
+  if (!options.speedup_style.empty()) report.speedup_style = options.speedup_style == "x" ? "x" : "";
+}
+
+}  // namespace
+
+std::vector<std::string> split_columns(const std::string& text) {
+  std::vector<std::string> entries(1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == ',') {
+      entries.back() += text[++i];
+    } else if (text[i] == ',') {
+      entries.emplace_back();
+    } else {
+      entries.back() += text[i];
+    }
+  }
+  std::erase_if(entries, [](const std::string& entry) { return trim(entry).empty(); });
+  if (entries.empty()) throw InputError("error: --columns names no column");
+  return entries;
+}
+
+void add_view_options(CLI::App& app, ViewOptions& options) {
+  app.add_option("--metric", options.metric, "train_s, wall_s or any metric of the runs")->type_name("NAME");
+  app.add_option("--where", options.where, "only the rows that match, as in `strategy=ddp|fsdp`")->type_name("AXIS=VALUE,...");
+  app.add_option("--sort", options.sort, "axes and columns; `-median`: the largest first")->type_name("[-]NAME,...");
+  app.add_option("--time-unit", options.time_unit, "s, min, h or h:mm:ss")->check(CLI::IsMember({"s", "min", "h", "h:mm:ss"}));
+  app.add_flag("--orphans", options.orphans, "also configurations on record that the file no longer asks for");
+}
+
+void add_table_options(CLI::App& app, ViewOptions& options) {
+  app.add_option(
+         "--columns", options.columns,
+         "axes, columns, metrics and fact:NAME, each with a heading of one's own if wanted: `strategy,median=Time (min)`")
+      ->type_name("NAME[=HEADING],...")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--group-by", options.group_by, "a table for each combination of these axes")->type_name("AXIS,...");
+  app.add_option("--speedup-style", options.speedup_style, "plain: 2.72, x: 2.72x")->check(CLI::IsMember({"plain", "x"}));
+  app.add_flag("--methods", options.methods, "also say what was done, and which of twelve rules of reporting are met");
+  app.add_flag("--provenance", options.provenance, "also list versions, commits, nodes and seeds");
+}
+
+Table view_study(Study& study, const StudyOptions& study_options, const ViewOptions& options) {
+  override_report(study.experiment.report, options, study.plan.axes);
+  ReportOptions report;
+  if (!options.metric.empty()) report.metric = options.metric;
+  if (!study_options.only.empty()) report.only = parse_only(study_options.only);
+  if (!options.where.empty()) {
+    const Condition where = parse_only(options.where);
+    if (!options.orphans) select(study.plan, where);  // says what is wrong with it
+    report.only.insert(report.only.end(), where.begin(), where.end());
+  }
+  report.orphans = options.orphans;
+  report.methods = options.methods;
+  report.provenance = options.provenance;
+  take_in_imports(study);
+  const Store store = open_for_reading(study.results_root, study.experiment.name);
+  Table table = build_table(study.experiment, study.plan, store.counting_attempts(study.experiment.name, true), report);
+  table.columns_asked = !options.columns.empty();
+  return table;
+}
+
+}  // namespace hpcbench

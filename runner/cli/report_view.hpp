@@ -1,0 +1,35 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/study.hpp"
+#include "report/table.hpp"
+
+namespace hpcbench {
+
+/// What a report or a plot is asked to show, beside the study: each of these goes before the same key of the file's `report`.
+struct ViewOptions {
+  std::string metric;
+  std::vector<std::string> columns;  // each a list with commas
+  std::string group_by, where, sort, time_unit, speedup_style;
+  bool orphans = false;
+  bool methods = false;
+  bool provenance = false;
+};
+
+/// --metric, --where, --sort, --group-by, --time-unit, --orphans: what plots know, too.
+void add_view_options(CLI::App& app, ViewOptions& options);
+/// --columns, --speedup-style, --methods, --provenance: what only tables have.
+void add_table_options(CLI::App& app, ViewOptions& options);
+
+/// The table of a study as it was asked for. `study.experiment.report` takes what the options say. InputError for names that
+/// are none.
+Table view_study(Study& study, const StudyOptions& study_options, const ViewOptions& options);
+
+/// A list with commas; a comma within a heading is written `\,`.
+std::vector<std::string> split_columns(const std::string& text);
+
+}  // namespace hpcbench

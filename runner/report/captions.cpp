@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "report/columns.hpp"
+#include "report/digits.hpp"
+#include "report/samples.hpp"
+
+namespace hpcbench {
+namespace {
+
+std::string metric_sentence(const Table& table) {
+  const std::string unit = table.unit == "s" ? table.time_unit : table.unit;
+  return fmt::format(
+      "{}{}: n independent runs; their median, and its exact interval from order statistics with the coverage that it "
+      "reaches ({:g} % was asked for).",
+      table.metric, unit.empty() ? "" : " (" + unit + ")", 100 * table.confidence);
+}
+
+std::string baseline_text(const Condition& baseline) {
+  std::vector<std::string> parts;
+  for (const auto& [name, values] : baseline) {
+    std::vector<std::string> texts;
+    for (const Value& value : values) texts.push_back(value.text());
+    parts.push_back(name + "=" + join(texts, "|"));
+  }
+  return join(parts, ", ");
+}
+
+std::string fit_line(const Fit& fit) {
+  std::string line = fmt::format("{}, {}: serial fraction {}, residuals {} (root mean square, {} degree{} of freedom)", fit.law,
+                                 fit.label, three_digits(fit.serial_fraction), three_digits(fit.residual_rms),
+                                 fit.degrees_of_freedom, fit.degrees_of_freedom == 1 ? "" : "s");
+  std::vector<std::string> parts;
+  for (const FitPoint& point : fit.points) {
+    if (!point.speedup) continue;
+    parts.push_back(fmt::format("{} gpu{} {} (fit {})", point.gpus, point.gpus == 1 ? "" : "s", three_digits(point.speedup),
+                                three_digits(point.fitted)));
+  }
+  for (const FitPoint& point : fit.extrapolated) {
+    parts.push_back(fmt::format("{} gpus extrapolated {}", point.gpus, three_digits(point.fitted)));
+  }
+  return line + (parts.empty() ? "" : ": " + join(parts, ", "));
+}
+
+std::string verdict_text(RuleVerdict verdict) {
+  return verdict == RuleVerdict::met ? "met" : verdict == RuleVerdict::not_met ? "not met" : "not applicable";
+}
+
+}  // namespace
+
+std::vector<std::string> caption(const Table& table) {
+  std::vector<std::string> lines = {table.description.empty() ? table.experiment : table.experiment + ": " + table.description,
+                                    metric_sentence(table)};
+  if (table.has_speedup) {
+    lines.push_back(
+        fmt::format("Speedup over {}: Hodges-Lehmann estimate of the log ratio{}.", baseline_text(table.baseline),
+                    table.paired ? " by blocks, with its exact signed-rank interval" : ", with its exact rank-sum interval"));
+    lines.emplace_back(table.scaling == Scaling::weak
+                           ? "Efficiency: the same ratio, as the work grows with the gpus (weak scaling)."
+                           : "Efficiency: speedup / (gpus / the baseline's gpus).");
+  }
+  if (std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return !row.statistic.empty(); })) {
+    lines.emplace_back(
+        "Published statistics stand as they were published, with the n that was published: no interval can be had of them, and "
+        "their speedup is the ratio of the two values.");
+  }
+  lines.emplace_back("Each interval holds for its row alone, not for all rows at once. What cannot be had is \"-\".");
+  return lines;
+}
+
+std::vector<Section> sections(const Table& table) {
+  std::vector<Section> result;
+  if (!table.fits.empty()) {
+    result.push_back({"Fits", {}});
+    for (const Fit& fit : table.fits) result.back().lines.push_back(fit_line(fit));
+  }
+  if (table.show_methods) {
+    result.push_back({"Methods", {table.methods.empty() ? "-" : table.methods}});
+    if (!table.rules.empty()) result.push_back({"The twelve rules of Hoefler and Belli (2015)", {}});
+    for (const ReportingRule& rule : table.rules) {
+      result.back().lines.push_back(
+          fmt::format("{}. {}: {}. {}", rule.number, verdict_text(rule.verdict), rule.rule, rule.reason));
+    }
+  }
+  if (table.show_provenance) {
+    result.push_back({"Provenance", {}});
+    for (const ProvenanceRow& row : table.provenance) result.back().lines.push_back(row.name + ": " + join(row.values, ", "));
+    if (result.back().lines.empty()) result.back().lines.emplace_back("-");
+  }
+  return result;
+}
+
+std::string tracing_hint(const Table& table) {
+  if (table.rows.empty()) return "";
+  const Row& row = table.rows.front();
+  return fmt::format("Trace a row to its files: hpcbench show {}/CONFIG_ID, for example hpcbench show {}/{} ({})",
+                     table.experiment, table.experiment, row.config_id, row_label(table.columns, row));
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+
+#include "report/columns.hpp"
+
+namespace hpcbench {
+
+// The cells of columns.cpp. Each gives the text of one row, `-` for what cannot be had; digits as in docs/statistics.md.
+
+inline constexpr const char* kAbsentCell = "-";
+
+// Of the metric, in the table's unit (metric_cells.cpp).
+/// Seconds in the table's unit of time, others as they are: what metric values are divided by.
+double seconds_per_unit(const Table& table);
+/// Seconds as `h:mm:ss`, to the whole second.
+std::string clock_text(double seconds);
+/// A value of the metric in the table's unit, rounded at a power of ten of that unit.
+std::string metric_text(const Table& table, double value, int exponent);
+int published_exponent_of(const Table& table);
+std::string median_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string interval_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string low_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string high_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string coverage_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string q1_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string q3_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string min_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string max_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string time_to_target_cell(const Table& table, const Row& row, const CellStyle& style);
+/// `[low, high] 95.3 %`.
+std::string interval_text(const std::string& low, const std::string& high, double coverage);
+
+// Of comparisons with the baseline (ratio_cells.cpp).
+std::string speedup_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string speedup_low_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string speedup_high_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string speedup_interval_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string ratio_of_medians_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string time_saved_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string efficiency_cell(const Table& table, const Row& row, const CellStyle& style);
+
+// Of the rest (other_cells.cpp).
+std::string outcomes_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string phases_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string overfits_from_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string fact_cell(const Row& row, const std::string& name);
+std::string metric_of_row_cell(const Row& row, const std::string& name);
+
+}  // namespace hpcbench

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace hpcbench {
+
+// Texts of users (names, values, reasons) in the languages of reports: whatever they hold, they stay text.
+
+/// Control characters would break lines or drive a terminal: shown as \n, \t, \x1b.
+std::string visible_text(std::string_view text);
+
+/// Bytes that are not UTF-8 become U+FFFD.
+std::string valid_utf8(std::string_view text);
+
+/// For HTML's text and quoted attributes.
+std::string escape_html(std::string_view text);
+/// A relative path for `href`: all but unreserved characters and `/` as %XX, so that no scheme and no quote can be in it.
+std::string escape_url(std::string_view path);
+
+/// For LaTeX's text mode: nothing in it is a command, a comment, or an option of the `\\` before it.
+std::string escape_latex(std::string_view text);
+
+/// A string of gnuplot in single quotes, in which it knows no escapes, substitutions or commands; control characters become
+/// blanks. Texts longer than `limit` characters lose their middle.
+std::string gnuplot_string(std::string_view text, std::size_t limit = 200);
+
+/// At most `limit` characters (not bytes): the middle is left out.
+std::string elide(std::string_view text, std::size_t limit);
+
+/// Characters of valid UTF-8.
+std::size_t character_count(std::string_view text);
+
+}  // namespace hpcbench

@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "report/cells.hpp"
+#include "report/digits.hpp"
+
+namespace hpcbench {
+
+std::string outcomes_cell(const Table&, const Row& row, const CellStyle& style) {
+  std::vector<std::string> parts;
+  for (const auto& [state, count] : row.outcomes) parts.push_back(fmt::format("{} {}", count, to_string(state)));
+  return parts.empty() ? kAbsentCell : join(parts, style.list_separator);
+}
+
+std::string phases_cell(const Table&, const Row& row, const CellStyle& style) {
+  std::vector<std::string> parts;
+  const auto add = [&](const char* name, const std::optional<double>& seconds) {
+    if (seconds) parts.push_back(fmt::format("{} {} s", name, three_digits(seconds)));
+  };
+  add("setup", row.phases.setup_s);
+  add("data", row.phases.data_s);
+  add("train", row.phases.train_s);
+  add("eval", row.phases.eval_s);
+  add("checkpoint", row.phases.checkpoint_s);
+  add("communication", row.phases.communication_s);
+  return parts.empty() ? kAbsentCell : join(parts, style.list_separator);
+}
+
+std::string overfits_from_cell(const Table&, const Row& row, const CellStyle&) {
+  return row.overfits_from ? fmt::format("{}", *row.overfits_from) : kAbsentCell;
+}
+
+std::string fact_cell(const Row& row, const std::string& name) {
+  const auto found = row.facts.find(name);
+  return found == row.facts.end() || found->second.empty() ? kAbsentCell : found->second;
+}
+
+/// Imported values keep the digits that they came with, as those of the metric do.
+std::string metric_of_row_cell(const Row& row, const std::string& name) {
+  const auto found = row.metrics.find(name);
+  if (found == row.metrics.end()) return kAbsentCell;
+  const int usual = exponent_without_interval(found->second);
+  const int given = last_exponent(found->second);
+  if (row.source == "imported") return round_at(found->second, std::max(given, std::min(-2, usual)));
+  return round_at(found->second, std::max(usual, given));
+}
+
+}  // namespace hpcbench

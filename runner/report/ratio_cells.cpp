@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "report/cells.hpp"
+#include "report/digits.hpp"
+
+namespace hpcbench {
+namespace {
+
+/// The speedup's interval times `factor`, with the width that is known of it: where censored runs leave no lower bound, the
+/// upper side counts twice.
+std::optional<Interval> ratio_width(const Row& row, double factor) {
+  if (!row.speedup->interval) return std::nullopt;
+  Interval known = *row.speedup->interval;
+  if (!(known.low > 0)) known.low = 2 * row.speedup->value - known.high;
+  return Interval{known.low * factor, known.high * factor, known.coverage};
+}
+
+std::string styled(const Table& table, std::string ratio) {
+  if (table.speedup_style == "x") ratio += "x";
+  return ratio;
+}
+
+std::string ratio_text(const Table& table, const Row& row, double value) {
+  const int exponent = exponent_for_ratio(row.speedup->value, ratio_width(row, 1));
+  return styled(table, value > 0 && value < 0.005 ? "<0.01" : round_at(value, exponent));
+}
+
+std::string plain_ratio(const std::optional<double>& value) {
+  return value ? round_at(*value, exponent_for_ratio(*value, std::nullopt)) : kAbsentCell;
+}
+
+template <double Interval::*kMember>
+std::string speedup_end(const Table& table, const Row& row) {
+  if (!row.speedup || !row.speedup->interval) return kAbsentCell;
+  return ratio_text(table, row, (*row.speedup->interval).*kMember);
+}
+
+}  // namespace
+
+std::string speedup_cell(const Table& table, const Row& row, const CellStyle&) {
+  if (row.speedup) return ratio_text(table, row, row.speedup->value);
+  if (!row.speedup_below) return kAbsentCell;
+  // Rounded up: below it is what is known.
+  return styled(table, "<" + round_at(std::ceil(*row.speedup_below * 100 - 1e-9) / 100, -2));
+}
+
+std::string speedup_low_cell(const Table& table, const Row& row, const CellStyle&) {
+  return speedup_end<&Interval::low>(table, row);
+}
+std::string speedup_high_cell(const Table& table, const Row& row, const CellStyle&) {
+  return speedup_end<&Interval::high>(table, row);
+}
+
+std::string speedup_interval_cell(const Table& table, const Row& row, const CellStyle&) {
+  if (!row.speedup || !row.speedup->interval) return kAbsentCell;
+  return interval_text(speedup_end<&Interval::low>(table, row), speedup_end<&Interval::high>(table, row),
+                       row.speedup->interval->coverage);
+}
+
+std::string ratio_of_medians_cell(const Table& table, const Row& row, const CellStyle&) {
+  return row.ratio_of_medians ? styled(table, plain_ratio(row.ratio_of_medians)) : kAbsentCell;
+}
+
+std::string time_saved_cell(const Table&, const Row& row, const CellStyle&) {
+  if (!row.ratio_of_medians || row.is_baseline || !(*row.ratio_of_medians > 0)) return kAbsentCell;
+  return round_at(100 * (1 - 1 / *row.ratio_of_medians), 0) + " %";
+}
+
+/// With the digits of the speedup's interval, which shrinks as the efficiency does.
+std::string efficiency_cell(const Table&, const Row& row, const CellStyle&) {
+  if (!row.efficiency) return kAbsentCell;
+  if (!row.speedup || !row.speedup->interval || row.speedup->value <= 0) return plain_ratio(row.efficiency);
+  const double factor = *row.efficiency / row.speedup->value;
+  return round_at(*row.efficiency, exponent_for_ratio(*row.efficiency, ratio_width(row, factor)));
+}
+
+}  // namespace hpcbench

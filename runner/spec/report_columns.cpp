@@ -1,0 +1,79 @@
+#include "spec/report_columns.hpp"
+
+#include "base/text.hpp"
+
+namespace hpcbench {
+
+const std::vector<std::string>& report_column_names() {
+  static const std::vector<std::string> kNames = {
+      "gpus",
+      "n",
+      "median",
+      "interval",
+      "low",
+      "high",
+      "coverage",
+      "q1",
+      "q3",
+      "min",
+      "max",
+      "speedup",
+      "speedup_low",
+      "speedup_high",
+      "efficiency",
+      "speedup_interval",
+      "karp_flatt",
+      "ratio_of_medians",
+      "time_saved",
+      "train_loss",
+      "best_epoch",
+      "validation_loss",
+      "generalisation_gap",
+      "overfits_from",
+      "time_to_target",
+      "phases",
+      "samples_per_s",
+      "tokens_per_s",
+      "gpu_hours",
+      "mfu",
+      "imbalance",
+      "outcomes",
+      "warnings",
+      "source",
+      "statistic",
+      "config_id",
+  };
+  return kNames;
+}
+
+ShownColumn parse_shown_column(std::string_view entry) {
+  ShownColumn column;
+  if (const std::size_t at = entry.find('='); at != std::string_view::npos) {
+    column.heading = std::string(trim(entry.substr(at + 1)));
+    entry = entry.substr(0, at);
+  }
+  entry = trim(entry);
+  const auto take = [&](std::string_view prefix, ShownColumn::Kind kind) {
+    if (!entry.starts_with(prefix)) return;
+    entry.remove_prefix(prefix.size());
+    column.kind = kind;
+  };
+  if (entry.starts_with("fact:")) {
+    take("fact:", ShownColumn::Kind::fact);
+  } else {
+    take("metric:", ShownColumn::Kind::metric);
+  }
+  column.name = std::string(entry);
+  return column;
+}
+
+SortKey parse_sort_key(std::string_view entry) {
+  SortKey key;
+  entry = trim(entry);
+  key.descending = entry.starts_with('-');
+  if (key.descending) entry.remove_prefix(1);
+  key.name = std::string(entry);
+  return key;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hpcbench {
+
+/// Names of the columns of a report, beside axes, facts and metrics, in the order in which docs/reports.md explains them.
+const std::vector<std::string>& report_column_names();
+
+/// One entry of report.columns and of --columns: a name, and a heading of one's own after `=`.
+struct ShownColumn {
+  enum class Kind { axis_or_column, fact, metric };  // `fact:device` and `metric:f1` say it; else an axis goes before a column
+  Kind kind = Kind::axis_or_column;
+  std::string name;                    // without `fact:` and `metric:`
+  std::optional<std::string> heading;  // `median=Tiempo (min)`
+};
+ShownColumn parse_shown_column(std::string_view entry);
+
+/// One entry of report.sort and of --sort: an axis or a column, `-` in front for the largest first.
+struct SortKey {
+  std::string name;
+  bool descending = false;
+};
+SortKey parse_sort_key(std::string_view entry);
+
+}  // namespace hpcbench

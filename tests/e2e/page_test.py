@@ -1,0 +1,87 @@
+"""The HTML report in a real browser: no error on its console, tables that sort by a click, light and dark, no network."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from browser import Browser, find_browser  # noqa: E402
+from harness import StudyTest  # noqa: E402
+from report_test import HOSTILE, PROGRAM, STUDY, has_gnuplot  # noqa: E402
+
+
+@unittest.skipUnless(find_browser(), "no Chromium is installed (Debian: chromium-headless-shell)")
+class Page(StudyTest):
+    def open_page(self, note):
+        self.write("program.sh", PROGRAM, 0o755)
+        self.write("shown.yaml", (STUDY % note).replace("what reports show", "<script>alert(2)</script> & <b>bold</b>"))
+        self.hpcbench("run", "shown.yaml", "--yes", code=1)
+        self.hpcbench("report", "--format", "html", "--methods", "--provenance", "-o", "page.html")
+        browser = Browser((self.folder / "page.html").as_uri())
+        self.addCleanup(browser.close)
+        return browser
+
+    def column(self, browser, table, heading):
+        return browser.evaluate(f"""(() => {{
+            const table = document.querySelectorAll('table.sortable')[{table}];
+            const at = [...table.tHead.rows[0].cells].findIndex(cell => cell.textContent.startsWith('{heading}'));
+            return [...table.tBodies[0].rows].map(row => row.cells[at].textContent); }})()""")
+
+    def click(self, browser, table, heading):
+        browser.evaluate(f"""(() => {{
+            const table = document.querySelectorAll('table.sortable')[{table}];
+            [...table.tHead.rows[0].cells].find(cell => cell.textContent.startsWith('{heading}')).querySelector('button').click(); }})()""")
+
+    def test_page(self):
+        browser = self.open_page("plain")
+        self.assertEqual(browser.complaints(), [])
+        self.assertEqual(browser.evaluate("document.title"), "shown")
+
+        before = self.column(browser, 0, "median")
+        self.assertEqual(before, ["82", "82", "42", "22", "-"])
+        self.click(browser, 0, "median")
+        self.assertEqual(self.column(browser, 0, "median"), ["22", "42", "82", "82", "-"])
+        self.click(browser, 0, "median")  # what is absent stays last
+        self.assertEqual(self.column(browser, 0, "median"), ["82", "82", "42", "22", "-"])
+        self.click(browser, 0, "strategy")
+        self.assertEqual(self.column(browser, 0, "strategy"), ["baseline", "broken", "ddp", "ddp", "ddp"])
+        self.assertEqual(browser.evaluate("document.querySelectorAll('th[aria-sort=ascending]').length"), 1)
+
+        self.assertEqual(len(self.column(browser, 1, "run")), 15)
+        self.click(browser, 1, "outcome")
+        self.assertEqual(self.column(browser, 1, "outcome")[0], "failed")
+        link = browser.evaluate("document.querySelector('#runs a').href")
+        self.assertTrue(link.startswith(self.folder.as_uri() + "/results/shown/"), link)
+        self.assertEqual(browser.complaints(), [])
+
+    def test_light_dark_and_accessible(self):
+        browser = self.open_page("plain")
+        colors = []
+        for scheme in ("light", "dark"):
+            browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+            colors.append(browser.evaluate("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color].join()"))
+        self.assertEqual(colors[0], "rgb(255, 255, 255),rgb(27, 31, 36)")
+        self.assertEqual(colors[1], "rgb(17, 21, 26),rgb(230, 237, 243)")
+        for what, expression in (
+                ("a table without a caption", "[...document.querySelectorAll('table')].filter(t => !t.caption).length"),
+                ("a picture without a name", "[...document.querySelectorAll('svg')].filter(s => !s.getAttribute('aria-label')).length"),
+                ("a header without a scope", "[...document.querySelectorAll('th')].filter(h => !h.scope).length"),
+                ("an id twice", "(() => { const ids = [...document.querySelectorAll('[id]')].map(e => e.id); return ids.length - new Set(ids).size; })()"),
+                ("a link within the page to nowhere", "[...document.querySelectorAll('nav a')].filter(a => !document.querySelector(a.getAttribute('href'))).length")):
+            self.assertEqual(browser.evaluate(expression), 0, what)
+        self.assertEqual(browser.evaluate("document.documentElement.lang"), "en")
+        if has_gnuplot():
+            self.assertGreaterEqual(browser.evaluate("document.querySelectorAll('figure svg').length"), 6)
+            # Symbols are references within their own picture.
+            self.assertEqual(browser.evaluate("[...document.querySelectorAll('use')].filter(u => !document.querySelector(u.getAttribute('href') || u.getAttribute('xlink:href'))).length"), 0)
+        self.assertEqual(browser.complaints(), [])
+
+    def test_names_are_text(self):
+        browser = self.open_page(HOSTILE)
+        self.assertEqual(browser.complaints(), [])
+        self.assertEqual(browser.evaluate("document.querySelectorAll('script').length"), 1)
+        self.assertEqual(browser.evaluate("document.querySelectorAll('b').length"), 0)
+        self.assertIn("<script>alert(2)</script>", browser.evaluate("document.body.innerText"))
+
+
+if __name__ == "__main__":
+    unittest.main()

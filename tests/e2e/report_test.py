@@ -1,0 +1,176 @@
+"""Reports and plots as a person asks for them: formats, a lab's own columns, pictures by the real gnuplot, the JSON Schema."""
+import csv
+import io
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import ROOT, StudyTest  # noqa: E402
+
+FORMATS = ["text", "markdown", "latex", "html", "csv", "json"]
+HOSTILE = "it's `touch pwned` $(touch pwned) <script>alert(1)</script> \\\"q\\\" \\\\input{x} %_^{/Bold y} @x"
+# Writes its own events: times that tell the configurations apart, losses of three epochs, two ranks.
+PROGRAM = """#!/bin/bash
+strategy=$1 gpus=$2 folder=$(dirname "$HPCBENCH_RUN")
+[ "$strategy" = broken ] && exit 3
+repeat=$(basename "$(dirname "$folder")"); repeat=${repeat#r}
+train=$((80 / gpus + 10#$repeat))
+{
+  echo '{"v":1,"t":1.0,"rank":0,"event":"run_start","precision":"fp32","world_size":'"$gpus"'}'
+  for epoch in 1 2 3; do
+    echo '{"v":1,"t":1.0,"rank":0,"event":"epoch","epoch":'$epoch',"epoch_s":1,"train_loss":0.'$((9 - epoch))',"samples":100}'
+    echo '{"v":1,"t":1.0,"rank":0,"event":"eval","epoch":'$epoch',"eval_s":0.1,"val_loss":1.'$epoch'}'
+  done
+  echo '{"v":1,"t":1.0,"rank":0,"event":"run_end","train_s":'$train',"setup_s":2,"data_s":1,"eval_s":3,"communication_s":4,"user_s":20,"sys_s":1,"real_s":30}'
+} > "$folder/events.jsonl"
+"""
+STUDY = """
+experiment: shown
+description: what reports show
+command: ["./program.sh", "{{strategy}}", "{{gpus_per_node}}"]
+launch: once
+matrix: {strategy: [baseline, ddp, broken], gpus_per_node: [1, 2, 4], note: ["%s"]}
+exclude: [{strategy: baseline, gpus_per_node: [2, 4]}, {strategy: broken, gpus_per_node: [1, 4]}]
+repeats: 3
+baseline: {strategy: baseline}
+report: {metric: train_s}
+"""
+
+
+def has_gnuplot():
+    return shutil.which("gnuplot") is not None
+
+
+class Reports(StudyTest):
+    def setUp(self):
+        super().setUp()
+        self.write("program.sh", PROGRAM, 0o755)
+        self.write("shown.yaml", STUDY % "plain")
+        self.hpcbench("run", "shown.yaml", "--yes", code=1)
+
+    def test_same_bytes_and_rows_in_each_format(self):
+        for form in FORMATS:
+            first = self.hpcbench("report", "--format", form).stdout
+            self.assertEqual(first, self.hpcbench("report", "--format", form).stdout, form)
+            self.assertIn("broken", first)
+            self.assertIn("failures", first)
+
+    def test_a_shape_of_ones_own(self):
+        done = self.hpcbench("report", "--columns", r"strategy=Estrategia,gpus,median=Tiempo\, min,speedup=Speedup,train_s=t,fact:precision",
+                             "--time-unit", "min", "--speedup-style", "x", "--sort", "-speedup", "--where", "strategy=ddp|broken",
+                             "--format", "csv")
+        rows = list(csv.reader(io.StringIO(done.stdout)))
+        self.assertEqual(rows[0], ["Estrategia", "gpus", "Tiempo, min", "Speedup", "t", "precision", "warnings"])
+        self.assertEqual([row[0] for row in rows[1:]], ["ddp", "ddp", "ddp", "broken"])
+        self.assertEqual([row[1] for row in rows[1:4]], ["4", "2", "1"])
+        self.assertRegex(rows[1][3], r"^3\.\d+x$")  # 82 s / 22 s
+        self.assertEqual(rows[4][2:4], ["-", "-"])
+
+    def test_mistakes_are_exit_2_with_advice(self):
+        for arguments, advice in ((["--columns", "medain"], "did you mean `median`?"),
+                                  (["--sort", "-speedpu"], "did you mean `speedup`?"),
+                                  (["--group-by", "strateg"], "did you mean `strategy`?"),
+                                  (["--where", "strateg=ddp"], "did you mean `strategy`?"),
+                                  (["--time-unit", "hours"], "h:mm:ss"),
+                                  (["--columns", ","], "names no column")):
+            self.assertIn(advice, self.hpcbench("report", *arguments, code=2).stderr, arguments)
+
+    def test_json_obeys_its_schema(self):
+        report = json.loads(self.hpcbench("report", "--format", "json").stdout)
+        schema = json.loads((ROOT / "docs/report.schema.json").read_text())
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest("python3-jsonschema is not installed")
+        jsonschema.validate(report, schema)
+        row = next(row for row in report["rows"] if row["axes"]["strategy"] == "ddp")
+        del row["median"]
+        with self.assertRaises(jsonschema.ValidationError):
+            jsonschema.validate(report, schema)
+
+    def test_output_file_and_links(self):
+        self.hpcbench("report", "--format", "html", "-o", "results/page.html")
+        page = (self.folder / "results/page.html").read_text()
+        links = re.findall(r'href="(\./[^"]*)"', page)
+        self.assertEqual(len(links), 15)
+        for link in links:
+            self.assertTrue((self.folder / "results" / link).is_dir(), link)
+        self.assertNotRegex(page, r'(src|href)="(https?:)?//')
+
+    def test_without_gnuplot(self):
+        tools = self.folder / "tools"
+        tools.mkdir()
+        for tool in ("bash", "git"):
+            if shutil.which(tool):
+                (tools / tool).symlink_to(shutil.which(tool))
+        path = {"PATH": str(tools)}
+        done = self.hpcbench("plot", "--kind", "time", env=path, code=3)
+        self.assertIn("gnuplot-nox", done.stderr)
+        self.assertTrue((self.folder / "plots/time.gp").exists())
+        done = self.hpcbench("report", "--format", "html", env=path)
+        self.assertIn("gnuplot-nox", done.stdout)
+        self.assertIn("gnuplot-nox", done.stderr)
+
+
+@unittest.skipUnless(has_gnuplot(), "gnuplot is not installed")
+class Plots(StudyTest):
+    KINDS = ["speedup", "efficiency", "time", "loss", "phases", "timeline"]
+
+    def study(self, note="plain"):
+        self.write("program.sh", PROGRAM, 0o755)
+        self.write("shown.yaml", STUDY % note)
+        self.hpcbench("run", "shown.yaml", "--yes", code=1)
+
+    def texts_of(self, path):
+        return ["".join(node.itertext()) for node in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+
+    def test_each_kind_is_an_svg_with_its_data_and_script(self):
+        self.study()
+        done = self.hpcbench("plot", "--out", "figures", "--png")
+        for kind in self.KINDS:
+            self.assertIn(f"figures/{kind}.svg", done.stdout)
+            self.assertTrue((self.folder / f"figures/{kind}.png").read_bytes().startswith(b"\x89PNG"), kind)
+            self.assertTrue(self.texts_of(self.folder / f"figures/{kind}.svg"), kind)
+        first = {path.name: path.read_bytes() for path in (self.folder / "figures").iterdir()}
+        self.hpcbench("plot", "--out", "figures", "--png")
+        self.assertEqual(first, {path.name: path.read_bytes() for path in (self.folder / "figures").iterdir()})
+
+    def test_a_person_can_change_a_script_and_run_it(self):
+        self.study()
+        self.hpcbench("plot", "--kind", "time", "--out", "figures")
+        script = self.folder / "figures/time.gp"
+        script.write_text(script.read_text().replace("median of", "a title of my own, median of"))
+        subprocess.run(["gnuplot", "time.gp"], cwd=self.folder / "figures", check=True, timeout=60, stdin=subprocess.DEVNULL)
+        self.assertTrue(any("a title of my own" in text for text in self.texts_of(self.folder / "figures/time.svg")))
+
+    def test_names_are_text(self):
+        self.study(HOSTILE)
+        # The one value of `note` is no column; an axis that varies is: the description and names go everywhere else.
+        self.write("shown.yaml", (STUDY % HOSTILE).replace(f'["{HOSTILE}"]', f'["{HOSTILE}", "b"]'))
+        self.hpcbench("run", "shown.yaml", "--yes", code=1)
+        self.hpcbench("plot", "--out", "figures", "--png")
+        page = self.hpcbench("report", "--format", "html").stdout
+        self.assertEqual([str(path) for path in self.folder.rglob("*pwned*")], [])
+        self.assertNotIn("<script>alert", page)
+        for path in (self.folder / "figures").glob("*.svg"):
+            self.assertNotIn("<script", path.read_text())
+            ElementTree.parse(path)
+        texts = self.texts_of(self.folder / "figures/time.svg")
+        self.assertTrue(any("it's `touch" in text for text in texts), texts)
+
+    def test_nothing_to_plot_is_said(self):
+        self.study()
+        self.assertIn("imbalance", self.hpcbench("plot", "--kind", "imbalance", code=2).stderr)
+        self.assertIn("no plot of imbalance", self.hpcbench("plot").stderr)
+        self.write("none.yaml", (STUDY % "plain").replace("shown", "none"))
+        self.assertIn("nothing to plot", self.hpcbench("plot", "none.yaml", code=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

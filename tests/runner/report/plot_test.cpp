@@ -1,0 +1,153 @@
+#include "report/plot.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "report/escapes.hpp"
+#include "runner/report/study.hpp"
+
+using namespace hpcbench;
+
+namespace {
+
+std::optional<Plot> plot_of(const Table& table, const std::string& kind) {
+  for (const PlotKind& known : plot_kinds()) {
+    if (known.name == kind) return known.draw(table);
+  }
+  FAIL("no such kind: " << kind);
+  return std::nullopt;
+}
+
+bool has_part(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// A table with something for each kind of plot.
+Table full_table() {
+  Table table = clean_study().table();
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    Row& row = table.rows[i];
+    row.phases = {1, 0.5, 10, 2, std::nullopt, 3};
+    row.curve = {{1, 6, 1.6, 1.11, 5}, {2, 6, 0.33, 1.43, 5}};
+    row.ranks = {{0, 6, {}, 10, {}, {}}, {1, 6, {}, 12, {}, {}}};
+    for (std::size_t k = 0; k < row.runs.size(); ++k) {
+      row.runs[k].started_unix_s = 1000 + 100 * static_cast<double>(k);
+      row.runs[k].finished_unix_s = 1090 + 100 * static_cast<double>(k);
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+TEST_CASE("each kind draws where there is something to draw, twice the same bytes") {
+  const Table table = full_table();
+  for (const PlotKind& kind : plot_kinds()) {
+    CAPTURE(kind.name);
+    const std::optional<Plot> plot = kind.draw(table);
+    REQUIRE(plot);
+    CHECK(plot->name == kind.name);
+    CHECK(plot->data == kind.draw(table)->data);
+    CHECK(plot->script == kind.draw(table)->script);
+    CHECK(has_part(plot->script, "set output '" + kind.name + ".svg'"));
+    CHECK(has_part(plot->script, "'" + kind.name + ".tsv'"));
+    CHECK_FALSE(kind.draw(empty_study().table()));
+  }
+}
+
+TEST_CASE("speedup: points, intervals and the ideal line of the study") {
+  const Plot plot = *plot_of(full_table(), "speedup");
+  CHECK(has_part(plot.data, "# baseline\n1\t0.9727\t1\t1\t1\tstrategy=baseline, gpus_per_node=1\n"));
+  CHECK(has_part(plot.data, "\n2\t2.0562\t1.985865547269246"));  // as tests/runner/stats has it
+  CHECK(has_part(plot.script, "x/1 title 'ideal'"));
+  CHECK(has_part(plot.script, "set xtics ('1' 1, '2' 2)"));
+}
+
+TEST_CASE("weak scaling is ideal where the time stays the same") {
+  Table table = full_table();
+  table.scaling = Scaling::weak;
+  CHECK(has_part(plot_of(table, "speedup")->script, "  1 title 'ideal'"));
+}
+
+TEST_CASE("time: medians, intervals, every run, and what became of the others") {
+  Table table = full_table();
+  table.rows[1].outcomes = {{State::succeeded, 5}, {State::out_of_memory, 1}};
+  const Plot plot = *plot_of(table, "time");
+  CHECK(has_part(plot.data, "0\t12.5\t10\t15\tstrategy=baseline, gpus_per_node=1\n"));
+  CHECK(std::count(plot.data.begin(), plot.data.end(), '\n') == 1 + 2 + 2 + 1 + 12);
+  CHECK(has_part(plot.script, "'n=6, 1 out_of_memory' at graph 1.01, first 1"));
+}
+
+TEST_CASE("phases lie end to end, communication inside training") {
+  const Plot plot = *plot_of(full_table(), "phases");
+  CHECK(has_part(plot.data, "\n0\t0\t1\t1\t1.5\t1.5\t11.5\t11.5\t13.5\t13.5\t13.5\t1.5\t4.5\t"));
+}
+
+TEST_CASE("timeline: from the first start; runs that overlap stand in lanes") {
+  Table table = full_table();
+  table.rows[0].runs[1].started_unix_s = 1050;
+  table.rows[1].runs[0].outcome = State::timeout;
+  const Plot plot = *plot_of(table, "timeline");
+  CHECK(has_part(plot.data, "# succeeded\n0\t1.5\t-0.4000\t-0.0320\tr01\t"));  // minutes; the upper of two lanes
+  CHECK(has_part(plot.data, "0.833333\t3.16667\t0.0000\t0.3680\tr02\t"));
+  CHECK(has_part(plot.data, "\n\n# timeout\n0\t1.5\t0.6000\t1.3360\tr01\t"));
+}
+
+TEST_CASE("imbalance: each rank against the mean") {
+  const Plot plot = *plot_of(full_table(), "imbalance");
+  CHECK(has_part(plot.data, "-0.2500\t0.909091\t0\tuser_s\t"));
+  CHECK(has_part(plot.script, "'user_s, 2 ranks, worst 1.091'"));
+}
+
+TEST_CASE("loss: both curves of each row") {
+  const Plot plot = *plot_of(full_table(), "loss");
+  CHECK(has_part(plot.data, "1\t1.6\t1.11\t6\n2\t0.33\t1.43\t6\n"));
+  CHECK(has_part(plot.script, "strategy=ddp, gpus_per_node=2, validation'"));
+}
+
+TEST_CASE("many configurations: the first of them, which the picture says") {
+  Study study = empty_study();
+  study.plan.configurations.clear();
+  study.experiment.baseline.clear();
+  study.plan.axes = {"nodes", "gpus_per_node", "k"};
+  study.plan.varied = {"k"};
+  for (int k = 0; k < 20; ++k) study.add_configuration({"1", "1", std::to_string(k)});
+  for (std::size_t i = 0; i < 20; ++i) study.add_run(i, 1, 10, static_cast<double>(i));
+  Table table = study.table();
+  const std::vector<Row> rows = table.rows;
+  for (int copy = 0; copy < 4; ++copy) table.rows.insert(table.rows.end(), rows.begin(), rows.end());
+  CHECK(has_part(plot_of(table, "time")->script, "'The first 60 of 100 configurations; choose others with --only or --sort.'"));
+}
+
+TEST_CASE("texts of users are strings of gnuplot, whatever they hold") {
+  CHECK(gnuplot_string("it's `id` $(id) \\ @x \"q\"") == "'it''s `id` $(id) \\ @x \"q\"'");
+  CHECK(gnuplot_string("a\nb\tc") == "'a b c'");
+  rc::check("no quote ends it early, no line ends in it", [](const std::string& text) {
+    const std::string quoted = gnuplot_string(text, 1000);
+    RC_ASSERT(quoted.size() >= 2 && quoted.front() == '\'' && quoted.back() == '\'');
+    const std::string inside = quoted.substr(1, quoted.size() - 2);
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+      RC_ASSERT(static_cast<unsigned char>(inside[i]) >= 0x20);
+      if (inside[i] != '\'') continue;
+      RC_ASSERT(i + 1 < inside.size() && inside[i + 1] == '\'');
+      ++i;
+    }
+    RC_ASSERT(is_utf8(inside));
+  });
+}
+
+TEST_CASE("long names lose their middle, by characters") {
+  CHECK(elide("abcdefghij", 10) == "abcdefghij");
+  CHECK(elide("abcdefghijk", 10) == "abcdef…ijk");
+  CHECK(elide("日本語日本語日本語", 4) == "日本…語");
+}
+
+TEST_CASE("HTML: whatever a text holds, no markup comes out") {
+  rc::check("no <, > or quote", [](const std::string& text) {
+    const std::string escaped = escape_html(text);
+    RC_ASSERT(escaped.find_first_of("<>\"'") == std::string::npos);
+    RC_ASSERT(is_utf8(escaped));
+    RC_ASSERT(escape_url(text).find_first_of("<>\"':&") == std::string::npos);
+  });
+}
