@@ -161,4 +161,15 @@ struct ScatterRows {
 template <class T, class M>
 void scatter_rows(const ScatterRows<T, M>& args, std::int64_t begin, std::int64_t end);
 
+/// out[i] = deviation * n(i), normal numbers that depend on (key, i) alone, at most 5.8 in size; but for the last bits, which
+/// instruction sets round differently. begin and end are groups of kNormalsOfGroup elements.
+inline constexpr std::int64_t kNormalsOfGroup = 32;
+struct NormalFill {
+  std::uint64_t key = 0;
+  double deviation = 1;
+  std::int64_t count = 0;
+  float* out = nullptr;  // [count]
+};
+void fill_normal(const NormalFill& args, std::int64_t begin, std::int64_t end);
+
 }  // namespace hpcbench::train::kernels

@@ -26,6 +26,33 @@ void lstm_backward(const float* gates, const float* c_before, const float* tanh_
 void lstm_backward(const double* gates, const double* c_before, const double* tanh_c, const double* dh, double* dc,
                    double* dgates, std::int64_t batch, std::int64_t hidden);
 
+/// Sizes of the arrays that a pass of an LSTM over whole sequences works on, all [times][batch][...], time first.
+struct LstmShape {
+  std::int64_t times = 0;
+  std::int64_t batch = 0;
+  std::int64_t hidden = 0;
+};
+
+constexpr std::int64_t kLstmLanes = 16;
+
+/// Whether the passes take it: hidden a multiple of kLstmLanes and an even batch.
+bool lstm_pass_fits(const LstmShape& shape);
+
+/// All steps of the rows [begin, end) (even numbers) of the batch, which need nothing of the other rows. `gates`
+/// [times][batch][4*hidden] holds the sums without the recurrent part; c and h have times + 1 steps, the first of zeros;
+/// recurrent_t is [hidden][4*hidden].
+void lstm_forward_pass(const LstmShape& shape, const float* recurrent_t, float* gates, float* c, float* tanh_c, float* h,
+                       std::int64_t begin, std::int64_t end);
+void lstm_forward_pass(const LstmShape& shape, const double* recurrent_t, double* gates, double* c, double* tanh_c, double* h,
+                       std::int64_t begin, std::int64_t end);
+
+/// Their derivatives with respect to the gates' sums: dh and dc [batch][hidden] hold those of the last step, and are used up;
+/// recurrent is [4*hidden][hidden].
+void lstm_backward_pass(const LstmShape& shape, const float* recurrent, const float* gates, const float* c, const float* tanh_c,
+                        float* dh, float* dc, float* dgates, std::int64_t begin, std::int64_t end);
+void lstm_backward_pass(const LstmShape& shape, const double* recurrent, const double* gates, const double* c,
+                        const double* tanh_c, double* dh, double* dc, double* dgates, std::int64_t begin, std::int64_t end);
+
 /// Which step of a run, which dropout of the model, and where the rows of a process stand in the global batch.
 struct DropoutKey {
   std::uint64_t seed = 0;
@@ -40,9 +67,11 @@ struct DropoutKey {
 void dropout_mask(const DropoutKey& key, double rate, std::int64_t rows, std::int64_t width, float* mask);
 void dropout_mask(const DropoutKey& key, double rate, std::int64_t rows, std::int64_t width, double* mask);
 
-/// The sum of the squares, added up in double and in a fixed order.
-double sum_of_squares(const float* values, std::int64_t count);
-double sum_of_squares(const double* values, std::int64_t count);
+/// Adds the squares to sums side by side, value number k to sums[k % kSquareSums] (those of an incomplete last group to
+/// sums[0]): values that are 0 may be left out in whole groups.
+inline constexpr std::int64_t kSquareSums = 16;
+void add_squares(const float* values, std::int64_t count, double* sums);
+void add_squares(const double* values, std::int64_t count, double* sums);
 
 // Optimisers. `scale` multiplies the gradient first (clipping).
 
@@ -67,7 +96,14 @@ struct AdamWConstants {
   double scale = 1;
 };
 /// As torch.optim.AdamW (Loshchilov and Hutter 2019): decoupled weight decay, then Adam with bias correction.
-void adamw(float* p, const float* g, float* m, float* v, std::int64_t count, const AdamWConstants& constants);
-void adamw(double* p, const double* g, double* m, double* v, std::int64_t count, const AdamWConstants& constants);
+struct AdamWFactors {
+  explicit AdamWFactors(const AdamWConstants& constants);
+  double step_size, correction, beta1, beta2, eps, shrink, scale;
+};
+void adamw(float* p, const float* g, float* m, float* v, std::int64_t count, const AdamWFactors& factors);
+void adamw(double* p, const double* g, double* m, double* v, std::int64_t count, const AdamWFactors& factors);
+/// What adamw() makes of g, m and v that are all 0: these stay so, and p is multiplied by 1 - lr weight_decay.
+void adamw_decay(float* p, std::int64_t count, const AdamWFactors& factors);
+void adamw_decay(double* p, std::int64_t count, const AdamWFactors& factors);
 
 }  // namespace hpcbench::train::kernels

@@ -31,18 +31,18 @@ HPCBENCH_INLINE void mask_rows(const DropoutKey& key, double rate, std::int64_t 
 }
 
 template <class T>
-HPCBENCH_INLINE double squares_loop(const T* __restrict values, std::int64_t count) {
+HPCBENCH_INLINE void squares_loop(const T* __restrict values, std::int64_t count, double* __restrict result) {
   // Sums side by side are what lets the compiler use vectors without reordering anything.
-  constexpr std::int64_t kSums = 16;
-  double sums[kSums] = {};
+  double sums[kSquareSums];
+  for (std::int64_t j = 0; j < kSquareSums; ++j) sums[j] = result[j];
   std::int64_t k = 0;
-  for (; k + kSums <= count; k += kSums) {
-    for (std::int64_t j = 0; j < kSums; ++j) sums[j] += static_cast<double>(values[k + j]) * static_cast<double>(values[k + j]);
+  for (; k + kSquareSums <= count; k += kSquareSums) {
+    for (std::int64_t j = 0; j < kSquareSums; ++j) {
+      sums[j] += static_cast<double>(values[k + j]) * static_cast<double>(values[k + j]);
+    }
   }
   for (; k < count; ++k) sums[0] += static_cast<double>(values[k]) * static_cast<double>(values[k]);
-  double sum = 0;
-  for (const double each : sums) sum += each;
-  return sum;
+  for (std::int64_t j = 0; j < kSquareSums; ++j) result[j] = sums[j];
 }
 
 template <class T>
@@ -78,17 +78,16 @@ HPCBENCH_INLINE void adadelta_loop(T* __restrict p, const T* __restrict g, T* __
 
 template <class T>
 HPCBENCH_INLINE void adamw_loop(T* __restrict p, const T* __restrict g, T* __restrict m, T* __restrict v, std::int64_t count,
-                                const AdamWConstants& constants) {
-  const double step = static_cast<double>(constants.step);
-  const T step_size = static_cast<T>(constants.lr / (1.0 - std::pow(constants.beta1, step)));
-  const T correction = static_cast<T>(1.0 / std::sqrt(1.0 - std::pow(constants.beta2, step)));
-  const T beta1 = static_cast<T>(constants.beta1);
-  const T beta2 = static_cast<T>(constants.beta2);
-  const T rest1 = static_cast<T>(1.0 - constants.beta1);
-  const T rest2 = static_cast<T>(1.0 - constants.beta2);
-  const T eps = static_cast<T>(constants.eps);
-  const T shrink = static_cast<T>(1.0 - constants.lr * constants.weight_decay);
-  const T scale = static_cast<T>(constants.scale);
+                                const AdamWFactors& factors) {
+  const T step_size = static_cast<T>(factors.step_size);
+  const T correction = static_cast<T>(factors.correction);
+  const T beta1 = static_cast<T>(factors.beta1);
+  const T beta2 = static_cast<T>(factors.beta2);
+  const T rest1 = static_cast<T>(1.0 - factors.beta1);
+  const T rest2 = static_cast<T>(1.0 - factors.beta2);
+  const T eps = static_cast<T>(factors.eps);
+  const T shrink = static_cast<T>(factors.shrink);
+  const T scale = static_cast<T>(factors.scale);
   for (std::int64_t k = 0; k < count; ++k) {
     const T gradient = g[k] * scale;
     m[k] = beta1 * m[k] + rest1 * gradient;
@@ -97,7 +96,23 @@ HPCBENCH_INLINE void adamw_loop(T* __restrict p, const T* __restrict g, T* __res
   }
 }
 
+template <class T>
+HPCBENCH_INLINE void decay_loop(T* __restrict p, std::int64_t count, const AdamWFactors& factors) {
+  const T shrink = static_cast<T>(factors.shrink);
+  if (shrink == T(1)) return;
+  for (std::int64_t k = 0; k < count; ++k) p[k] *= shrink;
+}
+
 }  // namespace
+
+AdamWFactors::AdamWFactors(const AdamWConstants& constants)
+    : step_size(constants.lr / (1.0 - std::pow(constants.beta1, static_cast<double>(constants.step)))),
+      correction(1.0 / std::sqrt(1.0 - std::pow(constants.beta2, static_cast<double>(constants.step)))),
+      beta1(constants.beta1),
+      beta2(constants.beta2),
+      eps(constants.eps),
+      shrink(1.0 - constants.lr * constants.weight_decay),
+      scale(constants.scale) {}
 
 HPCBENCH_CLONES void dropout_mask(const DropoutKey& key, double rate, std::int64_t rows, std::int64_t width, float* mask) {
   mask_rows(key, rate, rows, width, mask);
@@ -105,8 +120,8 @@ HPCBENCH_CLONES void dropout_mask(const DropoutKey& key, double rate, std::int64
 HPCBENCH_CLONES void dropout_mask(const DropoutKey& key, double rate, std::int64_t rows, std::int64_t width, double* mask) {
   mask_rows(key, rate, rows, width, mask);
 }
-HPCBENCH_CLONES double sum_of_squares(const float* values, std::int64_t count) { return squares_loop(values, count); }
-HPCBENCH_CLONES double sum_of_squares(const double* values, std::int64_t count) { return squares_loop(values, count); }
+HPCBENCH_CLONES void add_squares(const float* values, std::int64_t count, double* sums) { squares_loop(values, count, sums); }
+HPCBENCH_CLONES void add_squares(const double* values, std::int64_t count, double* sums) { squares_loop(values, count, sums); }
 HPCBENCH_CLONES void sgd(float* p, const float* g, float* velocity, std::int64_t count, const SgdConstants& constants) {
   sgd_loop(p, g, velocity, count, constants);
 }
@@ -121,12 +136,13 @@ HPCBENCH_CLONES void adadelta(double* p, const double* g, double* s, double* u, 
                               const AdadeltaConstants& constants) {
   adadelta_loop(p, g, s, u, count, constants);
 }
-HPCBENCH_CLONES void adamw(float* p, const float* g, float* m, float* v, std::int64_t count, const AdamWConstants& constants) {
-  adamw_loop(p, g, m, v, count, constants);
+HPCBENCH_CLONES void adamw(float* p, const float* g, float* m, float* v, std::int64_t count, const AdamWFactors& factors) {
+  adamw_loop(p, g, m, v, count, factors);
 }
-HPCBENCH_CLONES void adamw(double* p, const double* g, double* m, double* v, std::int64_t count,
-                           const AdamWConstants& constants) {
-  adamw_loop(p, g, m, v, count, constants);
+HPCBENCH_CLONES void adamw(double* p, const double* g, double* m, double* v, std::int64_t count, const AdamWFactors& factors) {
+  adamw_loop(p, g, m, v, count, factors);
 }
+HPCBENCH_CLONES void adamw_decay(float* p, std::int64_t count, const AdamWFactors& factors) { decay_loop(p, count, factors); }
+HPCBENCH_CLONES void adamw_decay(double* p, std::int64_t count, const AdamWFactors& factors) { decay_loop(p, count, factors); }
 
 }  // namespace hpcbench::train::kernels

@@ -21,7 +21,8 @@ struct OptimizerOptions {
 };
 
 /// SGD, Adadelta (rho 0.9, eps 1e-6) or AdamW (0.9, 0.999, 1e-8), as torch.optim defines them: one parallel pass over all
-/// parameters, whose state lies side by side in flat memory. Results do not depend on the number of threads.
+/// parameters, whose state lies side by side in flat memory. Results do not depend on the number of threads. Of a table whose
+/// rows' marks are trusted (TouchedRows), what is known to be 0 is not read; the results are the same, bit for bit.
 class Optimizer {
  public:
   Optimizer(const OptimizerOptions& options, const std::vector<NamedTensor>& parameters);
@@ -48,7 +49,12 @@ class Optimizer {
     at::Tensor first;
     at::Tensor second;
     double weight_decay = 0;
+    std::shared_ptr<const TouchedRows> touched = nullptr;  // of a table whose marks are trusted
+    std::int64_t passes_before = 0;                        // that had begun when the gradients were dropped
+    std::vector<char> loaded = {};                         // by row: its state was loaded and is not 0
   };
+  /// Rows of a table. Untouched: gradient and state are 0; at rest: only the gradient is.
+  enum class Rows { untouched, at_rest, moving };
   /// A range of one part: what one thread takes at a time.
   struct Block {
     std::size_t part = 0;
@@ -58,7 +64,22 @@ class Optimizer {
   bool by_torch() const;
   void update_all_by_torch(double lr, double scale);
   template <class T>
+  struct Pointers {
+    T* p;
+    const T* g;
+    T* first;
+    T* second;
+  };
+  static Rows rows_of(const Part& part, std::int64_t row);
+  /// call(rows, begin, count) for the block's runs of rows that are alike; `begin` counts from the block's.
+  template <class Call>
+  static void for_rows(const Part& part, const Block& block, const Call& call);
+  template <class T>
   void update(const Block& block, double lr, double scale);
+  template <class T>
+  void update_adamw(const Part& part, const Block& block, const Pointers<T>& at, double lr, double scale);
+  double squares_of(const Block& block) const;
+  static void mark_loaded(Part& part);
 
   OptimizerOptions options_;
   std::vector<Part> parts_;

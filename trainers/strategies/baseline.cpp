@@ -15,6 +15,10 @@ class Baseline final : public WholeModel {
 
   void prepare(Model& model) override {
     model_ = &model;
+    // Every gradient comes from this process's own passes.
+    for (NamedTensor& parameter : model.parameters) {
+      if (parameter.touched) parameter.touched->trust();
+    }
     make_optimizer(model);
     counted_.assign(model.parameters.size(), 0);
     arrivals_.emplace(model, [this](std::size_t parameter) { count_gradient(parameter); });

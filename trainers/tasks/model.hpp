@@ -3,15 +3,19 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "optim/touched_rows.hpp"
 
 namespace hpcbench::train {
 
 struct NamedTensor {
   std::string name;
   at::Tensor tensor;
-  int unit = 0;  // of a parameter: the part of the model that it belongs to, see Model
+  int unit = 0;                                    // of a parameter: the part of the model that it belongs to, see Model
+  std::shared_ptr<TouchedRows> touched = nullptr;  // of a table of embeddings whose model keeps them
 };
 
 /// What a strategy sees of a model. Parameters are contiguous leaves that require gradients; buffers are state without

@@ -19,6 +19,7 @@ struct Bert::State {
   Model model;
   std::shared_ptr<BertWeights> weights;
   std::shared_ptr<BertBuffers> buffers;
+  std::shared_ptr<TouchedRows> touched;  // of the word embeddings
 };
 
 namespace {
@@ -54,6 +55,8 @@ Bert::Bert(const BertConfig& config, const BertOptions& options, std::uint64_t s
   state_->options = options;
   state_->weights = std::make_shared<BertWeights>(make_bert_weights(config, options.type, seed, state_->model));
   state_->buffers = std::make_shared<BertBuffers>();
+  state_->touched = std::make_shared<TouchedRows>(config.vocab_size);
+  if (options.attention != Attention::eager) state_->model.parameters.front().touched = state_->touched;
 }
 
 Bert::~Bert() = default;
@@ -72,6 +75,7 @@ at::Tensor Bert::logits(const BertBatch& batch, const DropoutKey* dropout) {
   step->options = state_->options;
   step->weights = state_->weights;
   step->buffers = state_->buffers;
+  step->touched = state_->touched;
   step->ids = batch.tokens;
   step->types = batch.types;
   step->padded_rows = bert_padded_rows(rows.tokens);

@@ -5,6 +5,9 @@
 #include <mutex>
 #include <vector>
 
+#include "kernels/zero_pages.hpp"
+#include "optim/touched_rows.hpp"
+
 namespace hpcbench::train {
 
 /// Memory for activations and gradients that is used again from step to step. A buffer is in use as long as a tensor lives
@@ -13,12 +16,22 @@ class BertBuffers {
  public:
   /// Contiguous, on the CPU, not initialised.
   at::Tensor take(at::IntArrayRef sizes, at::ScalarType type);
+  /// The gradient of a table for the pass that has begun: zeros. Rows of it may be written that this pass or a later one marks,
+  /// and no others, so that only those are made 0 again. `touched` is the same in all calls.
+  at::Tensor take_table(const TouchedRows& touched, at::IntArrayRef sizes, at::ScalarType type);
 
  private:
+  struct Table {
+    at::Storage storage;
+    std::int64_t passes = 0;  // rows that no later pass touched are 0
+  };
   at::Storage find(std::size_t size_bytes);
+  Table& find_table(std::size_t size_bytes);
 
   std::mutex mutex_;
+  kernels::PageArena arena_;
   std::vector<at::Storage> storages_;
+  std::vector<Table> tables_;
 };
 
 }  // namespace hpcbench::train

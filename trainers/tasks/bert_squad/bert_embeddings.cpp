@@ -41,15 +41,34 @@ at::Tensor embeddings_forward(BertEmbeddingsState& state) {
 }
 
 template <class T>
-at::Tensor embedding_gradient(const BertStep& step, const at::Tensor& table, const at::Tensor& dz, const std::int64_t* rows,
-                              std::int64_t skip) {
+at::Tensor zeros_of_table(const BertStep& step, const at::Tensor& table) {
   const at::Tensor gradient = step.take(table.sizes(), kBertType<T>);
   char* const bytes = static_cast<char*>(gradient.data_ptr());
   at::parallel_for(0, static_cast<std::int64_t>(gradient.nbytes()), 1 << 16, [&](std::int64_t begin, std::int64_t end) {
     std::memset(bytes + begin, 0, static_cast<std::size_t>(end - begin));
   });
-  kernels::ScatterRows<T, T> args{bert_data<T>(dz), rows, step.rows.tokens, table.size(1), skip, bert_data<T>(gradient)};
-  bert_parallel(&kernels::scatter_rows<T, T>, args, table.size(1), 64);
+  return gradient;
+}
+
+/// Of the table of words, by far the largest: where nobody else writes into gradients, only rows of tokens are touched.
+template <class T>
+at::Tensor zeros_of_words(const BertStep& step) {
+  TouchedRows& touched = *step.touched;
+  if (!touched.is_trusted()) return zeros_of_table<T>(step, step.weights->word);
+  touched.begin_pass();
+  const at::Tensor gradient = step.buffers->take_table(touched, step.weights->word.sizes(), kBertType<T>);
+  for (std::int64_t token = 0; token < step.rows.tokens; ++token) {
+    if (step.rows.ids[token] != kPaddingToken) touched.mark(step.rows.ids[token]);
+  }
+  return gradient;
+}
+
+/// dz added to the rows of `gradient`, which are 0.
+template <class T>
+at::Tensor embedding_gradient(const BertStep& step, const at::Tensor& gradient, const at::Tensor& dz, const std::int64_t* rows,
+                              std::int64_t skip) {
+  kernels::ScatterRows<T, T> args{bert_data<T>(dz), rows, step.rows.tokens, gradient.size(1), skip, bert_data<T>(gradient)};
+  bert_parallel(&kernels::scatter_rows<T, T>, args, gradient.size(1), 64);
   return gradient;
 }
 
@@ -76,9 +95,10 @@ torch::autograd::variable_list embeddings_backward(BertEmbeddingsState& state, c
   const at::Tensor total = step.take({2 * hidden}, kBertType<T>);
   kernels::SumBlocks<T, T> sum{bert_data<T>(sums), blocks, 3 * hidden, bert_data<T>(total)};
   kernels::sum_blocks<T, T>(sum, 0, 2 * hidden);
-  return {embedding_gradient<T>(step, step.weights->word, dz, step.rows.ids, kPaddingToken),
-          embedding_gradient<T>(step, step.weights->position, dz, step.rows.positions.data(), -1),
-          embedding_gradient<T>(step, step.weights->type, dz, step.rows.types, -1),
+  const BertWeights& weights = *step.weights;
+  return {embedding_gradient<T>(step, zeros_of_words<T>(step), dz, step.rows.ids, kPaddingToken),
+          embedding_gradient<T>(step, zeros_of_table<T>(step, weights.position), dz, step.rows.positions.data(), -1),
+          embedding_gradient<T>(step, zeros_of_table<T>(step, weights.type), dz, step.rows.types, -1),
           total.narrow(0, 0, hidden),
           total.narrow(0, hidden, hidden),
           at::Tensor()};

@@ -21,7 +21,8 @@ struct BertStep {
   BertOptions options;
   std::shared_ptr<const BertWeights> weights;
   std::shared_ptr<BertBuffers> buffers;
-  at::Tensor ids, types;  // keep alive what `rows` points to
+  std::shared_ptr<TouchedRows> touched;  // of the word embeddings
+  at::Tensor ids, types;                 // keep alive what `rows` points to
   BertRows rows;
   std::int64_t padded_rows = 0;  // of all matrices of tokens; rows from rows.tokens on are 0
   kernels::DropoutSite embeddings_site;

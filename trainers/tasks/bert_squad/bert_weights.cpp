@@ -1,14 +1,17 @@
 #include "tasks/bert_squad/bert_weights.hpp"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 
+#include <algorithm>
 #include <string>
 
 #include "core/text.hpp"
 #include "kernels/bert_hash.hpp"
+#include "kernels/bert_kernels.hpp"
+#include "kernels/zero_pages.hpp"
 
 namespace hpcbench::train {
 
@@ -20,6 +23,13 @@ enum class BertFill { normal, zero, one };
 struct BertParameterPlan {
   std::size_t index;
   BertFill fill;
+};
+
+/// What a thread draws at a time: some groups of normal numbers of one parameter.
+struct BertDraw {
+  kernels::NormalFill fill;
+  std::int64_t begin;
+  std::int64_t end;
 };
 
 /// Lists parameters first and draws all of them at the end, in parallel.
@@ -34,9 +44,7 @@ class BertParameters {
     return tensor;
   }
 
-  at::Tensor add(const std::string& name, at::IntArrayRef sizes, BertFill fill) {
-    return add(name, at::empty(sizes, type_), fill);
-  }
+  at::Tensor add(const std::string& name, at::IntArrayRef sizes, BertFill fill) { return add(name, make(sizes), fill); }
 
   BertLinear linear(const std::string& name, std::int64_t out, std::int64_t in) {
     return {add(name + ".weight", {out, in}, BertFill::normal), add(name + ".bias", {out}, BertFill::zero)};
@@ -51,8 +59,8 @@ class BertParameters {
   /// as views: parameters are leaves.
   void query_key_value(const std::string& name, BertLayerWeights& layer) {
     const std::int64_t hidden = config_.hidden_size;
-    const at::Tensor weights = at::empty({3 * hidden, hidden}, type_);
-    const at::Tensor biases = at::empty({3 * hidden}, type_);
+    const at::Tensor weights = make({3 * hidden, hidden});
+    const at::Tensor biases = make({3 * hidden});
     const char* const names[] = {"query", "key", "value"};
     BertLinear* const parts[] = {&layer.query, &layer.key, &layer.value};
     for (std::int64_t part = 0; part < 3; ++part) {
@@ -65,35 +73,53 @@ class BertParameters {
   }
 
   void fill() {
-    at::parallel_for(0, std::ssize(plans_), 1, [&](std::int64_t begin, std::int64_t end) {
-      const at::NoGradGuard no_grad;
-      for (std::int64_t number = begin; number < end; ++number) fill_one(plans_[static_cast<std::size_t>(number)]);
+    std::vector<BertDraw> draws;
+    std::vector<std::pair<at::Tensor, at::Tensor>> to_convert;
+    for (const BertParameterPlan& plan : plans_) {
+      const at::Tensor& tensor = model_.parameters[plan.index].tensor;
+      if (plan.fill != BertFill::normal) {
+        tensor.fill_(plan.fill == BertFill::one ? 1.0 : 0.0);
+        continue;
+      }
+      // In fp64 the same numbers.
+      const at::Tensor drawn = type_ == at::kFloat ? tensor : at::empty(tensor.sizes(), at::kFloat);
+      if (type_ != at::kFloat) to_convert.emplace_back(tensor, drawn);
+      add_draws(model_.parameters[plan.index].name, drawn, draws);
+    }
+    at::parallel_for(0, std::ssize(draws), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t number = begin; number < end; ++number) {
+        const BertDraw& draw = draws[static_cast<std::size_t>(number)];
+        kernels::fill_normal(draw.fill, draw.begin, draw.end);
+      }
     });
+    for (auto& [tensor, drawn] : to_convert) tensor.copy_(drawn);
     for (NamedTensor& parameter : model_.parameters) parameter.tensor.requires_grad_();
   }
 
  private:
-  void fill_one(const BertParameterPlan& plan) {
-    const NamedTensor& parameter = model_.parameters[plan.index];
-    if (plan.fill != BertFill::normal) {
-      parameter.tensor.fill_(plan.fill == BertFill::one ? 1.0 : 0.0);
-      return;
-    }
+  /// Zeros.
+  at::Tensor make(at::IntArrayRef sizes) {
+    const auto count = static_cast<std::size_t>(c10::multiply_integers(sizes));
+    const std::shared_ptr<void> memory = arena_.take(count * c10::elementSize(type_));
+    return at::from_blob(
+        memory.get(), sizes, [memory](void*) {}, at::TensorOptions(type_));
+  }
+
+  void add_draws(const std::string& name, const at::Tensor& tensor, std::vector<BertDraw>& draws) const {
+    constexpr std::int64_t kGroups = 2048;  // of a draw
     std::uint64_t key = kernels::mix_bits(seed_);
-    for (const char c : parameter.name) key = kernels::mix_bits(key ^ static_cast<unsigned char>(c));
-    at::Generator generator = at::detail::createCPUGenerator(key);
-    if (type_ == at::kFloat) {
-      parameter.tensor.normal_(0.0, config_.initializer_range, generator);
-    } else {
-      parameter.tensor.copy_(
-          at::empty(parameter.tensor.sizes(), at::kFloat).normal_(0.0, config_.initializer_range, generator));
-    }
+    for (const char c : name) key = kernels::mix_bits(key ^ static_cast<unsigned char>(c));
+    const kernels::NormalFill fill{key, config_.initializer_range, tensor.numel(), tensor.data_ptr<float>()};
+    const std::int64_t groups = (fill.count + kernels::kNormalsOfGroup - 1) / kernels::kNormalsOfGroup;
+    for (std::int64_t begin = 0; begin < groups; begin += kGroups)
+      draws.push_back({fill, begin, std::min(begin + kGroups, groups)});
   }
 
   const BertConfig& config_;
   at::ScalarType type_;
   std::uint64_t seed_;
   Model& model_;
+  kernels::PageArena arena_;
   std::vector<BertParameterPlan> plans_;
 };
 

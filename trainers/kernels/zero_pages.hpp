@@ -1,0 +1,52 @@
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <memory>
+#include <new>
+
+namespace hpcbench::train::kernels {
+
+/// How memory is to be paged. Small pages take memory one by one, for tables of which few rows are ever touched. Large ones are
+/// asked of the system for what is written whole: the faults of small pages cost more than a fifth of a short run.
+enum class Pages { small, large };
+
+/// Zeros straight from the system: a page takes memory, and time, only once it is written. std::bad_alloc where there is none.
+inline std::shared_ptr<void> zero_pages(std::size_t size_bytes, Pages pages) {
+  const std::size_t mapped = size_bytes > 0 ? size_bytes : 1;
+  void* const address = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+  if (pages == Pages::large) ::madvise(address, mapped, MADV_HUGEPAGE);  // where it fails, pages are small
+#endif
+  return {address, [mapped](void* begin) { ::munmap(begin, mapped); }};
+}
+
+/// Cuts memory of large pages into parts. A region is given back when all its parts are gone.
+class PageArena {
+ public:
+  std::shared_ptr<void> take(std::size_t size_bytes) {
+    constexpr std::size_t kRegionBytes = std::size_t{32} << 20;
+    constexpr std::size_t kAlignment = 64;
+    constexpr std::size_t kGap = 17 * kAlignment;  // parts of a power of two would compete for the same lines of the caches
+    const std::size_t size = (size_bytes + kAlignment - 1) / kAlignment * kAlignment + kGap;
+    if (size > left_bytes_) {
+      const std::size_t region_bytes = size > kRegionBytes ? size : kRegionBytes;
+      region_ = zero_pages(region_bytes, Pages::large);
+      next_ = static_cast<char*>(region_.get());
+      left_bytes_ = region_bytes;
+    }
+    char* const part = next_;
+    next_ += size;
+    left_bytes_ -= size;
+    return {region_, part};
+  }
+
+ private:
+  std::shared_ptr<void> region_;
+  char* next_ = nullptr;
+  std::size_t left_bytes_ = 0;
+};
+
+}  // namespace hpcbench::train::kernels
