@@ -26,6 +26,7 @@ def parse_arguments():
     parser.add_argument("--check-against", type=pathlib.Path, metavar="FILE", help="compare with a table that was kept; exit 1 if a row differs")
     parser.add_argument("--saved", type=pathlib.Path, metavar="FILE", help="measure nothing: take this table that was kept")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown, as docs/performance.md has it")
+    parser.add_argument("--document", type=pathlib.Path, metavar="FILE", help="put machine and table between the marks in FILE (docs/performance.md)")
     parser.add_argument("--folder", help="where the studies lie meanwhile (default: the folder for temporary files)")
     options = parser.parse_args()
     unknown = [name for name in options.suites if name not in (*SUITES, "all")]
@@ -70,6 +71,8 @@ def main():
     print(table.machine_line(machine) + ("; --quick: resolves nothing" if quick else ""))
     print()
     print(table.as_markdown(rows) if options.markdown else table.as_text(rows))
+    if options.document:
+        table.put_into(options.document, machine, rows, quick)
     not_met = [row for row in rows if row.verdict == table.NOT_MET or row.wrong]
     unresolved = [row for row in rows if not row.resolved]
     print(f"\n{len(rows)} rows: {sum(row.verdict == table.MET for row in rows)} meet their target, {len(not_met)} do not, "

@@ -155,3 +155,16 @@ def load(path):
     if told.get("schema") != 1:
         raise SystemExit(f"error: {path} is no table of bench/run.sh")
     return told["machine"], [Row(**row) for row in told["rows"]], told["quick"]
+
+
+BEGIN, END = "<!-- table of bench/run.sh: begin -->", "<!-- table of bench/run.sh: end -->"
+
+
+def put_into(path, machine, rows, quick):
+    """Replaces what stands between the marks of a document."""
+    text = path.read_text()
+    begin, end = text.find(BEGIN), text.find(END)
+    if begin < 0 or end < begin:
+        raise SystemExit(f"error: {path} has no lines `{BEGIN}` and `{END}`")
+    words = machine_line(machine) + (". Of `--quick`: it resolves nothing" if quick else "") + "."
+    path.write_text(f"{text[:begin]}{BEGIN}\n{words}\n\n{as_markdown(rows)}\n{text[end:]}")

@@ -89,6 +89,21 @@ class TableTests(unittest.TestCase):
         self.assertIn("wide\\|one", table.as_markdown(rows))
         self.assertIn("unresolved", table.as_text(rows).splitlines()[2])
 
+    def test_a_document_gets_the_table_between_its_marks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "page.md"
+            path.write_text(f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n")
+            machine = {"processor": "P", "cores": 2, "memory_gib": 4, "kernel": "K", "commit": "c", "date": "d", "load_before": 0.1, "load_after": 0.2}
+            table.put_into(path, machine, [row("first", [1.0])], False)
+            text = path.read_text()
+            self.assertTrue(text.startswith(f"before\n{table.BEGIN}\nP, 2 cores"))
+            self.assertTrue(text.endswith(f"{table.END}\nafter\n"))
+            self.assertIn("| first |", text)
+            self.assertNotIn("old", text)
+            path.write_text("no marks")
+            with self.assertRaises(SystemExit):
+                table.put_into(path, machine, [], False)
+
     def test_digits(self):
         self.assertEqual([table.digits(value) for value in (0.01234, 1.234, 12.34, 123.4, 12345.6, 0, None)],
                          ["0.0123", "1.23", "12.3", "123", "12346", "0", "-"])
