@@ -41,10 +41,10 @@ bool is_asked(const Study& study, const AttemptKey& key) {
 OutcomeCounts count_outcomes(const Store& store, const Study& study) {
   OutcomeCounts counts;
   counts.asked = static_cast<long long>(study.selected.configurations.size()) * study.selected.repeats;
-  for (const AttemptRecord& record : store.counting_attempts(study.experiment.name, false)) {
-    if (!is_asked(study, record.key)) continue;
-    if (is_outcome(record.state)) ++counts.ended;
-    if (record.state == State::succeeded) ++counts.succeeded;
+  for (const AttemptState& run : counting_states(store, study.experiment.name)) {
+    if (!is_asked(study, run.key)) continue;
+    if (is_outcome(run.state)) ++counts.ended;
+    if (run.state == State::succeeded) ++counts.succeeded;
   }
   return counts;
 }
@@ -105,9 +105,9 @@ std::vector<KnownAttempt> known_attempts(const Store& store, const std::string& 
 std::vector<AttemptKey> attempts_to_retry(const Store& store, const Study& study, const std::vector<State>& outcomes) {
   std::vector<AttemptKey> keys;
   if (outcomes.empty()) return keys;
-  for (const AttemptRecord& record : store.counting_attempts(study.experiment.name, false)) {
-    const bool wanted = std::find(outcomes.begin(), outcomes.end(), record.state) != outcomes.end();
-    if (wanted && is_asked(study, record.key)) keys.push_back(record.key);
+  for (const AttemptState& run : counting_states(store, study.experiment.name)) {
+    const bool wanted = std::find(outcomes.begin(), outcomes.end(), run.state) != outcomes.end();
+    if (wanted && is_asked(study, run.key)) keys.push_back(run.key);
   }
   return keys;
 }

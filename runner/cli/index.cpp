@@ -154,6 +154,22 @@ Store open_for_reading(const std::string& results_root, const std::string& exper
   }
 }
 
+std::vector<AttemptState> counting_states(const Store& store, const std::string& experiment) {
+  std::vector<AttemptState> counting;
+  for (const AttemptState& state : store.states(experiment)) {
+    if (state.is_void || state.key.run.is_warmup()) continue;
+    const bool same_run =
+        !counting.empty() && counting.back().key.config_id == state.key.config_id && counting.back().key.run == state.key.run;
+    // Attempts of a run come in rising order: the last counts.
+    if (same_run) {
+      counting.back() = state;
+    } else {
+      counting.push_back(state);
+    }
+  }
+  return counting;
+}
+
 PlanDiff compare_with_index(const Study& study, const Store& store) {
   std::vector<ExistingRun> runs;
   for (const AttemptState& state : store.states(study.experiment.name)) {

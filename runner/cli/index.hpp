@@ -35,6 +35,10 @@ std::vector<std::string> experiments_on_disk(const std::string& results_root);
 /// The index for commands that only look: refreshed where it can be written, else as it is, else made in memory.
 Store open_for_reading(const std::string& results_root, const std::string& experiment);
 
+/// The state of each run (no warm-ups) from the attempt that counts, sorted: as Store::counting_attempts, but without reading
+/// records, which takes ten times as long.
+std::vector<AttemptState> counting_states(const Store& store, const std::string& experiment);
+
 /// How what is asked for (with --only: what that leaves) compares with what is on record.
 PlanDiff compare_with_index(const Study& study, const Store& store);
 

@@ -6,6 +6,7 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "cli/index.hpp"
 
 namespace hpcbench {
 
@@ -20,8 +21,7 @@ std::string tsv_field(const Value& value) {
 
 void write_index_file(const Store& store, const Study& study) {
   std::map<std::string, std::map<State, int>> outcomes;
-  for (const AttemptRecord& record : store.counting_attempts(study.experiment.name, false))
-    ++outcomes[record.key.config_id][record.state];
+  for (const AttemptState& run : counting_states(store, study.experiment.name)) ++outcomes[run.key.config_id][run.state];
   std::string text = "config_id\t" + join(study.plan.axes, "\t") + "\toutcomes\n";
   for (const Configuration& configuration : study.plan.configurations) {
     text += configuration.id;
