@@ -25,14 +25,16 @@ Settings small_settings() {
 
 TEST_CASE("the LSTM and its derivatives are those of at::lstm") {
   at::manual_seed(5);
-  for (const std::int64_t hidden : {3, 16}) {
-    const at::Tensor sequences = at::randn({7, 5, 4}, at::kDouble);
+  // An odd batch, or a width that is no multiple of 16, goes step by step; 14 rows of width 16 or 48 are shared by threads.
+  for (const auto& [hidden, batch] :
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{3, 5}, {16, 5}, {3, 14}, {16, 14}, {48, 22}}) {
+    const at::Tensor sequences = at::randn({7, batch, 4}, at::kDouble);
     const LstmWeights ours{random_leaf({4 * hidden, 4}), random_leaf({4 * hidden, hidden}), random_leaf({4 * hidden}),
                            random_leaf({4 * hidden})};
     std::vector<at::Tensor> theirs;
     for (const at::Tensor& weight : {ours.input, ours.recurrent, ours.input_bias, ours.recurrent_bias})
       theirs.push_back(weight.detach().clone().requires_grad_());
-    const at::Tensor zeros = at::zeros({1, 5, hidden}, at::kDouble);
+    const at::Tensor zeros = at::zeros({1, batch, hidden}, at::kDouble);
     const at::Tensor expected = std::get<0>(at::lstm(sequences, {zeros, zeros}, theirs, true, 1, 0.0, true, false, false))[6];
     const at::Tensor state = lstm_last_state(sequences, ours);
     CHECK(relative_difference(state, expected) < 1e-13);

@@ -4,7 +4,7 @@
 // loops are inlined into such functions, because a template itself cannot be cloned.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
-#define HPCBENCH_CLONES __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+#define HPCBENCH_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define HPCBENCH_CLONES
 #endif

@@ -1,6 +1,8 @@
 #include "tasks/mnist_rnn/lstm.hpp"
 
 #include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
@@ -20,6 +22,70 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+/// Rows of the batch that one thread takes at least, in pairs: below it waking a second thread costs more than it saves.
+constexpr std::int64_t kPairsOfThread = 4;
+
+/// Threads share the rows of the batch: each takes its own through all steps and waits for no other.
+template <class Work>
+void for_rows(std::int64_t batch, const Work& work) {
+  at::parallel_for(0, batch / 2, kPairsOfThread, [&](std::int64_t begin, std::int64_t end) { work(2 * begin, 2 * end); });
+}
+
+/// Sizes that the passes do not take: one product a step, the cell in one pass over memory.
+void step_forward(const kernels::LstmShape& shape, const at::Tensor& recurrent, const at::Tensor& gates, const at::Tensor& c,
+                  const at::Tensor& tanh_c, const at::Tensor& h) {
+  const at::Tensor recurrent_t = recurrent.t();
+  for (std::int64_t t = 0; t < shape.times; ++t) {
+    at::Tensor gates_now = gates[t];
+    if (t > 0) gates_now.addmm_(h[t], recurrent_t);
+    AT_DISPATCH_FLOATING_TYPES(gates.scalar_type(), "lstm_step_forward", [&] {
+      kernels::lstm_forward(gates_now.data_ptr<scalar_t>(), c[t].data_ptr<scalar_t>(), c[t + 1].data_ptr<scalar_t>(),
+                            tanh_c[t].data_ptr<scalar_t>(), h[t + 1].data_ptr<scalar_t>(), shape.batch, shape.hidden);
+    });
+  }
+}
+
+void step_backward(const kernels::LstmShape& shape, const at::Tensor& recurrent, const at::Tensor& gates, const at::Tensor& c,
+                   const at::Tensor& tanh_c, at::Tensor dh, const at::Tensor& dgates) {
+  const at::Tensor dc = at::zeros_like(dh);
+  for (std::int64_t t = shape.times - 1; t >= 0; --t) {
+    const at::Tensor dgates_now = dgates[t];
+    AT_DISPATCH_FLOATING_TYPES(gates.scalar_type(), "lstm_step_backward", [&] {
+      kernels::lstm_backward(gates[t].data_ptr<scalar_t>(), c[t].data_ptr<scalar_t>(), tanh_c[t].data_ptr<scalar_t>(),
+                             dh.data_ptr<scalar_t>(), dc.data_ptr<scalar_t>(), dgates_now.data_ptr<scalar_t>(), shape.batch,
+                             shape.hidden);
+    });
+    if (t > 0) dh = at::mm(dgates_now, recurrent);
+  }
+}
+
+void run_forward(const kernels::LstmShape& shape, const at::Tensor& recurrent, const at::Tensor& gates, const at::Tensor& c,
+                 const at::Tensor& tanh_c, const at::Tensor& h) {
+  if (!kernels::lstm_pass_fits(shape)) return step_forward(shape, recurrent, gates, c, tanh_c, h);
+  const at::Tensor recurrent_t = recurrent.t().contiguous();
+  AT_DISPATCH_FLOATING_TYPES(gates.scalar_type(), "lstm_forward_pass", [&] {
+    for_rows(shape.batch, [&](std::int64_t begin, std::int64_t end) {
+      kernels::lstm_forward_pass(shape, recurrent_t.data_ptr<scalar_t>(), gates.data_ptr<scalar_t>(), c.data_ptr<scalar_t>(),
+                                 tanh_c.data_ptr<scalar_t>(), h.data_ptr<scalar_t>(), begin, end);
+    });
+  });
+}
+
+/// `dh` is used up.
+void run_backward(const kernels::LstmShape& shape, const at::Tensor& recurrent, const at::Tensor& gates, const at::Tensor& c,
+                  const at::Tensor& tanh_c, const at::Tensor& dh, const at::Tensor& dgates) {
+  if (!kernels::lstm_pass_fits(shape)) return step_backward(shape, recurrent, gates, c, tanh_c, dh, dgates);
+  const at::Tensor dc = at::zeros_like(dh);
+  const at::Tensor weights = recurrent.contiguous();
+  AT_DISPATCH_FLOATING_TYPES(gates.scalar_type(), "lstm_backward_pass", [&] {
+    for_rows(shape.batch, [&](std::int64_t begin, std::int64_t end) {
+      kernels::lstm_backward_pass(shape, weights.const_data_ptr<scalar_t>(), gates.data_ptr<scalar_t>(), c.data_ptr<scalar_t>(),
+                                  tanh_c.data_ptr<scalar_t>(), dh.data_ptr<scalar_t>(), dc.data_ptr<scalar_t>(),
+                                  dgates.data_ptr<scalar_t>(), begin, end);
+    });
+  });
+}
+
 /// Forward and backward of the whole sequence. Saved: inputs, weights, and per step the gates' activations, c, tanh(c) and h; c
 /// and h have one step more, the zeros before the first.
 class LstmLastState : public torch::autograd::Function<LstmLastState> {
@@ -36,17 +102,7 @@ class LstmLastState : public torch::autograd::Function<LstmLastState> {
     const at::Tensor tanh_c = at::empty({times, batch, hidden}, sequences.options());
     c[0].zero_();
     h[0].zero_();
-    const at::Tensor recurrent_t = recurrent.t();
-    AT_DISPATCH_FLOATING_TYPES(sequences.scalar_type(), "lstm_last_state", [&] {
-      const std::int64_t state = batch * hidden;
-      scalar_t* const c_data = c.data_ptr<scalar_t>();
-      for (std::int64_t t = 0; t < times; ++t) {
-        at::Tensor gates_now = gates[t];
-        if (t > 0) gates_now.addmm_(h[t], recurrent_t);
-        kernels::lstm_forward(gates_now.data_ptr<scalar_t>(), c_data + t * state, c_data + (t + 1) * state,
-                              tanh_c.data_ptr<scalar_t>() + t * state, h.data_ptr<scalar_t>() + (t + 1) * state, batch, hidden);
-      }
-    });
+    run_forward({times, batch, hidden}, recurrent, gates, c, tanh_c, h);
     context->save_for_backward({flat, recurrent, gates, c, tanh_c, h});
     return h[times].clone();
   }
@@ -58,19 +114,9 @@ class LstmLastState : public torch::autograd::Function<LstmLastState> {
     const std::int64_t times = gates.size(0);
     const std::int64_t batch = gates.size(1);
     const std::int64_t hidden = recurrent.size(1);
-    at::Tensor dh = derivatives[0].contiguous();
-    const at::Tensor dc = at::zeros_like(dh);
     const at::Tensor dgates = at::empty(gates.sizes(), gates.options());
-    AT_DISPATCH_FLOATING_TYPES(gates.scalar_type(), "lstm_last_state_backward", [&] {
-      const std::int64_t state = batch * hidden;
-      for (std::int64_t t = times - 1; t >= 0; --t) {
-        const at::Tensor dgates_now = dgates[t];
-        kernels::lstm_backward(gates.data_ptr<scalar_t>() + t * 4 * state, c.data_ptr<scalar_t>() + t * state,
-                               tanh_c.data_ptr<scalar_t>() + t * state, dh.data_ptr<scalar_t>(), dc.data_ptr<scalar_t>(),
-                               dgates_now.data_ptr<scalar_t>(), batch, hidden);
-        if (t > 0) dh = at::mm(dgates_now, recurrent);
-      }
-    });
+    run_backward({times, batch, recurrent.size(1)}, recurrent, gates, c, tanh_c,
+                 derivatives[0].clone(at::MemoryFormat::Contiguous), dgates);
     const at::Tensor dgates_t = dgates.view({times * batch, 4 * hidden}).t();
     const at::Tensor h_before = h.narrow(0, 0, times).view({times * batch, hidden});
     const at::Tensor bias = at::sum(dgates.view({times * batch, 4 * hidden}), 0);

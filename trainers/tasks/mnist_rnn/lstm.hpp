@@ -13,7 +13,7 @@ struct LstmWeights {
 };
 
 /// The hidden state [B, H] after the last step of `sequences` [T, B, I] (time first), from a state of zeros. Differentiable
-/// with respect to the weights, not to the sequences. One matrix product a step, the rest of the cell in one pass over memory.
+/// with respect to the weights, not to the sequences. Each thread takes its rows of the batch through all steps.
 at::Tensor lstm_last_state(const at::Tensor& sequences, const LstmWeights& weights);
 
 /// The same by LibTorch's own LSTM, on any device (cuDNN's on a GPU). `sequences` must be of the weights' type and device.
