@@ -16,6 +16,13 @@ constexpr std::size_t kLongestLabel = 48;
 constexpr double kCharacterWidth = 7.4;  // of the font below, for the widest usual text
 constexpr int kNoteHeight = 16;
 
+/// The label of a tic: unlike other texts it is a format to gnuplot, in which `%` must stand twice.
+std::string tic_label(const std::string& text) {
+  std::string doubled;
+  for (const char c : text) doubled.append(c == '%' ? 2 : 1, c);
+  return gnuplot_string(doubled);
+}
+
 }  // namespace
 
 const std::vector<PlotKind>& plot_kinds() {
@@ -96,7 +103,7 @@ std::string bar_axis(const BarRows& rows) {
   std::string tics;
   std::string labels;
   for (std::size_t i = 0; i < rows.labels.size(); ++i) {
-    tics += fmt::format("{}{} {}", i == 0 ? "" : ", ", gnuplot_string(rows.labels[i]), i);
+    tics += fmt::format("{}{} {}", i == 0 ? "" : ", ", tic_label(rows.labels[i]), i);
     if (rows.remarks[i].empty()) continue;
     labels +=
         fmt::format("set label {} {} at graph 1.01, first {} left noenhanced\n", i + 1, gnuplot_string(rows.remarks[i]), i);
