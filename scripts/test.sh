@@ -183,6 +183,7 @@ step e2e-watch end_to_end tests/e2e/watch_test.py
 step e2e-report end_to_end tests/e2e/report_test.py
 step e2e-page end_to_end tests/e2e/page_test.py
 step e2e-doctor end_to_end tests/e2e/doctor_test.py
+step e2e-ingest end_to_end tests/e2e/ingest_test.py
 step e2e-get-data end_to_end tests/e2e/get_data_test.py
 step e2e-demo end_to_end tests/e2e/demo_test.py
 step e2e-squad end_to_end tests/e2e/squad_test.py
