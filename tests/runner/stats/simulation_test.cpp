@@ -24,7 +24,10 @@ class Noise {
  public:
   explicit Noise(std::uint64_t seed) : generator_(seed) {}
   double uniform() { return (static_cast<double>(generator_() >> 11) + 0.5) * 0x1p-53; }
-  double normal() { return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * M_PI * uniform()); }
+  double normal() {  // one draw after the other: in one expression the compiler would choose their order
+    const double radius = std::sqrt(-2 * std::log(uniform()));
+    return radius * std::cos(2 * M_PI * uniform());
+  }
   double exponential() { return -std::log(uniform()); }
 
  private:
