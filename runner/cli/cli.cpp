@@ -65,6 +65,10 @@ constexpr std::array kCommands = {
             "  hpcbench show 3f2a/r01\n  hpcbench show strategy=ddp,gpus_per_node=2/r02 --path", add_show},
     Command{"logs", "what a run printed",
             "  hpcbench logs 3f2a/r01\n  hpcbench logs 3f2a/r01 --rank 1 --stderr\n  hpcbench logs 3f2a/r01 -f", add_logs},
+    Command{"export", "put a study and its results into one archive that makes the same report anywhere, or unpack one",
+            "  hpcbench export -o study.tar.zst\n  hpcbench report --archive study.tar.zst\n"
+            "  hpcbench export --extract study.tar.zst --to study",
+            add_export},
     Command{"db", "maintain the index and the lock", "  hpcbench db rebuild\n  hpcbench db unlock mnist_rnn", add_db},
     Command{"launch", "run an attempt, or N ranks of a command, on this machine",
             "  hpcbench launch -n 2 -- hpcbench-train run --task mnist_rnn --strategy ddp --data data/mnist", add_launch},

@@ -26,6 +26,7 @@ void add_report(CLI::App& app, int& exit_code);
 void add_plot(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
 void add_show(CLI::App& app, int& exit_code);
+void add_export(CLI::App& app, int& exit_code);
 void add_logs(CLI::App& app, int& exit_code);
 void add_db(CLI::App& app, int& exit_code);
 void add_launch(CLI::App& app, int& exit_code);

@@ -2,9 +2,12 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
+#include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "cli/archive.hpp"
 #include "cli/command.hpp"
 #include "cli/gnuplot.hpp"
 #include "cli/report_view.hpp"
@@ -20,7 +23,8 @@ struct PrintOptions {
   StudyOptions study;
   ViewOptions view;
   std::string format = "text";
-  std::string file;  // empty: standard output
+  std::string file;     // empty: standard output
+  std::string archive;  // report of this one
   bool strict = false;
 };
 
@@ -78,7 +82,19 @@ void add_report(CLI::App& app, int& exit_code) {
   add_table_options(app, options->view);
   app.add_flag("--strict", options->strict,
                "exit 1 if there is a warning, or a shown row with no value or a run that did not succeed");
-  app.callback([=, &exit_code] { exit_code = print_report(*options); });
+  app.add_option("--archive", options->archive, "of an archive that `hpcbench export` made")
+      ->type_name("ARCHIVE")
+      ->excludes("FILE", "--results");
+  app.callback([=, &exit_code] {
+    std::optional<TemporaryArchive> unpacked;
+    if (!options->archive.empty()) {
+      if (options->format == "html") {
+        throw InputError("error: a page has links to the run directories: `hpcbench export --extract` the archive first");
+      }
+      options->study.results = unpacked.emplace(options->archive, kArchiveLimitGb * kGigabyte).results();
+    }
+    exit_code = print_report(*options);
+  });
 }
 
 }  // namespace hpcbench

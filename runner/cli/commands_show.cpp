@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -12,6 +15,7 @@
 #include "cli/run_reference.hpp"
 #include "cli/study.hpp"
 #include "cli/terminal.hpp"
+#include "cli/trace.hpp"
 #include "submit/judge.hpp"
 
 namespace hpcbench {
@@ -36,8 +40,57 @@ class Lines {
   std::string text_;
 };
 
+std::string with_unit(const AttemptRecord& record, const std::string& name, double value) {
+  const auto unit = record.units.find(name);
+  return fmt::format("{}{}", value, unit == record.units.end() ? "" : " " + unit->second);
+}
+
+/// Each number, and where it stands: a file of the attempt's folder, and the
+/// line or the event.
+void add_metrics(Lines& lines, const AttemptRecord& record, const std::string& folder) {
+  for (const auto& [name, value] : record.metrics) {
+    const std::string source = trace_metric(record, folder, name);
+    const std::string number = with_unit(record, name, value);
+    lines.add(name, source.empty() ? number : fmt::format("{:<24} from {}", number, source));
+  }
+  std::map<std::string, std::vector<std::string>> series;
+  for (const SeriesPoint& point : record.series)
+    series[point.name].push_back(fmt::format("{}: {:.6g}", point.index, point.value));
+  constexpr std::size_t kMostPoints = 12;
+  for (auto& [name, points] : series) {
+    const std::size_t count = points.size();
+    if (count > kMostPoints) points.resize(kMostPoints);
+    lines.add("series " + name,
+              join(points, ", ") + (count > kMostPoints ? fmt::format(" and {} more", count - kMostPoints) : ""));
+  }
+}
+
+void add_origin(Lines& lines, const std::string& folder) {
+  const auto add = [&](const char* label, const std::string& text) {
+    if (!text.empty()) lines.add(label, text);
+  };
+  add("command", command_line_of(folder));
+  add("task", run_json_field(folder, "task"));
+  add("seed", run_json_field(folder, "seed"));
+  add("working directory", run_json_field(folder, "workdir"));
+  for (const std::string& source : imported_sources(folder)) lines.add("imported from", source);
+  add("job script", std::filesystem::exists(folder + "/job.sh") ? folder + "/job.sh" : "");
+}
+
+std::string list_files(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    files.push_back(entry->path().filename().string() + (entry->is_directory(error) ? "/" : ""));
+  }
+  std::sort(files.begin(), files.end());
+  return join(files, " ");
+}
+
 std::string describe_attempt(const FoundRun& found, const std::string& folder) {
-  const AttemptRecord& record = found.record;
+  // Read again: what the index holds does not say where each number came from.
+  const AttemptRecord read = read_attempt(folder);
+  const AttemptRecord& record = is_outcome(read.state) ? read : found.record;
   Lines lines;
   lines.add("run", fmt::format("{}/{}", found.experiment, to_string(record.key)));
   lines.add("configuration", describe(record.axes));
@@ -51,18 +104,12 @@ std::string describe_attempt(const FoundRun& found, const std::string& folder) {
   lines.add("node", record.node);
   lines.add("exit code", record.exit_code);
   lines.add("signal", record.signal);
-  for (const auto& [name, value] : record.metrics) {
-    const auto unit = record.units.find(name);
-    lines.add(name, fmt::format("{}{}", value, unit == record.units.end() ? "" : " " + unit->second));
-  }
+  add_origin(lines, folder);
+  add_metrics(lines, record, folder);
   for (const auto& [name, value] : record.facts) lines.add(name, value);
   for (const std::string& warning : record.warnings) lines.add("warning", warning);
   lines.add("folder", folder);
-  std::string files;
-  for (const char* name : {"run.json", "job.sh", "stdout.log", "stderr.log", "events.jsonl", "finished.json"}) {
-    if (std::filesystem::exists(folder + "/" + name)) files += (files.empty() ? "" : " ") + std::string(name);
-  }
-  lines.add("files", files);
+  lines.add("files", list_files(folder));
   return lines.text();
 }
 
@@ -87,7 +134,8 @@ void print_rest(std::ifstream& stream) {
   std::fflush(stdout);
 }
 
-/// Prints a file, and with `follow` what is added to it until the attempt ends or Ctrl-C.
+/// Prints a file, and with `follow` what is added to it until the attempt ends
+/// or Ctrl-C.
 void print_log(const std::string& folder, const std::string& file, bool follow) {
   catch_interrupts();
   std::ifstream stream;
@@ -120,8 +168,8 @@ int print_logs(const LogOptions& options) {
   return 0;
 }
 
-/// Complete enough for bash: commands, their options, files elsewhere. Generated from the parser, so that it cannot lag behind
-/// it.
+/// Complete enough for bash: commands, their options, files elsewhere.
+/// Generated from the parser, so that it cannot lag behind it.
 std::string bash_completion(const CLI::App& root) {
   std::string commands;
   std::string cases;
@@ -135,13 +183,18 @@ std::string bash_completion(const CLI::App& root) {
     cases += fmt::format("    {}) words=\"{}\" ;;\n", command->get_name(), words);
   }
   return fmt::format(
-      "# bash completion of hpcbench; use: source <(hpcbench completion)\n_hpcbench() {{\n"
-      "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" words=\"\"\n  COMPREPLY=()\n"
-      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    mapfile -t COMPREPLY < <(compgen -W \"{} --help --version\" -- \"$word\")\n   "
+      "# bash completion of hpcbench; use: source <(hpcbench "
+      "completion)\n_hpcbench() {{\n"
+      "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" words=\"\"\n  "
+      "COMPREPLY=()\n"
+      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    mapfile -t COMPREPLY < "
+      "<(compgen -W \"{} --help --version\" -- \"$word\")\n   "
       " return\n  fi\n"
       "  case \"${{COMP_WORDS[1]}}\" in\n{}  esac\n"
-      "  if [[ \"$word\" == -* ]]; then mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
-      "  else mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); fi\n}}\ncomplete -o filenames -F _hpcbench hpcbench\n",
+      "  if [[ \"$word\" == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "
+      "\"$words\" -- \"$word\")\n"
+      "  else mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); "
+      "fi\n}}\ncomplete -o filenames -F _hpcbench hpcbench\n",
       commands, cases);
 }
 

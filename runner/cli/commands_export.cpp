@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "base/error.hpp"
+#include "cli/archive.hpp"
+#include "cli/archive_files.hpp"
+#include "cli/command.hpp"
+#include "cli/index.hpp"
+#include "cli/study.hpp"
+#include "cli/terminal.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+struct ExportOptions {
+  StudyOptions study;
+  std::string out;
+  std::string extract;  // an archive to unpack
+  std::string to;
+  bool models = false;
+  std::uint64_t limit_gb = kArchiveLimitGb;
+};
+
+/// Runs without an outcome yet: the archive has them as they are now.
+std::size_t unfinished_runs(const Study& study) {
+  std::size_t count = 0;
+  for (const AttemptState& state : open_for_reading(study.results_root, study.experiment.name).states(study.experiment.name)) {
+    count += is_outcome(state.state) ? 0 : 1;
+  }
+  return count;
+}
+
+int export_study(const ExportOptions& options) {
+  const Study study = load_study(options.study);
+  const std::size_t unfinished = unfinished_runs(study);
+  ArchivePlan plan = plan_archive(study, options.models);
+  if (unfinished > 0)
+    plan.notes.push_back(fmt::format("{} runs have not ended: they are archived as they are now", unfinished));
+  for (const std::string& note : plan.notes) say("note: " + note);
+  const std::size_t count = plan.files.size();
+  const std::string out = options.out.empty() ? study.experiment.name + ".tar.zst" : options.out;
+  write_archive(out, plan.study, std::move(plan.files));
+  say(
+      fmt::format("{}: {} files, {} bytes; `hpcbench report --archive {}` "
+                  "prints its report anywhere",
+                  out, count, std::filesystem::file_size(out), std::filesystem::path(out).filename().string()));
+  return 0;
+}
+
+/// `study.tar.zst` -> `study`.
+std::string folder_of_archive(const std::string& archive) {
+  std::string name = std::filesystem::path(archive).filename().string();
+  for (const std::string_view ending : {".zst", ".tar"}) {
+    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
+  }
+  return name == std::filesystem::path(archive).filename().string() ? name + ".d" : name;
+}
+
+int extract_archive(const ExportOptions& options) {
+  const std::string said = options.to.empty() ? folder_of_archive(options.extract) : options.to;
+  std::string folder = std::filesystem::absolute(said).lexically_normal().string();
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  const ArchiveHead head = unpack_archive(options.extract, folder, options.limit_gb * kGigabyte);
+  say(
+      fmt::format("{}: {} files of {}; `hpcbench report --results {}/results` "
+                  "prints its report",
+                  folder, head.files, head.study.experiment, said));
+  return 0;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<ExportOptions>();
+  add_study_options(app, options->study, FileArgument::optional);
+  app.remove_option(app.get_option("--only"));
+  app.add_option("-o,--out", options->out, "the archive; without it EXPERIMENT.tar.zst here")->type_name("ARCHIVE");
+  app.add_flag("--models", options->models, "also checkpoints and weights");
+  CLI::Option* extract = app.add_option("--extract", options->extract, "unpack an archive instead")
+                             ->type_name("ARCHIVE")
+                             ->excludes("--out", "--models", "FILE");
+  app.add_option("--to", options->to,
+                 "the folder to unpack into, new or empty; without it the "
+                 "archive's name")
+      ->type_name("DIR")
+      ->needs(extract);
+  app.add_option("--limit-gb", options->limit_gb, "unpack at most so much")->capture_default_str()->needs(extract);
+  app.callback([=, &exit_code] { exit_code = options->extract.empty() ? export_study(*options) : extract_archive(*options); });
+}
+
+}  // namespace hpcbench
