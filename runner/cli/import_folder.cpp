@@ -33,9 +33,10 @@ std::string report_metric(const Experiment& experiment) {
 
 std::vector<MetricSpec> specs_of(const std::vector<Metric>& metrics) {
   std::vector<MetricSpec> specs;
-  for (const Metric& metric : metrics)
+  for (const Metric& metric : metrics) {
     specs.push_back(
         {metric.name, metric.file, metric.selector, metric.unit, metric.series.has_value(), metric.source, metric.index});
+  }
   return specs;
 }
 
@@ -156,10 +157,11 @@ void ImportFolder::read() {
   for (const std::string& path : request_->files) files.push_back({path, fs::path(path).filename().string()});
   const Success& success = configuration().work->success;
   SourceReading reading = read_sources(files, specs_of(request_->metrics), success.pattern);
-  for (const std::string& conflict : reading.conflicts)
+  for (const std::string& conflict : reading.conflicts) {
     problems_.push_back(
         conflict +
         ": if they are two runs, take each by itself (`--each`, `each: true`); if they are one, name the file in the metric");
+  }
   imported_.values = std::move(reading.values);
   imported_.units = std::move(reading.units);
   imported_.places = std::move(reading.places);

@@ -76,16 +76,21 @@ void leave_out_others(const Study& study, const FileStudy& file, const Import& i
   const auto kept = std::remove_if(first, plan.requests.end(), is_other);
   const auto count = plan.requests.end() - kept;
   plan.requests.erase(kept, plan.requests.end());
-  if (count > 0)
+  if (count > 0) {
     plan.notes.push_back(fmt::format("{}: {} runs are of configurations that differ now in more than their axes",
                                      place_text(import.place), count));
+  }
 }
 
 void add_file_requests(const Study& study, const Import& import, const std::vector<std::string>& files, ImportPlan& plan) {
   const NamedTexts values = texts_of(import.run);
   const std::vector<std::size_t> points = find_points(study.plan, values);
   if (const std::string why = why_not_one(study.plan, values, points); !why.empty()) {
-    plan.problems.push_back(fmt::format("{}: error: {}", place_text(import.place), why));
+    const std::string advice =
+        import.run.empty() && import.each
+            ? fmt::format("\n  = say which point they are: {{files: {}, each: true, run: {{...}}}}", import.files.front())
+            : "";
+    plan.problems.push_back(fmt::format("{}: error: {}{}", place_text(import.place), why, advice));
     return;
   }
   ImportRequest request;

@@ -26,8 +26,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kLockPatience_s = 30;
-constexpr double kLockLook_s = 0.1;
+constexpr double kLockPatience = 30;  // seconds
+constexpr double kLockLook = 0.1;     // seconds between looks
 constexpr const char* kWithdrawn = "no longer among the imports of the experiment file";
 
 /// An imported run on disk: its attempt that counts.
@@ -70,12 +70,13 @@ class Importer {
  private:
   ExperimentLock own() const {
     std::string owner;
-    for (const double end = monotonic_s() + kLockPatience_s;;) {
+    for (const double end = monotonic_s() + kLockPatience;;) {
       if (auto lock = ExperimentLock::try_acquire(study_.results + "/imports", &owner)) return *std::move(lock);
-      if (monotonic_s() > end)
+      if (monotonic_s() > end) {
         throw UnavailableError(
             fmt::format("error: {} takes in imports of {} for over 30 s: wait for it", owner, study_.experiment.name));
-      system_clock().sleep(kLockLook_s);
+      }
+      system_clock().sleep(kLockLook);
     }
   }
 

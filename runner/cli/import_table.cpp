@@ -61,7 +61,7 @@ class TablePlanner {
     }
   }
   void problem(long long line, const std::string& text) {
-    plan_.problems.push_back(fmt::format("{}:{}: error: {}", table_, line, text));
+    plan_.problems.push_back(printable(fmt::format("{}:{}: error: {}", table_, line, text)));
   }
   bool empty() const { return columns_.empty(); }
   long long left_out() const { return left_out_; }

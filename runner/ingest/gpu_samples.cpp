@@ -80,7 +80,7 @@ struct GpuSampleReader::Impl {
 
   void warn(long long line, const std::string& text) {
     ++warnings;
-    if (warnings <= kGpuWarnings) summary.warnings.push_back(fmt::format("{}:{}: {}", file, line, text));
+    if (warnings <= kGpuWarnings) summary.warnings.push_back(printable(fmt::format("{}:{}: {}", file, line, text)));
   }
 
   /// `utilization.gpu [%]` is found by its beginning.

@@ -92,8 +92,8 @@ void MetricReader::warn_at_byte(long long byte, std::string_view text) {
   warn(fmt::format("{}: byte {}: {}", file_, byte, text));
 }
 
-void MetricReader::warn(std::string text) {
-  if (++warnings_ <= kWarningsPerFile) taker_.matches().warnings.push_back(std::move(text));
+void MetricReader::warn(const std::string& text) {
+  if (++warnings_ <= kWarningsPerFile) taker_.matches().warnings.push_back(printable(text));
 }
 
 const std::vector<MetricSource>& metric_sources() {

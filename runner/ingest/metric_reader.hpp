@@ -74,7 +74,7 @@ class MetricReader {
   void found_at_byte(long long byte);
   void warn_at_line(long long line, std::string_view text);
   void warn_at_byte(long long byte, std::string_view text);
-  void warn(std::string text);
+  void warn(const std::string& text);
 
   const MetricSpec spec_;
   MatchTaker taker_;

@@ -75,6 +75,7 @@ TEST_CASE("column: quotes, blanks, damage") {
   CHECK(broken.first_not_number == "x");
   CHECK(broken.warnings == Strings{"f.csv:3: 1 cells under a header of 2", "f.csv:4: 3 cells under a header of 2"});
   CHECK(read("A,b\n1,2\n").warnings == Strings{"f.csv:1: no column a (did you mean `A`?); there are: A, b"});
+  CHECK(is_utf8(read("\xCB,b\n1,2\n").warnings.front()));
   CHECK(read("a,b\n1,\"2\n3,4\n").warnings == Strings{"f.csv:2: a quote is opened here and never closed"});
   const std::string huge(std::size_t{3} << 20, 'x');
   const MetricMatches after = read("a,b\n1,\"" + huge + "\n5,6\n");
