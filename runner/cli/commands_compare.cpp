@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/import_runs.hpp"
 #include "cli/index.hpp"
 #include "cli/study.hpp"
 #include "cli/terminal.hpp"
@@ -72,6 +73,7 @@ Table load_side(const SideReference& side, const std::string& results, const Com
   options.results = results;
   options.file = file_of_side(side.what, results);
   const Study study = load_study(options);
+  take_in_imports(study);
   const Store store = open_for_reading(study.results_root, study.experiment.name);
   std::vector<AttemptRecord> records = store.counting_attempts(study.experiment.name, true);
   if (!side.commit.empty()) keep_commit(records, side);
@@ -87,14 +89,20 @@ std::string name_of_side(const SideReference& side, const std::string& results, 
   return several_results ? name + " in " + results : name;
 }
 
-/// `--results` takes one or two folders: a file that came to stand behind the first is the first argument.
+/// `--results` takes all that stands behind it: files among that are A and B.
 void put_arguments_right(CompareArguments& arguments) {
-  if (arguments.results.size() == 2 && std::filesystem::is_regular_file(arguments.results[1])) {
-    if (!arguments.b.empty()) throw InputError("error: three experiments are named; compare two");
-    arguments.b = arguments.a;
-    arguments.a = arguments.results[1];
-    arguments.results.pop_back();
+  std::vector<std::string> named;
+  for (std::size_t i = 1; i < arguments.results.size(); ++i) {
+    if (std::filesystem::is_regular_file(arguments.results[i])) named.push_back(arguments.results[i]);
   }
+  std::erase_if(arguments.results,
+                [&](const std::string& folder) { return std::find(named.begin(), named.end(), folder) != named.end(); });
+  for (const std::string& side : {arguments.a, arguments.b}) {
+    if (!side.empty()) named.push_back(side);
+  }
+  if (named.size() > 2) throw InputError("error: more than two experiments are named; compare two");
+  arguments.a = named.empty() ? "" : named.front();
+  arguments.b = named.size() < 2 ? "" : named.back();
   if (arguments.results.size() > 2) throw InputError("error: --results names more than two folders; compare two");
   for (const std::string& folder : arguments.results) {
     if (!std::filesystem::is_directory(folder)) throw InputError(fmt::format("error: there is no folder {}", folder));
@@ -137,7 +145,7 @@ void add_compare(CLI::App& app, int& exit_code) {
   app.add_option("--results", arguments->results, "folder of all results, or one for A and one for B")
       ->capture_default_str()
       ->type_name("DIR [DIR]")
-      ->expected(1, 2);
+      ->expected(1, 4);  // folders, and what comes behind them
   app.add_option("--profile", arguments->study.profile, "overlay of the files' `profiles`")->type_name("NAME");
   app.add_option("--site", arguments->study.site, "what is true of the cluster: a name in sites/ or a path")->type_name("SITE");
   app.add_option("--set", arguments->study.settings, "set one value in both, as in `--set report.confidence=0.9`")
