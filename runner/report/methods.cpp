@@ -38,9 +38,10 @@ std::string describe_repeats(const Table& table, const WarningContext& context) 
                         context.planned_repeats == 1 ? "once" : fmt::format("{} times", context.planned_repeats),
                         range_of_n(table));
   if (imported > 0 && imported < table.rows.size()) text += fmt::format("; {} of them hold imported results", imported);
-  if (context.experiment.warmups > 0)
+  if (context.experiment.warmups > 0) {
     text += fmt::format(", each after {} that do not count",
                         plural(static_cast<std::size_t>(context.experiment.warmups), "warm-up run"));
+  }
   return text + ".";
 }
 

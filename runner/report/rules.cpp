@@ -41,9 +41,10 @@ Judgement judge_intervals(const Table& table) {
     covered += interval && interval->coverage >= table.confidence - 1e-9 ? 1 : 0;
   }
   if (valued == 0) return {RuleVerdict::not_applicable, "there are no values yet"};
-  if (covered == valued)
+  if (covered == valued) {
     return {RuleVerdict::met,
             fmt::format("values vary between runs; every median has its {:g} % interval", 100 * table.confidence)};
+  }
   return {RuleVerdict::not_met, fmt::format("{} of {} medians have no {:g} % interval: too few runs, or published without one",
                                             valued - covered, valued, 100 * table.confidence)};
 }
