@@ -192,9 +192,9 @@ TEST_CASE("units: of the record, of the file, of the name") {
     record.units["elapsed"] = "s";
   }
   study.experiment.work.metrics.push_back({"tokens", "*.log", "x", "tokens", std::nullopt});
-  const auto unit = [&](const std::string& name) { return study.table({name, {}, false}).unit; };
+  const auto unit = [&](const std::string& name) { return study.table({name, {}, false, false, false, {}}).unit; };
   CHECK(unit("elapsed") == "s");
-  CHECK(study.table({"elapsed", {}, false}).has_speedup);
+  CHECK(study.table({"elapsed", {}, false, false, false, {}}).has_speedup);
   CHECK(unit("tokens") == "tokens");
   CHECK(unit("rate_per_s").empty());
   CHECK(unit("train_s") == "s");
@@ -231,7 +231,7 @@ TEST_CASE("the baseline of a point equals it on every axis but strategy, nodes a
     CHECK(contains(error_of(study), "no configuration matches `baseline`"));
   }
   SUBCASE("what is not shown still serves as a baseline") {
-    const Table only = study.table({std::nullopt, {{"strategy", {Value::from_plain("ddp")}}}, false});
+    const Table only = study.table({std::nullopt, {{"strategy", {Value::from_plain("ddp")}}}, false, false, false, {}});
     REQUIRE(only.rows.size() == 3);
     CHECK(only.rows[1].speedup->value == doctest::Approx(4));
   }
@@ -278,7 +278,7 @@ TEST_CASE("configurations that the file no longer asks for come on request, last
   orphan.gpus = 4;
   study.records.push_back(orphan);
   CHECK(study.table().rows.size() == 2);
-  const Table table = study.table({std::nullopt, {}, true});
+  const Table table = study.table({std::nullopt, {}, true, false, false, {}});
   REQUIRE(table.rows.size() == 3);
   CHECK(table.rows[2].gpus == 4);
   CHECK(table.rows[2].n == 1);
@@ -294,10 +294,11 @@ TEST_CASE("names that are no axis and no column are errors with advice") {
   study.experiment.report.group_by = {"strategi"};
   CHECK(contains(error_of(study), "error: report.group_by names `strategi`, which is no axis (did you mean `strategy`?)"));
   study.experiment.report.group_by.clear();
-  study.experiment.report.sort = {"gpus"};
-  CHECK(contains(error_of(study), "report.sort"));
+  study.experiment.report.sort = {"-gpsu"};
+  CHECK(contains(error_of(study),
+                 "error: report.sort names `gpsu`, which is neither an axis nor a column (did you mean `gpus`?)"));
   study.experiment.report.sort.clear();
-  CHECK_FALSE(error_of(study, {std::nullopt, {{"strategy", {Value::from_plain("fsdp")}}}, false}).empty());
+  CHECK_FALSE(error_of(study, {std::nullopt, {{"strategy", {Value::from_plain("fsdp")}}}, false, false, false, {}}).empty());
 }
 
 TEST_CASE("values that are no times, or no numbers, give no speedup and no nonsense") {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <sstream>
 #include <string>
 
 using namespace hpcbench;
@@ -56,14 +57,16 @@ TEST_CASE("digits that a program printed") {
 TEST_CASE("the worked examples of docs/statistics.md: `rounded VALUE LOW HIGH => TEXT`") {
   std::ifstream file(std::string(HPCBENCH_SOURCE_DIR) + "/docs/statistics.md");
   int checked = 0;
-  for (std::string word; file >> word;) {
-    if (word != "rounded") continue;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream example(line);
+    std::string word;
+    if (!(example >> word) || word != "rounded") continue;
     double value = 0;
     double low = 0;
     double high = 0;
     std::string arrow;
     std::string text;
-    if (!(file >> value >> low >> high >> arrow >> text) || arrow != "=>") continue;
+    if (!(example >> value >> low >> high >> arrow >> text) || arrow != "=>") continue;
     CHECK(round_at(value, exponent_for_interval(value, low, high)) == text);
     ++checked;
   }

@@ -175,12 +175,56 @@ TEST_CASE("few-repeats and baseline-few") {
   Study study = clean_study();
   study.records.erase(study.records.begin() + 5);  // r06 of the baseline
   const Table table = study.table();
-  CHECK(codes_of(table) == std::vector<std::string>{"few-repeats", "baseline-few"});
+  CHECK(codes_of(table) == std::vector<std::string>{"few-repeats", "baseline-few", "adaptive"});
   CHECK(table.warnings[0].seen == "strategy=baseline, gpus_per_node=1: n = 5, covers 93.75 %");
   CHECK(table.warnings[1].seen == "strategy=baseline, gpus_per_node=1: n = 5, but 6 in strategy=ddp, gpus_per_node=2");
-  CHECK(table.rows[0].warnings == std::vector<std::string>{"few-repeats", "baseline-few"});
+  CHECK(table.rows[0].warnings == std::vector<std::string>{"few-repeats", "baseline-few", "adaptive"});
   study.experiment.report.confidence = 0.9;
-  CHECK(codes_of(study.table()) == std::vector<std::string>{"baseline-few"});
+  CHECK(codes_of(study.table()) == std::vector<std::string>{"baseline-few", "adaptive"});
+}
+
+TEST_CASE("adaptive: fewer runs than planned have ended, or the number planned was changed") {
+  Study study = clean_study();
+  study.records.back().state = State::running;
+  CHECK(warning_of(study.table(), "adaptive").seen == "strategy=ddp, gpus_per_node=2: 5 of 6 planned runs have ended");
+  study.records.back().state = State::failed;  // it ended
+  CHECK_FALSE(warns(study.table(), "adaptive"));
+  study = clean_study();
+  set_fact(study, 0, 12, "planned_repeats", "6");
+  CHECK_FALSE(warns(study.table(), "adaptive"));
+  set_fact(study, 3, 6, "planned_repeats", "10");
+  const Table table = study.table();
+  CHECK(warning_of(table, "adaptive").rows == std::vector<std::string>{"000000000000000a"});
+  CHECK(warning_of(table, "adaptive").seen ==
+        "strategy=baseline, gpus_per_node=1: runs of studies of 6 repeats and of 10: changed when results were there");
+}
+
+TEST_CASE("superlinear without an interval: by the estimate, and it says so") {
+  Study study = empty_study();
+  study.add_run(0, 1, 10, 0);
+  study.add_run(1, 1, 4, 1);
+  CHECK(warning_of(study.table(), "superlinear").seen ==
+        "strategy=ddp, gpus_per_node=2: speedup (without an interval) 2.5 where 2 is ideal");
+}
+
+TEST_CASE("overfitting: the validation loss rises while the train loss falls") {
+  Study study = clean_study();
+  const std::vector<double> train = {1.60, 0.85, 0.62, 0.45, 0.33};
+  const std::vector<double> validation = {1.11, 1.01, 1.20, 1.27, 1.43};
+  for (std::size_t run = 6; run < 12; ++run) {
+    for (long long epoch = 1; epoch <= 5; ++epoch) {
+      const auto i = static_cast<std::size_t>(epoch - 1);
+      study.records[run].series.push_back({"train_loss", epoch, train[i]});
+      study.records[run].series.push_back({"val_loss", epoch, validation[i]});
+    }
+  }
+  const Table table = study.table();
+  CHECK(warning_of(table, "overfitting").seen ==
+        "strategy=ddp, gpus_per_node=2: overfits from epoch 3: from epoch 1 to 5 the train loss goes from 1.60 to 0.33, the "
+        "validation loss from 1.11 to 1.43 (lowest: 1.01 in epoch 2)");
+  CHECK(table.rows[1].best_epoch == 2);
+  CHECK(table.rows[1].overfits_from == 3);
+  CHECK(table.rows[1].generalisation_gap.value() == doctest::Approx(1.10));
 }
 
 TEST_CASE("failures: outcomes other than succeeded, not runs that still go on") {
