@@ -62,7 +62,7 @@ def reports(place):
     runs = QUICK_RUNS if place.quick else RUNS
     rows = []
     for name in names:
-        words = f"report --format {name}: {runs:,} runs x {METRICS} metrics" if name in FORMATS else "ingest of a log of 1,000,000 lines by pattern"
+        words = f"report --format {name}: {runs:,} runs x {METRICS} metrics" if name in FORMATS else f"ingest of a log of {100_000 if place.quick else 1_000_000:,} lines by pattern"
         most_s = 1.0 if name != "html" else None  # the target is about the formats of text
         rows.append(plain(study, f"reports_{name}", words, name, "seconds", "s", most_s))
         rows.append(plain(study, f"reports_{name}_peak", words + ": peak memory", name, "peak_bytes", "MB", 500 if most_s else None, 1e-6))
