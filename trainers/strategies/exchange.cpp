@@ -30,6 +30,7 @@ void Exchange::begin_collective(Pending& pending, SideStream* stream,
   if (group_.size() == 1) return;
   traffic_.bytes_sent += (group_.size() - 1) * bytes_of_elements(sent);
   if (!stream) {
+    note_begin();
     pending.works.push_back(start(true));
     return;
   }
@@ -51,22 +52,28 @@ void Exchange::settle_spans() {
   });
 }
 
+void Exchange::note_begin() {
+  if (open_++ == 0) uncounted_since_s_ = monotonic_s();
+}
+
 void Exchange::wait(Pending& pending) {
   if (pending.span) {
     pending.span->hold_computing();
     spans_.push_back(pending.span);
   }
+  if (pending.works.empty()) return;
   const double now_s = monotonic_s();
-  if (!pending.works.empty()) traffic_.hidden_s += now_s - pending.begun_s;
+  traffic_.hidden_s += now_s - uncounted_since_s_;
   for (const auto& work : pending.works) work->wait();
-  if (!pending.works.empty()) traffic_.exposed_s += monotonic_s() - now_s;
+  uncounted_since_s_ = monotonic_s();
+  traffic_.exposed_s += uncounted_since_s_ - now_s;
   pending.works.clear();
+  --open_;
 }
 
 Exchange::Pending Exchange::begin_sum(const at::Tensor& flat, int tag) {
   Pending pending;
   pending.flat = flat;
-  pending.begun_s = monotonic_s();
   if (by_collectives()) {
     const auto start = [&](bool is_async) {
       c10d::ReduceScatterOptions options;
@@ -80,6 +87,7 @@ Exchange::Pending Exchange::begin_sum(const at::Tensor& flat, int tag) {
   }
   const int ranks = group_.size();
   if (ranks == 1) return pending;
+  note_begin();
   const std::int64_t size = flat.numel() / ranks;
   ledger_.add(Held::communication, (ranks - 1) * size * static_cast<std::int64_t>(flat.element_size()));
   pending.received = at::empty({(ranks - 1) * size}, flat.options());
@@ -115,7 +123,8 @@ void Exchange::sum_directly(Pending& pending, at::Tensor own) {
   const std::int64_t received_bytes = bytes_of_elements(pending.received);
   pending.received.reset();
   ledger_.remove(Held::communication, received_bytes);
-  traffic_.exposed_s += monotonic_s() - start_s;
+  uncounted_since_s_ = monotonic_s();
+  traffic_.exposed_s += uncounted_since_s_ - start_s;
 }
 
 void Exchange::finish_sum(Pending& pending, double factor) {
@@ -129,7 +138,6 @@ void Exchange::finish_sum(Pending& pending, double factor) {
 Exchange::Pending Exchange::begin_gather(const at::Tensor& flat, int tag) {
   Pending pending;
   pending.flat = flat;
-  pending.begun_s = monotonic_s();
   if (by_collectives()) {
     const auto start = [&](bool is_async) {
       c10d::AllgatherOptions options;
@@ -142,6 +150,8 @@ Exchange::Pending Exchange::begin_gather(const at::Tensor& flat, int tag) {
     return pending;
   }
   const int ranks = group_.size();
+  if (ranks == 1) return pending;
+  note_begin();
   for (int step = 1; step < ranks; ++step) {
     const int from = (group_.rank() + ranks - step) % ranks;
     receive(pending, chunk(flat, from), from, tag);

@@ -32,7 +32,6 @@ class Exchange {
     at::Tensor flat;
     at::Tensor received;         // the other ranks' parts of this rank's chunk, by rank
     std::shared_ptr<Span> span;  // in a side stream
-    double begun_s = 0;
     bool is_open() const { return flat.defined(); }
   };
 
@@ -55,12 +54,15 @@ class Exchange {
                         const std::function<c10::intrusive_ptr<c10d::Work>(bool is_async)>& start, const at::Tensor& sent);
   void sum_directly(Pending& pending, at::Tensor own);
   bool by_collectives() const { return group_.exchange_way() == ExchangeWay::collectives; }
+  void note_begin();
   void wait(Pending& pending);
   void settle_spans();
 
   Group& group_;
   Traffic& traffic_;
   Ledger& ledger_;
+  int open_ = 0;                            // exchanges under way whose end this thread will wait for
+  double uncounted_since_s_ = 0;            // from here on some were under way while this thread computed
   std::unique_ptr<SideStream> sum_stream_;  // null on a CPU
   std::unique_ptr<SideStream> gather_stream_;
   std::vector<std::shared_ptr<Span>> spans_;  // whose times are not known yet

@@ -22,8 +22,10 @@ class Fsdp final : public Sharded {
   }
 
   void begin_evaluation() override {
+    const Traffic before = statistics_.traffic;  // what is sent here is not the training's
     for (std::size_t unit = 0; unit < units_.size(); ++unit) begin_gather(unit);
     for (std::size_t unit = 0; unit < units_.size(); ++unit) need(unit);
+    statistics_.traffic = before;
     evaluating_ = true;
   }
 
