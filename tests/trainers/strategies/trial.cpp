@@ -149,7 +149,8 @@ double worst_state(const RankResult& result, const RankResult& reference, const 
   double worst = 0;
   REQUIRE(result.kept.model.size() == reference.kept.model.size());
   for (std::size_t index = 0; index < reference.kept.model.size(); ++index) {
-    const auto& [name, b, unit] = reference.kept.model[index];
+    const std::string& name = reference.kept.model[index].name;
+    const at::Tensor& b = reference.kept.model[index].tensor;
     const at::Tensor& a = result.kept.model[index].tensor;
     REQUIRE(result.kept.model[index].name == name);
     const double ratio =
@@ -165,7 +166,8 @@ double worst_gradient(const RankResult& result, const RankResult& reference, dou
   for (const NamedTensor& each : reference.gradients) largest = std::max(largest, each.tensor.norm().item<double>());
   double worst = 0;
   for (std::size_t index = 0; index < reference.gradients.size(); ++index) {
-    const auto& [name, b, unit] = reference.gradients[index];
+    const std::string& name = reference.gradients[index].name;
+    const at::Tensor& b = reference.gradients[index].tensor;
     const at::Tensor& a = result.gradients.at(index).tensor;
     const double ratio = is_gauge(name) ? distance(a, b) / largest / tolerance : relative_difference(a, b) / tolerance;
     worst = std::max(worst, std::isfinite(ratio) ? ratio : INFINITY);
