@@ -17,12 +17,13 @@ std::string gpus_text(std::size_t count) {
 }
 
 void require_cuda(const Machine& machine) {
-  if (!machine.cuda_build)
+  if (!machine.cuda_build) {
     throw InputError(
         concat("error: device cuda: this hpcbench-train is built with a LibTorch for CPUs only. Install one with CUDA "
                "(torch 2.13 for Linux without `+cpu` in its version) and build again with HPCBENCH_TORCH_DIR naming its "
                "folder, the one that holds include/ and lib/",
                kOrCpu));
+  }
   if (!machine.gpus.empty()) return;
   const std::string reason = machine.why_no_gpu.empty() ? "" : concat(": ", machine.why_no_gpu);
   const std::string list =
@@ -35,9 +36,10 @@ void require_cuda(const Machine& machine) {
 int first_gpu(const Settings& settings, const World& world, const Machine& machine) {
   const std::size_t gpus = machine.gpus.size();
   const auto devices = static_cast<std::size_t>(device_count(settings));
-  if (devices > gpus)
+  if (devices > gpus) {
     throw InputError(concat("error: dp is to train on ", devices, " devices, but ", gpus_text(gpus), ": give `devices` ", gpus,
                             ", ask for more GPUs", kOrCpu));
+  }
   const auto local_rank = static_cast<std::size_t>(world.local_rank);
   if (local_rank < gpus) return world.local_rank;
   if (gpus == 1) return 0;  // that no other rank has it is checked when the ranks have met
@@ -47,12 +49,14 @@ int first_gpu(const Settings& settings, const World& world, const Machine& machi
 }
 
 void require_possible_on_gpu(const Settings& settings, const Gpu& gpu) {
-  if (settings.kernels == KernelChoice::own)
+  if (settings.kernels == KernelChoice::own) {
     throw InputError(
         concat("error: the trainer's own kernels are for CPUs: with device cuda choose `kernels: torch` (or auto)", kOrCpu));
-  if (settings.precision == Precision::bf16 && !gpu.bf16)
+  }
+  if (settings.precision == Precision::bf16 && !gpu.bf16) {
     throw InputError(
         concat("error: ", gpu.model, " has no bf16 (compute capability 8.0 or newer has it): choose precision fp32", kOrCpu));
+  }
 }
 
 void require_possible_on_cpu(const Settings& settings) {
@@ -61,10 +65,11 @@ void require_possible_on_cpu(const Settings& settings) {
 }
 
 void require_possible_with_torch(const Settings& settings) {
-  if (settings.task == "bert_squad" && settings.checkpoint_activations)
+  if (settings.task == "bert_squad" && settings.checkpoint_activations) {
     throw InputError(
         "error: checkpoint_activations needs the trainer's own kernels, which are for CPUs: with `kernels: torch`, and so on a "
         "GPU, choose `checkpoint_activations: false` and a smaller batch_size with `accumulate`, or `device: cpu`");
+  }
 }
 
 }  // namespace

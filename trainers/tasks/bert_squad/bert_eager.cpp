@@ -1,10 +1,8 @@
 #include "tasks/bert_squad/bert_eager.hpp"
 
-#include <ATen/Dispatch.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/embedding.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/layer_norm.h>
@@ -13,8 +11,12 @@
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
 
 #include <cmath>
+#include <limits>
+
+#include "tasks/bert_squad/bert_masks.hpp"
 
 namespace hpcbench::train {
 
@@ -50,19 +52,59 @@ class EagerBert {
     const at::Tensor query = linear(x, layer.query);
     const at::Tensor key = linear(x, layer.key);
     const at::Tensor value = linear(x, layer.value);
-    std::vector<at::Tensor> contexts;
-    for (std::int64_t row = 0; row < rows_.count; ++row) {
-      contexts.push_back(attention(query, key, value, row, dropout_.attention(number)));
-    }
-    const at::Tensor attended = linear(at::cat(contexts), layer.attention_output);
+    const at::Tensor attended = linear(attention(query, key, value, dropout_.attention(number)), layer.attention_output);
     const at::Tensor y = norm(dropped(attended, dropout_.attention_output(number)) + x, layer.attention_norm);
     const at::Tensor z = linear(at::gelu(linear(y, layer.intermediate)), layer.output);
     return norm(dropped(z, dropout_.output(number)) + y, layer.output_norm);
   }
 
-  /// One row, all heads: [size, hidden]. Padding is left out of the keys, which is what a mask of -inf comes to.
-  at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, std::int64_t row,
+  at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                        const kernels::DropoutSite& site) {
+    bool are_equal = true;
+    for (std::int64_t row = 1; row < rows_.count; ++row) are_equal = are_equal && rows_.size(row) == rows_.size(0);
+    if (are_equal) return attention_of_equal_rows(query, key, value, site);
+    std::vector<at::Tensor> contexts;
+    for (std::int64_t row = 0; row < rows_.count; ++row) contexts.push_back(attention_of_row(query, key, value, row, site));
+    return at::cat(contexts);
+  }
+
+  /// All rows at once, where they are of one size: [tokens, hidden]. Padding among the keys is at -inf.
+  at::Tensor attention_of_equal_rows(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                                     const kernels::DropoutSite& site) {
+    const std::int64_t heads = config_.num_attention_heads;
+    const std::int64_t size = rows_.size(0);
+    const auto split = [&](const at::Tensor& x) {
+      return x.view({rows_.count, size, heads, config_.hidden_size / heads}).transpose(1, 2);
+    };
+    at::Tensor scores = at::matmul(split(query), split(key).transpose(2, 3)) / std::sqrt(config_.hidden_size / heads);
+    if (const at::Tensor padding = padded_keys(size); padding.defined())
+      scores = scores.masked_fill(padding.to(scores.device()), -std::numeric_limits<double>::infinity());
+    at::Tensor probabilities = at::softmax(scores, -1);
+    if (site.on()) {
+      std::vector<std::uint64_t> of_rows;
+      for (std::int64_t row = 0; row < rows_.count; ++row) add_attention_keys(site, row, of_rows);
+      const at::Tensor mask = bert_mask(site, of_rows, size, probabilities.scalar_type(), probabilities.device());
+      probabilities = probabilities * mask.view(probabilities.sizes());
+    }
+    return at::matmul(probabilities, split(value)).transpose(1, 2).reshape({rows_.tokens, config_.hidden_size});
+  }
+
+  /// [rows, 1, 1, size]: true where a key is padding; undefined where none is.
+  at::Tensor padded_keys(std::int64_t size) const {
+    bool any = false;
+    at::Tensor padding = at::zeros({rows_.count, 1, 1, size}, at::kBool);
+    for (std::int64_t row = 0; row < rows_.count; ++row) {
+      const std::int64_t keys = rows_.keys[static_cast<std::size_t>(row)];
+      if (keys == size) continue;
+      padding.select(0, row).narrow(2, keys, size - keys).fill_(true);
+      any = true;
+    }
+    return any ? padding : at::Tensor();
+  }
+
+  /// One row, all heads: [size, hidden]. Padding is left out of the keys, which is what a mask of -inf comes to.
+  at::Tensor attention_of_row(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, std::int64_t row,
+                              const kernels::DropoutSite& site) {
     const std::int64_t heads = config_.num_attention_heads;
     const std::int64_t width = config_.hidden_size / heads;
     const std::int64_t begin = rows_.begin[static_cast<std::size_t>(row)];
@@ -77,31 +119,26 @@ class EagerBert {
   }
 
   at::Tensor attention_mask(const kernels::DropoutSite& site, std::int64_t row, const at::Tensor& like) const {
-    const std::int64_t queries = rows_.size(row);
-    const std::int64_t keys = rows_.keys[static_cast<std::size_t>(row)];
-    const at::Tensor mask = at::empty(like.sizes(), like.scalar_type());
-    AT_DISPATCH_FLOATING_TYPES(mask.scalar_type(), "attention_mask", [&] {
-      for (std::int64_t head = 0; head < config_.num_attention_heads; ++head) {
-        for (std::int64_t query = 0; query < queries; ++query) {
-          const std::size_t token = static_cast<std::size_t>(rows_.begin[static_cast<std::size_t>(row)] + query);
-          kernels::dropout_mask_row(site, kernels::head_key(site, rows_.token_keys[token], head), keys,
-                                    mask.data_ptr<scalar_t>() + (head * queries + query) * keys);
-        }
+    std::vector<std::uint64_t> of_rows;
+    add_attention_keys(site, row, of_rows);
+    return bert_mask(site, of_rows, like.size(-1), like.scalar_type(), like.device()).view(like.sizes());
+  }
+
+  /// What each head's queries of a row draw their dropout from, head by head.
+  void add_attention_keys(const kernels::DropoutSite& site, std::int64_t row, std::vector<std::uint64_t>& keys) const {
+    for (std::int64_t head = 0; head < config_.num_attention_heads; ++head) {
+      for (std::int64_t query = 0; query < rows_.size(row); ++query) {
+        const auto token = static_cast<std::size_t>(rows_.begin[static_cast<std::size_t>(row)] + query);
+        keys.push_back(kernels::head_key(site, rows_.token_keys[token], head));
       }
-    });
-    return mask.to(like.device());
+    }
   }
 
   at::Tensor dropped(const at::Tensor& x, const kernels::DropoutSite& site) const {
     if (!site.on()) return x;
-    const at::Tensor mask = at::empty(x.sizes(), x.scalar_type());
-    AT_DISPATCH_FLOATING_TYPES(mask.scalar_type(), "dropout_mask", [&] {
-      for (std::int64_t token = 0; token < rows_.tokens; ++token) {
-        kernels::dropout_mask_row(site, kernels::row_key(site, rows_.token_keys[static_cast<std::size_t>(token)]), x.size(1),
-                                  mask.data_ptr<scalar_t>() + token * x.size(1));
-      }
-    });
-    return x * mask.to(x.device());
+    std::vector<std::uint64_t> of_rows;
+    for (const std::uint64_t token : rows_.token_keys) of_rows.push_back(kernels::row_key(site, token));
+    return x * bert_mask(site, of_rows, x.size(1), x.scalar_type(), x.device());
   }
 
   at::Tensor norm(const at::Tensor& x, const BertNorm& norm) const {
