@@ -4,7 +4,7 @@
 #   bench/run.sh [runner|local|slurm|trainers|reports|roofs|all] [--quick] [--repeats N] [--save FILE] [--markdown]
 #   bench/run.sh --check-against FILE ...     also: do these figures agree with a table that was kept? (Holm over the rows)
 #   bench/run.sh --saved FILE [--markdown] [--check-against FILE]     prints or compares tables that were kept; measures nothing
-# Exit code 1 if a target is not met or a row differs, 2 if something could not be measured. Peers: bench/peers.sh, tests/huggingface/venv.sh --peers.
+# Exit code 1 if a target is not met (not with --quick) or a row differs, 2 if something could not be measured. Peers: bench/peers.sh, tests/huggingface/venv.sh --peers.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 case " $* " in
