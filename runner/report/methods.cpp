@@ -27,6 +27,15 @@ std::string range_of_n(const Table& table) {
   return least == most ? fmt::format("n = {}", most) : fmt::format("n = {} to {}", least, most);
 }
 
+/// Whether as many runs of each configuration have ended as were planned.
+bool all_ran(const Table& table, int planned) {
+  return std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
+    int ended = 0;
+    for (const auto& [state, count] : row.outcomes) ended += is_outcome(state) ? count : 0;
+    return ended >= planned;
+  });
+}
+
 std::string describe_repeats(const Table& table, const WarningContext& context) {
   std::size_t imported = 0;
   for (const Row& row : table.rows) imported += row.source == "measured" ? 0 : 1;
@@ -34,7 +43,8 @@ std::string describe_repeats(const Table& table, const WarningContext& context) 
       imported == table.rows.size()
           ? fmt::format("The results of {} were taken over from elsewhere ({})", plural(table.rows.size(), "configuration"),
                         range_of_n(table))
-          : fmt::format("Each of {} was run {} as independent jobs ({})", plural(table.rows.size(), "configuration"),
+          : fmt::format("Each of {} was {} {} as independent jobs ({})", plural(table.rows.size(), "configuration"),
+                        all_ran(table, context.planned_repeats) ? "run" : "to be run",
                         context.planned_repeats == 1 ? "once" : fmt::format("{} times", context.planned_repeats),
                         range_of_n(table));
   if (imported > 0 && imported < table.rows.size()) text += fmt::format("; {} of them hold imported results", imported);
