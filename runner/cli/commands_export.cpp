@@ -37,8 +37,9 @@ int export_study(const ExportOptions& options) {
   const Study study = load_study(options.study);
   const std::size_t unfinished = unfinished_runs(study);
   ArchivePlan plan = plan_archive(study, options.models);
-  if (unfinished > 0)
+  if (unfinished > 0) {
     plan.notes.push_back(fmt::format("{} runs have not ended: they are archived as they are now", unfinished));
+  }
   for (const std::string& note : plan.notes) say("note: " + note);
   const std::size_t count = plan.files.size();
   const std::string out = options.out.empty() ? study.experiment.name + ".tar.zst" : options.out;

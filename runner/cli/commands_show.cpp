@@ -54,8 +54,9 @@ void add_metrics(Lines& lines, const AttemptRecord& record, const std::string& f
     lines.add(name, source.empty() ? number : fmt::format("{:<24} from {}", number, source));
   }
   std::map<std::string, std::vector<std::string>> series;
-  for (const SeriesPoint& point : record.series)
+  for (const SeriesPoint& point : record.series) {
     series[point.name].push_back(fmt::format("{}: {:.6g}", point.index, point.value));
+  }
   constexpr std::size_t kMostPoints = 12;
   for (auto& [name, points] : series) {
     const std::size_t count = points.size();
