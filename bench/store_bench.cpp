@@ -16,7 +16,8 @@ int main(int argc, char** argv) {
   std::vector<AttemptState> states;
   for (long i = 0; i < std::strtol(argv[1], nullptr, 10); ++i) {
     states.push_back(
-        {{fmt::format("{:016x}", static_cast<unsigned long long>(i) * 0x9E3779B97F4A7C15ULL), {RunKind::repeat, 1}, 1}, State::intended});
+        {{fmt::format("{:016x}", static_cast<unsigned long long>(i) * 0x9E3779B97F4A7C15ULL), {RunKind::repeat, 1}, 1},
+         State::intended});
   }
   Store store = Store::open(argv[2]);
   const double begin_s = monotonic_s();

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "hpcbench-plots-XXXXXX").string();
+    std::string name = (fs::temp_directory_path() / "hpcbench-plots-").string() + std::string(6, 'X');
     if (::mkdtemp(name.data()) == nullptr) throw UnavailableError("error: cannot make a temporary folder for plots");
     path_ = name;
   }

@@ -75,7 +75,8 @@ void RunTable::skip_idle_warmups() {
     if (!run.planned.name.is_warmup() && run.state == State::planned) wanted[run.planned.configuration] = true;
   }
   for (Run& run : runs_) {
-    if (!run.planned.name.is_warmup() || run.state != State::planned || wanted[run.planned.configuration] || run.skipped) continue;
+    if (!run.planned.name.is_warmup() || run.state != State::planned || wanted[run.planned.configuration] || run.skipped)
+      continue;
     run.skipped = true;
     --total_;
     --open_warmups_[run.planned.configuration];

@@ -19,7 +19,8 @@ TEST_CASE("run.json has every field of docs/run-directory.md") {
   experiment.work.modules = {"cuda/12"};
   write_file(folder.context.call_folder + "/train.py", "print()\n", Durability::none);
   const Plan plan = make_plan(experiment);
-  const RenderedAttempt attempt = render_attempt(experiment, plan, 3, {RunKind::repeat, 2}, 4, "00112233445566aa", folder.context);
+  const RenderedAttempt attempt =
+      render_attempt(experiment, plan, 3, {RunKind::repeat, 2}, 4, "00112233445566aa", folder.context);
   CHECK(attempt.folder == folder.context.results + '/' + plan.configurations[3].id + "/r02/a4");
   CHECK(attempt.run_json.find("\"parameters\": {\"batch_size\":8,\"lr\":1e-5}") != std::string::npos);
 
