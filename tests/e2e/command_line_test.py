@@ -128,7 +128,7 @@ class CommandLine(StudyTest):
         if not trainer.exists():
             self.skipTest("the trainer is not built")
         text = subprocess.run([str(trainer), "run", "--help"], capture_output=True, text=True, timeout=60).stdout
-        options = {name.replace("-", "_") for name in re.findall(r"^  --([a-z-]+)", text, re.M)} - {"help", "task", "seed"}
+        options = {name.replace("-", "_") for name in re.findall(r"^  --([a-z0-9-]+)", text, re.M)} - {"help", "task", "seed"}
         self.write("bad.yaml", """
 experiment: bad
 trainer: mnist_rnn
