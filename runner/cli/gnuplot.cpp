@@ -61,8 +61,8 @@ void draw_pictures(ToolRunner& tools, const std::vector<Plot>& plots, const std:
   std::vector<std::string> argv = {"gnuplot", "-d"};
   if (picture == Picture::png) argv.insert(argv.end(), {"-e", "png=1"});
   for (const Plot& plot : plots) argv.push_back(plot.name + ".gp");
-  constexpr double kPatienceSeconds = 300;
-  const ToolResult result = tools.run({argv, folder, kPatienceSeconds});
+  constexpr double kPatienceS = 300;
+  const ToolResult result = tools.run({argv, folder, kPatienceS});
   for (const Plot& plot : plots) {
     const std::string file = fmt::format("{}/{}.{}", folder, plot.name, picture == Picture::png ? "png" : "svg");
     std::error_code missing;
