@@ -109,7 +109,7 @@ RunInfo parse_run_json(std::string_view text) {
   info.intended_unix_s = amount(member("intended_unix_s"));
   info.workdir = json_string(member("workdir")).value_or("");
   info.metrics = read_metric_specs(member("metrics"));
-  for (const char* name : {"commit", "dirty", "hpcbench"}) {
+  for (const char* name : {"commit", "dirty", "hpcbench", "seed"}) {
     if (const auto fact = json_scalar_text(member(name))) info.facts[name] = printable(*fact);
   }
   if (const auto repeats = small_integer(member("repeats"))) info.facts["planned_repeats"] = std::to_string(*repeats);

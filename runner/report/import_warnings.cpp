@@ -11,16 +11,20 @@ namespace {
 constexpr std::string_view kPublished = "published_";
 constexpr double kRankTolerance = 0.05;
 
+/// How many decimals a number was printed with.
+int decimals_of(const std::string& printed) {
+  const std::size_t point = printed.find('.');
+  return static_cast<int>(point == std::string::npos ? 0 : printed.size() - point - 1);
+}
+
 /// Whether a number that somebody printed is that value, rounded or cut to the decimals it was printed with.
 bool is_shortened(const std::string& printed, double value) {
   const auto number = Value::from_plain(printed).number();
   if (!number) return true;  // not a number: nothing to compare
-  const std::size_t point = printed.find('.');
-  const auto decimals = static_cast<int>(point == std::string::npos ? 0 : printed.size() - point - 1);
-  return std::abs(*number - value) < std::pow(10.0, -decimals);
+  return std::abs(*number - value) < std::pow(10.0, -decimals_of(printed));
 }
 
-/// `METRIC published as 5108.80, but its own files give 4108.8`, for all that differ.
+/// `METRIC published as 5108.80, but its own log says 4108.80`, for all that differ.
 std::vector<std::string> published_differences(const Sample& sample) {
   std::vector<std::string> differences;
   for (const AttemptRecord* run : sample.runs) {
@@ -29,7 +33,8 @@ std::vector<std::string> published_differences(const Sample& sample) {
       const std::string metric = fact->first.substr(kPublished.size());
       const auto value = run->metrics.find(metric);
       if (value == run->metrics.end() || is_shortened(fact->second, value->second)) continue;
-      differences.push_back(fmt::format("{} published as {}, but its own log says {}", metric, fact->second, value->second));
+      differences.push_back(fmt::format("{} published as {}, but its own log says {:.{}f}", metric, fact->second, value->second,
+                                        decimals_of(fact->second)));
     }
   }
   return differences;

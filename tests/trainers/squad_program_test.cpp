@@ -74,6 +74,10 @@ TEST_CASE("bert_squad learns; events, predictions, saved model and TensorBoard f
   REQUIRE(std::ssize(steps) == total_steps);
   CHECK(steps[0].at("samples") == 6);
   CHECK(steps[0].at("tokens") > 6 * 10);
+  std::int64_t tokens = 0;
+  for (std::int64_t step = 0; step < (samples + 5) / 6; ++step)
+    tokens += steps[static_cast<std::size_t>(step)].at("tokens").get<std::int64_t>();
+  CHECK(epochs.front().at("tokens") == tokens);
   CHECK(steps[0].at("grad_norm") > 0.0);
   CHECK(steps.back().at("lr").get<double>() == doctest::Approx(5e-3 / static_cast<double>(total_steps)));
   const auto evaluations = event_lines(fixture.path("events.jsonl"), "eval");

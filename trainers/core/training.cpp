@@ -121,7 +121,7 @@ class Loop {
       const bool due = settings_.checkpoint_every > 0 && state_.steps % settings_.checkpoint_every == 0;
       if (due && state_.epoch_steps < plan.steps()) keep_last();
     }
-    report_epoch(start_s + keeper_.seconds() - kept_s);
+    report_epoch(plan, start_s + keeper_.seconds() - kept_s);
   }
 
   /// After SIGTERM: a checkpoint if the last state is to be kept, at a step boundary that all ranks share, and the end.
@@ -217,19 +217,29 @@ class Loop {
     if (norm) board_->scalar("train/grad_norm", number, *norm);
   }
 
-  void report_epoch(double start_s) {
+  /// Of the steps of this epoch so far, over all ranks.
+  std::optional<std::int64_t> epoch_tokens(const EpochPlan& plan) const {
+    std::int64_t total = 0;
+    for (std::int64_t step = 0; step < state_.epoch_steps; ++step) {
+      const std::optional<std::int64_t> tokens = task_.tokens(plan.step_samples(step));
+      if (!tokens) return std::nullopt;
+      total += *tokens;
+    }
+    return total;
+  }
+
+  void report_epoch(const EpochPlan& plan, double start_s) {
     progress_.operation = "summing the losses of an epoch";
     std::vector<double> sums = {loss_sum(), sample_sum()};
     strategy_.sum_over_ranks(sums);
     const double loss = sums[0] / sums[1];
     const double epoch_s = monotonic_s() - start_s;
     if (world_.rank != 0) return;
-    events_.write(Event("epoch")
-                      .add("epoch", state_.epoch)
-                      .add("epoch_s", epoch_s)
-                      .add("train_loss", loss)
-                      .add("samples", static_cast<std::int64_t>(sums[1]))
-                      .add("optimizer_steps", state_.epoch_steps));
+    Event event("epoch");
+    event.add("epoch", state_.epoch).add("epoch_s", epoch_s).add("train_loss", loss);
+    event.add("samples", static_cast<std::int64_t>(sums[1])).add("optimizer_steps", state_.epoch_steps);
+    if (const auto tokens = epoch_tokens(plan)) event.add("tokens", *tokens);
+    events_.write(event);
     if (board_) board_->scalar("train/epoch_loss", state_.steps, loss);
     const std::string of = settings_.epochs ? concat(" of ", *settings_.epochs) : "";
     std::printf("epoch %d%s: training loss %.4f, %.2f s", state_.epoch, of.c_str(), loss, epoch_s);
