@@ -178,7 +178,7 @@ class LaptopProfiles(LabTest):
         self.assertRegex(shown, r"(?m)^train_s .* from events(\.1)?\.jsonl:\d+ \(run_end\)$")
         self.assertRegex(shown, r"(?m)^val_loss .* from events\.jsonl:\d+ \(eval\)$")
         self.assertRegex(shown, r"(?m)^wall_s .* from finished\.json$")
-        self.assertRegex(shown, r"(?m)^command .*hpcbench-train run$")
+        self.assertRegex(shown, r"(?m)^command .*hpcbench-train'? run$")
         self.hpcbench("run", "experiments/labs/squad2_fabric.yaml", "--profile", "laptop", "--set", "repeats=1", "--set", "parameters.max_train_examples=32",
                       "--set", "parameters.max_length=64", "--set", "parameters.doc_stride=16", env={"XDG_CACHE_HOME": str(self.folder / "cache")})
         rows = self.report()["rows"]

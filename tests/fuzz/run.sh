@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzzer that tests/fuzz/build.sh OUT_DIR made, one a core, from seed 1 and with its seeds in tests/fuzz/corpus: tests/fuzz/run.sh OUT_DIR SECONDS [NAME...]
+# Runs the fuzzers that tests/fuzz/build.sh OUT_DIR made, each that has a folder of seeds in tests/fuzz/corpus, one a core, from seed 1: tests/fuzz/run.sh OUT_DIR SECONDS [NAME...]
 # Prints what each one did; the whole log of one that found something. Exit code 1 if any did.
 set -euo pipefail
 
@@ -16,7 +16,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 names=("$@")
 if [[ ${#names[@]} -eq 0 ]]; then
-  for program in "$out"/*_fuzzer; do names+=("$(basename "$program" _fuzzer)"); done
+  for seeds in "$corpora"/*/; do names+=("$(basename "$seeds")"); done
 fi
 
 # shellcheck disable=SC2317  # xargs calls it
