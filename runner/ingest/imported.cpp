@@ -68,8 +68,9 @@ std::vector<SeriesPoint> read_series_object(std::string_view object) {
 }
 
 std::string source_object(const ImportedSource& source) {
-  return fmt::format(R"({{"path":{},"sha256":"{}","bytes":{},"changed_ns":{},"file":{}{}}})", json_quote(source.path),
-                     source.sha256, source.size_bytes, source.changed_ns, source.file ? json_quote(*source.file) : "null",
+  return fmt::format(R"({{"path":{},"sha256":{},"bytes":{},"changed_ns":{},"file":{}{}}})", json_quote(source.path),
+                     json_quote(source.sha256), source.size_bytes, source.changed_ns,
+                     source.file ? json_quote(*source.file) : "null",
                      source.line ? fmt::format(",\"line\":{}", *source.line) : "");
 }
 
@@ -95,13 +96,14 @@ std::string imported_json(const Imported& imported) {
   for (const ImportedSource& source : imported.sources) sources += (sources.empty() ? "" : ",\n    ") + source_object(source);
   for (const std::string& warning : imported.warnings) warnings += (warnings.empty() ? "" : ",") + json_quote(warning);
   return fmt::format(
-      "{{\n  \"schema\": 1,\n  \"identity\": \"{}\",\n  \"request\": \"{}\",\n  \"by\": \"{}\",\n  \"sources\": [{}],\n"
+      "{{\n  \"schema\": 1,\n  \"identity\": {},\n  \"request\": {},\n  \"by\": \"{}\",\n  \"sources\": [{}],\n"
       "  \"values\": {},\n  \"units\": {},\n  \"series\": {},\n  \"facts\": {},\n  \"places\": {},\n  \"warnings\": [{}],\n"
       "  \"outcome\": \"{}\",\n  \"reason\": {},\n  \"statistic\": {},\n  \"n\": {},\n  \"note\": {}\n}}\n",
-      imported.identity, imported.request, imported.by_file ? "file" : "ingest", sources, numbers_object(imported.values),
-      texts_object(imported.units), series_object(imported.series), texts_object(imported.facts), texts_object(imported.places),
-      warnings, to_string(imported.outcome), text_or_null(imported.reason), text_or_null(imported.statistic),
-      imported.n ? std::to_string(*imported.n) : "null", text_or_null(imported.note));
+      json_quote(imported.identity), json_quote(imported.request), imported.by_file ? "file" : "ingest", sources,
+      numbers_object(imported.values), texts_object(imported.units), series_object(imported.series),
+      texts_object(imported.facts), texts_object(imported.places), warnings, to_string(imported.outcome),
+      text_or_null(imported.reason), text_or_null(imported.statistic), imported.n ? std::to_string(*imported.n) : "null",
+      text_or_null(imported.note));
 }
 
 std::optional<Imported> parse_imported(std::string_view text) {
