@@ -8,6 +8,8 @@
 #include <array>
 #include <cstdint>
 #include <ctime>
+#include <fstream>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -23,6 +25,22 @@ std::string hex(const std::uint8_t* bytes, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) out += fmt::format("{:02x}", bytes[i]);
   return out;
 }
+
+class Sha256 {
+ public:
+  Sha256() { sha256_init(&context_); }
+  void add(std::string_view bytes) {
+    sha256_update(&context_, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
+  }
+  std::string digest_hex() {
+    std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest{};
+    sha256_digest(&context_, digest.size(), digest.data());
+    return hex(digest.data(), digest.size());
+  }
+
+ private:
+  sha256_ctx context_{};
+};
 
 double clock_s(clockid_t clock) {
   timespec now{};
@@ -77,12 +95,21 @@ std::string random_hex(int count) {
 }
 
 std::string sha256_hex(const std::string& bytes, int hex_digits) {
-  sha256_ctx context;
-  sha256_init(&context);
-  sha256_update(&context, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
-  std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest{};
-  sha256_digest(&context, digest.size(), digest.data());
-  return hex(digest.data(), digest.size()).substr(0, static_cast<std::size_t>(hex_digits));
+  Sha256 hash;
+  hash.add(bytes);
+  return hash.digest_hex().substr(0, static_cast<std::size_t>(hex_digits));
+}
+
+std::optional<std::string> sha256_of_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return std::nullopt;
+  Sha256 hash;
+  std::string chunk(1 << 20, '\0');
+  while (stream.read(chunk.data(), std::ssize(chunk)) || stream.gcount() > 0) {
+    hash.add(std::string_view(chunk).substr(0, static_cast<std::size_t>(stream.gcount())));
+  }
+  if (stream.bad()) return std::nullopt;
+  return hash.digest_hex();
 }
 
 std::string program_folder() { return std::filesystem::read_symlink("/proc/self/exe").parent_path().string(); }

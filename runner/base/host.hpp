@@ -28,6 +28,8 @@ std::string random_hex(int count);
 
 /// First `hex_digits` hex digits of the SHA-256 (FIPS 180-4) of `bytes`.
 std::string sha256_hex(const std::string& bytes, int hex_digits = 64);
+/// The same, all of it, of a file of any size; absent if it cannot be read.
+std::optional<std::string> sha256_of_file(const std::string& path);
 
 /// The folder that holds this program's executable.
 std::string program_folder();

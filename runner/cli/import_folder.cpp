@@ -1,12 +1,9 @@
 #include "cli/import_folder.hpp"
 
 #include <fmt/format.h>
-#include <nettle/sha2.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "base/error.hpp"
@@ -17,6 +14,7 @@
 #include "ingest/json_text.hpp"
 #include "ingest/line_reader.hpp"
 #include "ingest/read_sources.hpp"
+#include "render/attempt.hpp"
 
 namespace hpcbench {
 
@@ -27,10 +25,6 @@ namespace {
 constexpr long long kLargestCopy = 64LL << 20;
 constexpr const char* kLineName = "line.csv";
 
-std::string report_metric(const Experiment& experiment) {
-  return experiment.report.metric.value_or(experiment.is_trainer() ? "train_s" : "wall_s");
-}
-
 std::vector<MetricSpec> specs_of(const std::vector<Metric>& metrics) {
   std::vector<MetricSpec> specs;
   for (const Metric& metric : metrics) {
@@ -38,19 +32,6 @@ std::vector<MetricSpec> specs_of(const std::vector<Metric>& metrics) {
         {metric.name, metric.file, metric.selector, metric.unit, metric.series.has_value(), metric.source, metric.index});
   }
   return specs;
-}
-
-std::string metric_json(const Metric& metric) {
-  return fmt::format(R"({{"name":{},"file":{},"{}":{},"unit":{},"series":{}{}}})", json_quote(metric.name),
-                     json_quote(metric.file), metric.source, json_quote(metric.selector), json_quote(metric.unit),
-                     metric.series ? json_quote(*metric.series) : "null",
-                     metric.index.empty() ? "" : ",\"index\":" + json_quote(metric.index));
-}
-
-std::string metrics_list(const std::vector<Metric>& metrics) {
-  std::vector<std::string> parts;
-  for (const Metric& metric : metrics) parts.push_back(metric_json(metric));
-  return '[' + join(parts, ",") + ']';
 }
 
 /// A name in `sources/` that no other source has.
@@ -61,23 +42,6 @@ std::string free_name(const std::string& name, std::set<std::string>& used) {
 }
 
 }  // namespace
-
-std::optional<std::string> sha256_of_file(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return std::nullopt;
-  sha256_ctx context;
-  sha256_init(&context);
-  std::string chunk(1 << 20, '\0');
-  while (stream.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) || stream.gcount() > 0) {
-    sha256_update(&context, static_cast<std::size_t>(stream.gcount()), reinterpret_cast<const std::uint8_t*>(chunk.data()));
-  }
-  if (stream.bad()) return std::nullopt;
-  std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest{};
-  sha256_digest(&context, digest.size(), digest.data());
-  std::string hex;
-  for (const std::uint8_t byte : digest) hex += fmt::format("{:02x}", byte);
-  return hex;
-}
 
 std::string import_identity(const Study& study, const ImportRequest& request, const std::vector<ImportedSource>& sources,
                             int ordinal) {
@@ -93,7 +57,7 @@ std::string import_identity(const Study& study, const ImportRequest& request, co
 std::string request_hash(const Study& study, const ImportRequest& request) {
   constexpr int kReadingVersion = 1;  // another one reads all imports again
   std::string text =
-      fmt::format("{}\n{}\n{}\n", kReadingVersion, report_metric(study.experiment), metrics_list(request.metrics));
+      fmt::format("{}\n{}\n{}\n", kReadingVersion, study.experiment.report_metric(), metrics_json(request.metrics));
   for (const GivenValue& value : request.values)
     text += fmt::format("{}={} {} {}\n", value.metric, value.value, value.unit, value.printed);
   for (const auto& [name, fact] : request.facts) text += json_quote(name) + '=' + json_quote(fact) + '\n';
@@ -198,7 +162,7 @@ void ImportFolder::decide_outcome_of_import(const std::optional<Outcome>& said, 
     return end_as(State::failed,
                   fmt::format("success pattern {} not found", printable(*configuration().work->success.pattern)));
   }
-  const std::string metric = report_metric(study_->experiment);
+  const std::string metric = study_->experiment.report_metric();
   bool found = imported_.values.contains(metric);
   // What events and gpu.csv say is read as of any attempt.
   const bool has_attempt_files =
@@ -223,7 +187,7 @@ std::string ImportFolder::run_json() const {
       "  \"metrics\": {},\n  \"success\": {{\"exit_code\":{},\"pattern\":{}}}\n}}\n",
       json_quote(study_->experiment.name), json_quote(key_.config_id), to_string(key_.run), key_.attempt, kImportExecutor,
       bindings_json(study_->plan.bindings(point)), bindings_json(point.work->parameters), point.nodes, point.gpus_per_node,
-      point.gpus(), metrics_list(request_->metrics), success.exit_code,
+      point.gpus(), metrics_json(request_->metrics), success.exit_code,
       success.pattern ? json_quote(*success.pattern) : "null");
 }
 

@@ -48,7 +48,5 @@ std::string import_identity(const Study& study, const ImportRequest& request, co
                             int ordinal);
 /// Of all that is asked of a run: another one means that it is read again.
 std::string request_hash(const Study& study, const ImportRequest& request);
-/// SHA-256 of a file of any size; absent if it cannot be read.
-std::optional<std::string> sha256_of_file(const std::string& path);
 
 }  // namespace hpcbench

@@ -50,6 +50,9 @@ struct RenderedAttempt {
 RenderedAttempt render_attempt(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run,
                                int attempt, const std::string& batch, const RenderContext& context);
 
+/// The metrics of an experiment file as run.json has them.
+std::string metrics_json(const std::vector<Metric>& metrics);
+
 /// The #SBATCH options that follow from a configuration's resources and the site: configurations with equal ones may share an
 /// array. InputError for a value that cannot stand in such a line.
 std::vector<std::string> slurm_options(const Experiment& experiment, const Configuration& configuration);

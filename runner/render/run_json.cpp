@@ -51,6 +51,8 @@ std::string resources_json(const Resources& resources) {
                      json_or_null(resources.gres), json_or_null(resources.constraint), boolean_json(resources.exclusive));
 }
 
+}  // namespace
+
 std::string metrics_json(const std::vector<Metric>& metrics) {
   std::string out = "[";
   for (const Metric& metric : metrics) {
@@ -61,6 +63,8 @@ std::string metrics_json(const std::vector<Metric>& metrics) {
   }
   return out + ']';
 }
+
+namespace {
 
 /// Words of a shell's text that may be names of files.
 std::vector<std::string> words_of_shell_text(const std::string& text) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "plan/json_text.hpp"
 #include "report/comparison.hpp"
 #include "report/digits.hpp"
 
@@ -99,29 +100,19 @@ std::string escape_comparison(const std::string& text) {
   return out;
 }
 
-std::string number_json(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? fmt::format("{}", *value) : "null";
-}
-
-std::string list_json(const std::vector<std::string>& texts) {
-  std::vector<std::string> quoted;
-  for (const std::string& text : texts) quoted.push_back(json_quote(text));
-  return "[" + join(quoted, ",") + "]";
-}
-
 std::string compared_row_json(const ComparedRow& row) {
   std::vector<std::string> axes;
   for (const auto& [name, value] : row.axes) axes.push_back(json_quote(name) + ":" + value.canonical());
   const Interval* const interval = row.ratio && row.ratio->interval ? &*row.ratio->interval : nullptr;
   const auto end = [&](double Interval::*field) {
-    return interval != nullptr ? number_json(interval->*field) : number_json({});
+    return interval != nullptr ? json_number(interval->*field) : json_number({});
   };
   return fmt::format(R"({{"axes":{{{}}},"a":{{"config_id":{},"n":{},"median":{}}},"b":{{"config_id":{},"n":{},"median":{}}},)",
-                     join(axes, ","), json_quote(row.a_id), row.a_n, number_json(row.a_median), json_quote(row.b_id), row.b_n,
-                     number_json(row.b_median)) +
+                     join(axes, ","), json_quote(row.a_id), row.a_n, json_number(row.a_median), json_quote(row.b_id), row.b_n,
+                     json_number(row.b_median)) +
          fmt::format(R"("ratio":{},"low":{},"high":{},"coverage":{},"p_value":{},"adjusted_p_value":{},)",
-                     number_json(row.ratio ? std::optional(row.ratio->value) : std::nullopt), end(&Interval::low),
-                     end(&Interval::high), end(&Interval::coverage), number_json(row.p_value), number_json(row.adjusted_p)) +
+                     json_number(row.ratio ? std::optional(row.ratio->value) : std::nullopt), end(&Interval::low),
+                     end(&Interval::high), end(&Interval::coverage), json_number(row.p_value), json_number(row.adjusted_p)) +
          fmt::format(R"("equivalent":{},"verdict":{},"remark":{},"fails":{}}})", row.equivalent,
                      json_quote(to_string(row.verdict)), row.remark.empty() ? "null" : json_quote(row.remark), row.fails);
 }
@@ -184,8 +175,8 @@ std::string comparison_json(const Comparison& comparison) {
                      json_quote(comparison.a), json_quote(comparison.b), json_quote(comparison.metric),
                      json_quote(comparison.unit), comparison.confidence, comparison.margin) +
          fmt::format("\n  \"rows\":[{}],\n", join(rows, ",")) +
-         fmt::format(R"(  "only_a":{},"only_b":{},"differences":[{}],"notes":{},)", list_json(comparison.only_a),
-                     list_json(comparison.only_b), join(differences, ","), list_json(comparison.notes)) +
+         fmt::format(R"(  "only_a":{},"only_b":{},"differences":[{}],"notes":{},)", json_list(comparison.only_a),
+                     json_list(comparison.only_b), join(differences, ","), json_list(comparison.notes)) +
          fmt::format(R"("fail_if":{},"fails":{}}})", comparison.fail_if ? json_quote(comparison.fail_if->text) : "null",
                      comparison.fails) +
          "\n";

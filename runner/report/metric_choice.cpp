@@ -49,9 +49,7 @@ std::optional<double> metric_value(const AttemptRecord& record, const std::strin
 MetricChoice choose_metric(const Experiment& experiment, const std::vector<const AttemptRecord*>& attempts,
                            const ReportOptions& options) {
   MetricChoice choice;
-  choice.name = experiment.is_trainer() ? "train_s" : "wall_s";
-  if (experiment.report.metric) choice.name = *experiment.report.metric;
-  if (options.metric) choice.name = *options.metric;
+  choice.name = options.metric.value_or(experiment.report_metric());
   require_metric(choice.name, attempts);
   choice.unit = unit_of_metric(choice.name, experiment, attempts);
   choice.is_time = choice.unit == "s";

@@ -147,10 +147,7 @@ std::optional<Plot> draw_time(const Table& table) {
 }
 
 std::optional<Plot> draw_phases(const Table& table) {
-  std::vector<const Row*> with_phases;
-  for (const Row& row : table.rows) {
-    if (has_phases(row)) with_phases.push_back(&row);
-  }
+  const std::vector<const Row*> with_phases = rows_that(table, has_phases);
   if (with_phases.empty()) return std::nullopt;
   PlotFrame frame;
   frame.name = "phases";

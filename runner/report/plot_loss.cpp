@@ -36,10 +36,7 @@ std::string loss_data(const Table& table, const std::vector<const Row*>& rows) {
 }  // namespace
 
 std::optional<Plot> draw_loss(const Table& table) {
-  std::vector<const Row*> with_losses;
-  for (const Row& row : table.rows) {
-    if (has_losses(row)) with_losses.push_back(&row);
-  }
+  const std::vector<const Row*> with_losses = rows_that(table, has_losses);
   if (with_losses.empty()) return std::nullopt;
   PlotFrame frame;
   frame.name = "loss";

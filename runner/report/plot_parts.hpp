@@ -41,6 +41,15 @@ std::size_t longest(const std::vector<std::string>& texts);
 
 /// `strategy=ddp, nodes=2`, shortened where it is long.
 std::string plot_label(const Table& table, const Row& row);
+/// The rows that have what is to be drawn.
+template <class Predicate>
+std::vector<const Row*> rows_that(const Table& table, const Predicate& has) {
+  std::vector<const Row*> rows;
+  for (const Row& row : table.rows) {
+    if (has(row)) rows.push_back(&row);
+  }
+  return rows;
+}
 /// The rows that a plot draws, and the note that says what is left out.
 std::vector<const Row*> first_rows(const std::vector<const Row*>& rows, std::size_t most, std::vector<std::string>& notes);
 

@@ -144,10 +144,7 @@ std::optional<Plot> draw_timeline(const Table& table) {
 }
 
 std::optional<Plot> draw_imbalance(const Table& table) {
-  std::vector<const Row*> with_ranks;
-  for (const Row& row : table.rows) {
-    if (rank_measure(row)) with_ranks.push_back(&row);
-  }
+  const std::vector<const Row*> with_ranks = rows_that(table, [](const Row& row) { return rank_measure(row).has_value(); });
   if (with_ranks.empty()) return std::nullopt;
   PlotFrame frame;
   frame.name = "imbalance";

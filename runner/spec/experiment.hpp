@@ -187,6 +187,8 @@ struct Experiment {
   /// tables).
   std::vector<std::string> axis_names() const;
   bool is_trainer() const { return work.trainer.has_value(); }
+  /// report.metric, else what the built-in trainer, or any command, always has.
+  std::string report_metric() const { return report.metric.value_or(is_trainer() ? "train_s" : "wall_s"); }
 
   /// Things a person should know that are no errors: excludes that a profile made empty, and so on.
   std::vector<std::string> notes;
