@@ -12,7 +12,7 @@ namespace hpcbench::train {
 /// A GPU as this process sees it.
 struct Gpu {
   std::string model;
-  std::string uuid;  // GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx; of a MIG instance its own
+  std::string uuid;  // as nvidia-smi prints it; of a MIG instance its own
   bool bf16 = false;
   std::int64_t memory_bytes = 0;
 };

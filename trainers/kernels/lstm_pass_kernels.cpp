@@ -17,16 +17,20 @@ struct ProductOperands {
   T* c;
 };
 
+// The product of one instruction set; its namespace has included bert_product.inc.
+#define HPCBENCH_SMALL_PRODUCT(ISA)                                                                                   \
+  template <class T, bool kAccumulate>                                                                                \
+  void small_product(const ProductOperands<T>& x) {                                                                   \
+    product<T, Isa::ISA, kAccumulate>(x.rows, x.columns, x.depth, {x.a, x.depth, 1}, x.b, x.columns, x.c, x.columns); \
+  }
+
 }  // namespace
 
 HPCBENCH_BEGIN_AVX512
 namespace avx512 {
 namespace {
 #include "kernels/bert_product.inc"
-template <class T, bool kAccumulate>
-void small_product(const ProductOperands<T>& x) {
-  product<T, Isa::avx512, kAccumulate>(x.rows, x.columns, x.depth, {x.a, x.depth, 1}, x.b, x.columns, x.c, x.columns);
-}
+HPCBENCH_SMALL_PRODUCT(avx512)
 }  // namespace
 }  // namespace avx512
 HPCBENCH_END_ISA
@@ -35,10 +39,7 @@ HPCBENCH_BEGIN_AVX2
 namespace avx2 {
 namespace {
 #include "kernels/bert_product.inc"
-template <class T, bool kAccumulate>
-void small_product(const ProductOperands<T>& x) {
-  product<T, Isa::avx2, kAccumulate>(x.rows, x.columns, x.depth, {x.a, x.depth, 1}, x.b, x.columns, x.c, x.columns);
-}
+HPCBENCH_SMALL_PRODUCT(avx2)
 }  // namespace
 }  // namespace avx2
 HPCBENCH_END_ISA
@@ -46,12 +47,11 @@ HPCBENCH_END_ISA
 namespace generic {
 namespace {
 #include "kernels/bert_product.inc"
-template <class T, bool kAccumulate>
-void small_product(const ProductOperands<T>& x) {
-  product<T, Isa::generic, kAccumulate>(x.rows, x.columns, x.depth, {x.a, x.depth, 1}, x.b, x.columns, x.c, x.columns);
-}
+HPCBENCH_SMALL_PRODUCT(generic)
 }  // namespace
 }  // namespace generic
+
+#undef HPCBENCH_SMALL_PRODUCT
 
 namespace {
 
