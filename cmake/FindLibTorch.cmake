@@ -92,6 +92,16 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
   # libtorch.so itself holds nothing but names the others; with --as-needed a linker would drop it, and CUDA with it.
   target_link_libraries(LibTorch::LibTorch INTERFACE -Wl,--no-as-needed ${_libtorch_files} -Wl,--as-needed)
   set_property(TARGET LibTorch::LibTorch APPEND PROPERTY INTERFACE_LINK_OPTIONS "-Wl,-rpath,${LibTorch_LIBRARY_DIR}")
+  # at::parallel_for is a header: compiled without OpenMP it silently calls its work on one thread. Linked is the runtime that
+  # LibTorch brings along where it does: two in one process would have a pool of threads each.
+  target_compile_options(LibTorch::LibTorch INTERFACE -fopenmp)
+  file(GLOB _libtorch_openmp "${LibTorch_LIBRARY_DIR}/libgomp*.so*")
+  if(_libtorch_openmp)
+    list(GET _libtorch_openmp 0 _libtorch_openmp)
+    target_link_libraries(LibTorch::LibTorch INTERFACE "${_libtorch_openmp}")
+  else()
+    target_link_libraries(LibTorch::LibTorch INTERFACE -fopenmp)
+  endif()
   if(HPCBENCH_CUDA)
     target_compile_definitions(LibTorch::LibTorch INTERFACE USE_C10D_NCCL)
     target_include_directories(LibTorch::LibTorch SYSTEM INTERFACE "${LibTorch_CUDA_INCLUDE_DIR}" "${LibTorch_NCCL_INCLUDE_DIR}")
