@@ -28,8 +28,8 @@ def enter():
     # No test may reach for a hub or leave anything in the user's caches.
     os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_PROGRESS_BARS="1", TRANSFORMERS_VERBOSITY="error", TOKENIZERS_PARALLELISM="true",
                       RUST_BACKTRACE="0")
-    # Tiny models: one thread is as fast, and on a busy machine much faster.
-    os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+    # Tiny models: one thread is as fast, and on a busy machine much faster. OMP_NUM_THREADS=4 tests/huggingface/test.sh tests four.
+    os.environ.update(OMP_NUM_THREADS=os.environ.get("OMP_NUM_THREADS", "1"), MKL_NUM_THREADS="1")
 
 
 enter()

@@ -149,7 +149,7 @@ class TrainingTest(unittest.TestCase):
                 self.check_parameters(run, model, 1e-10, 4)
                 self.check_losses(run, losses, 1e-10)
 
-    def trainer(self, shape, precision, **arguments):
+    def trainer(self, shape, precision, rows=None, **arguments):
         """The losses of transformers.Trainer's micro-batches, and the trained model. All that is not said is its default."""
         losses = []
 
@@ -164,7 +164,7 @@ class TrainingTest(unittest.TestCase):
                                       disable_tqdm=True, **arguments)
         model = training.load_model(self.models[shape], DTYPES[precision])
         dataset = [{key: row[key] for key in ("input_ids", "token_type_ids", "attention_mask")} |
-                   {"start_positions": row["start_position"], "end_positions": row["end_position"]} for row in self.rows]
+                   {"start_positions": row["start_position"], "end_positions": row["end_position"]} for row in rows or self.rows]
         Recording(model=model, args=arguments, train_dataset=dataset, data_collator=default_data_collator).train()
         return losses, model
 
@@ -182,6 +182,13 @@ class TrainingTest(unittest.TestCase):
         run = self.ours("three-layers", 4, preset="huggingface", accumulate=2, warmup_steps=2)
         losses, model = self.trainer("three-layers", "fp64", max_steps=4, gradient_accumulation_steps=2, warmup_steps=2)
         self.check_losses(run, [(one + other) / 2 for one, other in zip(losses[::2], losses[1::2])], 1e-9)
+        self.check_parameters(run, model, 1e-10, 4)
+
+    def test_preset_huggingface_with_epochs_that_end_short(self):
+        """10 features in batches of 4, two of them a step: each epoch's second step has one batch of 2, and the schedule counts it as a step."""
+        run = self.ours("three-layers", None, preset="huggingface", accumulate=2, epochs=2, max_train_examples=10, warmup_steps=1)
+        losses, model = self.trainer("three-layers", "fp64", self.rows[:10], num_train_epochs=2, gradient_accumulation_steps=2, warmup_steps=1)
+        self.check_losses(run, [(losses[0] + losses[1]) / 2, losses[2], (losses[3] + losses[4]) / 2, losses[5]], 1e-9)
         self.check_parameters(run, model, 1e-10, 4)
 
     def test_other_element_types_and_old_names(self):
