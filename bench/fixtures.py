@@ -8,6 +8,7 @@ REPEATS = 10
 METRICS = 50
 CLAIM = "token 0000000000000000\njob 1\nhost h\nboot_id b\npid 1\nstart_ticks 1\n"
 BATCH = "0000000000000000"
+LINKS = 30_000  # of one file: ext4 allows 65,000
 VARIANTS = 7  # kinds of finished.json and stdout.log: the files are links to these
 
 
@@ -37,7 +38,7 @@ def metrics_text(metrics):
 def end_attempt(attempt, cache, number, metrics):
     begin_s = 1_700_000_000 + 10 * number
     variant = number % VARIANTS
-    os.link(link_to(cache, "claim", CLAIM), attempt / "claim")
+    os.link(link_to(cache, f"claim{number // LINKS}", CLAIM), attempt / "claim")
     os.link(link_to(cache, f"finished{variant}", finished_text(variant)), attempt / "finished.json")
     (attempt / "started.json").write_text(json.dumps(
         {"schema": 1, "host": "h", "boot_id": "b", "pid": 1, "started_unix_s": begin_s, "monotonic_s": 1.0, "job": "1"}))

@@ -7,7 +7,8 @@ import argparse
 import importlib
 import pathlib
 
-SUITES = {"local": "local_work", "runner": "runner_work", "reports": "report_work", "mnist": "mnist_work", "roofs": "roof_work"}
+SUITES = {"local": "local_work", "runner": "runner_work", "reports": "report_work", "mnist": "mnist_work", "roofs": "roof_work",
+          "bert": "bert_work", "bert_losses": "bert_work:losses", "features": "features_work"}
 
 
 def main():
@@ -18,8 +19,9 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--repeat", type=int, default=1, help="number of the repeat: the seed of what draws random numbers")
     options = parser.parse_args()
-    for name, value in importlib.import_module(SUITES[options.suite]).measure(
-            options.tool, options.data, options.quick, options.repeat).items():
+    module, _, function = SUITES[options.suite].partition(":")
+    measure = getattr(importlib.import_module(module), function or "measure")
+    for name, value in measure(options.tool, options.data, options.quick, options.repeat).items():
         print(f"{name} {value:.9g}")
 
 

@@ -1,8 +1,10 @@
 """Programs that are measured as whole processes, and the experiment files that they are given."""
 import os
 import pathlib
+import socket
 import subprocess
 import time
+from dataclasses import dataclass
 
 BENCH = pathlib.Path(__file__).resolve().parent
 ROOT = BENCH.parent
@@ -17,17 +19,72 @@ def plain_environment(**changes):
     return {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | changes
 
 
+def ended(process):
+    """(exit code, peak bytes) of a process, waited for."""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage.ru_maxrss * KIB
+
+
 def timed(command, folder, environment=None):
     """(seconds, peak bytes of its largest process) of a program that must succeed; what it prints is thrown away."""
     with open(os.devnull, "r+b") as nothing:
         begin_s = time.monotonic()
         process = subprocess.Popen(command, cwd=folder, stdin=nothing, stdout=nothing, stderr=nothing, env=environment or plain_environment())
-        _, status, usage = os.wait4(process.pid, 0)
+        exit_code, peak_bytes = ended(process)
         seconds = time.monotonic() - begin_s
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        raise SystemExit(f"error: {' '.join(command)} ended with {process.returncode}")
-    return seconds, usage.ru_maxrss * KIB
+    if exit_code != 0:
+        raise SystemExit(f"error: {' '.join(command)} ended with {exit_code}")
+    return seconds, peak_bytes
+
+
+@dataclass
+class Output:
+    start_unix_s: float  # on the clock of hpcbench-train's events
+    seconds: float
+    peak_bytes: int  # of the largest process
+    text: str  # standard output of rank 0
+
+
+def rank_environment(environment, rank, ranks, port):
+    told = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    return environment | {name: str(value) for name, value in told.items()}
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def output_of(command, folder, environment=None, ranks=1):
+    """The Output of a program that must succeed; with `ranks` above 1 as that many processes, which are told so as torchrun tells them. Its files lie in `folder`."""
+    command = [str(word) for word in command]
+    environment = environment or plain_environment()
+    port = free_port()
+    start_unix_s, begin_s, peak_bytes = time.time(), time.monotonic(), 0
+    running = {}
+    for rank in range(ranks):
+        with open(folder / f"output.{rank}", "w") as output, open(folder / f"errors.{rank}", "w") as errors:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, cwd=folder,
+                                       env=rank_environment(environment, rank, ranks, port) if ranks > 1 else environment)
+        running[process.pid] = rank, process
+    while running:
+        # The first one that ends: where one has failed, the others could wait for it for long.
+        pid = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT).si_pid if len(running) > 1 else next(iter(running))
+        if pid not in running:
+            os.waitpid(pid, 0)
+            continue
+        rank, process = running.pop(pid)
+        exit_code, peak = ended(process)
+        peak_bytes = max(peak_bytes, peak)
+        if exit_code != 0:
+            for _, other in running.values():
+                other.kill()
+                other.wait()
+            words = (folder / f"errors.{rank}").read_text(errors="replace")[-2000:]
+            raise SystemExit(f"error: {' '.join(command)} ended with {exit_code}{f' in rank {rank}' if ranks > 1 else ''}: {words}")
+    return Output(start_unix_s, time.monotonic() - begin_s, peak_bytes, (folder / "output.0").read_text())
 
 
 def quietly(command, folder, environment=None):

@@ -13,6 +13,7 @@ import table
 from process import ROOT
 from study import Place, Unmeasured
 from suites import SUITES
+from suites_trainers import SIZES
 
 EXIT_NOT_MET, EXIT_WRONG = 1, 2
 
@@ -24,7 +25,10 @@ def parse_arguments():
     parser.add_argument("--repeats", type=int, help="a fixed number instead of 6 to 20")
     parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="keep the table as JSON, for --check-against and --markdown")
     parser.add_argument("--check-against", type=pathlib.Path, metavar="FILE", help="compare with a table that was kept; exit 1 if a row differs")
-    parser.add_argument("--saved", type=pathlib.Path, metavar="FILE", help="measure nothing: take this table that was kept")
+    parser.add_argument("--saved", type=pathlib.Path, metavar="FILE", action="append",
+                        help="measure nothing: take this table that was kept; given again: put together, of the same row the last one's")
+    parser.add_argument("--only", action="append", metavar="WORD", help="of the trainers: only rows whose work has this word before its colon")
+    parser.add_argument("--size", action="append", choices=SIZES, help="of the trainers: only BERT of this size")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown, as docs/performance.md has it")
     parser.add_argument("--document", type=pathlib.Path, metavar="FILE", help="put machine and table between the marks in FILE (docs/performance.md)")
     parser.add_argument("--folder", help="where the studies lie meanwhile (default: the folder for temporary files)")
@@ -44,17 +48,21 @@ def measure(options, machine):
         for name in names:
             begin_s = time.monotonic()
             print(f"{name} ...", file=sys.stderr, flush=True)
-            place = Place(folder / name, options.quick, options.repeats)
+            place = Place(folder / name, options.quick, options.repeats, options.only, options.size)
             try:
-                rows += SUITES[name](place)
+                for row in SUITES[name](place):
+                    rows.append(row)
             except (Unmeasured, SystemExit) as problem:
                 failed.append(name)
                 print(f"{name}: not measured: {problem}", file=sys.stderr)
+            failed += place.failed
             shutil.rmtree(place.folder, ignore_errors=True)
+            machine["load_after"] = os.getloadavg()[0]
+            if options.save:  # what was measured is there, whatever becomes of the rest
+                table.save(options.save, machine, rows, options.quick)
             print(f"{name}: {time.monotonic() - begin_s:.0f} s", file=sys.stderr, flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    machine["load_after"] = os.getloadavg()[0]
     return rows, failed
 
 
@@ -62,13 +70,13 @@ def main():
     options = parse_arguments()
     failed = []
     if options.saved:
-        machine, rows, quick = table.load(options.saved)
+        machine, rows, quick = table.merge([table.load(path) for path in options.saved])
     else:
         machine, quick = table.this_machine(ROOT), options.quick
         rows, failed = measure(options, machine)
-        if options.save:
-            table.save(options.save, machine, rows, quick)
-    print(table.machine_line(machine) + ("; --quick: resolves nothing" if quick else ""))
+    if options.save:
+        table.save(options.save, machine, rows, quick)
+    print(table.machine_line(machine) + ("; --quick: resolves nothing" if quick and "parts" not in machine else ""))
     print()
     print(table.as_markdown(rows) if options.markdown else table.as_text(rows))
     if options.document:

@@ -3,7 +3,8 @@
 # interval, target, verdict, peak memory. The studies are experiments of hpcbench, and the statistics its own.
 #   bench/run.sh [runner|local|slurm|trainers|reports|roofs|all] [--quick] [--repeats N] [--save FILE] [--markdown]
 #   bench/run.sh --check-against FILE ...     also: do these figures agree with a table that was kept? (Holm over the rows)
-#   bench/run.sh --saved FILE [--markdown] [--check-against FILE]     prints or compares tables that were kept; measures nothing
+#   bench/run.sh trainers [--only WORD]... [--size small|base]...     only rows whose work has the word, only BERT of that size
+#   bench/run.sh --saved FILE... [--markdown] [--save FILE] [--document FILE] [--check-against FILE]     prints, puts together or compares tables that were kept
 # Exit code 1 if a target is not met (not with --quick) or a row differs, 2 if something could not be measured. Peers: bench/peers.sh, tests/huggingface/venv.sh --peers.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -25,8 +25,8 @@ metrics:
 
 
 def unit_of(metric):
-    """hpcbench compares times alone."""
-    return ", unit: s" if metric.startswith("seconds") or metric.endswith("_s") else ""
+    """hpcbench compares times alone; to its statistics bytes that are compared are like seconds."""
+    return ", unit: s" if metric.startswith("seconds") or metric.endswith(("_s", "_bytes")) else ""
 
 
 class Unmeasured(Exception):
@@ -37,15 +37,15 @@ class Study:
     """Measurements of `tools` by measure.py SUITE. `metrics`: what it prints. The first tool is ours and the others are compared with it; with
     `single` all are ours, each for itself."""
 
-    def __init__(self, place, name, suite, tools, metrics, description="", threads=2, single=False):
+    def __init__(self, place, name, suite, tools, metrics, description="", threads=2, single=False, python=None):
         self.place, self.name, self.suite, self.tools, self.metrics, self.description = place, name, suite, tools, metrics, description
-        self.threads, self.single, self.repeats = threads, single, 0
+        self.threads, self.single, self.python, self.repeats = threads, single, python or sys.executable, 0
         self.file = place.folder / f"{name}.yaml"
 
     def write(self, repeats):
         metrics = "\n".join(f"  - {{name: {name}, file: stdout.log, pattern: '(?m)^{name} {NUMBER}$'{unit_of(name)}}}" for name in self.metrics)
         self.file.write_text(STUDY.format(
-            name=self.name, description=json.dumps(self.description or self.name), python=json.dumps(sys.executable),
+            name=self.name, description=json.dumps(self.description or self.name), python=json.dumps(self.python),
             measure=json.dumps(str(BENCH / "measure.py")), suite=self.suite, data=json.dumps(str(self.place.data)),
             quick=", --quick" if self.place.quick else "", tools=", ".join(self.tools), repeats=repeats, threads=self.threads,
             metrics=metrics, baseline=f"baseline: {{tool: {self.tools[0]}}}\n" if not self.single else "", metric=self.metrics[0]))
@@ -84,14 +84,14 @@ class Study:
             intervals = [(row["speedup"]["value"], row["speedup"]) if row["speedup"] else (1, None) for tool, row in rows.items() if tool != self.tools[0]]
         return any(is_wide(value, interval) for value, interval in intervals)
 
-    def measure(self, decisive=None):
-        """6 to 20 repeats, until the intervals of `decisive` (metrics; default: the first) are within 10 %."""
+    def measure(self, decisive=None, first=FIRST_REPEATS, most=MOST_REPEATS, quick=QUICK_REPEATS):
+        """`first` to `most` repeats, until the intervals of `decisive` (metrics; default: the first) are within 10 %."""
         if self.place.quick:
-            self.run(QUICK_REPEATS)
+            self.run(min(first, quick))
             return
-        self.run(self.place.repeats or FIRST_REPEATS)
-        while not self.place.repeats and self.repeats < MOST_REPEATS and any(self.is_wide(metric) for metric in decisive or self.metrics[:1]):
-            self.run(min(MOST_REPEATS, self.repeats + MORE_REPEATS))
+        self.run(self.place.repeats or first)
+        while not self.place.repeats and self.repeats < most and any(self.is_wide(metric) for metric in decisive or self.metrics[:1]):
+            self.run(min(most, self.repeats + MORE_REPEATS))
 
 
 def is_wide(value, interval):
@@ -101,9 +101,14 @@ def is_wide(value, interval):
 
 
 class Place:
-    """Where the studies lie and how they are measured. `repeats`: a fixed number instead of 6 to 20."""
+    """Where the studies lie and how they are measured. `repeats`: a fixed number instead of 6 to 20. `only`: words, one of which is in the title of what is
+    wanted; `sizes`: of BERT. What could not be measured while the rest could is in `failed`."""
 
-    def __init__(self, folder, quick=False, repeats=None):
-        self.folder, self.quick, self.repeats = pathlib.Path(folder), quick, repeats
+    def __init__(self, folder, quick=False, repeats=None, only=(), sizes=()):
+        self.folder, self.quick, self.repeats, self.only, self.sizes = pathlib.Path(folder), quick, repeats, tuple(only or ()), tuple(sizes or ())
+        self.failed = []
         self.data = self.folder / "data"
         self.data.mkdir(parents=True, exist_ok=True)
+
+    def wants(self, title):
+        return not self.only or any(word in title for word in self.only)

@@ -5,14 +5,14 @@ import subprocess
 import sys
 import tempfile
 
-from process import BENCH, ROOT, plain_environment
+from process import BENCH, plain_environment
 from report_work import FORMATS, formats_here
 from runner_work import QUICK_SIZES, SIZES
 from study import Study
+from suites_trainers import trainers
 from table import Row, against, median_or_none, plain
 
 MARGINAL_MOST = 1.2
-LOSS_WITHIN = 0.05
 SKIPPED = 77
 WORKS = (("plan", "plan", "expand"), ("index", "index", "store"), ("noop", "run, nothing to do", "no-op"), ("status", "status", "status"),
          ("report", "report", "report"))
@@ -69,27 +69,11 @@ def reports(place):
     return rows
 
 
-def mnist(place):
-    tools = {"ours": "", "fabric_torchvision": "Fabric, torchvision's MNIST and transforms in a DataLoader", "fabric_indexed": "Fabric, indexed tensors"}
-    study = Study(place, "mnist", "mnist", list(tools), ["seconds", "loss", "first_step_s", "peak_bytes"], "mnist_rnn, batch 64, hidden 64, 2 threads")
-    study.measure()
-    rows = [against(study, f"mnist_{tool}", "mnist_rnn, epochs of 8,000 samples: time", tool, tools[tool], "at least", target)
-            for tool, target in (("fabric_torchvision", 1.4), ("fabric_indexed", 1.2))]
-    rows.append(against(study, "mnist_first_step", "mnist_rnn: process start to the end of the first step", "fabric_indexed", tools["fabric_indexed"],
-                        "at least", None, "first_step_s"))
-    for row, tool in zip(rows, ("fabric_torchvision", "fabric_indexed")):
-        losses = [median_or_none(study.values("loss", side).values()) for side in ("ours", tool)]
-        row.note = f"last loss {losses[0]:.3f} against {losses[1]:.3f}"
-        if abs(losses[0] / losses[1] - 1) > LOSS_WITHIN and not place.quick:
-            row.wrong = f"losses differ by more than {LOSS_WITHIN:.0%}"
-    return rows
-
-
-def rows_of_script(place, script, suite, python=sys.executable):
+def rows_of_script(place, script, suite):
     """The rows of a comparison that keeps its own rounds; its words go to the terminal as they come. None where it is skipped."""
     with tempfile.TemporaryDirectory(dir=place.folder) as folder:
         path = pathlib.Path(folder) / "rows.json"
-        command = [python, str(script), "--json", str(path), *(["--quick"] if place.quick else [])]
+        command = [sys.executable, str(script), "--json", str(path), *(["--quick"] if place.quick else [])]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=plain_environment())  # 1: a bound is not met, as the rows say
         if done.returncode == SKIPPED:
             return []
@@ -105,14 +89,6 @@ def row_of_script(suite, told):
     return Row(key, suite, f"{told['row']}: {told['measure']}", told["peer"] or "", told["ours"], told["theirs"], told.get("unit", ""), middle,
                min(ratios), max(ratios), 1 - 2.0 ** (1 - len(ratios)) if len(ratios) > 1 else None, ratios, told["sense"], told["bound"],
                told.get("peak_ours"), told.get("peak_theirs"))
-
-
-def trainers(place):
-    venv = subprocess.run([str(ROOT / "tests/huggingface/venv.sh"), "--peers"], stdout=subprocess.PIPE, text=True, check=True)
-    rows = mnist(place)
-    for script in ("compare.py", "ranks.py"):
-        rows += rows_of_script(place, BENCH / "trainers" / script, "trainers", venv.stdout.strip())
-    return rows
 
 
 def slurm(place):

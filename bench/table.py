@@ -59,7 +59,7 @@ def median_or_none(values):
     return statistics.median(values) if values else None
 
 
-def against(study, key, work, tool, peer, kind="at most", target=None, metric="seconds", unit="s", note=""):
+def against(study, key, work, tool, peer, kind="at most", target=None, metric="seconds", unit="s", note="", scale=1.0):
     """The row of `tool` against ours. hpcbench gives T_ours/T_theirs; "at least" asks for its inverse."""
     ours_tool = study.tools[0]
     ours, theirs = study.values(metric, ours_tool), study.values(metric, tool)
@@ -74,7 +74,7 @@ def against(study, key, work, tool, peer, kind="at most", target=None, metric="s
         values = [1 / value for value in values]
     peaks = {side: median_or_none(study.values("peak_bytes", side).values()) if "peak_bytes" in study.metrics else None
              for side in (ours_tool, tool)}
-    return Row(key, study.suite, work, peer, statistics.median(ours.values()), statistics.median(theirs.values()), unit, ratio, low, high,
+    return Row(key, study.suite, work, peer, scale * statistics.median(ours.values()), scale * statistics.median(theirs.values()), unit, ratio, low, high,
                estimate["coverage"], values, kind, target, peaks[ours_tool], peaks[tool], note)
 
 
@@ -141,9 +141,30 @@ def this_machine(root):
 
 
 def machine_line(machine):
+    """One line, or of tables put together one for each with what it measured."""
+    if "parts" in machine:
+        return "\n\n".join(f"{', '.join(suites)}: {machine_line(part)}" for suites, part in machine["parts"])
     load = f"load {machine['load_before']:.1f} before, {machine.get('load_after', math.nan):.1f} after"
     return (f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, Linux {machine['kernel']}; commit {machine['commit']}, "
-            f"{machine['date']} UTC; {load}")
+            f"{machine['date']} UTC; {load}" + ("; --quick: resolves nothing" if machine.get("quick") else ""))
+
+
+def merge(tables):
+    """(machine, rows, quick) of several tables as load() gives them: of rows with the same key the last one's, in the first one's place."""
+    if len(tables) == 1:
+        return tables[0]
+    rows, owners = {}, {}
+    for place, (_, of_table, _) in enumerate(tables):
+        for row in of_table:
+            rows[row.key], owners[row.key] = row, place
+    parts = []
+    for place, (machine, _, quick) in enumerate(tables):
+        suites = list(dict.fromkeys(row.suite for key, row in rows.items() if owners[key] == place))
+        if "parts" in machine:
+            parts += [[names, part] for names, part in machine["parts"] if suites]
+        elif suites:
+            parts.append([suites, machine | ({"quick": True} if quick else {})])
+    return {"parts": parts}, list(rows.values()), any(quick for *_, quick in tables)
 
 
 def save(path, machine, rows, quick):
@@ -166,5 +187,5 @@ def put_into(path, machine, rows, quick):
     begin, end = text.find(BEGIN), text.find(END)
     if begin < 0 or end < begin:
         raise SystemExit(f"error: {path} has no lines `{BEGIN}` and `{END}`")
-    words = machine_line(machine) + (". Of `--quick`: it resolves nothing" if quick else "") + "."
+    words = machine_line(machine) + (". Of `--quick`: it resolves nothing" if quick and "parts" not in machine else "") + "."
     path.write_text(f"{text[:begin]}{BEGIN}\n{words}\n\n{as_markdown(rows)}\n{text[end:]}")

@@ -17,11 +17,13 @@ VOCABULARY = pathlib.Path(__file__).resolve().parents[2] / "data" / "bert-base-u
 
 
 def write_squad(path, length, questions=2000, seed=1):
+    """Returns the mean number of tokens of a feature."""
     draw = random.Random(seed)
     words = [word for word in VOCABULARY.read_text(encoding="utf-8").split("\n") if word.isascii() and word.isalpha() and len(word) > 2]
-    paragraphs = []
+    paragraphs, total = [], 0
     for number in range(questions):
         tokens = round(min(384, max(40, math.exp(draw.gauss(math.log(160), 0.37)))) * length / 384)
+        total += tokens
         question = max(2, tokens // 12)
         context = [draw.choice(words) for _ in range(tokens - 3 - question)]
         # Not the last word, whose answers run_qa places oddly.
@@ -31,6 +33,7 @@ def write_squad(path, length, questions=2000, seed=1):
             "id": str(number), "question": " ".join(draw.choice(words) for _ in range(question)),
             "answers": [{"text": context[answer], "answer_start": start}]}]})
     pathlib.Path(path).write_text(json.dumps({"version": "1.1", "data": [{"title": "made up", "paragraphs": paragraphs}]}))
+    return total / questions
 
 
 if __name__ == "__main__":

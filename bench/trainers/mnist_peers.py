@@ -7,6 +7,7 @@
   indexed       Lightning Fabric with all images normalised once, and batches taken from that tensor by index
 
 Model, optimiser and schedule are those of `hpcbench-train run --task mnist_rnn`. The first `samples` of the test images (data/mnist) train.
+With RANK and WORLD_SIZE it is one rank of Fabric's ddp (indexed alone), and `--batch-size` is per rank; the losses printed are rank 0's.
 Printed: train_s (from before the first batch to after the last step), first_step_s from the process's start, losses (training loss of each epoch).
 """
 import argparse
@@ -64,8 +65,12 @@ def torchvision_batches(options, folder):
     return torch.utils.data.DataLoader(datasets.MNIST(folder, train=True, transform=transform), batch_size=options.batch_size, shuffle=True)
 
 
+def rank_and_ranks():
+    return int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+
+
 class Indexed:
-    """Batches of a tensor by index, in a new order each epoch."""
+    """Batches of a tensor by index, in a new order each epoch; each rank's are its share of the order, which all draw alike."""
 
     def __init__(self, options):
         import torch
@@ -73,11 +78,13 @@ class Indexed:
         images = torch.frombuffer(bytearray(pixels), dtype=torch.uint8).view(sizes)[:options.samples].float()
         self.images = images.div_(255).sub_(MEAN).div_(DEVIATION)
         self.labels = torch.frombuffer(bytearray(read_idx(options.data / "t10k-labels-idx1-ubyte.gz")[1]), dtype=torch.uint8)[:options.samples].long()
-        self.batch_size = options.batch_size
+        self.batch_size, self.epoch, self.rank, self.ranks = options.batch_size, options.seed * 1000, *rank_and_ranks()
 
     def __iter__(self):
         import torch
-        for places in torch.randperm(len(self.labels)).split(self.batch_size):
+        self.epoch += 1
+        order = torch.randperm(len(self.labels), generator=torch.Generator().manual_seed(self.epoch))[self.rank::self.ranks]
+        for places in order.split(self.batch_size):
             yield self.images[places], self.labels[places]
 
 
@@ -107,7 +114,10 @@ def train(options, folder):
     declared = None if torch.version.cuda else let_torchvision_be_imported()
     from lightning.fabric import Fabric
     torch.set_num_threads(options.threads)
-    fabric = Fabric(accelerator="cpu", devices=1)
+    ranks = rank_and_ranks()[1]
+    if ranks > 1:
+        os.environ.setdefault("TORCHELASTIC_RUN_ID", "bench")  # as under torchrun, which has started the ranks
+    fabric = Fabric(accelerator="cpu", devices=ranks, strategy="ddp" if ranks > 1 else "auto")
     fabric.launch()
     fabric.seed_everything(options.seed, verbose=False)
     model = make_model(options.hidden)
@@ -119,16 +129,17 @@ def train(options, folder):
     begin_s = time.monotonic()
     for _ in range(options.epochs):
         model.train()
-        total = 0.0
+        total, samples = 0.0, 0
         for images, labels in batches:
             optimizer.zero_grad()
             loss = torch.nn.functional.nll_loss(model(images), labels)
             fabric.backward(loss)
             optimizer.step()
             total += loss.item() * len(labels)
+            samples += len(labels)
             first_step_s = first_step_s or since_process_start_s()
         schedule.step()
-        losses.append(total / options.samples)
+        losses.append(total / samples)
     return {"train_s": time.monotonic() - begin_s, "first_step_s": first_step_s, "losses": losses,
             "torchvision_operators": declared is None}
 

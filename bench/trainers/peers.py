@@ -10,7 +10,8 @@
 It trains on the features of a SQuAD file (--data; made_up.py writes one), tokenised by BertTokenizerFast as run_qa does. Without --model weights are random.
 `--batches max`: padded to the size's length. `longest`: to the longest of the batch. `grouped`: batches of like lengths, too.
 
-Printed: ms a step (min, median, mean; steps 3 and later), first_step_s from the start of the process to the end of the first step, peak_rss_bytes, losses.
+Printed: ms of each step (from the third on), tokens a row of each step, first_step_s from the start of the process to the end of the first step, losses.
+`--save-model FOLDER` writes random weights there and trains nothing.
 """
 
 import argparse
@@ -18,8 +19,6 @@ import json
 import math
 import os
 import pathlib
-import resource
-import statistics
 import sys
 import time
 
@@ -62,19 +61,31 @@ class Clock:
     """Called at the end of each step."""
 
     def __init__(self):
-        self.ends_s, self.losses, self.first_step_s = [], [], None
+        self.ends_s, self.losses, self.tokens, self.first_step_s = [], [], [], None
 
-    def step(self, loss):
+    def step(self, loss, batch=None):
         self.losses.append(loss.item())
         self.ends_s.append(time.monotonic())
+        if batch is not None:
+            self.tokens.append(batch["attention_mask"].sum().item() / len(batch["attention_mask"]))
         if self.first_step_s is None:
             self.first_step_s = since_process_start_s()
 
     def summary(self):
         # The first two steps warm up.
-        times_ms = [1000 * (end - begin) for begin, end in zip(self.ends_s[1:], self.ends_s[2:])] or [math.nan]
-        return {"first_step_s": self.first_step_s, "ms_min": min(times_ms), "ms_median": statistics.median(times_ms),
-                "ms_mean": statistics.fmean(times_ms), "steps": len(self.losses), "losses": self.losses}
+        return {"first_step_s": self.first_step_s, "ms": [1000 * (end - begin) for begin, end in zip(self.ends_s[1:], self.ends_s[2:])],
+                "tokens": self.tokens, "losses": self.losses}
+
+
+def loss_of(model, batch, mask_padding):
+    """As the model has it, or without the padded positions, which then do not compete for start and end."""
+    if not mask_padding:
+        return model(**batch).loss
+    import torch
+    positions = ("start_positions", "end_positions")
+    output = model(**{key: value for key, value in batch.items() if key not in positions})
+    logits = [each.float().masked_fill(batch["attention_mask"] == 0, -math.inf) for each in (output.start_logits, output.end_logits)]
+    return sum(torch.nn.functional.cross_entropy(each, batch[key]) for each, key in zip(logits, positions)) / 2
 
 
 def make_model(options):
@@ -115,11 +126,11 @@ def run_plain(rows, options, clock):
     for _ in range(options.steps):
         batch = next(batches)
         with torch.autocast("cpu", torch.bfloat16, enabled=options.precision == "bf16"):
-            loss = model(**batch).loss
+            loss = loss_of(model, batch, options.mask_padding)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-        clock.step(loss)
+        clock.step(loss, batch)
 
 
 def run_fabric(rows, options, clock):
@@ -131,11 +142,12 @@ def run_fabric(rows, options, clock):
     model, optimizer = fabric.setup(model, torch.optim.AdamW(model.parameters(), lr=options.lr, fused=options.fused or None))
     batches = endless(fabric.setup_dataloaders(make_loader(rows, options)))
     for _ in range(options.steps):
-        loss = model(**next(batches)).loss
+        batch = next(batches)
+        loss = loss_of(model, batch, options.mask_padding)
         fabric.backward(loss)
         optimizer.step()
         optimizer.zero_grad()
-        clock.step(loss)
+        clock.step(loss, batch)
 
 
 def run_trainer(rows, options, clock):
@@ -166,14 +178,16 @@ def run_trainer(rows, options, clock):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peer", choices=("plain", "fabric", "trainer"), required=True)
+    parser.add_argument("--peer", choices=("plain", "fabric", "trainer"), default="plain")
     parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--model", help="a folder with config.json and model.safetensors instead of random weights of --size")
     parser.add_argument("--batches", choices=("max", "longest", "grouped"), default="max")
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="bf16: autocast")
     parser.add_argument("--attention", choices=("sdpa", "eager"), default="sdpa")
     parser.add_argument("--fused", action="store_true", help="fused=True for AdamW (trainer: always)")
-    parser.add_argument("--data", required=True, help="a SQuAD file")
+    parser.add_argument("--data", help="a SQuAD file")
+    parser.add_argument("--mask-padding", action="store_true", help="padded positions do not compete for start and end (not trainer)")
+    parser.add_argument("--save-model", metavar="FOLDER", help="write the random weights of --size there; train nothing")
     parser.add_argument("--vocab", default=str(ROOT / "data" / "bert-base-uncased-vocab.txt"))
     parser.add_argument("--length", type=int, help="tokens a row; default: the size's")
     parser.add_argument("--doc-stride", type=int, default=32)
@@ -184,20 +198,21 @@ def main():
     parser.add_argument("--lr", type=float, default=5e-5)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    if not options.data and not options.save_model:
+        parser.error("--data FILE: what to train on")
     options.length = options.length or SIZES[options.size][4]
     options.batch_size = options.batch_size or SIZES[options.size][5]
 
     os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_PROGRESS_BARS="1", TRANSFORMERS_VERBOSITY="error", CUDA_VISIBLE_DEVICES="")
     import torch
     torch.set_num_threads(options.threads)
+    if options.save_model:
+        make_model(options).save_pretrained(options.save_model)
+        return
     rows = squad_rows(options.data, options.vocab, options.length, options.doc_stride)
     clock = Clock()
     {"plain": run_plain, "fabric": run_fabric, "trainer": run_trainer}[options.peer](rows, options, clock)
-    tokens = sum(len(row["input_ids"]) for row in rows) / len(rows)
-    print(json.dumps({"peer": options.peer, "size": options.size, "batches": options.batches, "precision": options.precision,
-                      "fused": options.fused or options.peer == "trainer", "batch_size": options.batch_size, "length": options.length,
-                      "mean_tokens": tokens, "threads": options.threads,
-                      "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, **clock.summary()}))
+    print(json.dumps({"peer": options.peer, "size": options.size, "threads": options.threads, **clock.summary()}))
 
 
 if __name__ == "__main__":

@@ -104,6 +104,23 @@ class TableTests(unittest.TestCase):
             with self.assertRaises(SystemExit):
                 table.put_into(path, machine, [], False)
 
+    def test_tables_put_together(self):
+        machine = {"processor": "P", "cores": 2, "memory_gib": 4, "kernel": "K", "commit": "first", "date": "d", "load_before": 0.1, "load_after": 0.2}
+        first = (machine, [row("a", [1.0]), row("b", [1.0])], False)
+        second = (machine | {"commit": "second"}, [row("b", [2.0], ratio=2.0), row("c", [1.0])], True)
+        self.assertEqual(table.merge([first]), first)
+        merged, rows, quick = table.merge([first, second])
+        self.assertEqual([(each.key, each.ratio) for each in rows], [("a", 1.0), ("b", 2.0), ("c", 1.0)])
+        self.assertTrue(quick)
+        lines = table.machine_line(merged).split("\n\n")
+        self.assertEqual([line.split("commit ")[1][:6] for line in lines], ["first,", "second"])
+        self.assertTrue(lines[0].startswith("suite: P"))
+        self.assertIn("--quick", lines[1])
+        # What was put together can be kept and put together again.
+        again, rows, _ = table.merge([(merged, rows, quick), (machine | {"commit": "third"}, [row("d", [1.0])], False)])
+        self.assertEqual(len(rows), 4)
+        self.assertEqual(table.machine_line(again).count("commit"), 3)
+
     def test_digits(self):
         self.assertEqual([table.digits(value) for value in (0.01234, 1.234, 12.34, 123.4, 12345.6, 0, None)],
                          ["0.0123", "1.23", "12.3", "123", "12346", "0", "-"])
