@@ -64,6 +64,7 @@ const std::vector<std::string>& trainer_settings() {
                                                      "eval",
                                                      "patience",
                                                      "bucket_cap_mb",
+                                                     "exchange",
                                                      "tf32",
                                                      "device",
                                                      "kernels",

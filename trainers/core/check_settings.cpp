@@ -35,6 +35,11 @@ void check_strategy(const Settings& settings) {
     throw InputError(concat("error: ", settings.wrap ? "wrap" : "reshard_after_forward",
                             " is a setting of fsdp, but the strategy is ", settings.strategy));
   }
+  const bool one_process = settings.strategy == "baseline" || settings.strategy == "dp";
+  if (settings.exchange != ExchangeChoice::gloo && one_process) {
+    throw InputError(
+        concat("error: exchange is a setting of strategies of several processes, but the strategy is ", settings.strategy));
+  }
   const bool alike = settings.strategy == "baseline" || settings.strategy == "ddp";
   if (settings.flavour == Flavour::faithful && alike)
     throw InputError(concat("error: the strategy ", settings.strategy, " has no flavour faithful: it is the same as tuned"));

@@ -104,7 +104,8 @@ std::map<std::string, std::string> settings_to_keep(const Settings& settings, co
     if (!std::holds_alternative<std::monostate>(value)) kept[row.name] = setting_text(value);
   }
   // How the work is spread may change: any strategy goes on with what any other left, at any number of ranks.
-  for (const char* const name : {"strategy", "batch_size", "bucket_cap_mb", "wrap", "reshard_after_forward", "devices"})
+  for (const char* const name :
+       {"strategy", "batch_size", "bucket_cap_mb", "exchange", "wrap", "reshard_after_forward", "devices"})
     kept.erase(name);
   if (settings.strategy != "dp" || settings.flavour == Flavour::tuned) kept.erase("flavour");
   const std::int64_t batch = batch_per_process(settings, world);

@@ -113,6 +113,7 @@ class Run {
       progress_.operation = "meeting the other ranks";
       group_ = std::make_unique<Group>(
           world_, settings_.timeout_s, [this](const std::string& cause) { end_of_peer(cause); }, *device_);
+      if (settings_.exchange == ExchangeChoice::shared_memory) group_->choose_exchange_way(ExchangeWay::shared_memory);
       if (device_->is_cuda()) {
         end_with_watchdog();
         group_->refuse_shared_gpus(device_->uuid());

@@ -26,6 +26,7 @@ const char* to_string(Flavour value) { return name_at(value, {"tuned", "faithful
 const char* to_string(FsdpWrap value) { return name_at(value, {"layers", "none"}); }
 const char* to_string(DeviceChoice value) { return name_at(value, {"auto", "cpu", "cuda"}); }
 const char* to_string(KernelChoice value) { return name_at(value, {"auto", "own", "torch"}); }
+const char* to_string(ExchangeChoice value) { return name_at(value, {"gloo", "shared_memory"}); }
 const char* to_string(Checkpoints value) { return name_at(value, {"none", "last", "best", "both"}); }
 
 }  // namespace hpcbench::train

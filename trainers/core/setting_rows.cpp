@@ -230,6 +230,9 @@ std::vector<SettingRow> make_rows() {
   add("patience", "N", "stop after N validations without a lower loss", count_of(&Settings::patience, 1, kMaxInt));
   add("bucket_cap_mb", "X", "ddp, zero: MiB of gradients that are reduced in one call (25)",
       real_of(&Settings::bucket_cap_mb, 1e-6, "a number of MiB above 0"));
+  add("exchange", "NAME",
+      "ddp, zero, fsdp on CPUs: tensors go through gloo, or shared_memory of the one host of all ranks (gloo)",
+      choice_of(&Settings::exchange, {ExchangeChoice::gloo, ExchangeChoice::shared_memory}));
   add("flavour", "NAME", "of a strategy: tuned, or faithful to what Lightning's does by default (tuned)",
       choice_of(&Settings::flavour, {Flavour::tuned, Flavour::faithful}));
   add("wrap", "NAME", "fsdp: layers or none, one unit for all (layers; none if faithful)",

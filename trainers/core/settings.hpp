@@ -32,6 +32,9 @@ enum class DeviceChoice { automatic, cpu, cuda };
 /// own: the trainer's kernels, for CPUs; torch: LibTorch's operators, on any device; automatic: own on a CPU, torch on a GPU.
 enum class KernelChoice { automatic, own, torch };
 
+/// What carries the tensors that ranks exchange on CPUs: Gloo's sockets, or memory that the ranks of one host share.
+enum class ExchangeChoice { gloo, shared_memory };
+
 const char* to_string(Precision value);
 const char* to_string(OptimizerKind value);
 const char* to_string(Schedule value);
@@ -46,6 +49,7 @@ const char* to_string(Flavour value);
 const char* to_string(FsdpWrap value);
 const char* to_string(DeviceChoice value);
 const char* to_string(KernelChoice value);
+const char* to_string(ExchangeChoice value);
 
 /// Everything that a run can be told. The names are those of the options (`--train-share`) and, with underscores, of the keys
 /// under `settings` in run.json (`train_share`). The values here are those of mnist_rnn; see task_defaults().
@@ -118,6 +122,7 @@ struct Settings {
   std::optional<bool> tf32;                        // of matrix products and cuDNN; absent: as LibTorch has them
   double timeout_s = 120;
   double bucket_cap_mb = 25;
+  ExchangeChoice exchange = ExchangeChoice::gloo;
   Flavour flavour = Flavour::tuned;
   std::optional<FsdpWrap> wrap;  // absent: layers, for flavour faithful none
   bool reshard_after_forward = true;

@@ -1,29 +1,13 @@
+#include "devices/cpu_device.hpp"
+
 #include <ATen/native/Resize.h>
 #include <ATen/ops/empty.h>
 
-#include "devices/device.hpp"
-
 namespace hpcbench::train {
 
-namespace {
-
-class CpuDevice final : public Device {
- public:
-  at::Device place() const override { return at::kCPU; }
-  std::vector<std::pair<std::string, std::string>> facts() const override { return {}; }
-  std::vector<std::pair<std::string, std::string>> versions() const override { return {}; }
-  std::string uuid() const override { return ""; }
-  void synchronise() const override {}
-  std::optional<std::int64_t> max_bytes() const override { return std::nullopt; }
-  void resize(const at::Tensor& flat, std::int64_t bytes) const override {
-    at::native::resize_bytes_cpu(flat.storage().unsafeGetStorageImpl(), static_cast<std::size_t>(bytes));
-  }
-  std::unique_ptr<SideStream> make_stream() const override { return nullptr; }
-  void connect(const c10::intrusive_ptr<c10d::ProcessGroup>&, const c10::intrusive_ptr<c10d::Store>&,
-               std::chrono::milliseconds) const override {}
-};
-
-}  // namespace
+void CpuDevice::resize(const at::Tensor& flat, std::int64_t bytes) const {
+  at::native::resize_bytes_cpu(flat.storage().unsafeGetStorageImpl(), static_cast<std::size_t>(bytes));
+}
 
 const Device& cpu_device() {
   static const CpuDevice kDevice;

@@ -53,6 +53,10 @@ void require_possible_on_gpu(const Settings& settings, const Gpu& gpu) {
     throw InputError(
         concat("error: the trainer's own kernels are for CPUs: with device cuda choose `kernels: torch` (or auto)", kOrCpu));
   }
+  if (settings.exchange == ExchangeChoice::shared_memory) {
+    throw InputError(
+        concat("error: exchange shared_memory is for CPUs, GPUs exchange through NCCL: leave `exchange` out", kOrCpu));
+  }
   if (settings.precision == Precision::bf16 && !gpu.bf16) {
     throw InputError(
         concat("error: ", gpu.model, " has no bf16 (compute capability 8.0 or newer has it): choose precision fp32", kOrCpu));

@@ -139,8 +139,8 @@ class Ddp final : public WholeModel {
     for (std::size_t index = 0; index < all.size(); ++index) all[index] = index;
     std::unordered_map<std::size_t, std::string> names;
     for (std::size_t index = 0; index < all.size(); ++index) names[index] = model_->parameters[index].name;
-    const auto group = c10::make_intrusive<RecordingGroup>(group_.process_group(), times_,
-                                                           [this](const at::Tensor& bucket) { note_sum(bucket); });
+    const auto group = c10::make_intrusive<RecordingGroup>(
+        group_.process_group(), times_, [this](const at::Tensor& bucket) { note_sum(bucket); }, group_.host_exchange());
     reducer_ = std::make_shared<c10d::Reducer>(parameters_, std::vector<std::vector<std::size_t>>{all}, group,
                                                std::vector<bool>(all.size(), false), cap_bytes,
                                                /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/true, names,

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/clock.hpp"
+#include "strategies/host_exchange.hpp"
 
 namespace hpcbench::train {
 
@@ -89,6 +90,11 @@ Exchange::Pending Exchange::begin_sum(const at::Tensor& flat, int tag) {
   if (ranks == 1) return pending;
   note_begin();
   const std::int64_t size = flat.numel() / ranks;
+  if (HostExchange* const host = group_.host_exchange()) {
+    pending.works.push_back(host->sum_own_chunk(flat));
+    traffic_.bytes_sent += (ranks - 1) * bytes_of_elements(own_chunk(flat));
+    return pending;
+  }
   ledger_.add(Held::communication, (ranks - 1) * size * static_cast<std::int64_t>(flat.element_size()));
   pending.received = at::empty({(ranks - 1) * size}, flat.options());
   // Each begins with the next rank, so that not all send to one.
@@ -152,6 +158,11 @@ Exchange::Pending Exchange::begin_gather(const at::Tensor& flat, int tag) {
   const int ranks = group_.size();
   if (ranks == 1) return pending;
   note_begin();
+  if (HostExchange* const host = group_.host_exchange()) {
+    pending.works.push_back(host->gather(flat));
+    traffic_.bytes_sent += (ranks - 1) * bytes_of_elements(own_chunk(flat));
+    return pending;
+  }
   for (int step = 1; step < ranks; ++step) {
     const int from = (group_.rank() + ranks - step) % ranks;
     receive(pending, chunk(flat, from), from, tag);

@@ -14,9 +14,9 @@ namespace hpcbench::train {
 /// Reduce-scatter and all-gather of flat tensors whose elements divide evenly into one chunk per rank, chunk r being rank r's.
 /// On CPUs each rank sends every other one its chunk directly: (N-1)/N of the tensor's bytes, the least there is. (Gloo's own
 /// reduce-scatter is an allreduce, twice as much.) Sums are made in the order of the ranks, so they do not depend on how
-/// parameters are laid out in tensors. On GPUs both are NCCL's collectives, which sum in an order of their own, in a stream for
-/// sums and one for gathers. All run while the caller computes; `tag` must be the same on all ranks. Tensors that are exchanged
-/// belong to the computing stream.
+/// parameters are laid out in tensors. Through shared memory the sums are the same to the last bit. On GPUs both are NCCL's
+/// collectives, which sum in an order of their own, in a stream for sums and one for gathers. All run while the caller
+/// computes; `tag` must be the same on all ranks. Tensors that are exchanged belong to the computing stream.
 class Exchange {
  public:
   Exchange(Group& group, Traffic& traffic, Ledger& ledger)

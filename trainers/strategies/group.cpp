@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <fstream>
 #include <future>
 #include <memory>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
@@ -18,6 +19,7 @@
 #include "core/error.hpp"
 #include "core/signals.hpp"
 #include "core/text.hpp"
+#include "strategies/host_exchange.hpp"
 
 namespace hpcbench::train {
 
@@ -156,6 +158,26 @@ void Group::connect() {
   process_group_->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
   sum(at::ones({1}));
   device_.connect(process_group_, store_, timeout_);
+  if (exchange_way_ == ExchangeWay::shared_memory && world_.size > 1) share_memory();
+}
+
+void Group::share_memory() {
+  // A name alone does not say that it is the same machine.
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id") >> std::ws, boot);
+  const std::vector<std::string> hosts = exchange(concat(world_.host, " ", boot));
+  for (std::size_t rank = 1; rank < hosts.size(); ++rank) {
+    if (hosts[rank] == hosts[0]) continue;
+    throw InputError(concat("error: exchange shared_memory needs all ranks on one host, but rank 0 is on ",
+                            hosts[0].substr(0, hosts[0].find(' ')), " and rank ", rank, " on ",
+                            hosts[rank].substr(0, hosts[rank].find(' ')), ": choose `exchange: gloo`"));
+  }
+  std::unique_ptr<SharedMemory> memory;
+  if (world_.rank == 0) memory = std::make_unique<SharedMemory>(0, world_.size, timeout_);
+  const std::string address = exchange(memory ? memory->address() : "").front();
+  if (!memory) memory = std::make_unique<SharedMemory>(world_.rank, world_.size, timeout_, address);
+  host_exchange_ = std::make_unique<HostExchange>(std::move(memory));
+  agree("shared memory");
 }
 
 void Group::refuse_shared_gpus(const std::string& uuid) {

@@ -16,8 +16,11 @@
 
 namespace hpcbench::train {
 
-/// How flat tensors are exchanged: each rank sends to each other one directly (Gloo), or by the backend's own collectives.
-enum class ExchangeWay { direct, collectives };
+class HostExchange;
+
+/// How flat tensors are exchanged: each rank sends to each other one directly (Gloo), by the backend's own collectives, or
+/// through memory that the ranks of one host share.
+enum class ExchangeWay { direct, collectives, shared_memory };
 
 /// The ranks of a run: where they meet (a TCPStore in rank 0), how they exchange tensors (Gloo; on GPUs NCCL), and how the
 /// failure of one reaches all. A rank that fails writes why into the store; a thread of every other rank looks there five times
@@ -40,14 +43,18 @@ class Group {
   /// connect().
   void refuse_shared_gpus(const std::string& uuid);
   /// Connects the ranks, and proves it by a one-element allreduce for each backend. Collective, once, before what follows.
+  /// InputError where they are to share memory and are not on one host.
   void connect();
   /// What all ranks gave, in the order of the ranks. Collective.
   std::vector<std::string> exchange(const std::string& value);
   const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return process_group_; }
   const Device& device() const { return device_; }
-  /// On GPUs collectives. On CPUs direct, as Gloo's reduce-scatter sends twice what is needed; a test may choose the other.
+  /// On GPUs collectives. On CPUs direct, as Gloo's reduce-scatter sends twice what is needed, unless another one was chosen,
+  /// before connect().
   ExchangeWay exchange_way() const { return exchange_way_; }
   void choose_exchange_way(ExchangeWay way) { exchange_way_ = way; }
+  /// What carries gradients and parameters in place of the process group; null where that does.
+  HostExchange* host_exchange() const { return host_exchange_.get(); }
   int rank() const { return world_.rank; }
   int size() const { return world_.size; }
 
@@ -68,6 +75,7 @@ class Group {
 
  private:
   void watch();
+  void share_memory();
   void tell_of_peer(const std::string& cause);
   void stop_watching();
   void wait_for_readers(c10d::Store& store);
@@ -85,6 +93,7 @@ class Group {
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<c10d::Store> watch_store_;
   c10::intrusive_ptr<c10d::ProcessGroup> process_group_;
+  std::unique_ptr<HostExchange> host_exchange_;
   std::int64_t exchanges_ = 0;
   std::atomic<bool> reported_ = false;
   std::mutex mutex_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/clock.hpp"
+#include "strategies/host_exchange.hpp"
 
 namespace hpcbench::train {
 
@@ -42,11 +43,12 @@ void ReductionTimes::settle(Traffic& traffic) {
 }
 
 RecordingGroup::RecordingGroup(c10::intrusive_ptr<c10d::ProcessGroup> inner, std::shared_ptr<ReductionTimes> times,
-                               Begins begins)
+                               Begins begins, HostExchange* host)
     : c10d::ProcessGroup(inner->getRank(), inner->getSize()),
       inner_(std::move(inner)),
       times_(std::move(times)),
-      begins_(std::move(begins)) {}
+      begins_(std::move(begins)),
+      host_(host) {}
 
 c10::intrusive_ptr<c10d::Work> RecordingGroup::allreduce(std::vector<at::Tensor>& tensors,
                                                          const c10d::AllreduceOptions& options) {
@@ -54,7 +56,7 @@ c10::intrusive_ptr<c10d::Work> RecordingGroup::allreduce(std::vector<at::Tensor>
   // A GPU's work has ended for the host when it is enqueued: its times would mean nothing.
   if (!tensors.front().is_cpu()) return inner_->allreduce(tensors, options);
   const std::size_t reduction = times_->begin();
-  c10::intrusive_ptr<c10d::Work> work = inner_->allreduce(tensors, options);
+  c10::intrusive_ptr<c10d::Work> work = host_ ? host_->sum(tensors.front()) : inner_->allreduce(tensors, options);
   work->getFuture()->addCallback([times = times_, reduction](c10::ivalue::Future&) { times->end(reduction); });
   return work;
 }

@@ -11,6 +11,8 @@
 
 namespace hpcbench::train {
 
+class HostExchange;
+
 /// When allreduces began and ended, by this process's clock.
 class ReductionTimes {
  public:
@@ -31,12 +33,13 @@ class ReductionTimes {
 };
 
 /// A process group as c10d's Reducer takes it, which notes when each of its sums begins and ends (on a
-/// CPU); all work is another one's.
+/// CPU); all work is another one's: the group `inner`, or for sums `host`, where there is one.
 class RecordingGroup final : public c10d::ProcessGroup {
  public:
   /// `begins(tensor)` is called before a sum is started.
   using Begins = std::function<void(const at::Tensor& tensor)>;
-  RecordingGroup(c10::intrusive_ptr<c10d::ProcessGroup> inner, std::shared_ptr<ReductionTimes> times, Begins begins);
+  RecordingGroup(c10::intrusive_ptr<c10d::ProcessGroup> inner, std::shared_ptr<ReductionTimes> times, Begins begins,
+                 HostExchange* host = nullptr);
 
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors, const c10d::AllreduceOptions& options) override;
   c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors, const c10d::BroadcastOptions& options) override;
@@ -45,6 +48,7 @@ class RecordingGroup final : public c10d::ProcessGroup {
   c10::intrusive_ptr<c10d::ProcessGroup> inner_;
   std::shared_ptr<ReductionTimes> times_;
   Begins begins_;
+  HostExchange* host_;
 };
 
 }  // namespace hpcbench::train

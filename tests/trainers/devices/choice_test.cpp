@@ -135,6 +135,10 @@ TEST_CASE("modes that a device or its kernels do not have") {
   settings.kernels = KernelChoice::torch;
   CHECK(says(outcome(settings, {}, machine_with(false, 0)), "checkpoint_activations needs the trainer's own kernels"));
   settings = {};
+  settings.exchange = ExchangeChoice::shared_memory;
+  CHECK(outcome(settings, {}, machine_with(false, 0)) == "cpu own");
+  CHECK(says(outcome(settings, {}, machine_with(true, 1)), "error: exchange shared_memory is for CPUs"));
+  settings = {};
   settings.tf32 = true;
   CHECK(says(outcome(settings, {}, machine_with(false, 0)), "error: tf32 is a mode of GPUs"));
   CHECK(outcome(settings, {}, machine_with(true, 1)) == "cuda:0 torch");

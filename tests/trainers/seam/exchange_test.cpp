@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "core/error.hpp"
+#include "devices/cpu_device.hpp"
 #include "strategies/group.hpp"
 #include "trainers/ranks.hpp"
 #include "trainers/strategies/trial.hpp"
@@ -49,19 +50,10 @@ class LoggedStream final : public SideStream {
 };
 
 /// The CPU with side streams, as a GPU has them.
-class CpuWithStreams final : public Device {
+class CpuWithStreams final : public CpuDevice {
  public:
   explicit CpuWithStreams(StreamLog& log) : log_(log) {}
-  at::Device place() const override { return at::kCPU; }
-  std::vector<std::pair<std::string, std::string>> facts() const override { return {}; }
-  std::vector<std::pair<std::string, std::string>> versions() const override { return {}; }
-  std::string uuid() const override { return ""; }
-  void synchronise() const override {}
-  std::optional<std::int64_t> max_bytes() const override { return std::nullopt; }
-  void resize(const at::Tensor& flat, std::int64_t bytes) const override { cpu_device().resize(flat, bytes); }
   std::unique_ptr<SideStream> make_stream() const override { return std::make_unique<LoggedStream>(log_); }
-  void connect(const c10::intrusive_ptr<c10d::ProcessGroup>&, const c10::intrusive_ptr<c10d::Store>&,
-               std::chrono::milliseconds) const override {}
 
  private:
   StreamLog& log_;

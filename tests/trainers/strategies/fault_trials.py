@@ -4,7 +4,8 @@ the timeout, and say the same root cause.
 
 usage: fault_trials.py BIN [--long] [--seed N]     BIN: the folder of hpcbench-train and trainer_fault_worker
 
-6 trials, with --long 30. Each is drawn from a seed: strategy, ranks, which rank, which step.
+9 trials, with --long 30, half of them through Gloo, half through shared memory. Each is drawn from a seed: strategy, ranks, which
+rank, which step.
 """
 import argparse
 import json
@@ -88,8 +89,8 @@ class Ranks:
             process.wait()
 
 
-def command_of(folder, programs, kind, strategy, rank, step):
-    options = ["run", "--task", "mnist_rnn", "--data", DATA, "--strategy", strategy, "--batch-size", "8", "--hidden", "16",
+def command_of(folder, programs, kind, strategy, exchange, rank, step):
+    options = ["run", "--task", "mnist_rnn", "--data", DATA, "--strategy", strategy, "--exchange", exchange, "--batch-size", "8", "--hidden", "16",
                "--max-steps", "1000000", "--eval", "false", "--log-every", "1", "--timeout", str(TIMEOUT_S), "--bind", "false",
                "--events", os.path.join(folder, "events.jsonl")]
     if kind == "nan":
@@ -126,12 +127,13 @@ def run_trial(programs, number, seed):
     draw = random.Random(f"{seed}/{number}")
     kind = KINDS[number % len(KINDS)]
     strategy = STRATEGIES[(number + number // len(KINDS)) % len(STRATEGIES)]
+    exchange = "gloo" if (number + number // len(KINDS)) % 2 else "shared_memory"
     size = draw.choice([2, 3])
     victim = draw.randrange(size)
     step = draw.randrange(2, 12)
-    words = f"trial {number}: {kind}, {strategy}, rank {victim} of {size}, step {step}"
+    words = f"trial {number}: {kind}, {strategy}, {exchange}, rank {victim} of {size}, step {step}"
     with tempfile.TemporaryDirectory() as folder:
-        ranks = Ranks(folder, size, command_of(folder, programs, kind, strategy, victim, step))
+        ranks = Ranks(folder, size, command_of(folder, programs, kind, strategy, exchange, victim, step))
         try:
             if kind in ("kill", "stop"):
                 ranks.wait_for_step(step)
@@ -153,7 +155,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     failures = 0
-    for number in range(30 if arguments.long else 6):
+    for number in range(30 if arguments.long else 9):
         try:
             run_trial(arguments.programs, number, arguments.seed)
         except AssertionError as error:

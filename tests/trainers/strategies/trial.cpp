@@ -104,6 +104,7 @@ void run_rank_of_group(const Trial& trial, int rank, int port, RankResult& resul
     World world{rank, trial.ranks, rank, trial.ranks, "127.0.0.1", port, "here"};
     Group group(world, 30, [](const std::string&) {});
     if (trial.collectives) group.choose_exchange_way(ExchangeWay::collectives);
+    if (trial.shared_memory) group.choose_exchange_way(ExchangeWay::shared_memory);
     run_rank(trial, rank, trial.ranks, &group, result);
     group.finish();
   } catch (const c10::Error& error) {

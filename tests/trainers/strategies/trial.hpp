@@ -34,7 +34,8 @@ struct Trial {
   Flavour flavour = Flavour::tuned;
   FsdpWrap wrap = FsdpWrap::layers;
   bool reshard_after_forward = true;
-  bool collectives = false;  // zero, fsdp: by reduce-scatter and all-gather of the backend, as on GPUs
+  bool collectives = false;    // zero, fsdp: by reduce-scatter and all-gather of the backend, as on GPUs
+  bool shared_memory = false;  // exchanged through memory of the host, not Gloo
   Mutation mutation = Mutation::none;
   std::optional<Kept> from;  // goes on from there, to `steps`
 };

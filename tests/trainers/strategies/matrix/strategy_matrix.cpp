@@ -1,10 +1,12 @@
-// usage: strategy_matrix [--long] [--task NAME] [--strategy NAME]
+// usage: strategy_matrix [--long] [--task NAME] [--strategy NAME] [--resume-only] [--exchange NAME]
 // Every strategy of the table, as processes of 1 to 4 ranks over Gloo (dp: 1 to 4 devices), against the baseline on the same
 // global batches: mnist_rnn without BatchNorm and bert_squad of the size tiny, in fp64, 20 steps. Compared are the averaged
 // gradient of the first step, its norm and the parameters at the end; all ranks, and a second run, must be identical bit for
 // bit; with three buckets or units and more the first sum must begin before backward has ended, from step 3 on; a checkpoint of
 // each strategy goes on in the others at other numbers of ranks. --long (or HPCBENCH_LONG=1): all combinations of AdamW or SGD,
-// weight decay, clipping, accumulation, dropout; else a few. One line a training; exit code 1 if one is not as it must be.
+// weight decay, clipping, accumulation, dropout; else a few. --resume-only: only those that go on from a checkpoint.
+// --exchange: the setting of that name, for the strategies of several processes. One line a training; exit code 1 if one is not
+// as it must be.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -27,6 +29,8 @@ struct Arguments {
   bool all = std::getenv("HPCBENCH_LONG") != nullptr;
   std::string task;      // empty: both
   std::string strategy;  // empty: all
+  std::string exchange;  // empty: as it is without the setting
+  bool resume_only = false;
 };
 
 /// Parameters whose true gradient is zero, because a softmax does not see a shift: rounding noise, of which Adam makes steps.
@@ -85,7 +89,9 @@ class Matrix {
   explicit Matrix(Arguments arguments) : arguments_(std::move(arguments)) { write_questions(folder_.path()); }
 
   void run_task(const std::string& task) {
-    for (const Choice& choice : choices_of(task, arguments_.all)) compare_strategies(choice);
+    if (!arguments_.resume_only) {
+      for (const Choice& choice : choices_of(task, arguments_.all)) compare_strategies(choice);
+    }
     continue_in_others({task, false, false, true, true, true});
     if (arguments_.all) continue_in_others({task, true, true, false, false, true});
   }
@@ -116,6 +122,7 @@ class Matrix {
     options.insert(options.end(), own.begin(), own.end());
     options.insert(options.end(), more.begin(), more.end());
     const bool one = strategy == "baseline" || !has_several_processes(strategy);
+    if (!one && !arguments_.exchange.empty()) options.insert(options.end(), {"--exchange", arguments_.exchange});
     return run_forked(folder_.path(), one ? 1 : ranks, options);
   }
 
@@ -205,8 +212,13 @@ int main(int argc, char** argv) {
       arguments.task = argv[++index];
     } else if (word == "--strategy" && has_value) {
       arguments.strategy = argv[++index];
+    } else if (word == "--exchange" && has_value) {
+      arguments.exchange = argv[++index];
+    } else if (word == "--resume-only") {
+      arguments.resume_only = true;
     } else {
-      std::fprintf(stderr, "error: usage: strategy_matrix [--long] [--task NAME] [--strategy NAME]\n");
+      std::fprintf(
+          stderr, "error: usage: strategy_matrix [--long] [--task NAME] [--strategy NAME] [--resume-only] [--exchange NAME]\n");
       return 2;
     }
   }

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "devices/device.hpp"
+
+namespace hpcbench::train {
+
+/// The CPU. A test inherits from it what it does not change.
+class CpuDevice : public Device {
+ public:
+  at::Device place() const override { return at::kCPU; }
+  std::vector<std::pair<std::string, std::string>> facts() const override { return {}; }
+  std::vector<std::pair<std::string, std::string>> versions() const override { return {}; }
+  std::string uuid() const override { return ""; }
+  void synchronise() const override {}
+  std::optional<std::int64_t> max_bytes() const override { return std::nullopt; }
+  void resize(const at::Tensor& flat, std::int64_t bytes) const override;
+  std::unique_ptr<SideStream> make_stream() const override { return nullptr; }
+  void connect(const c10::intrusive_ptr<c10d::ProcessGroup>&, const c10::intrusive_ptr<c10d::Store>&,
+               std::chrono::milliseconds) const override {}
+};
+
+}  // namespace hpcbench::train
