@@ -1,4 +1,5 @@
 """What hpcbench costs by itself: planning, indexing, doing nothing, telling, reporting."""
+import resource
 import statistics
 import subprocess
 
@@ -39,17 +40,37 @@ WORKS = {
     "status": on_finished("status", "done.yaml", "--format", "json"),
     "report": on_finished("report", "done.yaml", "--format", "markdown"),
 }
+FIXED = ("noop", "status", "report")  # on a study that has ended
+
+
+def cpu_now_s():
+    """Of all programs that were waited for."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def once(work, data, runs):
+    """(seconds, peak bytes, CPU seconds)"""
+    begin_s = cpu_now_s()
+    seconds, peak_bytes = WORKS[work](data, runs)
+    return seconds, peak_bytes, cpu_now_s() - begin_s
+
+
+def marginal(sizes, values):
+    """What a further run costs between the larger two sizes, as a multiple of what it costs between the smaller two."""
+    lower, upper = ((values[k + 1] - values[k]) / (sizes[k + 1] - sizes[k]) for k in (0, 1))
+    return upper / lower if lower > 0 else 1.0
 
 
 def measure(work, data, quick, repeat):
-    """name -> value: seconds of each size, peak bytes of the largest, and what a further run costs between the larger two sizes, as a
-    multiple of what it costs between the smaller two. Short times are medians of several."""
+    """name -> value: seconds of each size, peak bytes of the largest, and the marginal cost by elapsed and by CPU time. Times are medians of several: of
+    one alone, which shares its second with others, the mean is higher than that of a median, and only the largest size would pay for it."""
     sizes = QUICK_SIZES if quick else SIZES
-    seconds, peak_bytes = [], 0
-    for runs, times in zip(sizes, (9, 5, 1) if not quick else (3, 3, 1)):
-        took = [WORKS[work](data, runs) for _ in range(times)]
-        seconds.append(statistics.median(each[0] for each in took))
-        peak_bytes = max(peak_bytes, *(each[1] for each in took))
-    lower, upper = ((seconds[k + 1] - seconds[k]) / (sizes[k + 1] - sizes[k]) for k in (0, 1))
+    for runs in sizes:
+        if work in FIXED:
+            done_study(data, runs)  # not a part of what is measured
+    took = {runs: [once(work, data, runs) for _ in range(times)] for runs, times in zip(sizes, (9, 5, 3) if not quick else (3, 3, 1))}
+    seconds, cpu_s = ([statistics.median(each[place] for each in took[runs]) for runs in sizes] for place in (0, 2))
     found = {f"seconds_{runs}": value for runs, value in zip(sizes, seconds)}
-    return found | {"peak_bytes": peak_bytes, "marginal": upper / lower if lower > 0 else 1.0}
+    return found | {"peak_bytes": max(each[1] for runs in sizes for each in took[runs]), "marginal": marginal(sizes, seconds),
+                    "marginal_cpu": marginal(sizes, cpu_s)}

@@ -22,6 +22,6 @@ int main(int argc, char** argv) {
   Store store = Store::open(argv[2]);
   const double begin_s = monotonic_s();
   store.put_states("bench", states);
-  fmt::print("{:.3f}\n", monotonic_s() - begin_s);
+  fmt::print("{:.6f}\n", monotonic_s() - begin_s);
   return 0;
 }

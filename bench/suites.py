@@ -21,7 +21,7 @@ WORKS = (("plan", "plan", "expand"), ("index", "index", "store"), ("noop", "run,
 def runner(place):
     """Expanding, storing, no-op, status, report; what each costs a run as studies grow."""
     sizes = QUICK_SIZES if place.quick else SIZES
-    metrics = [f"seconds_{sizes[-1]}", "marginal", *(f"seconds_{runs}" for runs in sizes[:-1]), "peak_bytes"]
+    metrics = [f"seconds_{sizes[-1]}", "marginal", "marginal_cpu", *(f"seconds_{runs}" for runs in sizes[:-1]), "peak_bytes"]
     study = Study(place, "runner", "runner", [name for name, *_ in WORKS], metrics, "what hpcbench costs by itself", single=True)
     study.measure(decisive=metrics[:2])
     most_s = {"noop": 1.0} if not place.quick else {}
@@ -32,6 +32,7 @@ def runner(place):
             rows.append(plain(study, f"runner_{name}_{runs}", f"{words}: {runs:,} runs", name, f"seconds_{runs}", "s", target))
         rows.append(plain(study, f"runner_{name}_marginal", f"{words}: cost of a further run, {sizes[1]:,} to {sizes[2]:,} runs over {sizes[0]:,} to {sizes[1]:,}",
                           name, "marginal", "x", MARGINAL_MOST))
+        rows.append(plain(study, f"runner_{name}_marginal_cpu", f"{words}: the same of CPU time, without waiting", name, "marginal_cpu", "x"))
         if name != "index":
             rows.append(plain(study, f"runner_{name}_peak", f"{words}: peak memory, {sizes[-1]:,} runs", name, "peak_bytes", "MB", 400, 1e-6))
     return rows
