@@ -10,6 +10,7 @@ from unittest import mock
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 import bert_work  # noqa: E402
 import process  # noqa: E402
+import runner_work  # noqa: E402
 import study  # noqa: E402
 import suites_trainers  # noqa: E402
 import table  # noqa: E402
@@ -124,6 +125,22 @@ class StepTests(unittest.TestCase):
             self.assertTrue(file.exists())
             self.assertTrue(0.35 < mean / 128 < 0.55)
             self.assertEqual(bert_work.squad_file(pathlib.Path(folder), 128, 50), (file, mean))
+
+
+class MarginalTests(unittest.TestCase):
+    def test_a_line_costs_the_same_everywhere(self):
+        self.assertAlmostEqual(runner_work.marginal((1, 10, 100), (7 + 1, 7 + 10, 7 + 100)), 1)
+
+    def test_squares(self):
+        # (100^2 - 10^2) / 90 = 110 over (10^2 - 1) / 9 = 11
+        self.assertAlmostEqual(runner_work.marginal((1, 10, 100), (1, 100, 10_000)), 10)
+
+    def test_cpu_time_is_that_of_programs_that_ended(self):
+        with mock.patch.dict(runner_work.WORKS, {"busy": lambda data, runs: process.timed([sys.executable, "-c", "sum(range(3_000_000))"], "/")}):
+            seconds, peak_bytes, cpu_s = runner_work.once("busy", None, 1)
+        self.assertGreater(cpu_s, 0)
+        self.assertGreater(seconds, 0)
+        self.assertGreater(peak_bytes, 1e6)
 
 
 class OutputTests(unittest.TestCase):
