@@ -57,6 +57,7 @@ Event& Event::add(std::string_view field, const std::vector<std::pair<std::strin
 
 Events::Events(const std::optional<std::filesystem::path>& file, int rank) : rank_(rank) {
   if (!file) return;
+  file_ = *file;
   descriptor_ = open(file->c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor_ < 0) throw DataError(concat("error: cannot write ", file->string(), ": ", std::strerror(errno)));
 }
@@ -73,7 +74,7 @@ void Events::write(const Event& event) {
   const std::lock_guard lock(mutex_);
   if (::write(descriptor_, text.data(), text.size()) == static_cast<ssize_t>(text.size()) || said_full_) return;
   said_full_ = true;
-  std::fprintf(stderr, "warning: an event could not be written: %s\n", std::strerror(errno));
+  std::fprintf(stderr, "warning: an event could not be written to %s: %s\n", file_.c_str(), std::strerror(errno));
 }
 
 }  // namespace hpcbench::train

@@ -44,6 +44,7 @@ class Events {
  private:
   std::mutex mutex_;
   int rank_;
+  std::filesystem::path file_;
   int descriptor_ = -1;
   bool said_full_ = false;
 };

@@ -31,15 +31,17 @@ constexpr std::size_t kLengthBytes = 8;
   throw DataError(concat("error: ", path.string(), " ", why));
 }
 
-/// What torch.save writes: a zip archive, or (before 1.6) a pickle.
-bool is_torch_archive(std::string_view bytes) {
+/// What torch.save writes: a zip archive, or (before 1.6) a pickle. What has its usual name is taken for one, whatever it
+/// holds.
+bool is_torch_archive(const std::filesystem::path& path, std::string_view bytes) {
+  if (path.filename() == "pytorch_model.bin") return true;
   if (bytes.size() > kLengthBytes && bytes[kLengthBytes] == '{') return false;
   if (bytes.substr(0, 4) == std::string_view("PK\x03\x04", 4)) return true;
   return bytes.size() >= 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
 }
 
 void refuse_other_formats(const std::filesystem::path& path, std::string_view bytes) {
-  if (is_torch_archive(bytes)) {
+  if (is_torch_archive(path, bytes)) {
     refuse_safetensors(
         path,
         concat("is a file of torch.save, which is not read. Convert it once with Python's torch and safetensors:\n"

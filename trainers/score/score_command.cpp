@@ -63,7 +63,8 @@ int score_command(const std::vector<std::string>& arguments, std::ostream& out, 
     app.parse(std::move(reversed));
     const FileScore result = score_files(data, predictions);
     warn_of_missing(result, err);
-    out << score_json(result.score).dump(2) << "\n";
+    out << score_json(result.score).dump(2) << "\n" << std::flush;
+    if (!out) throw DataError("error: the scores cannot be written: standard output takes no more");
     return 0;
   } catch (const CLI::CallForHelp&) {
     out << app.help();

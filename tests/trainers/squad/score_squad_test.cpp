@@ -191,6 +191,16 @@ TEST_CASE("score: options") {
   CHECK(has(run_score({"--data", "/", "--predictions", "x"}).err, "it is a folder"));
 }
 
+TEST_CASE("scores that cannot be written are no success") {
+  const TemporaryFolder folder;
+  put_text(folder / "data.json", squad_text(R"({"id": "a", "answers": []})"));
+  put_text(folder / "predictions.json", R"({"a": ""})");
+  std::ofstream full("/dev/full");
+  std::ostringstream err;
+  CHECK(score_command({"--data", folder / "data.json", "--predictions", folder / "predictions.json"}, full, err) == kExitData);
+  CHECK(err.str().rfind("error: the scores cannot be written", 0) == 0);
+}
+
 TEST_CASE("predictions.json is written as json.dumps(indent=4) writes it, and read again") {
   const TemporaryFolder folder;
   const std::vector<std::pair<std::string, std::string>> texts = {{"id \"1\"", "caf\u00e9 \U0001f600\n"}, {"id2", ""}};
