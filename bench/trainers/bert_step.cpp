@@ -23,6 +23,7 @@
 #include <random>
 #include <string>
 
+#include "kernels/large_heap.hpp"
 #include "optim/optimizer.hpp"
 #include "tasks/bert_squad/bert.hpp"
 #include "tasks/bert_squad/bert_products.hpp"

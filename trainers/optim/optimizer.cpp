@@ -47,7 +47,7 @@ std::vector<at::Tensor> flat_zeros(const std::vector<NamedTensor>& parameters) {
   for (const NamedTensor& parameter : parameters) {
     const std::int64_t size = parameter.tensor.numel();
     if (has_trusted_marks(parameter)) {
-      views.push_back(zero_tensor(size, options, kernels::Pages::small).view(parameter.tensor.sizes()));
+      views.push_back(zero_tensor(size, options, kernels::Pages::large).view(parameter.tensor.sizes()));
       continue;
     }
     views.push_back(flat.narrow(0, offset, size).view(parameter.tensor.sizes()));
