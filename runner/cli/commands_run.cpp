@@ -30,11 +30,16 @@ void add_run_options(CLI::App& app, RunOptions& options) {
       ->check(CLI::PositiveNumber);
 }
 
+std::vector<std::string> retried_outcomes() {
+  std::vector<std::string> names;
+  for (const State state : kNotSucceeded) names.emplace_back(to_string(state));
+  return names;
+}
+
 std::vector<State> parse_outcomes(const std::string& text) {
   if (text.empty()) return kNotSucceeded;
   std::vector<State> outcomes;
-  std::vector<std::string> names;
-  for (const State state : kNotSucceeded) names.emplace_back(to_string(state));
+  const std::vector<std::string> names = retried_outcomes();
   for (const std::string& name : split(text, ',')) {
     const std::optional<State> state = parse_state(name);
     if (!state || std::find(names.begin(), names.end(), name) == names.end()) {
@@ -96,7 +101,12 @@ void add_retry(CLI::App& app, int& exit_code) {
   const auto outcomes = std::make_shared<std::string>();
   add_study_options(app, *study, FileArgument::optional);
   add_run_options(app, *options);
-  app.add_option("--outcome", *outcomes, "only runs with these outcomes, as in `failed,timeout`")->type_name("OUTCOME,...");
+  // parse_outcomes does the checking; this one says to --help and to completion what there is.
+  const CLI::Validator known([](std::string&) { return std::string(); },
+                             fmt::format("{{{}}},...", join(retried_outcomes(), ",")), "outcomes");
+  app.add_option("--outcome", *outcomes, "only runs with these outcomes, as in `failed,timeout`")
+      ->type_name("OUTCOME")
+      ->check(known);
   app.callback([=, &exit_code] {
     options->retry = parse_outcomes(*outcomes);
     exit_code = conduct(load_study(*study), *options);

@@ -16,6 +16,7 @@
 #include "cli/study.hpp"
 #include "cli/terminal.hpp"
 #include "cli/trace.hpp"
+#include "report/escapes.hpp"
 #include "submit/judge.hpp"
 
 namespace hpcbench {
@@ -29,7 +30,10 @@ std::string absolute_root(const std::string& results) { return std::filesystem::
 /// `  name  value` lines; absent values have no line.
 class Lines {
  public:
-  void add(const std::string& name, const std::string& value) { text_ += fmt::format("{:<18} {}\n", name, value); }
+  /// Values of users may hold anything: a line stays a line, and no terminal is driven.
+  void add(const std::string& name, const std::string& value) {
+    text_ += fmt::format("{:<18} {}\n", visible_text(name), visible_text(value));
+  }
   template <typename T>
   void add(const std::string& name, const std::optional<T>& value) {
     if (value) add(name, fmt::format("{}", *value));
@@ -169,36 +173,6 @@ int print_logs(const LogOptions& options) {
   return 0;
 }
 
-/// Complete enough for bash: commands, their options, files elsewhere.
-/// Generated from the parser, so that it cannot lag behind it.
-std::string bash_completion(const CLI::App& root) {
-  std::string commands;
-  std::string cases;
-  for (const CLI::App* command : root.get_subcommands({})) {
-    commands += (commands.empty() ? "" : " ") + command->get_name();
-    std::string words;
-    for (const CLI::App* nested : command->get_subcommands({})) words += nested->get_name() + " ";
-    for (const CLI::Option* option : command->get_options()) {
-      for (const std::string& name : option->get_lnames()) words += "--" + name + " ";
-    }
-    cases += fmt::format("    {}) words=\"{}\" ;;\n", command->get_name(), words);
-  }
-  return fmt::format(
-      "# bash completion of hpcbench; use: source <(hpcbench "
-      "completion)\n_hpcbench() {{\n"
-      "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" words=\"\"\n  "
-      "COMPREPLY=()\n"
-      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    mapfile -t COMPREPLY < "
-      "<(compgen -W \"{} --help --version\" -- \"$word\")\n   "
-      " return\n  fi\n"
-      "  case \"${{COMP_WORDS[1]}}\" in\n{}  esac\n"
-      "  if [[ \"$word\" == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "
-      "\"$words\" -- \"$word\")\n"
-      "  else mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); "
-      "fi\n}}\ncomplete -o filenames -F _hpcbench hpcbench\n",
-      commands, cases);
-}
-
 }  // namespace
 
 void add_show(CLI::App& app, int& exit_code) {
@@ -219,13 +193,6 @@ void add_logs(CLI::App& app, int& exit_code) {
   app.add_flag("-f,--follow", options->follow, "go on until the run ends");
   add_results_option(app, options->results);
   app.callback([=, &exit_code] { exit_code = print_logs(*options); });
-}
-
-void add_completion(CLI::App& app, int& exit_code) {
-  app.callback([&app, &exit_code] {
-    print_data(bash_completion(*app.get_parent()));
-    exit_code = 0;
-  });
 }
 
 }  // namespace hpcbench

@@ -109,6 +109,53 @@ class CommandLine(StudyTest):
         self.assertEqual(check.returncode, 0, check.stderr)
         self.assertIn("_hpcbench", check.stdout)
 
+    def completed(self, line):
+        """What bash offers at the end of a line, split as bash splits it."""
+        words = [piece for piece in re.split(r"\s+|([=:])", line) if piece is not None]
+        words = [word for word in words[:-1] if word] + words[-1:]
+        program = (self.hpcbench("completion").stdout +
+                   'COMP_LINE=$1 COMP_POINT=${#1}; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _hpcbench; '
+                   'printf "%s\\n" "${COMPREPLY[@]}"')
+        done = subprocess.run(["bash", "-c", program, "bash", line, *words], cwd=self.folder, capture_output=True, text=True,
+                              timeout=60)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.split()
+
+    def test_completion_offers_the_values_that_parsing_takes(self):
+        """Each option whose --help names a set `{a,b}` is completed with that set."""
+        offered = 0
+        for command in COMMANDS:
+            text = self.hpcbench(command, "--help").stdout
+            for option, values in re.findall(r"(--[a-z-]+) [A-Z]+:\{([^}]+)\}", text):
+                with self.subTest(command=command, option=option):
+                    self.assertEqual(self.completed(f"hpcbench {command} {option} "), values.split(","))
+                    offered += 1
+        self.assertGreaterEqual(offered, 9)
+        self.assertEqual(self.completed("hpcbench plot --kind sp"), ["speedup"])
+        self.assertEqual(self.completed("hpcbench report a.yaml --format=ma"), ["markdown"])
+        self.assertEqual(self.completed("hpcbench report --speedup-style "), ["plain", "x"])
+        self.assertEqual(self.completed("hpcbench retry --outcome failed,time"), ["failed,timeout"])
+
+    def test_completion_of_what_bash_splits(self):
+        # `:` and `=` part words; what is offered takes the place of the last part only.
+        self.assertEqual(self.completed("hpcbench report --time-unit h:m"), ["mm:ss"])
+        self.assertEqual(self.completed("hpcbench report --time-unit=h"), ["h", "h:mm:ss"])
+        whole = "COMP_WORDBREAKS=' '; "
+        program = (self.hpcbench("completion").stdout + whole +
+                   "COMP_LINE='hpcbench report --time-unit=h:m' COMP_POINT=31 COMP_CWORD=2; "
+                   "COMP_WORDS=(hpcbench report --time-unit=h:m); _hpcbench; echo \"${COMPREPLY[@]}\"")
+        done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.stdout, done.stderr), ("--time-unit=h:mm:ss\n", ""))
+
+    def test_completion_of_commands_options_and_files(self):
+        self.write("small.yaml", STUDY)
+        self.assertEqual(self.completed("hpcbench comp"), ["compare", "completion"])
+        self.assertEqual(self.completed("hpcbench db "), ["rebuild", "unlock"])
+        self.assertEqual(self.completed("hpcbench db rebuild --re"), ["--results"])
+        self.assertEqual(self.completed("hpcbench run --det"), ["--detach"])
+        self.assertEqual(self.completed("hpcbench run sm"), ["small.yaml"])
+        self.assertEqual(self.completed("hpcbench plot --out sm"), ["small.yaml"])
+
     def test_launch_ranks(self):
         # Rank 1, whose failure ends the others, waits until rank 0 has spoken.
         program = ("until [ $RANK = 0 ] || [ -e spoken ]; do sleep 0.01; done; echo rank $RANK of $WORLD_SIZE; touch spoken; "
