@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "cli/archive.hpp"
 #include "cli/archive_files.hpp"
 #include "cli/command.hpp"
@@ -47,7 +48,7 @@ int export_study(const ExportOptions& options) {
   say(
       fmt::format("{}: {} files, {} bytes; `hpcbench report --archive {}` "
                   "prints its report anywhere",
-                  out, count, std::filesystem::file_size(out), std::filesystem::path(out).filename().string()));
+                  out, count, std::filesystem::file_size(out), shell_quote(std::filesystem::path(out).filename().string())));
   return 0;
 }
 
@@ -66,9 +67,9 @@ int extract_archive(const ExportOptions& options) {
   while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
   const ArchiveHead head = unpack_archive(options.extract, folder, options.limit_gb * kGigabyte);
   say(
-      fmt::format("{}: {} files of {}; `hpcbench report --results {}/results` "
+      fmt::format("{}: {} files of {}; `hpcbench report --results {}` "
                   "prints its report",
-                  folder, head.files, head.study.experiment, said));
+                  folder, head.files, head.study.experiment, shell_quote(said + "/results")));
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/conductor.hpp"
 #include "cli/import_runs.hpp"
@@ -20,7 +21,9 @@ void init_file(const std::string& file) {
   if (!create_exclusively(file, starter_experiment())) {
     throw InputError(fmt::format("error: {} exists already; name another file", file));
   }
-  say(fmt::format("wrote {}. Next: hpcbench check {}", file, file));
+  // As a shell takes it: a name may have blanks, or begin like an option.
+  const std::string argument = shell_quote(file.front() == '-' ? "./" + file : file);
+  say(fmt::format("wrote {}. Next: hpcbench check {}", file, argument));
 }
 
 int check_file(const StudyOptions& options) {

@@ -28,12 +28,20 @@ struct PrintOptions {
   bool strict = false;
 };
 
-/// What only a page needs: its frame, its pictures, and the way from it to the run directories.
-void complete_page(Table& table, const Study& study, const std::string& file) {
+/// What only a page needs: its frame, its pictures, and the way from it to the run directories, which an archive unpacked for
+/// this report alone has not.
+void complete_page(Table& table, const Study& study, const std::string& file, const std::string& archive) {
   namespace fs = std::filesystem;
   table.page_template = load_template("report.html.mustache");
   const fs::path here = file.empty() ? fs::current_path() : fs::absolute(file).lexically_normal().parent_path();
-  table.runs_path = fs::path(study.results).lexically_relative(here).string();
+  if (archive.empty()) {
+    table.runs_path = fs::path(study.results).lexically_relative(here).string();
+  } else {
+    table.runs_note = fmt::format(
+        "This page was made from the archive {}: runs have no links to their folders. `hpcbench export --extract` unpacks "
+        "them, and a report made there has links.",
+        fs::path(archive).filename().string());
+  }
   ProcessToolRunner tools;
   if (find_gnuplot(tools, table.plots_note)) {
     table.plots = draw_all(tools, table);
@@ -56,7 +64,7 @@ bool is_all_well(const Table& table) {
 int print_report(const PrintOptions& options) {
   Study study = load_study(options.study);
   Table table = view_study(study, options.study, options.view);
-  if (options.format == "html") complete_page(table, study, options.file);
+  if (options.format == "html") complete_page(table, study, options.file, options.archive);
   for (const ReportFormat& known : report_formats()) {
     if (known.name != options.format) continue;
     const std::string text = known.print(table);
@@ -88,9 +96,6 @@ void add_report(CLI::App& app, int& exit_code) {
   app.callback([=, &exit_code] {
     std::optional<TemporaryArchive> unpacked;
     if (!options->archive.empty()) {
-      if (options->format == "html") {
-        throw InputError("error: a page has links to the run directories: `hpcbench export --extract` the archive first");
-      }
       options->study.results = unpacked.emplace(options->archive, kArchiveLimitGb * kGigabyte).results();
     }
     exit_code = print_report(*options);

@@ -45,17 +45,20 @@ Reference parse_reference(const std::string& results_root, const std::string& te
   } else {
     reference.experiment = last_experiment(results_root);
   }
-  if (parts.empty() || parts.size() > 3 || parts.front().empty()) reject_reference(text);
-  reference.configuration = parts[0];
+  // From the end: values may hold `/`, as in `model=org/name/r01`.
+  if (parts.size() > 2 && parse_run_name(parts[parts.size() - 2])) {
+    if (const std::optional<AttemptKey> key = parse_attempt_key("x/r01/" + parts.back())) {
+      reference.attempt = key->attempt;
+      parts.pop_back();
+    }
+  }
   if (parts.size() > 1) {
-    reference.run = parse_run_name(parts[1]);
-    if (!reference.run) reject_reference(text);
+    reference.run = parse_run_name(parts.back());
+    if (reference.run) parts.pop_back();
   }
-  if (parts.size() > 2) {
-    const std::optional<AttemptKey> key = parse_attempt_key("x/r01/" + parts[2]);
-    if (!key) reject_reference(text);
-    reference.attempt = key->attempt;
-  }
+  reference.configuration = join(parts, "/");
+  const bool is_id = reference.configuration.find('=') == std::string::npos;
+  if (reference.configuration.empty() || (is_id && parts.size() > 1)) reject_reference(text);
   return reference;
 }
 

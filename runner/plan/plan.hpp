@@ -67,8 +67,8 @@ std::optional<double> gpu_hours(const Plan& plan);
 /// The seed of a run: seed + number where it is per repeat.
 long long run_seed(const Experiment& experiment, RunName name);
 
-/// Parses `axis=value,axis=value` of --only (a value may be `a|b`). A command line has no quotes, so `2` stands for the number
-/// and for the text. InputError on bad form.
+/// Parses `axis=value,axis=value` of --only (a value may be `a|b`; `\,` and `\|` stand for themselves). A command line has no
+/// quotes, so `2` stands for the number and for the text. InputError on bad form.
 Condition parse_only(const std::string& text);
 
 /// `rank`, `node`, `once`, as files spell it.

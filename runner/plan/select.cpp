@@ -57,9 +57,33 @@ std::string why_nothing_is_left(const Plan& plan, const Condition& only) {
   return fmt::format("error: no configuration has {} at once", join(clauses, " and "));
 }
 
+/// Splits at the separators that no backslash stands before.
+std::vector<std::string> split_unescaped(std::string_view text, char separator) {
+  std::vector<std::string> parts(1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == separator && (i == 0 || text[i - 1] != '\\')) {
+      parts.emplace_back();
+    } else {
+      parts.back() += text[i];
+    }
+  }
+  return parts;
+}
+
+/// `a\,b\|c` -> `a,b|c`: values may hold what separates them here. Other backslashes are themselves.
+std::string unescaped(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escapes = text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == ',' || text[i + 1] == '|');
+    if (!escapes) out += text[i];
+  }
+  return out;
+}
+
 std::vector<Value> only_values(std::string_view alternatives) {
   std::vector<Value> values;
-  for (const std::string& text : split(alternatives, '|')) {
+  for (const std::string& escaped : split_unescaped(alternatives, '|')) {
+    const std::string text = unescaped(escaped);
     values.push_back(Value::from_plain(text));
     if (!values.back().is_text()) values.push_back(Value::from_text(text));
   }
@@ -86,7 +110,7 @@ Plan select(const Plan& plan, const Condition& only) {
 
 Condition parse_only(const std::string& text) {
   Condition condition;
-  for (const std::string& clause : split(text, ',')) {
+  for (const std::string& clause : split_unescaped(text, ',')) {
     const std::size_t equals = clause.find('=');
     const std::string name(trim(clause.substr(0, equals)));
     if (equals == std::string::npos || name.empty() || equals + 1 == clause.size()) {

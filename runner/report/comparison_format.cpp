@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/text.hpp"
 #include "plan/json_text.hpp"
 #include "report/comparison.hpp"
 #include "report/digits.hpp"
+#include "report/escapes.hpp"
 
 namespace hpcbench {
 namespace {
@@ -46,7 +46,7 @@ std::vector<std::vector<std::string>> comparison_cells(const Comparison& compari
     std::vector<std::string> line;
     for (const std::string& column : comparison.columns) {
       const Value* value = find_binding(row.axes, column);
-      line.push_back(value == nullptr ? "-" : value->text());
+      line.push_back(value == nullptr ? "-" : visible_text(value->text()));
     }
     line.push_back(std::to_string(row.a_n));
     line.push_back(std::to_string(row.b_n));
@@ -93,9 +93,9 @@ std::vector<std::string> head_of(const Comparison& comparison) {
 
 std::string escape_comparison(const std::string& text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : visible_text(text)) {
     if (c == '|' || c == '\\' || c == '*' || c == '_' || c == '`' || c == '<' || c == '[') out += '\\';
-    out += c == '\n' ? ' ' : c;
+    out += c;
   }
   return out;
 }
@@ -121,18 +121,18 @@ std::string compared_row_json(const ComparedRow& row) {
 
 std::string comparison_text(const Comparison& comparison) {
   std::string out;
-  for (const std::string& line : head_of(comparison)) out += line + "\n";
+  for (const std::string& line : head_of(comparison)) out += visible_text(line) + "\n";
   out += "\n";
   const auto lines = comparison_cells(comparison);
   std::vector<std::size_t> widths(lines.front().size(), 0);
   for (const auto& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], character_count(line[i]));
   }
   for (std::size_t l = 0; l < lines.size(); ++l) {
     std::string text;
     std::string rule;
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      text += fmt::format("{:<{}}  ", lines[l][i], widths[i]);
+      text += lines[l][i] + std::string(widths[i] - character_count(lines[l][i]) + 2, ' ');
       rule += std::string(widths[i], '-') + "  ";
     }
     text.erase(text.find_last_not_of(' ') + 1);
@@ -141,7 +141,7 @@ std::string comparison_text(const Comparison& comparison) {
   }
   const auto remarks = remarks_of(comparison);
   if (!remarks.empty()) out += "\n";
-  for (const std::string& line : remarks) out += line + "\n";
+  for (const std::string& line : remarks) out += visible_text(line) + "\n";
   return out;
 }
 

@@ -84,15 +84,16 @@ std::string html_runs(const Table& table) {
   for (const Row& row : table.rows) {
     for (const RunValue& run : row.runs) body += html_run(table, row, run, style);
   }
-  return html_table("every run",
-                    {{"configuration", false},
-                     {"run", false},
-                     {"outcome", false},
-                     {table.metric + (table.unit.empty() ? "" : " (" + table.unit + ")"), true},
-                     {"wall_s (s)", true},
-                     {"node", false},
-                     {"reason", false}},
-                    body);
+  const std::string note = table.runs_note.empty() ? "" : "<p>" + escape_html(table.runs_note) + "</p>\n";
+  return note + html_table("every run",
+                           {{"configuration", false},
+                            {"run", false},
+                            {"outcome", false},
+                            {table.metric + (table.unit.empty() ? "" : " (" + table.unit + ")"), true},
+                            {"wall_s (s)", true},
+                            {"node", false},
+                            {"reason", false}},
+                           body);
 }
 
 std::string html_list(const std::vector<std::string>& lines) {

@@ -167,6 +167,7 @@ struct Table {
   bool show_provenance = false;
   std::string speedup_style;       // `x`: 2.72x; else 2.72
   std::string runs_path;           // from the report's folder to results/EXPERIMENT, for links; empty: no links
+  std::string runs_note;           // why there are none
   std::vector<PlotPicture> plots;  // made by who asks for the report; HTML shows them
   std::string plots_note;          // why there are none
   std::string page_template;       // templates/report.html.mustache; only HTML needs it

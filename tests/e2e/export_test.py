@@ -3,6 +3,7 @@ no archive may do."""
 import io
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -125,6 +126,24 @@ class Export(StudyTest):
         self.hpcbench("export", "-o", "study.tar.zst")
         self.hpcbench("export", "--extract", "study.tar.zst")
         self.assertEqual((self.folder / "study" / odd.relative_to(self.folder)).read_text(), "here")
+
+    def test_a_page_of_an_archive_has_no_links_and_says_so(self):
+        self.run_and_export()
+        page = self.hpcbench("report", "--format", "html").stdout
+        self.assertIn('<a href="./results/tiny/', page)
+        self.forget_everything_but_the_archive()
+        page = self.hpcbench("report", "--archive", "study.tar.zst", "--format", "html").stdout
+        self.assertIn("made from the archive study.tar.zst", page)
+        self.assertEqual(re.findall(r'href="(?!#|data:)[^"]*"', page), [])
+        self.assertNotIn("hpcbench-archive-", page)
+        self.assertIn("fast", page)
+
+    def test_advice_can_be_pasted_into_a_shell(self):
+        self.run_and_export()
+        said = self.hpcbench("export", "-o", "a b.tar.zst").stderr
+        self.assertIn("`hpcbench report --archive 'a b.tar.zst'`", said)
+        said = self.hpcbench("export", "--extract", "a b.tar.zst").stderr
+        self.assertIn("`hpcbench report --results 'a b/results'`", said)
 
     def test_a_folder_that_is_there_is_left_alone(self):
         self.run_and_export()
