@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "report/escapes.hpp"
@@ -92,13 +91,10 @@ std::optional<int> rank_measure(const Row& row) {
 }  // namespace
 
 std::optional<Plot> draw_timeline(const Table& table) {
-  std::vector<const Row*> started;
-  for (const Row& row : table.rows) {
-    if (std::any_of(row.runs.begin(), row.runs.end(),
-                    [](const RunValue& run) { return run.started_unix_s && run.finished_unix_s; })) {
-      started.push_back(&row);
-    }
-  }
+  const std::vector<const Row*> started = rows_that(table, [](const Row& row) {
+    return std::any_of(row.runs.begin(), row.runs.end(),
+                       [](const RunValue& run) { return run.started_unix_s && run.finished_unix_s; });
+  });
   if (started.empty()) return std::nullopt;
   PlotFrame frame;
   frame.name = "timeline";

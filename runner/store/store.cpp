@@ -228,32 +228,4 @@ std::vector<AttemptRecord> Store::counting_attempts(const std::string& experimen
   return impl_->guarded([&] { return read_records(impl_->database, "run", experiment, with_series); });
 }
 
-std::optional<AttemptRecord> Store::attempt(const std::string& experiment, const AttemptKey& key) const {
-  return impl_->guarded([&]() -> std::optional<AttemptRecord> {
-    SQLite::Transaction snapshot(impl_->database);
-    SQLite::Statement row(impl_->database, fmt::format("SELECT {} FROM attempt{}", kRecordColumns, kKeyMatches));
-    bind_key(row, experiment, key);
-    if (!row.executeStep()) return std::nullopt;
-    AttemptRecord record = RowReader{experiment, {}, {}}.read(row);
-    SQLite::Statement series(impl_->database, "SELECT name, points FROM series WHERE id = ? ORDER BY name");
-    series.bind(1, row.getColumn(0).getInt64());
-    while (series.executeStep()) read_points(series.getColumn(0).getString(), text_at(series, 1), record.series);
-    return record;
-  });
-}
-
-std::vector<std::string> Store::experiments() const {
-  return impl_->guarded([&] {
-    std::vector<std::string> names;
-    // Walks from name to name through the index instead of reading every attempt.
-    SQLite::Statement rows(
-        impl_->database,
-        "WITH RECURSIVE seen (name) AS (SELECT min(experiment) FROM attempt UNION ALL "
-        "SELECT (SELECT min(experiment) FROM attempt WHERE experiment > seen.name) FROM seen WHERE name IS NOT NULL) "
-        "SELECT name FROM seen WHERE name IS NOT NULL");
-    while (rows.executeStep()) names.push_back(rows.getColumn(0).getString());
-    return names;
-  });
-}
-
 }  // namespace hpcbench

@@ -54,9 +54,6 @@ class Store {
   /// The attempt that counts of each run (the highest that is not void), warm-ups aside. With `with_series` false their series
   /// are left out.
   std::vector<AttemptRecord> counting_attempts(const std::string& experiment, bool with_series) const;
-  std::optional<AttemptRecord> attempt(const std::string& experiment, const AttemptKey& key) const;
-
-  std::vector<std::string> experiments() const;
 
  private:
   struct Impl;

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -10,7 +11,9 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "report/columns.hpp"
 #include "runner/report/study.hpp"
+#include "spec/report_columns.hpp"
 
 using namespace hpcbench;
 
@@ -64,6 +67,16 @@ Study troubled_study() {
 nlohmann::json parse(const Table& table) { return nlohmann::json::parse(print_as(table, "json")); }
 
 }  // namespace
+
+TEST_CASE("the columns that an experiment may name are those that a report has, each once") {
+  std::vector<std::string> shown;
+  for (const Column& column : all_columns()) shown.emplace_back(column.name);
+  std::vector<std::string> named = report_column_names();
+  std::sort(shown.begin(), shown.end());
+  std::sort(named.begin(), named.end());
+  CHECK(shown == named);
+  CHECK(std::set<std::string>(named.begin(), named.end()).size() == named.size());
+}
 
 TEST_CASE("golden files: each format of a clean and of a troubled study") {
   const Table clean = clean_study().table();

@@ -91,7 +91,6 @@ TEST_CASE("damage anywhere: the index works, or says what to do and works at the
     store.states("digits");
     store.counting_attempts("digits", true);
     store.put(some_records(20, 40));
-    store.experiments();
     store.clear(std::nullopt);
     store.put(some_records(1, 2));
     if (!same_record(store.attempts("digits").at(1), some_records(2, 1)[0])) throw std::runtime_error("wrong record");

@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
+
 #include "ingest/attempt_record.hpp"
+#include "store/store.hpp"
 
 namespace hpcbench {
 
@@ -52,6 +55,14 @@ inline bool same_record(const AttemptRecord& a, const AttemptRecord& b) {
          a.started_unix_s == b.started_unix_s && a.finished_unix_s == b.finished_unix_s && a.time_limit_s == b.time_limit_s &&
          a.metrics == b.metrics && a.units == b.units && same_series(a.series, b.series) && a.facts == b.facts &&
          a.warnings == b.warnings && a.path == b.path;
+}
+
+/// The record of one attempt; none: it is not in the index.
+inline std::optional<AttemptRecord> record_of(const Store& store, const std::string& experiment, const AttemptKey& key) {
+  for (const AttemptRecord& record : store.attempts(experiment)) {
+    if (record.key == key) return record;
+  }
+  return std::nullopt;
 }
 
 inline void check_same(const AttemptRecord& a, const AttemptRecord& b) {

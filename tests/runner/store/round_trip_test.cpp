@@ -73,7 +73,7 @@ TEST_CASE("whatever a record holds, the index gives it back") {
     Store store = Store::open(":memory:");
     const AttemptRecord record = any_record();
     store.put({full_record(), record});
-    const std::optional<AttemptRecord> read = store.attempt(record.experiment, record.key);
+    const std::optional<AttemptRecord> read = record_of(store, record.experiment, record.key);
     RC_ASSERT(read.has_value());
     RC_ASSERT(same_record(*read, record));
     const std::vector<AttemptRecord> all = store.attempts(record.experiment);
@@ -89,7 +89,7 @@ TEST_CASE("numbers that are none are left out") {
   record.series = {{"a", 1, NAN}, {"c", 1, 2}};
   record.time_limit_s = INFINITY;
   store.put({record});
-  const AttemptRecord read = *store.attempt("digits", record.key);
+  const AttemptRecord read = *record_of(store, "digits", record.key);
   CHECK(read.metrics == std::map<std::string, double>{{"c", 1}});
   CHECK(read.series.size() == 1);
   CHECK_FALSE(read.time_limit_s);
