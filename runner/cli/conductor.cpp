@@ -10,6 +10,7 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
+#include "cli/accounting.hpp"
 #include "cli/executors.hpp"
 #include "cli/index.hpp"
 #include "cli/index_file.hpp"
@@ -169,6 +170,10 @@ int conduct(const Study& study, const RunOptions& options) {
   Campaign campaign(study.experiment, study.selected, make_render_context(study), *executor, clock, journal);
   campaign.recover(known_attempts(store, study.experiment.name));
   campaign.retry(retried);
+  journal.flush(true);
+  ProcessToolRunner tools;
+  Accounting accounting(study, tools, clock);
+  accounting.catch_up(store);
   const bool anything = campaign.counts().done < campaign.counts().total;
   if (anything) progress.show(campaign.counts());
   while (campaign.step()) {
@@ -188,6 +193,7 @@ int conduct(const Study& study, const RunOptions& options) {
   }
   executor->flush();
   journal.flush(true);
+  accounting.complete(store);
   progress.finish();
   return summarise_study(store, study, anything);
 }

@@ -9,16 +9,11 @@
 
 namespace hpcbench {
 
-namespace {
-
-/// HPCBENCH_SLURM_TIMEOUT: seconds after which a tool of Slurm is given up.
-double tool_timeout_s(double usual_s) {
+double slurm_tool_timeout_s() {
   const char* const said = std::getenv("HPCBENCH_SLURM_TIMEOUT");
   const double seconds = said == nullptr ? 0 : std::atof(said);
-  return seconds > 0 ? seconds : usual_s;
+  return seconds > 0 ? seconds : SlurmSettings().tool_timeout_s;
 }
-
-}  // namespace
 
 std::unique_ptr<Executor> choose_executor(const Study& study, int slots, std::function<void(const std::string&)> note) {
   if (study.experiment.executor != "slurm") {
@@ -30,7 +25,7 @@ std::unique_ptr<Executor> choose_executor(const Study& study, int slots, std::fu
   settings.results = study.results;
   settings.max_queued = study.experiment.site.max_queued;
   settings.max_running = study.experiment.site.max_running;
-  settings.tool_timeout_s = tool_timeout_s(settings.tool_timeout_s);
+  settings.tool_timeout_s = slurm_tool_timeout_s();
   return std::make_unique<SlurmExecutor>(settings, tools, system_clock(), std::move(note));
 }
 

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstdint>
+#include <ctime>
 
 #include "base/text.hpp"
 
@@ -260,6 +261,15 @@ std::vector<SlurmJob> parse_squeue(std::string_view output) {
 
 std::vector<std::string> sacct_arguments(const std::string& since, const std::string& user) {
   return {"sacct", "-X", "-n", "-P", "-u", user, "-S", since, "-o", "JobID,State,NodeList,Start,JobName"};
+}
+
+std::string sacct_time(double unix_s) {
+  const auto seconds = static_cast<std::time_t>(unix_s);
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &local);
+  return text.data();
 }
 
 std::vector<SlurmJob> parse_sacct(std::string_view output) {

@@ -64,6 +64,8 @@ std::vector<SlurmJob> parse_squeue(std::string_view output);
 /// Arguments and answer of the one sacct of a poll; `since` as in `2026-11-21T00:00:00`, `user` a name or number.
 std::vector<std::string> sacct_arguments(const std::string& since, const std::string& user);
 std::vector<SlurmJob> parse_sacct(std::string_view output);
+/// A time as `sacct -S` takes it: `2026-11-21T13:04:05`, in local time.
+std::string sacct_time(double unix_s);
 /// For a few seconds sacct calls a new job `allocation`: then its answer says nothing yet.
 bool is_early_record(const SlurmJob& job);
 

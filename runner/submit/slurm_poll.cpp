@@ -3,9 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <ctime>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
@@ -20,16 +18,6 @@ namespace {
 constexpr double kAbsentFor = 30;      // seconds between two complete answers without a job before it counts as gone
 constexpr double kFinishedDelay = 60;  // seconds that finished.json may take to become visible after the job's end
 constexpr double kDayS = 86400;
-
-/// `2026-11-21T13:04:05`, in local time, as sacct -S takes it.
-std::string sacct_time(double unix_s) {
-  const auto seconds = static_cast<std::time_t>(unix_s);
-  std::tm local{};
-  ::localtime_r(&seconds, &local);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &local);
-  return text.data();
-}
 
 bool was_stopped(const std::string& folder) { return ::access((folder + "/stopped").c_str(), F_OK) == 0; }
 

@@ -252,6 +252,30 @@ class Accounting(SlurmStudyTest):
         self.run_study()
         self.each_executed_once(20)
 
+    def test_figures_of_accounting_become_metrics(self):
+        """One sacct for all runs, after they have ended; and again for those that ended while no hpcbench was there."""
+        self.write("figures.yaml", """
+experiment: figures
+command: [bash, -c, 'sleep 2']
+launch: once
+matrix: {k: [1, 2]}
+repeats: 2
+resources: {time: "00:02:00"}
+metrics: [{name: elapsed_s, file: sacct.txt, accounting: Elapsed, unit: s}]
+report: {metric: elapsed_s}
+""")
+        self.run_study("--only", "k=1", name="figures.yaml")
+        self.run_study("--only", "k=2", "--detach", name="figures.yaml")
+        self.wait_for(lambda: self.cluster.jobs() == [], "all jobs")
+
+        def fetched():
+            self.run_study(name="figures.yaml")
+            return len(list(self.folder.glob("results/figures/*/*/a1/sacct.txt"))) == 4
+        self.wait_for(fetched, "accounting of all runs")
+        for row in self.report("figures.yaml")["rows"]:
+            self.assertEqual(row["n"], 2)
+            self.assertGreaterEqual(row["median"], 2)
+
     def test_submit_limit_is_waited_out(self):
         self.study()
         self.write("site.yaml", SITE + "qos: tight\n")
