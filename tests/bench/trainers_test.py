@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """The rows of bench/suites_trainers.py, by the real hpcbench with measurements whose values are known; the programs that are measured as ranks."""
+import contextlib
+import io
 import pathlib
 import sys
 import tempfile
@@ -25,9 +27,10 @@ if suite == "bert_losses":
     print("loss_1", 4.8 * (1 + apart))
     print("loss_2", 4.7)
 else:
-    seconds = {"padded": 1, "plain": 2.2, "fabric": 2, "trainer": 3, "unpadded": 0.5, "grouped": 1}[tool]
+    seconds = {"padded": 1, "plain": 2.2, "fabric": 2, "trainer": 3, "unpadded": 0.5, "grouped": 1,
+               "ddp": 1, "torch_ddp": 1.1, "fabric_ddp": 4, "fsdp2": 5}[tool]
     print("seconds", seconds * near)
-    print("first_step_s", {"padded": 1, "plain": 8}.get(tool, 9) * near)
+    print("first_step_s", {"padded": 1, "plain": 8, "ddp": 1.6}.get(tool, 9) * near)
     print("peak_bytes", {"padded": 4e8, "trainer": 7e8}.get(tool, 8e8))
     print("loss", 4.8)
 """
@@ -68,6 +71,14 @@ class RowTests(unittest.TestCase):
         self.assertEqual((of_all.target, len(of_all.values)), (None, suites_trainers.CHOICE_REPEATS["small"]))
         self.assertIn("first losses 4.8000 and 4.7000, apart by 1e-06", of_all.note)
 
+    def test_two_ranks_have_a_row_of_ours_alone(self):
+        rows = self.rows(", ddp on 2")
+        self.assertEqual(len(rows), 5)
+        step, start = rows["bert_small_ddp_on_2_ranks_seconds_best"], rows["bert_small_ddp_first_step_s"]
+        self.assertEqual((step.peer, step.verdict), ("torch DDP, fused AdamW, the best of theirs", table.NOT_MET))
+        self.assertAlmostEqual(start.ratio, 1.6 * 1.0035)
+        self.assertEqual((start.theirs, start.target, start.verdict), (None, 1.5, table.NOT_MET))
+
     def test_other_losses_leave_no_verdict(self):
         row = self.rows("tuned fp32")["bert_small_tuned_fp32_seconds_grouped"]
         self.assertAlmostEqual(row.ratio, 2.0)
@@ -75,7 +86,9 @@ class RowTests(unittest.TestCase):
 
     def test_what_cannot_be_measured_is_said_and_the_others_go_on(self):
         place = study.Place(self.folder / "place", only=["tuned fp32", "as started"], sizes=["small"])
-        rows = list(suites_trainers.bert(place))
+        with contextlib.redirect_stderr(io.StringIO()) as words:
+            rows = list(suites_trainers.bert(place))
+        self.assertIn("bert small, as started: not measured", words.getvalue())
         self.assertEqual([row.key for row in rows], ["bert_small_tuned_fp32_seconds_grouped"])
         self.assertEqual(place.failed, ["bert small, as started"])
 
