@@ -164,11 +164,21 @@ void require_known_place(const std::string& path) {
   }
 }
 
+/// The folders above one file, none of which may be a file that this archive brought.
+void make_folders_of(const std::string& path, const std::string& said) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  if (error == std::errc::not_a_directory || error == std::errc::file_exists) {
+    throw InputError(fmt::format("error: {}: refused: a file stands where its folder must be", json_quote(said)));
+  }
+  if (error) throw UnavailableError(fmt::format("error: cannot create the folder of {}: {}", path, error.message()));
+}
+
 /// Writes one file below `folder`, where nothing has been but what this archive
 /// brought.
 void unpack_file(ZstdReader& reader, const TarHeader& header, const std::string& folder) {
   const std::string path = folder + "/" + header.path;
-  make_folders(std::filesystem::path(path).parent_path());
+  make_folders_of(path, header.path);
   const Descriptor fd(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, header.executable ? 0755 : 0644));
   if (fd.get() < 0 && errno == EEXIST) throw InputError(fmt::format("error: {}: refused: it comes twice", header.path));

@@ -144,6 +144,7 @@ void apply_pax_records(std::string_view records, TarHeader& header) {
 
 std::string why_unsafe(std::string_view path) {
   constexpr std::size_t kLongest = 1000;
+  constexpr std::size_t kLongestName = 255;  // of a file, on every Linux
   if (path.empty()) return "its path is empty";
   if (path.size() > kLongest) return "its path is too long";
   if (path.front() == '/') return "its path is absolute";
@@ -152,6 +153,7 @@ std::string why_unsafe(std::string_view path) {
   if (control) return "its path has control characters";
   for (const std::string& part : split(path, '/')) {
     if (part == "..") return "its path leads out of the archive";
+    if (part.size() > kLongestName) return "a part of its path is too long";
     if (part.empty() || part == ".") return "its path has empty parts";
   }
   return "";

@@ -46,7 +46,7 @@ TarHeader read_tar_header(const TarBlock& block);
 void apply_pax_records(std::string_view records, TarHeader& header);
 
 /// Why a path must not be unpacked: absolute, `..`, empty parts, control
-/// characters, over 1,000 bytes; empty if it may.
+/// characters, over 1,000 bytes, parts of over 255; empty if it may.
 std::string why_unsafe(std::string_view path);
 
 }  // namespace hpcbench

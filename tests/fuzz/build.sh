@@ -54,4 +54,5 @@ for source in csv json tensorboard time gpu; do
   ln -f "$out/sources_fuzzer" "$out/${source}_fuzzer"
 done
 build slurm -lfmt -lnettle -- runner/base runner/submit/slurm_parse runner/cli/doctor_slurm_facts
+build archive -lzstd -lfmt -lnettle -lutf8proc -- runner/base runner/cli/tar runner/cli/last_run runner/cli/archive_read
 build safetensors -- trainers/files/safetensors_header trainers/core/text
