@@ -275,8 +275,12 @@ TEST_CASE("weights and vocabularies that do not fit are refused with every name"
   CHECK(says(refusal(fixture, {"--model", bad}, 3), "model.safetensors"));
   std::filesystem::remove(bad + "/model.safetensors");
   CHECK(says(refusal(fixture, {"--model", bad}, 3), "model.safetensors"));
-  std::ofstream(bad + "/pytorch_model.bin") << "PK\x03\x04 more";
-  CHECK(says(refusal(fixture, {"--model", bad}, 3), "pytorch_model.bin"));
+  // Whatever it holds: what to do is said.
+  for (const char* bytes : {"PK\x03\x04 more", "x", ""}) {
+    std::ofstream(bad + "/pytorch_model.bin") << bytes;
+    const std::string advice = refusal(fixture, {"--model", bad}, 3);
+    CHECK(says(advice, bad + "/pytorch_model.bin is a file of torch.save, which is not read. Convert it"));
+  }
 }
 
 TEST_CASE("damaged data names the place") {

@@ -32,7 +32,9 @@ struct OwnLogits {
 
 std::string read_text(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file || text.empty()) throw DataError(concat("error: ", path.string(), " can no longer be read"));
+  return text;
 }
 
 class BertSquad final : public Task {
