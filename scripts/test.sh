@@ -190,9 +190,11 @@ step e2e-squad end_to_end tests/e2e/squad_test.py
 step e2e-compare end_to_end tests/e2e/compare_test.py
 step e2e-labs end_to_end tests/e2e/labs_test.py
 step e2e-export end_to_end tests/e2e/export_test.py
+step e2e-names end_to_end tests/e2e/names_test.py
 step e2e-example end_to_end tests/e2e/example_test.py
 step bench-agree end_to_end tests/bench/agree_test.py
 step bench-study end_to_end tests/bench/study_test.py
+step bench-trainers end_to_end tests/bench/trainers_test.py
 huggingface_step huggingface-golden
 huggingface_step huggingface-tokenizer
 huggingface_step huggingface-score
@@ -221,6 +223,7 @@ if [ "$long" = yes ]; then
   show fuzz-ingest 8
   show fuzz-slurm 8
   show fuzz-safetensors 8
+  show fuzz-archive 8
 fi
 
 [ $failed -eq 0 ] || printf 'failed: %s\n' "${failures[*]}"
