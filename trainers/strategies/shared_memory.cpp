@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,6 +29,9 @@ constexpr std::size_t kPieceBytes = std::size_t{1} << 20;  // of a tensor, by ea
 constexpr std::size_t kLineElements = 16;                  // chunks of pieces begin at lines of the cache
 constexpr std::size_t kBlock = 1024;                       // elements that are added up at a time
 constexpr int kSpins = 1000;                               // before a rank that waits sleeps: some tens of microseconds
+// Of a rank; memory begins with zeros. That it is gone is what another one has seen.
+constexpr std::uint32_t kThere = 1;
+constexpr std::uint32_t kGone = 2;
 constexpr long kLookInterval_ns = 100'000'000;
 
 /// futex(2); the words lie in memory that processes share.
@@ -48,7 +52,7 @@ constexpr std::size_t round_up(std::size_t value, std::size_t unit) { return (va
 /// A rank's part of the header, on cache lines of its own.
 struct alignas(128) SharedMemory::RankBlock {
   std::atomic<std::uint32_t> met;    // how often it has come to a meeting
-  std::atomic<std::uint32_t> ended;  // 1: somebody has seen that it is gone
+  std::atomic<std::uint32_t> state;  // 0: not yet there; kThere, kGone
   std::atomic<std::uint64_t> task;
   pthread_mutex_t alive;  // held by the rank while it lives; robust: the kernel tells of an owner that died
 };
@@ -97,14 +101,18 @@ SharedMemory::SharedMemory(int rank, int ranks, std::chrono::milliseconds timeou
     words >> path >> token;
     const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (descriptor < 0) refuse_memory(concat("rank ", rank, " cannot open the memory of rank 0 (", path, ")"));
-    map(descriptor, size);
+    // Another process's file of that number may be anything: beyond its end, reading it would be a signal.
+    struct stat found {};
+    const bool fits = fstat(descriptor, &found) == 0 && found.st_size == static_cast<off_t>(size);
+    if (fits) map(descriptor, size);
     close(descriptor);
-    if (header_->token != token) {
+    if (!fits || header_->token != token) {
       errno = ESTALE;
       refuse_memory(concat("rank ", rank, " finds other memory than that of rank 0 at ", path));
     }
   }
   pthread_mutex_lock(&block(rank_).alive);
+  block(rank_).state.store(kThere);
 }
 
 SharedMemory::~SharedMemory() {
@@ -169,10 +177,11 @@ bool SharedMemory::has_come(int rank) const {
 
 bool SharedMemory::has_ended(int rank) {
   RankBlock& other = block(rank);
-  if (other.ended.load() != 0) return true;
+  const std::uint32_t state = other.state.load();
+  if (state != kThere) return state == kGone;
   const int status = pthread_mutex_trylock(&other.alive);
   if (status == EBUSY) return false;
-  other.ended.store(1);
+  other.state.store(kGone);
   if (status == 0 || status == EOWNERDEAD) pthread_mutex_unlock(&other.alive);
   return true;
 }

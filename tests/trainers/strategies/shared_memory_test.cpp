@@ -142,6 +142,7 @@ TEST_CASE("shared memory that is not to be had is refused with what to do instea
   const std::string wrong = memory.address() + "0";  // another token
   CHECK_THROWS_AS(SharedMemory(1, 2, milliseconds(1000), wrong), InputError);
   CHECK_THROWS_AS(SharedMemory(1, 2, milliseconds(1000), "/proc/self/fd/9999 1"), InputError);
+  CHECK_THROWS_AS(SharedMemory(1, 2, milliseconds(1000), "/dev/null 1"), InputError);  // another size
   CHECK_THROWS_AS(SharedMemory(0, 1000, milliseconds(1000)), InputError);
   World world;
   for (const char* const strategy : {"baseline", "dp"}) {
