@@ -9,6 +9,7 @@ from table import against, median_or_none, plain
 
 LOSS_WITHIN = 0.05  # of the last epoch, or of all steps: other weights and another order on both sides
 SAME_LOSS_WITHIN, SAME_BF16_LOSS_WITHIN = 1e-4, 1e-3  # relative, of the first steps from the same weights
+LOSS_DIGITS = 1e-8  # of what programs tell
 SIZES = ("small", "base")
 CHOICE_REPEATS = {"small": 4, "base": 3}
 MOST_REPEATS = {"small": 10, "base": 6}
@@ -95,9 +96,11 @@ class Losses:
             row.wrong = "no losses to compare"
             return
         apart = max(abs(a / b - 1) for a, b in zip(mine, other))
-        row.note = f"first losses {' and '.join(f'{loss:.4f}' for loss in mine)}, apart by {apart:.1g}"
-        if not apart <= (SAME_BF16_LOSS_WITHIN if "bf16" in ours else SAME_LOSS_WITHIN):
-            row.wrong = f"losses differ: {' and '.join(f'{loss:.4f}' for loss in other)} is theirs"
+        limit = SAME_BF16_LOSS_WITHIN if "bf16" in ours else SAME_LOSS_WITHIN
+        if not apart <= limit:
+            row.wrong = f"losses differ: {' and '.join(f'{loss:.4f}' for loss in mine)} against {' and '.join(f'{loss:.4f}' for loss in other)}"
+            return
+        row.note = f"first losses {' and '.join(f'{loss:.4f}' for loss in mine)} agree within {max(apart, LOSS_DIGITS):.1g}"
 
 
 def check_training(row, study, ours, tool, told=True):

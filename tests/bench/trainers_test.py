@@ -69,7 +69,7 @@ class RowTests(unittest.TestCase):
         self.assertEqual(memory.verdict, table.MET)
         of_all = rows["bert_small_padded_seconds_trainer"]
         self.assertEqual((of_all.target, len(of_all.values)), (None, suites_trainers.CHOICE_REPEATS["small"]))
-        self.assertIn("first losses 4.8000 and 4.7000, apart by 1e-06", of_all.note)
+        self.assertIn("first losses 4.8000 and 4.7000 agree within 1e-06", of_all.note)
 
     def test_two_ranks_have_a_row_of_ours_alone(self):
         rows = self.rows(", ddp on 2")
@@ -82,7 +82,7 @@ class RowTests(unittest.TestCase):
     def test_other_losses_leave_no_verdict(self):
         row = self.rows("tuned fp32")["bert_small_tuned_fp32_seconds_grouped"]
         self.assertAlmostEqual(row.ratio, 2.0)
-        self.assertEqual(row.verdict, "losses differ: 4.8480 and 4.7000 is theirs")
+        self.assertEqual(row.verdict, "losses differ: 4.8000 and 4.7000 against 4.8480 and 4.7000")
 
     def test_what_cannot_be_measured_is_said_and_the_others_go_on(self):
         place = study.Place(self.folder / "place", only=["tuned fp32", "as started"], sizes=["small"])
