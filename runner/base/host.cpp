@@ -21,8 +21,12 @@ namespace hpcbench {
 namespace {
 
 std::string hex(const std::uint8_t* bytes, std::size_t count) {
-  std::string out;
-  for (std::size_t i = 0; i < count; ++i) out += fmt::format("{:02x}", bytes[i]);
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out(2 * count, '0');
+  for (std::size_t i = 0; i < count; ++i) {
+    out[2 * i] = kDigits[bytes[i] >> 4U];
+    out[2 * i + 1] = kDigits[bytes[i] & 0xFU];
+  }
   return out;
 }
 

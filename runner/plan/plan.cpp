@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <climits>
-#include <numeric>
+#include <string_view>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/host.hpp"
@@ -46,6 +47,8 @@ class PlanBuilder {
         nodes_(column("nodes")),
         gpus_per_node_(column("gpus_per_node")),
         strategy_(column("strategy")) {}
+
+  void reserve(std::size_t points) { seen_.reserve(points); }
 
   void add(Point point) {
     Configuration configuration;
@@ -97,11 +100,25 @@ std::vector<std::string> varied_axes(const Plan& plan) {
   return varied;
 }
 
+/// The first bytes of an id as a number that orders as the text does: sorting then compares neighbours in memory, and follows
+/// the ids only where these are equal.
+std::uint64_t leading_bytes(std::string_view id) {
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < sizeof(value); ++i) {
+    value = value << 8U | (i < id.size() ? static_cast<unsigned char>(id[i]) : 0U);
+  }
+  return value;
+}
+
 std::vector<std::size_t> sorted_by_id(const Plan& plan) {
-  std::vector<std::size_t> indices(plan.configurations.size());
-  std::iota(indices.begin(), indices.end(), std::size_t{0});
-  std::sort(indices.begin(), indices.end(),
-            [&](std::size_t a, std::size_t b) { return plan.configurations[a].id < plan.configurations[b].id; });
+  std::vector<std::pair<std::uint64_t, std::size_t>> keyed(plan.configurations.size());
+  for (std::size_t i = 0; i < keyed.size(); ++i) keyed[i] = {leading_bytes(plan.configurations[i].id), i};
+  std::sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
+    if (a.first != b.first) return a.first < b.first;
+    return plan.configurations[a.second].id < plan.configurations[b.second].id;
+  });
+  std::vector<std::size_t> indices(keyed.size());
+  std::transform(keyed.begin(), keyed.end(), indices.begin(), [](const auto& each) { return each.second; });
   return indices;
 }
 
@@ -143,6 +160,7 @@ Plan make_plan(const Experiment& experiment) {
   PlanBuilder builder(experiment, plan);
   std::vector<Point> points = matrix_points(experiment, plan.axes);
   plan.configurations.reserve(points.size() + experiment.include.size());
+  builder.reserve(points.size());
   for (Point& point : points) builder.add(std::move(point));
   for (Point& point : included_points(experiment, plan.axes)) builder.add(std::move(point));
 
