@@ -141,7 +141,8 @@ TEST_CASE("1, 2 and 4 threads: the same losses and weights") {
                                                 "--max-steps",  "6",     "--dropout",        "0.1",
                                                 "--eval",       "false", "--padding",        padding,
                                                 "--events",     events,  "--pad-in-softmax", "false"};
-      const Ended ended = run_alone(fixture.folder(), fixture.command(options), {{"OMP_NUM_THREADS", threads}});
+      const Ended ended =
+          run_alone(fixture.folder(), fixture.command(options), {{"OMP_NUM_THREADS", threads}, {"OMP_WAIT_POLICY", "passive"}});
       INFO(ended.err);
       REQUIRE(ended.exit_code == 0);
       std::vector<double> losses;
