@@ -41,6 +41,15 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen) {
 }
 void futex_wake(std::atomic<std::uint32_t>& word) { syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0); }
 
+/// Tells the core that this thread only waits.
+void pause_core() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 [[noreturn]] void refuse_memory(const std::string& what) {
   throw InputError(concat("error: exchange shared_memory: ", what, ": ", std::strerror(errno), ". Choose `exchange: gloo`"));
 }
@@ -198,7 +207,7 @@ void SharedMemory::meet() {
 void SharedMemory::await(int rank) {
   for (int spin = 0; spin < kSpins; ++spin) {
     if (has_come(rank)) return;
-    __builtin_ia32_pause();
+    pause_core();
   }
   const auto end = std::chrono::steady_clock::now() + timeout_;
   for (;;) {
