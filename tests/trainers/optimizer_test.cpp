@@ -1,5 +1,7 @@
 #include "optim/optimizer.hpp"
 
+#include <ATen/Parallel.h>
+
 #include <cmath>
 
 #include "core/schedule.hpp"
@@ -211,6 +213,32 @@ TEST_CASE("the learning rate: linear with warm-up as get_linear_schedule_with_wa
   settings = linear_settings();
   settings.warmup_steps = 11;
   CHECK_THROWS_WITH(LearningRate(settings, 10), "error: warmup_steps is 11, but the run has only 10 steps");
+}
+
+TEST_CASE("optimisers give the same bits with 1, 2, 3 and 4 threads, clipping included") {
+  const int threads_before = at::get_num_threads();
+  const at::Tensor start = at::linspace(-1, 1, 300007, at::kFloat);
+  const at::Tensor gradient = at::sin(at::arange(300007, at::kFloat));
+  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adadelta, OptimizerKind::adamw}) {
+    std::vector<at::Tensor> results;
+    std::vector<double> norms;
+    for (const int threads : {1, 2, 3, 4}) {
+      at::set_num_threads(threads);
+      at::Tensor parameter = start.clone().requires_grad_();
+      OptimizerOptions options{kind, 0.9, 0.01};
+      options.clip = 1;
+      Optimizer optimizer(options, {{"p", parameter}});
+      for (int step = 0; step < 3; ++step) {
+        parameter.mutable_grad() = gradient * (step + 1);
+        norms.push_back(*optimizer.step(1e-3));
+      }
+      results.push_back(parameter.detach());
+    }
+    at::set_num_threads(threads_before);
+    for (const at::Tensor& result : results) CHECK(at::equal(result, results.front()));
+    for (std::size_t index = 3; index < norms.size(); ++index) CHECK(norms[index] == norms[index - 3]);
+    norms.clear();
+  }
 }
 
 }  // namespace hpcbench::train
