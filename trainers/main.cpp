@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "core/program.hpp"
+#include "kernels/busy_machine.hpp"
 #include "kernels/large_heap.hpp"
 
 int main(int argc, char** argv) {

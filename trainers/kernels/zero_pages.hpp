@@ -23,14 +23,6 @@ inline std::shared_ptr<void> zero_pages(std::size_t size_bytes, Pages pages) {
   return {address, [mapped](void* begin) { ::munmap(begin, mapped); }};
 }
 
-/// Puts the small pages of memory from zero_pages() into large ones, where the system can (Linux 6.1); else they stay small.
-inline void join_pages(void* begin, std::size_t size_bytes) {
-#ifdef __linux__
-  constexpr int kCollapse = 25;  // MADV_COLLAPSE, which headers of before do not have
-  ::madvise(begin, size_bytes, kCollapse);
-#endif
-}
-
 /// Cuts memory of large pages into parts. A region is given back when all its parts are gone.
 class PageArena {
  public:

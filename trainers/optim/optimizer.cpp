@@ -47,7 +47,7 @@ std::vector<at::Tensor> flat_zeros(const std::vector<NamedTensor>& parameters) {
   for (const NamedTensor& parameter : parameters) {
     const std::int64_t size = parameter.tensor.numel();
     if (has_trusted_marks(parameter)) {
-      views.push_back(zero_tensor(size, options, kernels::Pages::small).view(parameter.tensor.sizes()));
+      views.push_back(zero_tensor(size, options, kernels::Pages::large).view(parameter.tensor.sizes()));
       continue;
     }
     views.push_back(flat.narrow(0, offset, size).view(parameter.tensor.sizes()));
@@ -161,25 +161,7 @@ std::optional<double> Optimizer::step(double lr, std::optional<double> norm) {
       }
     }
   });
-  for (Part& part : parts_) join_pages_when_used(part);
   return options_.clip > 0 ? norm : std::nullopt;
-}
-
-void Optimizer::join_pages_when_used(Part& part) {
-  constexpr std::int64_t kShare = 16;
-  if (!part.touched || part.has_large_pages) return;
-  const std::int64_t rows = part.touched->rows();
-  std::int64_t used = 0;
-  for (std::int64_t row = 0; row < rows; ++row) used += rows_of(part, row) == Rows::untouched ? 0 : 1;
-  if (used < (rows + kShare - 1) / kShare) return;
-  part.has_large_pages = true;
-  const at::Tensor* const states[] = {&part.first, &part.second};
-  at::parallel_for(0, 2, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (; begin < end; ++begin) {
-      const at::Tensor& state = *states[begin];
-      if (state.defined()) kernels::join_pages(const_cast<void*>(state.const_data_ptr()), state.nbytes());
-    }
-  });
 }
 
 double Optimizer::squares_of(const Block& block) const {

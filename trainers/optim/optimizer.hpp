@@ -52,7 +52,6 @@ class Optimizer {
     std::shared_ptr<const TouchedRows> touched = nullptr;  // of a table whose marks are trusted
     std::int64_t passes_before = 0;                        // that had begun when the gradients were dropped
     std::vector<char> loaded = {};                         // by row: its state was loaded and is not 0
-    bool has_large_pages = false;                          // its state was asked to be put into large pages
   };
   /// Rows of a table. Untouched: gradient and state are 0; at rest: only the gradient is.
   enum class Rows { untouched, at_rest, moving };
@@ -79,9 +78,6 @@ class Optimizer {
   void update(const Block& block, double lr, double scale);
   template <class T>
   void update_adamw(const Part& part, const Block& block, const Pointers<T>& at, double lr, double scale);
-  /// A table's state begins in small pages, so that rows that are never touched take no memory; once a sixteenth of the rows
-  /// has state most of its pages are there, and walking through them costs more than the update.
-  static void join_pages_when_used(Part& part);
   double squares_of(const Block& block) const;
   static void mark_loaded(Part& part);
 
