@@ -64,7 +64,7 @@ void add_slurm(Event& event) {
 
 std::vector<std::pair<std::string, std::string>> recorded_environment(const char* const* variables) {
   constexpr const char* kPrefixes[] = {
-      "NCCL_", "TORCH_NCCL_", "GLOO_", "OMP_", "CUBLAS_WORKSPACE_CONFIG=", "CUDA_VISIBLE_DEVICES="};
+      "NCCL_", "TORCH_NCCL_", "GLOO_", "OMP_", "GOMP_", "CUBLAS_WORKSPACE_CONFIG=", "CUDA_VISIBLE_DEVICES="};
   std::vector<std::pair<std::string, std::string>> found;
   for (; variables && *variables; ++variables) {
     const std::string_view text = *variables;

@@ -29,7 +29,8 @@ struct RunFacts {
 };
 
 /// Of an environment as `environ` has it (NAME=value, ended by null) what changes how ranks communicate, how many threads there
-/// are and which GPUs are visible: NCCL_*, TORCH_NCCL_*, GLOO_*, OMP_*, CUBLAS_WORKSPACE_CONFIG, CUDA_VISIBLE_DEVICES. By name.
+/// are and which GPUs are visible: NCCL_*, TORCH_NCCL_*, GLOO_*, OMP_*, GOMP_*, CUBLAS_WORKSPACE_CONFIG, CUDA_VISIBLE_DEVICES.
+/// By name.
 std::vector<std::pair<std::string, std::string>> recorded_environment(const char* const* variables);
 
 /// The run_start event (docs/events.md): every setting that decides what is computed, as it is in force; where and on what it

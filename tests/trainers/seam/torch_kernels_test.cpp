@@ -173,10 +173,10 @@ TEST_CASE("run_start says the device and what of the environment bears on it") {
 }
 
 TEST_CASE("the recorded environment: by prefix and name, sorted") {
-  const char* const variables[] = {"PATH=/bin", "OMP_X=1", "NCCL_A=b=c", "GLOO_SOCKET_IFNAME=", "CUDA_VISIBLE_DEVICESX=1",
-                                   nullptr};
+  const char* const variables[] = {
+      "PATH=/bin", "OMP_X=1", "GOMP_SPINCOUNT=9", "NCCL_A=b=c", "GLOO_SOCKET_IFNAME=", "CUDA_VISIBLE_DEVICESX=1", nullptr};
   const std::vector<std::pair<std::string, std::string>> wanted = {
-      {"GLOO_SOCKET_IFNAME", ""}, {"NCCL_A", "b=c"}, {"OMP_X", "1"}};
+      {"GLOO_SOCKET_IFNAME", ""}, {"GOMP_SPINCOUNT", "9"}, {"NCCL_A", "b=c"}, {"OMP_X", "1"}};
   CHECK(recorded_environment(variables) == wanted);
 }
 
