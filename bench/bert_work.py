@@ -9,13 +9,13 @@ import sys
 import tempfile
 
 from fixtures import fixture
-from process import BENCH, PROGRAMS, ROOT, output_of, plain_environment
+from process import BENCH, PROGRAMS, ROOT, output_of, threads_of_rank, training_environment
 
 sys.path.insert(0, str(BENCH / "trainers"))
 from made_up import write_squad  # noqa: E402
 
 VOCABULARY = ROOT / "data/bert-base-uncased-vocab.txt"
-CORES, RANKS, DOC_STRIDE = 2, 2, 32
+RANKS, DOC_STRIDE = 2, 32
 # tokens a row, rows a batch and rank, steps
 SHAPES = {"small": (128, 8, 12), "base": (384, 4, 4)}
 QUICK_STEPS = 4
@@ -37,15 +37,6 @@ PEERS = {"plain": (1, "plain", ["--fused"], False), "fabric": (1, "fabric", ["--
          "fabric_ddp_loop": (RANKS, "fabric", [], True)}
 
 
-def threads_of(ranks):
-    return CORES // ranks
-
-
-def environment(ranks):
-    threads = str(threads_of(ranks))
-    return plain_environment(OMP_NUM_THREADS=threads, MKL_NUM_THREADS=threads, CUDA_VISIBLE_DEVICES="")
-
-
 def squad_file(data, length, questions):
     """(a made-up file, the mean number of tokens of its features)"""
     def make(folder):
@@ -63,7 +54,7 @@ def ours(name, size, file, steps, folder, more):
                "batch_size": batch_size, "max_steps": steps, "lr": 5e-5, "dropout": 0.1, "eval": "false", "log_every": 1, "device": "cpu",
                "events": folder / "events", "cache": folder / "cache", **settings, **more}
     words = [text for option, value in options.items() for text in ("--" + option.replace("_", "-"), value)]
-    output = output_of([PROGRAMS / "hpcbench-train", "run", *words], folder, environment(ranks), ranks)
+    output = output_of([PROGRAMS / "hpcbench-train", "run", *words], folder, training_environment(ranks), ranks)
     events = [json.loads(line) for line in (folder / "events").read_text().splitlines()]
     took, epochs = ([event for event in events if event["event"] == kind] for kind in ("step", "epoch"))
     return {"steps_s": [event["step_s"] for event in took[WARM_STEPS:]], "tokens": [event["tokens"] / event["samples"] for event in took[WARM_STEPS:]],
@@ -77,7 +68,7 @@ def theirs(name, size, file, steps, folder, more):
     length, batch_size, _ = SHAPES[size]
     script = BENCH / "trainers" / ("peers.py" if ranks == 1 else "peers_ranks.py")
     output = output_of([sys.executable, script, "--peer", peer, "--size", size, "--steps", steps, "--length", length, "--batch-size", batch_size, "--data", file,
-                        "--doc-stride", DOC_STRIDE, "--threads", threads_of(ranks), *arguments, *more], folder, environment(ranks), ranks)
+                        "--doc-stride", DOC_STRIDE, "--threads", threads_of_rank(ranks), *arguments, *more], folder, training_environment(ranks), ranks)
     told = json.loads(output.text.strip().split("\n")[-1])
     return {"steps_s": [ms / 1000 for ms in told["ms"]], "tokens": told["tokens"][WARM_STEPS:], "losses": told["losses"],
             "first_step_s": told["first_step_s"], "peak_bytes": output.peak_bytes}
@@ -111,7 +102,7 @@ def model_folder(data, size):
     """Random weights as transformers makes them, dropout off."""
     def make(folder):
         folder.mkdir(parents=True)
-        output_of([sys.executable, BENCH / "trainers/peers.py", "--size", size, "--dropout", "0", "--save-model", folder], folder, environment(1))
+        output_of([sys.executable, BENCH / "trainers/peers.py", "--size", size, "--dropout", "0", "--save-model", folder], folder, training_environment(1))
     return fixture(data, f"model-{size}", make)
 
 

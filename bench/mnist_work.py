@@ -4,14 +4,9 @@ import pathlib
 import sys
 import tempfile
 
-from process import BENCH, PROGRAMS, ROOT, output_of, plain_environment
+from process import BENCH, PROGRAMS, ROOT, output_of, threads_of_rank, training_environment
 
-EPOCHS, QUICK_EPOCHS, BATCH, HIDDEN, SHARE, SAMPLES, CORES, RANKS = 3, 1, 64, 64, 0.8, 8000, 2, 2
-
-
-def environment(ranks):
-    threads = str(CORES // ranks)
-    return plain_environment(OMP_NUM_THREADS=threads, MKL_NUM_THREADS=threads, CUDA_VISIBLE_DEVICES="")
+EPOCHS, QUICK_EPOCHS, BATCH, HIDDEN, SHARE, SAMPLES, RANKS = 3, 1, 64, 64, 0.8, 8000, 2
 
 
 def ours(folder, epochs, seed, strategy, ranks):
@@ -19,7 +14,7 @@ def ours(folder, epochs, seed, strategy, ranks):
                "hidden": HIDDEN, "optimizer": "adadelta", "lr": 0.1, "gamma": 0.7, "seed": seed, "eval": "false", "log-every": 1, "device": "cpu",
                "events": folder / "events.jsonl"}
     words = [text for name, value in options.items() for text in (f"--{name}", value)]
-    output = output_of([PROGRAMS / "hpcbench-train", "run", *words], folder, environment(ranks), ranks)
+    output = output_of([PROGRAMS / "hpcbench-train", "run", *words], folder, training_environment(ranks), ranks)
     events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
     by_kind = {kind: [event for event in events if event["event"] == kind] for kind in ("step", "epoch", "run_end")}
     return {"seconds": by_kind["run_end"][0]["train_s"], "loss": by_kind["epoch"][-1]["train_loss"],
@@ -28,8 +23,8 @@ def ours(folder, epochs, seed, strategy, ranks):
 
 def fabric(folder, epochs, seed, loader, ranks):
     output = output_of([sys.executable, BENCH / "trainers/mnist_peers.py", "--loader", loader, "--data", ROOT / "data/mnist", "--samples", SAMPLES,
-                        "--epochs", epochs, "--batch-size", BATCH, "--hidden", HIDDEN, "--threads", CORES // ranks, "--seed", seed],
-                       folder, environment(ranks), ranks)
+                        "--epochs", epochs, "--batch-size", BATCH, "--hidden", HIDDEN, "--threads", threads_of_rank(ranks), "--seed", seed],
+                       folder, training_environment(ranks), ranks)
     told = json.loads(output.text.strip().split("\n")[-1])
     return {"seconds": told["train_s"], "loss": told["losses"][-1], "first_step_s": told["first_step_s"], "peak_bytes": output.peak_bytes}
 

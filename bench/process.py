@@ -11,12 +11,23 @@ ROOT = BENCH.parent
 PROGRAMS = pathlib.Path(os.environ.get("HPCBENCH_PROGRAMS", ROOT / "build/default/bin"))
 HPCBENCH = str(PROGRAMS / "hpcbench")
 KIB = 1024
+CORES = 2  # that trainings share
 
 
 def plain_environment(**changes):
     """Without what a job of hpcbench or Slurm finds in its environment: what is measured must not take itself for a rank of that job."""
     foreign = ("HPCBENCH_RUN", "HPCBENCH_TOKEN", "SLURM_", "MASTER_", "RANK", "WORLD_SIZE", "LOCAL_", "NODE_RANK", "GROUP_RANK")
     return {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | changes
+
+
+def threads_of_rank(ranks):
+    return CORES // ranks
+
+
+def training_environment(ranks):
+    """Of ours and of peers alike: all cores, shared among the ranks; no GPU."""
+    threads = str(threads_of_rank(ranks))
+    return plain_environment(OMP_NUM_THREADS=threads, MKL_NUM_THREADS=threads, CUDA_VISIBLE_DEVICES="")
 
 
 def ended(process):

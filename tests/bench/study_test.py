@@ -2,11 +2,10 @@
 """bench/study.py: a measurement as an experiment of the real hpcbench, with measurements whose values are known."""
 import pathlib
 import sys
-import tempfile
 import unittest
-from unittest import mock
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from made_up_measurements import MadeUpMeasurements  # noqa: E402  (finds bench/, too)
 import study  # noqa: E402
 import table  # noqa: E402
 
@@ -22,15 +21,8 @@ print("peak_bytes", factor * 1e6)
 """
 
 
-class StudyTests(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        (self.folder / "measure.py").write_text(MEASURE)
-        patched = mock.patch.object(study, "BENCH", self.folder)
-        patched.start()
-        self.addCleanup(patched.stop)
+class StudyTests(MadeUpMeasurements):
+    MEASURE = MEASURE
 
     def study(self, tools, quick=False, repeats=None):
         return study.Study(study.Place(self.folder / "place", quick, repeats), "known", "any", tools, ["seconds", "peak_bytes"])

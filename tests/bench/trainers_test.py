@@ -9,7 +9,8 @@ import time
 import unittest
 from unittest import mock
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from made_up_measurements import MadeUpMeasurements  # noqa: E402  (finds bench/, too)
 import bert_work  # noqa: E402
 import process  # noqa: E402
 import runner_work  # noqa: E402
@@ -36,18 +37,12 @@ else:
 """
 
 
-class RowTests(unittest.TestCase):
+class RowTests(MadeUpMeasurements):
+    MEASURE = MEASURE
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        (self.folder / "measure.py").write_text(MEASURE)
-        patched = mock.patch.object(study, "BENCH", self.folder)
-        patched.start()
-        self.addCleanup(patched.stop)
-        patched = mock.patch.object(suites_trainers, "peers_python", lambda: sys.executable)
-        patched.start()
-        self.addCleanup(patched.stop)
+        super().setUp()
+        self.replace(suites_trainers, "peers_python", lambda: sys.executable)
 
     def rows(self, *words):
         place = study.Place(self.folder / "place", only=words, sizes=["small"])

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "../fakes/temporary_folder.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "cli/archive.hpp"
@@ -28,17 +29,6 @@ namespace fs = std::filesystem;
 void require(bool holds) {
   if (!holds) std::abort();
 }
-
-/// One folder for all inputs, removed at the end of the program.
-struct Workshop {
-  Workshop() {
-    std::string pattern = (fs::temp_directory_path() / "hpcbench-fuzz-XXXXXX").string();
-    require(::mkdtemp(pattern.data()) != nullptr);
-    path = pattern;
-  }
-  ~Workshop() { fs::remove_all(path); }
-  fs::path path;
-};
 
 void right_checksums(std::string& tar) {
   constexpr std::size_t kAt = 148;
@@ -61,9 +51,9 @@ std::string squeezed(const std::string& plain) {
 }
 
 void check_archive(const std::string& bytes) {
-  static const Workshop workshop;
-  const fs::path archive = workshop.path / "a.tar.zst";
-  const fs::path folder = workshop.path / "out";
+  static const TemporaryFolder workshop;  // one for all inputs, removed at the end of the program
+  const fs::path archive = workshop.path() / "a.tar.zst";
+  const fs::path folder = workshop.path() / "out";
   write_file(archive.string(), bytes, Durability::none);
   constexpr std::uint64_t kMost = 1U << 20U;
   bool unpacked = false;
@@ -75,7 +65,7 @@ void check_archive(const std::string& bytes) {
   } catch (const UnavailableError&) {
   }
   require(fs::exists(folder) == unpacked);
-  for (const auto& entry : fs::directory_iterator(workshop.path)) require(entry.path() == archive || entry.path() == folder);
+  for (const auto& entry : fs::directory_iterator(workshop.path())) require(entry.path() == archive || entry.path() == folder);
   if (!unpacked) return;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     require(!entry.is_symlink() && (entry.is_directory() || entry.is_regular_file()));
