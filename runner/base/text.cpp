@@ -101,6 +101,14 @@ std::string_view trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
 }
 
+std::uint64_t leading_bytes(std::string_view text) {
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < sizeof(value); ++i) {
+    value = value << 8U | (i < text.size() ? static_cast<unsigned char>(text[i]) : 0U);
+  }
+  return value;
+}
+
 std::string json_quote(std::string_view text) {
   std::string out = "\"";
   for (std::size_t i = 0; i < text.size();) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,10 @@ namespace hpcbench {
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string_view trim(std::string_view text);
+
+/// The first 8 bytes as a number that orders as the text does (0 where it is shorter). Sorting by it first compares neighbours
+/// in memory, and follows the texts only where these are equal.
+std::uint64_t leading_bytes(std::string_view text);
 
 /// `text` as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string json_quote(std::string_view text);

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/host.hpp"
+#include "base/text.hpp"
 #include "plan/identity.hpp"
 #include "plan/points.hpp"
 #include "plan/resolve.hpp"
@@ -98,16 +99,6 @@ std::vector<std::string> varied_axes(const Plan& plan) {
     if (varies) varied.push_back(plan.axes[axis]);
   }
   return varied;
-}
-
-/// The first bytes of an id as a number that orders as the text does: sorting then compares neighbours in memory, and follows
-/// the ids only where these are equal.
-std::uint64_t leading_bytes(std::string_view id) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < sizeof(value); ++i) {
-    value = value << 8U | (i < id.size() ? static_cast<unsigned char>(id[i]) : 0U);
-  }
-  return value;
 }
 
 std::vector<std::size_t> sorted_by_id(const Plan& plan) {

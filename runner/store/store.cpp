@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "store/database.hpp"
 #include "store/record_rows.hpp"
 #include "store/record_text.hpp"
@@ -73,6 +76,21 @@ std::string outcome_names() {
     if (is_outcome(state)) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", to_string(state));
   }
   return names;
+}
+
+/// By key, those of equal keys in their order. Runs are submitted in random order; rows that come in the order of the index are
+/// appended to its pages, where others would each change a page of their own, read and written again from a cache that does not
+/// hold them all.
+std::vector<const AttemptState*> in_key_order(const std::vector<AttemptState>& states) {
+  std::vector<std::pair<std::uint64_t, const AttemptState*>> keyed;
+  keyed.reserve(states.size());
+  for (const AttemptState& state : states) keyed.emplace_back(leading_bytes(state.key.config_id), &state);
+  std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.second->key < b.second->key;
+  });
+  std::vector<const AttemptState*> sorted(keyed.size());
+  std::transform(keyed.begin(), keyed.end(), sorted.begin(), [](const auto& each) { return each.second; });
+  return sorted;
 }
 
 /// Records of `relation` (attempt or run), sorted by key; with their series where asked for. Two queries, however many there
@@ -169,10 +187,10 @@ void Store::put_states(const std::string& experiment, const std::vector<AttemptS
                     "ON CONFLICT (experiment, config_id, kind, number, attempt) DO UPDATE SET state = excluded.state "
                     "WHERE attempt.state NOT IN ({0}) OR excluded.state IN ({0})",
                     outcome_names()));
-    for (const AttemptState& state : states) {
-      bind_key(put, experiment, state.key);
-      put.bind(6, std::string(to_string(state.state)));
-      put.bind(7, to_string(state.key));
+    for (const AttemptState* state : in_key_order(states)) {
+      bind_key(put, experiment, state->key);
+      put.bind(6, std::string(to_string(state->state)));
+      put.bind(7, to_string(state->key));
       put.exec();
       put.reset();
     }

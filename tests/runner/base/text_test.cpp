@@ -58,3 +58,12 @@ TEST_CASE("a person reads durations in his own units") {
   CHECK(human_duration(200) == "3 min 20 s");
   CHECK(human_duration(7500) == "2 h 05 min");
 }
+
+TEST_CASE("leading bytes order as texts do, bytes beyond ASCII last") {
+  CHECK(leading_bytes("") == 0);
+  CHECK(leading_bytes("A") == 0x4100000000000000);
+  CHECK(leading_bytes("01234567") == 0x3031323334353637);
+  CHECK(leading_bytes("0123456789") == leading_bytes("01234567"));
+  CHECK(leading_bytes("ab") < leading_bytes("b"));
+  CHECK(leading_bytes("z") < leading_bytes("\xC3\xA9"));
+}

@@ -55,6 +55,28 @@ TEST_CASE("states: sorted, without a record, and never over an outcome") {
   CHECK(store.states("other").empty());
 }
 
+TEST_CASE("states of one call take effect in its order, whatever the order of their keys") {
+  Store store = Store::open(":memory:");
+  // Equal in their first eight bytes, and shorter than these.
+  const AttemptKey late{"0123456789abcdef", {RunKind::repeat, 1}, 1};
+  const AttemptKey early{"0123456700000000", {RunKind::repeat, 1}, 1};
+  const AttemptKey brief{"01", {RunKind::repeat, 1}, 1};
+  store.put_states("digits", {{late, State::intended},
+                              {early, State::intended},
+                              {brief, State::intended},
+                              {late, State::submitted},
+                              {early, State::succeeded},
+                              {early, State::running}});
+  const std::vector<AttemptState> states = store.states("digits");
+  REQUIRE(states.size() == 3);
+  CHECK(states[0].key == brief);
+  CHECK(states[0].state == State::intended);
+  CHECK(states[1].key == early);
+  CHECK(states[1].state == State::succeeded);
+  CHECK(states[2].key == late);
+  CHECK(states[2].state == State::submitted);
+}
+
 TEST_CASE("the attempt that counts is the highest that is not void; warm-ups never do") {
   Store store = Store::open(":memory:");
   const auto record = [](int run, int attempt, State state, std::optional<std::string> reason, RunKind kind = RunKind::repeat) {
