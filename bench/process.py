@@ -1,6 +1,8 @@
 """Programs that are measured as whole processes, and the experiment files that they are given."""
+import ctypes
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import time
@@ -11,6 +13,7 @@ ROOT = BENCH.parent
 PROGRAMS = pathlib.Path(os.environ.get("HPCBENCH_PROGRAMS", ROOT / "build/default/bin"))
 HPCBENCH = str(PROGRAMS / "hpcbench")
 KIB = 1024
+LIBC, PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
 CORES = 2  # that trainings share
 
 
@@ -98,9 +101,15 @@ def output_of(command, folder, environment=None, ranks=1):
     return Output(start_unix_s, time.monotonic() - begin_s, peak_bytes, (folder / "output.0").read_text())
 
 
-def quietly(command, folder, environment=None):
+def end_with_parent():
+    """In a child: asks to be ended when its parent ends, however that ended."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def quietly(command, folder, environment=None, ends_with_us=False):
     """Not measured; its words are shown if it fails."""
-    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment or plain_environment())
+    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment or plain_environment(),
+                          preexec_fn=end_with_parent if ends_with_us else None)
     if done.returncode != 0:
         raise SystemExit(f"error: {' '.join(command)} ended with {done.returncode}: {done.stderr[-2000:]}")
     return done.stdout

@@ -3,19 +3,18 @@
 import argparse
 import os
 import pathlib
-import shutil
 import sys
-import tempfile
-import time
 
 import agree
+import duration
 import table
+from kept import Kept
 from process import ROOT
 from study import Place, Unmeasured
 from suites import SUITES
 from suites_trainers import SIZES
 
-EXIT_NOT_MET, EXIT_WRONG = 1, 2
+EXIT_NOT_MET, EXIT_WRONG, EXIT_INTERRUPTED = 1, 2, 130
 
 
 def parse_arguments():
@@ -23,7 +22,8 @@ def parse_arguments():
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"{', '.join(SUITES)} or all (default)")
     parser.add_argument("--quick", action="store_true", help="everything smaller and in 3 repeats, at most 10 minutes: shows that it runs, resolves nothing")
     parser.add_argument("--repeats", type=int, help="a fixed number instead of 6 to 20")
-    parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="keep the table as JSON, for --check-against and --markdown")
+    parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="keep the table as JSON, for --check-against and --markdown, with every row "
+                        "as it is measured; cut off, the same command goes on. The studies lie in FILE.data meanwhile")
     parser.add_argument("--check-against", type=pathlib.Path, metavar="FILE", help="compare with a table that was kept; exit 1 if a row differs")
     parser.add_argument("--saved", type=pathlib.Path, metavar="FILE", action="append",
                         help="measure nothing: take this table that was kept; given again: put together, of the same row the last one's")
@@ -31,39 +31,78 @@ def parse_arguments():
     parser.add_argument("--size", action="append", choices=SIZES, help="of the trainers: only BERT of this size")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown, as docs/performance.md has it")
     parser.add_argument("--document", type=pathlib.Path, metavar="FILE", help="put machine and table between the marks in FILE (docs/performance.md)")
-    parser.add_argument("--folder", help="where the studies lie meanwhile (default: the folder for temporary files)")
+    parser.add_argument("--folder", help="where the studies lie meanwhile (default: beside the file of --save, or the folder for temporary files)")
     options = parser.parse_args()
     unknown = [name for name in options.suites if name not in (*SUITES, "all")]
+    if options.save and options.check_against and options.save.resolve() == options.check_against.resolve():
+        parser.error("--save and --check-against name the same file: a table agrees with itself")
     if unknown:
         parser.error(f"there is no suite `{unknown[0]}`: {', '.join(SUITES)} or all")
     return options
 
 
-def measure(options, machine):
-    """Rows of all suites asked for; a suite that cannot be measured says why and fails the whole, after the others."""
-    names = list(SUITES) if not options.suites or "all" in options.suites else [name for name in SUITES if name in options.suites]
-    rows, failed = [], []
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="hpcbench-bench-", dir=options.folder))
+def names_of(options):
+    return list(SUITES) if not options.suites or "all" in options.suites else [name for name in SUITES if name in options.suites]
+
+
+def what_was_asked(options):
+    """All that must be the same for another command to go on with a table."""
+    return {"suites": names_of(options), "quick": options.quick, "repeats": options.repeats, "only": options.only, "size": options.size}
+
+
+def measure_suite(options, kept, name):
+    """What of it could not be measured."""
+    failed = []
+
+    def rows_of(folder):
+        place = Place(folder, options.quick, options.repeats, options.only, options.size)
+        yield from SUITES[name](place)
+        failed.extend(place.failed)
+
     try:
-        for name in names:
-            begin_s = time.monotonic()
-            print(f"{name} ...", file=sys.stderr, flush=True)
-            place = Place(folder / name, options.quick, options.repeats, options.only, options.size)
-            try:
-                for row in SUITES[name](place):
-                    rows.append(row)
-            except (Unmeasured, SystemExit) as problem:
-                failed.append(name)
-                print(f"{name}: not measured: {problem}", file=sys.stderr)
-            failed += place.failed
-            shutil.rmtree(place.folder, ignore_errors=True)
-            machine["load_after"] = os.getloadavg()[0]
-            if options.save:  # what was measured is there, whatever becomes of the rest
-                table.save(options.save, machine, rows, options.quick)
-            print(f"{name}: {time.monotonic() - begin_s:.0f} s", file=sys.stderr, flush=True)
+        kept.measure(name, rows_of)
+    except (Unmeasured, SystemExit) as problem:
+        failed.append(name)
+        print(f"{name}: not measured: {problem}", file=sys.stderr, flush=True)
+    return failed
+
+
+def measure(options, kept):
+    """Measures all suites asked for; one that cannot be measured says why and fails the whole, after the others. Returns what failed."""
+    failed = []
+    print(duration.as_text(names_of(options), options, kept), file=sys.stderr, flush=True)
+    for name in names_of(options):
+        if name in kept.done:
+            continue
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        of_suite = measure_suite(options, kept, name)
+        kept.machine["load_after"] = os.getloadavg()[0]
+        failed += of_suite
+        if not of_suite:
+            kept.end_suite(name)
+        print(f"{name}: {kept.took_s[name]:.0f} s", file=sys.stderr, flush=True)
+    return failed
+
+
+def measured(options):
+    """(machine, rows, quick, what could not be measured)"""
+    kept = Kept(options.save, table.this_machine(ROOT), options.quick, what_was_asked(options), options.folder)
+    if kept.is_whole:
+        print(f"{options.save} is whole: nothing is measured again (another table: --save OTHER)", file=sys.stderr)
+        return kept.machine, list(kept.rows.values()), kept.quick, []
+    whole = False
+    try:
+        failed = measure(options, kept)
+        whole = not failed
+    except KeyboardInterrupt:
+        print(f"interrupted; {'the same command goes on' if options.save else 'nothing was kept (--save FILE)'}", file=sys.stderr)
+        sys.exit(EXIT_INTERRUPTED)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return rows, failed
+        kept.end(whole)
+    if failed and options.save:
+        print(f"{options.save} is not whole: the same command tries again what could not be measured", file=sys.stderr)
+    machine = kept.machine | ({} if whole else {"incomplete": True})
+    return machine, list(kept.rows.values()), kept.quick, failed
 
 
 def main():
@@ -71,11 +110,10 @@ def main():
     failed = []
     if options.saved:
         machine, rows, quick = table.merge([table.load(path) for path in options.saved])
+        if options.save:
+            table.save(options.save, machine, rows, quick)
     else:
-        machine, quick = table.this_machine(ROOT), options.quick
-        rows, failed = measure(options, machine)
-    if options.save:
-        table.save(options.save, machine, rows, quick)
+        machine, rows, quick, failed = measured(options)
     print(table.machine_line(machine) + ("; --quick: resolves nothing" if quick and "parts" not in machine else ""))
     print()
     print(table.as_markdown(rows) if options.markdown else table.as_text(rows))

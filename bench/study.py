@@ -1,6 +1,7 @@
 """An experiment of hpcbench whose runs are measurements: repeats interleaved, until its own report says that they suffice."""
 import json
 import pathlib
+import re
 import sys
 
 from process import BENCH, HPCBENCH, plain_environment, quietly
@@ -50,12 +51,19 @@ class Study:
             quick=", --quick" if self.place.quick else "", tools=", ".join(self.tools), repeats=repeats, threads=self.threads,
             metrics=metrics, baseline=f"baseline: {{tool: {self.tools[0]}}}\n" if not self.single else "", metric=self.metrics[0]))
 
+    def repeats_before(self):
+        """Those that an earlier command asked for, which was cut off."""
+        found = re.search(r"^repeats: ([0-9]+)$", self.file.read_text(), re.MULTILINE) if self.file.exists() else None
+        return int(found[1]) if found else 0
+
     def run(self, repeats):
-        """Runs what is not there yet: what has been measured stays."""
+        """Runs what is not there yet: what has been measured stays. What an earlier command left running is waited for; what it left in pieces, or
+        failed, is measured again."""
+        command = "retry" if not self.repeats and (self.place.folder / "results" / self.name).exists() else "run"
         self.repeats = repeats
         self.write(repeats)
         try:
-            quietly([HPCBENCH, "run", self.file.name, "--yes"], self.place.folder, plain_environment(PYTHONDONTWRITEBYTECODE="1"))
+            quietly([HPCBENCH, command, self.file.name, "--yes"], self.place.folder, plain_environment(PYTHONDONTWRITEBYTECODE="1"), ends_with_us=True)
         except SystemExit as problem:
             raise Unmeasured(f"{problem}\n{self.last_words()}") from None
 
@@ -84,14 +92,14 @@ class Study:
             intervals = [(row["speedup"]["value"], row["speedup"]) if row["speedup"] else (1, None) for tool, row in rows.items() if tool != self.tools[0]]
         return any(is_wide(value, interval) for value, interval in intervals)
 
-    def measure(self, decisive=None, first=FIRST_REPEATS, most=MOST_REPEATS, quick=QUICK_REPEATS):
-        """`first` to `most` repeats, until the intervals of `decisive` (metrics; default: the first) are within 10 %."""
+    def measure(self, decisive=None, first=FIRST_REPEATS, most=MOST_REPEATS, quick=QUICK_REPEATS, more=MORE_REPEATS):
+        """`first` to `most` repeats, `more` at a time, until the intervals of `decisive` (metrics; default: the first) are within 10 %."""
         if self.place.quick:
             self.run(min(first, quick))
             return
-        self.run(self.place.repeats or first)
+        self.run(self.place.repeats or max(first, self.repeats_before()))
         while not self.place.repeats and self.repeats < most and any(self.is_wide(metric) for metric in decisive or self.metrics[:1]):
-            self.run(min(most, self.repeats + MORE_REPEATS))
+            self.run(min(most, self.repeats + more))
 
 
 def is_wide(value, interval):

@@ -179,9 +179,13 @@ def bert(place):
             yield from attempted(place, f"bert {size}, {comparison.title}", lambda: runner.rows(comparison))
 
 
+def features_title(threads):
+    return f"features of SQuAD, {threads} {'thread' if threads == 1 else 'threads'}"
+
+
 def features(place):
     for threads in (1, 2):
-        title = f"features of SQuAD, {threads} {'thread' if threads == 1 else 'threads'}"
+        title = features_title(threads)
         if place.wants(title):
             yield from attempted(place, title, lambda: features_row(place, threads, title))
 

@@ -145,8 +145,10 @@ def machine_line(machine):
     if "parts" in machine:
         return "\n\n".join(f"{', '.join(suites)}: {machine_line(part)}" for suites, part in machine["parts"])
     load = f"load {machine['load_before']:.1f} before, {machine.get('load_after', math.nan):.1f} after"
+    more = "".join(f"; went on {each['date']} UTC at load {each['load_before']:.1f}" for each in machine.get("resumed", []))
+    more += "; NOT WHOLE: it was cut off" if machine.get("incomplete") else ""
     return (f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, Linux {machine['kernel']}; commit {machine['commit']}, "
-            f"{machine['date']} UTC; {load}" + ("; --quick: resolves nothing" if machine.get("quick") else ""))
+            f"{machine['date']} UTC; {load}{more}" + ("; --quick: resolves nothing" if machine.get("quick") else ""))
 
 
 def merge(tables):
@@ -167,15 +169,45 @@ def merge(tables):
     return {"parts": parts}, list(rows.values()), any(quick for *_, quick in tables)
 
 
+def as_dicts(rows):
+    return [asdict(row) for row in rows]
+
+
+def write(path, told):
+    """The whole file or nothing of it, whenever this is cut off."""
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        with open(unfinished, "w") as file:
+            file.write(json.dumps({"schema": 1, **told}, indent=1) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except OSError as problem:
+        unfinished.unlink(missing_ok=True)
+        raise SystemExit(f"error: cannot write {path}: {problem.strerror}") from None
+
+
+def read(path):
+    try:
+        told = json.loads(path.read_text())
+    except OSError as problem:
+        raise SystemExit(f"error: cannot read {path}: {problem.strerror}") from None
+    except ValueError:
+        told = None
+    if not isinstance(told, dict) or told.get("schema") != 1:
+        raise SystemExit(f"error: {path} is no table of bench/run.sh")
+    return told
+
+
 def save(path, machine, rows, quick):
-    path.write_text(json.dumps({"schema": 1, "machine": machine, "quick": quick, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
+    write(path, {"complete": True, "machine": machine, "quick": quick, "rows": as_dicts(rows)})
 
 
 def load(path):
-    told = json.loads(path.read_text())
-    if told.get("schema") != 1:
-        raise SystemExit(f"error: {path} is no table of bench/run.sh")
-    return told["machine"], [Row(**row) for row in told["rows"]], told["quick"]
+    """(machine, rows, quick); of a table that was cut off the machine says so."""
+    told = read(path)
+    machine = told["machine"] | ({} if told.get("complete", True) else {"incomplete": True})
+    return machine, [Row(**row) for row in told["rows"]], told["quick"]
 
 
 BEGIN, END = "<!-- table of bench/run.sh: begin -->", "<!-- table of bench/run.sh: end -->"

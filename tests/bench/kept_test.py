@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+"""bench/kept.py and bench/run.py: a command that is killed goes on where it stopped, by the real hpcbench with measurements whose values are known."""
+import contextlib
+import io
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import types
+import unittest
+
+BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
+sys.path.insert(0, str(BENCH))
+import duration  # noqa: E402
+import kept  # noqa: E402
+import run  # noqa: E402
+import table  # noqa: E402
+
+# Repeat k takes 1 + 0.01 k s, the peer twice that. Every measurement is noted; of `slow` the fifth of its second study waits while there is a file `hold`.
+MEASURE = """
+import pathlib, sys, time
+here, HOLD = pathlib.Path(__file__).parent, 12 + 5
+suite, tool, repeat = sys.argv[1], sys.argv[2], int(sys.argv[sys.argv.index("--repeat") + 1])
+with open(here / "noted", "a") as file:
+    file.write(f"{suite} {tool} {repeat}\\n")
+if suite == "broken" and not (here / "mended").exists():
+    sys.exit("it does not work")
+waits = suite == "slow" and sum(line.startswith("slow") for line in open(here / "noted")) == HOLD
+while waits and (here / "hold").exists():
+    time.sleep(0.01)
+print("seconds", {"ours": 1, "peer": 2}[tool] * (1 + 0.01 * repeat))
+"""
+# bench/run.py with three suites of made-up measurements: of one study, of two, and of one that fails until it is mended.
+DRIVER = """
+import sys
+sys.path.insert(0, {bench!r})
+import duration, pathlib, run, study, table
+study.BENCH = pathlib.Path({folder!r})
+duration.expected_s = lambda name, options: 60
+
+
+def rows_of(suite, names):
+    def rows(place):
+        for name in names:
+            known = study.Study(place, name, suite, ["ours", "peer"], ["seconds"])
+            known.measure()
+            yield table.against(known, name, name, "peer", "a peer", "at most", 1.5)
+    return rows
+
+
+run.SUITES = {{"first": rows_of("first", ["first"]), "slow": rows_of("slow", ["before", "slow", "after"]), "broken": rows_of("broken", ["broken"])}}
+sys.exit(run.main())
+"""
+
+
+def until(condition, seconds=30):
+    end_s = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end_s:
+            raise AssertionError("it did not come to that")
+        time.sleep(0.01)
+
+
+class CommandTests(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "measure.py").write_text(MEASURE)
+        (self.folder / "driver.py").write_text(DRIVER.format(bench=str(BENCH), folder=str(self.folder)))
+        self.file, self.data = self.folder / "table.json", self.folder / "table.json.data"
+
+    def command(self, *arguments, file=None):
+        return [sys.executable, "-B", str(self.folder / "driver.py"), *arguments, "--save", str(file or self.file)]
+
+    def run_it(self, *arguments, code=0, file=None):
+        done = subprocess.run(self.command(*arguments, file=file), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def noted(self, suite=""):
+        path = self.folder / "noted"
+        return [line for line in (path.read_text().splitlines() if path.exists() else []) if line.startswith(suite)]
+
+    def told(self):
+        return json.loads(self.file.read_text())
+
+    def killed(self, *arguments, whole_session=False):
+        """Starts the command, and kills it without warning when the fifth measurement of the study `slow` goes on."""
+        (self.folder / "hold").touch()
+        with subprocess.Popen(self.command(*arguments), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              start_new_session=True) as process:
+            self.addCleanup(lambda: (self.folder / "hold").unlink(missing_ok=True))
+            try:
+                until(lambda: len(self.noted("slow")) == 12 + 5)
+            finally:
+                os.kill(process.pid, signal.SIGKILL)
+        if whole_session:
+            self.kill_measurements()
+
+    def kill_measurements(self):
+        """As when the machine stops: all that a measurement consists of, by its command line, which names our folder."""
+        for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError, ValueError):
+                words = path.read_bytes().decode(errors="replace")
+                if str(self.folder) in words and "measure.py" in words or "launch" in words.split("\0")[1:2] and self.is_ours(path.parent):
+                    os.kill(int(path.parent.name), signal.SIGKILL)
+
+    def is_ours(self, process):
+        with contextlib.suppress(OSError):
+            return str(self.folder) in os.readlink(process / "cwd") + (process / "cmdline").read_bytes().decode(errors="replace")
+        return False
+
+    def check_whole(self):
+        told = self.told()
+        self.assertTrue(told["complete"])
+        self.assertEqual([row["key"] for row in told["rows"]], ["first", "before", "slow", "after"])
+        for row in told["rows"]:
+            self.assertEqual(len(row["values"]), 6)
+            self.assertAlmostEqual(row["ratio"], 0.5)
+        self.assertFalse(self.data.exists())
+
+    def test_killed_it_goes_on_where_it_stopped(self):
+        self.killed("first", "slow")
+        told = self.told()
+        self.assertFalse(told["complete"])
+        self.assertEqual([row["key"] for row in told["rows"]], ["first", "before"])
+        self.assertEqual(told["done"], ["first"])
+        self.assertTrue(table.load(self.file)[0]["incomplete"])
+        before = self.noted()
+        (self.folder / "hold").unlink()
+        words = self.run_it("first", "slow")
+        self.assertIn("first measured before", words)
+        self.assertIn("went on", words)
+        self.check_whole()
+        # Nothing was measured twice: what was being measured when the command was killed has ended by itself.
+        noted = self.noted()
+        self.assertEqual(noted[:len(before)], before)
+        self.assertEqual(len(noted), 12 + 3 * 12)
+        # Once more: it is whole.
+        self.assertIn("nothing is measured again", self.run_it("first", "slow"))
+        self.assertEqual(self.noted(), noted)
+
+    def test_killed_with_its_measurement_that_one_is_measured_again(self):
+        self.killed("first", "slow", whole_session=True)
+        before = len(self.noted())
+        (self.folder / "hold").unlink()
+        self.run_it("first", "slow")
+        self.check_whole()
+        self.assertEqual(len(self.noted()), 12 + 3 * 12 + 1)
+        self.assertLess(before, len(self.noted()))
+
+    def test_other_options_are_refused(self):
+        self.killed("first", "slow")
+        (self.folder / "hold").unlink()
+        kept_text = self.file.read_text()
+        words = self.run_it("first", "slow", "--repeats", "7", code=1)
+        self.assertIn("cut off of another command (options: repeats None there, 7 now): measure into another file (--save OTHER)", words)
+        self.assertEqual(self.file.read_text(), kept_text)
+        self.assertTrue(self.data.exists())
+        told = self.told()
+        told["same"]["commit"] = "another"
+        self.file.write_text(json.dumps(told))
+        self.assertIn("commit another there", self.run_it("first", "slow", code=1))
+
+    def test_a_whole_table_of_another_command_stays(self):
+        self.run_it("first")
+        text = self.file.read_text()
+        self.assertIn("is a whole table of another command", self.run_it("first", "slow", code=1))
+        self.assertEqual(self.file.read_text(), text)
+        other = self.folder / "other.json"
+        other.write_text('{"schema": 1, "machine": {}, "quick": false, "rows": []}')
+        self.assertIn("not of this command", self.run_it("first", code=1, file=other))
+        other.write_text("my letter")
+        self.assertIn("is no table", self.run_it("first", code=1, file=other))
+        self.assertEqual(other.read_text(), "my letter")
+
+    def test_what_failed_is_tried_again(self):
+        words = self.run_it("broken", "first", code=2)
+        self.assertIn("it does not work", words)
+        self.assertIn("is not whole", words)
+        self.assertEqual([row["key"] for row in self.told()["rows"]], ["first"])
+        (self.folder / "mended").touch()
+        self.run_it("broken", "first")
+        self.assertEqual(sorted(row["key"] for row in self.told()["rows"]), ["broken", "first"])
+        self.assertEqual(len(self.noted("first")), 12)
+        self.assertTrue(self.told()["complete"])
+
+    def test_two_at_once_are_refused(self):
+        (self.folder / "hold").touch()
+        with subprocess.Popen(self.command("slow"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            try:
+                until(lambda: self.noted("slow"))
+                self.assertIn("another command measures", self.run_it("slow", code=1))
+            finally:
+                (self.folder / "hold").unlink()
+            self.assertEqual(process.wait(60), 0)
+
+
+
+class WholeFileTests(unittest.TestCase):
+    def test_a_write_that_fails_leaves_what_was_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "table.json"
+            table.save(path, {"load_before": 0.1}, [], False)
+            text = path.read_text()
+            with self.assertRaises(TypeError):
+                table.write(path, {"rows": object()})
+            self.assertEqual(path.read_text(), text)
+            self.assertEqual(table.load(path)[0], {"load_before": 0.1})
+
+    def test_a_place_that_cannot_be_written_is_told_at_once(self):
+        with self.assertRaisesRegex(SystemExit, "cannot write"):
+            table.save(pathlib.Path("/nonexistent/table.json"), {}, [], False)
+
+    def test_without_a_file_nothing_is_left(self):
+        with tempfile.TemporaryDirectory() as folder:
+            each = kept.Kept(None, {}, False, {}, folder)
+            each.measure("suite", lambda place: [])
+            each.end(True)
+            self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+
+
+class DurationTests(unittest.TestCase):
+    def options(self, *arguments):
+        argv, sys.argv = sys.argv, ["run.py", *arguments]
+        try:
+            return run.parse_arguments()
+        finally:
+            sys.argv = argv
+
+    def words(self, *arguments, done=(), took_s=None):
+        options = self.options(*arguments)
+        return duration.as_text(run.names_of(options), options, types.SimpleNamespace(done=list(done), took_s=took_s or {}))
+
+    def test_every_suite_is_told(self):
+        for more in ((), ("--quick",)):
+            words = self.words(*more)
+            for name in run.SUITES:
+                self.assertIn(f"{name} ", words)
+        self.assertIn("nothing is kept", self.words("roofs"))
+
+    def test_what_is_left(self):
+        # 15 + 48 x 6 s
+        self.assertIn("slurm 5", self.words("slurm", "--save", "file"))
+        self.assertIn("about 1 minutes of what is left", self.words("slurm", "roofs", "--save", "file", done=["slurm"], took_s={"slurm": 300.0}))
+
+    def test_part_of_the_trainers_takes_less(self):
+        whole, small, tuned = (duration.of_trainers(self.options("trainers", *more)) for more in ((), ("--size", "small"), ("--only", "tuned", "--size", "small")))
+        self.assertLess(small, whole)
+        self.assertLess(tuned, small)
+        self.assertLess(duration.of_trainers(self.options("trainers", "--quick")), 600)
+
+    def test_against_itself_is_refused(self):
+        with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()) as words:
+            self.options("--save", "a", "--check-against", "./a")
+        self.assertIn("agrees with itself", words.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()
