@@ -27,7 +27,11 @@ int show_status(const StudyOptions& options, const std::string& format) {
   std::string problem;
   const StatusView view = live_status(study, store, tools, problem);
   if (!problem.empty()) say(problem);
-  print_data(format == "json" ? status_json(view, unix_time_s()) : status_text(view, unix_time_s()));
+  if (format == "json") {
+    write_status_json(view, unix_time_s(), print_data);
+  } else {
+    print_data(status_text(view, unix_time_s()));
+  }
   const long long succeeded = view.counts.at(State::succeeded);
   long long ended = 0;
   for (const auto& [state, count] : view.counts) ended += is_outcome(state) ? count : 0;

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/key_order.hpp"
 #include "base/text.hpp"
 #include "cli/terminal.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 /// One transaction for this many records: enough to be fast, few enough to hold in memory.
 constexpr std::size_t kRecordsAtOnce = 2000;
 
-/// Every attempt that was ever handed to an executor.
+/// Every attempt that was ever handed to an executor, in no order.
 std::vector<AttemptKey> attempts_of_batches(const std::string& results) {
   std::vector<AttemptKey> keys;
   std::error_code error;
@@ -31,8 +31,18 @@ std::vector<AttemptKey> attempts_of_batches(const std::string& results) {
       if (const std::optional<AttemptKey> key = parse_attempt_key(line)) keys.push_back(*key);
     }
   }
-  std::sort(keys.begin(), keys.end());
   return keys;
+}
+
+/// Appends those that are on disk, but not among `states`, which are sorted.
+void add_unknown(const std::vector<AttemptKey>& keys, const std::vector<AttemptState>& states, const std::string& results,
+                 std::vector<AttemptKey>& unknown) {
+  auto state = states.begin();
+  for (const AttemptKey* key : in_key_order(keys, [](const AttemptKey& each) -> auto& { return each; })) {
+    while (state != states.end() && state->key < *key) ++state;
+    if (state != states.end() && state->key == *key) continue;
+    if (fs::exists(results + "/" + to_string(*key) + "/run.json")) unknown.push_back(*key);
+  }
 }
 
 void read_into(Store& store, const std::string& results, const std::vector<AttemptKey>& keys) {
@@ -121,21 +131,15 @@ void refresh_index(Store& store, const std::string& results_root, const std::str
   const std::vector<AttemptState> states = store.states(experiment);
   std::vector<AttemptKey> gone;
   std::vector<AttemptKey> unread;
-  std::set<AttemptKey> indexed;
   for (const AttemptState& state : states) {
-    indexed.insert(indexed.end(), state.key);
     if (::access((results + "/" + to_string(state.key)).c_str(), F_OK) != 0) {
       gone.push_back(state.key);
     } else if (!is_outcome(state.state)) {
       unread.push_back(state.key);
     }
   }
-  for (const AttemptKey& key : attempts_of_batches(results)) {
-    if (!indexed.contains(key) && fs::exists(results + "/" + to_string(key) + "/run.json")) unread.push_back(key);
-  }
-  for (const AttemptKey& key : imported_attempts(results)) {
-    if (!indexed.contains(key) && fs::exists(results + "/" + to_string(key) + "/run.json")) unread.push_back(key);
-  }
+  add_unknown(attempts_of_batches(results), states, results, unread);
+  add_unknown(imported_attempts(results), states, results, unread);
   if (!gone.empty()) store.forget(experiment, gone);
   if (!unread.empty()) read_into(store, results, unread);
 }

@@ -25,6 +25,53 @@ Json axes_json(const Bindings& axes) {
   return json;
 }
 
+/// One run as it stands in the list of runs, which is two levels deep.
+std::string run_json(const StatusView& view, const RunStatus& run, double now_unix_s) {
+  const AttemptRecord none;
+  const AttemptRecord& attempt = run.attempt ? *run.attempt : none;
+  Json row = {{"run", run.run}, {"axes", axes_json(run.axes)}, {"state", to_string(run.state)}};
+  row["attempt"] = run.attempt ? Json(fmt::format("a{}", attempt.key.attempt)) : Json(nullptr);
+  row["executor"] = run.attempt ? attempt.executor : view.executor;
+  row["job"] = json_or_null(attempt.job);
+  row["reason"] = json_or_null(attempt.reason);
+  row["node"] = json_or_null(attempt.node);
+  row["elapsed_s"] = json_or_null(run.attempt ? elapsed_s(attempt, now_unix_s) : std::nullopt);
+  row["expected_start"] = json_or_null(run.expected_start);
+  row["exit_code"] = json_or_null(attempt.exit_code);
+  row["signal"] = json_or_null(attempt.signal);
+  row["path"] = run.attempt ? Json(view.results + "/" + to_string(attempt.key)) : Json(nullptr);
+  std::string text = "\n  ";
+  // Line breaks within texts are escaped: these are of the layout.
+  for (const char c : row.dump(1, ' ', false, Json::error_handler_t::replace)) {
+    text += c;
+    if (c == '\n') text += "  ";
+  }
+  return text;
+}
+
+/// Names of the repeats as texts sort them: r100 before r11.
+std::vector<RunName> repeats_in_text_order(int repeats) {
+  std::vector<RunName> names;
+  for (int repeat = 1; repeat <= repeats; ++repeat) names.push_back({RunKind::repeat, repeat});
+  std::sort(names.begin(), names.end(), [](RunName a, RunName b) { return to_string(a) < to_string(b); });
+  return names;
+}
+
+/// Every run of the plan, sorted; none has an attempt yet. Ids are equally long, so runs sort by them, then by name.
+std::vector<RunStatus> planned_runs(const Study& study, const std::vector<RunName>& repeats) {
+  const Plan& plan = study.selected;
+  std::vector<RunStatus> runs;
+  runs.reserve(plan.configurations.size() * repeats.size());
+  for (const std::size_t index : plan.by_id) {
+    const Configuration& configuration = plan.configurations[index];
+    for (const RunName name : repeats) {
+      runs.push_back({configuration.id + "/" + to_string(name), study.plan.bindings(configuration), State::planned,
+                      std::nullopt, std::nullopt, RunStatus::Job::unknown});
+    }
+  }
+  return runs;
+}
+
 /// Job, node and expected start of one that has not ended.
 std::string details(const RunStatus& run) {
   std::string text;
@@ -73,29 +120,25 @@ std::string run_line(const RunStatus& run, std::optional<double> now_unix_s) {
 StatusView make_status(const Study& study, const Store& store) {
   StatusView view{study.experiment.name, study.results, study.experiment.executor, {}, {}};
   for (const State state : kStates) view.counts[state] = 0;
-  std::map<std::pair<std::string, RunName>, AttemptRecord> attempts;
-  for (AttemptRecord& record : store.counting_attempts(study.experiment.name, false)) {
-    attempts.emplace(std::pair(record.key.config_id, record.key.run), std::move(record));
-  }
-  for (const Configuration& configuration : study.selected.configurations) {
-    for (int repeat = 1; repeat <= study.selected.repeats; ++repeat) {
-      const RunName name{RunKind::repeat, repeat};
-      RunStatus status{configuration.id + "/" + to_string(name),
-                       study.plan.bindings(configuration),
-                       State::planned,
-                       std::nullopt,
-                       std::nullopt,
-                       RunStatus::Job::unknown};
-      const auto found = attempts.find(std::pair(configuration.id, name));
-      if (found != attempts.end()) {
-        status.state = found->second.state;
-        status.attempt = std::move(found->second);
-      }
-      ++view.counts[status.state];
-      view.runs.push_back(std::move(status));
-    }
-  }
-  std::sort(view.runs.begin(), view.runs.end(), [](const RunStatus& a, const RunStatus& b) { return a.run < b.run; });
+  const std::vector<RunName> repeats = repeats_in_text_order(study.selected.repeats);
+  view.runs = planned_runs(study, repeats);
+  view.counts[State::planned] = static_cast<long long>(view.runs.size());
+  std::vector<std::size_t> place_of_repeat(repeats.size());
+  for (std::size_t i = 0; i < repeats.size(); ++i) place_of_repeat[static_cast<std::size_t>(repeats[i].number) - 1] = i;
+  // Attempts come sorted by configuration, as the runs are: the next one's is this one or further on.
+  const std::vector<std::size_t>& by_id = study.selected.by_id;
+  std::size_t place = 0;
+  store.visit_counting_attempts(study.experiment.name, [&](AttemptRecord&& attempt) {
+    const auto id_at = [&](std::size_t at) -> const std::string& { return study.selected.configurations[by_id[at]].id; };
+    while (place < by_id.size() && id_at(place) < attempt.key.config_id) ++place;
+    if (place == by_id.size() || id_at(place) != attempt.key.config_id) return;
+    const RunName name = attempt.key.run;
+    if (!name.is_repeat() || name.number < 1 || name.number > study.selected.repeats) return;
+    RunStatus& run = view.runs[place * repeats.size() + place_of_repeat[static_cast<std::size_t>(name.number) - 1]];
+    set_state(view, run, attempt.state);
+    std::erase_if(attempt.metrics, [](const auto& metric) { return metric.first != "wall_s"; });
+    run.attempt = std::move(attempt);
+  });
   return view;
 }
 
@@ -107,27 +150,14 @@ std::string status_text(const StatusView& view, double now_unix_s) {
   return text;
 }
 
-std::string status_json(const StatusView& view, double now_unix_s) {
-  Json json = {{"schema", 1}, {"experiment", view.experiment}, {"results", view.results}};
-  for (const auto& [state, count] : view.counts) json["counts"][std::string(to_string(state))] = count;
-  json["runs"] = Json::array();
-  for (const RunStatus& run : view.runs) {
-    Json row = {{"run", run.run}, {"axes", axes_json(run.axes)}, {"state", to_string(run.state)}};
-    const AttemptRecord none;
-    const AttemptRecord& attempt = run.attempt ? *run.attempt : none;
-    row["attempt"] = run.attempt ? Json(fmt::format("a{}", attempt.key.attempt)) : Json(nullptr);
-    row["executor"] = run.attempt ? attempt.executor : view.executor;
-    row["job"] = json_or_null(attempt.job);
-    row["reason"] = json_or_null(attempt.reason);
-    row["node"] = json_or_null(attempt.node);
-    row["elapsed_s"] = json_or_null(run.attempt ? elapsed_s(attempt, now_unix_s) : std::nullopt);
-    row["expected_start"] = json_or_null(run.expected_start);
-    row["exit_code"] = json_or_null(attempt.exit_code);
-    row["signal"] = json_or_null(attempt.signal);
-    row["path"] = run.attempt ? Json(view.results + "/" + to_string(attempt.key)) : Json(nullptr);
-    json["runs"].push_back(std::move(row));
-  }
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+void write_status_json(const StatusView& view, double now_unix_s, const std::function<void(const std::string&)>& write) {
+  Json head = {{"schema", 1}, {"experiment", view.experiment}, {"results", view.results}};
+  for (const auto& [state, count] : view.counts) head["counts"][std::string(to_string(state))] = count;
+  std::string text = head.dump(1, ' ', false, Json::error_handler_t::replace);
+  text.erase(text.rfind('\n'));  // the list of runs goes on before the closing brace
+  write(text + ",\n \"runs\": [");
+  for (const RunStatus& run : view.runs) write((&run == &view.runs.front() ? "" : ",") + run_json(view, run, now_unix_s));
+  write(view.runs.empty() ? "]\n}\n" : "\n ]\n}\n");
 }
 
 }  // namespace hpcbench

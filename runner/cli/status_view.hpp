@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/study.hpp"
@@ -14,7 +16,7 @@ struct RunStatus {
   std::string run;  // CONFIG_ID/r01
   Bindings axes;
   State state = State::planned;
-  std::optional<AttemptRecord> attempt;       // absent while planned
+  std::optional<AttemptRecord> attempt;  // absent while planned; as the index hands it over, and of its metrics wall_s alone
   std::optional<std::string> expected_start;  // of a waiting job, as Slurm prints it
   enum class Job { unknown, there, gone };
   Job job = Job::unknown;  // of one that has not ended: whether its job waits or runs now, as far as that was asked
@@ -44,7 +46,8 @@ std::optional<double> elapsed_s(const AttemptRecord& attempt, double now_unix_s)
 /// For people: counts, then the runs that are neither planned nor succeeded. `now_unix_s` gives running jobs their elapsed
 /// time.
 std::string status_text(const StatusView& view, double now_unix_s);
-/// D11's JSON, as documented in docs/commands.md.
-std::string status_json(const StatusView& view, double now_unix_s);
+/// D11's JSON, as documented in docs/commands.md, piece by piece: the whole text of many runs is larger than all that is known
+/// of them.
+void write_status_json(const StatusView& view, double now_unix_s, const std::function<void(const std::string&)>& write);
 
 }  // namespace hpcbench

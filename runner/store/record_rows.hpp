@@ -17,6 +17,11 @@ inline constexpr const char* kRecordColumns =
     "id, config_id, kind, number, attempt, state, gpus, executor, job, batch, node, exit_code, signal, intended_unix_s, "
     "started_unix_s, finished_unix_s, time_limit_s, reason, path, axes, metrics, units, facts, warnings";
 
+/// The same without what only tables show: axes, units, facts and warnings read as empty.
+inline constexpr const char* kStandingColumns =
+    "id, config_id, kind, number, attempt, state, gpus, executor, job, batch, node, exit_code, signal, intended_unix_s, "
+    "started_unix_s, finished_unix_s, time_limit_s, reason, path, '{}', metrics, '{}', '{}', '[]'";
+
 /// Inserts a record: its key (parameters 1 to 5), its other fields, and its id (26), NULL for a new one.
 inline constexpr const char* kInsertRecord =
     "INSERT INTO attempt (experiment, config_id, kind, number, attempt, state, void, gpus, executor, job, batch, node, "

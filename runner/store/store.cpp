@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 
 #include "base/error.hpp"
-#include "base/text.hpp"
+#include "base/key_order.hpp"
 #include "store/database.hpp"
 #include "store/record_rows.hpp"
 #include "store/record_text.hpp"
@@ -78,44 +76,48 @@ std::string outcome_names() {
   return names;
 }
 
-/// By key, those of equal keys in their order. Runs are submitted in random order; rows that come in the order of the index are
-/// appended to its pages, where others would each change a page of their own, read and written again from a cache that does not
-/// hold them all.
-std::vector<const AttemptState*> in_key_order(const std::vector<AttemptState>& states) {
-  std::vector<std::pair<std::uint64_t, const AttemptState*>> keyed;
-  keyed.reserve(states.size());
-  for (const AttemptState& state : states) keyed.emplace_back(leading_bytes(state.key.config_id), &state);
-  std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first < b.first : a.second->key < b.second->key;
-  });
-  std::vector<const AttemptState*> sorted(keyed.size());
-  std::transform(keyed.begin(), keyed.end(), sorted.begin(), [](const auto& each) { return each.second; });
-  return sorted;
+/// Calls `visit(id, record)` for the rows of `relation` (attempt or run), sorted by key.
+template <class Visit>
+void each_record(SQLite::Database& database, const char* columns, const std::string& relation, const std::string& experiment,
+                 const Visit& visit) {
+  SQLite::Statement rows(
+      database,
+      fmt::format("SELECT {} FROM {} WHERE experiment = ? ORDER BY config_id, kind, number, attempt", columns, relation));
+  rows.bind(1, experiment);
+  RowReader reader{experiment, {}, {}};
+  while (rows.executeStep()) visit(rows.getColumn(0).getInt64(), reader.read(rows));
 }
 
-/// Records of `relation` (attempt or run), sorted by key; with their series where asked for. Two queries, however many there
-/// are.
+std::size_t count_attempts(SQLite::Database& database, const std::string& experiment) {
+  SQLite::Statement count(database, "SELECT count(*) FROM attempt WHERE experiment = ?");
+  count.bind(1, experiment);
+  count.executeStep();
+  return static_cast<std::size_t>(count.getColumn(0).getInt64());
+}
+
+/// Records of `relation` (attempt or run), sorted by key; with their series where asked for. As few queries, however many
+/// there are.
 std::vector<AttemptRecord> read_records(SQLite::Database& database, const std::string& relation, const std::string& experiment,
                                         bool with_series) {
   SQLite::Transaction snapshot(database);
   std::vector<AttemptRecord> records;
-  std::unordered_map<std::int64_t, std::size_t> places;
-  SQLite::Statement rows(
-      database, fmt::format("SELECT {} FROM {} WHERE experiment = ? ORDER BY config_id, kind, number, attempt", kRecordColumns,
-                            relation));
-  rows.bind(1, experiment);
-  RowReader reader{experiment, {}, {}};
-  while (rows.executeStep()) {
-    if (with_series) places.emplace(rows.getColumn(0).getInt64(), records.size());
-    records.push_back(reader.read(rows));
-  }
+  std::vector<std::int64_t> ids;
+  records.reserve(count_attempts(database, experiment));  // growing would need half as much again
+  each_record(database, kRecordColumns, relation, experiment, [&](std::int64_t id, AttemptRecord&& record) {
+    ids.push_back(id);
+    records.push_back(std::move(record));
+  });
   if (!with_series) return records;
   SQLite::Statement series(
       database,
       "SELECT s.id, s.name, s.points FROM attempt AS a JOIN series AS s ON s.id = a.id WHERE a.experiment = ? "
       "ORDER BY s.id, s.name");
   series.bind(1, experiment);
+  std::unordered_map<std::int64_t, std::size_t> places;
   while (series.executeStep()) {
+    if (places.empty()) {
+      for (std::size_t i = 0; i < ids.size(); ++i) places.emplace(ids[i], i);
+    }
     const auto place = places.find(series.getColumn(0).getInt64());
     if (place == places.end()) continue;
     read_points(series.getColumn(1).getString(), text_at(series, 2), records[place->second].series);
@@ -187,7 +189,9 @@ void Store::put_states(const std::string& experiment, const std::vector<AttemptS
                     "ON CONFLICT (experiment, config_id, kind, number, attempt) DO UPDATE SET state = excluded.state "
                     "WHERE attempt.state NOT IN ({0}) OR excluded.state IN ({0})",
                     outcome_names()));
-    for (const AttemptState* state : in_key_order(states)) {
+    // Runs are submitted in random order. Rows that come in the order of the indexes are appended to their pages; others would
+    // each change a page of their own, read and written again from a cache that does not hold them all.
+    for (const AttemptState* state : in_key_order(states, [](const AttemptState& each) -> auto& { return each.key; })) {
       bind_key(put, experiment, state->key);
       put.bind(6, std::string(to_string(state->state)));
       put.bind(7, to_string(state->key));
@@ -244,6 +248,13 @@ std::vector<AttemptRecord> Store::attempts(const std::string& experiment) const 
 
 std::vector<AttemptRecord> Store::counting_attempts(const std::string& experiment, bool with_series) const {
   return impl_->guarded([&] { return read_records(impl_->database, "run", experiment, with_series); });
+}
+
+void Store::visit_counting_attempts(const std::string& experiment, const std::function<void(AttemptRecord&&)>& visit) const {
+  impl_->guarded([&] {
+    each_record(impl_->database, kStandingColumns, "run", experiment,
+                [&](std::int64_t /*id*/, AttemptRecord&& record) { visit(std::move(record)); });
+  });
 }
 
 }  // namespace hpcbench

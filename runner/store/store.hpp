@@ -54,6 +54,9 @@ class Store {
   /// The attempt that counts of each run (the highest that is not void), warm-ups aside. With `with_series` false their series
   /// are left out.
   std::vector<AttemptRecord> counting_attempts(const std::string& experiment, bool with_series) const;
+  /// Hands over the same one after the other, without what only tables show: axes, units, facts, warnings and series are left
+  /// out. `visit` must not use this Store.
+  void visit_counting_attempts(const std::string& experiment, const std::function<void(AttemptRecord&&)>& visit) const;
 
  private:
   struct Impl;

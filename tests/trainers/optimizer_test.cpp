@@ -169,8 +169,9 @@ TEST_CASE("rows of a table that no batch touched: the same bits as without marks
         TableTrial dense(start, options, false), marked(start, options, true);
         for (int step = 0; step < 12; ++step) {
           if (step == 7) {  // the run goes on in another process, which knows only what a checkpoint holds
+            const std::vector<NamedTensor> state = marked.optimizer->state();
             TableTrial later(marked.table.detach(), options, true);
-            later.optimizer->load_state(marked.optimizer->state(), marked.optimizer->steps());
+            later.optimizer->load_state(state, marked.optimizer->steps());
             marked = std::move(later);
           }
           dense.optimizer->clear_gradients();
@@ -181,8 +182,15 @@ TEST_CASE("rows of a table that no batch touched: the same bits as without marks
             dense.add(rows, values);
             marked.add(rows, values);
           }
-          const double lr = step == 4 ? 0.0 : 0.01;  // a schedule may come to 0
+          const double lr = step == 4 ? 0.0 : 0.01 + 0.001 * step;  // a schedule may come to 0
           CHECK(dense.optimizer->step(lr) == marked.optimizer->step(lr));
+          if (step % 5 < 3) {  // the model goes on, and reads some rows, one of them twice; others stay behind
+            const at::Tensor read = at::cat({at::randint(0, kRows, {20}, at::kLong), at::tensor({7, 7}, at::kLong)});
+            marked.touched->read(read.const_data_ptr<std::int64_t>(), read.numel());
+            REQUIRE(at::equal(dense.table.index_select(0, read), marked.table.index_select(0, read)));
+            continue;
+          }
+          marked.optimizer->catch_up();
           REQUIRE(at::equal(dense.table, marked.table));
           for (std::size_t index = 0; index < dense.optimizer->state().size(); ++index) {
             REQUIRE(at::equal(dense.optimizer->state()[index].tensor, marked.optimizer->state()[index].tensor));
@@ -191,6 +199,38 @@ TEST_CASE("rows of a table that no batch touched: the same bits as without marks
       }
     }
   }
+}
+
+TEST_CASE("rows that nobody reads are left behind by AdamW until they are, 1 to 4 threads, and never by the others") {
+  const int threads_before = at::get_num_threads();
+  const at::Tensor start = at::linspace(1, 2, 3 * 40, at::kDouble).view({3, 40});
+  const at::Tensor row_1 = at::tensor({1}, at::kLong), row_2 = at::tensor({2}, at::kLong),
+                   values = at::ones({1, 40}, at::kDouble);
+  for (const int threads : {1, 2, 3, 4}) {
+    at::set_num_threads(threads);
+    TableTrial late(start, {OptimizerKind::adamw, 0, 0.1}, true);
+    for (const at::Tensor& row : {row_1, row_2, row_2}) {
+      late.optimizer->clear_gradients();
+      late.add(row, values);
+      late.optimizer->step(0.01);
+    }
+    CHECK(at::equal(late.table[0], start[0]));  // three steps of decay behind
+    at::Tensor decayed = start[0].clone();
+    for (int step = 0; step < 3; ++step) decayed = decayed * (1 - 0.01 * 0.1);
+    const at::Tensor once = late.table[1].detach().clone();  // one step with its gradient, two behind
+    const std::int64_t first_rows[] = {0, 1};
+    late.touched->read(first_rows, 2);
+    CHECK(at::equal(late.table[0], decayed));
+    CHECK((late.table[1] < once * (1 - 0.01 * 0.1)).all().item<bool>());  // its momentum moves it, too
+    const at::Tensor whole = late.table.detach().clone();
+    late.optimizer->catch_up();  // nothing is behind
+    CHECK(at::equal(late.table, whole));
+  }
+  at::set_num_threads(threads_before);
+  TableTrial sgd(start, {OptimizerKind::sgd, 0, 0.1}, true);
+  sgd.add(row_1, values);
+  sgd.optimizer->step(0.01);
+  CHECK_FALSE(at::equal(sgd.table[0], start[0]));
 }
 
 TEST_CASE("the learning rate: linear with warm-up as get_linear_schedule_with_warmup") {

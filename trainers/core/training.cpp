@@ -121,6 +121,7 @@ class Loop {
       const bool due = settings_.checkpoint_every > 0 && state_.steps % settings_.checkpoint_every == 0;
       if (due && state_.epoch_steps < plan.steps()) keep_last();
     }
+    strategy_.catch_up();  // what an epoch's time is measured of includes all of its updates
     report_epoch(plan, start_s + keeper_.seconds() - kept_s);
   }
 

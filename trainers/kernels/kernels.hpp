@@ -102,8 +102,11 @@ struct AdamWFactors {
 };
 void adamw(float* p, const float* g, float* m, float* v, std::int64_t count, const AdamWFactors& factors);
 void adamw(double* p, const double* g, double* m, double* v, std::int64_t count, const AdamWFactors& factors);
-/// What adamw() makes of g, m and v that are all 0: these stay so, and p is multiplied by 1 - lr weight_decay.
-void adamw_decay(float* p, std::int64_t count, const AdamWFactors& factors);
-void adamw_decay(double* p, std::int64_t count, const AdamWFactors& factors);
+/// `step_count` calls of adamw(), one after another, whose gradients are all 0: the same bits.
+void adamw_at_rest(float* p, float* m, float* v, std::int64_t count, const AdamWFactors* steps, std::int64_t step_count);
+void adamw_at_rest(double* p, double* m, double* v, std::int64_t count, const AdamWFactors* steps, std::int64_t step_count);
+/// The same where m and v are all 0, too: these stay so, and p is multiplied by each step's 1 - lr weight_decay.
+void adamw_decay(float* p, std::int64_t count, const AdamWFactors* steps, std::int64_t step_count);
+void adamw_decay(double* p, std::int64_t count, const AdamWFactors* steps, std::int64_t step_count);
 
 }  // namespace hpcbench::train::kernels

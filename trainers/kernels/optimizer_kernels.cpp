@@ -76,31 +76,60 @@ HPCBENCH_INLINE void adadelta_loop(T* __restrict p, const T* __restrict g, T* __
   }
 }
 
+/// A step's factors in the type of the parameters.
+template <class T>
+struct AdamWNumbers {
+  explicit AdamWNumbers(const AdamWFactors& factors)
+      : step_size(static_cast<T>(factors.step_size)),
+        correction(static_cast<T>(factors.correction)),
+        beta1(static_cast<T>(factors.beta1)),
+        beta2(static_cast<T>(factors.beta2)),
+        rest1(static_cast<T>(1.0 - factors.beta1)),
+        rest2(static_cast<T>(1.0 - factors.beta2)),
+        eps(static_cast<T>(factors.eps)),
+        shrink(static_cast<T>(factors.shrink)) {}
+  T step_size, correction, beta1, beta2, rest1, rest2, eps, shrink;
+};
+
+template <class T>
+HPCBENCH_INLINE void adamw_element(T& p, T gradient, T& m, T& v, const AdamWNumbers<T>& step) {
+  m = step.beta1 * m + step.rest1 * gradient;
+  v = step.beta2 * v + step.rest2 * gradient * gradient;
+  p = p * step.shrink - step.step_size * m / (std::sqrt(v) * step.correction + step.eps);
+}
+
 template <class T>
 HPCBENCH_INLINE void adamw_loop(T* __restrict p, const T* __restrict g, T* __restrict m, T* __restrict v, std::int64_t count,
                                 const AdamWFactors& factors) {
-  const T step_size = static_cast<T>(factors.step_size);
-  const T correction = static_cast<T>(factors.correction);
-  const T beta1 = static_cast<T>(factors.beta1);
-  const T beta2 = static_cast<T>(factors.beta2);
-  const T rest1 = static_cast<T>(1.0 - factors.beta1);
-  const T rest2 = static_cast<T>(1.0 - factors.beta2);
-  const T eps = static_cast<T>(factors.eps);
-  const T shrink = static_cast<T>(factors.shrink);
+  const AdamWNumbers<T> step(factors);
   const T scale = static_cast<T>(factors.scale);
-  for (std::int64_t k = 0; k < count; ++k) {
-    const T gradient = g[k] * scale;
-    m[k] = beta1 * m[k] + rest1 * gradient;
-    v[k] = beta2 * v[k] + rest2 * gradient * gradient;
-    p[k] = p[k] * shrink - step_size * m[k] / (std::sqrt(v[k]) * correction + eps);
+  for (std::int64_t k = 0; k < count; ++k) adamw_element(p[k], g[k] * scale, m[k], v[k], step);
+}
+
+constexpr std::int64_t kAtOnce = 64;  // elements that go through all steps while they are in the nearest cache
+
+template <class T>
+HPCBENCH_INLINE void at_rest_loop(T* __restrict p, T* __restrict m, T* __restrict v, std::int64_t count,
+                                  const AdamWFactors* steps, std::int64_t step_count) {
+  for (std::int64_t begin = 0; begin < count; begin += kAtOnce) {
+    const std::int64_t end = begin + kAtOnce < count ? begin + kAtOnce : count;
+    for (std::int64_t number = 0; number < step_count; ++number) {
+      const AdamWNumbers<T> step(steps[number]);
+      for (std::int64_t k = begin; k < end; ++k) adamw_element(p[k], T(0), m[k], v[k], step);
+    }
   }
 }
 
 template <class T>
-HPCBENCH_INLINE void decay_loop(T* __restrict p, std::int64_t count, const AdamWFactors& factors) {
-  const T shrink = static_cast<T>(factors.shrink);
-  if (shrink == T(1)) return;
-  for (std::int64_t k = 0; k < count; ++k) p[k] *= shrink;
+HPCBENCH_INLINE void decay_loop(T* __restrict p, std::int64_t count, const AdamWFactors* steps, std::int64_t step_count) {
+  for (std::int64_t begin = 0; begin < count; begin += kAtOnce) {
+    const std::int64_t end = begin + kAtOnce < count ? begin + kAtOnce : count;
+    for (std::int64_t number = 0; number < step_count; ++number) {
+      const T shrink = static_cast<T>(steps[number].shrink);
+      if (shrink == T(1)) continue;
+      for (std::int64_t k = begin; k < end; ++k) p[k] *= shrink;
+    }
+  }
 }
 
 }  // namespace
@@ -142,7 +171,19 @@ HPCBENCH_CLONES void adamw(float* p, const float* g, float* m, float* v, std::in
 HPCBENCH_CLONES void adamw(double* p, const double* g, double* m, double* v, std::int64_t count, const AdamWFactors& factors) {
   adamw_loop(p, g, m, v, count, factors);
 }
-HPCBENCH_CLONES void adamw_decay(float* p, std::int64_t count, const AdamWFactors& factors) { decay_loop(p, count, factors); }
-HPCBENCH_CLONES void adamw_decay(double* p, std::int64_t count, const AdamWFactors& factors) { decay_loop(p, count, factors); }
+HPCBENCH_CLONES void adamw_at_rest(float* p, float* m, float* v, std::int64_t count, const AdamWFactors* steps,
+                                   std::int64_t step_count) {
+  at_rest_loop(p, m, v, count, steps, step_count);
+}
+HPCBENCH_CLONES void adamw_at_rest(double* p, double* m, double* v, std::int64_t count, const AdamWFactors* steps,
+                                   std::int64_t step_count) {
+  at_rest_loop(p, m, v, count, steps, step_count);
+}
+HPCBENCH_CLONES void adamw_decay(float* p, std::int64_t count, const AdamWFactors* steps, std::int64_t step_count) {
+  decay_loop(p, count, steps, step_count);
+}
+HPCBENCH_CLONES void adamw_decay(double* p, std::int64_t count, const AdamWFactors* steps, std::int64_t step_count) {
+  decay_loop(p, count, steps, step_count);
+}
 
 }  // namespace hpcbench::train::kernels

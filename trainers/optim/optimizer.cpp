@@ -20,12 +20,15 @@ namespace hpcbench::train {
 namespace {
 
 constexpr std::int64_t kBlock = 1 << 15;
+constexpr const char* kFirst = "first/";
+constexpr const char* kSecond = "second/";
 constexpr std::int64_t kAlignment = 16;  // elements: views of the flat state begin at 64 bytes or a multiple
 
 /// Zeros, on a CPU in memory that is not touched yet.
-at::Tensor zero_tensor(std::int64_t count, const at::TensorOptions& options, kernels::Pages kind) {
+at::Tensor zero_tensor(std::int64_t count, const at::TensorOptions& options) {
   if (!options.device().is_cpu()) return at::zeros({count}, options);
-  const std::shared_ptr<void> pages = kernels::zero_pages(static_cast<std::size_t>(count) * options.dtype().itemsize(), kind);
+  const std::shared_ptr<void> pages =
+      kernels::zero_pages(static_cast<std::size_t>(count) * options.dtype().itemsize(), kernels::Pages::large);
   return at::from_blob(
       pages.get(), {count}, [pages](void*) {}, options);
 }
@@ -34,24 +37,27 @@ bool has_trusted_marks(const NamedTensor& parameter) {
   return parameter.touched && parameter.touched->is_trusted() && parameter.tensor.is_cpu();
 }
 
-/// Zeros of the parameters' sizes: views into one flat tensor, but for tables with trusted marks, which have their own.
-std::vector<at::Tensor> flat_zeros(const std::vector<NamedTensor>& parameters) {
+/// Is it a table whose rows AdamW leaves behind?
+bool has_late_rows(const NamedTensor& parameter, const OptimizerOptions& options) {
+  return has_trusted_marks(parameter) && options.kind == OptimizerKind::adamw && !options.torch_kernels;
+}
+
+/// Zeros of the parameters' sizes, views into one flat tensor; nothing for tables with late rows.
+std::vector<at::Tensor> flat_zeros(const std::vector<NamedTensor>& parameters, const OptimizerOptions& options) {
   std::vector<at::Tensor> views;
   if (parameters.empty()) return views;
-  const auto aligned = [](const at::Tensor& tensor) { return (tensor.numel() + kAlignment - 1) / kAlignment * kAlignment; };
+  const auto aligned = [&](const NamedTensor& parameter) {
+    return has_late_rows(parameter, options) ? 0 : (parameter.tensor.numel() + kAlignment - 1) / kAlignment * kAlignment;
+  };
   std::int64_t count = 0;
-  for (const NamedTensor& parameter : parameters) count += has_trusted_marks(parameter) ? 0 : aligned(parameter.tensor);
-  const at::TensorOptions options = parameters.front().tensor.options().requires_grad(false);
-  const at::Tensor flat = zero_tensor(count, options, kernels::Pages::large);
+  for (const NamedTensor& parameter : parameters) count += aligned(parameter);
+  const at::Tensor flat = zero_tensor(count, parameters.front().tensor.options().requires_grad(false));
   std::int64_t offset = 0;
   for (const NamedTensor& parameter : parameters) {
-    const std::int64_t size = parameter.tensor.numel();
-    if (has_trusted_marks(parameter)) {
-      views.push_back(zero_tensor(size, options, kernels::Pages::large).view(parameter.tensor.sizes()));
-      continue;
-    }
-    views.push_back(flat.narrow(0, offset, size).view(parameter.tensor.sizes()));
-    offset += aligned(parameter.tensor);
+    const at::Tensor& tensor = parameter.tensor;
+    const bool is_late = has_late_rows(parameter, options);
+    views.push_back(is_late ? at::Tensor() : flat.narrow(0, offset, tensor.numel()).view(tensor.sizes()));
+    offset += aligned(parameter);
   }
   return views;
 }
@@ -60,16 +66,18 @@ std::vector<at::Tensor> flat_zeros(const std::vector<NamedTensor>& parameters) {
 
 Optimizer::Optimizer(const OptimizerOptions& options, const std::vector<NamedTensor>& parameters) : options_(options) {
   const at::NoGradGuard no_grad;
-  const std::vector<at::Tensor> first = flat_zeros(parameters);
+  const std::vector<at::Tensor> first = flat_zeros(parameters, options);
   const std::vector<at::Tensor> second =
-      options.kind == OptimizerKind::sgd ? std::vector<at::Tensor>(parameters.size()) : flat_zeros(parameters);
+      options.kind == OptimizerKind::sgd ? std::vector<at::Tensor>(parameters.size()) : flat_zeros(parameters, options);
   for (std::size_t index = 0; index < parameters.size(); ++index) {
     const at::Tensor& parameter = parameters[index].tensor;
     const bool decays = options.decay_bias || parameter.dim() > 1;
     Part part{parameters[index].name, parameter, first[index], second[index], decays ? options.weight_decay : 0};
-    if (has_trusted_marks(parameters[index])) {
-      part.touched = parameters[index].touched;
-      part.loaded.assign(static_cast<std::size_t>(part.touched->rows()), 0);
+    if (has_trusted_marks(parameters[index])) part.touched = parameters[index].touched;
+    if (has_late_rows(parameters[index], options)) {
+      part.late = std::make_shared<LateRows>(parameter);
+      parameters[index].touched->before_read(
+          [late = part.late](const std::int64_t* rows, std::int64_t count) { late->catch_up(rows, count); });
     }
     parts_.push_back(std::move(part));
     for (std::int64_t begin = 0; begin < parameter.numel(); begin += kBlock)
@@ -77,47 +85,14 @@ Optimizer::Optimizer(const OptimizerOptions& options, const std::vector<NamedTen
   }
 }
 
-Optimizer::Rows Optimizer::rows_of(const Part& part, std::int64_t row) {
-  if (part.touched->touched_after(row, part.passes_before)) return Rows::moving;
-  const bool has_state = part.loaded[static_cast<std::size_t>(row)] != 0 || part.touched->touched_after(row, 0);
-  return has_state ? Rows::at_rest : Rows::untouched;
-}
-
-template <class Call>
-void Optimizer::for_rows(const Part& part, const Block& block, const Call& call) {
-  const std::int64_t width = part.parameter.numel() / part.touched->rows();
-  const std::int64_t end = block.begin + block.count;
-  for (std::int64_t begin = block.begin; begin < end;) {
-    std::int64_t row = begin / width;
-    const Rows rows = rows_of(part, row);
-    for (++row; row * width < end && rows_of(part, row) == rows;) ++row;
-    const std::int64_t count = std::min(end, row * width) - begin;
-    call(rows, begin - block.begin, count);
-    begin += count;
-  }
-}
-
-template <class T>
-void Optimizer::update_adamw(const Part& part, const Block& block, const Pointers<T>& at, double lr, double scale) {
-  const kernels::AdamWFactors factors({lr, 0.9, 0.999, 1e-8, part.weight_decay, steps_, scale});
-  if (!part.touched) return kernels::adamw(at.p, at.g, at.first, at.second, block.count, factors);
-  constexpr std::int64_t kZeros = 1024;
-  alignas(64) static const T zeros[kZeros] = {};
-  for_rows(part, block, [&](Rows rows, std::int64_t begin, std::int64_t count) {
-    if (rows == Rows::untouched) return kernels::adamw_decay(at.p + begin, count, factors);
-    if (rows == Rows::moving) {
-      return kernels::adamw(at.p + begin, at.g + begin, at.first + begin, at.second + begin, count, factors);
-    }
-    for (const std::int64_t end = begin + count; begin < end; begin += kZeros) {
-      kernels::adamw(at.p + begin, zeros, at.first + begin, at.second + begin, std::min(kZeros, end - begin), factors);
-    }
-  });
+kernels::AdamWFactors Optimizer::adamw_factors(const Part& part, double lr, double scale) const {
+  return kernels::AdamWFactors({lr, 0.9, 0.999, 1e-8, part.weight_decay, steps_, scale});
 }
 
 template <class T>
 void Optimizer::update(const Block& block, double lr, double scale) {
   Part& part = parts_[block.part];
-  if (!part.parameter.grad().defined()) return;
+  if (!part.parameter.grad().defined() || part.late) return;
   const auto at_block = [&](const at::Tensor& tensor) {
     return const_cast<T*>(tensor.const_data_ptr<T>()) + block.begin;  // the parts are our own
   };
@@ -129,7 +104,7 @@ void Optimizer::update(const Block& block, double lr, double scale) {
     case OptimizerKind::adadelta:
       return kernels::adadelta(at.p, at.g, at.first, at.second, block.count, {lr, 0.9, 1e-6, part.weight_decay, scale});
     case OptimizerKind::adamw:
-      return update_adamw(part, block, at, lr, scale);
+      return kernels::adamw(at.p, at.g, at.first, at.second, block.count, adamw_factors(part, lr, scale));
   }
 }
 
@@ -150,7 +125,12 @@ std::optional<double> Optimizer::step(double lr, std::optional<double> norm) {
     update_all_by_torch(lr, scale);
     return options_.clip > 0 ? norm : std::nullopt;
   }
-  // Blocks are handed out one by one, since rows that are not touched cost little.
+  for (const Part& part : parts_) {
+    const at::Tensor& gradient = part.parameter.grad();
+    if (part.late && gradient.defined())
+      part.late->step(adamw_factors(part, lr, scale), gradient, *part.touched, part.passes_before);
+  }
+  // Blocks are handed out one by one: they differ in what they cost.
   std::atomic<std::size_t> next = 0;
   at::parallel_for(0, at::get_num_threads(), 1, [&](std::int64_t begin, std::int64_t end) {
     for (; begin < end; ++begin) {
@@ -174,9 +154,14 @@ double Optimizer::squares_of(const Block& block) const {
     // Zeros add nothing, as long as the others stay with their sums.
     const bool whole_groups = part.touched && gradient.numel() / part.touched->rows() % kernels::kSquareSums == 0;
     if (!whole_groups) return kernels::add_squares(values, block.count, sums);
-    for_rows(part, block, [&](Rows rows, std::int64_t begin, std::int64_t count) {
-      if (rows == Rows::moving) kernels::add_squares(values + begin, count, sums);
-    });
+    const std::int64_t width = gradient.numel() / part.touched->rows();
+    const std::int64_t end = block.begin + block.count;
+    for (std::int64_t begin = block.begin; begin < end;) {
+      const std::int64_t row = begin / width;
+      const std::int64_t count = std::min(end, (row + 1) * width) - begin;
+      if (part.touched->touched_after(row, part.passes_before)) kernels::add_squares(values + begin - block.begin, count, sums);
+      begin += count;
+    }
   });
   return std::accumulate(std::begin(sums), std::end(sums), 0.0);
 }
@@ -207,6 +192,12 @@ double Optimizer::gradient_norm() const {
   return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
 }
 
+void Optimizer::catch_up() const {
+  for (const Part& part : parts_) {
+    if (part.late) part.late->catch_up_all();
+  }
+}
+
 void Optimizer::clear_gradients() {
   for (Part& part : parts_) {
     part.parameter.mutable_grad().reset();
@@ -217,30 +208,33 @@ void Optimizer::clear_gradients() {
 std::vector<NamedTensor> Optimizer::state() const {
   std::vector<NamedTensor> tensors;
   for (const Part& part : parts_) {
-    tensors.push_back({"first/" + part.name, part.first});
-    if (part.second.defined()) tensors.push_back({"second/" + part.name, part.second});
+    const LateRows::States states = part.late ? part.late->states() : LateRows::States{part.first, part.second};
+    tensors.push_back({kFirst + part.name, states.first});
+    if (has_second()) tensors.push_back({kSecond + part.name, states.second});
   }
   return tensors;
 }
 
 void Optimizer::load_state(const std::vector<NamedTensor>& state, std::int64_t steps) {
   const at::NoGradGuard no_grad;
-  const std::vector<NamedTensor> own = this->state();
-  TORCH_CHECK(own.size() == state.size(), "an optimiser's state of ", own.size(), " tensors, not ", state.size());
-  for (std::size_t index = 0; index < own.size(); ++index) {
-    TORCH_CHECK(own[index].name == state[index].name, own[index].name, " is needed, not ", state[index].name);
-    at::Tensor(own[index].tensor).copy_(state[index].tensor);
+  const std::size_t wanted = parts_.size() * (has_second() ? 2 : 1);
+  TORCH_CHECK(wanted == state.size(), "an optimiser's state of ", wanted, " tensors, not ", state.size());
+  auto next = state.begin();
+  const auto take = [&](const char* kind, const Part& part) {
+    TORCH_CHECK(next->name == kind + part.name, kind, part.name, " is needed, not ", next->name);
+    return (next++)->tensor;
+  };
+  for (Part& part : parts_) {
+    const at::Tensor first = take(kFirst, part);
+    const at::Tensor second = has_second() ? take(kSecond, part) : at::Tensor();
+    if (part.late) {
+      part.late->load_states({first, second});
+      continue;
+    }
+    part.first.copy_(first);
+    if (has_second()) part.second.copy_(second);
   }
-  for (Part& part : parts_) mark_loaded(part);
   steps_ = steps;
-}
-
-void Optimizer::mark_loaded(Part& part) {
-  if (!part.touched) return;
-  at::Tensor any = part.first.ne(0).any(1);
-  if (part.second.defined()) any = any.logical_or(part.second.ne(0).any(1));
-  const bool* const has_state = any.const_data_ptr<bool>();
-  std::copy(has_state, has_state + any.numel(), part.loaded.begin());
 }
 
 }  // namespace hpcbench::train

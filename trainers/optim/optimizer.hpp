@@ -3,10 +3,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "core/settings.hpp"
+#include "optim/late_rows.hpp"
 #include "tasks/model.hpp"
 
 namespace hpcbench::train {
@@ -22,7 +24,8 @@ struct OptimizerOptions {
 
 /// SGD, Adadelta (rho 0.9, eps 1e-6) or AdamW (0.9, 0.999, 1e-8), as torch.optim defines them: one parallel pass over all
 /// parameters, whose state lies side by side in flat memory. Results do not depend on the number of threads. Of a table whose
-/// rows' marks are trusted (TouchedRows), what is known to be 0 is not read; the results are the same, bit for bit.
+/// rows' marks are trusted (TouchedRows), what is known to be 0 is not read, and AdamW leaves rows behind that nobody reads
+/// (LateRows); the results are the same, bit for bit.
 class Optimizer {
  public:
   Optimizer(const OptimizerOptions& options, const std::vector<NamedTensor>& parameters);
@@ -32,11 +35,13 @@ class Optimizer {
   std::optional<double> step(double lr, std::optional<double> norm = {});
   /// The norm of all gradients together.
   double gradient_norm() const;
+  /// Brings rows up to date that were left behind: before anybody but the model reads the parameters.
+  void catch_up() const;
   /// Drops the gradients, so that the next backward pass hands over its own instead of adding to these.
   void clear_gradients();
 
-  /// The state, by the names of the parameters: `first/NAME` (velocity, mean square gradient, mean gradient) and, but for SGD,
-  /// `second/NAME` (mean square update, mean square gradient).
+  /// The state (of late rows a copy), by the names of the parameters: `first/NAME` (velocity, mean square gradient, mean
+  /// gradient) and, but for SGD, `second/NAME` (mean square update, mean square gradient).
   std::vector<NamedTensor> state() const;
   std::int64_t steps() const { return steps_; }
   /// Takes over a state of the same names and sizes, and how many steps it has made.
@@ -51,10 +56,8 @@ class Optimizer {
     double weight_decay = 0;
     std::shared_ptr<const TouchedRows> touched = nullptr;  // of a table whose marks are trusted
     std::int64_t passes_before = 0;                        // that had begun when the gradients were dropped
-    std::vector<char> loaded = {};                         // by row: its state was loaded and is not 0
+    std::shared_ptr<LateRows> late = nullptr;              // of such a table, with AdamW
   };
-  /// Rows of a table. Untouched: gradient and state are 0; at rest: only the gradient is.
-  enum class Rows { untouched, at_rest, moving };
   /// A range of one part: what one thread takes at a time.
   struct Block {
     std::size_t part = 0;
@@ -62,6 +65,7 @@ class Optimizer {
     std::int64_t count = 0;
   };
   bool by_torch() const;
+  bool has_second() const { return options_.kind != OptimizerKind::sgd; }
   void update_all_by_torch(double lr, double scale);
   template <class T>
   struct Pointers {
@@ -70,16 +74,10 @@ class Optimizer {
     T* first;
     T* second;
   };
-  static Rows rows_of(const Part& part, std::int64_t row);
-  /// call(rows, begin, count) for the block's runs of rows that are alike; `begin` counts from the block's.
-  template <class Call>
-  static void for_rows(const Part& part, const Block& block, const Call& call);
   template <class T>
   void update(const Block& block, double lr, double scale);
-  template <class T>
-  void update_adamw(const Part& part, const Block& block, const Pointers<T>& at, double lr, double scale);
+  kernels::AdamWFactors adamw_factors(const Part& part, double lr, double scale) const;
   double squares_of(const Block& block) const;
-  static void mark_loaded(Part& part);
 
   OptimizerOptions options_;
   std::vector<Part> parts_;

@@ -63,6 +63,8 @@ class Strategy {
   virtual std::vector<double> forward_backward(const std::vector<MicroBatch>& batches) = 0;
   /// Updates the parameters; returns the gradient's norm where it is clipped (of the average, before). Collective.
   virtual std::optional<double> optimizer_step(double lr) = 0;
+  /// Makes updates that were put off until somebody reads what they change (Optimizer::catch_up()).
+  virtual void catch_up() {}
   /// The averaged gradients of the parameters before clipping, whole, on every rank. Collective.
   virtual std::vector<NamedTensor> gather_gradients() = 0;
   /// Around an evaluation, in which ranks may make different numbers of forward passes. Collective.

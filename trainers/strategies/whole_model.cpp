@@ -35,6 +35,7 @@ std::vector<NamedTensor> WholeModel::gather_gradients() {
 }
 
 std::vector<NamedTensor> WholeModel::gather_full_state() {
+  catch_up();
   std::vector<NamedTensor> state = model_->parameters;
   state.insert(state.end(), model_->buffers.begin(), model_->buffers.end());
   return state;
@@ -44,6 +45,7 @@ void WholeModel::load_state(const std::vector<NamedTensor>& model, const std::ve
                             std::int64_t optimizer_steps) {
   const at::NoGradGuard no_grad;
   TORCH_CHECK(model.size() == model_->parameters.size() + model_->buffers.size(), "another number of tensors than the model's");
+  catch_up();
   std::size_t index = 0;
   for (std::vector<NamedTensor>* own : {&model_->parameters, &model_->buffers}) {
     for (NamedTensor& each : *own) each.tensor.copy_(model[index++].tensor);

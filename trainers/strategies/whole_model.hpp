@@ -14,6 +14,7 @@ class WholeModel : public Strategy {
   explicit WholeModel(const StrategyContext& context) : context_(context) {}
 
   std::optional<double> optimizer_step(double lr) override;
+  void catch_up() final { optimizer_->catch_up(); }
   std::vector<NamedTensor> gather_gradients() final;
   std::vector<NamedTensor> gather_full_state() override;
   std::vector<NamedTensor> gather_optimizer_state() final { return optimizer_->state(); }

@@ -16,6 +16,7 @@ template <class T>
 at::Tensor embeddings_forward(BertEmbeddingsState& state) {
   BertStep& step = *state.step;
   const std::int64_t hidden = step.config.hidden_size;
+  step.touched->read(step.rows.ids, step.rows.tokens);
   const at::Tensor y = step.take({step.padded_rows, hidden}, kBertType<T>);
   state.x_hat = step.take({step.rows.tokens, hidden}, kBertType<T>);
   state.reciprocal = step.take({step.rows.tokens}, kBertType<T>);
