@@ -98,6 +98,18 @@ TEST_CASE("the attempt that counts is the highest that is not void; warm-ups nev
   CHECK(to_string(counting[2].key) == "0a/r02/a1");
   CHECK(to_string(counting[3].key) == "0a/r04/a1");
   CHECK(store.counting_attempts("digits", false)[0].series.empty());
+  std::vector<AttemptRecord> visited;
+  store.visit_counting_attempts("digits", [&](AttemptRecord&& counts) { visited.push_back(std::move(counts)); });
+  REQUIRE(visited.size() == 4);
+  for (std::size_t i = 0; i < visited.size(); ++i) {
+    AttemptRecord expected = counting[i];
+    expected.axes.clear();
+    expected.units.clear();
+    expected.facts.clear();
+    expected.warnings.clear();
+    expected.series.clear();
+    check_same(visited[i], expected);
+  }
   int void_attempts = 0;
   for (const AttemptState& state : store.states("digits")) void_attempts += state.is_void ? 1 : 0;
   CHECK(void_attempts == 2);
