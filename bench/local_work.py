@@ -1,6 +1,7 @@
 """Trivial runs on this machine, two at a time: `bash -c true`, by hpcbench and by what people use instead."""
 import pathlib
 import shutil
+import statistics
 import sys
 import tempfile
 
@@ -96,10 +97,15 @@ def in_new_folder(tool, data, runs):
     return TOOLS[tool](pathlib.Path(tempfile.mkdtemp(prefix=f"{tool}-", dir=data)), runs)
 
 
+def thrice(tool, data, runs):
+    found = [in_new_folder(tool, data, runs) for _ in range(3)]
+    return statistics.median(seconds for seconds, _ in found), max(peak for _, peak in found)
+
+
 def measure(tool, data, quick, repeat):
     runs = 200 if quick else 1_000
     if tool not in EXTRAPOLATED:
-        seconds, peak_bytes = in_new_folder(tool, data, runs)
+        seconds, peak_bytes = thrice("ours", data, runs) if tool == "ours_thrice" else in_new_folder(tool, data, runs)
         return {"seconds": seconds, "peak_bytes": peak_bytes}
     few = 20 if quick else FEW
     one_s, _ = in_new_folder(tool, data, 1)

@@ -1,19 +1,16 @@
 """The rows of the table: which study measures them, what they are held against."""
-import json
-import pathlib
-import subprocess
 import sys
-import tempfile
+import unittest
 
-from process import BENCH, plain_environment
 from report_work import FORMATS, formats_here
 from runner_work import QUICK_SIZES, SIZES
 from study import Study
 from suites_trainers import trainers
-from table import Row, against, median_or_none, plain
+from table import against, digits, plain
 
 MARGINAL_MOST = 1.2
-SKIPPED = 77
+FEW_MORE = 2  # repeats at a time, where one takes minutes
+MOST_SLURM, QUICK_SLURM, MOST_SLURM_CPU_S, MOST_SLURM_RATIO = 10, 2, 5, 1.2
 WORKS = (("plan", "plan", "expand"), ("index", "index", "store"), ("noop", "run, nothing to do", "no-op"), ("status", "status", "status"),
          ("report", "report", "report"))
 
@@ -39,20 +36,22 @@ def runner(place):
 
 
 def local(place):
+    """In three studies, so that what is quick and swings takes no more repeats of what is slow and does not."""
     from local_work import FEW
     runs, few = (200, 20) if place.quick else (1_000, FEW)
-    tools = {"ours": "", "xargs_kept": "xargs -P2; a folder, output, time and exit code of each kept", "xargs_scripts": "xargs -P2 on hpcbench's rendered job scripts",
-             "xargs": "xargs -P2 bash -c true; nothing kept", "reframe": "ReFrame, 2 jobs"}
-    study = Study(place, "local", "local", list(tools), ["seconds", "peak_bytes"], f"{runs} trivial runs, two at a time")
+    work, metrics, description = f"{runs:,} local runs of bash -c true, --slots 2", ["seconds", "peak_bytes"], f"{runs} trivial runs, two at a time"
+    study = Study(place, "local", "local", ["ours", "xargs_kept", "xargs"], metrics, description)
     study.measure()
-    # By itself: it takes minutes.
-    with_jube = Study(place, "local_jube", "local", ["ours", "jube"], ["seconds", "peak_bytes"], f"{runs} trivial runs by JUBE")
-    with_jube.measure()
-    work = f"{runs:,} local runs of bash -c true, --slots 2"
-    scaled = f"line through 1 and {few} runs"
-    rows = [against(study, f"local_{tool}", work, tool, tools[tool], kind, target, note=note) for tool, kind, target, note in (
-        ("xargs_kept", "at most", 1.5, ""), ("xargs_scripts", "at most", 1.5, ""), ("xargs", "at most", 1.5, ""), ("reframe", "at least", 12, scaled))]
-    return [*rows, against(with_jube, "local_jube", work, "jube", "JUBE, procs=2", "at least", 40)]
+    for tool, peer in (("xargs_kept", "xargs -P2; a folder, output, time and exit code of each kept"), ("xargs", "xargs -P2 bash -c true; nothing kept")):
+        yield against(study, f"local_{tool}", work, tool, peer, "at most", 1.5)
+    slow = Study(place, "local_slow", "local", ["ours", "xargs_scripts", "reframe"], metrics, description)
+    slow.measure()
+    yield against(slow, "local_xargs_scripts", work, "xargs_scripts", "xargs -P2 on hpcbench's rendered job scripts", "at most", 1.5)
+    yield against(slow, "local_reframe", work, "reframe", "ReFrame, 2 jobs", "at least", 12, note=f"line through 1 and {few} runs")
+    # A repeat takes minutes; beside that ours is measured three times without being noticed.
+    with_jube = Study(place, "local_jube", "local", ["ours_thrice", "jube"], metrics, f"{runs} trivial runs by JUBE")
+    with_jube.measure(more=FEW_MORE)
+    yield against(with_jube, "local_jube", work, "jube", "JUBE, procs=2", "at least", 40, note="ours: medians of 3")
 
 
 def reports(place):
@@ -70,30 +69,29 @@ def reports(place):
     return rows
 
 
-def rows_of_script(place, script, suite):
-    """The rows of a comparison that keeps its own rounds; its words go to the terminal as they come. None where it is skipped."""
-    with tempfile.TemporaryDirectory(dir=place.folder) as folder:
-        path = pathlib.Path(folder) / "rows.json"
-        command = [sys.executable, str(script), "--json", str(path), *(["--quick"] if place.quick else [])]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=plain_environment())  # 1: a bound is not met, as the rows say
-        if done.returncode == SKIPPED:
-            return []
-        if not path.exists():
-            raise SystemExit(f"error: {' '.join(command)} wrote no rows")
-        return [row_of_script(suite, told) for told in json.loads(path.read_text())]
-
-
-def row_of_script(suite, told):
-    ratios = told["ratios"]
-    middle = told.get("value", median_or_none(ratios))
-    key = "_".join([suite, told["row"], told["measure"], told["peer"] or ""]).replace(" ", "-").replace(",", "")
-    return Row(key, suite, f"{told['row']}: {told['measure']}", told["peer"] or "", told["ours"], told["theirs"], told.get("unit", ""), middle,
-               min(ratios), max(ratios), 1 - 2.0 ** (1 - len(ratios)) if len(ratios) > 1 else None, ratios, told["sense"], told["bound"],
-               told.get("peak_ours"), told.get("peak_theirs"))
+def every(row, most):
+    """A bound that no repeat may exceed, not only the median."""
+    worst = max(row.values)
+    if worst > most and not row.wrong:
+        row.wrong = f"NOT MET in one repeat: {digits(worst)}"
+    return row
 
 
 def slurm(place):
-    return rows_of_script(place, BENCH / "slurm_bench.py", "slurm")
+    import slurm_work
+    runs = slurm_work.runs_of(place.quick)
+    study = Study(place, "slurm", "slurm", ["ours", "by_hand"], ["seconds", "cpu_s", "sbatch", "squeue_per_s", "peak_bytes"], f"{runs} runs on Slurm")
+    try:
+        with slurm_work.cluster_for(place.data, place.quick):
+            study.measure(most=MOST_SLURM, quick=QUICK_SLURM, more=FEW_MORE)
+    except unittest.SkipTest as reason:
+        print(f"slurm: skipped: {reason}", file=sys.stderr)
+        return
+    work = f"{runs:,} runs on Slurm"
+    yield every(plain(study, "slurm_sbatch", f"{work}: calls of sbatch", "ours", "sbatch", "", 1), 1)
+    yield every(plain(study, "slurm_squeue", f"{work}: calls of squeue a second, beyond the first {slurm_work.CALLS_BEFORE}", "ours", "squeue_per_s", "", 1), 1)
+    yield every(plain(study, "slurm_cpu", f"{work}: CPU time of hpcbench and its tools", "ours", "cpu_s", "s", MOST_SLURM_CPU_S), MOST_SLURM_CPU_S)
+    yield against(study, "slurm_time", f"{work}: time until all has ended", "by_hand", "the same scripts in an array by hand", "at most", MOST_SLURM_RATIO)
 
 
 def roofs(place):

@@ -293,7 +293,7 @@ report: {metric: elapsed_s}
 
 class Cost(SlurmStudyTest):
     def test_many_runs_cost_few_calls_and_little_time(self):
-        runs = 200  # bench/slurm_bench.py does it with 1,000, against an array written by hand
+        runs = 200  # bench/slurm_work.py does it with 1,000, against an array written by hand
         self.study(**{"[1, 2, 3, 4]": str(list(range(1, runs // 5 + 1)))})
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         start = time.monotonic()

@@ -1,0 +1,114 @@
+"""What a study costs on a real Slurm, on a cluster of its own (tests/slurm/cluster.sh): calls of its tools, CPU time of hpcbench, the time until all has
+ended; against the same scripts in an array that a person would write. They are the same rendered job.sh, which claim and record as they do for hpcbench;
+their end is looked for twice a second.
+"""
+import contextlib
+import json
+import pathlib
+import sys
+import tempfile
+import time
+
+from process import HPCBENCH, ROOT, plain_environment, quietly, study_text, timed
+from runner_work import cpu_now_s
+
+sys.path.insert(0, str(ROOT / "tests/slurm"))
+from slurm_harness import Cluster  # noqa: E402
+
+RUNS, QUICK_RUNS = 1_000, 200
+CALLS_BEFORE = 3  # of squeue, beyond one a second
+LIMITS = 'resources: {time: "00:05:00"}\n'
+HAND_WRITTEN = """#!/bin/bash
+#SBATCH --job-name=by-hand
+#SBATCH --time=5
+#SBATCH --output=/dev/null
+#SBATCH --no-requeue
+export HPCBENCH_TOKEN=0000000000000000
+exec bash "$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" {listing})"
+"""
+
+
+class Client(Cluster):
+    """Of a cluster that another process has started."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.name, self.calls, self.bin = (self.folder / name for name in ("cluster", "calls", "bin"))
+
+    def answers(self):
+        with contextlib.suppress(AssertionError, OSError):
+            self.tool("squeue", "-h")
+            return self.bin.exists()
+        return False
+
+    def becomes_idle(self):
+        """What a measurement that was cut off has left in the queue is not the next one's."""
+        while self.tool("squeue", "-h").strip():
+            time.sleep(0.5)
+
+
+def runs_of(quick):
+    return QUICK_RUNS if quick else RUNS
+
+
+@contextlib.contextmanager
+def cluster_for(data, quick):
+    """Started, or the one that a command that was cut off has left; measurements find it by a file in `data`. unittest.SkipTest where there is no Slurm."""
+    place = data / "cluster.json"
+    left = Client(json.loads(place.read_text())) if place.exists() else None
+    if left and not left.answers():
+        left.stop()
+    if not left or not left.folder.exists():
+        left = Cluster("--set", f"MaxArraySize={runs_of(quick) + 1}")
+        place.write_text(json.dumps(str(left.folder)))
+    try:
+        yield
+    finally:
+        left.stop()
+        place.unlink()
+
+
+def environment_of(cluster, folder):
+    return plain_environment(**cluster.environment(), XDG_CONFIG_HOME=str(folder / "none"))
+
+
+def written_study(folder, runs):
+    (folder / "cost.yaml").write_text(study_text("cost", {"k": runs}, command='["true"]', more=LIMITS))
+    (folder / "site.yaml").write_text("executor: slurm\ngres_type: none\n")
+
+
+def ours(cluster, folder, runs):
+    cluster.forget_calls()
+    begin_s = cpu_now_s()
+    seconds, peak_bytes = timed([HPCBENCH, "run", "cost.yaml", "--site", "./site.yaml"], folder, environment_of(cluster, folder))
+    return {"seconds": seconds, "cpu_s": cpu_now_s() - begin_s, "sbatch": cluster.count("sbatch"),
+            "squeue_per_s": max(0, cluster.count("squeue") - CALLS_BEFORE) / seconds, "peak_bytes": peak_bytes}
+
+
+def by_hand(cluster, folder, runs):
+    quietly([HPCBENCH, "plan", "cost.yaml", "--scripts", "scripts", "--site", "./site.yaml"], folder, environment_of(cluster, folder))
+    files = sorted((folder / "scripts").rglob("job.sh"))
+    if len(files) != runs:
+        raise SystemExit(f"error: {len(files)} scripts instead of {runs}")
+    listing, script = folder / "list", folder / "by-hand.sh"
+    listing.write_text("".join(f"{path}\n" for path in files))
+    script.write_text(HAND_WRITTEN.format(listing=listing))
+    begin_s = time.monotonic()
+    cluster.tool("sbatch", f"--array=0-{runs - 1}", str(script))
+    while cluster.tool("squeue", "-h", "-n", "by-hand").strip():
+        time.sleep(0.5)
+    seconds = time.monotonic() - begin_s
+    finished = sum(1 for _ in (folder / "scripts").rglob("finished.json"))
+    if finished != runs:
+        raise SystemExit(f"error: {finished} of {runs} scripts of the hand-written array finished")
+    return {"seconds": seconds}
+
+
+def measure(tool, data, quick, repeat):
+    """seconds until all has ended; of ours also cpu_s of hpcbench and all tools that it calls, calls of sbatch, and squeue_per_s: calls of squeue beyond the
+    first three for each second."""
+    cluster = Client(json.loads((data / "cluster.json").read_text()))
+    cluster.becomes_idle()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{tool}-", dir=data))
+    written_study(folder, runs_of(quick))
+    return {"ours": ours, "by_hand": by_hand}[tool](cluster, folder, runs_of(quick))
