@@ -1,4 +1,5 @@
-"""Do two runs of the table agree? For each row the interval of the ratio of its two ratios, and Holm's procedure over the rows."""
+"""Do two runs of the table agree? For each row the interval of the ratio of its two ratios, and Holm's procedure over the rows. A row that only one table
+has is told, and rows that are wider than 10 % in one of them are marked."""
 import math
 import statistics
 from dataclasses import dataclass
@@ -50,20 +51,29 @@ def shift(first, second, level=LEVEL):
 
 @dataclass
 class Agreement:
+    """Of one row in both tables. `low`, `high`: the interval at the level that Holm's procedure holds this row against, so that it holds 1 exactly if the row
+    agrees; absent where so few repeats have none at that level, or values are not positive. `low_alone`, `high_alone`: at 95 %, for this row alone."""
     work: str
     peer: str
-    ratio: float
-    low: float | None
-    high: float | None
+    ratio: float | None
     p: float
+    sizes: tuple
+    resolved: bool
+    notes: tuple = ()
     adjusted: float = 1.0
-    sizes: tuple = (0, 0)
-    resolved: bool = True
+    low: float | None = None
+    high: float | None = None
+    low_alone: float | None = None
+    high_alone: float | None = None
     can_differ: bool = True  # False: so few repeats could not have differed, whatever they were
 
     @property
     def agrees(self):
         return self.adjusted > LEVEL
+
+    @property
+    def holds_one_alone(self):
+        return self.low_alone is None or self.low_alone <= 1 <= self.high_alone
 
 
 def holm(p_values):
@@ -76,28 +86,84 @@ def holm(p_values):
     return adjusted
 
 
+def holm_levels(p_values):
+    """The level that each p-value is held against: of those that are rejected the one of their step, of the others that of the first that was not."""
+    adjusted, count = holm(p_values), len(p_values)
+    rejected = sorted((place for place in range(count) if adjusted[place] <= LEVEL), key=lambda place: p_values[place])
+    levels = [LEVEL / max(1, count - len(rejected))] * count
+    for rank, place in enumerate(rejected):
+        levels[place] = LEVEL / (count - rank)
+    return levels
+
+
+def identity(row):
+    """Rows of the same key are of other work where one is of --quick."""
+    return row.key, row.work
+
+
+def pairs(first_rows, second_rows):
+    second = {identity(row): row for row in second_rows if row.values}
+    return [(row, second[identity(row)]) for row in first_rows if row.values and identity(row) in second]
+
+
+def alone(first_rows, second_rows):
+    """(rows of the first table, rows of the second) that the other one lacks."""
+    both = {identity(row) for row, _ in pairs(first_rows, second_rows)}
+    return tuple([row for row in rows if identity(row) not in both] for rows in (first_rows, second_rows))
+
+
+def missing(first_rows, second_rows):
+    """Rows that only one table has, of suites that both have: measurements that failed in one of them."""
+    suites = {row.suite for row in first_rows} & {row.suite for row in second_rows}
+    return [row for rows in alone(first_rows, second_rows) for row in rows if row.suite in suites]
+
+
+def notes_on(row, other):
+    notes = [] if row.resolved and other.resolved else ["unresolved"]
+    notes += [f"then against {other.peer}"] if row.peer != other.peer else []
+    return tuple(notes + ([f"verdict {row.verdict}, then {other.verdict}"] if row.verdict != other.verdict else []))
+
+
 def compare(first_rows, second_rows):
-    second_by_key = {row.key: row for row in second_rows}
+    """The Agreements of the rows that both tables have."""
+    both = pairs(first_rows, second_rows)
+    p_values = [p_value(row.values, other.values) for row, other in both]
     found = []
-    for row in first_rows:
-        other = second_by_key.get(row.key)
-        if other is None or not row.values or not other.values or min(row.values + other.values) <= 0:
-            continue
-        ratio, low, high, _ = shift(row.values, other.values)
-        found.append(Agreement(row.work, row.peer, ratio, low, high, p_value(row.values, other.values), sizes=(len(row.values), len(other.values)),
-                               resolved=row.resolved and other.resolved))
-    for agreement, adjusted in zip(found, holm([agreement.p for agreement in found])):
-        agreement.adjusted = adjusted
-        m, n = agreement.sizes
-        agreement.can_differ = 2 / math.comb(m + n, m) * len(found) <= LEVEL
+    for (row, other), p, adjusted, level in zip(both, p_values, holm(p_values), holm_levels(p_values)):
+        sizes = len(row.values), len(other.values)
+        each = Agreement(row.work, row.peer, None, p, sizes, row.resolved and other.resolved, notes_on(row, other), adjusted)
+        if min(row.values + other.values) > 0:  # else there is no ratio; ranks are compared all the same
+            each.ratio, each.low_alone, each.high_alone, _ = shift(row.values, other.values)
+            _, each.low, each.high, _ = shift(row.values, other.values, level)
+        each.can_differ = 2 / math.comb(sum(sizes), sizes[0]) * len(both) <= LEVEL
+        found.append(each)
     return found
 
 
-def as_text(agreements):
-    lines = [("work", "against", "second/first", "interval", "p, Holm", "verdict")]
+def interval_text(low, high):
+    return "-" if low is None else f"[{low:.3f}, {high:.3f}]"
+
+
+def count_of(number, words):
+    return f"{number} {words if number != 1 else words.replace('rows', 'row')}"
+
+
+def summary(agreements, only):
+    few = sum(not each.can_differ for each in agreements)
+    return (f"{count_of(len(agreements), 'rows')} in both tables: {sum(each.agrees for each in agreements)} agree, {sum(not each.agrees for each in agreements)} differ "
+            f"(Holm at {LEVEL:.0%} over all); {sum(not each.resolved for each in agreements)} unresolved: wider than 10 % in one of the tables; "
+            f"{few} with too few repeats to differ among so many; alone, {sum(not each.holds_one_alone for each in agreements)} intervals at 95 % do not hold 1; "
+            f"{count_of(sum(map(len, only)), 'rows')} in one table alone")
+
+
+def as_text(agreements, only=((), ())):
+    """`only`: as alone() gives it."""
+    lines = [("work", "against", "n", "second/first", "interval, 95 %", "interval, Holm", "p, Holm", "verdict")]
     for each in agreements:
-        interval = "-" if each.low is None else f"[{each.low:.3f}, {each.high:.3f}]"
-        verdict = ("agrees" if each.agrees else "DIFFERS") + ("" if each.resolved else ", unresolved") + ("" if each.can_differ else ", too few repeats to differ")
-        lines.append((each.work, each.peer or "-", f"{each.ratio:.3f}", interval, f"{each.adjusted:.3g}", verdict))
-    widths = [max(len(line[column]) for line in lines) for column in range(6)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines)
+        verdict = ", ".join(["agrees" if each.agrees else "DIFFERS", *each.notes, *([] if each.can_differ else ["too few repeats to differ"])])
+        lines.append((each.work, each.peer or "-", f"{each.sizes[0]}, {each.sizes[1]}", "-" if each.ratio is None else f"{each.ratio:.3f}",
+                      interval_text(each.low_alone, each.high_alone), interval_text(each.low, each.high), f"{each.adjusted:.3g}", verdict))
+    for rows, words in zip(only, ("ONLY IN THE FIRST", "ONLY IN THE SECOND")):
+        lines += [(row.work, row.peer or "-", str(len(row.values)), "-", "-", "-", "-", words) for row in rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines) + "\n\n" + summary(agreements, only)

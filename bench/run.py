@@ -7,8 +7,8 @@ import sys
 
 import agree
 import duration
+import kept as kept_table
 import table
-from kept import Kept
 from process import ROOT
 from study import Place, Unmeasured
 from suites import SUITES
@@ -24,7 +24,8 @@ def parse_arguments():
     parser.add_argument("--repeats", type=int, help="a fixed number instead of 6 to 20")
     parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="keep the table as JSON, for --check-against and --markdown, with every row "
                         "as it is measured; cut off, the same command goes on. The studies lie in FILE.data meanwhile")
-    parser.add_argument("--check-against", type=pathlib.Path, metavar="FILE", help="compare with a table that was kept; exit 1 if a row differs")
+    parser.add_argument("--check-against", type=pathlib.Path, metavar="FILE", help="compare with a table that was kept; exit 1 if a row differs, or is in one "
+                        "of them alone though both have its suite")
     parser.add_argument("--saved", type=pathlib.Path, metavar="FILE", action="append",
                         help="measure nothing: take this table that was kept; given again: put together, of the same row the last one's")
     parser.add_argument("--only", action="append", metavar="WORD", help="of the trainers: only rows whose work has this word before its colon")
@@ -86,7 +87,7 @@ def measure(options, kept):
 
 def measured(options):
     """(machine, rows, quick, what could not be measured)"""
-    kept = Kept(options.save, table.this_machine(ROOT), options.quick, what_was_asked(options), options.folder)
+    kept = kept_table.Kept(options.save, table.this_machine(ROOT), options.quick, what_was_asked(options), options.folder)
     if kept.is_whole:
         print(f"{options.save} is whole: nothing is measured again (another table: --save OTHER)", file=sys.stderr)
         return kept.machine, list(kept.rows.values()), kept.quick, []
@@ -103,6 +104,19 @@ def measured(options):
         print(f"{options.save} is not whole: the same command tries again what could not be measured", file=sys.stderr)
     machine = kept.machine | ({} if whole else {"incomplete": True})
     return machine, list(kept.rows.values()), kept.quick, failed
+
+
+def differs_from(options, machine, rows):
+    """Prints how the rows agree with the table of --check-against."""
+    other, before, _ = table.load(options.check_against)
+    print(f"\nThe first table is {options.check_against}: {table.machine_line(other)}; the second the one above.\n")
+    apart = [name for name in kept_table.MACHINE if "parts" not in machine and "parts" not in other and machine.get(name) != other.get(name)]
+    if apart:
+        print(f"They are not of the same {', '.join(apart)}.\n")
+    agreements = agree.compare(before, rows)
+    print(agree.as_text(agreements, agree.alone(before, rows)))
+    lacking = [] if options.only or options.size else agree.missing(before, rows)
+    return any(not each.agrees for each in agreements) or bool(lacking) or not agreements
 
 
 def main():
@@ -123,11 +137,7 @@ def main():
     unresolved = [row for row in rows if not row.resolved]
     print(f"\n{len(rows)} rows: {sum(row.verdict == table.MET for row in rows)} meet their target, {len(not_met)} do not, "
           f"{sum(row.target is None for row in rows)} have none; {len(unresolved)} are wider than 10 %")
-    differs = False
-    if options.check_against:
-        agreements = agree.compare(table.load(options.check_against)[1], rows)
-        differs = any(not each.agrees for each in agreements)
-        print("\n" + agree.as_text(agreements))
+    differs = bool(options.check_against) and differs_from(options, machine, rows)
     if failed:
         print(f"error: not measured: {', '.join(failed)}", file=sys.stderr)
         return EXIT_WRONG

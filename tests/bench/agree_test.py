@@ -2,6 +2,7 @@
 """bench/agree.py and the table's rows, against figures worked out by hand and the tables of Hollander, Wolfe and Chicken."""
 import json
 import pathlib
+import random
 import sys
 import tempfile
 import unittest
@@ -61,8 +62,82 @@ class AgreementTests(unittest.TestCase):
         found = agree.compare([row("wide", [1.0] * 8, low=0.5, high=2.0)], [row("wide", [1.0] * 8)])
         self.assertIn("unresolved", agree.as_text(found))
 
-    def test_rows_of_one_table_alone_are_left_out(self):
-        self.assertEqual(agree.compare([row("one", [1.0])], [row("other", [1.0])]), [])
+    def test_rows_of_one_table_alone_are_told(self):
+        first, second = [row("both", [1.0]), row("one", [1.0])], [row("both", [1.0]), row("other", [1.0]), row("nothing", [])]
+        self.assertEqual([each.work for each in agree.compare(first, second)], ["both"])
+        only = agree.alone(first, second)
+        self.assertEqual([[each.key for each in rows] for rows in only], [["one"], ["other", "nothing"]])
+        text = agree.as_text(agree.compare(first, second), only)
+        self.assertRegex(text, "one +peer .*ONLY IN THE FIRST")
+        self.assertRegex(text, "other +peer .*ONLY IN THE SECOND")
+        self.assertIn("1 row in both tables: 1 agree, 0 differ", text)
+        self.assertIn("3 rows in one table alone", text)
+        self.assertEqual([each.key for each in agree.missing(first, second)], ["one", "other", "nothing"])
+
+    def test_a_suite_that_one_table_has_not_is_not_missing(self):
+        other = row("other", [1.0])
+        other.suite = "another"
+        self.assertEqual(agree.missing([row("both", [1.0])], [row("both", [1.0]), other]), [])
+        self.assertEqual(len(agree.alone([row("both", [1.0])], [row("both", [1.0]), other])[1]), 1)
+
+    def test_the_same_key_of_other_work_is_not_compared(self):
+        quick = row("local", [1.0] * 6)
+        quick.work = "200 runs"
+        self.assertEqual(agree.compare([row("local", [2.0] * 6)], [quick]), [])
+
+    def test_values_that_have_no_ratio_are_compared_by_rank(self):
+        found, = agree.compare([row("calls", [-1.0, 0.0, -0.5, -0.2, -0.3, -0.4])], [row("calls", [1.0, 2.0, 1.5, 1.2, 1.3, 1.4])])
+        self.assertAlmostEqual(found.p, 2 / 924)
+        self.assertFalse(found.agrees)
+        self.assertEqual((found.ratio, found.low), (None, None))
+        self.assertIn("DIFFERS", agree.as_text([found]))
+
+    def test_another_best_peer_and_another_verdict_are_told(self):
+        first, second = row("best", [1.0, 1.1], ratio=1.0, target=1.05), row("best", [1.0, 1.1], ratio=1.1, target=1.05)
+        second.peer = "another"
+        text = agree.as_text(agree.compare([first], [second]))
+        self.assertIn("then against another", text)
+        self.assertIn("verdict met, then NOT MET", text)
+
+    def test_levels_of_holm(self):
+        # 0.01 is held against 0.05 / 4, 0.015 against 0.05 / 3, 0.03 against 0.05 / 2 and agrees: so does 0.04
+        self.assertEqual(agree.holm_levels([0.03, 0.01, 0.04, 0.015]), [0.05 / 2, 0.05 / 4, 0.05 / 2, 0.05 / 3])
+        self.assertEqual(agree.holm_levels([0.001]), [0.05])
+
+    def tables(self, draw, rows, repeats, moved=()):
+        """Two tables of the same distributions, but for the rows `moved`: name -> factor."""
+        first = [row(str(number), [draw.lognormvariate(0, 0.05) for _ in range(repeats)]) for number in range(rows)]
+        second = [row(str(number), [dict(moved).get(number, 1.0) * draw.lognormvariate(0, 0.05) for _ in range(repeats)]) for number in range(rows)]
+        return first, second
+
+    def test_a_row_agrees_exactly_if_its_interval_holds_one(self):
+        draw = random.Random(1)
+        checked = set()
+        for _ in range(40):
+            for each in agree.compare(*self.tables(draw, 12, 10, {0: 1.3, 1: 1.1, 2: 1.06})):
+                self.assertEqual(each.agrees, each.low <= 1 <= each.high)
+                self.assertLessEqual(each.low, each.low_alone)
+                checked.add((each.agrees, each.holds_one_alone))
+        self.assertEqual(checked, {(True, True), (True, False), (False, False)})
+
+    def test_of_equal_machines_one_table_in_twenty_has_a_row_that_differs(self):
+        draw, tables_n = random.Random(2), 400
+        differ = sum(any(not each.agrees for each in agree.compare(*self.tables(draw, 20, 8))) for _ in range(tables_n))
+        # Holm's promise is at most 5 %, of exact tests somewhat less; 400 draws of 5 % give more than 32 in 1 of 200 cases.
+        self.assertLessEqual(differ, 32)
+        self.assertGreater(differ, 2)
+
+    def test_what_moved_by_a_fifth_is_found_among_a_hundred(self):
+        draw = random.Random(3)
+        found = agree.compare(*self.tables(draw, 100, 10, {7: 1.2, 55: 1 / 1.2}))
+        self.assertEqual([each.work for each in found if not each.agrees], ["7", "55"])
+        self.assertTrue(all(each.can_differ for each in found))
+
+    def test_six_repeats_cannot_differ_among_a_hundred_rows(self):
+        found = agree.compare(*self.tables(random.Random(4), 100, 6, {7: 2.0}))
+        self.assertFalse(found[7].can_differ)
+        self.assertFalse(found[7].holds_one_alone)  # said beside it
+        self.assertIn("100 with too few repeats to differ", agree.as_text(found))
 
 
 class TableTests(unittest.TestCase):
