@@ -3,7 +3,7 @@ import suites_trainers
 from bert_work import OURS, PEERS
 
 # suite: seconds before it begins, ((seconds of one repeat, repeats that it usually takes), ...); below the same with --quick
-OF_SUITE = {"runner": (60, ((17, 14),)), "local": (0, ((6, 14), (25, 8), (145, 6))), "reports": (25, ((3.5, 6),)), "slurm": (15, ((48, 6),)),
+OF_SUITE = {"runner": (60, ((17, 14),)), "local": (0, ((6, 14), (25, 8), (145, 6))), "reports": (25, ((3.5, 8),)), "slurm": (15, ((48, 6),)),
             "roofs": (0, ((3.6, 20),))}
 OF_SUITE_QUICK = {"runner": (8, ((4, 3),)), "local": (0, ((4, 3), (5, 3), (9, 3))), "reports": (5, ((2, 3),)), "slurm": (15, ((12, 2),)), "roofs": (0, ((3.6, 3),))}
 # study of mnist_rnn: seconds of one repeat

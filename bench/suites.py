@@ -4,7 +4,7 @@ import unittest
 
 from report_work import FORMATS, formats_here
 from runner_work import QUICK_SIZES, SIZES
-from study import Study
+from study import FEWEST_REPEATS, Study
 from suites_trainers import trainers
 from table import against, digits, plain
 
@@ -50,7 +50,7 @@ def local(place):
     yield against(slow, "local_reframe", work, "reframe", "ReFrame, 2 jobs", "at least", 12, note=f"line through 1 and {few} runs")
     # A repeat takes minutes; beside that ours is measured three times without being noticed.
     with_jube = Study(place, "local_jube", "local", ["ours_thrice", "jube"], metrics, f"{runs} trivial runs by JUBE")
-    with_jube.measure(more=FEW_MORE)
+    with_jube.measure(first=FEWEST_REPEATS, more=FEW_MORE)
     yield against(with_jube, "local_jube", work, "jube", "JUBE, procs=2", "at least", 40, note="ours: medians of 3")
 
 
@@ -83,7 +83,7 @@ def slurm(place):
     study = Study(place, "slurm", "slurm", ["ours", "by_hand"], ["seconds", "cpu_s", "sbatch", "squeue_per_s", "peak_bytes"], f"{runs} runs on Slurm")
     try:
         with slurm_work.cluster_for(place.data, place.quick):
-            study.measure(most=MOST_SLURM, quick=QUICK_SLURM, more=FEW_MORE)
+            study.measure(first=FEWEST_REPEATS, most=MOST_SLURM, quick=QUICK_SLURM, more=FEW_MORE)
     except unittest.SkipTest as reason:
         print(f"slurm: skipped: {reason}", file=sys.stderr)
         return

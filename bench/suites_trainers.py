@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 
 from process import ROOT
-from study import Study, Unmeasured
+from study import FEWEST_REPEATS, FIRST_REPEATS, Study, Unmeasured
 from table import against, median_or_none, plain
 
 LOSS_WITHIN = 0.05  # of the last epoch, or of all steps: other weights and another order on both sides
@@ -12,6 +12,7 @@ SAME_LOSS_WITHIN, SAME_BF16_LOSS_WITHIN = 1e-4, 1e-3  # relative, of the first s
 LOSS_DIGITS = 1e-8  # of what programs tell
 SIZES = ("small", "base")
 CHOICE_REPEATS = {"small": 4, "base": 3}
+FIRST_OF_SIZE = {"small": FIRST_REPEATS, "base": FEWEST_REPEATS}
 MOST_REPEATS = {"small": 10, "base": 6}
 QUICK_REPEATS = 2
 
@@ -149,7 +150,7 @@ class Bert:
 
     def rows(self, comparison):
         best, rows = self.chosen(comparison)
-        study = self.study(comparison, dict.fromkeys(best.values()), "", 6, MOST_REPEATS[self.size])
+        study = self.study(comparison, dict.fromkeys(best.values()), "", FIRST_OF_SIZE[self.size], MOST_REPEATS[self.size])
         words, ending = (", the best of theirs", "best") if len(comparison.peers) > 1 else ("", "")
         rows += [self.row(study, comparison, each, best[each.metric], ending, each.target, words) for each in self.measures(comparison)]
         rows += [plain(study, f"bert_{self.size}_{comparison.ours}_{each.metric}", f"bert {self.size}, {comparison.title}: {each.words}", study.tools[0], each.metric,
