@@ -87,7 +87,6 @@ void measure_all(std::vector<Sample>& samples, const std::vector<std::string>& a
   for (Sample& sample : samples) {
     measure_parts(sample, settings, metrics);
     measure_series(sample, settings);
-    gather_facts(sample);
   }
 }
 

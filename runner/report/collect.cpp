@@ -70,6 +70,7 @@ void summarise_sample(Sample& sample, const MetricChoice& metric, double confide
     sample.measured.push_back(run);
     sample.values.push_back(*value);
   }
+  gather_facts(sample);
   if (metric.is_time) count_censored(sample);
   row.n = static_cast<int>(sample.values.size()) + row.censored;
   if (2 * row.censored < row.n) {
@@ -86,6 +87,7 @@ void summarise_sample(Sample& sample, const MetricChoice& metric, double confide
 }  // namespace
 
 const std::string* find_fact(const Sample& sample, const std::string& name) {
+  if (!sample.row.facts.contains(name)) return nullptr;
   for (const AttemptRecord* run : sample.measured) {
     if (const auto found = run->facts.find(name); found != run->facts.end()) return &found->second;
   }
@@ -97,13 +99,16 @@ std::optional<double> number_fact(const Sample& sample, const std::string& name)
   return text == nullptr ? std::nullopt : Value::from_plain(*text).number();
 }
 
-bool is_imported(const Sample& sample) { return std::any_of(sample.measured.begin(), sample.measured.end(), is_import); }
+bool is_imported(const Sample& sample) {
+  return sample.row.facts.contains("source") && std::any_of(sample.measured.begin(), sample.measured.end(), is_import);
+}
 
 std::vector<const AttemptRecord*> counting_attempts(const std::vector<AttemptRecord>& records) {
   std::vector<const AttemptRecord*> sorted;
   sorted.reserve(records.size());
   for (const AttemptRecord& record : records) sorted.push_back(&record);
-  std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->key < b->key; });
+  const auto by_key = [](const auto* a, const auto* b) { return a->key < b->key; };
+  if (!std::is_sorted(sorted.begin(), sorted.end(), by_key)) std::sort(sorted.begin(), sorted.end(), by_key);
   std::vector<const AttemptRecord*> counting;
   counting.reserve(sorted.size());
   for (const AttemptRecord* record : sorted) {

@@ -42,7 +42,7 @@ struct FactOfRow {
 
 FactOfRow fact_of(const Sample& sample, const char* name) {
   FactOfRow fact;
-  if (name == nullptr) return fact;
+  if (name == nullptr || !sample.row.facts.contains(name)) return fact;
   for (const AttemptRecord* run : sample.measured) {
     const auto found = run->facts.find(name);
     if (found == run->facts.end()) continue;

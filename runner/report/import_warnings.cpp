@@ -26,9 +26,10 @@ bool is_shortened(const std::string& printed, double value) {
 
 /// `METRIC published as 5108.80, but its own log says 4108.80`, for all that differ.
 std::vector<std::string> published_differences(const Sample& sample) {
+  static const std::string published(kPublished);
   std::vector<std::string> differences;
   for (const AttemptRecord* run : sample.runs) {
-    const auto first = run->facts.lower_bound(std::string(kPublished));
+    const auto first = run->facts.lower_bound(published);
     for (auto fact = first; fact != run->facts.end() && fact->first.starts_with(kPublished); ++fact) {
       const std::string metric = fact->first.substr(kPublished.size());
       const auto value = run->metrics.find(metric);

@@ -58,7 +58,7 @@ std::optional<double> number_fact(const Sample& sample, const std::string& name)
 void measure_parts(Sample& sample, const ReportSettings& settings, const std::vector<std::string>& metric_columns);
 /// Losses by epoch, best epoch, gap, time to the target loss; times of ranks and their imbalance.
 void measure_series(Sample& sample, const ReportSettings& settings);
-/// The facts that its runs share.
+/// The facts of its measured runs, of all runs where none was measured. What `row.facts` lacks no measured run has.
 void gather_facts(Sample& sample);
 
 /// Amdahl's or Gustafson's law for each set of shown rows that differ in their number of gpus only.
