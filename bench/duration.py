@@ -10,6 +10,7 @@ OF_SUITE_QUICK = {"runner": (8, ((4, 3),)), "local": (0, ((4, 3), (5, 3), (9, 3)
 MNIST_S = {"ours": 10.5, "ddp1": 5, "fsdp1": 5, "ddp": 6.5}
 FEATURES_S = {1: 5, 2: 4}
 TRAINER_REPEATS = 10
+QUICK_SHARE = 0.75  # of a training: fewer steps and epochs, but the same start
 # of BERT, for each size: seconds of one training: (ours, theirs) on one rank, and on two; of its losses for each tool
 BERT_S = {"small": ((1.8, 6.0), (3.5, 11.0), 6.0), "base": ((7.0, 19.0), (50.0, 55.0), 25.0)}
 
@@ -25,14 +26,14 @@ def wanted_place(options):
     return type("Wanted", (), {"only": only, "wants": staticmethod(lambda title: not only or any(word in title for word in only))})
 
 
-def one_training_s(size, tool):
+def one_training_s(size, tool, quick):
     ranks = (OURS if tool in OURS else PEERS)[tool][0]
-    return BERT_S[size][ranks - 1][0 if tool in OURS else 1]
+    return BERT_S[size][ranks - 1][0 if tool in OURS else 1] * (QUICK_SHARE if quick else 1)
 
 
 def of_comparison(size, each, options):
     """The choice of the best of theirs, and ours beside it."""
-    ours_s, peers_s = one_training_s(size, each.ours), [one_training_s(size, peer) for peer in each.peers]
+    ours_s, peers_s = one_training_s(size, each.ours, options.quick), [one_training_s(size, peer, options.quick) for peer in each.peers]
     choice = suites_trainers.CHOICE_REPEATS[size] if len(each.peers) > 1 else 0
     best = min(len(each.peers), 2 if len(each.measures) > 1 and size == "small" else 1)
     repeats = options.repeats or suites_trainers.MOST_REPEATS[size]
@@ -57,7 +58,7 @@ def of_trainers(options):
     repeats = suites_trainers.QUICK_REPEATS if options.quick else options.repeats or TRAINER_REPEATS
     mnist = [MNIST_S[ours] for title, ours, _ in suites_trainers.MNIST if place.wants(title) and (not options.size or options.only)]
     features = [FEATURES_S[threads] for threads in (1, 2) if place.wants(suites_trainers.features_title(threads))]
-    return repeats * (sum(mnist) * (0.7 if options.quick else 1) + sum(features)) + of_bert(options)
+    return repeats * (sum(mnist) * (QUICK_SHARE if options.quick else 1) + sum(features)) + of_bert(options)
 
 
 def expected_s(name, options):

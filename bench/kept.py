@@ -9,6 +9,7 @@ import time
 import table
 from process import BENCH, PROGRAMS
 
+LOCK = "lock"
 MACHINE = ("processor", "cores", "memory_gib", "kernel", "commit")
 MEASURED_PROGRAMS = ("hpcbench", "hpcbench-train", "store_bench", "roofs")
 
@@ -50,7 +51,7 @@ class Kept:
     def go_on(self):
         """Takes what an earlier command has measured; refuses what is not of the same command."""
         if not self.path.exists() or self.path.stat().st_size == 0:
-            if self.data.exists() and any(self.data.iterdir()):
+            if any(path.name != LOCK for path in self.data.glob("*")):
                 raise SystemExit(f"error: {self.data} is there without {self.path}: remove it, or measure into another file (--save OTHER)")
             return
         told = table.read(self.path)
@@ -67,15 +68,19 @@ class Kept:
         self.machine = before if self.is_whole else before | {"resumed": [*before.get("resumed", []), now]}
         self.rows = {row["key"]: table.Row(**row) for row in told["rows"]}
         self.done, self.took_s = told.get("done", []), told.get("took_s", {})
+        if self.is_whole:
+            shutil.rmtree(self.data, ignore_errors=True)  # of a command that was cut off just before
 
     def take_lock(self):
         """Two commands must not measure into one file, nor beside one another."""
         self.data.mkdir(parents=True, exist_ok=True)
-        self.lock = open(self.data / "lock", "w")  # not inherited: it goes with this process
+        self.lock = open(self.data / LOCK, "w")  # not inherited: it goes with this process
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise SystemExit(f"error: another command measures into {self.path} just now") from None
+        for unfinished in self.path.parent.glob(f"{self.path.name}.*.new"):
+            unfinished.unlink()
 
     def save(self):
         if self.path is not None:

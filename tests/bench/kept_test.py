@@ -145,6 +145,39 @@ class CommandTests(unittest.TestCase):
         self.assertIn("nothing is measured again", self.run_it("first", "slow"))
         self.assertEqual(self.noted(), noted)
 
+    def test_what_a_killed_command_left_running_is_waited_for(self):
+        self.killed("first", "slow")
+        noted = self.noted()
+        with subprocess.Popen(self.command("first", "slow"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            until(lambda: "resumed" in self.told()["machine"])
+            time.sleep(1.5)
+            beside = self.noted()
+            (self.folder / "hold").unlink()
+            self.assertEqual(process.wait(60), 0)
+        self.assertEqual(beside, noted)  # nothing was measured beside it
+        self.check_whole()
+        self.assertEqual(len(self.noted()), 12 + 3 * 12)
+
+    def test_killed_just_before_it_ended(self):
+        self.run_it("first")
+        self.data.mkdir()
+        (self.data / "rest").touch()
+        self.assertIn("nothing is measured again", self.run_it("first"))
+        self.assertFalse(self.data.exists())
+        # ... and just after it began: a lock, and half of a table that was never put in place
+        self.file.unlink()
+        self.data.mkdir()
+        (self.data / "lock").touch()
+        (self.folder / "table.json.1.new").write_text("{")
+        self.run_it("first")
+        self.assertTrue(self.told()["complete"])
+        self.assertEqual(list(self.folder.glob("*.new")), [])
+        # studies without their table are nobody's
+        self.file.unlink()
+        self.data.mkdir()
+        (self.data / "first").mkdir()
+        self.assertIn("is there without", self.run_it("first", code=1))
+
     def test_killed_with_its_measurement_that_one_is_measured_again(self):
         self.killed("first", "slow", whole_session=True)
         before = len(self.noted())

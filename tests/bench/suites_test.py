@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""The rows of bench/suites.py, by the real hpcbench with measurements whose values are known; the peers of local runs as they are started."""
+import contextlib
+import io
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from made_up_measurements import MadeUpMeasurements  # noqa: E402  (finds bench/, too)
+import local_work  # noqa: E402
+import slurm_work  # noqa: E402
+import study  # noqa: E402
+import suites  # noqa: E402
+import table  # noqa: E402
+
+# What each tool takes; on Slurm the second repeat calls sbatch twice.
+MEASURE = """
+import sys
+suite, tool, repeat = sys.argv[1], sys.argv[2], int(sys.argv[sys.argv.index("--repeat") + 1])
+near = 1 + 0.001 * repeat
+print("peak_bytes", 1e6)
+if suite == "slurm":
+    print("seconds", {"ours": 11, "by_hand": 10}[tool] * near)
+    if tool == "ours":
+        print("cpu_s", 0.5 * near)
+        print("squeue_per_s", 0.8 * near)
+        print("sbatch", 2 if repeat == 2 else 1)
+else:
+    print("seconds", {"ours": 2, "ours_thrice": 2, "xargs": 1, "xargs_kept": 1.6, "xargs_scripts": 4, "reframe": 40, "jube": 60}[tool] * near)
+"""
+
+
+@contextlib.contextmanager
+def no_cluster(data, quick):
+    yield
+
+
+class RowTests(MadeUpMeasurements):
+    MEASURE = MEASURE
+
+    def rows(self, suite):
+        return {row.key: row for row in suite(study.Place(self.folder / "place"))}
+
+    def test_slurm(self):
+        self.replace(slurm_work, "cluster_for", no_cluster)
+        rows = self.rows(suites.slurm)
+        time = rows["slurm_time"]
+        self.assertAlmostEqual(time.ratio, 1.1)
+        self.assertAlmostEqual(time.low, 1.1)
+        self.assertEqual((time.verdict, len(time.values), time.resolved), (table.MET, study.FEWEST_REPEATS, True))
+        self.assertAlmostEqual(time.coverage, 1 - 2 / 2**6)  # hpcbench's signed-rank interval of 6 pairs
+        self.assertEqual((rows["slurm_cpu"].verdict, rows["slurm_squeue"].verdict), (table.MET, table.MET))
+        calls = rows["slurm_sbatch"]
+        self.assertEqual((calls.ratio, calls.verdict), (1.0, "NOT MET in one repeat: 2.00"))
+
+    def test_without_slurm_it_is_said(self):
+        self.replace(slurm_work, "cluster_for", mock.Mock(side_effect=unittest.SkipTest("no slurmctld")))
+        with contextlib.redirect_stderr(io.StringIO()) as words:
+            self.assertEqual(self.rows(suites.slurm), {})
+        self.assertIn("skipped: no slurmctld", words.getvalue())
+
+    def test_local(self):
+        rows = self.rows(suites.local)
+        self.assertEqual({key: round(row.ratio, 9) for key, row in rows.items()},
+                         {"local_xargs_kept": 1.25, "local_xargs": 2.0, "local_xargs_scripts": 0.5, "local_reframe": 20.0, "local_jube": 30.0})
+        self.assertEqual({key: row.verdict for key, row in rows.items() if row.verdict != table.MET}, {"local_xargs": table.NOT_MET, "local_jube": table.NOT_MET})
+        self.assertEqual(len(rows["local_jube"].values), study.FEWEST_REPEATS)
+
+
+class LocalTests(unittest.TestCase):
+    def test_thrice_is_the_median_and_the_largest(self):
+        found = iter([(3.0, 10), (1.0, 30), (2.0, 20)])
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(local_work.TOOLS, {"ours": lambda place, runs: next(found)}):
+            self.assertEqual(local_work.measure("ours_thrice", pathlib.Path(folder), True, 1), {"seconds": 2.0, "peak_bytes": 30})
+
+    def test_a_line_through_one_and_few(self):
+        took = {1: (2.0, 5), 20: (11.5, 7)}
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(local_work.TOOLS, {"reframe": lambda place, runs: took[runs]}):
+            found = local_work.measure("reframe", pathlib.Path(folder), True, 1)
+        self.assertAlmostEqual(found["seconds"], 2 + 199 * 0.5)
+        self.assertEqual(found["peak_bytes"], 7)
+
+
+if __name__ == "__main__":
+    unittest.main()
