@@ -120,7 +120,17 @@ def differs_from(options, machine, rows):
 
 
 def main():
-    options = parse_arguments()
+    try:
+        return told(parse_arguments())
+    except SystemExit as problem:
+        if not isinstance(problem.code, str):
+            raise
+        print(problem.code, file=sys.stderr)
+        return EXIT_WRONG
+
+
+def told(options):
+    """Measures, or takes what was measured, and prints it. The exit code."""
     failed = []
     if options.saved:
         machine, rows, quick = table.merge([table.load(path) for path in options.saved])

@@ -176,7 +176,7 @@ class CommandTests(unittest.TestCase):
         self.file.unlink()
         self.data.mkdir()
         (self.data / "first").mkdir()
-        self.assertIn("is there without", self.run_it("first", code=1))
+        self.assertIn("is there without", self.run_it("first", code=2))
 
     def test_killed_with_its_measurement_that_one_is_measured_again(self):
         self.killed("first", "slow", whole_session=True)
@@ -191,25 +191,25 @@ class CommandTests(unittest.TestCase):
         self.killed("first", "slow")
         (self.folder / "hold").unlink()
         kept_text = self.file.read_text()
-        words = self.run_it("first", "slow", "--repeats", "7", code=1)
+        words = self.run_it("first", "slow", "--repeats", "7", code=2)
         self.assertIn("cut off of another command (options: repeats None there, 7 now): measure into another file (--save OTHER)", words)
         self.assertEqual(self.file.read_text(), kept_text)
         self.assertTrue(self.data.exists())
         told = self.told()
         told["same"]["commit"] = "another"
         self.file.write_text(json.dumps(told))
-        self.assertIn("commit another there", self.run_it("first", "slow", code=1))
+        self.assertIn("commit another there", self.run_it("first", "slow", code=2))
 
     def test_a_whole_table_of_another_command_stays(self):
         self.run_it("first")
         text = self.file.read_text()
-        self.assertIn("is a whole table of another command", self.run_it("first", "slow", code=1))
+        self.assertIn("is a whole table of another command", self.run_it("first", "slow", code=2))
         self.assertEqual(self.file.read_text(), text)
         other = self.folder / "other.json"
         other.write_text('{"schema": 1, "machine": {}, "quick": false, "rows": []}')
-        self.assertIn("not of this command", self.run_it("first", code=1, file=other))
+        self.assertIn("not of this command", self.run_it("first", code=2, file=other))
         other.write_text("my letter")
-        self.assertIn("is no table", self.run_it("first", code=1, file=other))
+        self.assertIn("is no table", self.run_it("first", code=2, file=other))
         self.assertEqual(other.read_text(), "my letter")
 
     def test_what_failed_is_tried_again(self):
@@ -228,11 +228,33 @@ class CommandTests(unittest.TestCase):
         with subprocess.Popen(self.command("slow"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             try:
                 until(lambda: self.noted("slow"))
-                self.assertIn("another command measures", self.run_it("slow", code=1))
+                self.assertIn("another command measures", self.run_it("slow", code=2))
             finally:
                 (self.folder / "hold").unlink()
             self.assertEqual(process.wait(60), 0)
 
+
+
+    def test_two_tables_are_compared(self):
+        second = self.folder / "second.json"
+        self.run_it("first", "slow")
+        words = self.run_it("first", "slow", "--check-against", str(self.file), file=second)
+        self.assertIn("4 rows in both tables: 4 agree, 0 differ", words)
+        told = self.told()
+        lost = told["rows"].pop()
+        for row in told["rows"][:1]:
+            row["values"] = [value * 3 for value in row["values"]]
+        self.file.write_text(json.dumps(told))
+        words = self.run_it("first", "slow", "--check-against", str(self.file), file=second, code=1)  # measures nothing
+        self.assertRegex(words, f"{lost['work']} .*ONLY IN THE SECOND")
+        self.assertIn("3 rows in both tables: 2 agree, 1 differ", words)
+        # Of rows that were not asked for nothing is missing; what differs still does.
+        self.run_it("--saved", str(second), "--only", "any", "--check-against", str(self.file), file=self.folder / "third.json", code=1)
+        told["rows"] = told["rows"][1:]
+        told["complete"] = False
+        self.file.write_text(json.dumps(told))
+        words = self.run_it("--saved", str(second), "--only", "any", "--check-against", str(self.file), file=self.folder / "third.json")
+        self.assertIn("NOT WHOLE", words)
 
 
 class WholeFileTests(unittest.TestCase):
