@@ -41,9 +41,9 @@ void render_scripts(const Study& study, const std::string& folder) {
   RenderContext context = make_render_context(study);
   context.results = std::filesystem::absolute(folder).lexically_normal().string();
   std::size_t count = 0;
-  for (const PlannedRun& run : runs_in_order(study.selected)) {
+  for (const PlannedRun& run : runs_in_order(study.selected())) {
     const RenderedAttempt attempt =
-        render_attempt(study.experiment, study.selected, run.configuration, run.name, 1, "0000000000000000", context);
+        render_attempt(study.experiment, study.selected(), run.configuration, run.name, 1, "0000000000000000", context);
     make_folders(attempt.folder);
     write_file(attempt.folder + "/run.json", attempt.run_json, Durability::none);
     write_file(attempt.folder + "/job.sh", attempt.job_sh, Durability::none);
@@ -56,8 +56,9 @@ void render_scripts(const Study& study, const std::string& folder) {
 void note_changed_code(const Study& study, const Store& store, std::vector<std::string>& notes) {
   if (study.experiment.is_trainer() || store.states(study.experiment.name).empty()) return;
   std::map<std::string, std::string> now;
-  for (const Configuration& configuration : study.selected.configurations) {
-    if (&configuration != &study.selected.configurations.front() && configuration.work == (&configuration - 1)->work) continue;
+  for (const Configuration& configuration : study.selected().configurations) {
+    if (&configuration != &study.selected().configurations.front() && configuration.work == (&configuration - 1)->work)
+      continue;
     for (const CodeFile& file : code_files(configuration.work->command, std::filesystem::current_path().string()))
       now[file.path] = file.sha256;
   }
@@ -77,9 +78,9 @@ int plan_study(const StudyOptions& options, const std::string& format, const std
   const Store store = std::filesystem::exists(study.database()) ? open_for_reading(study.results_root, study.experiment.name)
                                                                 : Store::open(":memory:");
   const PlanDiff diff = compare_with_index(study, store);
-  note_changed_code(study, store, study.selected.notes);
-  print_data(format == "json" ? plan_json(study.experiment, study.selected, diff)
-                              : plan_text(study.experiment, study.selected, diff));
+  note_changed_code(study, store, study.selected().notes);
+  print_data(format == "json" ? plan_json(study.experiment, study.selected(), diff)
+                              : plan_text(study.experiment, study.selected(), diff));
   if (!scripts.empty()) render_scripts(study, scripts);
   return 0;
 }

@@ -57,7 +57,7 @@ int cancel_study(const StudyOptions& options, bool yes) {
   refresh_index(store, study.results_root, study.experiment.name);
   std::vector<KnownAttempt> active;
   for (const AttemptState& state : store.states(study.experiment.name)) {
-    if (!is_outcome(state.state) && study.selected.find(state.key.config_id)) active.push_back({state.key, state.state});
+    if (!is_outcome(state.state) && study.selected().find(state.key.config_id)) active.push_back({state.key, state.state});
   }
   if (active.empty()) {
     say("nothing to cancel: no run has been submitted that has not ended");

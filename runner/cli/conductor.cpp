@@ -35,13 +35,13 @@ struct OutcomeCounts {
 };
 
 bool is_asked(const Study& study, const AttemptKey& key) {
-  return key.run.is_repeat() && key.run.number <= study.selected.repeats && study.selected.find(key.config_id).has_value();
+  return key.run.is_repeat() && key.run.number <= study.selected().repeats && study.selected().find(key.config_id).has_value();
 }
 
 /// The state of each asked run, from the attempt that counts.
 OutcomeCounts count_outcomes(const Store& store, const Study& study) {
   OutcomeCounts counts;
-  counts.asked = static_cast<long long>(study.selected.configurations.size()) * study.selected.repeats;
+  counts.asked = static_cast<long long>(study.selected().configurations.size()) * study.selected().repeats;
   for (const AttemptState& run : counting_states(store, study.experiment.name)) {
     if (!is_asked(study, run.key)) continue;
     if (is_outcome(run.state)) ++counts.ended;
@@ -62,11 +62,11 @@ int summarise_study(Store& store, const Study& study, bool anything_done) {
 
 /// Says what is about to happen, and asks where it is much.
 bool announce(const Study& study, const PlanDiff& diff, const RunOptions& options) {
-  const std::optional<double> hours = gpu_hours(study.selected);
+  const std::optional<double> hours = gpu_hours(study.selected());
   say(fmt::format("{}: {} configurations x {} repeats; +{} new  ={} kept  -{} orphaned (runs){}", study.experiment.name,
-                  study.selected.configurations.size(), study.selected.repeats, diff.total.fresh, diff.total.kept,
+                  study.selected().configurations.size(), study.selected().repeats, diff.total.fresh, diff.total.kept,
                   diff.total.orphaned, hours ? fmt::format("; at most {:.3g} GPU-hours", *hours) : ""));
-  for (const std::string& note : study.selected.notes) say("note: " + note);
+  for (const std::string& note : study.selected().notes) say("note: " + note);
   const std::optional<double> limit = study.experiment.limits.gpu_hours;
   if (diff.total.fresh == 0 || !limit || (hours && *hours <= *limit)) return true;
   const std::string amount = hours ? fmt::format("{:.3g} GPU-hours", *hours) : "runs without a time limit";
@@ -167,7 +167,7 @@ int conduct(const Study& study, const RunOptions& options) {
   const std::unique_ptr<Executor> executor =
       choose_executor(study, options.slots, [&progress](const std::string& text) { progress.print(text); });
   Journal journal(store, study.experiment.name, study.results, progress, clock);
-  Campaign campaign(study.experiment, study.selected, make_render_context(study), *executor, clock, journal);
+  Campaign campaign(study.experiment, study.selected(), make_render_context(study), *executor, clock, journal);
   campaign.recover(known_attempts(store, study.experiment.name));
   campaign.retry(retried);
   journal.flush(true);

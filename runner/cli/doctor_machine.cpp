@@ -95,8 +95,8 @@ void examine_work(const Study& study, Findings& findings) {
   const bool own_folder = study.experiment.workdir == "attempt";
   const Work* last = nullptr;
   std::vector<std::string> seen;
-  for (const Configuration& configuration : study.selected.configurations) {
-    Bindings bindings = study.selected.bindings(configuration);
+  for (const Configuration& configuration : study.selected().configurations) {
+    Bindings bindings = study.selected().bindings(configuration);
     bindings.insert(bindings.end(), configuration.work->parameters.begin(), configuration.work->parameters.end());
     examine_data(study, bindings, folder, seen, findings);
     if (configuration.work.get() != last && !study.experiment.is_trainer())
@@ -183,7 +183,7 @@ bool logout_ends_processes(const std::string& root, const std::string& user) {
 
 void examine_modules(const Study& study, ToolRunner& tools, Findings& findings) {
   std::vector<std::string> modules;
-  for (const Configuration& configuration : study.selected.configurations) {
+  for (const Configuration& configuration : study.selected().configurations) {
     for (const std::string& module : configuration.work->modules) {
       if (std::find(modules.begin(), modules.end(), module) == modules.end()) modules.push_back(module);
     }
@@ -214,7 +214,7 @@ void examine_local(const Study& study, Findings& findings) {
   }
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   int most = 0;
-  for (const Configuration& configuration : study.selected.configurations)
+  for (const Configuration& configuration : study.selected().configurations)
     most = std::max(most, process_count(configuration) * configuration.work->resources.cpus_per_task);
   if (cores > 0 && most > cores) {
     note_finding(findings, Finding::Kind::warning,

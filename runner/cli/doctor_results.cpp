@@ -79,7 +79,7 @@ void examine_results(const Study& study, ToolRunner& tools, Findings& findings) 
   }
   struct statvfs space {};
   if (::statvfs(folder.c_str(), &space) != 0) return;
-  const double runs = static_cast<double>(study.selected.configurations.size()) * study.selected.repeats;
+  const double runs = static_cast<double>(study.selected().configurations.size()) * study.selected().repeats;
   const double bytes = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
   const double files = static_cast<double>(space.f_favail);
   if (bytes < kNoSpace + runs * kBytesPerRun) {

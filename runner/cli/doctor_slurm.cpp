@@ -126,7 +126,7 @@ void examine_partition(const SlurmPartition& partition, const Plan& plan, Findin
 void examine_nodes(const std::string& partition, const std::vector<SlurmNode>& nodes, const Study& study, Findings& findings) {
   const std::string type = study.experiment.site.gres_type.value_or("");
   std::map<std::pair<int, int>, int> shapes;  // GPUs and cores a node -> most nodes
-  for (const Configuration& configuration : study.selected.configurations) {
+  for (const Configuration& configuration : study.selected().configurations) {
     const bool gpus = type != "none" && !configuration.work->resources.gres;
     const SlurmShape shape = slurm_shape(configuration);
     int& most = shapes[{gpus ? configuration.gpus_per_node : 0, shape.tasks_per_node * shape.cpus_per_task}];
@@ -205,7 +205,7 @@ std::string advice_on_refusal(const std::string& text, ToolRunner& tools) {
 /// Slurm itself is asked about a job of each shape; --test-only submits nothing.
 void ask_about_jobs(const Study& study, ToolRunner& tools, Findings& findings) {
   std::map<std::vector<std::string>, std::string> shapes;  // options -> configuration
-  for (const Configuration& configuration : study.selected.configurations) {
+  for (const Configuration& configuration : study.selected().configurations) {
     shapes.try_emplace(slurm_options(study.experiment, configuration), configuration.id);
   }
   std::size_t asked = 0;
@@ -248,7 +248,7 @@ void examine_backends(const Study& study, ToolRunner& tools, Findings& findings)
 }
 
 void examine_launcher(const Study& study, Findings& findings) {
-  const bool many = std::any_of(study.selected.configurations.begin(), study.selected.configurations.end(),
+  const bool many = std::any_of(study.selected().configurations.begin(), study.selected().configurations.end(),
                                 [](const Configuration& c) { return c.work->launch != Launch::once; });
   if (many && !find_program(study.experiment.launcher)) {
     find(findings, Kind::warning, fmt::format("{} is not on PATH here", study.experiment.launcher),
@@ -268,7 +268,7 @@ void examine_slurm(const Study& study, ToolRunner& tools, Findings& findings) {
   const std::string type = study.experiment.site.gres_type.value_or("");
   const std::size_t before = findings.size();
   for (const SlurmPartition& partition : chosen_partitions(study.experiment.site, parse_partitions(answer.output), findings)) {
-    examine_partition(partition, study.selected, findings);
+    examine_partition(partition, study.selected(), findings);
     const ToolResult nodes = ask(tools, {"sinfo", "-h", "-N", "-p", partition.name, "-o", "%n|%T|%c|%G"});
     const std::vector<SlurmNode> known = parse_nodes(nodes.output, type == "none" ? "" : type);
     if (known.empty()) continue;

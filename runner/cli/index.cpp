@@ -178,10 +178,10 @@ PlanDiff compare_with_index(const Study& study, const Store& store) {
   std::vector<ExistingRun> runs;
   for (const AttemptState& state : store.states(study.experiment.name)) {
     // What --only leaves out is neither kept nor orphaned.
-    const bool left_out = study.plan.find(state.key.config_id) && !study.selected.find(state.key.config_id);
+    const bool left_out = study.plan.find(state.key.config_id) && !study.selected().find(state.key.config_id);
     if (state.key.run.is_repeat() && !state.is_void && !left_out) runs.push_back({state.key.config_id, state.key.run});
   }
-  return compare_plan(study.selected, runs);
+  return compare_plan(study.selected(), runs);
 }
 
 }  // namespace hpcbench

@@ -59,7 +59,7 @@ std::vector<RunName> repeats_in_text_order(int repeats) {
 
 /// Every run of the plan, sorted; none has an attempt yet. Ids are equally long, so runs sort by them, then by name.
 std::vector<RunStatus> planned_runs(const Study& study, const std::vector<RunName>& repeats) {
-  const Plan& plan = study.selected;
+  const Plan& plan = study.selected();
   std::vector<RunStatus> runs;
   runs.reserve(plan.configurations.size() * repeats.size());
   for (const std::size_t index : plan.by_id) {
@@ -120,20 +120,20 @@ std::string run_line(const RunStatus& run, std::optional<double> now_unix_s) {
 StatusView make_status(const Study& study, const Store& store) {
   StatusView view{study.experiment.name, study.results, study.experiment.executor, {}, {}};
   for (const State state : kStates) view.counts[state] = 0;
-  const std::vector<RunName> repeats = repeats_in_text_order(study.selected.repeats);
+  const std::vector<RunName> repeats = repeats_in_text_order(study.selected().repeats);
   view.runs = planned_runs(study, repeats);
   view.counts[State::planned] = static_cast<long long>(view.runs.size());
   std::vector<std::size_t> place_of_repeat(repeats.size());
   for (std::size_t i = 0; i < repeats.size(); ++i) place_of_repeat[static_cast<std::size_t>(repeats[i].number) - 1] = i;
   // Attempts come sorted by configuration, as the runs are: the next one's is this one or further on.
-  const std::vector<std::size_t>& by_id = study.selected.by_id;
+  const std::vector<std::size_t>& by_id = study.selected().by_id;
   std::size_t place = 0;
   store.visit_counting_attempts(study.experiment.name, [&](AttemptRecord&& attempt) {
-    const auto id_at = [&](std::size_t at) -> const std::string& { return study.selected.configurations[by_id[at]].id; };
+    const auto id_at = [&](std::size_t at) -> const std::string& { return study.selected().configurations[by_id[at]].id; };
     while (place < by_id.size() && id_at(place) < attempt.key.config_id) ++place;
     if (place == by_id.size() || id_at(place) != attempt.key.config_id) return;
     const RunName name = attempt.key.run;
-    if (!name.is_repeat() || name.number < 1 || name.number > study.selected.repeats) return;
+    if (!name.is_repeat() || name.number < 1 || name.number > study.selected().repeats) return;
     RunStatus& run = view.runs[place * repeats.size() + place_of_repeat[static_cast<std::size_t>(name.number) - 1]];
     set_state(view, run, attempt.state);
     std::erase_if(attempt.metrics, [](const auto& metric) { return metric.first != "wall_s"; });

@@ -102,7 +102,7 @@ Study load_study(const StudyOptions& options) {
   if (options.repeats > 0) study.experiment.repeats = options.repeats;
   study.source.experiment = study.experiment.name;
   study.plan = make_plan(study.experiment);
-  study.selected = options.only.empty() ? study.plan : select(study.plan, parse_only(options.only));
+  if (!options.only.empty()) study.narrowed = select(study.plan, parse_only(options.only));
   study.results = study.results_root + "/" + study.experiment.name;
   return study;
 }

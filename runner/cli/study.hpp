@@ -31,13 +31,16 @@ void add_results_option(CLI::App& app, std::string& results);
 /// A study at hand: what is asked for, and where its results are.
 struct Study {
   Experiment experiment;
-  Plan plan;                 // all of it
-  Plan selected;             // what --only leaves
-  std::string results_root;  // absolute
-  std::string results;       // absolute: results_root/EXPERIMENT
-  LastRun source;            // the file and the options that it was read with
+  Plan plan;                     // all of it
+  std::optional<Plan> narrowed;  // what --only leaves of it, where it was given
+  std::string results_root;      // absolute
+  std::string results;           // absolute: results_root/EXPERIMENT
+  LastRun source;                // the file and the options that it was read with
   bool from_last_run = false;
 
+  /// What is asked for: all of the plan, or what --only leaves.
+  const Plan& selected() const { return narrowed ? *narrowed : plan; }
+  Plan& selected() { return narrowed ? *narrowed : plan; }
   std::string database() const { return results_root + "/hpcbench.db"; }
 };
 

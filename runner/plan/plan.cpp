@@ -6,7 +6,6 @@
 #include <charconv>
 #include <climits>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 
 #include "base/error.hpp"
@@ -37,7 +36,7 @@ int positive_count(const Value& value, const std::string& axis, const std::strin
   return static_cast<int>(*count);
 }
 
-/// Adds points to a plan, each identity once.
+/// Adds points to a plan.
 class PlanBuilder {
  public:
   PlanBuilder(const Experiment& experiment, Plan& plan)
@@ -49,17 +48,14 @@ class PlanBuilder {
         gpus_per_node_(column("gpus_per_node")),
         strategy_(column("strategy")) {}
 
-  void reserve(std::size_t points) { seen_.reserve(points); }
-
-  void add(Point point) {
+  void add(const Point& point) {
     Configuration configuration;
     const ResolvedWork& resolved = resolver_.resolve(point);
     configuration.id = identity_.config_id(point, resolved.identity);
-    if (!seen_.insert(hex_number(configuration.id)).second) return;
     configuration.nodes = positive_count(point[nodes_], "nodes", experiment_.path);
     configuration.gpus_per_node = positive_count(point[gpus_per_node_], "gpus_per_node", experiment_.path);
     configuration.work = trains_in_one_process(*resolved.work, point) ? with_launch_per_node(*resolved.work) : resolved.work;
-    configuration.values = std::move(point);
+    configuration.values = point;
     plan_.configurations.push_back(std::move(configuration));
   }
 
@@ -87,7 +83,6 @@ class PlanBuilder {
   WorkResolver resolver_;
   PointIdentity identity_;
   std::size_t nodes_, gpus_per_node_, strategy_;  // strategy_: the number of axes where it is none
-  std::unordered_set<std::uint64_t> seen_;
 };
 
 std::vector<std::string> varied_axes(const Plan& plan) {
@@ -101,16 +96,43 @@ std::vector<std::string> varied_axes(const Plan& plan) {
   return varied;
 }
 
-std::vector<std::size_t> sorted_by_id(const Plan& plan) {
-  std::vector<std::pair<std::uint64_t, std::size_t>> keyed(plan.configurations.size());
-  for (std::size_t i = 0; i < keyed.size(); ++i) keyed[i] = {leading_bytes(plan.configurations[i].id), i};
-  std::sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
+/// Index of a configuration with the first bytes of its id.
+using KeyedIndex = std::pair<std::uint64_t, std::size_t>;
+
+/// By id, those of equal ids in their order.
+std::vector<KeyedIndex> keyed_by_id(const std::vector<Configuration>& configurations) {
+  std::vector<KeyedIndex> keyed(configurations.size());
+  for (std::size_t i = 0; i < keyed.size(); ++i) keyed[i] = {leading_bytes(configurations[i].id), i};
+  std::sort(keyed.begin(), keyed.end(), [&](const KeyedIndex& a, const KeyedIndex& b) {
     if (a.first != b.first) return a.first < b.first;
-    return plan.configurations[a.second].id < plan.configurations[b.second].id;
+    const int order = configurations[a.second].id.compare(configurations[b.second].id);
+    return order != 0 ? order < 0 : a.second < b.second;
   });
+  return keyed;
+}
+
+std::vector<std::size_t> indices_of(const std::vector<KeyedIndex>& keyed) {
   std::vector<std::size_t> indices(keyed.size());
-  std::transform(keyed.begin(), keyed.end(), indices.begin(), [](const auto& each) { return each.second; });
+  std::transform(keyed.begin(), keyed.end(), indices.begin(), [](const KeyedIndex& each) { return each.second; });
   return indices;
+}
+
+/// Keeps the first configuration of each identity (`include` may name a point of the matrix, or one several times), and fills
+/// in Plan::by_id.
+void keep_distinct(Plan& plan) {
+  std::vector<Configuration>& all = plan.configurations;
+  std::vector<KeyedIndex> keyed = keyed_by_id(all);
+  std::vector<bool> again(all.size(), false);
+  bool any = false;
+  for (std::size_t i = 1; i < keyed.size(); ++i) {
+    if (keyed[i].first != keyed[i - 1].first || all[keyed[i].second].id != all[keyed[i - 1].second].id) continue;
+    again[keyed[i].second] = any = true;
+  }
+  if (any) {
+    std::erase_if(all, [&](const Configuration& each) { return again[static_cast<std::size_t>(&each - all.data())]; });
+    keyed = keyed_by_id(all);
+  }
+  plan.by_id = indices_of(keyed);
 }
 
 }  // namespace
@@ -149,11 +171,9 @@ Plan make_plan(const Experiment& experiment) {
   plan.notes = experiment.notes;
 
   PlanBuilder builder(experiment, plan);
-  std::vector<Point> points = matrix_points(experiment, plan.axes);
-  plan.configurations.reserve(points.size() + experiment.include.size());
-  builder.reserve(points.size());
-  for (Point& point : points) builder.add(std::move(point));
-  for (Point& point : included_points(experiment, plan.axes)) builder.add(std::move(point));
+  each_matrix_point(experiment, plan.axes, [&](const Point& point) { builder.add(point); });
+  for (const Point& point : included_points(experiment, plan.axes)) builder.add(point);
+  keep_distinct(plan);
 
   if (plan.configurations.empty()) {
     throw InputError(
@@ -164,7 +184,6 @@ Plan make_plan(const Experiment& experiment) {
                                  plan.configurations.size(), experiment.limits.configurations));
   }
   plan.varied = varied_axes(plan);
-  plan.by_id = sorted_by_id(plan);
   return plan;
 }
 
@@ -172,7 +191,7 @@ Plan keep_configurations(const Plan& plan, const std::vector<std::size_t>& kept)
   Plan result = plan;
   result.configurations.clear();
   for (const std::size_t index : kept) result.configurations.push_back(plan.configurations[index]);
-  result.by_id = sorted_by_id(result);
+  result.by_id = indices_of(keyed_by_id(result.configurations));
   return result;
 }
 

@@ -150,6 +150,8 @@ std::string plan_json(const Experiment& experiment, const Plan& plan, const Plan
   for (std::size_t i = 0; i < plan.configurations.size(); ++i) {
     out += i == 0 ? "\n" : ",\n";
     rows.append(out, i, diff.rows[i]);
+    // Growing step by step would copy many rows several times; later ones may be somewhat longer than the first.
+    if (i == 0) out.reserve(plan.configurations.size() * (out.size() + 16));
   }
   return out + "\n],\n\"notes\":" + json_list(plan.notes) + "}\n";
 }

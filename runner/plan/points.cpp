@@ -66,29 +66,29 @@ bool is_excluded(const Point& point, const std::vector<PointCondition>& exclude)
 
 }  // namespace
 
-std::vector<Point> matrix_points(const Experiment& experiment, const std::vector<std::string>& axes) {
+void each_matrix_point(const Experiment& experiment, const std::vector<std::string>& axes,
+                       const std::function<void(const Point&)>& visit) {
   const std::vector<AxisGroup> groups = axis_groups(experiment, axes);
-  if (groups.empty()) return {};
+  if (groups.empty()) return;
   check_point_count(experiment, groups);
   std::vector<PointCondition> exclude;
   for (const Condition& condition : experiment.exclude) exclude.emplace_back(condition, axes);
 
-  std::vector<Point> points;
   Point point(axes.size(), Value::from_integer(1));
   std::vector<std::size_t> index(groups.size(), 0);
   for (const AxisGroup& group : groups) {
-    if (group.length() == 0) return {};
+    if (group.length() == 0) return;
     set_point(point, group, 0);
   }
   while (true) {
-    if (!is_excluded(point, exclude)) points.push_back(point);
+    if (!is_excluded(point, exclude)) visit(point);
     std::size_t digit = groups.size();  // an odometer: the last axis turns fastest
     while (digit > 0 && ++index[digit - 1] == groups[digit - 1].length()) {
       index[digit - 1] = 0;
       set_point(point, groups[digit - 1], 0);
       --digit;
     }
-    if (digit == 0) return points;
+    if (digit == 0) return;
     set_point(point, groups[digit - 1], index[digit - 1]);
   }
 }

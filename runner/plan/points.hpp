@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,10 @@ namespace hpcbench {
 /// One value per axis of `Experiment::axis_names`.
 using Point = std::vector<Value>;
 
-/// The points of matrix and zip in file order, the first axis slowest, less those that `exclude` matches.
+/// Visits the points of matrix and zip in file order, the first axis slowest, less those that `exclude` matches.
 /// InputError if the limit on configurations is passed.
-std::vector<Point> matrix_points(const Experiment& experiment, const std::vector<std::string>& axes);
+void each_matrix_point(const Experiment& experiment, const std::vector<std::string>& axes,
+                       const std::function<void(const Point&)>& visit);
 
 /// The points of `include`; nodes and gpus_per_node may be left out and are 1 then. InputError for any other gap.
 std::vector<Point> included_points(const Experiment& experiment, const std::vector<std::string>& axes);

@@ -66,6 +66,22 @@ TEST_CASE("exclude takes points of the matrix away, include adds whole points on
   CHECK(input_error_of([&] { make_plan(experiment); }).find("`strategy` is missing") != std::string::npos);
 }
 
+TEST_CASE("a point that is asked for several times stands where it was first, and every id finds its own") {
+  Experiment experiment = example_experiment();
+  const auto included = [](const char* gpus) { return plain_bindings({{"strategy", "ddp"}, {"gpus_per_node", gpus}}); };
+  experiment.include = {included("8"), included("2"), included("4"), included("8.0"),
+                        included("1"), included("4"), included("3")};
+  const Plan plan = make_plan(experiment);
+  CHECK(described_points(plan) ==
+        std::vector<std::string>{"strategy=baseline, gpus_per_node=1, nodes=1", "strategy=baseline, gpus_per_node=2, nodes=1",
+                                 "strategy=ddp, gpus_per_node=1, nodes=1", "strategy=ddp, gpus_per_node=2, nodes=1",
+                                 "strategy=ddp, gpus_per_node=8, nodes=1", "strategy=ddp, gpus_per_node=4, nodes=1",
+                                 "strategy=ddp, gpus_per_node=3, nodes=1"});
+  REQUIRE(plan.by_id.size() == 7);
+  for (std::size_t i = 0; i < plan.configurations.size(); ++i) CHECK(plan.find(plan.configurations[i].id) == i);
+  CHECK_FALSE(plan.find("0000000000000000"));
+}
+
 TEST_CASE("a study may be nothing but included points") {
   Experiment experiment = example_experiment();
   experiment.matrix.clear();
