@@ -3,6 +3,7 @@ import fcntl
 import hashlib
 import pathlib
 import shutil
+import sys
 import tempfile
 import time
 
@@ -70,6 +71,8 @@ class Kept:
         self.done, self.took_s = told.get("done", []), told.get("took_s", {})
         if self.is_whole:
             shutil.rmtree(self.data, ignore_errors=True)  # of a command that was cut off just before
+        elif not self.data.exists():
+            print(f"{self.data} is gone: suites that had not ended are measured from their beginning", file=sys.stderr)
 
     def take_lock(self):
         """Two commands must not measure into one file, nor beside one another."""

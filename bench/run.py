@@ -135,6 +135,8 @@ def told(options):
     if options.saved:
         machine, rows, quick = table.merge([table.load(path) for path in options.saved])
         if options.save:
+            if options.save.exists() and not table.read(options.save).get("complete", True):
+                raise SystemExit(f"error: {options.save} is a table that was cut off: the command that measures it goes on with it, no other table takes its place")
             table.save(options.save, machine, rows, quick)
     else:
         machine, rows, quick, failed = measured(options)

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -57,7 +58,7 @@ sys.exit(run.main())
 """
 
 
-def until(condition, seconds=30):
+def until(condition, seconds=60):
     end_s = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end_s:
@@ -158,6 +159,16 @@ class CommandTests(unittest.TestCase):
         self.check_whole()
         self.assertEqual(len(self.noted()), 12 + 3 * 12)
 
+    def test_studies_that_are_gone_are_measured_again(self):
+        self.killed("first", "slow")
+        (self.folder / "hold").unlink()
+        until(lambda: len(list(self.data.glob("slow/results/slow/*/*/*/finished.json"))) == 5)  # what was left running
+        shutil.rmtree(self.data)
+        self.assertIn("is gone", self.run_it("first", "slow"))
+        self.check_whole()
+        self.assertEqual(len(self.noted("first")), 12)
+        self.assertEqual(len(self.noted("slow")), 12 + 5 + 3 * 12)
+
     def test_killed_just_before_it_ended(self):
         self.run_it("first")
         self.data.mkdir()
@@ -195,6 +206,7 @@ class CommandTests(unittest.TestCase):
         self.assertIn("cut off of another command (options: repeats None there, 7 now): measure into another file (--save OTHER)", words)
         self.assertEqual(self.file.read_text(), kept_text)
         self.assertTrue(self.data.exists())
+        self.assertIn("no other table takes its place", self.run_it("--saved", str(self.file), code=2))
         told = self.told()
         told["same"]["commit"] = "another"
         self.file.write_text(json.dumps(told))
