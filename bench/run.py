@@ -91,6 +91,8 @@ def measured(options):
     if kept.is_whole:
         print(f"{options.save} is whole: nothing is measured again (another table: --save OTHER)", file=sys.stderr)
         return kept.machine, list(kept.rows.values()), kept.quick, []
+    # Else hpcbench asks git for the commit where the file lies in a repository: what is measured must not depend on the place.
+    os.environ["GIT_CEILING_DIRECTORIES"] = str(kept.data.parent.resolve())
     whole = False
     try:
         failed = measure(options, kept)

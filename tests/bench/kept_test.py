@@ -235,6 +235,15 @@ class CommandTests(unittest.TestCase):
         self.assertEqual(len(self.noted("first")), 12)
         self.assertTrue(self.told()["complete"])
 
+    def test_what_is_measured_knows_of_no_repository_around_it(self):
+        for words in (["init", "-q"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "--allow-empty", "-m", "a commit"]):
+            subprocess.run(["git", *words], cwd=self.folder, check=True)
+        self.run_it("broken", code=2)
+        texts = [path.read_text() for path in self.data.rglob("run.json")]
+        self.assertEqual(len(texts), 12)
+        commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=self.folder, text=True).strip()
+        self.assertFalse([text for text in texts if commit in text])
+
     def test_two_at_once_are_refused(self):
         (self.folder / "hold").touch()
         with subprocess.Popen(self.command("slow"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
