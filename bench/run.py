@@ -4,6 +4,7 @@ import argparse
 import os
 import pathlib
 import sys
+import traceback
 
 import agree
 import duration
@@ -65,6 +66,9 @@ def measure_suite(options, kept, name):
     except (Unmeasured, SystemExit) as problem:
         failed.append(name)
         print(f"{name}: not measured: {problem}", file=sys.stderr, flush=True)
+    except Exception as problem:  # whatever it is, the other suites' hour is not lost for it
+        failed.append(name)
+        print(f"{name}: not measured: {''.join(traceback.format_exception(problem))}", file=sys.stderr, flush=True)
     return failed
 
 

@@ -244,6 +244,13 @@ class CommandTests(unittest.TestCase):
         commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=self.folder, text=True).strip()
         self.assertFalse([text for text in texts if commit in text])
 
+    def test_a_suite_that_breaks_does_not_end_the_others(self):
+        driver = self.folder / "driver.py"
+        driver.write_text(driver.read_text().replace('"first": rows_of("first", ["first"])', '"first": lambda place: 1 / 0'))
+        words = self.run_it("first", "slow", code=2)
+        self.assertIn("ZeroDivisionError", words)
+        self.assertEqual((self.told()["done"], self.told()["complete"]), (["slow"], False))
+
     def test_two_at_once_are_refused(self):
         (self.folder / "hold").touch()
         with subprocess.Popen(self.command("slow"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
