@@ -1,9 +1,13 @@
 #pragma once
 
 #include <malloc.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
@@ -13,6 +17,33 @@ namespace hpcbench::train {
 namespace {
 
 #if defined(__GLIBC__) && defined(MADV_HUGEPAGE) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+char* heap_begin = nullptr;
+std::size_t heap_bytes = 0;
+
+/// Has the system make the heap's pages, one large page at a time.
+void* make_pages(void*) {
+#ifdef MADV_POPULATE_WRITE  // Linux 5.14; an older kernel refuses it
+  constexpr std::size_t kLargePage = std::size_t{2} << 20;
+  for (std::size_t done = 0; done < heap_bytes; done += kLargePage) {
+    if (madvise(heap_begin + done, std::min(kLargePage, heap_bytes - done), MADV_POPULATE_WRITE) != 0) break;
+  }
+#endif
+  return nullptr;
+}
+
+/// On a second core, while this one registers LibTorch's operators: on a virtual machine that gave its free memory back to its
+/// host, a fresh page costs more than what is done in it.
+void have_pages_made() {
+#if __GLIBC_PREREQ(2, 34)  // before, threads were a library of their own, with an initialiser of its own
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, make_pages, nullptr) == 0) pthread_detach(thread);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+#endif
+}
+
 /// The heap's first 64 MiB in large pages, from before LibTorch is initialised: registering its operators fills 40 MiB of it,
 /// and the faults of small pages are a sixth of that time. What stays set is what glibc comes to by itself once a program has
 /// freed a tensor of 32 MiB: smaller ones are cut from the heap, and it is not given back at each free().
@@ -26,10 +57,12 @@ void use_large_pages_for_heap(int, char**, char**) {
   const auto end = reinterpret_cast<std::uintptr_t>(sbrk(0));
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(probe) + page - 1) / page * page;
-  // Where malloc did not take it from the heap, or large pages are not to be had, all stays as it is.
-  if (probe && begin < end && end - begin < std::uintptr_t{256} * kMiB)
-    madvise(reinterpret_cast<void*>(begin), end / page * page - begin, MADV_HUGEPAGE);
   std::free(probe);
+  // Where malloc did not take it from the heap, or large pages are not to be had, all stays as it is.
+  if (!probe || begin >= end || end - begin >= std::uintptr_t{256} * kMiB) return;
+  heap_begin = reinterpret_cast<char*>(begin);
+  heap_bytes = end / page * page - begin;
+  if (madvise(heap_begin, heap_bytes, MADV_HUGEPAGE) == 0) have_pages_made();
 }
 
 /// Called before the initialisers of all libraries.
