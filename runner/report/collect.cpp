@@ -62,6 +62,9 @@ void take_published(Sample& sample) {
 
 void summarise_sample(Sample& sample, const MetricChoice& metric, double confidence) {
   Row& row = sample.row;
+  row.runs.reserve(sample.runs.size());
+  sample.measured.reserve(sample.runs.size());
+  sample.values.reserve(sample.runs.size());
   for (const AttemptRecord* run : sample.runs) {
     ++row.outcomes[run->state];
     const auto value = metric_value(*run, metric.name);
