@@ -1,10 +1,9 @@
 """What hpcbench costs by itself: planning, indexing, doing nothing, telling, reporting."""
 import resource
 import statistics
-import subprocess
 
 from fixtures import done_study, store_bench
-from process import HPCBENCH, study_text, timed
+from process import HPCBENCH, output_of, study_text, timed
 
 SIZES = (1_000, 10_000, 100_000)
 QUICK_SIZES = (300, 1_000, 10_000)
@@ -23,8 +22,8 @@ def index(data, runs):
     """The transaction alone: that one precedes every submission."""
     database = data / "index.db"
     database.unlink(missing_ok=True)
-    seconds = float(subprocess.run([store_bench(), str(runs), str(database)], capture_output=True, text=True, check=True).stdout)
-    return seconds, 0
+    done = output_of([store_bench(), runs, database], data)
+    return float(done.text), done.peak_bytes
 
 
 def on_finished(*arguments):
