@@ -1,3 +1,4 @@
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -119,8 +120,9 @@ class JsonRows {
       out += names_[i];
       out += json_scalar(configuration.values[i]);
     }
-    fmt::format_to(std::back_inserter(out), "}},\"gpus\":{},\"repeats\":{},\"new\":{},\"kept\":{},\"orphaned\":{}}}",
-                   configuration.gpus(), plan_.repeats, counts.fresh, counts.kept, counts.orphaned);
+    fmt::format_to(std::back_inserter(out),
+                   FMT_COMPILE("}},\"gpus\":{},\"repeats\":{},\"new\":{},\"kept\":{},\"orphaned\":{}}}"), configuration.gpus(),
+                   plan_.repeats, counts.fresh, counts.kept, counts.orphaned);
   }
 
  private:
