@@ -194,6 +194,8 @@ step e2e-names end_to_end tests/e2e/names_test.py
 step e2e-example end_to_end tests/e2e/example_test.py
 step bench-agree end_to_end tests/bench/agree_test.py
 step bench-study end_to_end tests/bench/study_test.py
+step bench-kept end_to_end tests/bench/kept_test.py
+step bench-suites end_to_end tests/bench/suites_test.py
 step bench-trainers end_to_end tests/bench/trainers_test.py
 huggingface_step huggingface-golden
 huggingface_step huggingface-tokenizer
