@@ -33,6 +33,10 @@ at::Storage storage_of(const std::shared_ptr<void>& memory, std::size_t size_byt
 
 }  // namespace
 
+BertBuffers::Table BertBuffers::fresh_table(std::size_t size_bytes, kernels::Pages pages) {
+  return {storage_of(kernels::zero_pages(size_bytes, pages), size_bytes), INT64_MAX, pages == kernels::Pages::large};
+}
+
 at::Tensor BertBuffers::take(at::IntArrayRef sizes, at::ScalarType type) {
   const std::lock_guard lock(mutex_);
   return in_storage(find(bytes_of(sizes, type)), sizes, type);
@@ -55,9 +59,12 @@ at::Tensor BertBuffers::take_table(const TouchedRows& touched, at::IntArrayRef s
 
 BertBuffers::Table& BertBuffers::find_table(std::size_t size_bytes) {
   for (Table& table : tables_) {
-    if (table.storage.use_count() == 1) return table;
+    if (table.storage.use_count() != 1) continue;
+    // The rows of the first pass are few pages; those of a training are all, and one by one they cost more than at once.
+    if (!table.is_large) table = fresh_table(size_bytes, kernels::Pages::large);
+    return table;
   }
-  return tables_.emplace_back(Table{storage_of(kernels::zero_pages(size_bytes, kernels::Pages::small), size_bytes), INT64_MAX});
+  return tables_.emplace_back(fresh_table(size_bytes, kernels::Pages::small));
 }
 
 at::Storage BertBuffers::find(std::size_t size_bytes) {

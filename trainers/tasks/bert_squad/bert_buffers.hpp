@@ -24,8 +24,10 @@ class BertBuffers {
   struct Table {
     at::Storage storage;
     std::int64_t passes = 0;  // rows that no later pass touched are 0
+    bool is_large = false;    // its pages are
   };
   at::Storage find(std::size_t size_bytes);
+  static Table fresh_table(std::size_t size_bytes, kernels::Pages pages);
   Table& find_table(std::size_t size_bytes);
 
   std::mutex mutex_;
