@@ -26,7 +26,7 @@ bool is_shortened(const std::string& printed, double value) {
 
 /// `METRIC published as 5108.80, but its own log says 4108.80`, for all that differ.
 std::vector<std::string> published_differences(const Sample& sample) {
-  static const std::string published(kPublished);
+  const std::string published(kPublished);
   std::vector<std::string> differences;
   for (const AttemptRecord* run : sample.runs) {
     const auto first = run->facts.lower_bound(published);
