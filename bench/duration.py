@@ -1,6 +1,7 @@
 """How long a table takes: repeats times what one of each costs, on two quiet cores; both as they were on the machine of docs/performance.md."""
 import suites_trainers
 from bert_work import OURS, PEERS
+from study import Wanted
 
 # suite: seconds before it begins, ((seconds of one repeat, repeats that it usually takes), ...); below the same with --quick
 OF_SUITE = {"runner": (60, ((17, 14),)), "local": (0, ((6, 14), (25, 8), (145, 6))), "reports": (25, ((3.5, 8),)), "slurm": (15, ((48, 6),)),
@@ -18,12 +19,6 @@ BERT_S = {"small": ((1.8, 6.0), (3.5, 11.0), 6.0), "base": ((7.0, 19.0), (50.0, 
 def of_suite(name, options):
     setup_s, parts = (OF_SUITE_QUICK if options.quick else OF_SUITE)[name]
     return setup_s + sum(each_s * (options.repeats if options.repeats and not options.quick else repeats) for each_s, repeats in parts)
-
-
-def wanted_place(options):
-    """What suites_trainers.comparisons asks of a Place."""
-    only = tuple(options.only or ())
-    return type("Wanted", (), {"only": only, "wants": staticmethod(lambda title: not only or any(word in title for word in only))})
 
 
 def one_training_s(size, tool, quick):
@@ -45,7 +40,7 @@ def of_comparison(size, each, options):
 
 
 def of_bert(options):
-    place, total_s = wanted_place(options), 0.0
+    place, total_s = Wanted(options.only), 0.0
     for size in options.size or (suites_trainers.SIZES if not options.quick else suites_trainers.SIZES[:1]):
         wanted = suites_trainers.comparisons(place, size)
         tools = {tool for each in wanted for tool in (each.ours, *each.peers)}
@@ -54,7 +49,7 @@ def of_bert(options):
 
 
 def of_trainers(options):
-    place = wanted_place(options)
+    place = Wanted(options.only)
     repeats = suites_trainers.QUICK_REPEATS if options.quick else options.repeats or TRAINER_REPEATS
     mnist = [MNIST_S[ours] for title, ours, _ in suites_trainers.MNIST if place.wants(title) and (not options.size or options.only)]
     features = [FEATURES_S[threads] for threads in (1, 2) if place.wants(suites_trainers.features_title(threads))]

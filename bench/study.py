@@ -109,15 +109,23 @@ def is_wide(value, interval):
     return interval["high"] > value * (1 + WIDE) or interval["low"] < value * (1 - WIDE)
 
 
-class Place:
-    """Where the studies lie and how they are measured. `repeats`: a fixed number instead of 6 to 20. `only`: words, one of which is in the title of what is
-    wanted; `sizes`: of BERT. What could not be measured while the rest could is in `failed`."""
+class Wanted:
+    """`only`: words, one of which is in the title of what is wanted; none: all is."""
 
-    def __init__(self, folder, quick=False, repeats=None, only=(), sizes=()):
-        self.folder, self.quick, self.repeats, self.only, self.sizes = pathlib.Path(folder), quick, repeats, tuple(only or ()), tuple(sizes or ())
-        self.failed = []
-        self.data = self.folder / "data"
-        self.data.mkdir(parents=True, exist_ok=True)
+    def __init__(self, only=()):
+        self.only = tuple(only or ())
 
     def wants(self, title):
         return not self.only or any(word in title for word in self.only)
+
+
+class Place(Wanted):
+    """Where the studies lie and how they are measured. `repeats`: a fixed number instead of 6 to 20. `sizes`: of BERT. What
+    could not be measured while the rest could is in `failed`."""
+
+    def __init__(self, folder, quick=False, repeats=None, only=(), sizes=()):
+        super().__init__(only)
+        self.folder, self.quick, self.repeats, self.sizes = pathlib.Path(folder), quick, repeats, tuple(sizes or ())
+        self.failed = []
+        self.data = self.folder / "data"
+        self.data.mkdir(parents=True, exist_ok=True)

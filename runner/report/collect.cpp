@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/key_order.hpp"
 #include "report/samples.hpp"
 
 namespace hpcbench {
@@ -107,11 +108,8 @@ bool is_imported(const Sample& sample) {
 }
 
 std::vector<const AttemptRecord*> counting_attempts(const std::vector<AttemptRecord>& records) {
-  std::vector<const AttemptRecord*> sorted;
-  sorted.reserve(records.size());
-  for (const AttemptRecord& record : records) sorted.push_back(&record);
-  const auto by_key = [](const auto* a, const auto* b) { return a->key < b->key; };
-  if (!std::is_sorted(sorted.begin(), sorted.end(), by_key)) std::sort(sorted.begin(), sorted.end(), by_key);
+  const std::vector<const AttemptRecord*> sorted =
+      in_key_order(records, [](const AttemptRecord& each) -> auto& { return each.key; });
   std::vector<const AttemptRecord*> counting;
   counting.reserve(sorted.size());
   for (const AttemptRecord* record : sorted) {

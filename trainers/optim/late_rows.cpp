@@ -4,12 +4,13 @@
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/any.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/logical_or.h>
 #include <ATen/ops/ne.h>
 
 #include <algorithm>
 #include <numeric>
+
+#include "optim/zero_tensor.hpp"
 
 namespace hpcbench::train {
 
@@ -82,7 +83,10 @@ void LateRows::catch_up(const std::int64_t* rows, std::int64_t count) {
     late.push_back({rows[index], made});
     made = std::ssize(steps_);
   }
-  catch_up(late);
+  if (late.empty()) return;
+  AT_DISPATCH_FLOATING_TYPES(table_.scalar_type(), "late_rows_catch_up", [&] {
+    for_each_row(std::ssize(late), width_, [&](std::size_t index) { make_up<scalar_t>(late[index]); });
+  });
 }
 
 void LateRows::catch_up_all() {
@@ -91,13 +95,6 @@ void LateRows::catch_up_all() {
   catch_up(rows.data(), std::ssize(rows));
   steps_.clear();
   std::fill(made_.begin(), made_.end(), 0);
-}
-
-void LateRows::catch_up(const std::vector<Behind>& late) {
-  if (late.empty()) return;
-  AT_DISPATCH_FLOATING_TYPES(table_.scalar_type(), "late_rows_catch_up", [&] {
-    for_each_row(std::ssize(late), width_, [&](std::size_t index) { make_up<scalar_t>(late[index]); });
-  });
 }
 
 template <class T>
@@ -112,12 +109,8 @@ void LateRows::make_up(const Behind& late) {
 
 LateRows::States LateRows::states() {
   catch_up_all();
-  // Pages that hold nothing but zeros take no memory.
-  const auto zeros = [&] {
-    const auto size_bytes = static_cast<std::size_t>(table_.numel()) * table_.element_size();
-    const std::shared_ptr<void> pages = kernels::zero_pages(size_bytes, kernels::Pages::small);
-    return at::from_blob(
-        pages.get(), table_.sizes(), [pages](void*) {}, table_.options().requires_grad(false));
+  const auto zeros = [&] {  // small pages: those of rows without a state take no memory
+    return untouched_zeros(table_.sizes(), table_.options().requires_grad(false), kernels::Pages::small);
   };
   States states{zeros(), zeros()};
   AT_DISPATCH_FLOATING_TYPES(table_.scalar_type(), "late_rows_states", [&] {

@@ -42,7 +42,6 @@ class LateRows {
     std::int64_t row;
     std::int64_t made;
   };
-  void catch_up(const std::vector<Behind>& late);
   template <class T>
   void make_up(const Behind& late);
   template <class T>

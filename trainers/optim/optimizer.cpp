@@ -3,7 +3,6 @@
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -12,8 +11,8 @@
 #include <numeric>
 
 #include "kernels/kernels.hpp"
-#include "kernels/zero_pages.hpp"
 #include "optim/torch_update.hpp"
+#include "optim/zero_tensor.hpp"
 
 namespace hpcbench::train {
 
@@ -24,13 +23,9 @@ constexpr const char* kFirst = "first/";
 constexpr const char* kSecond = "second/";
 constexpr std::int64_t kAlignment = 16;  // elements: views of the flat state begin at 64 bytes or a multiple
 
-/// Zeros, on a CPU in memory that is not touched yet.
 at::Tensor zero_tensor(std::int64_t count, const at::TensorOptions& options) {
   if (!options.device().is_cpu()) return at::zeros({count}, options);
-  const std::shared_ptr<void> pages =
-      kernels::zero_pages(static_cast<std::size_t>(count) * options.dtype().itemsize(), kernels::Pages::large);
-  return at::from_blob(
-      pages.get(), {count}, [pages](void*) {}, options);
+  return untouched_zeros({count}, options, kernels::Pages::large);
 }
 
 bool has_trusted_marks(const NamedTensor& parameter) {
@@ -96,15 +91,17 @@ void Optimizer::update(const Block& block, double lr, double scale) {
   const auto at_block = [&](const at::Tensor& tensor) {
     return const_cast<T*>(tensor.const_data_ptr<T>()) + block.begin;  // the parts are our own
   };
-  Pointers<T> at{at_block(part.parameter), at_block(part.parameter.grad()), at_block(part.first), nullptr};
-  if (part.second.defined()) at.second = at_block(part.second);
+  T* const p = at_block(part.parameter);
+  const T* const g = at_block(part.parameter.grad());
+  T* const first = at_block(part.first);
+  T* const second = has_second() ? at_block(part.second) : nullptr;
   switch (options_.kind) {
     case OptimizerKind::sgd:
-      return kernels::sgd(at.p, at.g, at.first, block.count, {lr, options_.momentum, part.weight_decay, scale});
+      return kernels::sgd(p, g, first, block.count, {lr, options_.momentum, part.weight_decay, scale});
     case OptimizerKind::adadelta:
-      return kernels::adadelta(at.p, at.g, at.first, at.second, block.count, {lr, 0.9, 1e-6, part.weight_decay, scale});
+      return kernels::adadelta(p, g, first, second, block.count, {lr, 0.9, 1e-6, part.weight_decay, scale});
     case OptimizerKind::adamw:
-      return kernels::adamw(at.p, at.g, at.first, at.second, block.count, adamw_factors(part, lr, scale));
+      return kernels::adamw(p, g, first, second, block.count, adamw_factors(part, lr, scale));
   }
 }
 

@@ -68,13 +68,6 @@ class Optimizer {
   bool has_second() const { return options_.kind != OptimizerKind::sgd; }
   void update_all_by_torch(double lr, double scale);
   template <class T>
-  struct Pointers {
-    T* p;
-    const T* g;
-    T* first;
-    T* second;
-  };
-  template <class T>
   void update(const Block& block, double lr, double scale);
   kernels::AdamWFactors adamw_factors(const Part& part, double lr, double scale) const;
   double squares_of(const Block& block) const;
