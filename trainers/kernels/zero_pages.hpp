@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -26,6 +27,12 @@ inline std::shared_ptr<void> zero_pages(std::size_t size_bytes, Pages pages) {
 /// Cuts memory of large pages into parts. A region is given back when all its parts are gone.
 class PageArena {
  public:
+  /// Writes to each page of fresh memory, so that the system makes them.
+  using FirstTouch = void (*)(char* begin, std::size_t size_bytes);
+
+  /// Without `first_touch` pages are made by whoever writes to them first, as far as they are written.
+  explicit PageArena(FirstTouch first_touch = nullptr) : first_touch_(first_touch) {}
+
   std::shared_ptr<void> take(std::size_t size_bytes) {
     constexpr std::size_t kRegionBytes = std::size_t{32} << 20;
     constexpr std::size_t kAlignment = 64;
@@ -36,17 +43,31 @@ class PageArena {
       region_ = zero_pages(region_bytes, Pages::large);
       next_ = static_cast<char*>(region_.get());
       left_bytes_ = region_bytes;
+      touched_bytes_ = 0;
     }
     char* const part = next_;
     next_ += size;
     left_bytes_ -= size;
+    if (first_touch_ && size > touched_bytes_) touch_at_least(part + touched_bytes_, size - touched_bytes_);
+    touched_bytes_ -= first_touch_ ? size : 0;
     return {region_, part};
   }
 
  private:
+  /// More than is needed now, so that several threads have some pages each.
+  void touch_at_least(char* begin, std::size_t size_bytes) {
+    constexpr std::size_t kTouchBytes = std::size_t{8} << 20;
+    const auto left = static_cast<std::size_t>(next_ - begin) + left_bytes_;
+    const std::size_t bytes = std::min(left, (size_bytes + kTouchBytes - 1) / kTouchBytes * kTouchBytes);
+    first_touch_(begin, bytes);
+    touched_bytes_ += bytes;
+  }
+
+  FirstTouch first_touch_;
   std::shared_ptr<void> region_;
   char* next_ = nullptr;
   std::size_t left_bytes_ = 0;
+  std::size_t touched_bytes_ = 0;  // of those, from `next_` on
 };
 
 }  // namespace hpcbench::train::kernels

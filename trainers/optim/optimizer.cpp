@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "kernels/kernels.hpp"
+#include "optim/first_touch.hpp"
 #include "optim/torch_update.hpp"
 #include "optim/zero_tensor.hpp"
 
@@ -25,7 +26,9 @@ constexpr std::int64_t kAlignment = 16;  // elements: views of the flat state be
 
 at::Tensor zero_tensor(std::int64_t count, const at::TensorOptions& options) {
   if (!options.device().is_cpu()) return at::zeros({count}, options);
-  return untouched_zeros({count}, options, kernels::Pages::large);
+  const at::Tensor zeros = untouched_zeros({count}, options, kernels::Pages::large);
+  touch_in_parallel(static_cast<char*>(zeros.mutable_data_ptr()), zeros.nbytes());
+  return zeros;
 }
 
 bool has_trusted_marks(const NamedTensor& parameter) {

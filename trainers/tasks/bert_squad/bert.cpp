@@ -80,6 +80,7 @@ at::Tensor Bert::logits(const BertBatch& batch, const DropoutKey* dropout) {
   step->types = batch.types;
   step->padded_rows = bert_padded_rows(rows.tokens);
   step->rows = std::move(rows);
+  step->buffers->begin_pass(step->padded_rows);
   set_dropout(*step, BertDropout(dropout, state_->config));
   const Model& model = state_->model;
   const auto layers = static_cast<int>(state_->config.num_hidden_layers);

@@ -67,30 +67,26 @@ BertBuffers::Table& BertBuffers::find_table(std::size_t size_bytes) {
   return tables_.emplace_back(fresh_table(size_bytes, kernels::Pages::small));
 }
 
+void BertBuffers::begin_pass(std::int64_t rows) {
+  const std::lock_guard lock(mutex_);
+  if (rows <= most_rows_) return;
+  most_rows_ = rows;
+  // First all that is too small, then what is larger: the system takes the new pages from the old ones.
+  std::erase_if(storages_, [](const at::Storage& storage) { return storage.use_count() == 1; });
+  arena_ = kernels::PageArena(touch_in_parallel);
+}
+
 at::Storage BertBuffers::find(std::size_t size_bytes) {
   // Rounded up to an eighth of a power of two, because the number of tokens differs from step to step.
   constexpr std::size_t kGranule = 64 * 1024;
   const std::size_t granule = std::max(kGranule, std::bit_floor(size_bytes) / 8);
   const std::size_t wanted = (size_bytes + granule - 1) / granule * granule;
   at::Storage* best = nullptr;
-  at::Storage* too_small = nullptr;
   for (at::Storage& storage : storages_) {
-    if (storage.use_count() != 1) continue;
-    if (storage.nbytes() < wanted) {
-      if (!too_small || storage.nbytes() > too_small->nbytes()) too_small = &storage;
-    } else if (storage.nbytes() <= 2 * wanted && (!best || storage.nbytes() < best->nbytes())) {
-      best = &storage;
-    }
+    const bool fits = storage.nbytes() >= wanted && storage.nbytes() <= 2 * wanted;
+    if (fits && storage.use_count() == 1 && (!best || storage.nbytes() < best->nbytes())) best = &storage;
   }
-  if (best) return *best;
-  at::Storage fresh = storage_of(arena_.take(wanted), wanted);
-  // A larger one takes the place of the largest that did not do, so that what is kept does not grow without end.
-  if (too_small && too_small->nbytes() >= wanted / 2) {
-    *too_small = fresh;
-  } else {
-    storages_.push_back(fresh);
-  }
-  return fresh;
+  return best ? *best : storages_.emplace_back(storage_of(arena_.take(wanted), wanted));
 }
 
 }  // namespace hpcbench::train

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/zero_pages.hpp"
+#include "optim/first_touch.hpp"
 #include "optim/touched_rows.hpp"
 
 namespace hpcbench::train {
@@ -14,6 +15,8 @@ namespace hpcbench::train {
 /// that was made from it, whoever holds that tensor; page faults of fresh memory cost some percent of a step.
 class BertBuffers {
  public:
+  /// A forward pass over so many rows of tokens begins. One of more than there ever were gives back what is not in use.
+  void begin_pass(std::int64_t rows);
   /// Contiguous, on the CPU, not initialised.
   at::Tensor take(at::IntArrayRef sizes, at::ScalarType type);
   /// The gradient of a table for the pass that has begun: zeros. Rows of it may be written that this pass or a later one marks,
@@ -31,8 +34,9 @@ class BertBuffers {
   Table& find_table(std::size_t size_bytes);
 
   std::mutex mutex_;
-  kernels::PageArena arena_;
+  kernels::PageArena arena_{touch_in_parallel};
   std::vector<at::Storage> storages_;
+  std::int64_t most_rows_ = 0;
   std::vector<Table> tables_;
 };
 

@@ -47,24 +47,31 @@ class BertLayerPass {
     step_.matrix = kSame ? y : take_matrix(hidden_);
     add_norm({out, weights_.output.bias, saved.y1, weights_.output_norm, saved.x_hat2, saved.reciprocal2, y, step_.matrix,
               step_.output_sites[number_]});
-    if (!kSame) saved.y1 = at::Tensor();
+    if (!kSame) saved.y1.reset();
     return y;
   }
 
+  /// What `saved` holds is let go as soon as it is not needed, for the gradients that come next.
   BertLayerGradients backward(const at::Tensor& dy, BertLayerSaved& saved) {
     // The feed-forward part: y = norm(dropout(gelu(y1 Wi + bi) Wo + bo) + y1).
     const NormDerivative second =
         add_norm_backward(dy, at::Tensor(), saved.x_hat2, saved.reciprocal2, weights_.output_norm, step_.output_sites[number_]);
-    const at::Tensor du = take_matrix(inner_);
+    saved.x_hat2.reset();
+    at::Tensor du = take_matrix(inner_);
     bert_product(du, second.da, saved.weights[3]);
     const at::Tensor intermediate_bias = gelu_backward(saved.u, du);  // du was dg; u becomes g
     const at::Tensor output_weight = weight_gradient(second.da, saved.u);
+    saved.u.reset();
     const at::Tensor intermediate_weight = weight_gradient(du, saved.y1_matrix);
+    saved.y1.reset();
+    saved.y1_matrix.reset();
     const at::Tensor dy1 = take_matrix(hidden_);
     bert_product(dy1, du, saved.weights[2]);
+    du.reset();
     // The attention part: y1 = norm(dropout(context Wa + ba) + x).
     const NormDerivative first = add_norm_backward(second.dz, dy1, saved.x_hat1, saved.reciprocal1, weights_.attention_norm,
                                                    step_.attention_output_sites[number_]);
+    saved.x_hat1.reset();
     const at::Tensor dcontext = take_matrix(hidden_);
     bert_product(dcontext, first.da, saved.weights[1]);
     const at::Tensor attention_weight = weight_gradient(first.da, saved.context);

@@ -12,12 +12,13 @@
 #include "kernels/bert_hash.hpp"
 #include "kernels/bert_kernels.hpp"
 #include "kernels/zero_pages.hpp"
+#include "optim/first_touch.hpp"
 
 namespace hpcbench::train {
 
 namespace {
 
-/// What fills a parameter.
+/// What fills a parameter, which is zeros when it is made.
 enum class BertFill { normal, zero, one };
 
 struct BertParameterPlan {
@@ -77,10 +78,8 @@ class BertParameters {
     std::vector<std::pair<at::Tensor, at::Tensor>> to_convert;
     for (const BertParameterPlan& plan : plans_) {
       const at::Tensor& tensor = model_.parameters[plan.index].tensor;
-      if (plan.fill != BertFill::normal) {
-        tensor.fill_(plan.fill == BertFill::one ? 1.0 : 0.0);
-        continue;
-      }
+      if (plan.fill == BertFill::one) tensor.fill_(1.0);
+      if (plan.fill != BertFill::normal) continue;
       // In fp64 the same numbers.
       const at::Tensor drawn = type_ == at::kFloat ? tensor : at::empty(tensor.sizes(), at::kFloat);
       if (type_ != at::kFloat) to_convert.emplace_back(tensor, drawn);
@@ -119,7 +118,7 @@ class BertParameters {
   at::ScalarType type_;
   std::uint64_t seed_;
   Model& model_;
-  kernels::PageArena arena_;
+  kernels::PageArena arena_{touch_in_parallel};
   std::vector<BertParameterPlan> plans_;
 };
 
