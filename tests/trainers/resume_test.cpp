@@ -66,7 +66,7 @@ TEST_CASE("a run with a constant rate can be made longer; the losses of its epoc
   const std::vector<std::string> options = {"--batch-size", "4",        "--padding",         "grouped",      "--pad-in-softmax",
                                             "false",        "--output", fixture.path("out"), "--checkpoint", "last"};
   const Dump expected = fixture.train(1, with(options, {"--max-steps", "15", "--events", fixture.path("whole")}));
-  fixture.train(1, with(options, {"--max-steps", "4"}));
+  fixture.train(1, with(options, {"--max-steps", "4", "--events", fixture.path("first")}));
   const Dump longer = fixture.train(
       1, with(options, {"--max-steps", "15", "--resume", fixture.path("out/checkpoint"), "--events", fixture.path("parts")}));
   CHECK((end_state(longer) == end_state(expected)));
@@ -77,6 +77,15 @@ TEST_CASE("a run with a constant rate can be made longer; the losses of its epoc
   };
   CHECK(losses("whole").size() == 2);
   CHECK(losses("parts") == losses("whole"));
+  // What is counted is what the process did: 4 of the 11 steps of the first epoch were another's.
+  const auto first = [&](const char* name) { return event_lines(fixture.path(name), "epoch").front(); };
+  const auto before = event_lines(fixture.path("first"), "epoch").front();
+  CHECK(before.at("optimizer_steps") == 4);
+  CHECK(first("parts").at("optimizer_steps") == 7);
+  for (const char* count : {"samples", "optimizer_steps", "tokens"}) {
+    CAPTURE(count);
+    CHECK(before.at(count).get<int>() + first("parts").at(count).get<int>() == first("whole").at(count).get<int>());
+  }
 }
 
 TEST_CASE("mnist_rnn killed and resumed: Adadelta, momentum, batch normalisation, decay of the rate") {

@@ -23,6 +23,13 @@ struct StepLoss {
   double samples = 0;  // of this rank
 };
 
+/// Where this process took an epoch up: at its beginning, or where a checkpoint left it.
+struct EpochStart {
+  double time_s = 0;
+  std::int64_t steps = 0;  // that were made before
+  double samples = 0;      // of this rank, before
+};
+
 /// One run of the loop: state that its steps share.
 class Loop {
  public:
@@ -109,7 +116,7 @@ class Loop {
   }
 
   void train_epoch(const EpochPlan& plan) {
-    const double start_s = monotonic_s();
+    EpochStart start{monotonic_s(), state_.epoch_steps, sample_sum()};
     const double kept_s = keeper_.seconds();
     while (state_.epoch_steps < plan.steps() && !is_complete()) {
       stop_if_terminated();
@@ -122,7 +129,8 @@ class Loop {
       if (due && state_.epoch_steps < plan.steps()) keep_last();
     }
     strategy_.catch_up();  // what an epoch's time is measured of includes all of its updates
-    report_epoch(plan, start_s + keeper_.seconds() - kept_s);
+    start.time_s += keeper_.seconds() - kept_s;
+    report_epoch(plan, start);
   }
 
   /// After SIGTERM: a checkpoint if the last state is to be kept, at a step boundary that all ranks share, and the end.
@@ -218,10 +226,10 @@ class Loop {
     if (norm) board_->scalar("train/grad_norm", number, *norm);
   }
 
-  /// Of the steps of this epoch so far, over all ranks.
-  std::optional<std::int64_t> epoch_tokens(const EpochPlan& plan) const {
+  /// Of the steps of this epoch from `first_step` on, over all ranks.
+  std::optional<std::int64_t> epoch_tokens(const EpochPlan& plan, std::int64_t first_step) const {
     std::int64_t total = 0;
-    for (std::int64_t step = 0; step < state_.epoch_steps; ++step) {
+    for (std::int64_t step = first_step; step < state_.epoch_steps; ++step) {
       const std::optional<std::int64_t> tokens = task_.tokens(plan.step_samples(step));
       if (!tokens) return std::nullopt;
       total += *tokens;
@@ -229,17 +237,18 @@ class Loop {
     return total;
   }
 
-  void report_epoch(const EpochPlan& plan, double start_s) {
+  /// The loss is that of the whole epoch; what is counted is what this process did in the time that it tells.
+  void report_epoch(const EpochPlan& plan, const EpochStart& start) {
     progress_.operation = "summing the losses of an epoch";
-    std::vector<double> sums = {loss_sum(), sample_sum()};
+    std::vector<double> sums = {loss_sum(), sample_sum(), sample_sum() - start.samples};
     strategy_.sum_over_ranks(sums);
     const double loss = sums[0] / sums[1];
-    const double epoch_s = monotonic_s() - start_s;
+    const double epoch_s = monotonic_s() - start.time_s;
     if (world_.rank != 0) return;
     Event event("epoch");
     event.add("epoch", state_.epoch).add("epoch_s", epoch_s).add("train_loss", loss);
-    event.add("samples", static_cast<std::int64_t>(sums[1])).add("optimizer_steps", state_.epoch_steps);
-    if (const auto tokens = epoch_tokens(plan)) event.add("tokens", *tokens);
+    event.add("samples", static_cast<std::int64_t>(sums[2])).add("optimizer_steps", state_.epoch_steps - start.steps);
+    if (const auto tokens = epoch_tokens(plan, start.steps)) event.add("tokens", *tokens);
     events_.write(event);
     if (board_) board_->scalar("train/epoch_loss", state_.steps, loss);
     const std::string of = settings_.epochs ? concat(" of ", *settings_.epochs) : "";
