@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -19,21 +18,6 @@ constexpr std::size_t kNameField = 1;
 constexpr std::size_t kStateField = 2;
 constexpr double kAccountingMarginS = 86400;  // the database's clock need not be ours
 
-/// Rows by job: the own row's first, the steps' behind it. Keeps the order of sacct.
-std::map<std::string, std::vector<std::string>> rows_by_job(std::string_view output, std::string& header) {
-  std::map<std::string, std::vector<std::string>> rows;
-  for (const std::string& line : split(output, '\n')) {
-    const std::string id = line.substr(0, line.find('|'));
-    if (line.find('|') == std::string::npos) continue;
-    if (header.empty()) {
-      header = line;
-    } else {
-      rows[id.substr(0, id.find('.'))].push_back(line);
-    }
-  }
-  return rows;
-}
-
 /// Whether these are the rows of this job, and it has ended: its own row says so.
 bool tells_the_end(const std::vector<std::string>& rows, const AccountedJob& job) {
   return std::any_of(rows.begin(), rows.end(), [&](const std::string& row) {
@@ -42,13 +26,6 @@ bool tells_the_end(const std::vector<std::string>& rows, const AccountedJob& job
     const std::string& state = fields[kStateField];
     return phase_of(state.substr(0, state.find(' '))) == SlurmPhase::ended;
   });
-}
-
-std::string text_of_rows(const std::map<std::string, std::vector<std::string>>& rows, const std::string& header,
-                         const AccountedJob& job) {
-  const auto found = rows.find(job.job);
-  if (found == rows.end() || !tells_the_end(found->second, job)) return "";
-  return header + "\n" + join(found->second, "\n") + "\n";
 }
 
 }  // namespace
@@ -68,10 +45,24 @@ std::vector<std::string> accounting_arguments(const std::vector<AccountedJob>& j
   return {"sacct", "-P", "-u", user, "-S", since, "-j", ids, "-o", join(fields, ",")};
 }
 
-std::string rows_of_job(std::string_view output, const AccountedJob& job) {
-  std::string header;
-  const auto rows = rows_by_job(output, header);
-  return text_of_rows(rows, header, job);
+AccountingRows read_accounting(std::string_view output) {
+  AccountingRows rows;
+  for (const std::string& line : split(output, '\n')) {
+    const std::string id = line.substr(0, line.find('|'));
+    if (line.find('|') == std::string::npos) continue;
+    if (rows.header.empty()) {
+      rows.header = line;
+    } else {
+      rows.of_jobs[id.substr(0, id.find('.'))].push_back(line);
+    }
+  }
+  return rows;
+}
+
+std::string rows_of_job(const AccountingRows& rows, const AccountedJob& job) {
+  const auto found = rows.of_jobs.find(job.job);
+  if (found == rows.of_jobs.end() || !tells_the_end(found->second, job)) return "";
+  return rows.header + "\n" + join(found->second, "\n") + "\n";
 }
 
 AccountingAnswer fetch_accounting(const std::vector<AccountedJob>& jobs, const std::vector<std::string>& fields,
@@ -88,10 +79,9 @@ AccountingAnswer fetch_accounting(const std::vector<AccountedJob>& jobs, const s
     answer.problem = describe(result);
     return answer;
   }
-  std::string header;
-  const auto rows = rows_by_job(result.output, header);
+  const AccountingRows rows = read_accounting(result.output);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const std::string text = text_of_rows(rows, header, jobs[i]);
+    const std::string text = rows_of_job(rows, jobs[i]);
     if (text.empty()) continue;
     try {
       write_file(jobs[i].folder + "/" + kAccountingFile, text, Durability::none);

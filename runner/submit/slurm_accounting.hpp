@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,9 +35,18 @@ std::vector<std::string> accounting_fields(const std::vector<std::string>& wante
 std::vector<std::string> accounting_arguments(const std::vector<AccountedJob>& jobs, const std::vector<std::string>& fields,
                                               const std::string& since, const std::string& user);
 
-/// The header and the rows of one job in the answer; empty where it has none, where the job has not ended yet, or where it is
-/// another one that was given the same id. Pure and total.
-std::string rows_of_job(std::string_view output, const AccountedJob& job);
+/// What sacct printed.
+struct AccountingRows {
+  std::string header;
+  std::map<std::string, std::vector<std::string>> of_jobs;  // by job, its steps' too, in the order of sacct
+};
+
+/// From any text; lines without fields are not rows.
+AccountingRows read_accounting(std::string_view output);
+
+/// The header and the rows of one job; empty where it has none, where the job has not ended yet, or where it is another one
+/// that was given the same id.
+std::string rows_of_job(const AccountingRows& rows, const AccountedJob& job);
 
 /// Asks once for all `jobs` and writes the file of each that accounting knows to have ended. `since_unix_s`: none of them was
 /// submitted before. A file that cannot be written is a problem, never an exception.

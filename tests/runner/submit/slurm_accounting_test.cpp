@@ -94,11 +94,12 @@ TEST_CASE("a folder that is gone is a problem of that job alone") {
 }
 
 TEST_CASE("rows of a job from any text") {
-  CHECK(rows_of_job("", {"", "1", "n"}).empty());
-  CHECK(rows_of_job("garbage\n", {"", "1", "n"}).empty());
-  CHECK(rows_of_job(kHeader + "1|n|COMPLETED\n", {"", "1", "n"}) == kHeader + "1|n|COMPLETED\n");
-  CHECK(rows_of_job(kHeader + "1|n|COMPLETED\n", {"", "1", "m"}).empty());
-  CHECK(rows_of_job(kHeader + "1.batch|n|COMPLETED\n", {"", "1", "n"}).empty());  // a step does not tell the job's end
-  CHECK(rows_of_job(kHeader + "1|n\n", {"", "1", "n"}).empty());
-  CHECK(rc::check("any text", [](const std::string& text) { rows_of_job(text, {"", "1", "n"}); }));
+  CHECK(rows_of_job(read_accounting(""), {"", "1", "n"}).empty());
+  CHECK(rows_of_job(read_accounting("garbage\n"), {"", "1", "n"}).empty());
+  CHECK(rows_of_job(read_accounting(kHeader + "1|n|COMPLETED\n"), {"", "1", "n"}) == kHeader + "1|n|COMPLETED\n");
+  CHECK(rows_of_job(read_accounting(kHeader + "1|n|COMPLETED\n"), {"", "1", "m"}).empty());
+  CHECK(rows_of_job(read_accounting(kHeader + "1.batch|n|COMPLETED\n"), {"", "1", "n"})
+            .empty());  // a step does not tell the job's end
+  CHECK(rows_of_job(read_accounting(kHeader + "1|n\n"), {"", "1", "n"}).empty());
+  CHECK(rc::check("any text", [](const std::string& text) { rows_of_job(read_accounting(text), {"", "1", "n"}); }));
 }
