@@ -236,8 +236,13 @@ class TrainingTest(unittest.TestCase):
                 for key, value in training.make_config(**training.SHAPES["three-layers"]).to_dict().items():
                     if key not in ("dtype", "architectures", "transformers_version", "_name_or_path"):
                         self.assertEqual(getattr(model.config, key), value, key)
-                text = "In what country is Normandy located?"
-                self.assertEqual(BertTokenizerFast.from_pretrained(run.save)(text)["input_ids"], training.features.make_tokenizer()(text)["input_ids"])
+                self.check_saved_tokenizer(run, cased=False)
+        run = self.ours("three-layers", 1, cased="true")
+        self.check_saved_tokenizer(run, cased=True)
+
+    def check_saved_tokenizer(self, run, cased):
+        text = "In what country is Normandy located?"
+        self.assertEqual(BertTokenizerFast.from_pretrained(run.save)(text)["input_ids"], training.features.make_tokenizer(cased=cased)(text)["input_ids"])
 
     def test_what_was_saved_can_be_trained_on(self):
         first = self.ours("two-layers", 3)

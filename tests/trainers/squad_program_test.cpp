@@ -191,6 +191,37 @@ TEST_CASE("no validation data is said, and no error") {
   CHECK(event_lines(fixture.path("e"), "warning").front().at("code") == "no_validation");
 }
 
+TEST_CASE("a saved folder says whether case was kept, and a run that reads it the other way warns") {
+  const SquadFixture fixture;
+  const auto lower_case_saved = [&](std::vector<std::string> more) {
+    more.insert(more.end(),
+                {"--max-steps", "1", "--eval", "false", "--save", fixture.path("saved"), "--events", fixture.path("e")});
+    const Ended ended = run_squad(fixture, more);
+    INFO(ended.err);
+    REQUIRE(ended.exit_code == 0);
+    return nlohmann::json::parse(slurp(fixture.path("saved/tokenizer_config.json"))).at("do_lower_case").get<bool>();
+  };
+  CHECK_FALSE(lower_case_saved({"--cased"}));
+  CHECK(lower_case_saved({}));
+  CHECK(event_lines(fixture.path("e"), "warning").size() == 0);
+  const auto warnings_with = [&](const std::vector<std::string>& more) {
+    std::filesystem::remove(fixture.path("e"));
+    std::vector<std::string> options = {"--model",  fixture.path("saved"), "--max-steps", "1", "--eval", "false",
+                                        "--events", fixture.path("e")};
+    options.insert(options.end(), more.begin(), more.end());
+    CHECK(run_squad(fixture, options).exit_code == 0);
+    std::vector<std::string> codes;
+    for (const auto& warning : event_lines(fixture.path("e"), "warning")) codes.push_back(warning.at("code"));
+    return codes;
+  };
+  CHECK(warnings_with({}).empty());
+  CHECK(warnings_with({"--cased"}) == std::vector<std::string>{"letter_case"});
+  std::ofstream(fixture.path("saved/tokenizer_config.json")) << R"({"model_max_length": 512})";
+  CHECK(warnings_with({"--cased"}).empty());
+  std::ofstream(fixture.path("saved/tokenizer_config.json")) << R"({"do_lower_case": )";
+  CHECK(says(refusal(fixture, {"--model", fixture.path("saved")}, 3), "saved/tokenizer_config.json"));
+}
+
 TEST_CASE("a folder with SQuAD's file names, and a file of its own to validate") {
   const SquadFixture fixture;
   const std::string folder = fixture.path("squad");

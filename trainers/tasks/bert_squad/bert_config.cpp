@@ -175,4 +175,24 @@ void write_bert_config(const std::filesystem::path& path, const BertConfig& conf
   write_whole_file(path, json.dump(2) + "\n");
 }
 
+std::optional<bool> read_lower_case(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  const std::string text = read_json_text(path);
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    const auto value = json.is_object() ? json.find("do_lower_case") : json.end();
+    return value != json.end() && value->is_boolean() ? std::optional(value->get<bool>()) : std::nullopt;
+  } catch (const nlohmann::json::parse_error& error) {
+    fail_as_broken_json(path, text, error.byte);
+  }
+}
+
+void write_tokenizer_config(const std::filesystem::path& path, const BertConfig& config, bool lower_case) {
+  nlohmann::ordered_json json;
+  json["tokenizer_class"] = "BertTokenizer";
+  json["do_lower_case"] = lower_case;
+  json["model_max_length"] = config.max_position_embeddings;
+  write_whole_file(path, json.dump(2) + "\n");
+}
+
 }  // namespace hpcbench::train

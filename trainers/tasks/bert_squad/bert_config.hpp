@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,5 +34,11 @@ BertConfig read_bert_config(const std::filesystem::path& path);
 
 /// As BertForQuestionAnswering.from_pretrained wants it.
 void write_bert_config(const std::filesystem::path& path, const BertConfig& config, const std::string& torch_dtype);
+
+/// do_lower_case of a tokenizer_config.json; nothing where there is no such file or it does not say. DataError: broken JSON.
+std::optional<bool> read_lower_case(const std::filesystem::path& path);
+
+/// As BertTokenizerFast.from_pretrained wants it: without it, it would drop case and accents.
+void write_tokenizer_config(const std::filesystem::path& path, const BertConfig& config, bool lower_case);
 
 }  // namespace hpcbench::train

@@ -38,6 +38,16 @@ BertOptions bert_options(const Settings& settings) {
   return options;
 }
 
+/// A vocabulary with case that is read without it, or the reverse, trains well enough to go unnoticed.
+void add_case_note(const Settings& settings, const std::filesystem::path& folder, std::vector<Note>& notes) {
+  const std::filesystem::path path = folder / "tokenizer_config.json";
+  const std::optional<bool> lower_case = read_lower_case(path);
+  if (!lower_case || *lower_case != settings.cased) return;
+  notes.push_back(
+      {"letter_case", concat(path.string(), " says do_lower_case ", *lower_case ? "true" : "false", ", but here case is ",
+                             settings.cased ? "kept (cased is true)" : "dropped (cased is false): is --cased missing?")});
+}
+
 }  // namespace
 
 BertSource find_bert_source(const Settings& settings) {
@@ -75,7 +85,10 @@ SquadModel make_squad_model(const Settings& settings, const BertSource& source, 
   BertConfig config = model.config;
   if (settings.dropout) config.hidden_dropout_prob = config.attention_probs_dropout_prob = *settings.dropout;
   model.bert.emplace(config, bert_options(settings), settings.seed);
-  if (source.folder) model.notes = load_bert_weights(*source.folder, model.bert->model());
+  if (source.folder) {
+    model.notes = load_bert_weights(*source.folder, model.bert->model());
+    add_case_note(settings, *source.folder, model.notes);
+  }
   return model;
 }
 

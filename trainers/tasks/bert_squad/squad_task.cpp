@@ -141,6 +141,7 @@ class BertSquad final : public Task {
 
   void write_model(const std::filesystem::path& folder, const std::vector<NamedTensor>& state) const override {
     write_bert_config(folder / "config.json", config_, settings_.precision == Precision::fp64 ? "float64" : "float32");
+    write_tokenizer_config(folder / "tokenizer_config.json", config_, !settings_.cased);
     write_whole_file(folder / "vocab.txt", read_text(source_.vocabulary));
     Task::write_model(folder, state);
   }
