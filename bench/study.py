@@ -59,14 +59,20 @@ class Study:
 
     def run(self, repeats):
         """Runs what is not there yet: what has been measured stays. What an earlier command left running is waited for; what it left in pieces, or
-        failed, is measured again."""
+        failed, is measured again. So is what fails now, once: torch's ranks sometimes abort in their teardown."""
         command = "retry" if not self.repeats and (self.place.folder / "results" / self.name).exists() else "run"
         self.repeats = repeats
         self.write(repeats)
         try:
-            quietly([HPCBENCH, command, self.file.name, "--yes"], self.place.folder, plain_environment(PYTHONDONTWRITEBYTECODE="1"), ends_with_us=True)
-        except SystemExit as problem:
-            raise Unmeasured(f"{problem}\n{self.last_words()}") from None
+            self.hpcbench(command)
+        except SystemExit:
+            try:
+                self.hpcbench("retry")
+            except SystemExit as problem:
+                raise Unmeasured(f"{problem}\n{self.last_words()}") from None
+
+    def hpcbench(self, command):
+        quietly([HPCBENCH, command, self.file.name, "--yes"], self.place.folder, plain_environment(PYTHONDONTWRITEBYTECODE="1"), ends_with_us=True)
 
     def last_words(self):
         logs = sorted(self.place.folder.glob(f"results/{self.name}/*/r*/a*/stderr.log"))

@@ -11,11 +11,16 @@ import table  # noqa: E402
 
 # Repeat k takes 1 + 0.01 k s, the peer twice that; `noisy` swings by a factor of two.
 MEASURE = """
-import sys
+import pathlib, sys
 tool, repeat = sys.argv[2], int(sys.argv[sys.argv.index("--repeat") + 1])
-factor = {"ours": 1, "peer": 2, "noisy": 1 + repeat % 2, "broken": 1}[tool]
+factor = {"ours": 1, "peer": 2, "noisy": 1 + repeat % 2, "shaky": 3, "broken": 1}[tool]
 if tool == "broken":
     sys.exit("it does not work")
+if tool == "shaky":
+    first = pathlib.Path(sys.argv[sys.argv.index("--data") + 1]) / f"shaky-{repeat}"
+    if repeat == 2 and not first.exists():
+        first.touch()
+        sys.exit("not this time")
 print("seconds", factor * (1 + 0.01 * repeat))
 print("peak_bytes", factor * 1e6)
 """
@@ -55,6 +60,14 @@ class StudyTests(MadeUpMeasurements):
         row = table.against(known, "key", "work", "peer", "a peer")
         self.assertEqual(len(row.values), 3)
         self.assertIsNone(row.low)
+
+    def test_what_fails_once_is_measured_again(self):
+        known = self.study(["ours", "shaky"])
+        known.measure()
+        row = table.against(known, "key", "work", "shaky", "a peer")
+        self.assertAlmostEqual(row.ratio, 1 / 3)
+        self.assertEqual(len(row.values), study.FIRST_REPEATS)
+        self.assertTrue((known.place.data / "shaky-2").exists())
 
     def test_a_plain_value(self):
         known = study.Study(study.Place(self.folder / "place"), "plain", "any", ["ours", "peer"], ["seconds", "peak_bytes"], single=True)
