@@ -48,8 +48,10 @@ class PageArena {
     char* const part = next_;
     next_ += size;
     left_bytes_ -= size;
-    if (first_touch_ && size > touched_bytes_) touch_at_least(part + touched_bytes_, size - touched_bytes_);
-    touched_bytes_ -= first_touch_ ? size : 0;
+    if (first_touch_) {
+      if (size > touched_bytes_) touch_at_least(part + touched_bytes_, size - touched_bytes_);
+      touched_bytes_ -= size;
+    }
     return {region_, part};
   }
 
