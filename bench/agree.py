@@ -1,5 +1,6 @@
-"""Do two runs of the table agree? For each row the interval of the ratio of its two ratios, and Holm's procedure over the rows. A row that only one table
-has is told, and rows that are wider than 10 % in one of them are marked."""
+"""Do two runs of the table agree? For each row the interval of the ratio of its two ratios, and Holm's procedure over the rows. A row that is no ratio (a time or
+a memory of ours alone) is shown beside them and not held: the machine is not as fast at every hour. A row that only one table has is told, and rows that are
+wider than 10 % in one of them are marked."""
 import math
 import statistics
 from dataclasses import dataclass
@@ -52,7 +53,8 @@ def shift(first, second, level=LEVEL):
 @dataclass
 class Agreement:
     """Of one row in both tables. `low`, `high`: the interval at the level that Holm's procedure holds this row against, so that it holds 1 exactly if the row
-    agrees; absent where so few repeats have none at that level, or values are not positive. `low_alone`, `high_alone`: at 95 %, for this row alone."""
+    agrees; absent where so few repeats have none at that level, values are not positive, or the row is not held. `low_alone`, `high_alone`: at 95 %, for this
+    row alone."""
     work: str
     peer: str
     ratio: float | None
@@ -66,10 +68,11 @@ class Agreement:
     low_alone: float | None = None
     high_alone: float | None = None
     can_differ: bool = True  # False: so few repeats could not have differed, whatever they were
+    held: bool = True  # False: no ratio, only shown
 
     @property
     def agrees(self):
-        return self.adjusted > LEVEL
+        return not self.held or self.adjusted > LEVEL
 
     @property
     def holds_one_alone(self):
@@ -125,19 +128,26 @@ def notes_on(row, other):
 
 
 def compare(first_rows, second_rows):
-    """The Agreements of the rows that both tables have."""
+    """The Agreements of the rows that both tables have: first of the ratios, then of what is only shown."""
     both = pairs(first_rows, second_rows)
-    p_values = [p_value(row.values, other.values) for row, other in both]
-    found = []
-    for (row, other), p, adjusted, level in zip(both, p_values, holm(p_values), holm_levels(p_values)):
-        sizes = len(row.values), len(other.values)
-        each = Agreement(row.work, row.peer, None, p, sizes, row.resolved and other.resolved, notes_on(row, other), adjusted)
-        if min(row.values + other.values) > 0:  # else there is no ratio; ranks are compared all the same
-            each.ratio, each.low_alone, each.high_alone, _ = shift(row.values, other.values)
+    ratios = [pair for pair in both if pair[0].is_ratio]
+    p_values = [p_value(row.values, other.values) for row, other in ratios]
+    found = [agreement(row, other, p, level) for (row, other), p, level in zip(ratios, p_values, holm_levels(p_values))]
+    for each, adjusted in zip(found, holm(p_values)):
+        each.adjusted = adjusted
+        each.can_differ = 2 / math.comb(sum(each.sizes), each.sizes[0]) * len(ratios) <= LEVEL
+    return found + [agreement(row, other, p_value(row.values, other.values)) for row, other in both if not row.is_ratio]
+
+
+def agreement(row, other, p, level=None):
+    """`level`: what Holm's procedure holds this row against; without, it is not held."""
+    each = Agreement(row.work, row.peer, None, p, (len(row.values), len(other.values)), row.resolved and other.resolved, notes_on(row, other),
+                     held=level is not None)
+    if min(row.values + other.values) > 0:  # else there is no ratio; ranks are compared all the same
+        each.ratio, each.low_alone, each.high_alone, _ = shift(row.values, other.values)
+        if each.held:
             _, each.low, each.high, _ = shift(row.values, other.values, level)
-        each.can_differ = 2 / math.comb(sum(sizes), sizes[0]) * len(both) <= LEVEL
-        found.append(each)
-    return found
+    return each
 
 
 def interval_text(low, high):
@@ -149,20 +159,27 @@ def count_of(number, words):
 
 
 def summary(agreements, only):
-    few = sum(not each.can_differ for each in agreements)
-    return (f"{count_of(len(agreements), 'rows')} in both tables: {sum(each.agrees for each in agreements)} agree, {sum(not each.agrees for each in agreements)} differ "
-            f"(Holm at {LEVEL:.0%} over all); {sum(not each.resolved for each in agreements)} unresolved: wider than 10 % in one of the tables; "
-            f"{few} with too few repeats to differ among so many; alone, {sum(not each.holds_one_alone for each in agreements)} intervals at 95 % do not hold 1; "
-            f"{count_of(sum(map(len, only)), 'rows')} in one table alone")
+    held = [each for each in agreements if each.held]
+    few = sum(not each.can_differ for each in held)
+    return (f"{count_of(len(held), 'rows')} in both tables: {sum(each.agrees for each in held)} agree, {sum(not each.agrees for each in held)} differ "
+            f"(Holm at {LEVEL:.0%} over all); {sum(not each.resolved for each in held)} unresolved: wider than 10 % in one of the tables; "
+            f"{few} with too few repeats to differ among so many; alone, {sum(not each.holds_one_alone for each in held)} intervals at 95 % do not hold 1; "
+            f"{count_of(sum(map(len, only)), 'rows')} in one table alone; {count_of(len(agreements) - len(held), 'rows')} without a ratio shown, not held")
+
+
+def verdict_on(each):
+    if not each.held:
+        return "no ratio: shown"
+    return "agrees" if each.agrees else "DIFFERS"
 
 
 def as_text(agreements, only=((), ())):
     """`only`: as alone() gives it."""
     lines = [("work", "against", "n", "second/first", "interval, 95 %", "interval, Holm", "p, Holm", "verdict")]
     for each in agreements:
-        verdict = ", ".join(["agrees" if each.agrees else "DIFFERS", *each.notes, *([] if each.can_differ else ["too few repeats to differ"])])
+        verdict = ", ".join([verdict_on(each), *each.notes, *([] if each.can_differ else ["too few repeats to differ"])])
         lines.append((each.work, each.peer or "-", f"{each.sizes[0]}, {each.sizes[1]}", "-" if each.ratio is None else f"{each.ratio:.3f}",
-                      interval_text(each.low_alone, each.high_alone), interval_text(each.low, each.high), f"{each.adjusted:.3g}", verdict))
+                      interval_text(each.low_alone, each.high_alone), interval_text(each.low, each.high), f"{each.adjusted:.3g}" if each.held else "-", verdict))
     for rows, words in zip(only, ("ONLY IN THE FIRST", "ONLY IN THE SECOND")):
         lines += [(row.work, row.peer or "-", str(len(row.values)), "-", "-", "-", "-", words) for row in rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]

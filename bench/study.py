@@ -59,20 +59,20 @@ class Study:
 
     def run(self, repeats):
         """Runs what is not there yet: what has been measured stays. What an earlier command left running is waited for; what it left in pieces, or
-        failed, is measured again. So is what fails now, once: torch's ranks sometimes abort in their teardown."""
+        failed, is measured again. So is what fails now, once."""
         command = "retry" if not self.repeats and (self.place.folder / "results" / self.name).exists() else "run"
         self.repeats = repeats
         self.write(repeats)
-        try:
-            self.hpcbench(command)
-        except SystemExit:
-            try:
-                self.hpcbench("retry")
-            except SystemExit as problem:
-                raise Unmeasured(f"{problem}\n{self.last_words()}") from None
+        if self.failure(command) and (problem := self.failure("retry")):
+            raise Unmeasured(f"{problem}\n{self.last_words()}")
 
-    def hpcbench(self, command):
-        quietly([HPCBENCH, command, self.file.name, "--yes"], self.place.folder, plain_environment(PYTHONDONTWRITEBYTECODE="1"), ends_with_us=True)
+    def failure(self, command):
+        """What `hpcbench run` or `retry` ended with; nothing if all runs succeeded."""
+        try:
+            quietly([HPCBENCH, command, self.file.name, "--yes"], self.place.folder, plain_environment(PYTHONDONTWRITEBYTECODE="1"), ends_with_us=True)
+        except SystemExit as problem:
+            return str(problem)
+        return ""
 
     def last_words(self):
         logs = sorted(self.place.folder.glob(f"results/{self.name}/*/r*/a*/stderr.log"))

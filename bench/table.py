@@ -53,6 +53,11 @@ class Row:
     def is_plain(self):
         return self.theirs is None
 
+    @property
+    def is_ratio(self):
+        """Of two things measured in the same minutes: a peer's and ours, or ours of two sizes. What is none moves with the machine's own speed."""
+        return not self.is_plain or self.unit == "x"
+
 
 def median_or_none(values):
     values = [value for value in values if value is not None]

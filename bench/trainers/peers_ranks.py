@@ -14,6 +14,7 @@ r"""One rank of a training of BERT for question answering as people spread it ov
 import argparse
 import json
 import os
+import sys
 
 import peers
 
@@ -111,6 +112,10 @@ def main():
     torch.distributed.destroy_process_group()
     if rank_and_size()[0] == 0:
         print(json.dumps({"peer": options.peer, "size": options.size, "threads": options.threads, **clock.summary()}))
+    # Without Python's own end: a thread of Gloo's that lets go of its last tensor meanwhile would abort the process, and not every
+    # group's threads have ended yet (pytorch/pytorch issue 190489).
+    sys.stdout.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":

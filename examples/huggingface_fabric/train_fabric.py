@@ -63,3 +63,6 @@ def main():
 
 if __name__ == "__main__":
     main()
+    # Else a thread of Gloo's that lets go of its last tensor while Python ends may abort the process.
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()

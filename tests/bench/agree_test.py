@@ -13,7 +13,7 @@ import table  # noqa: E402
 
 
 def row(key, values, low=0.99, high=1.01, **more):
-    return table.Row(key, "suite", key, "peer", 1.0, 1.0, "s", more.pop("ratio", 1.0), low, high, 0.97, values, **more)
+    return table.Row(key, "suite", key, "peer", 1.0, more.pop("theirs", 1.0), more.pop("unit", "s"), more.pop("ratio", 1.0), low, high, 0.97, values, **more)
 
 
 class ExactTests(unittest.TestCase):
@@ -91,6 +91,21 @@ class AgreementTests(unittest.TestCase):
         self.assertFalse(found.agrees)
         self.assertEqual((found.ratio, found.low), (None, None))
         self.assertIn("DIFFERS", agree.as_text([found]))
+
+    def test_times_of_ours_alone_are_shown_and_not_held(self):
+        slow, fast = [2.0, 2.01, 2.02, 2.03, 2.04, 2.05], [1.0, 1.01, 1.02, 1.03, 1.04, 1.05]
+        first = [row("alone", slow, theirs=None), row("marginal", slow, theirs=None, unit="x"), row("peer", fast)]
+        second = [row("alone", fast, theirs=None), row("marginal", fast, theirs=None, unit="x"), row("peer", fast)]
+        marginal, peer, alone = agree.compare(first, second)
+        self.assertEqual([each.work for each in (marginal, peer, alone)], ["marginal", "peer", "alone"])
+        self.assertEqual([each.agrees for each in (marginal, peer, alone)], [False, True, True])
+        self.assertAlmostEqual(marginal.adjusted, 2 * 2 / 924)  # Holm over two rows, not three
+        self.assertAlmostEqual(alone.ratio, 0.5, places=1)
+        self.assertLess(alone.high_alone, 0.6)
+        text = agree.as_text([marginal, peer, alone])
+        self.assertRegex(text, r"alone +peer .* 0\.50\d +\[0\.\d+, 0\.\d+\] +- +- +no ratio: shown")
+        self.assertIn("2 rows in both tables: 1 agree, 1 differ", text)
+        self.assertIn("1 row without a ratio shown, not held", text)
 
     def test_another_best_peer_and_another_verdict_are_told(self):
         first, second = row("best", [1.0, 1.1], ratio=1.0, target=1.05), row("best", [1.0, 1.1], ratio=1.1, target=1.05)

@@ -240,7 +240,7 @@ class CommandTests(unittest.TestCase):
             subprocess.run(["git", *words], cwd=self.folder, check=True)
         self.run_it("broken", code=2)
         texts = [path.read_text() for path in self.data.rglob("run.json")]
-        self.assertEqual(len(texts), 12)
+        self.assertEqual(len(texts), 24)  # 12 runs, each tried twice
         commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=self.folder, text=True).strip()
         self.assertFalse([text for text in texts if commit in text])
 
