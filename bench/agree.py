@@ -58,7 +58,7 @@ class Agreement:
     work: str
     peer: str
     ratio: float | None
-    p: float
+    p: float | None  # absent: no ratio, only shown and not held
     sizes: tuple
     resolved: bool
     notes: tuple = ()
@@ -68,11 +68,14 @@ class Agreement:
     low_alone: float | None = None
     high_alone: float | None = None
     can_differ: bool = True  # False: so few repeats could not have differed, whatever they were
-    held: bool = True  # False: no ratio, only shown
+
+    @property
+    def held(self):
+        return self.p is not None
 
     @property
     def agrees(self):
-        return not self.held or self.adjusted > LEVEL
+        return self.adjusted > LEVEL
 
     @property
     def holds_one_alone(self):
@@ -136,13 +139,12 @@ def compare(first_rows, second_rows):
     for each, adjusted in zip(found, holm(p_values)):
         each.adjusted = adjusted
         each.can_differ = 2 / math.comb(sum(each.sizes), each.sizes[0]) * len(ratios) <= LEVEL
-    return found + [agreement(row, other, p_value(row.values, other.values)) for row, other in both if not row.is_ratio]
+    return found + [agreement(row, other) for row, other in both if not row.is_ratio]
 
 
-def agreement(row, other, p, level=None):
-    """`level`: what Holm's procedure holds this row against; without, it is not held."""
-    each = Agreement(row.work, row.peer, None, p, (len(row.values), len(other.values)), row.resolved and other.resolved, notes_on(row, other),
-                     held=level is not None)
+def agreement(row, other, p=None, level=None):
+    """`level`: what Holm's procedure holds `p` against; without both, the row is not held."""
+    each = Agreement(row.work, row.peer, None, p, (len(row.values), len(other.values)), row.resolved and other.resolved, notes_on(row, other))
     if min(row.values + other.values) > 0:  # else there is no ratio; ranks are compared all the same
         each.ratio, each.low_alone, each.high_alone, _ = shift(row.values, other.values)
         if each.held:
