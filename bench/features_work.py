@@ -1,4 +1,4 @@
-"""The features of 8,000 questions: by the whole command `hpcbench-train features` (cold cache, reading, printing), and by tokenizers' encode_batch alone."""
+"""The features of 32,000 questions: by the whole command `hpcbench-train features` (cold cache, reading, printing), and by tokenizers' encode_batch alone."""
 import json
 import pathlib
 import sys
@@ -7,7 +7,7 @@ import tempfile
 from bert_work import VOCABULARY, squad_file
 from process import BENCH, PROGRAMS, output_of, plain_environment
 
-QUESTIONS, QUICK_QUESTIONS, LENGTH = 8_000, 1_000, 384
+QUESTIONS, QUICK_QUESTIONS, LENGTH = 32_000, 1_000, 384
 
 
 def measure(tool, data, quick, repeat):

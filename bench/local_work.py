@@ -93,7 +93,7 @@ TOOLS = {"ours": ours, "xargs": xargs, "xargs_kept": xargs_kept, "xargs_scripts"
 
 
 def in_new_folder(tool, data, runs):
-    # Removed only when all is measured: after a removal ext4 searches long for inodes that were not freed in the last seconds.
+    # Removed when all is measured (rested_disk.py).
     return TOOLS[tool](pathlib.Path(tempfile.mkdtemp(prefix=f"{tool}-", dir=data)), runs)
 
 

@@ -31,6 +31,12 @@ def unit_of(metric):
     return ", unit: s" if metric.startswith("seconds") or metric.endswith(("_s", "_bytes")) else ""
 
 
+def succeeded(attempt):
+    """`attempt`: the folder of one."""
+    finished = attempt / "finished.json"
+    return finished.exists() and json.loads(finished.read_text())["exit_code"] == 0
+
+
 class Unmeasured(Exception):
     """A measurement that failed; its text says where its output is."""
 
@@ -59,12 +65,14 @@ class Study:
 
     def run(self, repeats):
         """Runs what is not there yet: what has been measured stays. What an earlier command left running is waited for; what it left in pieces, or
-        failed, is measured again. So is what fails now, once."""
+        failed, is measured again. So is what fails now, once, and that is told."""
         command = "retry" if not self.repeats and (self.place.folder / "results" / self.name).exists() else "run"
         self.repeats = repeats
         self.write(repeats)
-        if self.failure(command) and (problem := self.failure("retry")):
-            raise Unmeasured(f"{problem}\n{self.last_words()}")
+        if self.failure(command):
+            print(f"{self.name}: a run failed and is measured once more: {self.last_words()}", file=sys.stderr, flush=True)
+            if problem := self.failure("retry"):
+                raise Unmeasured(f"{problem}\n{self.last_words()}")
 
     def failure(self, command):
         """What `hpcbench run` or `retry` ended with; nothing if all runs succeeded."""
@@ -75,8 +83,9 @@ class Study:
         return ""
 
     def last_words(self):
+        """Of the measurements that failed."""
         logs = sorted(self.place.folder.glob(f"results/{self.name}/*/r*/a*/stderr.log"))
-        return "\n".join(text for text in (log.read_text(errors="replace")[-600:] for log in logs) if text)[-2000:]
+        return "\n".join(text for text in (log.read_text(errors="replace")[-600:] for log in logs if not succeeded(log.parent)) if text)[-2000:]
 
     def report(self, metric):
         """tool -> its row of `hpcbench report --format json`"""

@@ -13,11 +13,13 @@ import tempfile
 import time
 import types
 import unittest
+from unittest import mock
 
 BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
 import duration  # noqa: E402
 import kept  # noqa: E402
+import rested_disk  # noqa: E402
 import run  # noqa: E402
 import table  # noqa: E402
 
@@ -131,6 +133,7 @@ class CommandTests(unittest.TestCase):
         self.assertFalse(told["complete"])
         self.assertEqual([row["key"] for row in told["rows"]], ["first", "before"])
         self.assertEqual(told["done"], ["first"])
+        self.assertTrue((self.data / "first").exists())  # nothing is deleted while something is measured
         self.assertTrue(table.load(self.file)[0]["incomplete"])
         before = self.noted()
         (self.folder / "hold").unlink()
@@ -318,7 +321,7 @@ class DurationTests(unittest.TestCase):
 
     def words(self, *arguments, done=(), took_s=None):
         options = self.options(*arguments)
-        return duration.as_text(run.names_of(options), options, types.SimpleNamespace(done=list(done), took_s=took_s or {}))
+        return duration.as_text(run.names_of(options), options, types.SimpleNamespace(done=list(done), took_s=took_s or {}, data="/"))
 
     def test_every_suite_is_told(self):
         for more in ((), ("--quick",)):
@@ -331,6 +334,15 @@ class DurationTests(unittest.TestCase):
         # 15 + 48 x 6 s
         self.assertIn("slurm 5", self.words("slurm", "--save", "file"))
         self.assertIn("about 1 minutes of what is left", self.words("slurm", "roofs", "--save", "file", done=["slurm"], took_s={"slurm": 300.0}))
+
+    def test_the_disk_rests_before_local_unless_enough_comes_first(self):
+        options = self.options("local")
+        with mock.patch.object(rested_disk, "left_s", return_value=100.0):
+            self.assertEqual(duration.with_rest({"local": 60.0}, options, "/"), {"local": 160.0})
+            self.assertEqual(duration.with_rest({"roofs": 30.0, "local": 60.0, "slurm": 50.0}, options, "/"), {"roofs": 30.0, "local": 130.0, "slurm": 50.0})
+            self.assertEqual(duration.with_rest({"trainers": 300.0, "local": 60.0}, options, "/"), {"trainers": 300.0, "local": 60.0})
+            self.assertEqual(duration.with_rest({"local": 0.0}, options, "/"), {"local": 0.0})  # measured before
+            self.assertEqual(duration.with_rest({"local": 60.0}, self.options("local", "--quick"), "/"), {"local": 60.0})
 
     def test_part_of_the_trainers_takes_less(self):
         whole, small, tuned = (duration.of_trainers(self.options("trainers", *more)) for more in ((), ("--size", "small"), ("--only", "tuned", "--size", "small")))

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """bench/study.py: a measurement as an experiment of the real hpcbench, with measurements whose values are known."""
+import contextlib
+import io
 import pathlib
 import sys
 import unittest
@@ -63,7 +65,9 @@ class StudyTests(MadeUpMeasurements):
 
     def test_what_fails_once_is_measured_again(self):
         known = self.study(["ours", "shaky"])
-        known.measure()
+        with contextlib.redirect_stderr(io.StringIO()) as words:
+            known.measure()
+        self.assertRegex(words.getvalue(), "known: a run failed and is measured once more: not this time")
         row = table.against(known, "key", "work", "shaky", "a peer")
         self.assertAlmostEqual(row.ratio, 1 / 3)
         self.assertEqual(len(row.values), study.FIRST_REPEATS)

@@ -11,6 +11,7 @@ from unittest import mock
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from made_up_measurements import MadeUpMeasurements  # noqa: E402  (finds bench/, too)
 import local_work  # noqa: E402
+import rested_disk  # noqa: E402
 import slurm_work  # noqa: E402
 import study  # noqa: E402
 import suites  # noqa: E402
@@ -63,11 +64,29 @@ class RowTests(MadeUpMeasurements):
         self.assertIn("skipped: no slurmctld", words.getvalue())
 
     def test_local(self):
+        waited = mock.Mock()
+        self.replace(rested_disk, "wait", waited)
         rows = self.rows(suites.local)
+        waited.assert_called_once()
         self.assertEqual({key: round(row.ratio, 9) for key, row in rows.items()},
                          {"local_xargs_kept": 1.25, "local_xargs": 2.0, "local_xargs_scripts": 0.5, "local_reframe": 20.0, "local_jube": 30.0})
         self.assertEqual({key: row.verdict for key, row in rows.items() if row.verdict != table.MET}, {"local_xargs": table.NOT_MET, "local_jube": table.NOT_MET})
         self.assertEqual(len(rows["local_jube"].values), study.FEWEST_REPEATS)
+
+
+class RestedDiskTests(unittest.TestCase):
+    def left_s(self, after_s, remembers=True):
+        with mock.patch.object(rested_disk, "remembers_deleted", return_value=remembers), \
+                mock.patch.object(rested_disk.time, "monotonic", return_value=rested_disk.BEGAN_S + after_s):
+            return rested_disk.left_s("/")
+
+    def test_it_rests_from_the_beginning_of_the_command(self):
+        self.assertAlmostEqual(self.left_s(60), rested_disk.REST_S - 60)
+        self.assertEqual(self.left_s(rested_disk.REST_S + 1), 0)
+        self.assertEqual(self.left_s(60, remembers=False), 0)
+
+    def test_other_file_systems_need_none(self):
+        self.assertFalse(rested_disk.remembers_deleted("/proc"))
 
 
 class LocalTests(unittest.TestCase):
