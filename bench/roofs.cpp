@@ -1,5 +1,6 @@
 // What this machine can do at most, so that the figures of hpcbench have a bound beside them. Prints seconds.
 //   roofs spawn N SLOTS PROGRAM [ARGUMENT...]   starts and waits for N processes, SLOTS at a time
+//   roofs kept N SLOTS FOLDER PROGRAM...        the same, and of each what hpcbench keeps of a run, by the fewest calls
 //   roofs durable N FOLDER                      N small files, each synced, renamed and its folder synced
 //   roofs insert N DATABASE                     N rows of a run's state into SQLite, in one transaction
 #include <fcntl.h>
@@ -32,33 +33,94 @@ void wait_for_one() {
   require(::wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0, "run the program");
 }
 
-void spawn(long count, long slots, char** argv) {
+/// Calls `start` `count` times, `slots` processes at a time.
+template <typename Start>
+void in_slots(long count, long slots, const Start& start) {
   long running = 0;
   for (long i = 0; i < count; ++i) {
     if (running == slots) {
       wait_for_one();
       --running;
     }
-    pid_t pid = 0;
-    require(::posix_spawnp(&pid, argv[0], nullptr, nullptr, argv, environ) == 0, "start the program");
+    start(i);
     ++running;
   }
   for (; running > 0; --running) wait_for_one();
 }
 
-void durable(long count, const std::string& folder) {
+void spawn(long count, long slots, char** argv) {
+  in_slots(count, slots, [&](long) {
+    pid_t pid = 0;
+    require(::posix_spawnp(&pid, argv[0], nullptr, nullptr, argv, environ) == 0, "start the program");
+  });
+}
+
+/// A new file, open.
+int new_file(const std::string& path) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  require(file >= 0, "create " + path);
+  return file;
+}
+
+void write_file(const std::string& path, bool synced) {
   const std::string text(400, 'x');
+  const int file = new_file(path);
+  require(::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()), "write " + path);
+  require((!synced || ::fsync(file) == 0) && ::close(file) == 0, "sync " + path);
+}
+
+/// Whole or not there, whatever happens meanwhile.
+void put_in_place(const std::string& path, bool synced) {
+  write_file(path + ".tmp", synced);
+  require(::rename((path + ".tmp").c_str(), path.c_str()) == 0, "rename " + path);
+}
+
+void put_durably(const std::string& folder, const std::string& name) {
+  put_in_place(folder + name, true);
+  const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  require(opened >= 0 && ::fsync(opened) == 0 && ::close(opened) == 0, "sync " + folder);
+}
+
+void make_folder(const std::string& path) { require(::mkdir(path.c_str(), 0777) == 0, "create " + path); }
+
+void durable(long count, const std::string& folder) {
   for (long i = 0; i < count; ++i) {
     const std::string path = fmt::format("{}/{}", folder, i);
-    require(::mkdir(path.c_str(), 0777) == 0, "create " + path);
-    const std::string temporary = path + "/new.tmp";
-    const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    require(file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()), "write " + temporary);
-    require(::fsync(file) == 0 && ::close(file) == 0, "sync " + temporary);
-    require(::rename(temporary.c_str(), (path + "/file").c_str()) == 0, "rename " + temporary);
-    const int opened = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    require(opened >= 0 && ::fsync(opened) == 0 && ::close(opened) == 0, "sync " + path);
+    make_folder(path);
+    put_durably(path, "/file");
   }
+}
+
+void run_and_record(const std::string& attempt, char** argv) {
+  write_file(attempt + "/claim", false);
+  put_in_place(attempt + "/started.json", false);
+  require(::dup2(new_file(attempt + "/stdout.log"), STDOUT_FILENO) >= 0, "redirect");
+  require(::dup2(new_file(attempt + "/stderr.log"), STDERR_FILENO) >= 0, "redirect");
+  pid_t pid = 0;
+  require(::posix_spawnp(&pid, argv[0], nullptr, nullptr, argv, environ) == 0, "start the program");
+  wait_for_one();
+  put_durably(attempt, "/finished.json");
+}
+
+/// As hpcbench keeps a run: configuration, run and attempt have folders, the program is started by a process that outlives this
+/// one and records it.
+void kept(long count, long slots, const std::string& folder, char** argv) {
+  in_slots(count, slots, [&](long i) {
+    const std::string configuration = fmt::format("{}/{}", folder, i);
+    const std::string run = configuration + "/r01";
+    const std::string attempt = run + "/a1";
+    for (const auto& path : {configuration, run, attempt}) make_folder(path);
+    for (const auto* name : {"/run.json", "/job.sh"}) write_file(attempt + name, false);
+    const pid_t pid = ::fork();
+    require(pid >= 0, "start a process");
+    if (pid > 0) return;
+    try {
+      run_and_record(attempt, argv);
+      ::_exit(0);
+    } catch (const std::exception&) {
+      ::_exit(1);
+    }
+  });
 }
 
 void insert(long count, const char* path) {
@@ -95,12 +157,16 @@ int main(int argc, char** argv) {
     const double begin_s = now_s();
     if (what == "spawn" && argc > 4) {
       spawn(std::strtol(argv[2], nullptr, 10), std::strtol(argv[3], nullptr, 10), argv + 4);
+    } else if (what == "kept" && argc > 5) {
+      kept(std::strtol(argv[2], nullptr, 10), std::strtol(argv[3], nullptr, 10), argv[4], argv + 5);
     } else if (what == "durable") {
       durable(std::strtol(argv[2], nullptr, 10), argv[3]);
     } else if (what == "insert") {
       insert(std::strtol(argv[2], nullptr, 10), argv[3]);
     } else {
-      fmt::print(stderr, "usage: roofs spawn N SLOTS PROGRAM... | durable N FOLDER | insert N DATABASE\n");
+      fmt::print(
+          stderr,
+          "usage: roofs spawn N SLOTS PROGRAM... | kept N SLOTS FOLDER PROGRAM... | durable N FOLDER | insert N DATABASE\n");
       return 2;
     }
     fmt::print("{:.6f}\n", now_s() - begin_s);
