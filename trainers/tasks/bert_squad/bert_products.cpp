@@ -10,8 +10,23 @@ __attribute__((weak)) void mkldnn_matmul(const Tensor& a, const Tensor& b, const
 
 namespace hpcbench::train {
 
+namespace {
+
+/// mkldnn_matmul refuses all other processors, fp32 as well (mkldnn_bf16_device_check in LibTorch's
+/// ATen/native/mkldnn/Matmul.cpp).
+bool processor_is_taken() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
 void bert_product(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
-  if (out.scalar_type() == at::kFloat && at::native::mkldnn_matmul != nullptr && at::globalContext().userEnabledMkldnn()) {
+  static const bool has_onednn = at::native::mkldnn_matmul != nullptr && processor_is_taken();
+  if (out.scalar_type() == at::kFloat && has_onednn && at::globalContext().userEnabledMkldnn()) {
     at::native::mkldnn_matmul(a, b, out, 0.0F, 1.0F);
     return;
   }
