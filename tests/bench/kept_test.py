@@ -331,9 +331,9 @@ class DurationTests(unittest.TestCase):
         self.assertIn("nothing is kept", self.words("roofs"))
 
     def test_what_is_left(self):
-        # 15 + 48 x 6 s
+        # 15 + 48 x 6 s; 5 x 20 s
         self.assertIn("slurm 5", self.words("slurm", "--save", "file"))
-        self.assertIn("about 1 minutes of what is left", self.words("slurm", "roofs", "--save", "file", done=["slurm"], took_s={"slurm": 300.0}))
+        self.assertIn("about 2 minutes of what is left", self.words("slurm", "roofs", "--save", "file", done=["slurm"], took_s={"slurm": 300.0}))
 
     def test_the_disk_rests_before_local_unless_enough_comes_first(self):
         options = self.options("local")
