@@ -137,10 +137,17 @@ def first_match(path, name):
         return "unknown"
 
 
+def processor():
+    """Its name, which may say little, and the widest vectors that it has: what it can multiply in a second depends on those."""
+    flags = first_match("/proc/cpuinfo", "flags").split()
+    widest = next((f" ({words})" for flag, words in (("avx512f", "AVX-512"), ("avx2", "AVX2")) if flag in flags), "")
+    return first_match("/proc/cpuinfo", "model name") + widest
+
+
 def this_machine(root):
     commit = subprocess.run(["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude=*"], capture_output=True, text=True)
     memory_kib = first_match("/proc/meminfo", "MemTotal").split()[0]
-    return {"processor": first_match("/proc/cpuinfo", "model name"), "cores": os.cpu_count(),
+    return {"processor": processor(), "cores": os.cpu_count(),
             "memory_gib": round(int(memory_kib) / 2**20) if memory_kib.isdigit() else None, "kernel": platform.release(),
             "commit": commit.stdout.strip() or "unknown", "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()), "load_before": os.getloadavg()[0]}
 

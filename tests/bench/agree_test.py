@@ -6,6 +6,7 @@ import random
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 import agree  # noqa: E402
@@ -193,6 +194,11 @@ class TableTests(unittest.TestCase):
             path.write_text("no marks")
             with self.assertRaises(SystemExit):
                 table.put_into(path, machine, [], False)
+
+    def test_a_processor_is_told_with_its_widest_vectors(self):
+        for flags, words in (("fma avx2 avx512f", "P (AVX-512)"), ("fma avx2", "P (AVX2)"), ("unknown", "P")):
+            with mock.patch.object(table, "first_match", side_effect=lambda path, name: {"flags": flags, "model name": "P"}[name]):
+                self.assertEqual(table.processor(), words)
 
     def test_tables_put_together(self):
         machine = {"processor": "P", "cores": 2, "memory_gib": 4, "kernel": "K", "commit": "first", "date": "d", "load_before": 0.1, "load_after": 0.2}
