@@ -29,6 +29,7 @@ struct ProductOperands {
 HPCBENCH_BEGIN_AVX512
 namespace avx512 {
 namespace {
+constexpr Isa kIsa = Isa::avx512;
 #include "kernels/bert_product.inc"
 HPCBENCH_SMALL_PRODUCT(avx512)
 }  // namespace
@@ -38,6 +39,7 @@ HPCBENCH_END_ISA
 HPCBENCH_BEGIN_AVX2
 namespace avx2 {
 namespace {
+constexpr Isa kIsa = Isa::avx2;
 #include "kernels/bert_product.inc"
 HPCBENCH_SMALL_PRODUCT(avx2)
 }  // namespace
@@ -46,6 +48,7 @@ HPCBENCH_END_ISA
 
 namespace generic {
 namespace {
+constexpr Isa kIsa = Isa::generic;
 #include "kernels/bert_product.inc"
 HPCBENCH_SMALL_PRODUCT(generic)
 }  // namespace
