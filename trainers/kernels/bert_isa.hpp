@@ -22,6 +22,9 @@ namespace hpcbench::train::kernels {
 
 enum class Isa { generic, avx2, avx512 };
 
+/// Of the vectors that kernels for `isa` are written in.
+constexpr std::int64_t vector_bytes(Isa isa) { return isa == Isa::avx2 ? 32 : 64; }
+
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define HPCBENCH_BEGIN_AVX512 \
   _Pragma("GCC push_options") \

@@ -18,10 +18,10 @@ struct ProductOperands {
 };
 
 // The product of one instruction set; its namespace has included bert_product.inc.
-#define HPCBENCH_SMALL_PRODUCT(ISA)                                                                                   \
-  template <class T, bool kAccumulate>                                                                                \
-  void small_product(const ProductOperands<T>& x) {                                                                   \
-    product<T, Isa::ISA, kAccumulate>(x.rows, x.columns, x.depth, {x.a, x.depth, 1}, x.b, x.columns, x.c, x.columns); \
+#define HPCBENCH_SMALL_PRODUCT                                                                                    \
+  template <class T, bool kAccumulate>                                                                            \
+  void small_product(const ProductOperands<T>& x) {                                                               \
+    product<T, kIsa, kAccumulate>(x.rows, x.columns, x.depth, {x.a, x.depth, 1}, x.b, x.columns, x.c, x.columns); \
   }
 
 }  // namespace
@@ -31,7 +31,7 @@ namespace avx512 {
 namespace {
 constexpr Isa kIsa = Isa::avx512;
 #include "kernels/bert_product.inc"
-HPCBENCH_SMALL_PRODUCT(avx512)
+HPCBENCH_SMALL_PRODUCT
 }  // namespace
 }  // namespace avx512
 HPCBENCH_END_ISA
@@ -41,7 +41,7 @@ namespace avx2 {
 namespace {
 constexpr Isa kIsa = Isa::avx2;
 #include "kernels/bert_product.inc"
-HPCBENCH_SMALL_PRODUCT(avx2)
+HPCBENCH_SMALL_PRODUCT
 }  // namespace
 }  // namespace avx2
 HPCBENCH_END_ISA
@@ -50,7 +50,7 @@ namespace generic {
 namespace {
 constexpr Isa kIsa = Isa::generic;
 #include "kernels/bert_product.inc"
-HPCBENCH_SMALL_PRODUCT(generic)
+HPCBENCH_SMALL_PRODUCT
 }  // namespace
 }  // namespace generic
 
