@@ -55,19 +55,33 @@ tell_skipped() {
   done < <(sed -nE "s/^(.*) \.\.\. skipped '(.*)'$/\1: \2/p" "$1")
 }
 
+# How long a check may take: one that hangs fails, and does not keep the others from running. Most take seconds; those that build
+# or download wait for other machines.
+limit_s() {
+  [ "$long" = no ] || { echo 14400; return; }
+  case $1 in
+    setup | asan-build | tidy) echo 2400 ;;
+    *) echo 900 ;;
+  esac
+}
+
+# within SECONDS COMMAND...: interrupts a command that takes longer, so that it cleans up and tells where it was; then kills it.
+within() { timeout --signal=INT --kill-after=60 "$1" bash -c '"$@"' within "${@:2}"; }
+
 # step NAME COMMAND...: runs one check, its output into a log that is shown if it fails.
 step() {
-  local name=$1 start=$SECONDS log="$logs/$1.log"
+  local name=$1 start=$SECONDS log="$logs/$1.log" limit
   shift
   wanted "$name" || return 0
-  if "$@" > "$log" 2>&1 < /dev/null; then
+  limit=$(limit_s "$name")
+  if within "$limit" "$@" > "$log" 2>&1 < /dev/null; then
     passed=$((passed + $(count "$log") - $(grep -a ' \.\.\. skipped ' "$log" | grep -vc '^setUpClass')))
     echo "ok      $name ($((SECONDS - start)) s)"
     tell_skipped "$log"
   else
     failed=$((failed + 1))
     failures+=("$name")
-    echo "FAILED  $name ($((SECONDS - start)) s); the end of its output:"
+    echo "FAILED  $name ($((SECONDS - start)) s$([ $((SECONDS - start)) -lt "$limit" ] || echo ", stopped since it took longer than $limit s")); the end of its output:"
     grep -aE 'ERROR|FAILED|FAIL:|error:|Error|warning:' "$log" | head -n 40 | sed 's/^/        ! /'
     tail -n 60 "$log" | sed 's/^/        | /'
   fi
@@ -140,7 +154,7 @@ huggingface_step() {
   wanted "$1" || return 0
   if [ -z "${huggingface_checked:-}" ]; then
     huggingface_checked=0
-    tests/huggingface/venv.sh > /dev/null 2> "$logs/huggingface-reason" || huggingface_checked=$?
+    within 900 tests/huggingface/venv.sh > /dev/null 2> "$logs/huggingface-reason" || huggingface_checked=$?
   fi
   if [ "$huggingface_checked" -ne 77 ]; then step "$1" tests/huggingface/test.sh "${1#huggingface-}"; return; fi
   skipped=$((skipped + 1))
@@ -150,7 +164,7 @@ huggingface_step() {
 cuda_step() {
   wanted cuda-compile || return 0
   local status=0
-  scripts/check-cuda.sh > "$logs/cuda-compile" 2>&1 || status=$?
+  within 900 scripts/check-cuda.sh > "$logs/cuda-compile" 2>&1 || status=$?
   if [ $status -ne 77 ]; then step cuda-compile told "$logs/cuda-compile" $status; return; fi
   skipped=$((skipped + 1))
   echo "skipped cuda-compile: $(tail -n 1 "$logs/cuda-compile")"
@@ -163,6 +177,9 @@ fault_trials() {
 }
 
 [ "$long" = no ] || export HPCBENCH_LONG=1
+# `within` runs a check, which may be a function of this file, in a shell of its own.
+export long logs jobs
+while read -r _ _ function; do export -f "${function?}"; done < <(declare -F)
 step setup setup
 step format formatted
 step shell shell_scripts

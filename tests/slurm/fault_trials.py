@@ -61,6 +61,8 @@ SLOW = {"dies-before", "socket-rejected", "killed-before", "hangs", "node"}
 
 
 class Trial:
+    begun = []  # processes of all trials: what an interrupt has to end
+
     def __init__(self, number, fault, seed, cluster):
         self.fault = fault
         self.started = []
@@ -81,6 +83,7 @@ class Trial:
         process = subprocess.Popen(self.command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, start_new_session=True)
         self.started.append(process)
+        self.begun.append(process)
         return process
 
     def kill_after(self, longest_s):
@@ -278,15 +281,22 @@ class Tally:
         self.executions = 0
         self.lock = threading.Lock()
 
-    def work(self, cluster):
-        while True:
-            with self.lock:
-                if not self.waiting:
-                    return
-                number, fault = self.waiting.pop(0)
-            self.try_one(Trial(number, fault, self.options.seed, cluster), number)
+    def next(self):
+        with self.lock:
+            return self.waiting.pop(0) if self.waiting else None
 
-    def try_one(self, trial, number):
+    def work(self, clusters, place):
+        """Makes trials on one of the clusters until none is left. Where Slurm's own controller was left dead or hanging, which says
+        nothing of hpcbench, a trial that failed is made a second time, on a new cluster that takes the place."""
+        while waiting := self.next():
+            number, fault = waiting
+            if not self.is_settled(Trial(number, fault, self.options.seed, clusters[place]), number):
+                clusters[place].stop()
+                clusters[place] = Cluster()
+                self.is_settled(Trial(number, fault, self.options.seed, clusters[place]), number, second=True)
+
+    def is_settled(self, trial, number, second=False):
+        """Makes the trial and counts it; False: not counted, since its controller does not answer any more."""
         start = time.monotonic()
         executions = 0
         try:
@@ -294,6 +304,9 @@ class Tally:
             executions = len((trial.folder / "executions").read_text().splitlines())
         except Exception as error:  # a trial that breaks is a trial that failed
             wrong = [repr(error)]
+        settled = second or not wrong or trial.cluster.answers()
+        if not settled:
+            trial.noticed = f"Slurm's controller does not answer, its process is {trial.cluster.controller()}: once more, on a new cluster"
         with self.lock:
             self.passed += not wrong
             self.executions += executions
@@ -301,6 +314,7 @@ class Tally:
                   f"{' (' + trial.noticed + ')' if trial.noticed else ''}"
                   f"{' in ' + str(trial.folder) if wrong and self.options.keep else ''}", flush=True)
         trial.clean(self.options.keep and wrong)
+        return settled
 
 
 def main():
@@ -318,7 +332,7 @@ def main():
         for _ in range(options.clusters):
             clusters.append(Cluster())
         tally = Tally(options)
-        workers = [threading.Thread(target=tally.work, args=(cluster,)) for cluster in clusters]
+        workers = [threading.Thread(target=tally.work, args=(clusters, place), daemon=True) for place in range(len(clusters))]
         for worker in workers:
             worker.start()
         for worker in workers:
@@ -327,6 +341,8 @@ def main():
         print(f"skipped: {reason}")
         return SKIPPED
     finally:
+        for process in Trial.begun:
+            process.kill()
         for cluster in clusters:
             cluster.stop()
     print(f"{tally.executions} executions counted in {time.monotonic() - begin:.0f} s")
