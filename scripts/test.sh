@@ -187,7 +187,7 @@ step arrows python3 tests/arch/check_arrows.py
 for program in build/default/bin/test_*; do
   step "unit-$(basename "$program" | cut -c6-)" unit "$(basename "$program" | cut -c6-)"
 done
-# BERT's kernels for other processors. In `default` LibTorch's own plain operators round some gradients in fp32 beyond 1e-5.
+# BERT's kernels, and the products of its layers, for other processors. In `default` LibTorch's own plain operators round some gradients in fp32 beyond 1e-5.
 step bert-avx2 env ATEN_CPU_CAPABILITY=avx2 build/default/bin/test_bert
 step bert-generic env ATEN_CPU_CAPABILITY=default build/default/bin/test_bert -tce='*every gradient are those of transformers'
 step strategy-faults strategy_faults
