@@ -3,6 +3,7 @@
 #   scripts/test.sh          the short form: fixed seeds, 20 s a fuzzer, 20 fault trials here, 12 on Slurm
 #   scripts/test.sh --long   5 minutes a fuzzer, 100 fault trials, 200 on Slurm, the benches
 #   scripts/test.sh NAME...  only the steps whose name contains one of the words (see --list)
+# A check that hangs is interrupted after 15 minutes (a build: 40), and fails; the others go on.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
@@ -12,7 +13,7 @@ for argument in "$@"; do
   case "$argument" in
     --long) long=yes ;;
     --list) grep -oE '^ *(slurm_|huggingface_)?step [a-z0-9_-]+' "${BASH_SOURCE[0]}" | sed 's/.* //'; exit 0 ;;
-    -h | --help) sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     -*) echo "error: unknown option $argument; see scripts/test.sh --help" >&2; exit 2 ;;
     *) only+=("$argument") ;;
   esac
