@@ -54,9 +54,8 @@ std::vector<State> parse_outcomes(const std::string& text) {
 int cancel_study(const StudyOptions& options, bool yes) {
   const Study study = load_study(options);
   Store store = open_index(study.results_root);
-  refresh_index(store, study.results_root, study.experiment.name);
   std::vector<KnownAttempt> active;
-  for (const AttemptState& state : store.states(study.experiment.name)) {
+  for (const AttemptState& state : refresh_index(store, study.results_root, study.experiment.name)) {
     if (!is_outcome(state.state) && study.selected().find(state.key.config_id)) active.push_back({state.key, state.state});
   }
   if (active.empty()) {

@@ -38,11 +38,11 @@ bool is_asked(const Study& study, const AttemptKey& key) {
   return key.run.is_repeat() && key.run.number <= study.selected().repeats && study.selected().find(key.config_id).has_value();
 }
 
-/// The state of each asked run, from the attempt that counts.
-OutcomeCounts count_outcomes(const Store& store, const Study& study) {
+/// Of those runs (counting_states) that are asked for.
+OutcomeCounts count_outcomes(const std::vector<AttemptState>& runs, const Study& study) {
   OutcomeCounts counts;
   counts.asked = static_cast<long long>(study.selected().configurations.size()) * study.selected().repeats;
-  for (const AttemptState& run : counting_states(store, study.experiment.name)) {
+  for (const AttemptState& run : runs) {
     if (!is_asked(study, run.key)) continue;
     if (is_outcome(run.state)) ++counts.ended;
     if (run.state == State::succeeded) ++counts.succeeded;
@@ -50,9 +50,10 @@ OutcomeCounts count_outcomes(const Store& store, const Study& study) {
   return counts;
 }
 
-int summarise_study(Store& store, const Study& study, bool anything_done) {
-  write_index_file(store, study);
-  const OutcomeCounts counts = count_outcomes(store, study);
+int summarise_study(const Store& store, const Study& study, bool anything_done) {
+  const std::vector<AttemptState> runs = counting_states(store.states(study.experiment.name));
+  write_index_file(runs, study);
+  const OutcomeCounts counts = count_outcomes(runs, study);
   if (!anything_done) say(fmt::format("nothing to do: all {} runs have an outcome; nothing was run again", counts.asked));
   const long long missed = counts.ended - counts.succeeded;
   say(fmt::format("{} of {} runs succeeded{}. Next: hpcbench report --format markdown", counts.succeeded, counts.asked,
@@ -90,23 +91,25 @@ std::optional<ExperimentLock> own_or_follow(const Study& study) {
     system_clock().sleep(kFollowInterval);
     lock = ExperimentLock::try_acquire(study.results, &owner);
     if (const std::optional<Store> store = Store::open_readonly(study.database())) {
-      const OutcomeCounts counts = count_outcomes(*store, study);
+      const OutcomeCounts counts = count_outcomes(counting_states(store->states(study.experiment.name)), study);
       progress.show({counts.asked, counts.ended, counts.succeeded, 0});
     }
   }
   return lock;
 }
 
-std::vector<KnownAttempt> known_attempts(const Store& store, const std::string& experiment) {
+std::vector<KnownAttempt> known_attempts(const std::vector<AttemptState>& states) {
   std::vector<KnownAttempt> known;
-  for (const AttemptState& state : store.states(experiment)) known.push_back({state.key, state.state});
+  known.reserve(states.size());
+  for (const AttemptState& state : states) known.push_back({state.key, state.state});
   return known;
 }
 
-std::vector<AttemptKey> attempts_to_retry(const Store& store, const Study& study, const std::vector<State>& outcomes) {
+std::vector<AttemptKey> attempts_to_retry(const std::vector<AttemptState>& states, const Study& study,
+                                          const std::vector<State>& outcomes) {
   std::vector<AttemptKey> keys;
   if (outcomes.empty()) return keys;
-  for (const AttemptState& run : counting_states(store, study.experiment.name)) {
+  for (const AttemptState& run : counting_states(states)) {
     const bool wanted = std::find(outcomes.begin(), outcomes.end(), run.state) != outcomes.end();
     if (wanted && is_asked(study, run.key)) keys.push_back(run.key);
   }
@@ -154,12 +157,12 @@ int conduct(const Study& study, const RunOptions& options) {
   if (!lock) return 128 + interrupted();
 
   Store store = open_index(study.results_root);
-  refresh_index(store, study.results_root, study.experiment.name);
-  const PlanDiff diff = compare_with_index(study, store);
+  const std::vector<AttemptState> states = refresh_index(store, study.results_root, study.experiment.name);
+  const PlanDiff diff = compare_with_index(study, states);
   if (!announce(study, diff, options)) return 0;
   remember(study);
 
-  const std::vector<AttemptKey> retried = attempts_to_retry(store, study, options.retry);
+  const std::vector<AttemptKey> retried = attempts_to_retry(states, study, options.retry);
   if (!options.retry.empty()) say(fmt::format("{} run{} again", retried.size(), retried.size() == 1 ? " runs" : "s run"));
 
   Clock& clock = system_clock();
@@ -168,7 +171,7 @@ int conduct(const Study& study, const RunOptions& options) {
       choose_executor(study, options.slots, [&progress](const std::string& text) { progress.print(text); });
   Journal journal(store, study.experiment.name, study.results, progress, clock);
   Campaign campaign(study.experiment, study.selected(), make_render_context(study), *executor, clock, journal);
-  campaign.recover(known_attempts(store, study.experiment.name));
+  campaign.recover(known_attempts(states));
   campaign.retry(retried);
   journal.flush(true);
   ProcessToolRunner tools;

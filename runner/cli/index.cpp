@@ -126,9 +126,9 @@ Store open_index(const std::string& results_root) {
   return store;
 }
 
-void refresh_index(Store& store, const std::string& results_root, const std::string& experiment) {
+std::vector<AttemptState> refresh_index(Store& store, const std::string& results_root, const std::string& experiment) {
   const std::string results = results_root + "/" + experiment;
-  const std::vector<AttemptState> states = store.states(experiment);
+  std::vector<AttemptState> states = store.states(experiment);
   std::vector<AttemptKey> gone;
   std::vector<AttemptKey> unread;
   for (const AttemptState& state : states) {
@@ -142,6 +142,7 @@ void refresh_index(Store& store, const std::string& results_root, const std::str
   add_unknown(imported_attempts(results), states, results, unread);
   if (!gone.empty()) store.forget(experiment, gone);
   if (!unread.empty()) read_into(store, results, unread);
+  return gone.empty() && unread.empty() ? states : store.states(experiment);
 }
 
 Store open_for_reading(const std::string& results_root, const std::string& experiment) {
@@ -158,9 +159,9 @@ Store open_for_reading(const std::string& results_root, const std::string& exper
   }
 }
 
-std::vector<AttemptState> counting_states(const Store& store, const std::string& experiment) {
+std::vector<AttemptState> counting_states(const std::vector<AttemptState>& states) {
   std::vector<AttemptState> counting;
-  for (const AttemptState& state : store.states(experiment)) {
+  for (const AttemptState& state : states) {
     if (state.is_void || state.key.run.is_warmup()) continue;
     const bool same_run =
         !counting.empty() && counting.back().key.config_id == state.key.config_id && counting.back().key.run == state.key.run;
@@ -174,9 +175,9 @@ std::vector<AttemptState> counting_states(const Store& store, const std::string&
   return counting;
 }
 
-PlanDiff compare_with_index(const Study& study, const Store& store) {
+PlanDiff compare_with_index(const Study& study, const std::vector<AttemptState>& states) {
   std::vector<ExistingRun> runs;
-  for (const AttemptState& state : store.states(study.experiment.name)) {
+  for (const AttemptState& state : states) {
     // What --only leaves out is neither kept nor orphaned.
     const bool left_out = study.plan.find(state.key.config_id) && !study.selected().find(state.key.config_id);
     if (state.key.run.is_repeat() && !state.is_void && !left_out) runs.push_back({state.key.config_id, state.key.run});

@@ -14,8 +14,9 @@ namespace hpcbench {
 Store open_index(const std::string& results_root);
 
 /// Brings the index of one experiment up to date with its run directories: reads what has no outcome in it yet or is not in it
-/// (batches/*/attempts.txt names every attempt), forgets what is gone. Cheap where nothing changed.
-void refresh_index(Store& store, const std::string& results_root, const std::string& experiment);
+/// (batches/*/attempts.txt names every attempt), forgets what is gone. Cheap where nothing changed. Returns what
+/// Store::states says from then on, so that it need not be asked again.
+std::vector<AttemptState> refresh_index(Store& store, const std::string& results_root, const std::string& experiment);
 
 /// Reads all run directories of an experiment again, whatever the index says. Returns how many there are.
 std::size_t reindex(Store& store, const std::string& results_root, const std::string& experiment);
@@ -35,11 +36,11 @@ std::vector<std::string> experiments_on_disk(const std::string& results_root);
 /// The index for commands that only look: refreshed where it can be written, else as it is, else made in memory.
 Store open_for_reading(const std::string& results_root, const std::string& experiment);
 
-/// The state of each run (no warm-ups) from the attempt that counts, sorted: as Store::counting_attempts, but without reading
-/// records, which takes ten times as long.
-std::vector<AttemptState> counting_states(const Store& store, const std::string& experiment);
+/// Of Store::states: the state of each run (no warm-ups) from the attempt that counts, sorted: as Store::counting_attempts, but
+/// without reading records, which takes ten times as long.
+std::vector<AttemptState> counting_states(const std::vector<AttemptState>& states);
 
-/// How what is asked for (with --only: what that leaves) compares with what is on record.
-PlanDiff compare_with_index(const Study& study, const Store& store);
+/// How what is asked for (with --only: what that leaves) compares with what is on record, as Store::states says.
+PlanDiff compare_with_index(const Study& study, const std::vector<AttemptState>& states);
 
 }  // namespace hpcbench

@@ -6,7 +6,6 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "cli/index.hpp"
 
 namespace hpcbench {
 
@@ -19,9 +18,9 @@ std::string tsv_field(const Value& value) {
 
 }  // namespace
 
-void write_index_file(const Store& store, const Study& study) {
+void write_index_file(const std::vector<AttemptState>& runs, const Study& study) {
   std::map<std::string, std::map<State, int>> outcomes;
-  for (const AttemptState& run : counting_states(store, study.experiment.name)) ++outcomes[run.key.config_id][run.state];
+  for (const AttemptState& run : runs) ++outcomes[run.key.config_id][run.state];
   std::string text = "config_id\t" + join(study.plan.axes, "\t") + "\toutcomes\n";
   for (const Configuration& configuration : study.plan.configurations) {
     text += configuration.id;

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <vector>
+
 #include "cli/study.hpp"
 #include "store/store.hpp"
 
 namespace hpcbench {
 
-/// Writes results/EXPERIMENT/index.tsv: a line per configuration with its axes and outcomes, for a person who browses.
-void write_index_file(const Store& store, const Study& study);
+/// Writes results/EXPERIMENT/index.tsv: a line per configuration with its axes and the outcomes of its runs (counting_states),
+/// for a person who browses.
+void write_index_file(const std::vector<AttemptState>& runs, const Study& study);
 
 }  // namespace hpcbench

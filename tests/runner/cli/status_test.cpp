@@ -131,8 +131,7 @@ TEST_CASE("index: what batches name and the index lacks is read, in whatever ord
   // The index says of the second what its folder does not, and is believed: it is an outcome.
   store.put({ended_attempt(id, {RunKind::repeat, 2}, 1, State::failed),
              ended_attempt("ffffffffffffffff", {RunKind::repeat, 1}, 1, State::failed)});
-  refresh_index(store, study.results_root, "digits");
-  const std::vector<AttemptState> states = store.states("digits");
+  const std::vector<AttemptState> states = refresh_index(store, study.results_root, "digits");
   REQUIRE(states.size() == 3);
   CHECK(states[0].key == key(1));
   CHECK(states[0].state == State::succeeded);
@@ -140,4 +139,13 @@ TEST_CASE("index: what batches name and the index lacks is read, in whatever ord
   CHECK(states[1].state == State::failed);
   CHECK(states[2].key == key(4));
   CHECK(states[2].state == State::succeeded);
+  // The index itself says the same, and so does a second look, which changes nothing.
+  for (const std::vector<AttemptState>& again :
+       {store.states("digits"), refresh_index(store, study.results_root, "digits"), store.states("digits")}) {
+    REQUIRE(again.size() == states.size());
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      CHECK(again[i].key == states[i].key);
+      CHECK(again[i].state == states[i].state);
+    }
+  }
 }
