@@ -1,11 +1,16 @@
 #include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
+#include "core/signals.hpp"
 #include "fakes/temporary_folder.hpp"
 #include "trainers/ranks.hpp"
 #include "trainers/torch_doctest.hpp"
@@ -160,6 +165,16 @@ TEST_CASE("one rank cannot read its data: all end, and name the root cause") {
       CHECK(last.at("cause").get<std::string>().find("t10k-images-idx3-ubyte") != std::string::npos);
     }
   }
+}
+
+TEST_CASE("a write to a connection that a killed rank has left is an error, not the silent end of this rank") {
+  install_signal_flags();
+  std::array<int, 2> ends{};
+  REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+  close(ends[0]);
+  CHECK(write(ends[1], "x", 1) == -1);
+  CHECK(errno == EPIPE);
+  close(ends[1]);
 }
 
 TEST_CASE("a killed rank takes the others with it, and they say which") {
