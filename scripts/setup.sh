@@ -3,17 +3,23 @@
 #   scripts/setup.sh                 everything (preset `default`)
 #   scripts/setup.sh --runner-only   hpcbench without the trainer and LibTorch (preset `runner`), for login nodes
 #   scripts/setup.sh --dependencies  only installs, builds nothing
+#   scripts/setup.sh --tests         builds the tests as well, and installs what they need
+#   scripts/setup.sh --checks        and what `scripts/test.sh --all` needs: clang, Slurm, a browser
 # A LibTorch of your own: HPCBENCH_TORCH_DIR=/path/to/torch scripts/setup.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 preset=default
-build=yes
+build=programs
+tests=no
+checks=no
 for argument in "$@"; do
   case "$argument" in
     --runner-only) preset=runner ;;
     --dependencies) build=no ;;
-    -h | --help) sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --tests) tests=yes build=default ;;
+    --checks) tests=yes checks=yes build=default ;;
+    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) echo "error: unknown option $argument; see scripts/setup.sh --help" >&2; exit 2 ;;
   esac
 done
@@ -22,11 +28,11 @@ optional=()
 packages=(g++ cmake ninja-build pkg-config libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libsqlitecpp-dev libsqlite3-dev
   libre2-dev libutf8proc-dev libkainjow-mustache-dev libcli11-dev libzstd-dev nettle-dev doctest-dev librapidcheck-dev gnuplot-nox)
 [ "$preset" = default ] && packages+=(python3 python3-venv zlib1g-dev)
-# Checks want more: scripts/test.sh asks for them.
-if [ -n "${HPCBENCH_CHECK_PACKAGES:-}" ]; then
+[ "$tests" = no ] || packages+=(python3-pytest python3-jsonschema)
+if [ "$checks" = yes ]; then
   packages+=(clang-16 clang-tidy-16 clang-format-16 libclang-rt-16-dev shellcheck)
   # A real Slurm, which tests/slurm starts and stops by itself.
-  packages+=(slurmctld slurmd slurm-client slurmdbd munge mariadb-server python3-jsonschema)
+  packages+=(slurmctld slurmd slurm-client slurmdbd munge mariadb-server)
   # A browser, which opens the HTML report; distributions name it differently, and some have none.
   optional=(chromium-headless-shell)
 fi
@@ -46,7 +52,7 @@ if [ ${#missing[@]} -gt 0 ]; then
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
   # What is installed here must not start services of its own.
   policy=/usr/sbin/policy-rc.d
-  if [ -n "${HPCBENCH_CHECK_PACKAGES:-}" ] && [ ! -e "$policy" ]; then
+  if [ "$checks" = yes ] && [ ! -e "$policy" ]; then
     printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" > /dev/null
     "${as_root[@]}" chmod 755 "$policy"
     trap '"${as_root[@]}" rm -f "$policy"' EXIT
@@ -55,6 +61,17 @@ if [ ${#missing[@]} -gt 0 ]; then
   add_optional
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null
 fi
+
+# A file that includes LibTorch takes 1.5 GB to compile: never more jobs than memory carries.
+jobs=$(nproc)
+memory_jobs=$(($(awk '/MemAvailable/ {print $2}' /proc/meminfo) / 2000000))
+[ "$memory_jobs" -ge "$jobs" ] || jobs=$((memory_jobs > 0 ? memory_jobs : 1))
+
+# configure PRESET OPTION...: what it says is shown where it fails
+configure() {
+  local said
+  said=$(cmake --preset "$@" 2>&1) || { echo "$said" >&2; exit 1; }
+}
 
 has_torch() { "$1" -c 'import torch' > /dev/null 2>&1; }
 if [ "$preset" = default ] && [ -z "${HPCBENCH_TORCH_DIR:-}" ]; then
@@ -65,21 +82,25 @@ if [ "$preset" = default ] && [ -z "${HPCBENCH_TORCH_DIR:-}" ]; then
   else
     echo "installing torch 2.13.0 into .venv"
     python3 -m venv .venv
-    .venv/bin/pip install --quiet --disable-pip-version-check 'torch==2.13.0' numpy
+    .venv/bin/pip install --quiet --disable-pip-version-check 'torch==2.13.0' numpy &
+    torch=$!
+    if [ "$build" != no ]; then  # the runner needs no LibTorch
+      configure default -DHPCBENCH_TRAINER=OFF
+      cmake --build --preset default --parallel "$jobs" --target hpcbench
+    fi
+    wait "$torch"
     python=.venv/bin/python3
   fi
   HPCBENCH_TORCH_DIR=$("$python" -c 'import os, torch; print(os.path.dirname(torch.__file__))')
   export HPCBENCH_TORCH_DIR
 fi
 
-[ "$build" = yes ] || exit 0
-# A file that includes LibTorch takes 1.5 GB to compile: never more jobs than memory carries.
-jobs=$(nproc)
-memory_jobs=$(($(awk '/MemAvailable/ {print $2}' /proc/meminfo) / 2000000))
-[ "$memory_jobs" -ge "$jobs" ] || jobs=$((memory_jobs > 0 ? memory_jobs : 1))
-configure=(cmake --preset "$preset")
-[ "$preset" = default ] && configure+=("-DHPCBENCH_TORCH_DIR=$HPCBENCH_TORCH_DIR")
-"${configure[@]}" > "/tmp/hpcbench-configure.$$" 2>&1 || { cat "/tmp/hpcbench-configure.$$" >&2; rm -f "/tmp/hpcbench-configure.$$"; exit 1; }
-rm -f "/tmp/hpcbench-configure.$$"
-cmake --build --preset "$preset" --parallel "$jobs"
+[ "$build" != no ] || exit 0
+if [ "$preset" = default ]; then
+  configure default -DHPCBENCH_TRAINER=ON "-DHPCBENCH_TORCH_DIR=$HPCBENCH_TORCH_DIR"
+  cmake --build --preset "$build" --parallel "$jobs"
+else
+  configure runner
+  cmake --build --preset runner --parallel "$jobs" --target "$([ "$tests" = yes ] && echo all || echo hpcbench)"
+fi
 echo "built: build/$preset/bin/hpcbench"

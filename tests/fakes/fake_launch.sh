@@ -14,9 +14,11 @@ set +o noclobber
 unset HPCBENCH_TOKEN
 export HPCBENCH_RUN="$2/run.json"
 cancelled=false
+child=
+trap 'cancelled=true; [ -z "$child" ] || kill "$child"' TERM
 bash ./job.sh > stdout.log 2> stderr.log &
 child=$!
-trap 'cancelled=true; kill "$child"' TERM
+[ "$cancelled" = false ] || kill "$child"
 wait "$child"
 code=$?
 while kill -0 "$child" 2> /dev/null; do wait "$child"; done

@@ -39,7 +39,7 @@ class Plain(SlurmTest):
     def test_controller_comes_back_and_a_job_goes_on(self):
         job = self.submit("--wrap", "sleep 8")
         self.wait_for(lambda: self.state(job) == "RUNNING", "the job")
-        time.sleep(6)  # the controller saves its state every 5 s
+        self.cluster.wait_until_saved()
         self.cluster.kill("ctld")
         self.cluster.revive("ctld")
         self.wait_for(lambda: self.state(job) == "COMPLETED", "the job's end")
@@ -51,19 +51,25 @@ class Plain(SlurmTest):
         self.wait_for(lambda: len(self.cluster.jobs("R")) == 1, "the job")
         self.assertEqual(other.jobs(), [])
 
+    @staticmethod
+    def processes_of(cluster, name=b""):
+        """Folders in /proc of processes whose environment names this cluster and whose command line begins so."""
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if str(cluster.name).encode() in (process / "environ").read_bytes() and (process / "cmdline").read_bytes().startswith(name):
+                    found.append(process)
+            except OSError:
+                pass
+        return found
+
     def test_nothing_is_left(self):
         other = Cluster()
         other.tool("sbatch", "-o", "/dev/null", "--wrap", "exec -a hpcbench-test-left sleep 4711")
-        time.sleep(1)
+        self.wait_for(lambda: self.processes_of(other, b"hpcbench-test-left"), "the job")
         other.kill("n0")  # its job lives on
         other.stop()
-        marks = []
-        for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
-            try:
-                marks += [path] if str(other.name).encode() in path.read_bytes() else []
-            except (OSError, ProcessLookupError):
-                pass
-        self.assertEqual(marks, [])
+        self.assertEqual(self.processes_of(other), [])
         self.assertFalse(other.folder.exists())
 
 

@@ -127,7 +127,8 @@ class Trial:
         self.cluster.fault("squeue", CONNECT_FAILURE)
         self.kill_after(8)
         process = self.start()
-        time.sleep(3)
+        calls = self.cluster.count("squeue")
+        self.wait_for(lambda: self.cluster.count("squeue") >= calls + 2 or process.poll() is not None, "calls of squeue that fail")
         self.cluster.fault("squeue", None)
         process.wait(timeout=480)
         return self.last()
@@ -177,7 +178,7 @@ class Trial:
         self.cluster.tool("scontrol", "update", "partitionname=main", "state=down")
         process = self.start()
         self.wait_for(lambda: self.cluster.jobs("PD"), "jobs in the queue")
-        time.sleep(7)  # it saves its state every 5 s
+        self.cluster.wait_until_saved()
         self.cluster.tool("scontrol", "update", "partitionname=main", "state=up")
         self.wait_for(lambda: next(self.folder.glob("results/*/*/r*/a1/claim"), None), "a job that runs")
         time.sleep(self.dice.uniform(0, 0.5))

@@ -67,6 +67,15 @@ class Cluster:
     def kill(self, daemon):
         self.act("kill", daemon)
 
+    def wait_until_saved(self):
+        """Until the controller, which saves its state every 5 s, has saved what is true now."""
+        state, now = self.name / "state/job_state", time.time()
+        end = time.monotonic() + 60
+        while not (state.exists() and state.stat().st_mtime > now):
+            if time.monotonic() > end:
+                raise AssertionError("the controller has not saved its state for a minute")
+            time.sleep(0.05)
+
     def revive(self, daemon):
         self.act("revive", daemon)
 

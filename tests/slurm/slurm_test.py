@@ -197,7 +197,7 @@ class Restarts(SlurmStudyTest):
         process = self.start("run", "trivial.yaml", "--site", self.site)
         self.wait_for(lambda: sum(self.executions().values()) >= 4, "running jobs")
         self.cluster.kill("ctld")
-        time.sleep(2)
+        self.wait_for(lambda: next(self.folder.glob("results/*/*/r*/a1/finished.json"), None), "a run that ends meanwhile")
         self.cluster.revive("ctld")
         with self.cluster.attended():
             output, _ = process.communicate(timeout=300)

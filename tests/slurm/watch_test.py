@@ -64,7 +64,7 @@ class WatchTest(SlurmTest):
         before = self.cluster.count("squeue")
         begin = time.monotonic()
         watching = self.start("watch", "study.yaml", "--site", self.site)
-        time.sleep(5)
+        self.wait_for(lambda: self.cluster.count("squeue") - before >= 4, "a few looks")
         self.assertLessEqual(self.cluster.count("squeue") - before, 2 + (time.monotonic() - begin))
         watching.send_signal(signal.SIGINT)
         text = watching.communicate(timeout=PATIENCE_S)[0]

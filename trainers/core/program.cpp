@@ -17,6 +17,7 @@
 #include "core/run_facts.hpp"
 #include "core/signals.hpp"
 #include "core/text.hpp"
+#include "core/training.hpp"
 #include "data/squad/features_command.hpp"
 #include "devices/device.hpp"
 #include "score/score_command.hpp"
@@ -295,7 +296,7 @@ int main_program(const std::vector<std::string>& arguments) {
     }
     const World world = read_world(process_environment);
     install_signal_flags();
-    return run_training(command.settings, world);
+    return run_training(command.settings, world, {});
   } catch (...) {
     const Failure failure = current_failure();
     std::fprintf(stderr, "error: %s\n", failure.text.c_str());

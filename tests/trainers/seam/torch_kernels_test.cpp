@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "core/program.hpp"
 #include "core/run_facts.hpp"
+#include "core/training.hpp"
 #include "devices/device.hpp"
 #include "fakes/temporary_folder.hpp"
 #include "optim/optimizer.hpp"

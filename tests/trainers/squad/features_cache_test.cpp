@@ -3,6 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
 #include "core/error.hpp"
 #include "data/squad/cache_folder.hpp"
 #include "data/squad/feature_file.hpp"
@@ -38,6 +43,18 @@ int exit_code_of(pid_t process) {
   int status = 0;
   ::waitpid(process, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// The kernel lists who waits for a lock, as in "3: -> FLOCK  ADVISORY  WRITE 4711 ...".
+void wait_until_blocked_by_a_lock(pid_t process) {
+  for (int turn = 0; turn < 6000; ++turn) {
+    std::ifstream locks("/proc/locks");
+    for (std::string line; std::getline(locks, line);) {
+      if (line.find("-> ") != std::string::npos && line.find(" " + std::to_string(process) + " ") != std::string::npos) return;
+    }
+    ::usleep(10'000);
+  }
+  FAIL("process " << process << " does not wait for a lock");
 }
 
 }  // namespace
@@ -218,8 +235,8 @@ TEST_CASE("a process that is killed while it makes a cache leaves nothing that m
   REQUIRE(::read(ready[0], &byte, 1) == 1);
   CHECK(files_of(folder / "cache").size() == 2);  // the lock and the unfinished file
   const pid_t waiter = forked([&] { return SquadFeatures::open(request).was_cached() ? 1 : 0; });
-  ::usleep(20000);
-  CHECK(::waitpid(waiter, nullptr, WNOHANG) == 0);  // it waits for the lock
+  wait_until_blocked_by_a_lock(waiter);
+  CHECK(::waitpid(waiter, nullptr, WNOHANG) == 0);
   ::kill(maker, SIGKILL);
   exit_code_of(maker);
   CHECK(exit_code_of(waiter) == 0);

@@ -8,6 +8,7 @@
 #include "core/options.hpp"
 #include "core/program.hpp"
 #include "core/signals.hpp"
+#include "core/training.hpp"
 
 namespace {
 

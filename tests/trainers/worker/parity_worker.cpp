@@ -12,6 +12,7 @@
 #include "core/program.hpp"
 #include "core/signals.hpp"
 #include "core/text.hpp"
+#include "core/training.hpp"
 
 namespace {
 

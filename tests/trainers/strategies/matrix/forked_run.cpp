@@ -18,6 +18,7 @@
 #include "core/options.hpp"
 #include "core/program.hpp"
 #include "core/text.hpp"
+#include "core/training.hpp"
 #include "trainers/ranks.hpp"
 
 namespace hpcbench::train {

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Runs one check for CTest: check.py [--limit SECONDS] NAME COMMAND...
+
+Nothing of a check outlives it: it works in a temporary folder of its own, all processes that it starts are found again (those in
+sessions of their own too), and both are removed when it ends, hangs, is interrupted, or when CTest itself is killed. A check that
+takes longer than its limit is interrupted, so that it cleans up and says where it was, then killed, and fails.
+
+Prints the check's output, then `check: N passed, N failed, N skipped` of its single tests, which scripts/test.sh adds up.
+Exit code: the command's own; 77: skipped, its last line says why.
+"""
+import argparse
+import ctypes
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+SKIPPED = 77
+GRACE_S = 60  # for a check that was interrupted, to end what it started
+SETTLE_S = 10  # for processes that are about to end when the check has ended
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+
+COUNTS = [  # how programs say how many tests there were: doctest, pytest, our own
+    re.compile(r"^\[doctest\] test cases: +\d+ +\| +(?P<passed>\d+) passed \| +(?P<failed>\d+) failed", re.M),
+    re.compile(r"^=*(?= .* in [\d.]+s)(?:.*? (?P<failed>\d+) failed)?(?:.*? (?P<passed>\d+) passed)?(?:.*? (?P<skipped>\d+) skipped)?"
+               r"(?:.*? (?P<errors>\d+) errors?)?.* in [\d.]+s", re.M),
+    re.compile(r"(?P<passed>\d+) passed, (?P<failed>\d+) failed(?:, (?P<skipped>\d+) skipped)?$", re.M),
+]
+
+
+class Stopped(Exception):
+    """The check is not to go on; the message says why."""
+
+
+def count(output, code):
+    """(passed, failed, skipped): what the output says, else one test."""
+    if code == SKIPPED:
+        return 0, 0, 1
+    for pattern in COUNTS:
+        found = [{name: int(number or 0) for name, number in match.groupdict().items()} for match in pattern.finditer(output)]
+        total = {name: sum(numbers.get(name, 0) for numbers in found) for name in ("passed", "failed", "skipped", "errors")}
+        if sum(total.values()):
+            failed = total["failed"] + total["errors"]
+            return total["passed"], failed if code == 0 else max(failed, 1), total["skipped"]
+    return (1, 0, 0) if code == 0 else (0, 1, 0)
+
+
+def descendants():
+    """Processes below this one, orphans included, that have not ended."""
+    parents = {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = stat.read_text().rpartition(")")[2].split()[:2]
+        except (OSError, ValueError):
+            continue
+        if state not in "ZX":
+            parents[int(stat.parent.name)] = int(parent)
+    below = {os.getpid()}
+    while grown := {pid for pid, parent in parents.items() if parent in below} - below:
+        below |= grown
+    return below - {os.getpid()}
+
+
+def wait_until_alone(seconds):
+    end = time.monotonic() + seconds
+    while (left := descendants()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return left
+
+
+def kill_all():
+    """Ends everything that the check started. Each killed process may leave orphans, which come to us."""
+    while left := descendants():
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.01)
+
+
+def command_line(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def run(command, folder, limit_s, output):
+    """The exit code of the command. Raises Stopped where it had to be stopped."""
+    environment = dict(os.environ, TMPDIR=str(folder), XDG_CONFIG_HOME=str(folder / "config"), PYTHONDONTWRITEBYTECODE="1",
+                       RC_PARAMS=os.environ.get("RC_PARAMS", "seed=20261121"))  # rapidcheck draws the same cases each time
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment,
+                               start_new_session=True)
+    try:
+        try:
+            return process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            raise Stopped(f"stopped since it took longer than {limit_s:g} s") from None
+    except Stopped:
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            pass
+        raise
+
+
+def stop(number, frame):
+    for ignored in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(ignored, signal.SIG_IGN)
+    raise Stopped(f"stopped by {signal.Signals(number).name}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--limit", type=float, default=900)
+    parser.add_argument("name")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, stop)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="hpcbench-check-")).resolve()
+    log = folder / "output"
+    remark, code = "", 1
+    try:
+        with open(log, "wb") as output:
+            code = run(options.command, folder, options.limit, output)
+        left = wait_until_alone(SETTLE_S)
+        if left:
+            remark = "it left processes running: " + "; ".join(f"{pid} {command_line(pid)}" for pid in sorted(left))
+            code = code or 1
+    except Stopped as reason:
+        remark = str(reason)
+    except OSError as error:
+        remark = f"{options.command[0]}: {error.strerror}"
+    finally:
+        kill_all()
+        text = log.read_text(errors="replace") if log.exists() else ""
+        shutil.rmtree(folder, ignore_errors=True)
+    print(text, end="" if text.endswith("\n") or not text else "\n")
+    if remark:
+        print(f"check: {options.name}: {remark}")
+    passed, failed, skipped = count(text, code)
+    for reason in re.findall(r"^SKIPPED (?:\[\d+\] )?(.*)$", text, re.M) or ([text.strip().rpartition("\n")[2]] if code == SKIPPED else []):
+        print(f"check: skipped {options.name}: {reason}")
+    print(f"check: {passed} passed, {failed} failed, {skipped} skipped", flush=True)
+    return code if 0 <= code <= 255 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
