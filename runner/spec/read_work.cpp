@@ -6,6 +6,7 @@
 #include "spec/draft.hpp"
 #include "spec/fields.hpp"
 #include "spec/read_experiment.hpp"
+#include "spec/sbatch_options.hpp"
 
 namespace hpcbench {
 
@@ -45,11 +46,7 @@ ResourcesDraft read_resources(const YamlNode& node, Complaints& complaints) {
   draft.constraint = reader.filled_text("constraint");
   draft.exclusive = reader.flag("exclusive");
   draft.extra = reader.texts("extra");
-  for (std::size_t i = 0; draft.extra && i < draft.extra->size(); ++i) {
-    if ((*draft.extra)[i].starts_with('-')) continue;
-    complaints.add(node.find("extra")->items[i].spot, fmt::format("{} is no option of sbatch", cite((*draft.extra)[i])),
-                   "options start with -: \"--mail-type=END\"");
-  }
+  if (draft.extra) check_sbatch_options(*node.find("extra"), *draft.extra, "resources.extra", complaints);
   reader.finish();
   return draft;
 }

@@ -43,7 +43,7 @@ overrides:
     setup: [module load hf]
     metrics: [{name: loss, file: out.log, pattern: 'loss (\d+)'}]
     success: {exit_code: 3, pattern: done}
-  - {when: {strategy: ddp, nodes: [2, 4]}, resources: {time: 90, gres: "gpu:2", constraint: a100, extra: [--qos=low]}}
+  - {when: {strategy: ddp, nodes: [2, 4]}, resources: {time: 90, gres: "gpu:2", constraint: a100, extra: [--nice=5]}}
 repeats: 12
 warmups: 1
 seed: {policy: fixed, value: 7}
@@ -198,7 +198,7 @@ TEST_CASE("overrides hold what they say and nothing else") {
   CHECK_FALSE(second.setup.has_value());
   CHECK(second.time_s == 90 * 60.0);
   CHECK(second.gres == "gpu:2");
-  CHECK(second.extra == Texts{"--qos=low"});
+  CHECK(second.extra == Texts{"--nice=5"});
 }
 
 TEST_CASE("report settings") {
