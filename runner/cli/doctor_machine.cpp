@@ -31,10 +31,16 @@ void note_finding(Findings& findings, Finding::Kind kind, std::string text, std:
   findings.push_back({kind, std::move(text), std::move(advice)});
 }
 
+/// Whether each run has a folder of its own, so that nobody can look into it before.
+bool has_own_folder(const Study& study) {
+  const std::string said = study.experiment.workdir.value_or("");
+  return said == "attempt" || !placeholders_in(said).empty();
+}
+
 /// The folder in which commands run, if it is the same for all.
 std::string working_folder(const Study& study) {
   const std::string said = study.experiment.workdir.value_or("");
-  if (said.empty() || said == "attempt") return std::filesystem::current_path().string();
+  if (said.empty() || has_own_folder(study)) return std::filesystem::current_path().string();
   return std::filesystem::absolute(said).string();
 }
 
@@ -92,7 +98,7 @@ void examine_data(const Study& study, const Bindings& bindings, const std::strin
 
 void examine_work(const Study& study, Findings& findings) {
   const std::string folder = working_folder(study);
-  const bool own_folder = study.experiment.workdir == "attempt";
+  const bool own_folder = has_own_folder(study);
   const Work* last = nullptr;
   std::vector<std::string> seen;
   for (const Configuration& configuration : study.selected().configurations) {

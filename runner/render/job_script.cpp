@@ -106,7 +106,7 @@ TemplateValues job_values(const ResolvedRun& run) {
   values.lists = {
       {"workdir", run.workdir_is_attempt() ? none : std::vector<std::string>{run.workdir}},
       {"argv", argument_words(run)},
-      {"container", run.work().container ? std::vector<std::string>{*run.work().container} : none},
+      {"container", run.container ? std::vector<std::string>{*run.container} : none},
       {"modules", run.is_shell() ? none : run.work().modules},
       {"setup", run.is_shell() ? none : run.setup},
   };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct ResolvedRun {
   Bindings bindings;               // all that a placeholder may name
   std::vector<std::string> argv;   // with `shell`: one text for `bash -c`
   std::vector<std::string> setup;  // values in it are words of the shell
+  std::optional<std::string> container;
   long long seed = 0;
 
   const Work& work() const { return *configuration.work; }

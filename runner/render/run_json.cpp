@@ -123,7 +123,7 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   fields.add_text("workdir", run.workdir);
   fields.add("setup", json_list(run.setup));
   fields.add("modules", json_list(work.modules));
-  fields.add("container", json_or_null(work.container));
+  fields.add("container", json_or_null(run.container));
   fields.add("resources", resources_json(work.resources));
   fields.add("metrics", metrics_json(work.metrics));
   fields.add("success",

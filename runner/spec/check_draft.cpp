@@ -134,6 +134,7 @@ void check_draft(const Draft& draft, Complaints& complaints) {
   const YamlNode* excludes = draft.root->find("exclude");
   const bool all_read = excludes == nullptr || draft.exclude.size() == excludes->items.size();
   check_placeholders(draft, space, complaints);
+  check_reach(draft, complaints);
   check_trainer(draft, space, complaints.made() == before && all_read, complaints);
 }
 

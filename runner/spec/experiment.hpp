@@ -11,7 +11,7 @@
 
 namespace hpcbench {
 
-/// How many processes a run has: one per gpu, one per node (torchrun ...), or one (mpirun, accelerate ...).
+/// How many processes a run has: one per gpu, one per node (torchrun, accelerate ...), or one (mpirun ...).
 enum class Launch { rank, node, once };
 enum class Order { interleaved, sequential };
 enum class Scaling { fixed_work, weak };

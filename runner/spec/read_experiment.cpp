@@ -166,6 +166,7 @@ class Reading {
     for (const ImportDraft& entry : draft.imports) experiment.imports.push_back(entry.import);
     if (draft.baseline) experiment.baseline = draft.baseline->condition;
     if (experiment.site.name.empty()) experiment.site.name = "local";
+    for (std::string& note : reach_notes(draft)) experiment.notes.push_back(std::move(note));
     collect_origins(*draft.root, "", experiment.origins);
     add_site_origins(experiment);
     return experiment;

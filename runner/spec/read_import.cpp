@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "spec/draft.hpp"
 #include "spec/fields.hpp"
+#include "spec/placeholders.hpp"
 
 namespace hpcbench {
 
@@ -127,6 +128,8 @@ std::optional<ImportDraft> read_import_map(const YamlNode& node, Complaints& com
   read_units(reader, import, complaints);
   read_values(reader, import, complaints);
   import.metrics = read_metrics(reader, true, complaints);
+  refuse_placeholders_in(node, {"files", "table"}, "import", "write the name: an entry of `import` is of one point",
+                         complaints);
   read_outcome(reader, import, complaints);
   import.statistic = reader.filled_text("statistic");
   assign(import.n, reader.integer("n", 1, kMostRunsOfStatistic));
@@ -140,6 +143,7 @@ std::optional<ImportDraft> read_import_text(const YamlNode& node, Complaints& co
   const std::optional<std::string> text = read_text(node, "an entry of `import`", complaints);
   if (text && text->empty()) complaints.add(node.spot, "an entry of `import` is an empty text");
   if (!text || text->empty()) return std::nullopt;
+  refuse_placeholders(node, *text, "an entry of `import`", "write the name, or a glob", complaints);
   ImportDraft draft;
   draft.import.files = {*text};
   draft.import.is_table = text->ends_with(".csv");

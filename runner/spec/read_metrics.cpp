@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "spec/draft.hpp"
 #include "spec/fields.hpp"
+#include "spec/placeholders.hpp"
 
 namespace hpcbench {
 
@@ -81,6 +82,8 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Complaint
   assign(metric.unit, reader.text("unit"));
   metric.series = reader.filled_text("series");
   read_index(reader, metric, complaints);
+  refuse_placeholders_in(node, {"file", "pattern", "column", "pointer", "tag", "index"}, "metrics",
+                         "`file` is a glob: `*/metrics.csv`; or give points their own in `overrides`", complaints);
   reader.finish();
   return complaints.made() == before ? std::optional(metric) : std::nullopt;
 }

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "spec/draft.hpp"
 #include "spec/fields.hpp"
+#include "spec/placeholders.hpp"
 #include "spec/read_experiment.hpp"
 #include "spec/sbatch_options.hpp"
 
@@ -38,7 +39,7 @@ ResourcesDraft read_resources(const YamlNode& node, Complaints& complaints) {
   draft.time_s = reader.duration("time");
   assign(draft.cpus_per_task, reader.integer("cpus_per_task", 1, kMostCpus));
   draft.mem = reader.filled_text("mem");
-  if (draft.mem && !is_memory(*draft.mem)) {
+  if (draft.mem && !is_memory(*draft.mem) && find_placeholders(*draft.mem).empty()) {
     complaints.add(node.find("mem")->spot, fmt::format("`resources.mem` cannot be {}", cite(*draft.mem)),
                    "write a number with K, M, G or T: 32G");
   }
@@ -47,6 +48,8 @@ ResourcesDraft read_resources(const YamlNode& node, Complaints& complaints) {
   draft.exclusive = reader.flag("exclusive");
   draft.extra = reader.texts("extra");
   if (draft.extra) check_sbatch_options(*node.find("extra"), *draft.extra, "resources.extra", complaints);
+  refuse_placeholders_in(node, {"mem", "gres", "constraint", "extra"}, "resources",
+                         "give points their own in `overrides`: {when: {nodes: 2}, resources: {mem: 64G}}", complaints);
   reader.finish();
   return draft;
 }
@@ -84,6 +87,8 @@ SuccessDraft read_success(MapReader& reader, Complaints& complaints) {
   assign(draft.exit_code, success.integer("exit_code", 0, 255));
   draft.pattern = success.filled_text("pattern");
   if (draft.pattern) check_pattern(*node->find("pattern"), *draft.pattern, 0, complaints);
+  refuse_placeholders_in(*node, {"pattern"}, "success", "give points their own in `overrides`; [{][{]name}} is the text itself",
+                         complaints);
   success.finish();
   return draft;
 }
@@ -164,6 +169,7 @@ void read_work(MapReader& reader, Draft& draft, Complaints& complaints) {
     assign(work.parameters, read_bindings(*node, "`parameters`", complaints));
   if (const YamlNode* node = reader.take("resources")) apply(read_resources(*node, complaints), work.resources);
   assign(work.modules, reader.texts("modules"));
+  refuse_placeholders_in(*draft.root, {"modules"}, "", kModulesAdvice, complaints);
   assign(work.setup, reader.texts("setup"));
   work.container = reader.filled_text("container");
   assign(work.metrics, read_metrics(reader, false, complaints));

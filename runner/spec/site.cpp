@@ -10,6 +10,7 @@
 #include "base/host.hpp"
 #include "base/text.hpp"
 #include "spec/fields.hpp"
+#include "spec/placeholders.hpp"
 #include "spec/sbatch_options.hpp"
 
 namespace hpcbench {
@@ -89,6 +90,9 @@ Site read_site(const YamlNode& root, const std::string& path, Complaints& compla
   assign(site.setup, reader.texts("setup"));
   assign(site.extra, reader.texts("extra"));
   if (!site.extra.empty()) check_sbatch_options(*root.find("extra"), site.extra, "extra", complaints);
+  refuse_placeholders_in(root, {"partition", "account", "qos", "reservation", "gres_type", "extra"}, "",
+                         "write the value: a site is the same for all points", complaints);
+  refuse_placeholders_in(root, {"modules"}, "", kModulesAdvice, complaints);
   if (const YamlNode* node = reader.take("limits")) {
     MapReader limits(*node, "limits", complaints);
     assign(site.max_queued, limits.integer("max_queued", 1, kMostQueued));
