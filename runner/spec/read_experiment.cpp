@@ -130,6 +130,15 @@ class Reading {
                                  names.empty() ? "it has no `profiles`" : "profiles there are: " + cite_all(names)));
   }
 
+  static bool has_key(const YamlNode& root, const std::vector<YamlKey>& path) {
+    const YamlNode* node = &root;
+    for (const YamlKey& key : path) {
+      node = node->is_map() ? node->find(key.name) : nullptr;
+      if (node == nullptr) return false;
+    }
+    return true;
+  }
+
   void apply_setting(YamlNode& root, const std::string& setting) {
     const std::size_t equals = setting.find('=');
     settings_.push_back(std::make_unique<YamlSource>("--set", setting, equals == std::string::npos ? 0 : equals + 1));
@@ -146,6 +155,10 @@ class Reading {
     }
     const YamlNode value = parse_yaml(source, complaints_);
     if (!root.is_map()) return;  // the file has its complaint already
+    if (is_removal(value) && !has_key(root, path)) {
+      complaints_.add(path.back().spot, fmt::format("{} is not there to be taken away", cite(setting.substr(0, equals))));
+      return;
+    }
     const std::string not_a_map = set_value(root, path, value);
     if (!not_a_map.empty()) {
       complaints_.add({&source, 0}, fmt::format("{} has no keys: set it whole", cite(not_a_map)),

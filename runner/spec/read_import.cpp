@@ -111,9 +111,7 @@ std::optional<ImportDraft> read_import_map(const YamlNode& node, Complaints& com
   if (node.is_map() && !has_files && !has_table && !reader.has("values") && !reader.has("outcome")) {
     complaints.add(node.spot, "an import needs `files`, `table`, `values` or `outcome`", kImportForm);
   }
-  if (node.is_map() && !has_table && !reader.has("run")) {
-    complaints.add(node.spot, "an import needs `run`: which point it is", kImportForm);
-  }
+  if (!has_table && !reader.has("run")) draft.needs_run = &node;
   if (auto files = read_globs(reader, "files", complaints)) import.files = *std::move(files);
   if (auto tables = read_globs(reader, "table", complaints)) import.files = *std::move(tables);
   import.is_table = has_table;

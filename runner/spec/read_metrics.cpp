@@ -17,7 +17,7 @@ constexpr const char* kMetricForm = "{name: epoch_s, file: \"*.log\", pattern: '
 /// What is wrong with a selector beside its being a text; and what to write instead.
 void check_selector(const YamlNode& node, const Metric& metric, Complaints& complaints) {
   if (metric.source == "pattern") {
-    check_pattern(node, metric.selector, 1, complaints);
+    check_pattern(node, metric.selector, complaints);
   } else if (metric.source == "pointer" && !metric.selector.starts_with('/')) {
     complaints.add(node.spot, fmt::format("{} is no JSON pointer", cite(metric.selector)),
                    "a pointer begins with /: /log_history/*/loss");
@@ -95,7 +95,7 @@ const std::vector<std::string>& metric_source_keys() {
   return kKeys;
 }
 
-void check_pattern(const YamlNode& node, const std::string& pattern, int groups, Complaints& complaints) {
+void check_pattern(const YamlNode& node, const std::string& pattern, Complaints& complaints) {
   RE2::Options options;
   options.set_encoding(RE2::Options::EncodingLatin1);
   options.set_log_errors(false);
@@ -103,8 +103,6 @@ void check_pattern(const YamlNode& node, const std::string& pattern, int groups,
   if (!compiled.ok()) {
     complaints.add(node.spot, fmt::format("the pattern is no regular expression: {}", compiled.error()),
                    "the syntax is RE2's: no look-ahead, no back references; single quotes keep backslashes as they are");
-  } else if (compiled.NumberOfCapturingGroups() < groups) {
-    complaints.add(node.spot, "the pattern has no group for the number", "put the number in brackets: 'Time: +([0-9.]+)'");
   }
 }
 

@@ -197,3 +197,42 @@ TEST_CASE("the example of the documentation and the site that comes along are ac
   CHECK(read.name == "mnist_scaling");
   CHECK(read.site.name == "local");
 }
+
+TEST_CASE("what is laid over a file empties lists and takes keys away") {
+  const std::string text = std::string(kLayered) +
+                           "  bare:\n    parameters: {data: ~}\n    exclude: []\n    include: []\n    overrides: []\n"
+                           "    modules: []\n    setup: []\n    baseline: null\n    resources: {time: ~}\n";
+  const TemporaryFolder folder;
+  const std::string site = folder / "cluster.yaml";
+  std::ofstream(site) << "executor: slurm\npartition: ~\nmodules: [cuda]\nsetup: [ulimit -l unlimited]\nextra: []\n";
+  const Experiment bare = parse_experiment(text, "l.yaml", {.profile = "bare", .site = site, .settings = {}});
+  CHECK(describe(bare.work.parameters) == "lr=1e-5");
+  CHECK(bare.exclude.empty());
+  CHECK(bare.include.empty());
+  CHECK(bare.overrides.empty());
+  CHECK(bare.work.modules.empty());
+  CHECK(bare.work.setup.empty());
+  CHECK(bare.baseline.empty());
+  CHECK_FALSE(bare.work.resources.time_s);
+  CHECK(bare.work.resources.cpus_per_task == 4);
+  CHECK_FALSE(bare.site.partition);
+  const Experiment set = parse_experiment(
+      text, "l.yaml", {.profile = {}, .site = site, .settings = {"parameters.data=~", "include=[]", "modules=[]"}});
+  CHECK(describe(set.work.parameters) == "lr=1e-5");
+  CHECK(set.include.empty());
+  CHECK(set.work.modules.empty());
+  CHECK(set.work.setup.size() == 1);
+}
+
+TEST_CASE("what is not there cannot be taken away, and a blank is no value") {
+  const auto profile = [](const std::string& body) {
+    return failure_of(std::string(kLayered) + "  p: " + body + "\n", {.profile = {}, .site = {}, .settings = {}});
+  };
+  CHECK(profile("{parameters: {dta: ~}}")
+            .find("l.yaml:27:20: error: `parameters.dta` is not there to be taken away (did you mean `data`?)") == 0);
+  CHECK(profile("{modules: ~}").find("write [] for none") != std::string::npos);
+  CHECK(profile("{parameters: {data: }}").find("error: ") != std::string::npos);
+  CHECK(profile("{matrix: {hidden: []}}").find("error: ") != std::string::npos);
+  CHECK(failure_of(kLayered, {.profile = {}, .site = {}, .settings = {"parameters.dta=~"}}).find("--set:1:12: error: ") == 0);
+  CHECK(failure_of(kLayered, {.profile = {}, .site = {}, .settings = {"repeats="}}).find("--set:1:1: error: ") == 0);
+}
