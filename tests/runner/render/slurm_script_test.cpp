@@ -346,6 +346,28 @@ TEST_CASE("slurm: the last lines of the first failed rank stand in finished.json
   CHECK(tail_after(std::string(5000, 'y')) == std::string(2000, 'y'));
 }
 
+TEST_CASE("slurm: modules and set-up lines run once, on the host, whether a shell reads the command or not") {
+  SlurmFolder folder;
+  folder.add_tool("apptainer", "#!/usr/bin/env bash\nwhile [[ $1 != *.sif ]]; do shift; done\nshift\nIN_IMAGE=1 \"$@\"\n");
+  const std::string log = folder.folder / "set_up";
+  folder.add_tool("module", "#!/usr/bin/env bash\necho \"module $* ${IN_IMAGE-host}\" >>" + shell_quote(log) + "\n");
+  Experiment experiment = two_nodes({"bash", "-c", "echo \"$WHERE ${IN_IMAGE-host}\""});
+  std::string set_where = "export WHERE=here";
+  SUBCASE("a list") {}
+  SUBCASE("a shell's text") {
+    experiment.work.shell = true;
+    experiment.work.command = {"echo \"$WHERE ${IN_IMAGE-host}\""};
+    set_where = "WHERE=here";
+  }
+  experiment.work.container = "image.sif";
+  experiment.work.modules = {"cuda/12"};
+  experiment.work.setup = {"echo \"line ${IN_IMAGE-host}\" >>" + shell_quote(log), set_where};
+  const RenderedAttempt attempt = folder.write(experiment);
+  CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 0);
+  CHECK(read_file(log) == "module load cuda/12 host\nline host\n");
+  CHECK(read_file(attempt.folder + "/stdout.3.log") == "here 1\n");
+}
+
 TEST_CASE("slurm: mpirun and containers start what is asked for") {
   SlurmFolder folder;
   folder.add_tool("mpirun",
