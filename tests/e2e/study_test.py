@@ -195,11 +195,30 @@ repeats: 1
         self.wait_for(self.pids, "the first job")
         os.kill(process.pid, signal.SIGINT)
         process.wait(timeout=60)
-        self.hpcbench("cancel", "--yes")
-        self.wait_for(lambda: not alive(self.pids()[0]), "the end of the job")
-        self.wait_for(lambda: self.status()["counts"]["cancelled"] == 2, "both outcomes")
+        said = self.hpcbench("cancel", "--yes").stderr
+        self.assertFalse(alive(self.pids()[0]), "what is said to have ended has ended")
+        self.assertEqual(self.status()["counts"]["cancelled"], 2, "both outcomes stand when `cancel` returns")
+        self.assertIn("1 running ended, 1 not begun revoked", said)
         self.hpcbench("run", "sleepy.yaml", code=1)
         self.assertEqual(len((self.folder / "executions").read_text().splitlines()), 1, "cancelled is an outcome")
+
+    def test_cancel_names_a_job_that_does_not_end(self):
+        process = self.start("run", "sleepy.yaml")
+        self.wait_for(self.pids, "the first job")
+        os.kill(process.pid, signal.SIGINT)
+        process.wait(timeout=60)
+        claim = next((self.folder / "results/sleepy").glob("*/r01/a1/claim")).read_text().split()
+        launcher = int(claim[claim.index("pid") + 1]) if "pid" in claim else int(json.loads(" ".join(claim))["pid"])
+        os.kill(launcher, signal.SIGSTOP)
+        self.addCleanup(self.hpcbench, "cancel", "--yes", code=None)
+        self.addCleanup(os.kill, launcher, signal.SIGCONT)
+        done = self.hpcbench("cancel", "--yes", code=1)
+        self.assertIn("1 job was asked to end and not seen to end yet", done.stderr)
+        self.assertIn("/r01/a1", done.stderr)
+        self.assertIn("0 running ended, 1 not begun revoked", done.stderr)
+        os.kill(launcher, signal.SIGCONT)
+        self.wait_for(lambda: not alive(launcher), "the end of the job")
+        self.assertEqual(self.status()["counts"]["cancelled"], 2)
 
     def test_cancel_needs_a_yes(self):
         process = self.start("run", "sleepy.yaml")
