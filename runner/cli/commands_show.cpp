@@ -100,7 +100,7 @@ std::string describe_attempt(const FoundRun& found, const std::string& folder) {
   lines.add("run", fmt::format("{}/{}", found.experiment, to_string(record.key)));
   lines.add("configuration", describe(record.axes));
   const bool is_void = record.reason && record.reason->starts_with(kVoidPrefix);
-  lines.add("state", std::string(to_string(record.state)));
+  lines.add("state", std::string(shown_name(record.state)));
   lines.add("reason", is_void ? explain_void(*record.reason) : record.reason);
   lines.add("gpus", std::to_string(record.gpus));
   lines.add("executor", record.executor);
