@@ -135,7 +135,9 @@ void add_run(CLI::App& app, int& exit_code) {
   app.add_option("--repeats", study->repeats, "repeats of each configuration instead of the file's")
       ->check(CLI::PositiveNumber);
   add_run_options(app, *options);
-  app.callback([=, &exit_code] { exit_code = conduct(load_study(*study), *options); });
+  const auto dry = std::make_shared<bool>(false);
+  app.add_flag("--dry-run", *dry, "list the runs that would be started, and start none");
+  app.callback([=, &exit_code] { exit_code = *dry ? rehearse(load_study(*study)) : conduct(load_study(*study), *options); });
 }
 
 void add_retry(CLI::App& app, int& exit_code) {

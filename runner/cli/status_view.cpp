@@ -142,10 +142,10 @@ StatusView make_status(const Study& study, const Store& store) {
   return view;
 }
 
-std::string status_text(const StatusView& view, double now_unix_s) {
+std::string status_text(const StatusView& view, double now_unix_s, bool all) {
   std::string text = fmt::format("{}: {} runs: {}\n", view.experiment, view.runs.size(), counts_text(view.counts));
   for (const RunStatus& run : view.runs) {
-    if (run.attempt && run.state != State::succeeded) text += "  " + run_line(run, now_unix_s) + "\n";
+    if (all || (run.attempt && run.state != State::succeeded)) text += "  " + run_line(run, now_unix_s) + "\n";
   }
   return text;
 }

@@ -182,6 +182,7 @@ struct Experiment {
   Limits limits;
   std::vector<Import> imports;
   Site site;
+  std::vector<std::string> profiles;  // the names of those that the file has
 
   /// Names of all axes in table order, `nodes` and `gpus_per_node` always among them (added with 1 where absent, then hidden in
   /// tables).

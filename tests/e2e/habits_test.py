@@ -1,0 +1,142 @@
+"""What people type, and what they are told: names of runs and studies, lists, rehearsals, cleaning up."""
+import json
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import study_test  # noqa: E402
+from harness import StudyTest  # noqa: E402
+
+STUDY = study_test.STUDY
+WORK = study_test.WORK
+
+
+class Habits(StudyTest):
+    """What people type, and what they are told."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("tiny.yaml", STUDY)
+        self.write("work.sh", WORK.replace("$HPCBENCH_TEST_JITTER", "0"))
+
+    def test_show_and_logs_take_what_ingest_takes(self):
+        self.hpcbench("run", "tiny.yaml", "--repeats", "2")
+        for run in ("fast,2/r02", "fast,gpus_per_node=2/r02", "strategy=fast,2/r02", "tiny/fast, 2/r02", "strategy=fast,gpus_per_node=2/r02"):
+            self.assertEqual(self.hpcbench("logs", run).stdout, "score 2.00\n", run)
+        self.assertIn("state              succeeded", self.hpcbench("show", "slow/r01/a1").stdout)
+
+    def test_errors_of_show_name_what_was_typed(self):
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1")
+        for run, said in (("slwo/r01", "no axis has that value (axes: gpus_per_node, nodes, strategy)"), ("1/r01", "`1` is a value of gpus_per_node and of nodes"),
+                          ("strat=slow/r01", "`strat` is no axis"), ("nosuch/fast/r01", "`nosuch` is no experiment"), ("strategy=/r01", "is not axis=value"),
+                          ("slow/r07", "there are:"), ("strategy=slow,gpus_per_node=2/r01", "hpcbench status --all")):
+            for command in ("show", "logs"):
+                text = self.hpcbench(command, run, code=2).stderr
+                self.assertIn(f"`{run}`", text)
+                self.assertIn(said, text)
+                self.assertNotIn("--only", text)
+        self.assertIn("`slow/r01` has no rank 3", self.hpcbench("logs", "slow/r01", "--rank", "3", code=2).stderr)
+
+    def test_status_lists_all_runs_when_asked(self):
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1")
+        self.assertNotIn("strategy=slow", self.hpcbench("status", "tiny.yaml").stdout)
+        listed = self.hpcbench("status", "--all").stdout.splitlines()
+        self.assertEqual(len(listed), 1 + 18)
+        self.assertEqual(len([line for line in listed if "succeeded" in line]), 1 + 3)
+
+    def test_studies_are_known_by_name(self):
+        self.write("site.yaml", "executor: local\nsetup: [\"true\"]\n")
+        self.write("studies/other.yaml", STUDY.replace("experiment: tiny", "experiment: other"))
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1", "--site", "site.yaml", "--set", "repeats=2")
+        self.hpcbench("run", "studies/other.yaml", "--repeats", "1")
+        self.assertEqual(self.status("tiny")["counts"], {**self.status("tiny")["counts"], "succeeded": 3, "planned": 3})
+        self.assertEqual(self.status("other")["counts"]["planned"], 15)
+        self.assertEqual(len(self.report("tiny")["rows"]), 3)
+        self.assertIn("+3 new", self.hpcbench("plan", "tiny").stdout)
+        self.hpcbench("check", "tiny")
+        self.hpcbench("run", "tiny")
+        self.assertEqual(self.status("tiny")["counts"]["succeeded"], 6)
+        wrong = self.hpcbench("status", "tinny", code=2).stderr
+        self.assertIn("tinny is neither a file nor a study in", wrong)
+        self.assertIn("did you mean `tiny`", wrong)
+        self.assertIn("nosuch.yaml", self.hpcbench("status", "nosuch.yaml", code=3).stderr)
+
+    def test_status_remembers_the_site(self):
+        self.write("site.yaml", "executor: local\nsetup: [\"true\"]\n")
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1", "--site", "site.yaml")
+        self.write("other.yaml", STUDY.replace("experiment: tiny", "experiment: other"))
+        self.hpcbench("run", "other.yaml", "--repeats", "1")
+        self.assertIn("--site site.yaml: as in the last run", self.hpcbench("status", "tiny.yaml").stderr)
+        self.assertNotIn("--site", self.hpcbench("status", "other.yaml").stderr)
+        self.assertNotIn("as in the last run", self.hpcbench("check", "tiny.yaml").stderr)
+
+    def test_ls_lists_all_studies(self):
+        self.assertIn("no results yet", self.hpcbench("ls").stderr)
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1")
+        self.write("other.yaml", STUDY.replace("experiment: tiny", "experiment: other").replace('"{{strategy}}"', '"{{strategy}}x"'))
+        self.hpcbench("run", "other.yaml", "--repeats", "1", "--set", "command=['false']", code=1)
+        text = self.hpcbench("ls").stdout
+        self.assertRegex(text, r"other +3 runs: 3 failed\n +/.*/other.yaml --set 'command=")
+        self.assertRegex(text, r"tiny +3 runs: 3 succeeded\n +/.*/tiny.yaml\n")
+        listed = json.loads(self.hpcbench("ls", "--format", "json").stdout)
+        self.assertEqual([(s["experiment"], s["counts"]) for s in listed["studies"]], [("other", {"failed": 3}), ("tiny", {"succeeded": 3})])
+
+    def test_help_of_a_command(self):
+        self.assertEqual(self.hpcbench("help", "run").stdout, self.hpcbench("run", "--help").stdout)
+        self.assertEqual(self.hpcbench("help").stdout, self.hpcbench("--help").stdout)
+        self.assertIn("did you mean `report`", self.hpcbench("help", "reprot", code=2).stderr)
+
+    def test_dry_run_starts_nothing(self):
+        dry = self.hpcbench("run", "tiny.yaml", "--repeats", "2", "--dry-run")
+        self.assertEqual(len(dry.stdout.splitlines()), 6)
+        self.assertIn("6 runs would be started by the executor local; 0 of 6 have an outcome. Nothing was started.", dry.stderr)
+        self.assertFalse((self.folder / "executions").exists())
+        self.assertFalse((self.folder / "results").exists())
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1")
+        dry = self.hpcbench("run", "tiny.yaml", "--repeats", "2", "--dry-run", "--only", "strategy=slow")
+        self.assertRegex(dry.stdout, r"^[0-9a-f]{16}/r02  strategy=slow, gpus_per_node=1, nodes=1\n$")
+
+    def test_clean_lists_and_removes_only_what_it_is_told(self):
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1")
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1", "--set", "matrix.strategy=[slow, fast, gone]")
+        self.write("tiny.yaml", STUDY + "profiles: {small: {parameters: {x: 1}}}\n")
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1", "--profile", "small")
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1")
+        before = sorted(p for p in (self.folder / "results/tiny").glob("*/r*/a*"))
+        listed = self.hpcbench("clean", "tiny.yaml")
+        orphans = [line.split() for line in listed.stdout.splitlines()]
+        self.assertEqual([o[0] for o in orphans], ["orphan"] * 2, "those of a profile are none")
+        self.assertIn("nothing was removed", listed.stderr)
+        self.assertEqual(before, sorted(p for p in (self.folder / "results/tiny").glob("*/r*/a*")))
+        self.assertIn("--yes", self.hpcbench("clean", "tiny.yaml", "--remove", "orphans", code=2).stderr)
+        self.assertIn("nothing of that kind", self.hpcbench("clean", "tiny.yaml", "--remove", "void", "--yes").stderr)
+        self.hpcbench("clean", "tiny.yaml", "--remove", "orphans", "--yes")
+        after = sorted(p for p in (self.folder / "results/tiny").glob("*/r*/a*"))
+        self.assertEqual(len(before) - len(after), 2)
+        self.assertEqual(set(before) - set(after), {p for p in before if p.parts[-3] in [o[3] for o in orphans]})
+        self.assertIn("nothing to clean", self.hpcbench("clean", "tiny.yaml").stderr)
+        executions = (self.folder / "executions").read_text()
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1")
+        self.assertEqual((self.folder / "executions").read_text(), executions, "nothing runs again")
+
+    def test_clean_keeps_the_last_attempt_of_a_run(self):
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1")
+        first = next((self.folder / "results/tiny").glob("*/r01/a1"))
+        (first / "finished.json").unlink()
+        (first / "claim").write_text("revoked void: an earlier call ended before its job began\n")
+        self.hpcbench("db", "rebuild")
+        self.assertNotIn("void", self.hpcbench("clean", "tiny.yaml").stdout)
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1")
+        self.assertTrue((first.parent / "a2").exists())
+        self.assertRegex(self.hpcbench("clean", "tiny.yaml").stdout, r"^void +[0-9.]+ kB  [0-9a-f]{16}/r01/a1  never ran")
+        self.hpcbench("clean", "--remove", "void", "--yes")
+        self.assertFalse(first.exists())
+        self.assertTrue((first.parent / "a2").exists())
+        self.hpcbench("db", "rebuild")
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1")
+        self.assertEqual(self.status()["counts"]["succeeded"], 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
