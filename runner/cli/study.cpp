@@ -100,7 +100,7 @@ void check_study(const Study& study) {
                       study.results));
     }
   }
-  build_table(study.experiment, study.plan, {}, {});
+  check_report(study.experiment, study.plan);
 }
 
 Study load_study(const StudyOptions& options) {

@@ -1,12 +1,14 @@
 """What people type, and what they are told: names of runs and studies, lists, rehearsals, cleaning up."""
 import json
+import os
 import pathlib
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import study_test  # noqa: E402
-from harness import StudyTest  # noqa: E402
+from harness import HPCBENCH, StudyTest  # noqa: E402
 
 STUDY = study_test.STUDY
 WORK = study_test.WORK
@@ -136,6 +138,29 @@ class Habits(StudyTest):
         self.hpcbench("db", "rebuild")
         self.hpcbench("run", "tiny.yaml", "--repeats", "1")
         self.assertEqual(self.status()["counts"]["succeeded"], 3)
+
+    def peak_kilobytes(self, *arguments):
+        """The largest memory of one call of hpcbench."""
+        with open(os.devnull, "w") as nowhere:
+            process = subprocess.Popen([HPCBENCH, *arguments], cwd=self.folder, env=self.environment(), stdin=subprocess.DEVNULL, stdout=nowhere)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0, arguments)
+        return usage.ru_maxrss
+
+    def test_check_of_many_configurations_needs_no_more_than_plan(self):
+        numbers = ", ".join(map(str, range(1, 201)))
+        self.write("many.yaml", f"""
+experiment: many
+command: [echo, "{{{{a}}}}", "{{{{b}}}}", "{{{{strategy}}}}"]
+launch: once
+matrix: {{strategy: [one, two], a: [{numbers}], b: [{numbers}]}}
+baseline: {{strategy: one}}
+report: {{where: {{a: 7}}, sort: [b]}}
+""")
+        plan = self.peak_kilobytes("plan", "many.yaml")
+        check = self.peak_kilobytes("check", "many.yaml")
+        self.assertLess(check, 1.3 * plan, "a row for each configuration would need several times as much")
 
 
 if __name__ == "__main__":
