@@ -204,7 +204,16 @@ RenderContext make_render_context(const Study& study) {
   return context;
 }
 
+void require_program(const Study& study) {
+  if (study.experiment.runs_anything()) return;
+  throw InputError(
+      fmt::format("error: {}: there is nothing to run: it has neither `trainer` nor `command`\n  = `hpcbench report {}` "
+                  "takes in what `import` names",
+                  study.experiment.path, study.experiment.path));
+}
+
 int conduct(const Study& study, const RunOptions& options) {
+  require_program(study);
   check_study(study);
   if (options.detach && study.experiment.executor == "local") {
     throw InputError(

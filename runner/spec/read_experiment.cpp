@@ -166,6 +166,7 @@ class Reading {
     for (const ImportDraft& entry : draft.imports) experiment.imports.push_back(entry.import);
     if (draft.baseline) experiment.baseline = draft.baseline->condition;
     if (experiment.site.name.empty()) experiment.site.name = "local";
+    if (!experiment.runs_anything()) experiment.repeats = experiment.warmups = 0;
     if (const YamlNode* profiles = root_.find("profiles"); profiles != nullptr && profiles->is_map()) {
       for (const YamlKey& key : profiles->keys) experiment.profiles.push_back(key.name);
     }

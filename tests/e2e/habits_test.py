@@ -163,5 +163,92 @@ report: {{where: {{a: 7}}, sort: [b]}}
         self.assertLess(check, 1.3 * plan, "a row for each configuration would need several times as much")
 
 
+class Starters(StudyTest):
+    def read(self, name):
+        return (self.folder / name).read_text()
+
+    def test_the_study_is_named_after_the_file(self):
+        self.hpcbench("init", "scaling.yaml")
+        self.assertIn("experiment: scaling ", self.read("scaling.yaml"))
+        self.hpcbench("init", "my study (2).yaml")
+        self.assertIn("experiment: my_study__2_ ", self.read("my study (2).yaml"))
+        for name in ("scaling.yaml", "my study (2).yaml"):
+            self.hpcbench("check", name)
+            self.hpcbench("check", name, "--profile", "laptop")
+
+    def test_a_starter_of_a_command(self):
+        for command, line, launch in (
+            ("torchrun train.py --lr {{lr}}", '["torchrun", "--nproc_per_node={{gpus_per_node}}", "train.py", "--lr", "{{lr}}"]', "node"),
+            ("torchrun --nproc-per-node=2 train.py", '["torchrun", "--nproc-per-node=2", "train.py"]', "node"),
+            ("accelerate launch train.py", '["accelerate", "launch", "--num_processes={{gpus}}", "train.py"]', "node"),
+            ("/usr/bin/mpirun ./solve 'a b'", '["/usr/bin/mpirun", "-n", "{{gpus}}", "./solve", "a b"]', "once"),
+            ("python train.py", '["python", "train.py"]', "rank"),
+        ):
+            self.hpcbench("init", "a.yaml", "--command", command)
+            text = self.read("a.yaml")
+            self.assertIn(f"\ncommand: {line}\n", text)
+            self.assertIn(f"\nlaunch: {launch} ", text)
+            self.assertEqual("\n  lr: [1, 2]" in text, "{{lr}}" in command)
+            self.hpcbench("check", "a.yaml")
+            self.hpcbench("check", "a.yaml", "--profile", "quick")
+            (self.folder / "a.yaml").unlink()
+        self.assertIn("names no program", self.hpcbench("init", "a.yaml", "--command", " ", code=2).stderr)
+        self.assertIn("a quote is not closed", self.hpcbench("init", "a.yaml", "--command", "sh -c 'x", code=2).stderr)
+        self.assertFalse((self.folder / "a.yaml").exists())
+
+    def test_starters_of_the_trainer_and_of_imports(self):
+        for task in ("mnist_rnn", "bert_squad"):
+            self.hpcbench("init", f"{task}.yaml", "--trainer", task)
+            self.assertIn(f"trainer: {task} ", self.read(f"{task}.yaml"))
+            self.hpcbench("check", f"{task}.yaml")
+            self.hpcbench("check", f"{task}.yaml", "--profile", "quick")
+        self.hpcbench("init", "old.yaml", "--import")
+        self.write("runs.csv", "strategy,gpus_per_node,train_s,eval/loss,gpu/0 util\nbaseline,1,10,0.5,99\nddp,2,5,0.75,98\n")
+        self.hpcbench("check", "old.yaml")
+        rows = {row["axes"]["strategy"]: row for row in self.report("old.yaml")["rows"] if row["n"] > 0}
+        self.assertEqual([(rows[s]["median"], rows[s]["validation_loss"]) for s in ("baseline", "ddp")], [(10, 0.5), (5, 0.75)])
+        for other in (["--trainer", "mnist_rnn", "--import"], ["--command", "x", "--import"], ["--trainer", "nosuch"]):
+            self.hpcbench("init", "b.yaml", *other, code=2)
+
+    IMPORTED = """
+experiment: imported
+matrix: {{strategy: [baseline, ddp]}}
+baseline: {{strategy: baseline}}
+report: {{metric: train_s}}
+import: [{{table: runs.csv{more}}}]
+"""
+
+    def test_a_study_of_imports_needs_no_command(self):
+        self.write("imported.yaml", self.IMPORTED.format(more=""))
+        self.write("runs.csv", "strategy,train_s\nbaseline,10\nddp,5\n")
+        self.assertIn("2 configurations, 0 runs", self.hpcbench("check", "imported.yaml").stdout)
+        self.hpcbench("plan", "imported.yaml")
+        self.assertEqual([row["median"] for row in self.report("imported.yaml")["rows"]], [10, 5])
+        self.assertEqual(self.status("imported.yaml")["runs"], [])
+        for command in (["run"], ["run", "--dry-run"]):
+            refused = self.hpcbench(*command, "imported.yaml", code=2).stderr
+            self.assertIn("there is nothing to run", refused)
+            self.assertIn("hpcbench report imported.yaml", refused)
+        self.write("imported.yaml", self.IMPORTED.format(more="") + "repeats: 3\n")
+        self.assertIn("imported.yaml:7:1: error: `repeats`", self.hpcbench("check", "imported.yaml", code=2).stderr)
+
+    def test_headings_of_others_are_mapped_or_refused_once(self):
+        self.write("runs.csv", "strategy,train/loss,eval/loss,Relative Time (Process)\nbaseline,0.25,0.5,10\nddp,0.75,1,5\n")
+        self.write("imported.yaml", self.IMPORTED.format(more=""))
+        refused = self.hpcbench("check", "imported.yaml", code=2).stderr
+        self.assertEqual(refused.count("error:"), 1, refused)
+        self.assertIn('`train/loss`, `eval/loss`, `Relative Time (Process)` are no name of an axis or a metric', refused)
+        self.assertIn('values: {train_loss: "train/loss"}', refused)
+        self.write("imported.yaml", self.IMPORTED.format(more=', values: {{train_s: "Relative Time (Process)", val_loss: "eval/los"}}'.replace("{{", "{").replace("}}", "}")))
+        refused = self.hpcbench("check", "imported.yaml", code=2).stderr
+        self.assertIn("`val_loss` shall come from the column `eval/los`, which is not there (did you mean `eval/loss`?)", refused)
+        self.assertEqual(refused.count("error:"), 1, refused)
+        self.write("imported.yaml", self.IMPORTED.format(more=', values: {train_s: "Relative Time (Process)", val_loss: "eval/loss"}'))
+        checked = self.hpcbench("check", "imported.yaml").stderr
+        self.assertEqual(checked.count("train/loss"), 1, "what is left out is said once")
+        rows = self.report("imported.yaml")["rows"]
+        self.assertEqual([(row["median"], row["validation_loss"]) for row in rows], [(10, 0.5), (5, 1)])
+
+
 if __name__ == "__main__":
     unittest.main()
