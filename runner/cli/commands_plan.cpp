@@ -113,12 +113,27 @@ void note_changed_code(const Study& study, const Store& store, std::vector<std::
     notes.push_back(fmt::format("{} changed since {} kept run{}", path, count, count == 1 ? "" : "s"));
 }
 
+/// Kept is what has an attempt: it may still wait or run.
+long long kept_without_outcome(const Study& study, const std::vector<AttemptState>& states) {
+  const Plan& plan = study.selected();
+  const std::vector<AttemptState> runs = counting_states(states);
+  return std::count_if(runs.begin(), runs.end(), [&](const AttemptState& run) {
+    const bool asked = run.key.run.is_repeat() && run.key.run.number <= plan.repeats && plan.find(run.key.config_id);
+    return asked && !is_outcome(run.state);
+  });
+}
+
 int plan_study(const StudyOptions& options, const std::string& format, const std::string& scripts) {
   Study study = load_study(options);
   const Store store = std::filesystem::exists(study.database()) ? open_for_reading(study.results_root, study.experiment.name)
                                                                 : Store::open(":memory:");
-  const PlanDiff diff = compare_with_index(study, store.states(study.experiment.name));
+  const std::vector<AttemptState> states = store.states(study.experiment.name);
+  const PlanDiff diff = compare_with_index(study, states);
   note_changed_code(study, store, study.selected().notes);
+  if (const long long open = kept_without_outcome(study, states); open > 0) {
+    study.selected().notes.push_back(fmt::format("{} of those kept {} no outcome yet: `hpcbench run` carries on with them",
+                                                 open, open == 1 ? "has" : "have"));
+  }
   print_data(format == "json" ? plan_json(study.experiment, study.selected(), diff)
                               : plan_text(study.experiment, study.selected(), diff));
   if (!scripts.empty()) render_scripts(study, scripts);

@@ -98,6 +98,7 @@ void expect_runs(RemainingTime& remaining, const Study& study, const Store& stor
   for (const auto& [id, mean_s] : store.mean_wall_times(study.experiment.name)) {
     if (study.plan.find(id)) remaining.know(id, mean_s);
   }
+  remaining.begin();
 }
 
 /// What a campaign of another process gets done, as the index shows it.

@@ -33,6 +33,15 @@ void RemainingTime::expect(const std::string& config_id, long long runs) {
   due_ = true;
 }
 
+void RemainingTime::begin() {
+  start_s_ = clock_.monotonic_s();
+  first_s_.reset();
+  work_since_start_s_ = work_since_first_s_ = 0;
+  end_s_.reset();
+  why_.clear();
+  due_ = true;
+}
+
 void RemainingTime::note_end(const std::string& config_id, std::optional<double> wall_s) {
   Runs& runs = configurations_[config_id];
   last_expected_s_ = mean_of(runs);

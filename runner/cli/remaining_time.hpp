@@ -20,6 +20,8 @@ class RemainingTime {
   void know(const std::string& config_id, double wall_s);
   /// So many runs of a configuration are still to end.
   void expect(const std::string& config_id, long long runs);
+  /// The work begins now: what ended before, as runs that another call started, says nothing of the pace.
+  void begin();
   /// One has ended now. `wall_s` is absent where it is not known.
   void note_end(const std::string& config_id, std::optional<double> wall_s);
 

@@ -210,6 +210,7 @@ repeats: 1
         self.assertIn("1 waiting", listed)
         self.assertNotIn("intended", listed)
         self.assertEqual(self.status()["counts"]["intended"], 1, "what programs read stays")
+        self.assertIn("2 of those kept have no outcome yet", self.hpcbench("plan", "sleepy.yaml").stdout)
         self.write("go", "")
         process.communicate(timeout=60)
 

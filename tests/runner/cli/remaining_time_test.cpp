@@ -74,6 +74,19 @@ TEST_CASE("time left: with a scheduler the work that is left, and then the pace 
   CHECK(remaining.text(3) == "about 50 min 00 s left");
 }
 
+TEST_CASE("time left: what ended while nobody looked says nothing of the pace") {
+  ManualClock clock;
+  RemainingTime remaining(clock, std::nullopt);
+  for (int i = 0; i < 10; ++i) remaining.note_end("a", 100.0);
+  clock.advance(1);
+  remaining.expect("a", 2);
+  remaining.begin();
+  CHECK(remaining.text(2) == "runs of 3 min 20 s in all left");
+  clock.advance(50);
+  remaining.note_end("a", 100.0);
+  CHECK(remaining.text(1) == "about 50.0 s left");
+}
+
 TEST_CASE("time left: warm-ups and retries count as the others") {
   ManualClock clock;
   RemainingTime remaining(clock, 1);
