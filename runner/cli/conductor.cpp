@@ -81,7 +81,11 @@ bool announce(const Study& study, const PlanDiff& diff, const OutcomeCounts& cou
 void remember(const Study& study) {
   make_folders(study.results);
   write_file(study.results + "/experiment.yaml", read_file(study.experiment.path), Durability::none);
-  write_last_run(study.results_root, study.source);
+  LastRun source = study.source;
+  // A path is to mean the same wherever the next command is called.
+  const bool is_path = source.site.find('/') != std::string::npos || source.site.ends_with(".yaml");
+  if (is_path) source.site = fs::absolute(source.site).lexically_normal().string();
+  write_last_run(study.results_root, source);
 }
 
 /// Tells how long runs took in earlier calls, and which are to be made now.

@@ -21,7 +21,7 @@ void write_last_run(const std::string& results_root, const LastRun& run) {
                                        {"site", run.site}, {"settings", run.settings}};
   const std::string text = json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   for (const std::string& folder : {results_root + "/" + run.experiment, results_root}) {
-    write_file(last_run_file(folder), text, Durability::none);
+    if (std::filesystem::is_directory(folder)) write_file(last_run_file(folder), text, Durability::none);
   }
 }
 

@@ -69,7 +69,12 @@ class Habits(StudyTest):
         self.hpcbench("run", "tiny.yaml", "--repeats", "1", "--site", "site.yaml")
         self.write("other.yaml", STUDY.replace("experiment: tiny", "experiment: other"))
         self.hpcbench("run", "other.yaml", "--repeats", "1")
-        self.assertIn("--site site.yaml: as in the last run", self.hpcbench("status", "tiny.yaml").stderr)
+        self.assertRegex(self.hpcbench("status", "tiny.yaml").stderr, r"--site /\S+/site.yaml: as in the last run")
+        (self.folder / "below").mkdir()
+        done = subprocess.run([HPCBENCH, "status", "../tiny.yaml", "--results", "../results"], cwd=self.folder / "below", env=self.environment(),
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        self.assertIn("3 succeeded", done.stdout, done.stderr)
+        self.assertNotIn("as in the last run", self.hpcbench("doctor", "tiny.yaml", code=None).stderr)
         self.assertNotIn("--site", self.hpcbench("status", "other.yaml").stderr)
         self.assertNotIn("as in the last run", self.hpcbench("check", "tiny.yaml").stderr)
 
