@@ -35,7 +35,8 @@ bool is_model(const std::filesystem::path& relative) {
 bool is_of_this_machine(const std::filesystem::path& relative) {
   const std::string name = relative.filename().string();
   const bool top = !relative.has_parent_path();
-  return name.ends_with(".tmp") || (top && (name == "lock" || name == "lock.owner" || name == "last_cancel"));
+  return name.ends_with(".tmp") ||
+         (top && (name == "lock" || name == "lock.owner" || name == "last_cancel" || name == "last_run.json"));
 }
 
 /// Gathers the files of an archive, each path once.

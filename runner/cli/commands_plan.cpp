@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -17,8 +20,45 @@ namespace hpcbench {
 
 namespace {
 
-void init_file(const std::string& file) {
-  if (!create_exclusively(file, starter_experiment())) {
+/// A command line as words, by the rules of a shell for blanks, quotes and backslashes. InputError for what has no words.
+std::vector<std::string> split_command(const std::string& text) {
+  std::vector<std::string> words;
+  std::optional<std::string> word;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool escapes = c == '\\' && quote != '\'' && i + 1 < text.size();
+    if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
+      if (word) words.push_back(*std::exchange(word, std::nullopt));
+    } else if (c == quote || (quote == 0 && (c == '"' || c == '\''))) {
+      quote = c == quote ? 0 : c;
+      word = word.value_or("");
+    } else {
+      word = word.value_or("") + (escapes ? text[++i] : c);
+    }
+  }
+  if (quote != 0) throw InputError(fmt::format("error: --command {}: a quote is not closed", text));
+  if (word) words.push_back(*word);
+  if (words.empty() || words.front().empty()) throw InputError("error: --command names no program");
+  return words;
+}
+
+/// What a study may be called whose file is called so.
+std::string study_name(const std::string& file) {
+  std::string name = std::filesystem::path(file).stem().string();
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) {
+        return !is_plain_name(std::string{'x', c});
+      },
+      '_');
+  name.erase(0, name.find_first_not_of(".-"));
+  return is_plain_name(name) ? name : "study";
+}
+
+void init_file(const std::string& file, StarterOptions options) {
+  options.name = study_name(file);
+  if (!create_exclusively(file, starter_experiment(options))) {
     throw InputError(fmt::format("error: {} exists already; name another file", file));
   }
   // As a shell takes it: a name may have blanks, or begin like an option.
@@ -73,12 +113,27 @@ void note_changed_code(const Study& study, const Store& store, std::vector<std::
     notes.push_back(fmt::format("{} changed since {} kept run{}", path, count, count == 1 ? "" : "s"));
 }
 
+/// Kept is what has an attempt: it may still wait or run.
+long long kept_without_outcome(const Study& study, const std::vector<AttemptState>& states) {
+  const Plan& plan = study.selected();
+  const std::vector<AttemptState> runs = counting_states(states);
+  return std::count_if(runs.begin(), runs.end(), [&](const AttemptState& run) {
+    const bool asked = run.key.run.is_repeat() && run.key.run.number <= plan.repeats && plan.find(run.key.config_id);
+    return asked && !is_outcome(run.state);
+  });
+}
+
 int plan_study(const StudyOptions& options, const std::string& format, const std::string& scripts) {
   Study study = load_study(options);
   const Store store = std::filesystem::exists(study.database()) ? open_for_reading(study.results_root, study.experiment.name)
                                                                 : Store::open(":memory:");
-  const PlanDiff diff = compare_with_index(study, store.states(study.experiment.name));
+  const std::vector<AttemptState> states = store.states(study.experiment.name);
+  const PlanDiff diff = compare_with_index(study, states);
   note_changed_code(study, store, study.selected().notes);
+  if (const long long open = kept_without_outcome(study, states); open > 0) {
+    study.selected().notes.push_back(fmt::format("{} of those kept {} no outcome yet: `hpcbench run` carries on with them",
+                                                 open, open == 1 ? "has" : "have"));
+  }
   print_data(format == "json" ? plan_json(study.experiment, study.selected(), diff)
                               : plan_text(study.experiment, study.selected(), diff));
   if (!scripts.empty()) render_scripts(study, scripts);
@@ -89,9 +144,22 @@ int plan_study(const StudyOptions& options, const std::string& format, const std
 
 void add_init(CLI::App& app, int& exit_code) {
   const auto file = std::make_shared<std::string>("experiment.yaml");
-  app.add_option("FILE", *file, "the file to write")->capture_default_str();
-  app.callback([file, &exit_code] {
-    init_file(*file);
+  const auto options = std::make_shared<StarterOptions>();
+  const auto command = std::make_shared<std::string>();
+  const auto trainer = std::make_shared<std::string>();
+  app.add_option("FILE", *file, "the file to write; the study is named after it")->capture_default_str();
+  CLI::Option* of_command =
+      app.add_option("--command", *command, "of a program of your own, as in `torchrun train.py --lr {{lr}}`")
+          ->type_name("TEXT");
+  CLI::Option* of_trainer =
+      app.add_option("--trainer", *trainer, "of the built-in trainer")->check(CLI::IsMember(trainer_tasks()));
+  CLI::Option* of_import = app.add_flag("--import", options->import, "of results that exist already");
+  of_command->excludes(of_trainer)->excludes(of_import);
+  of_trainer->excludes(of_import);
+  app.callback([=, &exit_code] {
+    if (!trainer->empty()) options->trainer = *trainer;
+    if (of_command->count() > 0) options->command = split_command(*command);
+    init_file(*file, *options);
     exit_code = 0;
   });
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <unordered_map>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -62,11 +64,13 @@ int summarise_study(const Store& store, const Study& study, bool anything_done) 
 }
 
 /// Says what is about to happen, and asks where it is much.
-bool announce(const Study& study, const PlanDiff& diff, const RunOptions& options) {
+bool announce(const Study& study, const PlanDiff& diff, const OutcomeCounts& counts, const RunOptions& options) {
   const std::optional<double> hours = gpu_hours(study.selected());
-  say(fmt::format("{}: {} configurations x {} repeats; +{} new  ={} kept  -{} orphaned (runs){}", study.experiment.name,
-                  study.selected().configurations.size(), study.selected().repeats, diff.total.fresh, diff.total.kept,
-                  diff.total.orphaned, hours ? fmt::format("; at most {:.3g} GPU-hours", *hours) : ""));
+  say(fmt::format("{}: {} x {}: {} done, {} to run{}{}", study.experiment.name,
+                  counted(static_cast<long long>(study.selected().configurations.size()), "configuration", "configurations"),
+                  counted(study.selected().repeats, "repeat", "repeats"), counts.ended, counts.asked - counts.ended,
+                  diff.total.orphaned > 0 ? fmt::format("; {} no longer asked for", diff.total.orphaned) : "",
+                  hours ? fmt::format("; at most {:.3g} GPU-hours in all", *hours) : ""));
   for (const std::string& note : study.selected().notes) say("note: " + note);
   const std::optional<double> limit = study.experiment.limits.gpu_hours;
   if (diff.total.fresh == 0 || !limit || (hours && *hours <= *limit)) return true;
@@ -77,8 +81,56 @@ bool announce(const Study& study, const PlanDiff& diff, const RunOptions& option
 void remember(const Study& study) {
   make_folders(study.results);
   write_file(study.results + "/experiment.yaml", read_file(study.experiment.path), Durability::none);
-  write_last_run(study.results_root, study.source);
+  LastRun source = study.source;
+  // A path is to mean the same wherever the next command is called.
+  const bool is_path = source.site.find('/') != std::string::npos || source.site.ends_with(".yaml");
+  if (is_path) source.site = fs::absolute(source.site).lexically_normal().string();
+  write_last_run(study.results_root, source);
 }
+
+/// Tells how long runs took in earlier calls, and which are to be made now.
+void expect_runs(RemainingTime& remaining, const Study& study, const Store& store, const std::vector<AttemptState>& states,
+                 const std::vector<AttemptKey>& retried) {
+  std::unordered_map<std::string, long long> ended;
+  for (const AttemptState& run : counting_states(states))
+    ended[run.key.config_id] += is_outcome(run.state) && is_asked(study, run.key);
+  for (const AttemptKey& key : retried) --ended[key.config_id];
+  for (const Configuration& configuration : study.selected().configurations) {
+    const auto found = ended.find(configuration.id);
+    remaining.expect(configuration.id, study.selected().repeats - (found == ended.end() ? 0 : found->second));
+  }
+  for (const auto& [id, mean_s] : store.mean_wall_times(study.experiment.name)) {
+    if (study.plan.find(id)) remaining.know(id, mean_s);
+  }
+  remaining.begin();
+}
+
+/// What a campaign of another process gets done, as the index shows it.
+class EndsOfOthers {
+ public:
+  explicit EndsOfOthers(const Study& study) : study_(study) {}
+
+  void look(const Store& store, const std::vector<AttemptState>& runs, RemainingTime& remaining) {
+    std::vector<AttemptKey> ended;
+    for (const AttemptState& run : runs) {
+      if (is_outcome(run.state) && is_asked(study_, run.key)) ended.push_back(run.key);
+    }
+    if (!begun_) {
+      expect_runs(remaining, study_, store, runs, {});
+    } else {
+      std::vector<AttemptKey> fresh;
+      std::set_difference(ended.begin(), ended.end(), ended_.begin(), ended_.end(), std::back_inserter(fresh));
+      for (const AttemptKey& key : fresh) remaining.note_end(key.config_id, std::nullopt);
+    }
+    begun_ = true;
+    ended_ = std::move(ended);
+  }
+
+ private:
+  const Study& study_;
+  bool begun_ = false;
+  std::vector<AttemptKey> ended_;  // sorted
+};
 
 /// Waits until no other process owns the experiment; shows how it goes there. Absent when we were interrupted.
 std::optional<ExperimentLock> own_or_follow(const Study& study) {
@@ -87,14 +139,19 @@ std::optional<ExperimentLock> own_or_follow(const Study& study) {
   if (lock) return lock;
   say(fmt::format("{} is run by {}; following it. Ctrl-C leaves it alone.", study.experiment.name, owner));
   Progress progress(system_clock());
+  EndsOfOthers ends(study);
   while (!lock && interrupted() == 0) {
     system_clock().sleep(kFollowInterval);
     lock = ExperimentLock::try_acquire(study.results, &owner);
     if (const std::optional<Store> store = Store::open_readonly(study.database())) {
-      const OutcomeCounts counts = count_outcomes(counting_states(store->states(study.experiment.name)), study);
+      const std::vector<AttemptState> runs = counting_states(store->states(study.experiment.name));
+      ends.look(*store, runs, progress.remaining());
+      const OutcomeCounts counts = count_outcomes(runs, study);
       progress.show({counts.asked, counts.ended, counts.succeeded, 0});
     }
   }
+  progress.finish();
+  if (!lock) say("no longer following; it goes on");
   return lock;
 }
 
@@ -116,11 +173,19 @@ std::vector<AttemptKey> attempts_to_retry(const std::vector<AttemptState>& state
   return keys;
 }
 
-int detach(const Campaign& campaign, Progress& progress) {
+/// How many jobs go on without us, and what is left for another call.
+int detach(const Campaign& campaign, Executor& executor, Progress& progress) {
   progress.finish();
-  const std::size_t running = campaign.running().size();
-  say(fmt::format("detached: {} job{} on. `hpcbench run` carries on, `hpcbench cancel` ends them.", running,
-                  running == 1 ? " goes" : "s go"));
+  const CampaignCounts counts = campaign.counts();
+  const long long not_begun = counts.total - counts.done - counts.running;
+  const std::string waiting = executor.waiting();
+  std::string text = counts.running == 0 ? "nothing runs" : counted(counts.running, "job goes on", "jobs go on");
+  if (counts.running > 0 && !waiting.empty()) text += fmt::format(" ({})", waiting);
+  text += not_begun == 0 ? ""
+                         : fmt::format(", {} not {}", counted(not_begun, "run has", "runs have"),
+                                       executor.in_batches() ? "been submitted" : "begun");
+  say(fmt::format("detached: {}. `hpcbench run` carries on{}.", text,
+                  counts.running > 0 ? ", `hpcbench cancel` ends what runs" : ""));
   return 128 + interrupted();
 }
 
@@ -144,7 +209,16 @@ RenderContext make_render_context(const Study& study) {
   return context;
 }
 
+void require_program(const Study& study) {
+  if (study.experiment.runs_anything()) return;
+  throw InputError(
+      fmt::format("error: {}: there is nothing to run: it has neither `trainer` nor `command`\n  = `hpcbench report {}` "
+                  "takes in what `import` names",
+                  study.experiment.path, study.experiment.path));
+}
+
 int conduct(const Study& study, const RunOptions& options) {
+  require_program(study);
   check_study(study);
   if (options.detach && study.experiment.executor == "local") {
     throw InputError(
@@ -159,14 +233,14 @@ int conduct(const Study& study, const RunOptions& options) {
   Store store = open_index(study.results_root);
   const std::vector<AttemptState> states = refresh_index(store, study.results_root, study.experiment.name);
   const PlanDiff diff = compare_with_index(study, states);
-  if (!announce(study, diff, options)) return 0;
+  if (!announce(study, diff, count_outcomes(counting_states(states), study), options)) return 0;
   remember(study);
 
   const std::vector<AttemptKey> retried = attempts_to_retry(states, study, options.retry);
   if (!options.retry.empty()) say(fmt::format("{} run{} again", retried.size(), retried.size() == 1 ? " runs" : "s run"));
 
   Clock& clock = system_clock();
-  Progress progress(clock);
+  Progress progress(clock, study.experiment.executor == "local" ? std::optional(options.slots) : std::nullopt);
   const std::unique_ptr<Executor> executor =
       choose_executor(study, options.slots, [&progress](const std::string& text) { progress.print(text); });
   Journal journal(store, study.experiment.name, study.results, progress, clock);
@@ -178,18 +252,21 @@ int conduct(const Study& study, const RunOptions& options) {
   Accounting accounting(study, tools, clock);
   accounting.catch_up(store);
   const bool anything = campaign.counts().done < campaign.counts().total;
-  if (anything) progress.show(campaign.counts());
+  if (anything) {
+    expect_runs(progress.remaining(), study, store, states, retried);
+    progress.show(campaign.counts());
+  }
   while (campaign.step()) {
     progress.show(campaign.counts(), executor->waiting());
     // A round of Slurm lasts a second: what has been submitted can be written down at once.
     journal.flush(executor->in_batches());
     if (interrupted() != 0) {
       journal.flush(true);
-      return detach(campaign, progress);
+      return detach(campaign, *executor, progress);
     }
     if (options.detach && executor->in_batches() && campaign.all_submitted()) {
       journal.flush(true);
-      detach(campaign, progress);
+      detach(campaign, *executor, progress);
       return 0;
     }
     executor->wait(kStepWait);

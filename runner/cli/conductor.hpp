@@ -21,6 +21,12 @@ struct RunOptions {
 /// the index, and ends with a summary. Returns the exit code.
 int conduct(const Study& study, const RunOptions& options);
 
+/// InputError for a study of imports alone.
+void require_program(const Study& study);
+
+/// What `run --dry-run` prints: the runs that `run` would start now, in order. Starts, locks and writes nothing but the index.
+int rehearse(const Study& study);
+
 /// The template, programs and provenance that attempts are rendered with.
 RenderContext make_render_context(const Study& study);
 

@@ -43,6 +43,11 @@ State Journal::settled(const AttemptKey& attempt, std::optional<State> without_f
     }
     ++failures_told_;
   }
+  if (is_outcome(state) && attempt.run.is_repeat() && !is_void(record)) {
+    const auto wall = record.metrics.find("wall_s");
+    progress_.remaining().note_end(attempt.config_id,
+                                   wall == record.metrics.end() ? std::nullopt : std::optional(wall->second));
+  }
   records_.push_back(std::move(record));
   flush(false);
   return state;

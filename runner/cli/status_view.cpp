@@ -103,16 +103,16 @@ void set_state(StatusView& view, RunStatus& run, State state) {
 std::string counts_text(const std::map<State, long long>& counts) {
   std::string text;
   for (const auto& [state, count] : counts) {
-    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(state));
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, shown_name(state));
   }
   return text.empty() ? "none" : text;
 }
 
 std::string run_line(const RunStatus& run, std::optional<double> now_unix_s) {
-  if (!run.attempt) return fmt::format("{}  {}  {}", run.run, to_string(run.state), printable(describe(run.axes)));
+  if (!run.attempt) return fmt::format("{}  {}  {}", run.run, shown_name(run.state), printable(describe(run.axes)));
   const AttemptRecord& attempt = *run.attempt;
   const std::optional<double> elapsed = now_unix_s ? elapsed_s(attempt, *now_unix_s) : std::nullopt;
-  return fmt::format("{}/a{}  {}{}{}{}  {}", run.run, attempt.key.attempt, to_string(run.state),
+  return fmt::format("{}/a{}  {}{}{}{}  {}", run.run, attempt.key.attempt, shown_name(run.state),
                      elapsed ? " " + human_duration(*elapsed) : "", attempt.reason ? ": " + *attempt.reason : "", details(run),
                      printable(describe(run.axes)));
 }
@@ -142,10 +142,10 @@ StatusView make_status(const Study& study, const Store& store) {
   return view;
 }
 
-std::string status_text(const StatusView& view, double now_unix_s) {
+std::string status_text(const StatusView& view, double now_unix_s, bool all) {
   std::string text = fmt::format("{}: {} runs: {}\n", view.experiment, view.runs.size(), counts_text(view.counts));
   for (const RunStatus& run : view.runs) {
-    if (run.attempt && run.state != State::succeeded) text += "  " + run_line(run, now_unix_s) + "\n";
+    if (all || (run.attempt && run.state != State::succeeded)) text += "  " + run_line(run, now_unix_s) + "\n";
   }
   return text;
 }

@@ -43,9 +43,9 @@ std::string counts_text(const std::map<State, long long>& counts);
 /// How long a run took, or has run so far; absent if it has not begun.
 std::optional<double> elapsed_s(const AttemptRecord& attempt, double now_unix_s);
 
-/// For people: counts, then the runs that are neither planned nor succeeded. `now_unix_s` gives running jobs their elapsed
-/// time.
-std::string status_text(const StatusView& view, double now_unix_s);
+/// For people: counts, then the runs that are neither planned nor succeeded, or `all`. `now_unix_s` gives running jobs their
+/// elapsed time.
+std::string status_text(const StatusView& view, double now_unix_s, bool all = false);
 /// D11's JSON, as documented in docs/commands.md, piece by piece: the whole text of many runs is larger than all that is known
 /// of them.
 void write_status_json(const StatusView& view, double now_unix_s, const std::function<void(const std::string&)>& write);

@@ -44,6 +44,9 @@ std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const At
 void compare_with_baselines(std::vector<Sample>& samples, std::size_t planned, const Experiment& experiment,
                             std::vector<std::string>& notes);
 
+/// InputError where compare_with_baselines would give one for this plan; without its rows, which a large study has many of.
+void check_baselines(const Experiment& experiment, const Plan& plan);
+
 /// The estimator of all speedups: see docs/statistics.md, "Against the baseline". Absent where it cannot be had.
 std::optional<Ratio> estimate_speedup(const Sample& base, const Sample& sample, const ReportSettings& settings);
 

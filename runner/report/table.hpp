@@ -174,6 +174,9 @@ struct Table {
   bool columns_asked = false;      // shown_columns were named for this one report: csv has them, too
 };
 
+/// What build_table would refuse of this plan before anything has run: a million configurations are checked without a row each.
+void check_report(const Experiment& experiment, const Plan& plan);
+
 /// `records`: the counting attempts of the experiment, in any order. Rows: the plan's configurations in its order (then
 /// report.sort), those without any record too; speedups are of the whole plan, whatever of it is shown. InputError for a
 /// metric that nothing has, with those there are; for an axis or column that is none; for a baseline that is none or ambiguous.

@@ -65,6 +65,7 @@ struct Import {
   std::optional<std::string> outcome, statistic, note;
   std::optional<int> n;  // how many runs the statistic is of
   std::map<std::string, std::string> facts;
+  std::map<std::string, std::string> headings;  // of tables: metric -> the heading of its column, where it is no plain name
   Place place;
 };
 
@@ -182,10 +183,13 @@ struct Experiment {
   Limits limits;
   std::vector<Import> imports;
   Site site;
+  std::vector<std::string> profiles;  // the names of those that the file has
 
   /// Names of all axes in table order, `nodes` and `gpus_per_node` always among them (added with 1 where absent, then hidden in
   /// tables).
   std::vector<std::string> axis_names() const;
+  /// False for a study of imports alone: it has no repeats.
+  bool runs_anything() const { return is_trainer() || !work.command.empty(); }
   bool is_trainer() const { return work.trainer.has_value(); }
   /// report.metric, else what the built-in trainer, or any command, always has.
   std::string report_metric() const { return report.metric.value_or(is_trainer() ? "train_s" : "wall_s"); }

@@ -180,6 +180,10 @@ class Reading {
     if (draft.baseline) experiment.baseline = draft.baseline->condition;
     if (experiment.site.name.empty()) experiment.site.name = "local";
     for (std::string& note : reach_notes(draft)) experiment.notes.push_back(std::move(note));
+    if (!experiment.runs_anything()) experiment.repeats = experiment.warmups = 0;
+    if (const YamlNode* profiles = root_.find("profiles"); profiles != nullptr && profiles->is_map()) {
+      for (const YamlKey& key : profiles->keys) experiment.profiles.push_back(key.name);
+    }
     collect_origins(*draft.root, "", experiment.origins);
     add_site_origins(experiment);
     return experiment;

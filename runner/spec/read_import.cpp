@@ -74,9 +74,11 @@ void read_values(MapReader& reader, Import& import, Complaints& complaints) {
     const auto value = read_given_value(name, *text, unit == import.units.end() ? import.unit : unit->second);
     if (value) {
       import.values.push_back(*value);
+    } else if (import.is_table && !text->empty()) {
+      import.headings[name] = *text;
     } else {
       complaints.add(node->items[i].spot, fmt::format("{} is neither a number nor a time", cite(*text)),
-                     "write 4108.8, 12.98 min, 63 min 48 s or \"1:03:48\"");
+                     "write 4108.8, 12.98 min, 63 min 48 s or \"1:03:48\"; the heading of a column needs `table`");
     }
   }
 }

@@ -257,4 +257,16 @@ void Store::visit_counting_attempts(const std::string& experiment, const std::fu
   });
 }
 
+std::map<std::string, double> Store::mean_wall_times(const std::string& experiment) const {
+  return impl_->guarded([&] {
+    std::map<std::string, double> times;
+    SQLite::Statement rows(impl_->database,
+                           "SELECT config_id, avg(json_extract(metrics, '$.wall_s')) AS mean FROM attempt WHERE experiment = ? "
+                           "AND state = 'succeeded' AND kind = 'r' GROUP BY config_id HAVING mean IS NOT NULL");
+    rows.bind(1, experiment);
+    while (rows.executeStep()) times[rows.getColumn(0).getString()] = rows.getColumn(1).getDouble();
+    return times;
+  });
+}
+
 }  // namespace hpcbench

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,8 @@ class Store {
   /// Hands over the same one after the other, without what only tables show: axes, units, facts, warnings and series are left
   /// out. `visit` must not use this Store.
   void visit_counting_attempts(const std::string& experiment, const std::function<void(AttemptRecord&&)>& visit) const;
+  /// What the repeats of each configuration that succeeded took on average: the metric wall_s.
+  std::map<std::string, double> mean_wall_times(const std::string& experiment) const;
 
  private:
   struct Impl;

@@ -290,6 +290,30 @@ TEST_CASE("the starter experiment is accepted, with its profile too") {
   CHECK(laptop.repeats == 3);
 }
 
+TEST_CASE("every starter is accepted and is what was asked for") {
+  for (const std::string& task : trainer_tasks()) {
+    StarterOptions options;
+    options.name = "mine";
+    options.trainer = task;
+    const Experiment starter = parse_experiment(starter_experiment(options), "starter.yaml", {});
+    CHECK(starter.name == "mine");
+    CHECK(starter.work.trainer == task);
+  }
+  StarterOptions of_command;
+  of_command.command = {"torchrun", "train.py", "it's", "--lr={{lr}}"};
+  const Experiment program = parse_experiment(starter_experiment(of_command), "starter.yaml", {});
+  CHECK(program.work.command == Texts{"torchrun", "--nproc_per_node={{gpus_per_node}}", "train.py", "it's", "--lr={{lr}}"});
+  CHECK(program.work.launch == Launch::node);
+  CHECK(program.axis_names() == Texts{"gpus_per_node", "lr", "nodes"});
+  StarterOptions of_import;
+  of_import.import = true;
+  const Experiment imports = parse_experiment(starter_experiment(of_import), "starter.yaml", {});
+  CHECK_FALSE(imports.runs_anything());
+  CHECK(imports.repeats == 0);
+  REQUIRE(imports.imports.size() == 1);
+  CHECK(imports.imports[0].headings == std::map<std::string, std::string>{{"val_loss", "eval/loss"}});
+}
+
 TEST_CASE("line ends of Windows and a byte order mark change nothing") {
   const Experiment read = parsed(
       "\xEF\xBB\xBF"
