@@ -75,8 +75,7 @@ void note_changed_code(const Study& study, const Store& store, std::vector<std::
 
 int plan_study(const StudyOptions& options, const std::string& format, const std::string& scripts) {
   Study study = load_study(options);
-  const Store store = std::filesystem::exists(study.database()) ? open_for_reading(study.results_root, study.experiment.name)
-                                                                : Store::open(":memory:");
+  const Store store = std::filesystem::exists(study.database()) ? open_for_reading(study) : Store::open(":memory:");
   const PlanDiff diff = compare_with_index(study, store.states(study.experiment.name));
   note_changed_code(study, store, study.selected().notes);
   print_data(format == "json" ? plan_json(study.experiment, study.selected(), diff)

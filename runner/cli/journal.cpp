@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ingest/metric_files.hpp"
 #include "submit/judge.hpp"
 
 namespace hpcbench {
@@ -14,7 +15,12 @@ constexpr int kFailuresTold = 20;     // a study that fails as a whole says so t
 }  // namespace
 
 Journal::Journal(Store& store, std::string experiment, std::string results, Progress& progress, Clock& clock)
-    : store_(store), experiment_(std::move(experiment)), results_(std::move(results)), progress_(progress), clock_(clock) {}
+    : store_(store),
+      experiment_(std::move(experiment)),
+      results_(std::move(results)),
+      reading_(read_reading(results_)),
+      progress_(progress),
+      clock_(clock) {}
 
 void Journal::intended(const std::string& /*batch*/, const std::vector<AttemptKey>& attempts) {
   std::vector<AttemptState> states;
@@ -30,7 +36,9 @@ void Journal::submitted(const AttemptKey& attempt, const std::string& /*job*/) {
 
 State Journal::settled(const AttemptKey& attempt, std::optional<State> without_finish, const std::string& reason) {
   const std::string folder = results_ + "/" + to_string(attempt);
-  AttemptRecord record = without_finish ? settle_attempt(folder, *without_finish, reason) : read_attempt(folder);
+  keep_outside_files_late(folder);
+  const ReadingRules* rules = reading_.find(attempt.config_id);
+  AttemptRecord record = without_finish ? settle_attempt(folder, *without_finish, reason, rules) : read_attempt(folder, rules);
   const State state = record.state;
   if (is_outcome(state) && state != State::succeeded && !attempt.run.is_warmup()) {
     if (failures_told_ < kFailuresTold) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/progress.hpp"
+#include "ingest/reading.hpp"
 #include "store/store.hpp"
 #include "submit/campaign.hpp"
 
@@ -27,6 +28,7 @@ class Journal : public CampaignObserver {
   Store& store_;
   std::string experiment_;
   std::string results_;
+  Reading reading_;  // of the file that the campaign runs
   Progress& progress_;
   Clock& clock_;
   std::vector<AttemptRecord> records_;
