@@ -51,9 +51,25 @@ State Journal::settled(const AttemptKey& attempt, std::optional<State> without_f
     }
     ++failures_told_;
   }
+  warn_of_missed_metrics(record, folder);
   records_.push_back(std::move(record));
   flush(false);
   return state;
+}
+
+/// After the first run of a configuration, while the others can still be saved the time; once a metric, as they mostly share
+/// what is wrong.
+void Journal::warn_of_missed_metrics(const AttemptRecord& record, const std::string& folder) {
+  const ReadingRules* rules = reading_.find(record.key.config_id);
+  if (rules == nullptr || record.state != State::succeeded || !seen_.insert(record.key.config_id).second) return;
+  for (const MetricSpec& metric : rules->metrics) {
+    if (record.metrics.contains(metric.name) || metric.source == "accounting") continue;  // Slurm's comes later
+    if (!warned_.insert(metric.name).second) continue;
+    progress_.print(
+        fmt::format("warning: {} has no value of the metric {}: {}\n  Mend it in `metrics`: the kept logs are then read "
+                    "again, and no run is repeated.",
+                    to_string(record.key), metric.name, explain_missed_metric(metric, folder)));
+  }
 }
 
 void Journal::note(const std::string& text) { progress_.print(text); }

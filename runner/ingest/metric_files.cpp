@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 
+#include "base/files.hpp"
 #include "base/glob.hpp"
 #include "base/text.hpp"
 #include "ingest/line_reader.hpp"
@@ -43,7 +44,41 @@ MetricFiles unchanged_since(const std::vector<std::string>& files, const Attempt
   return found;
 }
 
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const std::string& file : glob_files(glob_escaped(folder) + "/*")) names.push_back(file.substr(folder.size() + 1));
+  return names;
+}
+
+/// The last lines of a text, each behind a bar.
+std::string last_lines_of(const std::string& file) {
+  constexpr std::size_t kBytes = 2000;
+  constexpr std::size_t kLines = 5;
+  std::vector<std::string> lines;
+  for (const std::string& line : split(read_tail(file, kBytes), '\n')) {
+    if (!trim(line).empty()) lines.push_back("  | " + printable(line));
+  }
+  if (lines.size() > kLines) lines.erase(lines.begin(), lines.end() - kLines);
+  return join(lines, "\n");
+}
+
 }  // namespace
+
+std::string explain_missed_metric(const MetricSpec& metric, const std::string& folder) {
+  std::string problem;
+  const RunInfo info = parse_run_json(read_small_file(folder + "/run.json", problem).value_or(""));
+  const MetricFiles found = find_metric_files(metric.file, {folder, info.workdir, info.outside_globs, std::nullopt, true});
+  if (found.files.empty()) {
+    if (!found.left_out.empty()) return found.left_out;
+    return fmt::format("no file is {}; in {} are {}", printable(metric.file), folder, join(names_in(folder), ", "));
+  }
+  const std::string& file = found.files.back();
+  std::string text =
+      fmt::format("nothing in {} is what {} {} names", printable(file), metric.source, printable(metric.selector));
+  if (metric.source == "tag") return text;  // no text
+  const std::string end = last_lines_of(file);
+  return end.empty() ? text + ": it is empty" : fmt::format("{}. It ends:\n{}", text, end);
+}
 
 void keep_outside_files_late(const std::string& folder) {
   std::string problem;

@@ -30,6 +30,9 @@ struct MetricFiles {
 /// attempt ran stand for them.
 MetricFiles find_metric_files(const std::string& glob, const AttemptPlace& place);
 
+/// For a person, of a metric without a value in an attempt that has ended: what was looked for, where, and how that file ends.
+std::string explain_missed_metric(const MetricSpec& metric, const std::string& folder);
+
 /// Keeps copies for a job that has ended and kept none (a job script of somebody's own), of files that were last changed while
 /// it ran.
 void keep_outside_files_late(const std::string& folder);
