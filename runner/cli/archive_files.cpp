@@ -117,6 +117,7 @@ class ArchiveCollector {
   void add_metric_files(const AttemptKey& key) {
     const std::string folder = study_.results + "/" + to_string(key);
     const RunInfo info = parse_run_json(read_file_if_there(folder + "/run.json").value_or(""));
+    if (info.outside_globs) return;  // copies of them stand beside the run
     for (const MetricSpec& metric : info.metrics) {
       if (!expand_glob(metric.file, folder, "").empty()) continue;
       for (const std::string& source : expand_glob(metric.file, folder, info.workdir)) {

@@ -22,7 +22,7 @@ std::string absolute_folder(const std::string& folder) { return std::filesystem:
 
 int show_status(const StudyOptions& options, const std::string& format, bool all) {
   const Study study = load_study(options);
-  const Store store = open_for_reading(study.results_root, study.experiment.name);
+  const Store store = open_for_reading(study);
   ProcessToolRunner tools;
   std::string problem;
   const StatusView view = live_status(study, store, tools, problem);

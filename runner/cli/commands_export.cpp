@@ -28,7 +28,7 @@ struct ExportOptions {
 /// Runs without an outcome yet: the archive has them as they are now.
 std::size_t unfinished_runs(const Study& study) {
   std::size_t count = 0;
-  for (const AttemptState& state : open_for_reading(study.results_root, study.experiment.name).states(study.experiment.name)) {
+  for (const AttemptState& state : open_for_reading(study).states(study.experiment.name)) {
     count += is_outcome(state.state) ? 0 : 1;
   }
   return count;

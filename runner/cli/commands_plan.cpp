@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -66,10 +67,78 @@ void init_file(const std::string& file, StarterOptions options) {
   say(fmt::format("wrote {}. Next: hpcbench check {}", file, argument));
 }
 
+/// Metrics that hpcbench measures of every run.
+constexpr std::array kMeasuredMetrics = {"wall_s",
+                                         "user_s",
+                                         "sys_s",
+                                         "max_rss_bytes",
+                                         "gpu_utilization_percent",
+                                         "energy_wh",
+                                         "energy_wh_per_sample",
+                                         "gpu_memory_peak_bytes"};
+/// Those that the built-in trainer writes (docs/events.md).
+constexpr std::array kTrainerMetrics = {"train_s",
+                                        "train_eval_s",
+                                        "setup_s",
+                                        "data_s",
+                                        "eval_s",
+                                        "checkpoint_s",
+                                        "communication_s",
+                                        "communication_exposed_s",
+                                        "communication_hidden_s",
+                                        "bytes_sent",
+                                        "bytes_sent_per_step",
+                                        "socket_bytes_sent",
+                                        "peak_parameter_bytes",
+                                        "peak_gradient_bytes",
+                                        "peak_optimizer_bytes",
+                                        "peak_communication_bytes",
+                                        "peak_activation_bytes",
+                                        "compute_s",
+                                        "compute_max_s",
+                                        "compute_mean_s",
+                                        "imbalance",
+                                        "max_device_bytes",
+                                        "real_s",
+                                        "train_loss",
+                                        "val_loss",
+                                        "epoch_s",
+                                        "accuracy",
+                                        "em",
+                                        "f1",
+                                        "samples",
+                                        "tokens",
+                                        "optimizer_steps"};
+
+/// Where `report.metric` names what neither hpcbench nor the file gives: only a program that writes events may know it.
+std::optional<std::string> undefined_report_metric(const Study& study) {
+  const std::optional<std::string>& metric = study.experiment.report.metric;
+  if (!metric) return std::nullopt;
+  std::vector<std::string> names(kMeasuredMetrics.begin(), kMeasuredMetrics.end());
+  if (study.experiment.is_trainer()) names.insert(names.end(), kTrainerMetrics.begin(), kTrainerMetrics.end());
+  for (const Configuration& configuration : study.plan.configurations) {
+    if (&configuration != &study.plan.configurations.front() && configuration.work == (&configuration - 1)->work) continue;
+    for (const Metric& each : configuration.work->metrics) names.push_back(each.name);
+  }
+  for (const Import& import : study.experiment.imports) {
+    if (import.is_table) return std::nullopt;  // its columns are metrics
+    for (const Metric& each : import.metrics.value_or(std::vector<Metric>())) names.push_back(each.name);
+    for (const GivenValue& value : import.values) names.push_back(value.metric);
+  }
+  if (std::find(names.begin(), names.end(), *metric) != names.end()) return std::nullopt;
+  const auto origin = study.experiment.origins.find("report.metric");
+  return fmt::format(
+      "{}: warning: `report.metric` is `{}`, which no entry of `metrics` defines{}: unless the program writes it as an event, "
+      "no "
+      "run will have a value",
+      origin == study.experiment.origins.end() ? study.experiment.path : origin->second, *metric, did_you_mean(*metric, names));
+}
+
 int check_file(const StudyOptions& options) {
   const Study study = load_study(options);
   check_study(study);
   check_imports(study);
+  if (const auto warning = undefined_report_metric(study)) say(*warning);
   for (const std::string& note : study.plan.notes) say("note: " + note);
   print_data(fmt::format("{}: ok: {} configurations, {} runs\n", options.file, study.plan.configurations.size(),
                          study.plan.configurations.size() * static_cast<std::size_t>(study.plan.repeats)));
@@ -125,8 +194,7 @@ long long kept_without_outcome(const Study& study, const std::vector<AttemptStat
 
 int plan_study(const StudyOptions& options, const std::string& format, const std::string& scripts) {
   Study study = load_study(options);
-  const Store store = std::filesystem::exists(study.database()) ? open_for_reading(study.results_root, study.experiment.name)
-                                                                : Store::open(":memory:");
+  const Store store = std::filesystem::exists(study.database()) ? open_for_reading(study) : Store::open(":memory:");
   const std::vector<AttemptState> states = store.states(study.experiment.name);
   const PlanDiff diff = compare_with_index(study, states);
   note_changed_code(study, store, study.selected().notes);

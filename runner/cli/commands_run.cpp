@@ -100,7 +100,7 @@ int cancel_study(const StudyOptions& options, bool yes) {
   const Study study = load_study(options);
   Store store = open_index(study.results_root);
   std::vector<KnownAttempt> active;
-  for (const AttemptState& state : refresh_index(store, study.results_root, study.experiment.name)) {
+  for (const AttemptState& state : refresh_index(store, study)) {
     if (!is_outcome(state.state) && study.selected().find(state.key.config_id)) active.push_back({state.key, state.state});
   }
   if (active.empty()) {

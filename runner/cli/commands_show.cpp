@@ -16,6 +16,7 @@
 #include "cli/study.hpp"
 #include "cli/terminal.hpp"
 #include "cli/trace.hpp"
+#include "ingest/reading.hpp"
 #include "report/escapes.hpp"
 #include "submit/judge.hpp"
 
@@ -95,7 +96,8 @@ std::string list_files(const std::string& folder) {
 
 std::string describe_attempt(const FoundRun& found, const std::string& folder) {
   // Read again: what the index holds does not say where each number came from.
-  const AttemptRecord read = read_attempt(folder);
+  const Reading reading = read_reading(std::filesystem::path(folder).parent_path().parent_path().parent_path().string());
+  const AttemptRecord read = read_attempt(folder, reading.find(found.record.key.config_id));
   const AttemptRecord& record = is_outcome(read.state) ? read : found.record;
   Lines lines;
   lines.add("run", fmt::format("{}/{}", found.experiment, to_string(record.key)));

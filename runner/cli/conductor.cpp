@@ -231,7 +231,7 @@ int conduct(const Study& study, const RunOptions& options) {
   if (!lock) return 128 + interrupted();
 
   Store store = open_index(study.results_root);
-  const std::vector<AttemptState> states = refresh_index(store, study.results_root, study.experiment.name);
+  const std::vector<AttemptState> states = refresh_index(store, study);
   const PlanDiff diff = compare_with_index(study, states);
   if (!announce(study, diff, count_outcomes(counting_states(states), study), options)) return 0;
   remember(study);

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
 #include "cli/progress.hpp"
+#include "ingest/reading.hpp"
 #include "store/store.hpp"
 #include "submit/campaign.hpp"
 
@@ -24,13 +26,18 @@ class Journal : public CampaignObserver {
   void flush(bool now);
 
  private:
+  void warn_of_missed_metrics(const AttemptRecord& record, const std::string& folder);
+
   Store& store_;
   std::string experiment_;
   std::string results_;
+  Reading reading_;  // of the file that the campaign runs
   Progress& progress_;
   Clock& clock_;
   std::vector<AttemptRecord> records_;
   std::vector<AttemptState> states_;
+  std::set<std::string> seen_;    // configurations of which a run has succeeded
+  std::set<std::string> warned_;  // metrics that were warned of
   double last_flush_s_ = 0;
   int failures_told_ = 0;
 };

@@ -22,12 +22,20 @@ struct RunStatus {
   Job job = Job::unknown;  // of one that has not ended: whether its job waits or runs now, as far as that was asked
 };
 
+/// A metric of the file that runs which succeeded have no value of.
+struct MissedMetric {
+  std::string name, file, source, selector;
+  long long runs = 0;  // without a value
+  long long of = 0;    // that succeeded and should have one
+};
+
 struct StatusView {
   std::string experiment;
   std::string results;
   std::string executor;
   std::map<State, long long> counts;
   std::vector<RunStatus> runs;  // sorted by run
+  std::vector<MissedMetric> missed = {};
 };
 
 StatusView make_status(const Study& study, const Store& store);

@@ -61,7 +61,9 @@ std::vector<MetricSpec> read_metric_specs(std::string_view list) {
   for (const std::string_view item : scan_array(list).value_or(std::vector<std::string_view>())) {
     if (!scan_object(item, members)) continue;
     const auto text = [&](std::string_view key) { return json_string(find_member(members, key)).value_or(std::string()); };
-    MetricSpec spec{text("name"), text("file"), "", text("unit"), !text("series").empty(), "", text("index")};
+    MetricSpec spec{text("name"), text("file"), "", text("unit"), false, "", text("index")};
+    const std::string_view series = find_member(members, "series");
+    spec.series = json_flag(series).value_or(!json_string(series).value_or("").empty());
     for (const MetricSource& source : metric_sources()) {
       if (find_member(members, source.key).empty()) continue;
       spec.source = source.key;
@@ -108,6 +110,7 @@ RunInfo parse_run_json(std::string_view text) {
   info.gpus = std::max(1, small_integer(member("gpus")).value_or(1));
   info.intended_unix_s = amount(member("intended_unix_s"));
   info.workdir = json_string(member("workdir")).value_or("");
+  if (const auto outside = scan_array(member("outside"))) info.outside_globs = outside->size();
   info.metrics = read_metric_specs(member("metrics"));
   for (const char* name : {"commit", "dirty", "hpcbench", "seed"}) {
     if (const auto fact = json_scalar_text(member(name))) info.facts[name] = printable(*fact);

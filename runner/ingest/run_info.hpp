@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,6 +35,7 @@ struct RunInfo {
   std::optional<double> time_limit_s;
   std::optional<double> intended_unix_s;
   std::string workdir;
+  std::optional<std::size_t> outside_globs;  // how many `outside` names; absent: made before copies were kept
   std::vector<MetricSpec> metrics;
   int success_exit_code = 0;
   std::optional<std::string> success_pattern;

@@ -66,6 +66,13 @@ int local_processes_per_node(const ResolvedRun& run) {
   return processes % run.configuration.nodes == 0 ? processes / run.configuration.nodes : processes;
 }
 
+/// Pairs: as a metric names its files, and where they are outside.
+std::vector<std::string> outside_words(const ResolvedRun& run) {
+  std::vector<std::string> words;
+  for (const OutsideGlob& each : outside_globs(run)) words.insert(words.end(), {each.file, each.glob});
+  return words;
+}
+
 TemplateValues job_values(const ResolvedRun& run) {
   const Configuration& configuration = run.configuration;
   const Resources& resources = run.work().resources;
@@ -104,6 +111,7 @@ TemplateValues job_values(const ResolvedRun& run) {
       {"container", run.container ? std::vector<std::string>{*run.container} : none},
       {"modules", run.work().modules},
       {"setup", run.setup},
+      {"outside", outside_words(run)},
   };
   return values;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/glob.hpp"
 #include "render/attempt.hpp"
 
 namespace hpcbench {
@@ -35,6 +36,9 @@ ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::siz
 
 /// Replaces placeholders in a text that a shell reads: each value becomes one word.
 std::string fill_shell_text(const std::string& text, const Bindings& bindings);
+
+/// Where its metrics find files outside of its folder: the job keeps copies of them.
+std::vector<OutsideGlob> outside_globs(const ResolvedRun& run);
 
 /// docs/run-directory.md, run.json.
 std::string run_json_text(const ResolvedRun& run);

@@ -169,7 +169,7 @@ Table build_table(const Experiment& experiment, const Plan& plan, const std::vec
   const WarningContext context{experiment, plan.repeats, samples, shown, attempts, table.columns, metric};
   table.warnings = find_warnings(context);
   if (metric.is_time) table.fits = fit_scaling(shown, settings, table.columns);
-  table.provenance = gather_provenance(shown);
+  table.provenance = gather_provenance(shown, plan);
   move_into_rows(table, shown);
   describe_methods(table, context);
   sort_rows_by(table, settings.sort);

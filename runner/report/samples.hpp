@@ -69,7 +69,7 @@ std::vector<Fit> fit_scaling(const std::vector<const Sample*>& shown, const Repo
                              const std::vector<std::string>& columns);
 
 /// Versions, commits, nodes, seeds behind the shown rows.
-std::vector<ProvenanceRow> gather_provenance(const std::vector<const Sample*>& shown);
+std::vector<ProvenanceRow> gather_provenance(const std::vector<const Sample*>& shown, const Plan& plan);
 
 /// What the checks of a table look at.
 struct WarningContext {

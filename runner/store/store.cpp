@@ -232,11 +232,12 @@ std::vector<AttemptState> Store::states(const std::string& experiment) const {
   return impl_->guarded([&] {
     std::vector<AttemptState> states;
     SQLite::Statement rows(impl_->database,
-                           "SELECT config_id, kind, number, attempt, state, void FROM attempt INDEXED BY attempt_state "
+                           "SELECT config_id, kind, number, attempt, state, void, rules FROM attempt INDEXED BY attempt_state "
                            "WHERE experiment = ? ORDER BY config_id, kind, number, attempt");
     rows.bind(1, experiment);
     while (rows.executeStep()) {
-      states.push_back({read_key(rows, 0), read_state(text_at(rows, 4)), rows.getColumn(5).getInt() != 0});
+      states.push_back(
+          {read_key(rows, 0), read_state(text_at(rows, 4)), rows.getColumn(5).getInt() != 0, std::string(text_at(rows, 6))});
     }
     return states;
   });

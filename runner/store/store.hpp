@@ -15,7 +15,8 @@ namespace hpcbench {
 struct AttemptState {
   AttemptKey key;
   State state = State::intended;
-  bool is_void = false;  // revoked as if it had never been: another attempt of the run counts
+  bool is_void = false;    // revoked as if it had never been: another attempt of the run counts
+  std::string rules = {};  // hash of the reading rules that made its record; empty where there is none
 };
 
 /// Whether an attempt never counts: hpcbench revoked it for reasons of its own (`void: ...` in its claim).
