@@ -9,7 +9,7 @@ namespace hpcbench {
 namespace {
 
 constexpr double kFlushInterval = 1;  // seconds between transactions
-constexpr int kFailuresTold = 20;     // a study that fails as a whole says so twenty times, not ten thousand
+constexpr int kFailuresTold = 20;     // kinds of failures; each is told once, with a count in the end
 
 }  // namespace
 
@@ -32,20 +32,34 @@ State Journal::settled(const AttemptKey& attempt, std::optional<State> without_f
   const std::string folder = results_ + "/" + to_string(attempt);
   AttemptRecord record = without_finish ? settle_attempt(folder, *without_finish, reason) : read_attempt(folder);
   const State state = record.state;
-  if (is_outcome(state) && state != State::succeeded && !attempt.run.is_warmup()) {
-    if (failures_told_ < kFailuresTold) {
-      progress_.print(record.reason && record.reason->starts_with(kVoidPrefix)
-                          ? fmt::format("{} {}; its run gets another attempt", to_string(attempt), explain_void(*record.reason))
-                          : fmt::format("{} {}: {} ({}/{})", to_string(attempt), to_string(state),
-                                        record.reason.value_or("no reason known"), results_, to_string(attempt)));
-    } else if (failures_told_ == kFailuresTold) {
-      progress_.print("more runs do not succeed; `hpcbench status` lists them");
-    }
-    ++failures_told_;
+  if (!attempt.run.is_warmup()) {
+    if (state == State::succeeded) failures_.note_success();
+    if (is_outcome(state) && state != State::succeeded) tell_failure(attempt, state, record);
   }
   records_.push_back(std::move(record));
   flush(false);
   return state;
+}
+
+void Journal::tell_failure(const AttemptKey& attempt, State state, const AttemptRecord& record) {
+  const std::string reason = record.reason.value_or("no reason known");
+  if (reason.starts_with(kVoidPrefix)) {
+    progress_.print(fmt::format("{} {}; its run gets another attempt", to_string(attempt), explain_void(reason)));
+    return;
+  }
+  if (cancels_expected_ && state == State::cancelled) return;
+  if (!failures_.note_failure(attempt, state, reason)) return;
+  if (kinds_told_ < kFailuresTold) {
+    progress_.print(
+        fmt::format("{} {}: {} ({}/{})", to_string(attempt), to_string(state), reason, results_, to_string(attempt)));
+  } else if (kinds_told_ == kFailuresTold) {
+    progress_.print("more runs do not succeed; `hpcbench status` lists them");
+  }
+  ++kinds_told_;
+}
+
+void Journal::tell_repeated_failures() {
+  for (const std::string& line : failures_.repeated()) progress_.print(line);
 }
 
 void Journal::note(const std::string& text) { progress_.print(text); }
