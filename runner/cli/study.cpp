@@ -99,6 +99,7 @@ Study load_study(const StudyOptions& options) {
     say(fmt::format("{}{}: what was run last in {}", path,
                     study.source.profile.empty() ? "" : " --profile " + study.source.profile, study.results_root));
   }
+  study.source.profile = study.experiment.profile;  // a site may have named it
   if (options.repeats > 0) study.experiment.repeats = options.repeats;
   study.source.experiment = study.experiment.name;
   study.plan = make_plan(study.experiment);

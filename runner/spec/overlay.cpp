@@ -38,6 +38,10 @@ YamlNode merge(const YamlNode& base, const YamlNode& over, const std::string& pa
   for (std::size_t i = 0; i < over.keys.size(); ++i) {
     const YamlKey& key = over.keys[i];
     const YamlNode* below = merged.find(key.name);
+    if (below != nullptr && path == "parameters" && over.items[i].kind == YamlNode::Kind::absent) {
+      remove_key(merged, key.name);  // `~` takes a parameter back
+      continue;
+    }
     const std::string inner = path.empty() ? key.name : path + '.' + key.name;
     put_key(merged, key, below == nullptr ? over.items[i] : merge(*below, over.items[i], inner));
   }
@@ -45,6 +49,17 @@ YamlNode merge(const YamlNode& base, const YamlNode& over, const std::string& pa
 }
 
 }  // namespace
+
+YamlNode without_removals(const YamlNode& over) {
+  YamlNode rest = over;
+  const std::size_t index = rest.is_map() ? rest.index_of("parameters") : YamlNode::npos;
+  if (index == YamlNode::npos || !rest.items[index].is_map()) return rest;
+  const YamlNode parameters = rest.items[index];
+  for (std::size_t i = 0; i < parameters.keys.size(); ++i) {
+    if (parameters.items[i].kind == YamlNode::Kind::absent) remove_key(rest.items[index], parameters.keys[i].name);
+  }
+  return rest;
+}
 
 YamlNode overlay(const YamlNode& base, const YamlNode& over) {
   YamlNode merged = base;

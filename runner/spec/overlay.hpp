@@ -9,8 +9,11 @@ namespace hpcbench {
 
 /// `base` with `over` laid on it key by key: maps merge, all else is replaced. Conditions (`baseline`, `report.where`) are
 /// replaced whole: half of one and half of another would mean neither. A `command` replaces a `trainer`, and the other way
-/// round.
+/// round. `name: ~` below `parameters` takes that parameter back.
 YamlNode overlay(const YamlNode& base, const YamlNode& over);
+
+/// `over` without the parameters that it takes back: what it says by itself.
+YamlNode without_removals(const YamlNode& over);
 
 /// Sets the value at `path` (`resources.time`), maps on the way made where they are missing. Names the key on the way that is
 /// no map, or returns the empty text.

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "spec/draft.hpp"
 #include "spec/fields.hpp"
+#include "spec/overlay.hpp"
 #include "spec/read_experiment.hpp"
 
 namespace hpcbench {
@@ -84,7 +85,8 @@ void read_draft(const YamlNode& root, Draft& draft, Complaints& complaints) {
   read_parts(reader, draft, complaints);
 }
 
-void check_profile(const YamlNode& profile, const Draft& base, Complaints& complaints) {
+void check_profile(const YamlNode& whole_profile, const Draft& base, Complaints& complaints) {
+  const YamlNode profile = without_removals(whole_profile);
   Draft draft;
   draft.root = &profile;
   draft.experiment.work.shell = base.experiment.work.shell;
