@@ -55,7 +55,8 @@ bool is_there(const std::string& folder, const std::string& path) {
 
 bool is_fixed(const std::string& text) { return placeholders_in(text).empty(); }
 
-void examine_program(const Work& work, const std::string& folder, bool own_folder, Findings& findings) {
+/// `elsewhere`: jobs run on other machines, which may have programs of their own.
+void examine_program(const Work& work, const std::string& folder, bool own_folder, bool elsewhere, Findings& findings) {
   if (work.shell || work.command.empty() || work.container || !is_fixed(work.command.front())) return;
   const std::string& program = work.command.front();
   const bool is_path = program.find('/') != std::string::npos;
@@ -63,12 +64,14 @@ void examine_program(const Work& work, const std::string& folder, bool own_folde
   const bool found =
       is_path ? ::access((std::filesystem::path(folder) / program).c_str(), X_OK) == 0 : find_program(program).has_value();
   if (!found) {
-    const bool may_come = !work.modules.empty() || !work.setup.empty();
+    const bool on_nodes = elsewhere && (!is_path || program.front() == '/');
+    const bool may_come = !work.modules.empty() || !work.setup.empty() || on_nodes;
     note_finding(findings, may_come ? Finding::Kind::warning : Finding::Kind::problem,
                  is_path ? fmt::format("the program {} is not there, or not executable", program)
                          : fmt::format("the program `{}` is not on PATH", program),
-                 may_come ? "all is well if `modules` or `setup` bring it"
-                          : "install it, mend `command`, or let `setup` or `modules` bring it");
+                 on_nodes   ? "all is well if the compute nodes have it"
+                 : may_come ? "all is well if `modules` or `setup` bring it"
+                            : "install it, mend `command`, or let `setup` or `modules` bring it");
   }
   if (own_folder) return;
   for (std::size_t i = 1; i < work.command.size(); ++i) {
@@ -147,7 +150,7 @@ void examine_work(const Study& study, Findings& findings) {
     bindings.insert(bindings.end(), configuration.work->parameters.begin(), configuration.work->parameters.end());
     look_for_data(study, bindings, folder, seen, missing);
     if (configuration.work.get() != last && !study.experiment.is_trainer())
-      examine_program(*configuration.work, folder, own_folder, findings);
+      examine_program(*configuration.work, folder, own_folder, study.experiment.executor == "slurm", findings);
     last = configuration.work.get();
   }
   note_missing_data(study, folder, missing, findings);
