@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -34,12 +35,22 @@ std::size_t unfinished_runs(const Study& study) {
   return count;
 }
 
+bool has_simulated_runs(const Study& study) {
+  const Store store = open_for_reading(study.results_root, study.experiment.name);
+  const std::vector<AttemptRecord> records = store.counting_attempts(study.experiment.name, false);
+  return std::any_of(records.begin(), records.end(),
+                     [](const AttemptRecord& record) { return record.facts.contains("simulated_nodes"); });
+}
+
 int export_study(const ExportOptions& options) {
   const Study study = load_study(options.study);
   const std::size_t unfinished = unfinished_runs(study);
   ArchivePlan plan = plan_archive(study, options.models);
   if (unfinished > 0) {
     plan.notes.push_back(fmt::format("{} runs have not ended: they are archived as they are now", unfinished));
+  }
+  if (has_simulated_runs(study)) {
+    plan.notes.emplace_back("simulated nodes: configurations of several nodes ran on one machine, and every report says so");
   }
   for (const std::string& note : plan.notes) say("note: " + note);
   const std::size_t count = plan.files.size();

@@ -15,6 +15,7 @@
 #include "cli/conductor.hpp"
 #include "cli/import_runs.hpp"
 #include "cli/index.hpp"
+#include "cli/preflight.hpp"
 #include "cli/terminal.hpp"
 
 namespace hpcbench {
@@ -140,6 +141,10 @@ int check_file(const StudyOptions& options) {
   check_imports(study);
   if (const auto warning = undefined_report_metric(study)) say(*warning);
   for (const std::string& note : study.plan.notes) say("note: " + note);
+  if (find_simulated(study)) {
+    say("note: the executor local is one machine: `hpcbench run` takes the configurations of several nodes with --site (a "
+        "cluster) or --simulate-nodes only");
+  }
   print_data(fmt::format("{}: ok: {} configurations, {} runs\n", options.file, study.plan.configurations.size(),
                          study.plan.configurations.size() * static_cast<std::size_t>(study.plan.repeats)));
   return 0;

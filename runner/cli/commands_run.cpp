@@ -36,6 +36,13 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   app.add_option("--slots", options.slots, "local jobs at once; more than one disturbs measurements")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  app.add_flag("--keep-going", options.keep_going,
+               "go on where something is missing or every configuration fails in the same way");
+  app.add_flag("--simulate-nodes", options.simulate_nodes,
+               "run configurations of several nodes on this machine; tables and plots say so");
+  app.add_option("--max-failures", options.max_failures, "stop when this many runs have failed")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
 }
 
 std::vector<std::string> retried_outcomes() {

@@ -14,12 +14,15 @@
 #include "base/text.hpp"
 #include "cli/accounting.hpp"
 #include "cli/executors.hpp"
+#include "cli/failure_watch.hpp"
 #include "cli/index.hpp"
 #include "cli/index_file.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/journal.hpp"
+#include "cli/preflight.hpp"
 #include "cli/terminal.hpp"
 #include "submit/experiment_lock.hpp"
+#include "submit/judge.hpp"
 
 namespace hpcbench {
 
@@ -27,8 +30,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kFollowInterval = 1;  // seconds between looks at a campaign of another process
-constexpr double kStepWait = 1;        // seconds that a round waits at most when nothing happens
+constexpr double kFollowInterval = 1;   // seconds between looks at a campaign of another process
+constexpr double kCancelPatience = 30;  // seconds that a local job may take to end when told to
+constexpr double kCancelLook = 0.05;    // seconds between looks whether it has
+constexpr double kStepWait = 1;         // seconds that a round waits at most when nothing happens
 
 struct OutcomeCounts {
   long long asked = 0;
@@ -173,6 +178,41 @@ std::vector<AttemptKey> attempts_to_retry(const std::vector<AttemptState>& state
   return keys;
 }
 
+FailureLimits failure_limits(const Study& study, const PlanDiff& diff, const std::vector<AttemptState>& states,
+                             const std::vector<AttemptKey>& retried, const RunOptions& options) {
+  FailureLimits limits{options.keep_going, options.max_failures, {}, false};
+  for (std::size_t i = 0; i < diff.rows.size(); ++i) {
+    if (diff.rows[i].fresh > 0) limits.to_run.insert(study.selected().configurations[i].id);
+  }
+  for (const AttemptKey& key : retried) limits.to_run.insert(key.config_id);
+  for (const AttemptState& run : counting_states(states)) {
+    limits.any_succeeded = limits.any_succeeded || (run.state == State::succeeded && is_asked(study, run.key));
+  }
+  return limits;
+}
+
+/// Ends what runs and revokes what waits, since it would only fail, too.
+void stop_early(const Study& study, const Campaign& campaign, Executor& executor, Journal& journal, Progress& progress,
+                const std::string& why) {
+  std::vector<KnownAttempt> active;
+  for (const AttemptKey& key : campaign.running()) active.push_back({key, State::submitted});
+  journal.expect_cancels();
+  cancel_attempts(study.results, active, executor, journal);
+  for (const KnownAttempt& attempt : active) {
+    const std::string folder = study.results + "/" + to_string(attempt.key);
+    const double patience_end_s = system_clock().monotonic_s() + kCancelPatience;
+    while (!executor.in_batches() && !has_finished(folder) && system_clock().monotonic_s() < patience_end_s)
+      system_clock().sleep(kCancelLook);
+  }
+  journal.flush(true);
+  progress.finish();
+  const CampaignCounts counts = campaign.counts();
+  say(
+      fmt::format("stopped: {}. {} of {} runs were not carried out. Mend the cause, then `hpcbench retry` runs them all; "
+                  "--keep-going runs them in any case",
+                  why, counts.total - counts.done, counts.total));
+}
+
 /// How many jobs go on without us, and what is left for another call.
 int detach(const Campaign& campaign, Executor& executor, Progress& progress) {
   progress.finish();
@@ -233,10 +273,11 @@ int conduct(const Study& study, const RunOptions& options) {
   Store store = open_index(study.results_root);
   const std::vector<AttemptState> states = refresh_index(store, study);
   const PlanDiff diff = compare_with_index(study, states);
+  const std::vector<AttemptKey> retried = attempts_to_retry(states, study, options.retry);
+  require_ready(study, diff, retried, options);
   if (!announce(study, diff, count_outcomes(counting_states(states), study), options)) return 0;
   remember(study);
 
-  const std::vector<AttemptKey> retried = attempts_to_retry(states, study, options.retry);
   if (!options.retry.empty()) say(fmt::format("{} run{} again", retried.size(), retried.size() == 1 ? " runs" : "s run"));
 
   Clock& clock = system_clock();
@@ -251,6 +292,8 @@ int conduct(const Study& study, const RunOptions& options) {
   ProcessToolRunner tools;
   Accounting accounting(study, tools, clock);
   accounting.catch_up(store);
+  const FailureLimits limits = failure_limits(study, diff, states, retried, options);
+  bool stopped = false;
   const bool anything = campaign.counts().done < campaign.counts().total;
   if (anything) {
     expect_runs(progress.remaining(), study, store, states, retried);
@@ -269,10 +312,17 @@ int conduct(const Study& study, const RunOptions& options) {
       detach(campaign, *executor, progress);
       return 0;
     }
+    if (const std::optional<std::string> why = journal.failures().reason_to_stop(limits)) {
+      stop_early(study, campaign, *executor, journal, progress, *why);
+      stopped = true;
+      break;
+    }
     executor->wait(kStepWait);
   }
   executor->flush();
   journal.flush(true);
+  journal.tell_repeated_failures();
+  if (stopped) refresh_index(store, study.results_root, study.experiment.name);
   accounting.complete(store);
   progress.finish();
   return summarise_study(store, study, anything);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,10 @@ namespace hpcbench {
 struct RunOptions {
   bool yes = false;
   int slots = 1;
-  bool detach = false;  // ends once all is submitted; only with Slurm, where jobs need nobody here
+  bool detach = false;              // ends once all is submitted; only with Slurm, where jobs need nobody here
+  bool keep_going = false;          // neither missing files nor failures stop it
+  bool simulate_nodes = false;      // several nodes may be processes of this machine
+  std::optional<int> max_failures;  // stops after so many
   /// Outcomes whose runs get a new attempt first (`retry`); empty: none.
   std::vector<State> retry;
 };

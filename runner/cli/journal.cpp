@@ -10,7 +10,7 @@ namespace hpcbench {
 namespace {
 
 constexpr double kFlushInterval = 1;  // seconds between transactions
-constexpr int kFailuresTold = 20;     // a study that fails as a whole says so twenty times, not ten thousand
+constexpr int kFailuresTold = 20;     // kinds of failures; each is told once, with a count in the end
 
 }  // namespace
 
@@ -40,16 +40,9 @@ State Journal::settled(const AttemptKey& attempt, std::optional<State> without_f
   const ReadingRules* rules = reading_.find(attempt.config_id);
   AttemptRecord record = without_finish ? settle_attempt(folder, *without_finish, reason, rules) : read_attempt(folder, rules);
   const State state = record.state;
-  if (is_outcome(state) && state != State::succeeded && !attempt.run.is_warmup()) {
-    if (failures_told_ < kFailuresTold) {
-      progress_.print(record.reason && record.reason->starts_with(kVoidPrefix)
-                          ? fmt::format("{} {}; its run gets another attempt", to_string(attempt), explain_void(*record.reason))
-                          : fmt::format("{} {}: {} ({}/{})", to_string(attempt), to_string(state),
-                                        record.reason.value_or("no reason known"), results_, to_string(attempt)));
-    } else if (failures_told_ == kFailuresTold) {
-      progress_.print("more runs do not succeed; `hpcbench status` lists them");
-    }
-    ++failures_told_;
+  if (!attempt.run.is_warmup()) {
+    if (state == State::succeeded) failures_.note_success();
+    if (is_outcome(state) && state != State::succeeded) tell_failure(attempt, state, record);
   }
   if (is_outcome(state) && attempt.run.is_repeat() && !is_void(record)) {
     const auto wall = record.metrics.find("wall_s");
@@ -75,6 +68,27 @@ void Journal::warn_of_missed_metrics(const AttemptRecord& record, const std::str
                     "again, and no run is repeated.",
                     to_string(record.key), metric.name, explain_missed_metric(metric, folder)));
   }
+}
+
+void Journal::tell_failure(const AttemptKey& attempt, State state, const AttemptRecord& record) {
+  const std::string reason = record.reason.value_or("no reason known");
+  if (reason.starts_with(kVoidPrefix)) {
+    progress_.print(fmt::format("{} {}; its run gets another attempt", to_string(attempt), explain_void(reason)));
+    return;
+  }
+  if (cancels_expected_ && state == State::cancelled) return;
+  if (!failures_.note_failure(attempt, state, reason)) return;
+  if (kinds_told_ < kFailuresTold) {
+    progress_.print(
+        fmt::format("{} {}: {} ({}/{})", to_string(attempt), to_string(state), reason, results_, to_string(attempt)));
+  } else if (kinds_told_ == kFailuresTold) {
+    progress_.print("more runs do not succeed; `hpcbench status` lists them");
+  }
+  ++kinds_told_;
+}
+
+void Journal::tell_repeated_failures() {
+  for (const std::string& line : failures_.repeated()) progress_.print(line);
 }
 
 void Journal::note(const std::string& text) { progress_.print(text); }

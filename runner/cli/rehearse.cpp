@@ -27,7 +27,7 @@ std::unordered_map<std::string, State> states_by_run(const std::vector<AttemptSt
 int rehearse(const Study& study) {
   require_program(study);
   check_study(study);
-  const Store store = open_for_reading(study.results_root, study.experiment.name);
+  const Store store = open_for_reading(study);
   const std::unordered_map<std::string, State> states = states_by_run(store.states(study.experiment.name));
   const Plan& plan = study.selected();
   long long to_start = 0;

@@ -126,6 +126,7 @@ Study load_study(const StudyOptions& options) {
                     study.source.site.empty() ? "" : " --site " + study.source.site,
                     named ? "as " + options.file + " in" : "in", study.results_root));
   }
+  study.source.profile = study.experiment.profile;  // a site may have named it
   if (options.repeats > 0) study.experiment.repeats = options.repeats;
   study.source.experiment = study.experiment.name;
   study.plan = make_plan(study.experiment);

@@ -55,6 +55,7 @@ class AttemptReader {
   void read() {
     read_identity();
     read_start();
+    note_machine();
     read_finish();
     read_events();
     add_metric("wall_s", finished_.wall_s, "finished.json");
@@ -138,6 +139,17 @@ class AttemptReader {
     record_.job = started_.job;
     if (claim_ && !claim_->job.empty()) record_.job = printable(claim_->job);
     if (started_.devices) record_.facts["devices"] = *started_.devices;
+  }
+
+  /// What keeps a row from being what its nodes and gpus say; no fact where there is nothing of the kind.
+  void note_machine() {
+    if (is_import()) return;
+    const bool local = info_.executor == "local";
+    if (local && info_.nodes > 1) record_.facts["simulated_nodes"] = std::to_string(info_.nodes);
+    if (info_.launched_once && info_.nodes > 1) record_.facts["launched_once_on_nodes"] = std::to_string(info_.nodes);
+    const long long wanted = static_cast<long long>(info_.processes) * info_.cpus_per_task;
+    if (local && started_.cores && *started_.cores > 0 && wanted > *started_.cores)
+      record_.facts["cores_shared"] = fmt::format("{} cores asked for, {} there", wanted, *started_.cores);
   }
 
   void read_finish() {

@@ -108,6 +108,9 @@ RunInfo parse_run_json(std::string_view text) {
   info.executor = line_of(member("executor")).value_or("");
   info.axes = json_bindings(member("axes"));
   info.gpus = std::max(1, small_integer(member("gpus")).value_or(1));
+  info.nodes = std::max(1, small_integer(member("nodes")).value_or(1));
+  info.processes = std::max(1, small_integer(member("processes")).value_or(1));
+  info.launched_once = json_string(member("launch")) == "once";
   info.intended_unix_s = amount(member("intended_unix_s"));
   info.workdir = json_string(member("workdir")).value_or("");
   if (const auto outside = scan_array(member("outside"))) info.outside_globs = outside->size();
@@ -118,7 +121,10 @@ RunInfo parse_run_json(std::string_view text) {
   if (const auto repeats = small_integer(member("repeats"))) info.facts["planned_repeats"] = std::to_string(*repeats);
   add_code_facts(member("code"), info.facts);
   JsonMembers inner;
-  if (scan_object(member("resources"), inner)) info.time_limit_s = amount(find_member(inner, "time_s"));
+  if (scan_object(member("resources"), inner)) {
+    info.time_limit_s = amount(find_member(inner, "time_s"));
+    info.cpus_per_task = std::max(1, small_integer(find_member(inner, "cpus_per_task")).value_or(1));
+  }
   if (scan_object(member("success"), inner)) {
     info.success_exit_code = small_integer(find_member(inner, "exit_code")).value_or(0);
     info.success_pattern = json_string(find_member(inner, "pattern"));
@@ -134,6 +140,7 @@ Started parse_started(std::string_view text) {
   started.host = line_of(find_member(members, "host")).value_or("");
   started.started_unix_s = amount(find_member(members, "started_unix_s"));
   started.job = line_of(find_member(members, "job"));
+  started.cores = small_integer(find_member(members, "cores"));
   started.devices = line_of(find_member(members, "devices"));
   return started;
 }

@@ -8,6 +8,7 @@
 #include "plan/points.hpp"
 #include "report/columns.hpp"
 #include "report/samples.hpp"
+#include "report/warnings.hpp"
 
 namespace hpcbench {
 namespace {
@@ -168,6 +169,8 @@ Table build_table(const Experiment& experiment, const Plan& plan, const std::vec
   std::vector<const Sample*> shown = select_rows(samples, settings.where, options.only);
   const WarningContext context{experiment, plan.repeats, samples, shown, attempts, table.columns, metric};
   table.warnings = find_warnings(context);
+  table.simulated_nodes = std::any_of(table.warnings.begin(), table.warnings.end(),
+                                      [](const TableWarning& warning) { return warning.code == kSimulatedNodes; });
   if (metric.is_time) table.fits = fit_scaling(shown, settings, table.columns);
   table.provenance = gather_provenance(shown, plan);
   move_into_rows(table, shown);

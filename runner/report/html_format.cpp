@@ -190,7 +190,7 @@ std::string print_html(const Table& table) {
   if (!page.is_valid()) throw InputError("error: report.html.mustache: " + page.error_message());
   const std::vector<std::string> lines = caption(table);
   kainjow::mustache::data data;
-  data.set("title", escape_html(table.experiment));
+  data.set("title", escape_html(table_title(table)));
   data.set("description", escape_html(table.description));
   data.set("caption", html_list(std::vector<std::string>(lines.begin() + 1, lines.end())));
   data.set("tables", html_grids(table));

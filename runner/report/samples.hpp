@@ -94,6 +94,9 @@ bool is_imported(const Sample& sample);
 /// `strategy=ddp, nodes=2`: the axes of `columns`; the config_id if there are none.
 std::string row_label(const std::vector<std::string>& columns, const Row& row);
 
+/// The experiment's name, with `(simulated nodes)` where rows are such: what tables and plots are called.
+std::string table_title(const Table& table);
+
 /// `A, B, C and 4 more`.
 std::string list_some(const std::vector<std::string>& names);
 

@@ -148,6 +148,7 @@ struct Table {
   double confidence = 0.95;
   Condition baseline;
   bool has_speedup = false;  // there is a baseline, and the metric is a time
+  bool simulated_nodes = false;  // rows of several nodes ran on one machine: titles say so
   bool paired = false;
   Scaling scaling = Scaling::fixed_work;
   std::vector<std::string> axes;           // all, `strategy` first: what csv prints

@@ -141,7 +141,8 @@ struct Limits {
 
 /// What is true of a cluster, not of a study: sites/NAME.yaml.
 struct Site {
-  std::string name;  // `local` where no file was given
+  std::string name;                    // `local` where no file was given
+  std::optional<std::string> profile;  // of files that have it, where no --profile is given
   std::optional<std::string> executor;
   std::optional<std::string> partition, account, qos, gres_type, template_path, reservation;
   std::vector<std::string> modules;
@@ -156,7 +157,8 @@ struct Site {
 struct Experiment {
   std::string name;
   std::string description;
-  std::string path;  // of the file, as it was given
+  std::string path;     // of the file, as it was given
+  std::string profile;  // that was laid over it; empty: none
 
   /// The cross product in this order; the entries of one zip block vary together.
   std::vector<Axis> matrix;

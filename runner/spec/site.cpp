@@ -81,6 +81,7 @@ Site read_site(const YamlNode& said, const std::string& path, Complaints& compla
   MapReader reader(root, "", complaints);
   assign(site.name, reader.filled_text("name"));
   reader.text("description");
+  site.profile = reader.filled_text("profile");
   site.executor = reader.choice<std::string>("executor", {{"local", "local"}, {"slurm", "slurm"}});
   site.partition = reader.filled_text("partition");
   site.account = reader.filled_text("account");

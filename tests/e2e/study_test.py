@@ -83,14 +83,14 @@ class WholeStudy(StudyTest):
 
     def test_failures_are_rows_and_can_be_retried(self):
         self.write("work.sh", WORK.replace("$HPCBENCH_TEST_JITTER", "0") + 'echo broken >&2\n[ -e mended ] || exit 3\n')
-        self.hpcbench("run", "tiny.yaml", code=1)
+        self.hpcbench("run", "tiny.yaml", "--keep-going", code=1)
         row = self.report("tiny.yaml")["rows"][0]
         self.assertEqual(row["outcomes"]["failed"], 6)
         self.assertIsNone(row["median"])
         failed = self.status("tiny.yaml")["runs"][0]
         self.assertEqual((failed["state"], failed["exit_code"]), ("failed", 3))
         self.assertIn("broken", failed["reason"])
-        self.hpcbench("run", "tiny.yaml", code=1)
+        self.hpcbench("run", "tiny.yaml", "--keep-going", code=1)
         self.assertEqual(len(self.executions()), 18, "run does not repeat what failed")
         self.write("mended", "")
         self.hpcbench("retry", "tiny.yaml")
@@ -295,7 +295,7 @@ matrix: {nodes: [2], gpus_per_node: [2]}
 repeats: 1
 resources: {cpus_per_task: 3}
 """)
-        self.hpcbench("run", "ranks.yaml")
+        self.hpcbench("run", "ranks.yaml", "--simulate-nodes")
         folder = next((self.folder / "results/ranks").glob("*/r01/a1"))
         outputs = [(folder / name).read_text().strip() for name in ("stdout.log", "stdout.1.log", "stdout.2.log", "stdout.3.log")]
         self.assertEqual(outputs, [f"{r}/4 {r % 2}/2 {r // 2} {r // 2} 127.0.0.1 3" for r in range(4)])

@@ -66,6 +66,28 @@ TEST_CASE("a profile merges maps by key and replaces all else") {
   CHECK(laptop.report.metric == "wall_s");
 }
 
+TEST_CASE("a profile takes a parameter back") {
+  const std::string text = std::string(kLayered) + "  without: {parameters: {lr: ~}, command: [prog]}\n";
+  const Experiment without = parse_experiment(text, "l.yaml", {.profile = "without", .site = {}, .settings = {}});
+  CHECK(describe(without.work.parameters) == "data=big");
+  CHECK(describe(parse_experiment(text, "l.yaml", {}).work.parameters) == "lr=1e-5, data=big");
+}
+
+TEST_CASE("a site names the profile of files that have it; --profile goes above") {
+  const TemporaryFolder folder;
+  const std::string site = folder.path() + "/cluster.yaml";
+  write_file(site, "profile: laptop\n", Durability::none);
+  const Experiment chosen = layered({.profile = {}, .site = site, .settings = {}});
+  CHECK(chosen.profile == "laptop");
+  CHECK(chosen.repeats == 3);
+  CHECK(chosen.notes.back().find("as the site cluster says") != std::string::npos);
+  CHECK(layered({.profile = "small", .site = site, .settings = {}}).repeats == 8);
+  write_file(site, "profile: full\n", Durability::none);
+  const Experiment plain = layered({.profile = {}, .site = site, .settings = {}});
+  CHECK(plain.profile.empty());
+  CHECK(plain.notes.back().find("which l.yaml does not have") != std::string::npos);
+}
+
 TEST_CASE("settings go above the profile, by path") {
   const Experiment set = layered({.profile = "laptop",
                                   .site = {},
