@@ -35,6 +35,9 @@ constexpr std::string_view to_string(State state) {
   return kNames[static_cast<std::size_t>(state)];
 }
 
+/// The name for people. On disk and in what programs read the state between a plan and its submission is `intended`.
+constexpr std::string_view shown_name(State state) { return state == State::intended ? "waiting" : to_string(state); }
+
 constexpr std::optional<State> parse_state(std::string_view name) {
   for (const State state : kStates) {
     if (to_string(state) == name) return state;

@@ -260,6 +260,10 @@ std::optional<double> parse_duration(std::string_view text) {
   return days * 86400 + seconds;
 }
 
+std::string counted(long long count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
 std::string human_duration(double seconds) {
   if (seconds < 60) return fmt::format("{:.1f} s", seconds);
   const auto whole = static_cast<long long>(std::llround(seconds));

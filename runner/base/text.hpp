@@ -42,6 +42,9 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 /// none.
 std::optional<double> parse_duration(std::string_view text);
 
+/// `1 run`, `3 runs`.
+std::string counted(long long count, std::string_view one, std::string_view many);
+
 /// Seconds for a person: `4.2 s`, `3 min 20 s`, `2 h 05 min`.
 std::string human_duration(double seconds);
 

@@ -35,7 +35,8 @@ bool is_model(const std::filesystem::path& relative) {
 bool is_of_this_machine(const std::filesystem::path& relative) {
   const std::string name = relative.filename().string();
   const bool top = !relative.has_parent_path();
-  return name.ends_with(".tmp") || (top && (name == "lock" || name == "lock.owner" || name == "last_cancel"));
+  return name.ends_with(".tmp") ||
+         (top && (name == "lock" || name == "lock.owner" || name == "last_cancel" || name == "last_run.json"));
 }
 
 /// Gathers the files of an archive, each path once.
@@ -116,6 +117,7 @@ class ArchiveCollector {
   void add_metric_files(const AttemptKey& key) {
     const std::string folder = study_.results + "/" + to_string(key);
     const RunInfo info = parse_run_json(read_file_if_there(folder + "/run.json").value_or(""));
+    if (info.outside_globs) return;  // copies of them stand beside the run
     for (const MetricSpec& metric : info.metrics) {
       if (!expand_glob(metric.file, folder, "").empty()) continue;
       for (const std::string& source : expand_glob(metric.file, folder, info.workdir)) {

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -69,9 +72,14 @@ constexpr std::array kCommands = {
             "  hpcbench export -o study.tar.zst\n  hpcbench report --archive study.tar.zst\n"
             "  hpcbench export --extract study.tar.zst --to study",
             add_export},
+    Command{"ls", "all studies of the results folder, and where they stand",
+            "  hpcbench ls\n  hpcbench ls --results results-a100", add_ls},
+    Command{"clean", "list runs that nobody asks for any more and attempts that never ran; remove them only when told",
+            "  hpcbench clean\n  hpcbench clean mnist_rnn --remove orphans\n  hpcbench clean --remove void --yes", add_clean},
     Command{"db", "maintain the index and the lock", "  hpcbench db rebuild\n  hpcbench db unlock mnist_rnn", add_db},
     Command{"launch", "run an attempt, or N ranks of a command, on this machine",
             "  hpcbench launch -n 2 -- hpcbench-train run --task mnist_rnn --strategy ddp --data data/mnist", add_launch},
+    Command{"help", "the options and examples of a command", "  hpcbench help run", add_help},
     Command{"completion", "print a completion script for bash", "  source <(hpcbench completion)", add_completion},
 };
 
@@ -125,23 +133,39 @@ void add_commands(CLI::App& app, const std::string& wanted, int& exit_code) {
   }
 }
 
+/// `help COMMAND` is `COMMAND --help`; `help` alone is `--help`. A COMMAND that is none stays alone, to be refused.
+std::vector<std::string> without_help_command(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front() != "help") return arguments;
+  if (arguments.size() == 1) return {"--help"};
+  if (arguments[1].starts_with("-")) return arguments;
+  const std::vector<std::string> names = command_names();
+  if (std::find(names.begin(), names.end(), arguments[1]) == names.end()) return {arguments[1]};
+  return {arguments[1], "--help"};
+}
+
 int run_parsed(int argc, char** argv) {
   CLI::App app{"hpcbench: a declarative experiment runner for scaling studies of distributed training", "hpcbench"};
   int exit_code = 0;
   const std::vector<std::string> names = command_names();
-  const std::string first = argc > 1 ? argv[1] : "";
+  const std::vector<std::string> arguments = without_help_command(std::vector<std::string>(argv + 1, argv + argc));
+  const std::string first = arguments.empty() ? "" : arguments.front();
   const bool alone = first != "completion" && std::find(names.begin(), names.end(), first) != names.end();
   add_commands(app, alone ? first : "", exit_code);
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return print_usage_error(app, error, std::vector<std::string>(argv + 1, argv + argc));
+    return print_usage_error(app, error, arguments);
   }
   return exit_code;
 }
 
 }  // namespace
+
+void add_help(CLI::App& app, int& /*exit_code*/) {
+  // Only `help --help` comes here: `help COMMAND` is rewritten before anything is parsed.
+  app.add_option("COMMAND", "which command");
+}
 
 int run_command_line(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);  // a closed pipe ends us quietly

@@ -74,7 +74,7 @@ Table load_side(const SideReference& side, const std::string& results, const Com
   options.file = file_of_side(side.what, results);
   const Study study = load_study(options);
   take_in_imports(study);
-  const Store store = open_for_reading(study.results_root, study.experiment.name);
+  const Store store = open_for_reading(study);
   std::vector<AttemptRecord> records = store.counting_attempts(study.experiment.name, true);
   if (!side.commit.empty()) keep_commit(records, side);
   ReportOptions report;

@@ -20,9 +20,9 @@ namespace {
 
 std::string absolute_folder(const std::string& folder) { return std::filesystem::absolute(folder).lexically_normal().string(); }
 
-int show_status(const StudyOptions& options, const std::string& format) {
+int show_status(const StudyOptions& options, const std::string& format, bool all) {
   const Study study = load_study(options);
-  const Store store = open_for_reading(study.results_root, study.experiment.name);
+  const Store store = open_for_reading(study);
   ProcessToolRunner tools;
   std::string problem;
   const StatusView view = live_status(study, store, tools, problem);
@@ -30,7 +30,7 @@ int show_status(const StudyOptions& options, const std::string& format) {
   if (format == "json") {
     write_status_json(view, unix_time_s(), print_data);
   } else {
-    print_data(status_text(view, unix_time_s()));
+    print_data(status_text(view, unix_time_s(), all));
   }
   const long long succeeded = view.counts.at(State::succeeded);
   long long ended = 0;
@@ -74,7 +74,9 @@ void add_status(CLI::App& app, int& exit_code) {
   const auto format = std::make_shared<std::string>("text");
   add_study_options(app, *options, FileArgument::optional);
   app.add_option("--format", *format, "text or json")->capture_default_str()->check(CLI::IsMember({"text", "json"}));
-  app.callback([=, &exit_code] { exit_code = show_status(*options, *format); });
+  const auto all = std::make_shared<bool>(false);
+  app.add_flag("--all", *all, "list every run, also those that succeeded or have not begun");
+  app.callback([=, &exit_code] { exit_code = show_status(*options, *format, *all); });
 }
 
 void add_db(CLI::App& app, int& exit_code) {

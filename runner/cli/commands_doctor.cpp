@@ -72,6 +72,7 @@ std::string findings_text(const Findings& findings) {
 void add_doctor(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<StudyOptions>();
   add_study_options(app, *options, FileArgument::optional);
+  options->looks_back = false;  // it looks ahead, as `run` does
   app.callback([options, &exit_code] { exit_code = examine(*options); });
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -28,10 +29,17 @@ struct ExportOptions {
 /// Runs without an outcome yet: the archive has them as they are now.
 std::size_t unfinished_runs(const Study& study) {
   std::size_t count = 0;
-  for (const AttemptState& state : open_for_reading(study.results_root, study.experiment.name).states(study.experiment.name)) {
+  for (const AttemptState& state : open_for_reading(study).states(study.experiment.name)) {
     count += is_outcome(state.state) ? 0 : 1;
   }
   return count;
+}
+
+bool has_simulated_runs(const Study& study) {
+  const Store store = open_for_reading(study.results_root, study.experiment.name);
+  const std::vector<AttemptRecord> records = store.counting_attempts(study.experiment.name, false);
+  return std::any_of(records.begin(), records.end(),
+                     [](const AttemptRecord& record) { return record.facts.contains("simulated_nodes"); });
 }
 
 int export_study(const ExportOptions& options) {
@@ -40,6 +48,9 @@ int export_study(const ExportOptions& options) {
   ArchivePlan plan = plan_archive(study, options.models);
   if (unfinished > 0) {
     plan.notes.push_back(fmt::format("{} runs have not ended: they are archived as they are now", unfinished));
+  }
+  if (has_simulated_runs(study)) {
+    plan.notes.emplace_back("simulated nodes: configurations of several nodes ran on one machine, and every report says so");
   }
   for (const std::string& note : plan.notes) say("note: " + note);
   const std::size_t count = plan.files.size();

@@ -39,6 +39,21 @@ std::vector<std::string> named_or_all(const std::string& results_root, const std
   return {experiment};
 }
 
+/// The file that was run last knows how its runs are to be read today.
+void apply_file_of_today(Store& store, const std::string& root, const std::string& experiment) {
+  const std::optional<LastRun> last = read_last_run(root);
+  if (!last || last->experiment != experiment) return;
+  StudyOptions options;
+  options.results = root;
+  try {
+    refresh_index(store, load_study(options));
+  } catch (const InputError& problem) {
+    say(fmt::format("note: {} is read by the rules last applied: its file has mistakes:\n{}", experiment, problem.what()));
+  } catch (const UnavailableError& problem) {
+    say(fmt::format("note: {} is read by the rules last applied: {}", experiment, problem.what()));
+  }
+}
+
 int ingest_experiments(const std::string& results, const std::string& experiment) {
   const std::string root = absolute_results(results);
   const std::vector<std::string> names = named_or_all(root, experiment);
@@ -47,7 +62,10 @@ int ingest_experiments(const std::string& results, const std::string& experiment
     return 0;
   }
   Store store = open_index(root);
-  for (const std::string& name : names) say(fmt::format("{}: {} attempts read", name, reindex(store, root, name)));
+  for (const std::string& name : names) {
+    apply_file_of_today(store, root, name);
+    say(fmt::format("{}: {} attempts read", name, reindex(store, root, name)));
+  }
   return 0;
 }
 
@@ -95,6 +113,7 @@ std::vector<std::string> files_of_run(const std::vector<std::string>& arguments)
 
 int ingest_run(const IngestOptions& options) {
   const Study study = load_study(options.study);
+  open_for_reading(study);
   ImportRequest request = request_of(study, options);
   const std::vector<std::string> files = files_of_run(options.arguments);
   if (files.empty() && request.values.empty() && !request.outcome) {

@@ -1,7 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -11,14 +15,52 @@
 #include "cli/conductor.hpp"
 #include "cli/import_runs.hpp"
 #include "cli/index.hpp"
+#include "cli/preflight.hpp"
 #include "cli/terminal.hpp"
 
 namespace hpcbench {
 
 namespace {
 
-void init_file(const std::string& file) {
-  if (!create_exclusively(file, starter_experiment())) {
+/// A command line as words, by the rules of a shell for blanks, quotes and backslashes. InputError for what has no words.
+std::vector<std::string> split_command(const std::string& text) {
+  std::vector<std::string> words;
+  std::optional<std::string> word;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool escapes = c == '\\' && quote != '\'' && i + 1 < text.size();
+    if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
+      if (word) words.push_back(*std::exchange(word, std::nullopt));
+    } else if (c == quote || (quote == 0 && (c == '"' || c == '\''))) {
+      quote = c == quote ? 0 : c;
+      word = word.value_or("");
+    } else {
+      word = word.value_or("") + (escapes ? text[++i] : c);
+    }
+  }
+  if (quote != 0) throw InputError(fmt::format("error: --command {}: a quote is not closed", text));
+  if (word) words.push_back(*word);
+  if (words.empty() || words.front().empty()) throw InputError("error: --command names no program");
+  return words;
+}
+
+/// What a study may be called whose file is called so.
+std::string study_name(const std::string& file) {
+  std::string name = std::filesystem::path(file).stem().string();
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) {
+        return !is_plain_name(std::string{'x', c});
+      },
+      '_');
+  name.erase(0, name.find_first_not_of(".-"));
+  return is_plain_name(name) ? name : "study";
+}
+
+void init_file(const std::string& file, StarterOptions options) {
+  options.name = study_name(file);
+  if (!create_exclusively(file, starter_experiment(options))) {
     throw InputError(fmt::format("error: {} exists already; name another file", file));
   }
   // As a shell takes it: a name may have blanks, or begin like an option.
@@ -26,11 +68,83 @@ void init_file(const std::string& file) {
   say(fmt::format("wrote {}. Next: hpcbench check {}", file, argument));
 }
 
+/// Metrics that hpcbench measures of every run.
+constexpr std::array kMeasuredMetrics = {"wall_s",
+                                         "user_s",
+                                         "sys_s",
+                                         "max_rss_bytes",
+                                         "gpu_utilization_percent",
+                                         "energy_wh",
+                                         "energy_wh_per_sample",
+                                         "gpu_memory_peak_bytes"};
+/// Those that the built-in trainer writes (docs/events.md).
+constexpr std::array kTrainerMetrics = {"train_s",
+                                        "train_eval_s",
+                                        "setup_s",
+                                        "data_s",
+                                        "eval_s",
+                                        "checkpoint_s",
+                                        "communication_s",
+                                        "communication_exposed_s",
+                                        "communication_hidden_s",
+                                        "bytes_sent",
+                                        "bytes_sent_per_step",
+                                        "socket_bytes_sent",
+                                        "peak_parameter_bytes",
+                                        "peak_gradient_bytes",
+                                        "peak_optimizer_bytes",
+                                        "peak_communication_bytes",
+                                        "peak_activation_bytes",
+                                        "compute_s",
+                                        "compute_max_s",
+                                        "compute_mean_s",
+                                        "imbalance",
+                                        "max_device_bytes",
+                                        "real_s",
+                                        "train_loss",
+                                        "val_loss",
+                                        "epoch_s",
+                                        "accuracy",
+                                        "em",
+                                        "f1",
+                                        "samples",
+                                        "tokens",
+                                        "optimizer_steps"};
+
+/// Where `report.metric` names what neither hpcbench nor the file gives: only a program that writes events may know it.
+std::optional<std::string> undefined_report_metric(const Study& study) {
+  const std::optional<std::string>& metric = study.experiment.report.metric;
+  if (!metric) return std::nullopt;
+  std::vector<std::string> names(kMeasuredMetrics.begin(), kMeasuredMetrics.end());
+  if (study.experiment.is_trainer()) names.insert(names.end(), kTrainerMetrics.begin(), kTrainerMetrics.end());
+  for (const Configuration& configuration : study.plan.configurations) {
+    if (&configuration != &study.plan.configurations.front() && configuration.work == (&configuration - 1)->work) continue;
+    for (const Metric& each : configuration.work->metrics) names.push_back(each.name);
+  }
+  for (const Import& import : study.experiment.imports) {
+    if (import.is_table) return std::nullopt;  // its columns are metrics
+    for (const Metric& each : import.metrics.value_or(std::vector<Metric>())) names.push_back(each.name);
+    for (const GivenValue& value : import.values) names.push_back(value.metric);
+  }
+  if (std::find(names.begin(), names.end(), *metric) != names.end()) return std::nullopt;
+  const auto origin = study.experiment.origins.find("report.metric");
+  return fmt::format(
+      "{}: warning: `report.metric` is `{}`, which no entry of `metrics` defines{}: unless the program writes it as an event, "
+      "no "
+      "run will have a value",
+      origin == study.experiment.origins.end() ? study.experiment.path : origin->second, *metric, did_you_mean(*metric, names));
+}
+
 int check_file(const StudyOptions& options) {
   const Study study = load_study(options);
   check_study(study);
   check_imports(study);
+  if (const auto warning = undefined_report_metric(study)) say(*warning);
   for (const std::string& note : study.plan.notes) say("note: " + note);
+  if (find_simulated(study)) {
+    say("note: the executor local is one machine: `hpcbench run` takes the configurations of several nodes with --site (a "
+        "cluster) or --simulate-nodes only");
+  }
   print_data(fmt::format("{}: ok: {} configurations, {} runs\n", options.file, study.plan.configurations.size(),
                          study.plan.configurations.size() * static_cast<std::size_t>(study.plan.repeats)));
   return 0;
@@ -73,12 +187,26 @@ void note_changed_code(const Study& study, const Store& store, std::vector<std::
     notes.push_back(fmt::format("{} changed since {} kept run{}", path, count, count == 1 ? "" : "s"));
 }
 
+/// Kept is what has an attempt: it may still wait or run.
+long long kept_without_outcome(const Study& study, const std::vector<AttemptState>& states) {
+  const Plan& plan = study.selected();
+  const std::vector<AttemptState> runs = counting_states(states);
+  return std::count_if(runs.begin(), runs.end(), [&](const AttemptState& run) {
+    const bool asked = run.key.run.is_repeat() && run.key.run.number <= plan.repeats && plan.find(run.key.config_id);
+    return asked && !is_outcome(run.state);
+  });
+}
+
 int plan_study(const StudyOptions& options, const std::string& format, const std::string& scripts) {
   Study study = load_study(options);
-  const Store store = std::filesystem::exists(study.database()) ? open_for_reading(study.results_root, study.experiment.name)
-                                                                : Store::open(":memory:");
-  const PlanDiff diff = compare_with_index(study, store.states(study.experiment.name));
+  const Store store = std::filesystem::exists(study.database()) ? open_for_reading(study) : Store::open(":memory:");
+  const std::vector<AttemptState> states = store.states(study.experiment.name);
+  const PlanDiff diff = compare_with_index(study, states);
   note_changed_code(study, store, study.selected().notes);
+  if (const long long open = kept_without_outcome(study, states); open > 0) {
+    study.selected().notes.push_back(fmt::format("{} of those kept {} no outcome yet: `hpcbench run` carries on with them",
+                                                 open, open == 1 ? "has" : "have"));
+  }
   print_data(format == "json" ? plan_json(study.experiment, study.selected(), diff)
                               : plan_text(study.experiment, study.selected(), diff));
   if (!scripts.empty()) render_scripts(study, scripts);
@@ -89,9 +217,22 @@ int plan_study(const StudyOptions& options, const std::string& format, const std
 
 void add_init(CLI::App& app, int& exit_code) {
   const auto file = std::make_shared<std::string>("experiment.yaml");
-  app.add_option("FILE", *file, "the file to write")->capture_default_str();
-  app.callback([file, &exit_code] {
-    init_file(*file);
+  const auto options = std::make_shared<StarterOptions>();
+  const auto command = std::make_shared<std::string>();
+  const auto trainer = std::make_shared<std::string>();
+  app.add_option("FILE", *file, "the file to write; the study is named after it")->capture_default_str();
+  CLI::Option* of_command =
+      app.add_option("--command", *command, "of a program of your own, as in `torchrun train.py --lr {{lr}}`")
+          ->type_name("TEXT");
+  CLI::Option* of_trainer =
+      app.add_option("--trainer", *trainer, "of the built-in trainer")->check(CLI::IsMember(trainer_tasks()));
+  CLI::Option* of_import = app.add_flag("--import", options->import, "of results that exist already");
+  of_command->excludes(of_trainer)->excludes(of_import);
+  of_trainer->excludes(of_import);
+  app.callback([=, &exit_code] {
+    if (!trainer->empty()) options->trainer = *trainer;
+    if (of_command->count() > 0) options->command = split_command(*command);
+    init_file(*file, *options);
     exit_code = 0;
   });
 }

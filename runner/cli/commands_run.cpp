@@ -1,7 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
@@ -9,10 +14,13 @@
 #include "cli/conductor.hpp"
 #include "cli/executors.hpp"
 #include "cli/index.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/journal.hpp"
+#include "cli/progress.hpp"
 #include "cli/status_view.hpp"
 #include "cli/terminal.hpp"
 #include "launch/launch.hpp"
+#include "submit/campaign.hpp"
 #include "submit/experiment_lock.hpp"
 
 namespace hpcbench {
@@ -27,6 +35,13 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   app.add_flag("--detach", options.detach, "end once all jobs are submitted (Slurm); `hpcbench run` carries on");
   app.add_option("--slots", options.slots, "local jobs at once; more than one disturbs measurements")
       ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--keep-going", options.keep_going,
+               "go on where something is missing or every configuration fails in the same way");
+  app.add_flag("--simulate-nodes", options.simulate_nodes,
+               "run configurations of several nodes on this machine; tables and plots say so");
+  app.add_option("--max-failures", options.max_failures, "stop when this many runs have failed")
+      ->type_name("N")
       ->check(CLI::PositiveNumber);
 }
 
@@ -51,35 +66,71 @@ std::vector<State> parse_outcomes(const std::string& text) {
   return outcomes;
 }
 
+// Longer than a job may take from SIGTERM to its finished.json; with Slurm less than the time after which a job that no tool
+// knows would count as gone.
+constexpr double kLocalPatience = 15;
+constexpr double kSlurmPatience = 25;
+constexpr std::size_t kMostNamed = 10;
+
+/// Looks at the jobs that were asked to end, and names those that go on. How many these are.
+std::size_t watch_ends(const Study& study, const std::vector<CancelledJob>& asked, Executor& executor, Journal& journal) {
+  const double patience_s = executor.in_batches() ? kSlurmPatience : kLocalPatience;
+  if (!asked.empty())
+    say(fmt::format("waiting for {}, at most {:.0f} s",
+                    counted(static_cast<long long>(asked.size()), "job to end", "jobs to end"), patience_s));
+  const std::vector<CancelledJob> left = await_ends(
+      study.results, asked, executor, system_clock(), patience_s, [] { return interrupted() != 0; }, journal);
+  if (left.empty()) return 0;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(left.size(), kMostNamed); ++i) {
+    names +=
+        fmt::format("\n  {}/{}{}", study.results, to_string(left[i].key), left[i].job.empty() ? "" : ", job " + left[i].job);
+  }
+  say(fmt::format(
+      "{} asked to end and not seen to end yet:{}{}\n`hpcbench cancel` asks and looks again; `hpcbench status` shows "
+      "where they stand.",
+      counted(static_cast<long long>(left.size()), "job was", "jobs were"), names, left.size() > kMostNamed ? "\n  ..." : ""));
+  return left.size();
+}
+
+/// Who runs the study meanwhile, and what it goes on with.
+void note_owner(const Study& study, const Store& store) {
+  const std::optional<std::string> owner = experiment_owner(study.results);
+  const StatusView view = make_status(study, store);
+  const long long to_come = view.counts.at(State::planned);
+  if (!owner || to_come == 0) return;
+  say(fmt::format("note: {} goes on with {} not submitted yet; interrupt it (Ctrl-C) and cancel again to stop those, too",
+                  *owner, counted(to_come, "run that is", "runs that are")));
+}
+
 int cancel_study(const StudyOptions& options, bool yes) {
   const Study study = load_study(options);
   Store store = open_index(study.results_root);
   std::vector<KnownAttempt> active;
-  for (const AttemptState& state : refresh_index(store, study.results_root, study.experiment.name)) {
+  for (const AttemptState& state : refresh_index(store, study)) {
     if (!is_outcome(state.state) && study.selected().find(state.key.config_id)) active.push_back({state.key, state.state});
   }
   if (active.empty()) {
     say("nothing to cancel: no run has been submitted that has not ended");
     return 0;
   }
-  if (!confirm(fmt::format("Cancel {} run{} of {}?", active.size(), active.size() == 1 ? "" : "s", study.experiment.name), yes))
+  if (!confirm(
+          fmt::format("Cancel {} of {}?", counted(static_cast<long long>(active.size()), "run", "runs"), study.experiment.name),
+          yes))
     return 0;
+  catch_interrupts();
   Progress progress(system_clock());
-  const std::unique_ptr<Executor> executor =
-      choose_executor(study, 1, [&progress](const std::string& text) { progress.print(text); });
+  const auto note = [&progress](const std::string& text) { progress.print(text); };
+  const std::unique_ptr<Executor> executor = choose_executor(study, 1, note);
   Journal journal(store, study.experiment.name, study.results, progress, system_clock());
   const CancelCounts counts = cancel_attempts(study.results, active, *executor, journal);
+  const std::unique_ptr<Executor> looker = choose_executor(study, 1, note);
+  const std::size_t left = watch_ends(study, counts.asked, *looker, journal);
   journal.flush(true);
-  std::string owner;
-  const StatusView left = make_status(study, store);
-  if (left.counts.at(State::planned) > 0 && !ExperimentLock::try_acquire(study.results, &owner)) {
-    say(fmt::format(
-        "note: {} goes on with {} runs that are not submitted yet; interrupt it (Ctrl-C) and cancel again to stop those, too",
-        owner, left.counts.at(State::planned)));
-  }
-  say(fmt::format("{} running ended, {} not begun revoked. `hpcbench retry --outcome cancelled` runs them again.",
-                  counts.running, counts.revoked));
-  return 0;
+  note_owner(study, store);
+  say(fmt::format("{} running ended, {} not begun revoked. `hpcbench retry --outcome cancelled` runs again what was cancelled.",
+                  counts.asked.size() - left, counts.revoked));
+  return left + static_cast<std::size_t>(counts.unseen) > 0 ? 1 : 0;
 }
 
 }  // namespace
@@ -91,7 +142,9 @@ void add_run(CLI::App& app, int& exit_code) {
   app.add_option("--repeats", study->repeats, "repeats of each configuration instead of the file's")
       ->check(CLI::PositiveNumber);
   add_run_options(app, *options);
-  app.callback([=, &exit_code] { exit_code = conduct(load_study(*study), *options); });
+  const auto dry = std::make_shared<bool>(false);
+  app.add_flag("--dry-run", *dry, "list the runs that would be started, and start none");
+  app.callback([=, &exit_code] { exit_code = *dry ? rehearse(load_study(*study)) : conduct(load_study(*study), *options); });
 }
 
 void add_retry(CLI::App& app, int& exit_code) {

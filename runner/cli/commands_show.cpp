@@ -16,6 +16,7 @@
 #include "cli/study.hpp"
 #include "cli/terminal.hpp"
 #include "cli/trace.hpp"
+#include "ingest/reading.hpp"
 #include "report/escapes.hpp"
 #include "submit/judge.hpp"
 
@@ -23,6 +24,7 @@ namespace hpcbench {
 
 namespace {
 
+constexpr const char* kRunForm = "[EXPERIMENT/](CONFIG_ID prefix, axis=value,... or value,...)[/rNN[/aN]]";
 constexpr double kTailInterval = 0.2;  // seconds between looks at a file that `logs -f` follows
 
 std::string absolute_root(const std::string& results) { return std::filesystem::absolute(results).lexically_normal().string(); }
@@ -94,13 +96,14 @@ std::string list_files(const std::string& folder) {
 
 std::string describe_attempt(const FoundRun& found, const std::string& folder) {
   // Read again: what the index holds does not say where each number came from.
-  const AttemptRecord read = read_attempt(folder);
+  const Reading reading = read_reading(std::filesystem::path(folder).parent_path().parent_path().parent_path().string());
+  const AttemptRecord read = read_attempt(folder, reading.find(found.record.key.config_id));
   const AttemptRecord& record = is_outcome(read.state) ? read : found.record;
   Lines lines;
   lines.add("run", fmt::format("{}/{}", found.experiment, to_string(record.key)));
   lines.add("configuration", describe(record.axes));
   const bool is_void = record.reason && record.reason->starts_with(kVoidPrefix);
-  lines.add("state", std::string(to_string(record.state)));
+  lines.add("state", std::string(shown_name(record.state)));
   lines.add("reason", is_void ? explain_void(*record.reason) : record.reason);
   lines.add("gpus", std::to_string(record.gpus));
   lines.add("executor", record.executor);
@@ -167,7 +170,12 @@ int print_logs(const LogOptions& options) {
   const std::string file = fmt::format("{}/{}{}.log", folder, options.stderr_log ? "stderr" : "stdout",
                                        options.rank == 0 ? "" : fmt::format(".{}", options.rank));
   if (!options.follow && !std::filesystem::exists(file)) {
-    throw InputError(fmt::format("error: {} is not there: the run has no such rank or has not begun", file));
+    const bool begun = std::filesystem::exists(folder + "/stdout.log") || std::filesystem::exists(folder + "/stderr.log");
+    throw InputError(
+        begun && options.rank > 0
+            ? fmt::format("error: `{}` has no rank {} ({} is not there)", options.run, options.rank, file)
+            : fmt::format("error: `{}` has printed nothing yet ({} is not there); `hpcbench status` says where it stands",
+                          options.run, file));
   }
   print_log(folder, file, options.follow);
   return 0;
@@ -179,7 +187,7 @@ void add_show(CLI::App& app, int& exit_code) {
   const auto results = std::make_shared<std::string>("results");
   const auto run = std::make_shared<std::string>();
   const auto path_only = std::make_shared<bool>(false);
-  app.add_option("RUN", *run, "[EXPERIMENT/](CONFIG_ID prefix or axis=value,...)[/rNN[/aN]]")->required();
+  app.add_option("RUN", *run, kRunForm)->required();
   app.add_flag("--path", *path_only, "print only the attempt's folder");
   add_results_option(app, *results);
   app.callback([=, &exit_code] { exit_code = show_run(*results, *run, *path_only); });
@@ -187,7 +195,7 @@ void add_show(CLI::App& app, int& exit_code) {
 
 void add_logs(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<LogOptions>();
-  app.add_option("RUN", options->run, "[EXPERIMENT/](CONFIG_ID prefix or axis=value,...)[/rNN[/aN]]")->required();
+  app.add_option("RUN", options->run, kRunForm)->required();
   app.add_option("--rank", options->rank, "whose output")->capture_default_str()->check(CLI::NonNegativeNumber);
   app.add_flag("--stderr", options->stderr_log, "standard error instead of standard output");
   app.add_flag("-f,--follow", options->follow, "go on until the run ends");

@@ -96,7 +96,7 @@ class Watch {
   bool look(bool in_lines) {
     const double begin_s = system_clock().monotonic_s();
     const std::optional<std::string> owner = experiment_owner(study_.results);
-    refresh_index(store_, study_.results_root, study_.experiment.name);
+    refresh_copy(store_, study_);
     std::string problem;
     StatusView view = live_status(study_, store_, tools_, problem);
     const std::vector<std::string> changes = watch_changes(view_, view, system_clock().unix_s());

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <unordered_map>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -12,12 +14,15 @@
 #include "base/text.hpp"
 #include "cli/accounting.hpp"
 #include "cli/executors.hpp"
+#include "cli/failure_watch.hpp"
 #include "cli/index.hpp"
 #include "cli/index_file.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/journal.hpp"
+#include "cli/preflight.hpp"
 #include "cli/terminal.hpp"
 #include "submit/experiment_lock.hpp"
+#include "submit/judge.hpp"
 
 namespace hpcbench {
 
@@ -25,8 +30,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kFollowInterval = 1;  // seconds between looks at a campaign of another process
-constexpr double kStepWait = 1;        // seconds that a round waits at most when nothing happens
+constexpr double kFollowInterval = 1;   // seconds between looks at a campaign of another process
+constexpr double kCancelPatience = 30;  // seconds that a local job may take to end when told to
+constexpr double kCancelLook = 0.05;    // seconds between looks whether it has
+constexpr double kStepWait = 1;         // seconds that a round waits at most when nothing happens
 
 struct OutcomeCounts {
   long long asked = 0;
@@ -62,11 +69,13 @@ int summarise_study(const Store& store, const Study& study, bool anything_done) 
 }
 
 /// Says what is about to happen, and asks where it is much.
-bool announce(const Study& study, const PlanDiff& diff, const RunOptions& options) {
+bool announce(const Study& study, const PlanDiff& diff, const OutcomeCounts& counts, const RunOptions& options) {
   const std::optional<double> hours = gpu_hours(study.selected());
-  say(fmt::format("{}: {} configurations x {} repeats; +{} new  ={} kept  -{} orphaned (runs){}", study.experiment.name,
-                  study.selected().configurations.size(), study.selected().repeats, diff.total.fresh, diff.total.kept,
-                  diff.total.orphaned, hours ? fmt::format("; at most {:.3g} GPU-hours", *hours) : ""));
+  say(fmt::format("{}: {} x {}: {} done, {} to run{}{}", study.experiment.name,
+                  counted(static_cast<long long>(study.selected().configurations.size()), "configuration", "configurations"),
+                  counted(study.selected().repeats, "repeat", "repeats"), counts.ended, counts.asked - counts.ended,
+                  diff.total.orphaned > 0 ? fmt::format("; {} no longer asked for", diff.total.orphaned) : "",
+                  hours ? fmt::format("; at most {:.3g} GPU-hours in all", *hours) : ""));
   for (const std::string& note : study.selected().notes) say("note: " + note);
   const std::optional<double> limit = study.experiment.limits.gpu_hours;
   if (diff.total.fresh == 0 || !limit || (hours && *hours <= *limit)) return true;
@@ -77,8 +86,56 @@ bool announce(const Study& study, const PlanDiff& diff, const RunOptions& option
 void remember(const Study& study) {
   make_folders(study.results);
   write_file(study.results + "/experiment.yaml", read_file(study.experiment.path), Durability::none);
-  write_last_run(study.results_root, study.source);
+  LastRun source = study.source;
+  // A path is to mean the same wherever the next command is called.
+  const bool is_path = source.site.find('/') != std::string::npos || source.site.ends_with(".yaml");
+  if (is_path) source.site = fs::absolute(source.site).lexically_normal().string();
+  write_last_run(study.results_root, source);
 }
+
+/// Tells how long runs took in earlier calls, and which are to be made now.
+void expect_runs(RemainingTime& remaining, const Study& study, const Store& store, const std::vector<AttemptState>& states,
+                 const std::vector<AttemptKey>& retried) {
+  std::unordered_map<std::string, long long> ended;
+  for (const AttemptState& run : counting_states(states))
+    ended[run.key.config_id] += is_outcome(run.state) && is_asked(study, run.key);
+  for (const AttemptKey& key : retried) --ended[key.config_id];
+  for (const Configuration& configuration : study.selected().configurations) {
+    const auto found = ended.find(configuration.id);
+    remaining.expect(configuration.id, study.selected().repeats - (found == ended.end() ? 0 : found->second));
+  }
+  for (const auto& [id, mean_s] : store.mean_wall_times(study.experiment.name)) {
+    if (study.plan.find(id)) remaining.know(id, mean_s);
+  }
+  remaining.begin();
+}
+
+/// What a campaign of another process gets done, as the index shows it.
+class EndsOfOthers {
+ public:
+  explicit EndsOfOthers(const Study& study) : study_(study) {}
+
+  void look(const Store& store, const std::vector<AttemptState>& runs, RemainingTime& remaining) {
+    std::vector<AttemptKey> ended;
+    for (const AttemptState& run : runs) {
+      if (is_outcome(run.state) && is_asked(study_, run.key)) ended.push_back(run.key);
+    }
+    if (!begun_) {
+      expect_runs(remaining, study_, store, runs, {});
+    } else {
+      std::vector<AttemptKey> fresh;
+      std::set_difference(ended.begin(), ended.end(), ended_.begin(), ended_.end(), std::back_inserter(fresh));
+      for (const AttemptKey& key : fresh) remaining.note_end(key.config_id, std::nullopt);
+    }
+    begun_ = true;
+    ended_ = std::move(ended);
+  }
+
+ private:
+  const Study& study_;
+  bool begun_ = false;
+  std::vector<AttemptKey> ended_;  // sorted
+};
 
 /// Waits until no other process owns the experiment; shows how it goes there. Absent when we were interrupted.
 std::optional<ExperimentLock> own_or_follow(const Study& study) {
@@ -87,14 +144,19 @@ std::optional<ExperimentLock> own_or_follow(const Study& study) {
   if (lock) return lock;
   say(fmt::format("{} is run by {}; following it. Ctrl-C leaves it alone.", study.experiment.name, owner));
   Progress progress(system_clock());
+  EndsOfOthers ends(study);
   while (!lock && interrupted() == 0) {
     system_clock().sleep(kFollowInterval);
     lock = ExperimentLock::try_acquire(study.results, &owner);
     if (const std::optional<Store> store = Store::open_readonly(study.database())) {
-      const OutcomeCounts counts = count_outcomes(counting_states(store->states(study.experiment.name)), study);
+      const std::vector<AttemptState> runs = counting_states(store->states(study.experiment.name));
+      ends.look(*store, runs, progress.remaining());
+      const OutcomeCounts counts = count_outcomes(runs, study);
       progress.show({counts.asked, counts.ended, counts.succeeded, 0});
     }
   }
+  progress.finish();
+  if (!lock) say("no longer following; it goes on");
   return lock;
 }
 
@@ -116,11 +178,54 @@ std::vector<AttemptKey> attempts_to_retry(const std::vector<AttemptState>& state
   return keys;
 }
 
-int detach(const Campaign& campaign, Progress& progress) {
+FailureLimits failure_limits(const Study& study, const PlanDiff& diff, const std::vector<AttemptState>& states,
+                             const std::vector<AttemptKey>& retried, const RunOptions& options) {
+  FailureLimits limits{options.keep_going, options.max_failures, {}, false};
+  for (std::size_t i = 0; i < diff.rows.size(); ++i) {
+    if (diff.rows[i].fresh > 0) limits.to_run.insert(study.selected().configurations[i].id);
+  }
+  for (const AttemptKey& key : retried) limits.to_run.insert(key.config_id);
+  for (const AttemptState& run : counting_states(states)) {
+    limits.any_succeeded = limits.any_succeeded || (run.state == State::succeeded && is_asked(study, run.key));
+  }
+  return limits;
+}
+
+/// Ends what runs and revokes what waits, since it would only fail, too.
+void stop_early(const Study& study, const Campaign& campaign, Executor& executor, Journal& journal, Progress& progress,
+                const std::string& why) {
+  std::vector<KnownAttempt> active;
+  for (const AttemptKey& key : campaign.running()) active.push_back({key, State::submitted});
+  journal.expect_cancels();
+  cancel_attempts(study.results, active, executor, journal);
+  for (const KnownAttempt& attempt : active) {
+    const std::string folder = study.results + "/" + to_string(attempt.key);
+    const double patience_end_s = system_clock().monotonic_s() + kCancelPatience;
+    while (!executor.in_batches() && !has_finished(folder) && system_clock().monotonic_s() < patience_end_s)
+      system_clock().sleep(kCancelLook);
+  }
+  journal.flush(true);
   progress.finish();
-  const std::size_t running = campaign.running().size();
-  say(fmt::format("detached: {} job{} on. `hpcbench run` carries on, `hpcbench cancel` ends them.", running,
-                  running == 1 ? " goes" : "s go"));
+  const CampaignCounts counts = campaign.counts();
+  say(
+      fmt::format("stopped: {}. {} of {} runs were not carried out. Mend the cause, then `hpcbench retry` runs them all; "
+                  "--keep-going runs them in any case",
+                  why, counts.total - counts.done, counts.total));
+}
+
+/// How many jobs go on without us, and what is left for another call.
+int detach(const Campaign& campaign, Executor& executor, Progress& progress) {
+  progress.finish();
+  const CampaignCounts counts = campaign.counts();
+  const long long not_begun = counts.total - counts.done - counts.running;
+  const std::string waiting = executor.waiting();
+  std::string text = counts.running == 0 ? "nothing runs" : counted(counts.running, "job goes on", "jobs go on");
+  if (counts.running > 0 && !waiting.empty()) text += fmt::format(" ({})", waiting);
+  text += not_begun == 0 ? ""
+                         : fmt::format(", {} not {}", counted(not_begun, "run has", "runs have"),
+                                       executor.in_batches() ? "been submitted" : "begun");
+  say(fmt::format("detached: {}. `hpcbench run` carries on{}.", text,
+                  counts.running > 0 ? ", `hpcbench cancel` ends what runs" : ""));
   return 128 + interrupted();
 }
 
@@ -144,7 +249,16 @@ RenderContext make_render_context(const Study& study) {
   return context;
 }
 
+void require_program(const Study& study) {
+  if (study.experiment.runs_anything()) return;
+  throw InputError(
+      fmt::format("error: {}: there is nothing to run: it has neither `trainer` nor `command`\n  = `hpcbench report {}` "
+                  "takes in what `import` names",
+                  study.experiment.path, study.experiment.path));
+}
+
 int conduct(const Study& study, const RunOptions& options) {
+  require_program(study);
   check_study(study);
   if (options.detach && study.experiment.executor == "local") {
     throw InputError(
@@ -157,16 +271,17 @@ int conduct(const Study& study, const RunOptions& options) {
   if (!lock) return 128 + interrupted();
 
   Store store = open_index(study.results_root);
-  const std::vector<AttemptState> states = refresh_index(store, study.results_root, study.experiment.name);
+  const std::vector<AttemptState> states = refresh_index(store, study);
   const PlanDiff diff = compare_with_index(study, states);
-  if (!announce(study, diff, options)) return 0;
+  const std::vector<AttemptKey> retried = attempts_to_retry(states, study, options.retry);
+  require_ready(study, diff, retried, options);
+  if (!announce(study, diff, count_outcomes(counting_states(states), study), options)) return 0;
   remember(study);
 
-  const std::vector<AttemptKey> retried = attempts_to_retry(states, study, options.retry);
   if (!options.retry.empty()) say(fmt::format("{} run{} again", retried.size(), retried.size() == 1 ? " runs" : "s run"));
 
   Clock& clock = system_clock();
-  Progress progress(clock);
+  Progress progress(clock, study.experiment.executor == "local" ? std::optional(options.slots) : std::nullopt);
   const std::unique_ptr<Executor> executor =
       choose_executor(study, options.slots, [&progress](const std::string& text) { progress.print(text); });
   Journal journal(store, study.experiment.name, study.results, progress, clock);
@@ -177,25 +292,37 @@ int conduct(const Study& study, const RunOptions& options) {
   ProcessToolRunner tools;
   Accounting accounting(study, tools, clock);
   accounting.catch_up(store);
+  const FailureLimits limits = failure_limits(study, diff, states, retried, options);
+  bool stopped = false;
   const bool anything = campaign.counts().done < campaign.counts().total;
-  if (anything) progress.show(campaign.counts());
+  if (anything) {
+    expect_runs(progress.remaining(), study, store, states, retried);
+    progress.show(campaign.counts());
+  }
   while (campaign.step()) {
     progress.show(campaign.counts(), executor->waiting());
     // A round of Slurm lasts a second: what has been submitted can be written down at once.
     journal.flush(executor->in_batches());
     if (interrupted() != 0) {
       journal.flush(true);
-      return detach(campaign, progress);
+      return detach(campaign, *executor, progress);
     }
     if (options.detach && executor->in_batches() && campaign.all_submitted()) {
       journal.flush(true);
-      detach(campaign, progress);
+      detach(campaign, *executor, progress);
       return 0;
+    }
+    if (const std::optional<std::string> why = journal.failures().reason_to_stop(limits)) {
+      stop_early(study, campaign, *executor, journal, progress, *why);
+      stopped = true;
+      break;
     }
     executor->wait(kStepWait);
   }
   executor->flush();
   journal.flush(true);
+  journal.tell_repeated_failures();
+  if (stopped) refresh_index(store, study.results_root, study.experiment.name);
   accounting.complete(store);
   progress.finish();
   return summarise_study(store, study, anything);

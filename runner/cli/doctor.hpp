@@ -28,6 +28,9 @@ std::string findings_text(const Findings& findings);
 void examine_results(const Study& study, ToolRunner& tools, Findings& findings);
 /// What holds for any executor: results folder, programs, data, trainer.
 void examine_machine(const Study& study, ToolRunner& tools, Findings& findings);
+/// The programs, scripts, data and models that commands and the trainer name: what `run`, too, looks for before it starts
+/// anything.
+void examine_needs(const Study& study, Findings& findings);
 /// Whether the modules that jobs load can be loaded here.
 void examine_modules(const Study& study, ToolRunner& tools, Findings& findings);
 /// What only concerns jobs that are processes of this machine.

@@ -10,6 +10,7 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
+#include "cli/reading.hpp"
 #include "ingest/attempt_record.hpp"
 #include "ingest/json_text.hpp"
 #include "ingest/line_reader.hpp"
@@ -24,15 +25,6 @@ namespace {
 
 constexpr long long kLargestCopy = 64LL << 20;
 constexpr const char* kLineName = "line.csv";
-
-std::vector<MetricSpec> specs_of(const std::vector<Metric>& metrics) {
-  std::vector<MetricSpec> specs;
-  for (const Metric& metric : metrics) {
-    specs.push_back(
-        {metric.name, metric.file, metric.selector, metric.unit, metric.series.has_value(), metric.source, metric.index});
-  }
-  return specs;
-}
 
 /// A name in `sources/` that no other source has.
 std::string free_name(const std::string& name, std::set<std::string>& used) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "base/state.hpp"
 #include "base/text.hpp"
@@ -14,7 +17,7 @@ namespace hpcbench {
 namespace {
 
 struct TableColumn {
-  enum class Kind { axis, file, outcome, statistic, n, note, fact, rank_times, metric, wrong };
+  enum class Kind { axis, file, outcome, statistic, n, note, fact, rank_times, metric, ignored, wrong };
   Kind kind = Kind::wrong;
   std::string name;
   std::string unit;  // of a metric
@@ -27,8 +30,12 @@ bool is_metric_name(std::string_view name) {
 }
 
 /// `train_s [min]`, `fact:device`, `strategy`.
-TableColumn column_of(const std::string& heading, const std::vector<std::string>& axes) {
+TableColumn column_of(const std::string& heading, const std::vector<std::string>& axes,
+                      const std::map<std::string, std::string>& mapped) {
   using Kind = TableColumn::Kind;
+  for (const auto& [metric, of_heading] : mapped) {
+    if (of_heading == heading) return {Kind::metric, metric, ""};
+  }
   for (const auto& [name, kind] :
        {std::pair("file", Kind::file), std::pair("outcome", Kind::outcome), std::pair("statistic", Kind::statistic),
         std::pair("n", Kind::n), std::pair("note", Kind::note)}) {
@@ -45,6 +52,18 @@ TableColumn column_of(const std::string& heading, const std::vector<std::string>
   if (!is_metric_name(name)) return {Kind::wrong, heading, ""};
   if (name.starts_with("rank_")) return {Kind::rank_times, name, ""};
   return {Kind::metric, name, unit};
+}
+
+/// `eval/loss` -> `eval_loss`: how a metric of that column may be called.
+std::string suggested_name(const std::string& heading) {
+  std::string name = heading;
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) {
+        return !is_metric_name(std::string{'_', c});
+      },
+      '_');
+  return is_metric_name(name) ? name : "value";
 }
 
 /// Reads the lines of one table to requests.
@@ -68,16 +87,39 @@ class TablePlanner {
 
  private:
   void take_header(long long line, const std::vector<std::string>& cells) {
+    std::vector<std::string> strange;  // headings that are no names and that nobody maps
     for (const std::string& cell : cells) {
-      columns_.push_back(column_of(cell, study_.plan.axes));
-      if (columns_.back().kind == TableColumn::Kind::wrong) {
-        problem(line, fmt::format("`{}` is no column of such a table{}; axes are: {}; others: file, outcome, statistic, n, "
-                                  "note, fact:NAME, metrics",
-                                  cell, did_you_mean(cell, study_.plan.axes), join(study_.plan.axes, ", ")));
-        sound_ = false;
-      }
+      columns_.push_back(column_of(cell, study_.plan.axes, import_.headings));
+      if (columns_.back().kind == TableColumn::Kind::wrong) strange.push_back(cell);
       header_ += (header_.empty() ? "" : ",") + csv_cell(cell);
     }
+    check_headings(line, cells, strange);
+  }
+
+  /// Where some headings are mapped the table is somebody else's: what is not mapped is left out, and said once.
+  void check_headings(long long line, const std::vector<std::string>& cells, const std::vector<std::string>& strange) {
+    for (const auto& [metric, heading] : import_.headings) {
+      if (std::find(cells.begin(), cells.end(), heading) != cells.end()) continue;
+      problem(line, fmt::format("`{}` shall come from the column `{}`, which is not there{}; the columns are: {}", metric,
+                                heading, did_you_mean(heading, cells), join(cells, ", ")));
+      sound_ = false;
+    }
+    if (strange.empty()) return;
+    if (!import_.headings.empty()) {
+      plan_.notes.push_back(
+          printable(fmt::format("{}: left out, as `values` maps no metric to them: {}", table_, join(strange, ", "))));
+      for (TableColumn& column : columns_) {
+        if (column.kind == TableColumn::Kind::wrong) column.kind = TableColumn::Kind::ignored;
+      }
+      return;
+    }
+    problem(
+        line,
+        fmt::format("`{}` {} no name of an axis or a metric{}: map what you need, `values: {{{}: {}}}`; the rest is left "
+                    "out then (axes: {}; other columns: file, outcome, statistic, n, note, fact:NAME)",
+                    join(strange, "`, `"), strange.size() == 1 ? "is" : "are", did_you_mean(strange.front(), study_.plan.axes),
+                    suggested_name(strange.front()), json_quote(strange.front()), join(study_.plan.axes, ", ")));
+    sound_ = false;
   }
 
   void take_line(long long line, const std::vector<std::string>& cells) {
@@ -140,6 +182,7 @@ class TablePlanner {
         return {};
       case TableColumn::Kind::metric:
         return take_value(column, cell);
+      case TableColumn::Kind::ignored:
       case TableColumn::Kind::wrong:
         break;
     }

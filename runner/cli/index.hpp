@@ -14,11 +14,16 @@ namespace hpcbench {
 Store open_index(const std::string& results_root);
 
 /// Brings the index of one experiment up to date with its run directories: reads what has no outcome in it yet or is not in it
-/// (batches/*/attempts.txt names every attempt), forgets what is gone. Cheap where nothing changed. Returns what
-/// Store::states says from then on, so that it need not be asked again.
+/// (batches/*/attempts.txt names every attempt), or was read by other rules than those of reading.json, which it says; forgets
+/// what is gone. Cheap where nothing changed. Returns what Store::states says from then on, so that it need not be asked again.
 std::vector<AttemptState> refresh_index(Store& store, const std::string& results_root, const std::string& experiment);
+/// The same by the rules of the study's file, which are kept in reading.json first.
+std::vector<AttemptState> refresh_index(Store& store, const Study& study);
+/// The same of a copy of the index in memory: writes nothing, and says nothing.
+void refresh_copy(Store& store, const Study& study);
 
-/// Reads all run directories of an experiment again, whatever the index says. Returns how many there are.
+/// Reads all run directories of an experiment again, by the rules last applied, whatever the index says. Returns how many there
+/// are.
 std::size_t reindex(Store& store, const std::string& results_root, const std::string& experiment);
 
 /// Reads these attempts into the index, whatever it says of them.
@@ -35,6 +40,8 @@ std::vector<std::string> experiments_on_disk(const std::string& results_root);
 
 /// The index for commands that only look: refreshed where it can be written, else as it is, else made in memory.
 Store open_for_reading(const std::string& results_root, const std::string& experiment);
+/// The same by the rules of the study's file.
+Store open_for_reading(const Study& study);
 
 /// Of Store::states: the state of each run (no warm-ups) from the attempt that counts, sorted: as Store::counting_attempts, but
 /// without reading records, which takes ten times as long.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ingest/metric_files.hpp"
 #include "submit/judge.hpp"
 
 namespace hpcbench {
@@ -9,12 +10,17 @@ namespace hpcbench {
 namespace {
 
 constexpr double kFlushInterval = 1;  // seconds between transactions
-constexpr int kFailuresTold = 20;     // a study that fails as a whole says so twenty times, not ten thousand
+constexpr int kFailuresTold = 20;     // kinds of failures; each is told once, with a count in the end
 
 }  // namespace
 
 Journal::Journal(Store& store, std::string experiment, std::string results, Progress& progress, Clock& clock)
-    : store_(store), experiment_(std::move(experiment)), results_(std::move(results)), progress_(progress), clock_(clock) {}
+    : store_(store),
+      experiment_(std::move(experiment)),
+      results_(std::move(results)),
+      reading_(read_reading(results_)),
+      progress_(progress),
+      clock_(clock) {}
 
 void Journal::intended(const std::string& /*batch*/, const std::vector<AttemptKey>& attempts) {
   std::vector<AttemptState> states;
@@ -30,22 +36,59 @@ void Journal::submitted(const AttemptKey& attempt, const std::string& /*job*/) {
 
 State Journal::settled(const AttemptKey& attempt, std::optional<State> without_finish, const std::string& reason) {
   const std::string folder = results_ + "/" + to_string(attempt);
-  AttemptRecord record = without_finish ? settle_attempt(folder, *without_finish, reason) : read_attempt(folder);
+  keep_outside_files_late(folder);
+  const ReadingRules* rules = reading_.find(attempt.config_id);
+  AttemptRecord record = without_finish ? settle_attempt(folder, *without_finish, reason, rules) : read_attempt(folder, rules);
   const State state = record.state;
-  if (is_outcome(state) && state != State::succeeded && !attempt.run.is_warmup()) {
-    if (failures_told_ < kFailuresTold) {
-      progress_.print(record.reason && record.reason->starts_with(kVoidPrefix)
-                          ? fmt::format("{} {}; its run gets another attempt", to_string(attempt), explain_void(*record.reason))
-                          : fmt::format("{} {}: {} ({}/{})", to_string(attempt), to_string(state),
-                                        record.reason.value_or("no reason known"), results_, to_string(attempt)));
-    } else if (failures_told_ == kFailuresTold) {
-      progress_.print("more runs do not succeed; `hpcbench status` lists them");
-    }
-    ++failures_told_;
+  if (!attempt.run.is_warmup()) {
+    if (state == State::succeeded) failures_.note_success();
+    if (is_outcome(state) && state != State::succeeded) tell_failure(attempt, state, record);
   }
+  if (is_outcome(state) && attempt.run.is_repeat() && !is_void(record)) {
+    const auto wall = record.metrics.find("wall_s");
+    progress_.remaining().note_end(attempt.config_id,
+                                   wall == record.metrics.end() ? std::nullopt : std::optional(wall->second));
+  }
+  warn_of_missed_metrics(record, folder);
   records_.push_back(std::move(record));
   flush(false);
   return state;
+}
+
+/// After the first run of a configuration, while the others can still be saved the time; once a metric, as they mostly share
+/// what is wrong.
+void Journal::warn_of_missed_metrics(const AttemptRecord& record, const std::string& folder) {
+  const ReadingRules* rules = reading_.find(record.key.config_id);
+  if (rules == nullptr || record.state != State::succeeded || !seen_.insert(record.key.config_id).second) return;
+  for (const MetricSpec& metric : rules->metrics) {
+    if (record.metrics.contains(metric.name) || metric.source == "accounting") continue;  // Slurm's comes later
+    if (!warned_.insert(metric.name).second) continue;
+    progress_.print(
+        fmt::format("warning: {} has no value of the metric {}: {}\n  Mend it in `metrics`: the kept logs are then read "
+                    "again, and no run is repeated.",
+                    to_string(record.key), metric.name, explain_missed_metric(metric, folder)));
+  }
+}
+
+void Journal::tell_failure(const AttemptKey& attempt, State state, const AttemptRecord& record) {
+  const std::string reason = record.reason.value_or("no reason known");
+  if (reason.starts_with(kVoidPrefix)) {
+    progress_.print(fmt::format("{} {}; its run gets another attempt", to_string(attempt), explain_void(reason)));
+    return;
+  }
+  if (cancels_expected_ && state == State::cancelled) return;
+  if (!failures_.note_failure(attempt, state, reason)) return;
+  if (kinds_told_ < kFailuresTold) {
+    progress_.print(
+        fmt::format("{} {}: {} ({}/{})", to_string(attempt), to_string(state), reason, results_, to_string(attempt)));
+  } else if (kinds_told_ == kFailuresTold) {
+    progress_.print("more runs do not succeed; `hpcbench status` lists them");
+  }
+  ++kinds_told_;
+}
+
+void Journal::tell_repeated_failures() {
+  for (const std::string& line : failures_.repeated()) progress_.print(line);
 }
 
 void Journal::note(const std::string& text) { progress_.print(text); }

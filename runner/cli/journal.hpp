@@ -1,9 +1,12 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
+#include "cli/failure_watch.hpp"
 #include "cli/progress.hpp"
+#include "ingest/reading.hpp"
 #include "store/store.hpp"
 #include "submit/campaign.hpp"
 
@@ -22,17 +25,30 @@ class Journal : public CampaignObserver {
 
   /// Writes what is pending, if that is due; with `now` in any case.
   void flush(bool now);
+  /// How often each kind of failure happened that was told once and happened again.
+  void tell_repeated_failures();
+  /// From here on runs are cancelled because the campaign stops: that is no news.
+  void expect_cancels() { cancels_expected_ = true; }
+  const FailureWatch& failures() const { return failures_; }
 
  private:
+  void warn_of_missed_metrics(const AttemptRecord& record, const std::string& folder);
+  void tell_failure(const AttemptKey& attempt, State state, const AttemptRecord& record);
+
   Store& store_;
   std::string experiment_;
   std::string results_;
+  Reading reading_;  // of the file that the campaign runs
   Progress& progress_;
   Clock& clock_;
   std::vector<AttemptRecord> records_;
   std::vector<AttemptState> states_;
+  std::set<std::string> seen_;    // configurations of which a run has succeeded
+  std::set<std::string> warned_;  // metrics that were warned of
   double last_flush_s_ = 0;
-  int failures_told_ = 0;
+  FailureWatch failures_;
+  bool cancels_expected_ = false;
+  int kinds_told_ = 0;
 };
 
 }  // namespace hpcbench

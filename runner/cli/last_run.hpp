@@ -15,8 +15,15 @@ struct LastRun {
   std::vector<std::string> settings;  // the texts of --set
 };
 
+/// Also written as results/EXPERIMENT/last_run.json, so that each study is known by its name.
 void write_last_run(const std::string& results_root, const LastRun& run);
 /// Absent if nothing was run there, or the file is damaged.
 std::optional<LastRun> read_last_run(const std::string& results_root);
+
+/// How an experiment was read when it was run last; of results without its own note from the copy of its file. Absent if there
+/// are no such results.
+std::optional<LastRun> read_last_run_of(const std::string& results_root, const std::string& experiment);
+/// How a file (an absolute path) was read when it was run last there.
+std::optional<LastRun> find_last_run_of_file(const std::string& results_root, const std::string& file);
 
 }  // namespace hpcbench

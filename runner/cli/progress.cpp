@@ -16,27 +16,23 @@ constexpr double kRedrawInterval = 0.1;  // seconds between redraws where somebo
 
 }  // namespace
 
-Progress::Progress(Clock& clock) : clock_(clock), in_place_(stderr_is_terminal()), start_s_(clock.monotonic_s()) {}
+Progress::Progress(Clock& clock, std::optional<int> slots)
+    : clock_(clock), in_place_(stderr_is_terminal()), start_s_(clock.monotonic_s()), remaining_(clock, slots) {}
 
 Progress::~Progress() { finish(); }
 
-std::string Progress::text(const CampaignCounts& counts, const std::string& waiting) const {
+std::string Progress::text(const CampaignCounts& counts, const std::string& waiting) {
   const double elapsed_s = clock_.monotonic_s() - start_s_;
   const long long failed = counts.done - counts.succeeded;
   std::string line = fmt::format("{}/{} done, {} {}", counts.done, counts.total, counts.running,
                                  waiting.empty() ? "running" : "submitted, " + waiting);
   if (failed > 0) line += fmt::format(", {} not succeeded", failed);
   line += ", elapsed " + human_duration(elapsed_s);
-  const long long done_now = counts.done - first_done_.value_or(counts.done);
-  const long long left = counts.total - counts.done;
-  if (done_now > 0 && left > 0) {
-    line += ", about " + human_duration(elapsed_s / static_cast<double>(done_now) * static_cast<double>(left)) + " left";
-  }
-  return line;
+  const std::string left = remaining_.text(counts.total - counts.done);
+  return left.empty() ? line : line + ", " + left;
 }
 
 void Progress::show(const CampaignCounts& counts, const std::string& waiting) {
-  if (!first_done_) first_done_ = counts.done;
   const double now_s = clock_.monotonic_s();
   if (now_s - last_s_ < (in_place_ ? kRedrawInterval : kLineInterval)) return;
   last_s_ = now_s;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/clock.hpp"
+#include "cli/remaining_time.hpp"
 #include "submit/campaign.hpp"
 
 namespace hpcbench {
@@ -11,26 +12,29 @@ namespace hpcbench {
 /// Shows how a campaign goes: one line in place on a terminal; lines otherwise, at most one in `kLineInterval` seconds.
 class Progress {
  public:
-  explicit Progress(Clock& clock);
+  /// `slots`: local jobs at once; absent where a scheduler decides.
+  explicit Progress(Clock& clock, std::optional<int> slots = std::nullopt);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   /// `waiting`: what jobs wait for; empty: nothing to say.
   void show(const CampaignCounts& counts, const std::string& waiting = {});
+  /// What is known of the time that is still to go.
+  RemainingTime& remaining() { return remaining_; }
   /// A line of its own above the progress line.
   void print(const std::string& line);
   /// Ends the line in place.
   void finish();
 
  private:
-  std::string text(const CampaignCounts& counts, const std::string& waiting) const;
+  std::string text(const CampaignCounts& counts, const std::string& waiting);
 
   Clock& clock_;
   bool in_place_;
   double start_s_;
   double last_s_ = -1e9;
-  std::optional<long long> first_done_;
+  RemainingTime remaining_;
   std::string shown_;
 };
 

@@ -99,7 +99,7 @@ Table view_study(Study& study, const StudyOptions& study_options, const ViewOpti
   report.methods = options.methods;
   report.provenance = options.provenance;
   take_in_imports(study);
-  const Store store = open_for_reading(study.results_root, study.experiment.name);
+  const Store store = open_for_reading(study);
   Table table = build_table(study.experiment, study.plan, store.counting_attempts(study.experiment.name, true), report);
   table.columns_asked = !options.columns.empty();
   return table;

@@ -7,7 +7,8 @@
 
 namespace hpcbench {
 
-/// What `[EXPERIMENT/](CONFIG_ID prefix | axis=value,...)[/rNN[/aN]]` stands for.
+/// What `[EXPERIMENT/](CONFIG_ID prefix | axis=value,... | value,...)[/rNN[/aN]]` stands for. A value alone is of the one
+/// axis that has it.
 struct FoundRun {
   std::string experiment;
   AttemptRecord record;  // the attempt that is named, else the one that counts

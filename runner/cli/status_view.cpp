@@ -84,6 +84,39 @@ std::string details(const RunStatus& run) {
   return text.empty() ? text : " (" + text.substr(1) + ")";
 }
 
+/// Counts, of each metric, the runs that succeeded without a value of it.
+class MissedCounter {
+ public:
+  void add(const Work& work, const AttemptRecord& attempt) {
+    if (attempt.state != State::succeeded) return;
+    for (const Metric& metric : work.metrics) {
+      const auto [found, is_new] = counted_.try_emplace(metric.name);
+      MissedMetric& counts = found->second;
+      if (is_new) counts = {metric.name, metric.file, metric.source, metric.selector, 0, 0};
+      ++counts.of;
+      if (!attempt.metrics.contains(metric.name)) ++counts.runs;
+    }
+  }
+  std::vector<MissedMetric> missed() const {
+    std::vector<MissedMetric> list;
+    for (const auto& [name, counts] : counted_) {
+      if (counts.runs > 0) list.push_back(counts);
+    }
+    return list;
+  }
+
+ private:
+  std::map<std::string, MissedMetric> counted_;
+};
+
+std::string missed_line(const MissedMetric& missed) {
+  return fmt::format(
+      "  metric {}: no value in {} of {} runs that succeeded ({} {} in {}); mend it in the experiment file, and the kept logs "
+      "are "
+      "read again\n",
+      missed.name, missed.runs, missed.of, missed.source, printable(missed.selector), printable(missed.file));
+}
+
 }  // namespace
 
 std::optional<double> elapsed_s(const AttemptRecord& attempt, double now_unix_s) {
@@ -103,16 +136,16 @@ void set_state(StatusView& view, RunStatus& run, State state) {
 std::string counts_text(const std::map<State, long long>& counts) {
   std::string text;
   for (const auto& [state, count] : counts) {
-    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(state));
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, shown_name(state));
   }
   return text.empty() ? "none" : text;
 }
 
 std::string run_line(const RunStatus& run, std::optional<double> now_unix_s) {
-  if (!run.attempt) return fmt::format("{}  {}  {}", run.run, to_string(run.state), printable(describe(run.axes)));
+  if (!run.attempt) return fmt::format("{}  {}  {}", run.run, shown_name(run.state), printable(describe(run.axes)));
   const AttemptRecord& attempt = *run.attempt;
   const std::optional<double> elapsed = now_unix_s ? elapsed_s(attempt, *now_unix_s) : std::nullopt;
-  return fmt::format("{}/a{}  {}{}{}{}  {}", run.run, attempt.key.attempt, to_string(run.state),
+  return fmt::format("{}/a{}  {}{}{}{}  {}", run.run, attempt.key.attempt, shown_name(run.state),
                      elapsed ? " " + human_duration(*elapsed) : "", attempt.reason ? ": " + *attempt.reason : "", details(run),
                      printable(describe(run.axes)));
 }
@@ -128,6 +161,7 @@ StatusView make_status(const Study& study, const Store& store) {
   // Attempts come sorted by configuration, as the runs are: the next one's is this one or further on.
   const std::vector<std::size_t>& by_id = study.selected().by_id;
   std::size_t place = 0;
+  MissedCounter missed;
   store.visit_counting_attempts(study.experiment.name, [&](AttemptRecord&& attempt) {
     const auto id_at = [&](std::size_t at) -> const std::string& { return study.selected().configurations[by_id[at]].id; };
     while (place < by_id.size() && id_at(place) < attempt.key.config_id) ++place;
@@ -136,16 +170,19 @@ StatusView make_status(const Study& study, const Store& store) {
     if (!name.is_repeat() || name.number < 1 || name.number > study.selected().repeats) return;
     RunStatus& run = view.runs[place * repeats.size() + place_of_repeat[static_cast<std::size_t>(name.number) - 1]];
     set_state(view, run, attempt.state);
+    missed.add(*study.selected().configurations[by_id[place]].work, attempt);
     std::erase_if(attempt.metrics, [](const auto& metric) { return metric.first != "wall_s"; });
     run.attempt = std::move(attempt);
   });
+  view.missed = missed.missed();
   return view;
 }
 
-std::string status_text(const StatusView& view, double now_unix_s) {
+std::string status_text(const StatusView& view, double now_unix_s, bool all) {
   std::string text = fmt::format("{}: {} runs: {}\n", view.experiment, view.runs.size(), counts_text(view.counts));
+  for (const MissedMetric& missed : view.missed) text += missed_line(missed);
   for (const RunStatus& run : view.runs) {
-    if (run.attempt && run.state != State::succeeded) text += "  " + run_line(run, now_unix_s) + "\n";
+    if (all || (run.attempt && run.state != State::succeeded)) text += "  " + run_line(run, now_unix_s) + "\n";
   }
   return text;
 }
@@ -153,6 +190,14 @@ std::string status_text(const StatusView& view, double now_unix_s) {
 void write_status_json(const StatusView& view, double now_unix_s, const std::function<void(const std::string&)>& write) {
   Json head = {{"schema", 1}, {"experiment", view.experiment}, {"results", view.results}};
   for (const auto& [state, count] : view.counts) head["counts"][std::string(to_string(state))] = count;
+  head["without_value"] = Json::array();
+  for (const MissedMetric& missed : view.missed) {
+    head["without_value"].push_back({{"metric", missed.name},
+                                     {"file", missed.file},
+                                     {missed.source, missed.selector},
+                                     {"runs", missed.runs},
+                                     {"of", missed.of}});
+  }
   std::string text = head.dump(1, ' ', false, Json::error_handler_t::replace);
   text.erase(text.rfind('\n'));  // the list of runs goes on before the closing brace
   write(text + ",\n \"runs\": [");

@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
+#include "cli/index.hpp"
 #include "cli/terminal.hpp"
 #include "render/attempt.hpp"
 #include "report/table.hpp"
@@ -26,6 +28,24 @@ LastRun last_source(const std::string& results_root) {
     throw InputError(fmt::format("error: nothing has been run in {} yet; name an experiment file", results_root));
   }
   return *last;
+}
+
+/// FILE may be the name of a study: a file of that name goes before it.
+std::optional<LastRun> named_study(const StudyOptions& options, const std::string& results_root) {
+  const bool is_file = options.file.ends_with(".yaml") || options.file.ends_with(".yml") || fs::exists(options.file);
+  if (is_file || !is_plain_name(options.file)) return std::nullopt;
+  if (std::optional<LastRun> source = read_last_run_of(results_root, options.file)) return source;
+  const std::vector<std::string> there = experiments_on_disk(results_root);
+  throw InputError(fmt::format("error: {} is neither a file nor a study in {}{}; there are: {}", options.file, results_root,
+                               did_you_mean(options.file, there), there.empty() ? "none" : join(there, ", ")));
+}
+
+/// A command that looks at results sees them as they were made.
+void remember_site(LastRun& source, const std::string& results_root) {
+  const std::optional<LastRun> last = find_last_run_of_file(results_root, source.file);
+  if (!last || last->site.empty()) return;
+  source.site = last->site;
+  say(fmt::format("--site {}: as in the last run of {}", last->site, source.file));
 }
 
 /// The file as it was run, should the original be gone.
@@ -52,7 +72,9 @@ void add_results_option(CLI::App& app, std::string& results) {
 void add_study_options(CLI::App& app, StudyOptions& options, FileArgument file) {
   CLI::Option* argument = app.add_option(
       "FILE", options.file,
-      file == FileArgument::required ? "the experiment file" : "the experiment file; without it, what was run last here");
+      file == FileArgument::required ? "the experiment file, or the name of a study that was run here"
+                                     : "the experiment file, or the name of a study; without it, what was run last here");
+  options.looks_back = file == FileArgument::optional;
   if (file == FileArgument::required) argument->required();
   app.add_option("--profile", options.profile, "overlay of the file's `profiles`")->type_name("NAME");
   app.add_option("--site", options.site, "what is true of the cluster: a name in sites/ or a path")->type_name("SITE");
@@ -78,27 +100,33 @@ void check_study(const Study& study) {
                       study.results));
     }
   }
-  build_table(study.experiment, study.plan, {}, {});
+  check_report(study.experiment, study.plan);
 }
 
 Study load_study(const StudyOptions& options) {
   Study study;
   study.results_root = fs::absolute(options.results).lexically_normal().string();
   while (study.results_root.size() > 1 && study.results_root.back() == '/') study.results_root.pop_back();
-  study.from_last_run = options.file.empty();
-  study.source = study.from_last_run ? last_source(study.results_root) : source_of(options);
+  const std::optional<LastRun> named = options.file.empty() ? std::nullopt : named_study(options, study.results_root);
+  study.from_last_run = options.file.empty() || named;
+  study.source = named ? *named : study.from_last_run ? last_source(study.results_root) : source_of(options);
   if (study.from_last_run) {
     // What is said now goes on top of what was said then.
     if (!options.profile.empty()) study.source.profile = options.profile;
     if (!options.site.empty()) study.source.site = options.site;
     study.source.settings.insert(study.source.settings.end(), options.settings.begin(), options.settings.end());
+  } else if (options.looks_back && options.site.empty()) {
+    remember_site(study.source, study.results_root);
   }
   const std::string path = study.from_last_run ? readable_file(study.source, study.results_root) : options.file;
   study.experiment = read_experiment(path, read_options(study.source));
   if (study.from_last_run) {
-    say(fmt::format("{}{}: what was run last in {}", path,
-                    study.source.profile.empty() ? "" : " --profile " + study.source.profile, study.results_root));
+    say(fmt::format("{}{}{}: what was run last {} {}", path,
+                    study.source.profile.empty() ? "" : " --profile " + study.source.profile,
+                    study.source.site.empty() ? "" : " --site " + study.source.site,
+                    named ? "as " + options.file + " in" : "in", study.results_root));
   }
+  study.source.profile = study.experiment.profile;  // a site may have named it
   if (options.repeats > 0) study.experiment.repeats = options.repeats;
   study.source.experiment = study.experiment.name;
   study.plan = make_plan(study.experiment);

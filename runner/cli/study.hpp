@@ -20,6 +20,8 @@ struct StudyOptions {
   std::string results = "results";
   std::string only;
   int repeats = 0;  // 0: as the file says
+  /// For commands that look at results: a file is read with the site of its last run, unless one is named.
+  bool looks_back = false;
 };
 
 enum class FileArgument { required, optional };
@@ -36,7 +38,7 @@ struct Study {
   std::string results_root;      // absolute
   std::string results;           // absolute: results_root/EXPERIMENT
   LastRun source;                // the file and the options that it was read with
-  bool from_last_run = false;
+  bool from_last_run = false;    // or named as a study of the results folder
 
   /// What is asked for: all of the plan, or what --only leaves.
   const Plan& selected() const { return narrowed ? *narrowed : plan; }
@@ -48,7 +50,7 @@ struct Study {
 /// executor that is not there. What `check` says before `run` finds out the hard way.
 void check_study(const Study& study);
 
-/// Reads FILE; without one, what was run last in the results folder (said on stderr).
+/// Reads FILE, which may be the name of a study in the results folder; without one, what was run last there (said on stderr).
 Study load_study(const StudyOptions& options);
 
 }  // namespace hpcbench

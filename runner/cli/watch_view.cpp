@@ -66,7 +66,7 @@ ScreenRow screen_row(const RunStatus& run, double now_unix_s) {
   if (had_job && run.job == RunStatus::Job::gone) add("its job has ended; `hpcbench run` settles it");
   const std::string axes = describe(run.axes);
   return {short_name(run),
-          std::string(to_string(run.state)),
+          std::string(shown_name(run.state)),
           elapsed ? human_duration(*elapsed) : "-",
           printable(attempt.job.value_or("-")),
           printable(attempt.node.value_or("-")),

@@ -49,16 +49,21 @@ struct AttemptRecord {
   std::map<std::string, std::string> places;
   std::vector<std::string> warnings;  // of reading: `events.jsonl:17: not JSON`
   std::string path;                   // `CONFIG_ID/r01/a1`, relative to results/EXPERIMENT
+  std::string rules;                  // hash of the reading rules that made it (ingest/reading.hpp); empty of imported runs
 };
+
+struct ReadingRules;
 
 /// Reads an attempt's folder (run.json, claim, started.json, finished.json, event files, metrics). Total: whatever is missing
 /// or broken gives fewer fields and a warning. `state` is what the files alone say: intended (no claim), running (claimed or
 /// started), cancelled (revoked), or an outcome (finished.json).
-AttemptRecord read_attempt(const std::string& attempt_folder);
+/// `rules` say how its results are read; null: as run.json says.
+AttemptRecord read_attempt(const std::string& attempt_folder, const ReadingRules* rules = nullptr);
 
 /// The same, for an attempt whose executor says that it ended without finished.json: writes that to settled.json first,
 /// durably, so that whoever reads the folder later says the same. A finished.json that is there after all wins.
-AttemptRecord settle_attempt(const std::string& attempt_folder, State outcome, const std::string& reason);
+AttemptRecord settle_attempt(const std::string& attempt_folder, State outcome, const std::string& reason,
+                             const ReadingRules* rules = nullptr);
 
 /// Attempt folders below results/EXPERIMENT, sorted by key.
 std::vector<AttemptKey> find_attempts(const std::string& results);

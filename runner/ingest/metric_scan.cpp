@@ -1,14 +1,13 @@
 #include "ingest/metric_scan.hpp"
 
-#include <glob.h>
 #include <re2/re2.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 
+#include "base/glob.hpp"
 #include "ingest/line_reader.hpp"
 
 namespace hpcbench {
@@ -21,30 +20,6 @@ RE2::Options pattern_options() {
   options.set_never_nl(true);
   options.set_log_errors(false);
   return options;
-}
-
-/// `text` with the characters that mean something to glob(3) made plain.
-std::string glob_escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (std::string_view("*?[]\\").find(c) != std::string_view::npos) out += '\\';
-    out += c;
-  }
-  return out;
-}
-
-std::vector<std::string> glob_files(const std::string& pattern) {
-  glob_t found{};
-  std::vector<std::string> files;
-  if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
-    for (std::size_t i = 0; i < found.gl_pathc; ++i) {
-      struct stat status {};
-      if (::stat(found.gl_pathv[i], &status) == 0 && S_ISREG(status.st_mode)) files.emplace_back(found.gl_pathv[i]);
-    }
-  }
-  ::globfree(&found);
-  std::sort(files.begin(), files.end());
-  return files;
 }
 
 }  // namespace

@@ -13,9 +13,11 @@
 #include "ingest/gpu_samples.hpp"
 #include "ingest/imported.hpp"
 #include "ingest/line_reader.hpp"
+#include "ingest/metric_files.hpp"
 #include "ingest/metric_reader.hpp"
 #include "ingest/metric_scan.hpp"
 #include "ingest/outcome.hpp"
+#include "ingest/reading.hpp"
 #include "ingest/run_info.hpp"
 #include "ingest/settled.hpp"
 #include "launch/claim.hpp"
@@ -43,7 +45,7 @@ std::optional<int> rank_of_event_file(std::string_view name) {
 /// Reads one attempt's folder into a record, file by file.
 class AttemptReader {
  public:
-  explicit AttemptReader(const std::string& folder) {
+  AttemptReader(const std::string& folder, const ReadingRules* rules) : rules_(rules) {
     std::error_code error;
     const fs::path absolute = fs::absolute(folder, error);
     folder_ = (error ? fs::path(folder) : absolute).lexically_normal().string();
@@ -53,6 +55,7 @@ class AttemptReader {
   void read() {
     read_identity();
     read_start();
+    note_machine();
     read_finish();
     read_events();
     add_metric("wall_s", finished_.wall_s, "finished.json");
@@ -102,6 +105,7 @@ class AttemptReader {
     if (info_.readable && named != record_.experiment + '/' + record_.path) {
       warn(fmt::format("run.json: says that it is {}; the folder's name counts", named));
     }
+    apply_rules();
     record_.axes = info_.axes;
     record_.gpus = info_.gpus;
     record_.batch = info_.batch;
@@ -111,6 +115,17 @@ class AttemptReader {
     for (const MetricSpec& metric : info_.metrics) {
       if (!metric.unit.empty()) record_.units[metric.name] = printable(metric.unit);
     }
+  }
+
+  /// What is asked of the results today goes before what was asked when the run was made.
+  void apply_rules() {
+    if (is_import()) return;
+    if (rules_ != nullptr) {
+      info_.metrics = rules_->metrics;
+      info_.success_exit_code = rules_->success_exit_code;
+      info_.success_pattern = rules_->success_pattern;
+    }
+    record_.rules = rules_hash(rules_of(info_));
   }
 
   void read_start() {
@@ -124,6 +139,17 @@ class AttemptReader {
     record_.job = started_.job;
     if (claim_ && !claim_->job.empty()) record_.job = printable(claim_->job);
     if (started_.devices) record_.facts["devices"] = *started_.devices;
+  }
+
+  /// What keeps a row from being what its nodes and gpus say; no fact where there is nothing of the kind.
+  void note_machine() {
+    if (is_import()) return;
+    const bool local = info_.executor == "local";
+    if (local && info_.nodes > 1) record_.facts["simulated_nodes"] = std::to_string(info_.nodes);
+    if (info_.launched_once && info_.nodes > 1) record_.facts["launched_once_on_nodes"] = std::to_string(info_.nodes);
+    const long long wanted = static_cast<long long>(info_.processes) * info_.cpus_per_task;
+    if (local && started_.cores && *started_.cores > 0 && wanted > *started_.cores)
+      record_.facts["cores_shared"] = fmt::format("{} cores asked for, {} there", wanted, *started_.cores);
   }
 
   void read_finish() {
@@ -221,11 +247,15 @@ class AttemptReader {
   }
 
   void read_metrics() {
+    AttemptPlace place{folder_, info_.workdir, info_.outside_globs, std::nullopt, finished_.readable};
+    if (started_.started_unix_s && finished_.finished_unix_s)
+      place.ran = ChangedBetween{*started_.started_unix_s, *finished_.finished_unix_s};
     for (const MetricSpec& metric : info_.metrics) {
-      const std::vector<std::string> files = expand_glob(metric.file, folder_, info_.workdir);
+      const MetricFiles found = find_metric_files(metric.file, place);
       std::vector<std::string> names;
-      for (const std::string& file : files) names.push_back(short_name(file));
-      take_matches(metric, files.empty(), read_metric(metric, files, names));
+      for (const std::string& file : found.files) names.push_back(short_name(file));
+      if (!found.left_out.empty()) warn(fmt::format("metric {}: {}", metric.name, found.left_out));
+      take_matches(metric, found.files.empty(), read_metric(metric, found.files, names));
     }
   }
 
@@ -338,6 +368,7 @@ class AttemptReader {
   }
 
   std::string folder_;
+  const ReadingRules* rules_;
   AttemptRecord record_;
   RunInfo info_;
   std::optional<Claim> claim_;
@@ -350,8 +381,8 @@ class AttemptReader {
 
 }  // namespace
 
-AttemptRecord read_attempt(const std::string& attempt_folder) {
-  AttemptReader reader(attempt_folder);
+AttemptRecord read_attempt(const std::string& attempt_folder, const ReadingRules* rules) {
+  AttemptReader reader(attempt_folder, rules);
   try {
     reader.read();
   } catch (const std::exception& problem) {
@@ -362,12 +393,13 @@ AttemptRecord read_attempt(const std::string& attempt_folder) {
   return std::move(reader.record());
 }
 
-AttemptRecord settle_attempt(const std::string& attempt_folder, State outcome, const std::string& reason) {
-  AttemptRecord record = read_attempt(attempt_folder);
+AttemptRecord settle_attempt(const std::string& attempt_folder, State outcome, const std::string& reason,
+                             const ReadingRules* rules) {
+  AttemptRecord record = read_attempt(attempt_folder, rules);
   if (is_outcome(record.state)) return record;
   write_settled(attempt_folder,
                 {outcome, reason.empty() ? std::nullopt : std::optional(reason), output_tail(attempt_folder, 0)});
-  return read_attempt(attempt_folder);
+  return read_attempt(attempt_folder, rules);
 }
 
 }  // namespace hpcbench

@@ -61,7 +61,9 @@ std::vector<MetricSpec> read_metric_specs(std::string_view list) {
   for (const std::string_view item : scan_array(list).value_or(std::vector<std::string_view>())) {
     if (!scan_object(item, members)) continue;
     const auto text = [&](std::string_view key) { return json_string(find_member(members, key)).value_or(std::string()); };
-    MetricSpec spec{text("name"), text("file"), "", text("unit"), !text("series").empty(), "", text("index")};
+    MetricSpec spec{text("name"), text("file"), "", text("unit"), false, "", text("index")};
+    const std::string_view series = find_member(members, "series");
+    spec.series = json_flag(series).value_or(!json_string(series).value_or("").empty());
     for (const MetricSource& source : metric_sources()) {
       if (find_member(members, source.key).empty()) continue;
       spec.source = source.key;
@@ -106,8 +108,12 @@ RunInfo parse_run_json(std::string_view text) {
   info.executor = line_of(member("executor")).value_or("");
   info.axes = json_bindings(member("axes"));
   info.gpus = std::max(1, small_integer(member("gpus")).value_or(1));
+  info.nodes = std::max(1, small_integer(member("nodes")).value_or(1));
+  info.processes = std::max(1, small_integer(member("processes")).value_or(1));
+  info.launched_once = json_string(member("launch")) == "once";
   info.intended_unix_s = amount(member("intended_unix_s"));
   info.workdir = json_string(member("workdir")).value_or("");
+  if (const auto outside = scan_array(member("outside"))) info.outside_globs = outside->size();
   info.metrics = read_metric_specs(member("metrics"));
   for (const char* name : {"commit", "dirty", "hpcbench", "seed"}) {
     if (const auto fact = json_scalar_text(member(name))) info.facts[name] = printable(*fact);
@@ -115,7 +121,10 @@ RunInfo parse_run_json(std::string_view text) {
   if (const auto repeats = small_integer(member("repeats"))) info.facts["planned_repeats"] = std::to_string(*repeats);
   add_code_facts(member("code"), info.facts);
   JsonMembers inner;
-  if (scan_object(member("resources"), inner)) info.time_limit_s = amount(find_member(inner, "time_s"));
+  if (scan_object(member("resources"), inner)) {
+    info.time_limit_s = amount(find_member(inner, "time_s"));
+    info.cpus_per_task = std::max(1, small_integer(find_member(inner, "cpus_per_task")).value_or(1));
+  }
   if (scan_object(member("success"), inner)) {
     info.success_exit_code = small_integer(find_member(inner, "exit_code")).value_or(0);
     info.success_pattern = json_string(find_member(inner, "pattern"));
@@ -131,6 +140,7 @@ Started parse_started(std::string_view text) {
   started.host = line_of(find_member(members, "host")).value_or("");
   started.started_unix_s = amount(find_member(members, "started_unix_s"));
   started.job = line_of(find_member(members, "job"));
+  started.cores = small_integer(find_member(members, "cores"));
   started.devices = line_of(find_member(members, "devices"));
   return started;
 }

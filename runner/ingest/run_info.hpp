@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -31,9 +32,12 @@ struct RunInfo {
   std::string executor;
   Bindings axes;
   int gpus = 1;
+  int nodes = 1, processes = 1, cpus_per_task = 1;
+  bool launched_once = false;  // launch: once
   std::optional<double> time_limit_s;
   std::optional<double> intended_unix_s;
   std::string workdir;
+  std::optional<std::size_t> outside_globs;  // how many `outside` names; absent: made before copies were kept
   std::vector<MetricSpec> metrics;
   int success_exit_code = 0;
   std::optional<std::string> success_pattern;
@@ -48,6 +52,7 @@ struct Started {
   std::string host;
   std::optional<double> started_unix_s;
   std::optional<std::string> job, devices;
+  std::optional<int> cores;  // that the job's first process may use
 };
 
 Started parse_started(std::string_view text);

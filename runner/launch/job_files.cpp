@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -86,7 +87,8 @@ std::string started_json(const StartedFacts& facts) {
                  {"monotonic_s", monotonic_s()},
                  {"job", or_null(facts.job)},
                  {"master_port", facts.master_port},
-                 {"devices", or_null(gpu_models())}});
+                 {"devices", or_null(gpu_models())},
+                 {"cores", std::thread::hardware_concurrency()}});  // those that this process may use
 }
 
 const ProcessEnd* deciding_process(const Supervision& supervision) {

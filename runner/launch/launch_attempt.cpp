@@ -19,6 +19,7 @@
 #include "launch/job_files.hpp"
 #include "launch/launch.hpp"
 #include "launch/oom_count.hpp"
+#include "launch/outside_files.hpp"
 #include "launch/rank_environment.hpp"
 #include "launch/run_description.hpp"
 #include "launch/supervisor.hpp"
@@ -183,6 +184,9 @@ int launch_attempt(const std::string& attempt_folder, const std::string& token, 
     say("by hand: this run claims nothing and does not count; its output is in " + place.output_folder);
   }
   const FinishedFacts facts = run_job(run_json, place, started, grace_s, supervisor);
+  // Before the next run may begin: it may write the same files.
+  if (!token.empty())
+    keep_outside_files(place.attempt_folder, parse_outside_globs(run_json).value_or(std::vector<OutsideGlob>()));
   write_file(place.output_folder + "/finished.json", finished_json(facts), Durability::durable);
   if (token.empty() && facts.error) say("error: " + *facts.error);
   return exit_status(facts);

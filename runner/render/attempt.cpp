@@ -1,6 +1,7 @@
 #include "render/attempt.hpp"
 
 #include <filesystem>
+#include <optional>
 
 #include "base/text.hpp"
 #include "render/resolved_run.hpp"
@@ -9,10 +10,11 @@ namespace hpcbench {
 
 namespace {
 
-std::string absolute_workdir(const Experiment& experiment, const RenderContext& context, const std::string& folder) {
-  if (!experiment.workdir) return context.call_folder;
-  if (*experiment.workdir == "attempt") return folder;
-  const std::filesystem::path path = std::filesystem::path(context.call_folder) / *experiment.workdir;
+std::string absolute_workdir(const ResolvedRun& run) {
+  const std::optional<std::string>& said = run.experiment.workdir;
+  if (!said) return run.context.call_folder;
+  if (run.workdir_is_attempt()) return run.folder;
+  const std::filesystem::path path = std::filesystem::path(run.context.call_folder) / fill_placeholders(*said, run.bindings);
   std::string text = path.lexically_normal().string();
   if (text.size() > 1 && text.ends_with('/')) text.pop_back();
   return text;
@@ -64,12 +66,14 @@ ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::siz
                        .bindings = {},
                        .argv = {},
                        .setup = {},
+                       .container = {},
                        .seed = run_seed(experiment, run)};
   resolved.folder = context.results + '/' + to_string(resolved.key);
-  resolved.workdir = absolute_workdir(experiment, context, resolved.folder);
   resolved.bindings = placeholder_bindings(resolved);
+  resolved.workdir = absolute_workdir(resolved);
   resolved.argv = filled_command(resolved);
   for (const std::string& line : resolved.work().setup) resolved.setup.push_back(fill_shell_text(line, resolved.bindings));
+  if (resolved.work().container) resolved.container = fill_placeholders(*resolved.work().container, resolved.bindings);
   return resolved;
 }
 

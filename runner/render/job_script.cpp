@@ -46,13 +46,8 @@ std::string shell_text_word(const std::string& command, const Bindings& bindings
   return script_word(command, bindings, "run_dir_word", [](const std::string& value) { return shell_quote(value); });
 }
 
-/// Modules and set-up lines come first in the text of a `shell: true` command: it may use variables that they set.
 std::vector<std::string> shell_words(const ResolvedRun& run) {
-  std::string before;
-  for (const std::string& module : run.work().modules) before += "module load " + shell_quote(module) + " || exit\n";
-  for (const std::string& line : run.setup) before += line + '\n';
-  const std::string text = shell_text_word(join(run.work().command, " "), run.bindings);
-  return {"bash", "-c", (before.empty() ? "" : shell_quote(before)) + text, "bash"};
+  return {"bash", "-c", shell_text_word(join(run.work().command, " "), run.bindings), "bash"};
 }
 
 std::vector<std::string> argument_words(const ResolvedRun& run) {
@@ -69,6 +64,13 @@ std::vector<std::string> argument_words(const ResolvedRun& run) {
 int local_processes_per_node(const ResolvedRun& run) {
   const int processes = process_count(run.configuration);
   return processes % run.configuration.nodes == 0 ? processes / run.configuration.nodes : processes;
+}
+
+/// Pairs: as a metric names its files, and where they are outside.
+std::vector<std::string> outside_words(const ResolvedRun& run) {
+  std::vector<std::string> words;
+  for (const OutsideGlob& each : outside_globs(run)) words.insert(words.end(), {each.file, each.glob});
+  return words;
 }
 
 TemplateValues job_values(const ResolvedRun& run) {
@@ -106,9 +108,10 @@ TemplateValues job_values(const ResolvedRun& run) {
   values.lists = {
       {"workdir", run.workdir_is_attempt() ? none : std::vector<std::string>{run.workdir}},
       {"argv", argument_words(run)},
-      {"container", run.work().container ? std::vector<std::string>{*run.work().container} : none},
-      {"modules", run.is_shell() ? none : run.work().modules},
-      {"setup", run.is_shell() ? none : run.setup},
+      {"container", run.container ? std::vector<std::string>{*run.container} : none},
+      {"modules", run.work().modules},
+      {"setup", run.setup},
+      {"outside", outside_words(run)},
   };
   return values;
 }

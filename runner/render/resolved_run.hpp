@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/glob.hpp"
 #include "render/attempt.hpp"
 
 namespace hpcbench {
@@ -21,6 +23,7 @@ struct ResolvedRun {
   Bindings bindings;               // all that a placeholder may name
   std::vector<std::string> argv;   // with `shell`: one text for `bash -c`
   std::vector<std::string> setup;  // values in it are words of the shell
+  std::optional<std::string> container;
   long long seed = 0;
 
   const Work& work() const { return *configuration.work; }
@@ -33,6 +36,9 @@ ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::siz
 
 /// Replaces placeholders in a text that a shell reads: each value becomes one word.
 std::string fill_shell_text(const std::string& text, const Bindings& bindings);
+
+/// Where its metrics find files outside of its folder: the job keeps copies of them.
+std::vector<OutsideGlob> outside_globs(const ResolvedRun& run);
 
 /// docs/run-directory.md, run.json.
 std::string run_json_text(const ResolvedRun& run);

@@ -64,6 +64,18 @@ std::string metrics_json(const std::vector<Metric>& metrics) {
   return out + ']';
 }
 
+std::vector<OutsideGlob> outside_globs(const ResolvedRun& run) {
+  std::vector<OutsideGlob> globs;
+  for (const Metric& metric : run.work().metrics) {
+    if (metric.source == "accounting") continue;  // hpcbench writes that file itself, when Slurm knows
+    const std::string glob = outside_glob(metric.file, run.folder, run.workdir);
+    const bool known =
+        std::any_of(globs.begin(), globs.end(), [&](const OutsideGlob& other) { return other.file == metric.file; });
+    if (!glob.empty() && !known) globs.push_back({metric.file, glob});
+  }
+  return globs;
+}
+
 namespace {
 
 /// Words of a shell's text that may be names of files.
@@ -87,6 +99,14 @@ std::string code_json(const ResolvedRun& run) {
     out += fmt::format(R"({}{{"path":{},"sha256":"{}"}})", out.size() > 1 ? "," : "", json_quote(file.path), file.sha256);
   }
   return out + ']';
+}
+
+/// Where metrics find files outside of the attempt's folder.
+std::string outside_json(const ResolvedRun& run) {
+  std::string out;
+  for (const OutsideGlob& each : outside_globs(run))
+    out += fmt::format(R"({}{{"file":{},"glob":{}}})", out.empty() ? "" : ",", json_quote(each.file), json_quote(each.glob));
+  return '[' + out + ']';
 }
 
 void add_identity(RunFields& fields, const ResolvedRun& run) {
@@ -123,9 +143,10 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   fields.add_text("workdir", run.workdir);
   fields.add("setup", json_list(run.setup));
   fields.add("modules", json_list(work.modules));
-  fields.add("container", json_or_null(work.container));
+  fields.add("container", json_or_null(run.container));
   fields.add("resources", resources_json(work.resources));
   fields.add("metrics", metrics_json(work.metrics));
+  fields.add("outside", outside_json(run));
   fields.add("success",
              fmt::format(R"({{"exit_code":{},"pattern":{}}})", work.success.exit_code, json_or_null(work.success.pattern)));
 }

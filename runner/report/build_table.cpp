@@ -5,8 +5,10 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "plan/points.hpp"
 #include "report/columns.hpp"
 #include "report/samples.hpp"
+#include "report/warnings.hpp"
 
 namespace hpcbench {
 namespace {
@@ -25,13 +27,16 @@ std::vector<std::string> names_of(const Condition& condition) {
   return names;
 }
 
+[[noreturn]] void refuse_empty_report() {
+  throw InputError("error: no configuration is left to report; ask for fewer conditions in --only and report.where");
+}
+
 std::vector<const Sample*> select_rows(const std::vector<Sample>& samples, const Condition& where, const Condition& only) {
   std::vector<const Sample*> shown;
   for (const Sample& sample : samples) {
     if (matches(where, sample.row.axes) && matches(only, sample.row.axes)) shown.push_back(&sample);
   }
-  if (shown.empty())
-    throw InputError("error: no configuration is left to report; ask for fewer conditions in --only and report.where");
+  if (shown.empty()) refuse_empty_report();
   return shown;
 }
 
@@ -105,19 +110,34 @@ void move_into_rows(Table& table, const std::vector<const Sample*>& shown) {
   }
 }
 
+/// What a report of this plan may name; InputError for what it names and is not there.
+void require_names(const Experiment& experiment, const Plan& plan, const std::vector<const AttemptRecord*>& attempts) {
+  const ReportSettings& settings = experiment.report;
+  require_axes(names_of(settings.where), plan.axes, "report.where");
+  require_sort_keys(settings.sort, plan.axes, "report.sort");
+  require_axes(settings.group_by, plan.axes, "report.group_by");
+  require_columns(settings.columns, plan.axes, known_metrics(experiment, plan, attempts));
+}
+
 }  // namespace
+
+void check_report(const Experiment& experiment, const Plan& plan) {
+  require_names(experiment, plan, {});
+  const MetricChoice metric = choose_metric(experiment, {}, {});
+  if (metric.is_time && !experiment.baseline.empty()) check_baselines(experiment, plan);
+  const PointCondition where(experiment.report.where, plan.axes);
+  const bool some = std::any_of(plan.configurations.begin(), plan.configurations.end(),
+                                [&](const Configuration& configuration) { return where.matches(configuration.values); });
+  if (!some) refuse_empty_report();
+}
 
 Table build_table(const Experiment& experiment, const Plan& plan, const std::vector<AttemptRecord>& records,
                   const ReportOptions& options) {
   const ReportSettings& settings = experiment.report;
   if (!options.only.empty() && !options.orphans) select(plan, options.only);  // says what is wrong with it
   require_axes(names_of(options.only), plan.axes, "--only");
-  require_axes(names_of(settings.where), plan.axes, "report.where");
-  require_sort_keys(settings.sort, plan.axes, "report.sort");
-  require_axes(settings.group_by, plan.axes, "report.group_by");
-
   const std::vector<const AttemptRecord*> attempts = counting_attempts(records);
-  require_columns(settings.columns, plan.axes, known_metrics(experiment, plan, attempts));
+  require_names(experiment, plan, attempts);
   const MetricChoice metric = choose_metric(experiment, attempts, options);
   Table table;
   table.experiment = experiment.name;
@@ -149,8 +169,10 @@ Table build_table(const Experiment& experiment, const Plan& plan, const std::vec
   std::vector<const Sample*> shown = select_rows(samples, settings.where, options.only);
   const WarningContext context{experiment, plan.repeats, samples, shown, attempts, table.columns, metric};
   table.warnings = find_warnings(context);
+  table.simulated_nodes = std::any_of(table.warnings.begin(), table.warnings.end(),
+                                      [](const TableWarning& warning) { return warning.code == kSimulatedNodes; });
   if (metric.is_time) table.fits = fit_scaling(shown, settings, table.columns);
-  table.provenance = gather_provenance(shown);
+  table.provenance = gather_provenance(shown, plan);
   move_into_rows(table, shown);
   describe_methods(table, context);
   sort_rows_by(table, settings.sort);

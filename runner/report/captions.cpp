@@ -50,8 +50,10 @@ std::string verdict_text(RuleVerdict verdict) {
 
 }  // namespace
 
+std::string table_title(const Table& table) { return table.experiment + (table.simulated_nodes ? " (simulated nodes)" : ""); }
+
 std::vector<std::string> caption(const Table& table) {
-  std::vector<std::string> lines = {table.description.empty() ? table.experiment : table.experiment + ": " + table.description,
+  std::vector<std::string> lines = {table_title(table) + (table.description.empty() ? "" : ": " + table.description),
                                     metric_sentence(table)};
   if (table.has_speedup) {
     lines.push_back(

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <unordered_map>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "plan/points.hpp"
 #include "report/samples.hpp"
 
 namespace hpcbench {
@@ -26,11 +29,16 @@ std::string comparison_key(const Bindings& axes, const Condition& baseline) {
   return join(parts, ",");
 }
 
-[[noreturn]] void refuse_ambiguous(const Experiment& experiment, const Row& first, const Row& second) {
+[[noreturn]] void refuse_ambiguous(const Experiment& experiment, const Bindings& first, const Bindings& second) {
   throw InputError(
       fmt::format("error: {}: two configurations are a baseline for the same points: `{}` and `{}`; name in `baseline` what "
                   "tells them apart",
-                  experiment.path, describe(first.axes), describe(second.axes)));
+                  experiment.path, describe(first), describe(second)));
+}
+
+[[noreturn]] void refuse_no_baseline(const Experiment& experiment) {
+  throw InputError(fmt::format(
+      "error: {}: no configuration matches `baseline`; give it values that the matrix has, or leave it out", experiment.path));
 }
 
 void note_missing(const std::vector<std::string>& missing, std::vector<std::string>& notes) {
@@ -110,20 +118,28 @@ std::optional<Ratio> estimate_speedup(const Sample& base, const Sample& sample, 
   return paired_speedup(base_values, values, settings.confidence);
 }
 
+void check_baselines(const Experiment& experiment, const Plan& plan) {
+  const PointCondition is_baseline(experiment.baseline, plan.axes);
+  std::unordered_map<std::string, const Configuration*> baselines;
+  for (const Configuration& configuration : plan.configurations) {
+    if (!is_baseline.matches(configuration.values)) continue;
+    const Bindings axes = plan.bindings(configuration);
+    const auto [other, is_new] = baselines.emplace(comparison_key(axes, experiment.baseline), &configuration);
+    if (!is_new) refuse_ambiguous(experiment, plan.bindings(*other->second), axes);
+  }
+  if (baselines.empty()) refuse_no_baseline(experiment);
+}
+
 void compare_with_baselines(std::vector<Sample>& samples, std::size_t planned, const Experiment& experiment,
                             std::vector<std::string>& notes) {
   std::unordered_map<std::string, std::size_t> baselines;
   for (std::size_t i = 0; i < planned; ++i) {
     if (!matches(experiment.baseline, samples[i].row.axes)) continue;
     const auto [other, is_new] = baselines.emplace(comparison_key(samples[i].row.axes, experiment.baseline), i);
-    if (!is_new) refuse_ambiguous(experiment, samples[other->second].row, samples[i].row);
+    if (!is_new) refuse_ambiguous(experiment, samples[other->second].row.axes, samples[i].row.axes);
     samples[i].row.is_baseline = true;
   }
-  if (baselines.empty()) {
-    throw InputError(
-        fmt::format("error: {}: no configuration matches `baseline`; give it values that the matrix has, or leave it out",
-                    experiment.path));
-  }
+  if (baselines.empty()) refuse_no_baseline(experiment);
   std::vector<std::string> missing;
   std::vector<std::string> unmeasured;
   for (Sample& sample : samples) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "report/cells.hpp"
 #include "report/columns.hpp"
 #include "report/formats.hpp"
 
@@ -37,6 +38,18 @@ void append_csv_line(std::string& out, const std::vector<std::string>& cells) {
   out += '\n';
 }
 
+/// An absent value is an empty cell, so that a column of numbers is read as numbers. An axis may have the value `-`.
+void empty_absent_cells(Grid& grid, const Table& table) {
+  for (std::size_t i = 0; i < grid.columns.size(); ++i) {
+    const std::string& name = grid.columns[i].name;
+    for (GridRow& row : grid.rows) {
+      const Value* value = find_binding(row.row->axes, name);
+      const bool is_axis = std::find(table.axes.begin(), table.axes.end(), name) != table.axes.end();
+      if (row.cells[i] == kAbsentCell && !(is_axis && value != nullptr)) row.cells[i].clear();
+    }
+  }
+}
+
 /// All axes and columns; with --columns those, and the warnings if they are not among them.
 Grid csv_grid(const Table& table) {
   if (!table.columns_asked) {
@@ -56,7 +69,8 @@ Grid csv_grid(const Table& table) {
 }  // namespace
 
 std::string print_csv(const Table& table) {
-  const Grid grid = csv_grid(table);
+  Grid grid = csv_grid(table);
+  empty_absent_cells(grid, table);
   std::string out;
   append_csv_line(out, grid.header());
   for (const GridRow& row : grid.rows) append_csv_line(out, row.cells);

@@ -17,7 +17,10 @@ namespace {
 
 std::string html_cell(const std::string& cell, const std::optional<double>& number, bool is_number) {
   const std::string sort = number ? fmt::format(" data-sort=\"{}\"", *number) : cell == kAbsentCell ? " data-sort=\"\"" : "";
-  return fmt::format("<td{}{}>{}</td>", is_number ? " class=\"number\"" : "", sort, escape_html(cell));
+  // A short text, as an axis is, stays on one line: a browser would break it at its hyphens.
+  constexpr std::size_t kOneLine = 32;
+  const char* kind = is_number ? " class=\"number\"" : character_count(cell) <= kOneLine ? " class=\"axis\"" : "";
+  return fmt::format("<td{}{}>{}</td>", kind, sort, escape_html(cell));
 }
 
 std::string html_header(const std::vector<std::pair<std::string, bool>>& columns) {
@@ -144,6 +147,42 @@ std::string html_environment(const Table& table) {
          body + "</tbody></table></div>\n";
 }
 
+/// The row whose speedup is the largest of those shown; null where none has one.
+const Row* best_row(const Table& table) {
+  const Row* best = nullptr;
+  for (const Row& row : table.rows) {
+    if (!row.is_baseline && row.speedup && (!best || row.speedup->value > best->speedup->value)) best = &row;
+  }
+  return best;
+}
+
+/// The metric, the largest speedup with its interval and n, and what they do not carry; or why nothing can be said.
+std::string answer_sentence(const Table& table) {
+  const bool any = std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.n > 0; });
+  if (!any) return fmt::format("Nothing can be said: no run succeeded with a value of {}.", table.metric);
+  if (!table.has_speedup) return fmt::format("No speedup in {}: there is no baseline, or it is not a time.", table.metric);
+  const Row* best = best_row(table);
+  if (!best) return fmt::format("Nothing can be compared in {}: no row beside the baseline has a speedup.", table.metric);
+  const CellStyle style = cell_style(table);
+  const auto& interval = best->speedup->interval;
+  std::string out = fmt::format("{}: of the rows shown, {} has the largest speedup over the baseline, {} ({}, n = {}).",
+                                table.metric, row_label(table.columns, *best), speedup_cell(table, *best, style),
+                                interval ? "interval " + speedup_interval_cell(table, *best, style) : "no interval", best->n);
+  if (!interval) return out + " Without an interval, nobody can say how much of it is chance.";
+  if (!best->speedup->resolved.value_or(false)) return out + " The interval holds 1: no difference is shown.";
+  if (best->speedup->value < 1) out += " It is slower than the baseline.";
+  return out + " The interval holds for this row alone, not for the choice of the largest.";
+}
+
+std::string html_answer(const Table& table) {
+  std::string out = "<p>" + escape_html(answer_sentence(table)) + "</p>\n";
+  std::set<std::string> codes;
+  for (const TableWarning& warning : table.warnings) codes.insert(warning.code);
+  if (codes.empty()) return out;
+  const std::string names = join(std::vector<std::string>(codes.begin(), codes.end()), ", ");
+  return out + "<p>Before you trust it, read the <a href=\"#warnings\">warnings</a>: " + escape_html(names) + ".</p>\n";
+}
+
 void replace_all(std::string& text, std::string_view from, const std::string& to) {
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
     text.replace(at, from.size(), to);
@@ -168,8 +207,7 @@ std::string inline_svg(const PlotPicture& plot) {
 std::string html_plots(const Table& table) {
   std::string out;
   for (const PlotPicture& plot : table.plots) {
-    out += "<figure id=\"plot-" + escape_html(plot.name) + "\">" + inline_svg(plot) + "<figcaption>" + escape_html(plot.title) +
-           "</figcaption></figure>\n";
+    out += "<figure id=\"plot-" + escape_html(plot.name) + "\">" + inline_svg(plot) + "</figure>\n";
   }
   return out.empty() ? "<p>" + escape_html(table.plots_note.empty() ? "None." : table.plots_note) + "</p>\n" : out;
 }
@@ -190,9 +228,10 @@ std::string print_html(const Table& table) {
   if (!page.is_valid()) throw InputError("error: report.html.mustache: " + page.error_message());
   const std::vector<std::string> lines = caption(table);
   kainjow::mustache::data data;
-  data.set("title", escape_html(table.experiment));
+  data.set("title", escape_html(table_title(table)));
   data.set("description", escape_html(table.description));
   data.set("caption", html_list(std::vector<std::string>(lines.begin() + 1, lines.end())));
+  data.set("answer", html_answer(table));
   data.set("tables", html_grids(table));
   data.set("warnings", html_warnings(table));
   data.set("notes", html_list(table.notes));

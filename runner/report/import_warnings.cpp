@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/text.hpp"
@@ -71,6 +72,28 @@ std::string describe_same_work(const WarningContext& context, const Sample& samp
   return text;
 }
 
+/// Whether a host of each of so many nodes is among those that the runs name.
+bool names_hosts(const Sample& sample, double nodes) {
+  return std::all_of(sample.measured.begin(), sample.measured.end(), [&](const AttemptRecord* run) {
+    return static_cast<double>(split(run->node.value_or(""), ',').size()) >= nodes;
+  });
+}
+
+/// How fewer or more gpus worked than the row says; empty if they did not, or nobody can know.
+std::string describe_gpus_mismatch(const Sample& sample) {
+  // A process may use several gpus (dp), so a program of ours that names its gpus is believed.
+  const auto used = is_imported(sample) ? std::nullopt : number_fact(sample, "gpus");
+  const auto ran = used ? used : number_fact(sample, "world_size");
+  const double claimed = number_fact(sample, "claimed_gpus").value_or(sample.row.gpus);
+  if (ran && *ran != claimed)
+    return fmt::format("{} gpus claimed, {} {}", count_of(claimed), count_of(*ran), used ? "used" : "ranks ran");
+  const auto nodes = number_fact(sample, "launched_once_on_nodes");
+  if (ran || !nodes || names_hosts(sample, *nodes)) return "";
+  return fmt::format(
+      "{} gpus claimed, but `launch: once` started one process on one of {} nodes, and nothing shows that it started others",
+      count_of(claimed), count_of(*nodes));
+}
+
 }  // namespace
 
 void warn_published_mismatch(const WarningContext& context, Warnings& found) {
@@ -88,14 +111,8 @@ void warn_published_mismatch(const WarningContext& context, Warnings& found) {
 void warn_gpus_mismatch(const WarningContext& context, Warnings& found) {
   Sightings rows;
   for (const Sample* sample : context.shown) {
-    const auto ran = number_fact(*sample, "world_size");
-    auto claimed = number_fact(*sample, "claimed_gpus");
-    if (!claimed && is_imported(*sample)) claimed = sample->row.gpus;
-    if (!ran || !claimed || *ran == *claimed) continue;
-    rows.add(sample->row, [&] {
-      return fmt::format("{}: {} gpus claimed, {} ranks ran", row_label(context.columns, sample->row), count_of(*claimed),
-                         count_of(*ran));
-    });
+    const std::string seen = describe_gpus_mismatch(*sample);
+    if (!seen.empty()) rows.add(sample->row, [&] { return row_label(context.columns, sample->row) + ": " + seen; });
   }
   rows.report("gpus-mismatch", "speedup and efficiency are of as many gpus as really worked",
               "count the ranks of the log; correct the number of gpus", found);

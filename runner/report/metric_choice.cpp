@@ -24,15 +24,26 @@ std::string unit_of_metric(const std::string& name, const Experiment& experiment
 }
 
 /// No run that succeeded has it: an error, unless there are no such runs yet.
-void require_metric(const std::string& name, const std::vector<const AttemptRecord*>& attempts) {
+void require_metric(const std::string& name, const Experiment& experiment, const std::vector<const AttemptRecord*>& attempts) {
   std::set<std::string> there;
+  std::string why;  // of the first run that warned of it
   for (const AttemptRecord* record : attempts) {
     if (record->key.run.is_warmup() || record->state != State::succeeded) continue;
     if (metric_value(*record, name)) return;
     for (const auto& [other, value] : record->metrics) there.insert(other);
+    const std::string begin = fmt::format("metric {}: ", name);
+    for (const std::string& warning : record->warnings) {
+      if (why.empty() && warning.starts_with(begin)) why = fmt::format("{}: {}", record->path, warning.substr(begin.size()));
+    }
   }
   if (there.empty()) return;
   const std::vector<std::string> names(there.begin(), there.end());
+  if (!why.empty()) {
+    throw InputError(fmt::format(
+        "error: no run has the metric `{}` ({})\nMend it in `metrics` of {}: the kept logs are then read again, and no "
+        "run is repeated. Metrics with values: {}",
+        name, why, experiment.path, join(names, ", ")));
+  }
   throw InputError(
       fmt::format("error: no run has the metric `{}`{}; there are: {}", name, did_you_mean(name, names), join(names, ", ")));
 }
@@ -50,7 +61,7 @@ MetricChoice choose_metric(const Experiment& experiment, const std::vector<const
                            const ReportOptions& options) {
   MetricChoice choice;
   choice.name = options.metric.value_or(experiment.report_metric());
-  require_metric(choice.name, attempts);
+  require_metric(choice.name, experiment, attempts);
   choice.unit = unit_of_metric(choice.name, experiment, attempts);
   choice.is_time = choice.unit == "s";
   return choice;

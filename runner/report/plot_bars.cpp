@@ -8,6 +8,7 @@
 #include "report/cells.hpp"
 #include "report/escapes.hpp"
 #include "report/plot_parts.hpp"
+#include "report/samples.hpp"
 
 namespace hpcbench {
 namespace {
@@ -126,7 +127,7 @@ std::optional<Plot> draw_time(const Table& table) {
   if (!any) return std::nullopt;
   PlotFrame frame;
   frame.name = "time";
-  frame.title = fmt::format("{}: median of {}, its interval, and every run", table.experiment, table.metric);
+  frame.title = fmt::format("{}: median of {}, its interval, and every run", table_title(table), table.metric);
   const std::vector<const Row*> rows = first_rows(all, kMostBars, frame.notes);
   const BarRows labels = bar_rows(table, rows, true);
   const int right = text_width(longest(labels.remarks)) + 24;
@@ -151,7 +152,7 @@ std::optional<Plot> draw_phases(const Table& table) {
   if (with_phases.empty()) return std::nullopt;
   PlotFrame frame;
   frame.name = "phases";
-  frame.title = fmt::format("{}: what the time is spent on (medians)", table.experiment);
+  frame.title = fmt::format("{}: what the time is spent on (medians)", table_title(table));
   if (with_phases.size() < table.rows.size()) {
     frame.notes.push_back(fmt::format("{} of {} configurations report their phases.", with_phases.size(), table.rows.size()));
   }

@@ -5,6 +5,7 @@
 
 #include "report/escapes.hpp"
 #include "report/plot_parts.hpp"
+#include "report/samples.hpp"
 
 namespace hpcbench {
 namespace {
@@ -40,7 +41,7 @@ std::optional<Plot> draw_loss(const Table& table) {
   if (with_losses.empty()) return std::nullopt;
   PlotFrame frame;
   frame.name = "loss";
-  frame.title = fmt::format("{}: loss of each epoch (solid: training, dashed: validation)", table.experiment);
+  frame.title = fmt::format("{}: loss of each epoch (solid: training, dashed: validation)", table_title(table));
   const std::vector<const Row*> rows = first_rows(with_losses, kMostSeries / 2, frame.notes);
   std::vector<std::string> names;
   long long last = 1;

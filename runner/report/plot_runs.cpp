@@ -5,6 +5,7 @@
 
 #include "report/escapes.hpp"
 #include "report/plot_parts.hpp"
+#include "report/samples.hpp"
 
 namespace hpcbench {
 namespace {
@@ -98,7 +99,7 @@ std::optional<Plot> draw_timeline(const Table& table) {
   if (started.empty()) return std::nullopt;
   PlotFrame frame;
   frame.name = "timeline";
-  frame.title = fmt::format("{}: when each run ran", table.experiment);
+  frame.title = fmt::format("{}: when each run ran", table_title(table));
   const std::vector<const Row*> rows = first_rows(started, kMostBars, frame.notes);
   std::vector<TimelineBar> bars = timeline_bars(rows);
   std::vector<std::size_t> lanes(rows.size(), 1);
@@ -144,7 +145,7 @@ std::optional<Plot> draw_imbalance(const Table& table) {
   if (with_ranks.empty()) return std::nullopt;
   PlotFrame frame;
   frame.name = "imbalance";
-  frame.title = fmt::format("{}: time of each rank against the mean of all ranks", table.experiment);
+  frame.title = fmt::format("{}: time of each rank against the mean of all ranks", table_title(table));
   const std::vector<const Row*> rows = first_rows(with_ranks, kMostBars, frame.notes);
   constexpr const char* kMeasures[] = {"user_s", "real_s", "train_s"};
   BarRows labels;

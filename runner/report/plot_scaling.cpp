@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "report/escapes.hpp"
 #include "report/plot_parts.hpp"
+#include "report/samples.hpp"
 
 namespace hpcbench {
 namespace {
@@ -148,7 +149,7 @@ std::optional<Plot> draw_scaling(const Table& table, bool efficiency) {
   if (series.empty()) return std::nullopt;
   PlotFrame frame;
   frame.name = efficiency ? "efficiency" : "speedup";
-  frame.title = fmt::format("{}: {} in {}", table.experiment, frame.name, table.metric);
+  frame.title = fmt::format("{}: {} in {}", table_title(table), frame.name, table.metric);
   if (without > 0) {
     frame.notes.push_back(
         fmt::format("{} configuration{} without a speedup: see the table.", without, without == 1 ? "" : "s"));

@@ -52,6 +52,20 @@ bool is_provenance(const std::string& name) {
   return name.starts_with("code:") || name.starts_with("version_") || name == "lightning" || name == "transformers";
 }
 
+/// How results were read: the records are always those of today's file.
+void add_reading(const Plan& plan, std::map<std::string, std::set<std::string>>& distinct) {
+  std::set<const Work*> seen;
+  for (const Configuration& configuration : plan.configurations) {
+    const Work* work = configuration.work.get();
+    if (work == nullptr || !seen.insert(work).second) continue;
+    for (const Metric& metric : work->metrics)
+      distinct["metric " + metric.name].insert(fmt::format("{}, {} {}", metric.file, metric.source, metric.selector));
+    const Success& success = work->success;
+    if (success.exit_code != 0) distinct["success"].insert(fmt::format("exit code {}", success.exit_code));
+    if (success.pattern) distinct["success"].insert("stdout.log holds " + *success.pattern);
+  }
+}
+
 }  // namespace
 
 void gather_facts(Sample& sample) {
@@ -60,7 +74,7 @@ void gather_facts(Sample& sample) {
   sample.row.facts = facts.joined();
 }
 
-std::vector<ProvenanceRow> gather_provenance(const std::vector<const Sample*>& shown) {
+std::vector<ProvenanceRow> gather_provenance(const std::vector<const Sample*>& shown, const Plan& plan) {
   std::map<std::string, std::set<std::string>> distinct;
   for (const Sample* sample : shown) {
     for (const AttemptRecord* run : sample->runs) {
@@ -70,8 +84,10 @@ std::vector<ProvenanceRow> gather_provenance(const std::vector<const Sample*>& s
       if (const auto seed = run->facts.find("seed"); seed != run->facts.end()) distinct["seed"].insert(seed->second);
       if (run->node && !run->node->empty()) distinct["node"].insert(*run->node);
       if (!run->executor.empty()) distinct["executor"].insert(run->executor);
+      if (!run->rules.empty()) distinct["reading_rules"].insert(run->rules);
     }
   }
+  add_reading(plan, distinct);
   std::vector<ProvenanceRow> rows;
   for (const auto& [name, values] : distinct) rows.push_back({name, {values.begin(), values.end()}});
   return rows;

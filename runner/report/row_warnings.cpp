@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "base/text.hpp"
 #include "report/warnings.hpp"
@@ -54,6 +57,34 @@ std::string describe_adaptive(const Sample& sample, int planned) {
   }
   if (own && ended > 0 && ended < planned) return fmt::format("{} of {} planned runs have ended", ended, planned);
   return "";
+}
+
+/// `score in none of 6 runs that succeeded: no match in stdout.log`: metrics whose reading warned and gave nothing.
+std::string describe_missed(const Sample& sample) {
+  std::map<std::string, std::pair<int, std::string>> missed;  // how often, and the first warning
+  int succeeded = 0;
+  for (const AttemptRecord* run : sample.runs) {
+    if (run->state != State::succeeded) continue;
+    ++succeeded;
+    std::set<std::string> names;
+    for (const std::string& warning : run->warnings) {
+      constexpr std::string_view kBegin = "metric ";
+      const std::size_t colon = warning.find(": ");
+      if (!warning.starts_with(kBegin) || colon == std::string::npos) continue;
+      const std::string name = warning.substr(kBegin.size(), colon - kBegin.size());
+      if (run->metrics.contains(name) || !names.insert(name).second) continue;
+      auto& [count, first] = missed[name];
+      if (++count == 1) first = warning.substr(colon + 2);
+    }
+  }
+  std::vector<std::string> texts;
+  for (const auto& [name, seen] : missed) {
+    texts.push_back(
+        seen.first == succeeded
+            ? fmt::format("{} in none of {} runs that succeeded: {}", name, succeeded, seen.second)
+            : fmt::format("{} missing in {} of {} runs that succeeded: {}", name, seen.first, succeeded, seen.second));
+  }
+  return join(texts, ", ");
 }
 
 }  // namespace
@@ -110,6 +141,17 @@ void warn_adaptive(const WarningContext& context, Warnings& found) {
   }
   rows.report("adaptive", "whoever looks at results before deciding when to stop finds differences that are not there",
               "fix `repeats` before the first run and report when all have ended; or say that it was done", found);
+}
+
+void warn_no_value(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const std::string seen = describe_missed(*sample);
+    if (!seen.empty())
+      rows.add(sample->row, [&] { return fmt::format("{}: {}", row_label(context.columns, sample->row), seen); });
+  }
+  rows.report("no-value", "what the file says of a metric is not what stands in its files",
+              "mend `metrics` in the experiment file: the kept logs are read again, and no run is repeated", found);
 }
 
 void warn_failures(const WarningContext& context, Warnings& found) {

@@ -44,6 +44,9 @@ std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const At
 void compare_with_baselines(std::vector<Sample>& samples, std::size_t planned, const Experiment& experiment,
                             std::vector<std::string>& notes);
 
+/// InputError where compare_with_baselines would give one for this plan; without its rows, which a large study has many of.
+void check_baselines(const Experiment& experiment, const Plan& plan);
+
 /// The estimator of all speedups: see docs/statistics.md, "Against the baseline". Absent where it cannot be had.
 std::optional<Ratio> estimate_speedup(const Sample& base, const Sample& sample, const ReportSettings& settings);
 
@@ -66,7 +69,7 @@ std::vector<Fit> fit_scaling(const std::vector<const Sample*>& shown, const Repo
                              const std::vector<std::string>& columns);
 
 /// Versions, commits, nodes, seeds behind the shown rows.
-std::vector<ProvenanceRow> gather_provenance(const std::vector<const Sample*>& shown);
+std::vector<ProvenanceRow> gather_provenance(const std::vector<const Sample*>& shown, const Plan& plan);
 
 /// What the checks of a table look at.
 struct WarningContext {
@@ -90,6 +93,9 @@ bool is_imported(const Sample& sample);
 
 /// `strategy=ddp, nodes=2`: the axes of `columns`; the config_id if there are none.
 std::string row_label(const std::vector<std::string>& columns, const Row& row);
+
+/// The experiment's name, with `(simulated nodes)` where rows are such: what tables and plots are called.
+std::string table_title(const Table& table);
 
 /// `A, B, C and 4 more`.
 std::string list_some(const std::vector<std::string>& names);

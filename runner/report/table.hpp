@@ -148,6 +148,7 @@ struct Table {
   double confidence = 0.95;
   Condition baseline;
   bool has_speedup = false;  // there is a baseline, and the metric is a time
+  bool simulated_nodes = false;  // rows of several nodes ran on one machine: titles say so
   bool paired = false;
   Scaling scaling = Scaling::fixed_work;
   std::vector<std::string> axes;           // all, `strategy` first: what csv prints
@@ -173,6 +174,9 @@ struct Table {
   std::string page_template;       // templates/report.html.mustache; only HTML needs it
   bool columns_asked = false;      // shown_columns were named for this one report: csv has them, too
 };
+
+/// What build_table would refuse of this plan before anything has run: a million configurations are checked without a row each.
+void check_report(const Experiment& experiment, const Plan& plan);
 
 /// `records`: the counting attempts of the experiment, in any order. Rows: the plan's configurations in its order (then
 /// report.sort), those without any record too; speedups are of the whole plan, whatever of it is shown. InputError for a

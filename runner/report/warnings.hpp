@@ -27,6 +27,12 @@ void warn_few_repeats(const WarningContext& context, Warnings& found);
 void warn_overfitting(const WarningContext& context, Warnings& found);
 void warn_adaptive(const WarningContext& context, Warnings& found);
 void warn_failures(const WarningContext& context, Warnings& found);
+void warn_no_value(const WarningContext& context, Warnings& found);
+
+// Of the machine that a row ran on against the nodes, gpus and cores that it asks for (machine_warnings.cpp).
+inline constexpr const char* kSimulatedNodes = "simulated-nodes";
+void warn_simulated_nodes(const WarningContext& context, Warnings& found);
+void warn_cores_shared(const WarningContext& context, Warnings& found);
 
 // Of what is published of a row against what its own files say (import_warnings.cpp).
 void warn_published_mismatch(const WarningContext& context, Warnings& found);

@@ -17,12 +17,18 @@ void check_required(const Draft& draft, Complaints& complaints) {
   const auto has = [&](const char* key) { return root.index_of(key) != YamlNode::npos; };
   const auto key_spot = [&](const char* key) { return root.keys[root.index_of(key)].spot; };
   if (!has("experiment")) complaints.add(root.spot, "`experiment` is missing: the name of the study", "experiment: my_study");
-  if (!has("trainer") && !has("command")) {
+  if (!has("trainer") && !has("command") && !has("import")) {
     complaints.add(root.spot, "what to run is missing: `trainer` or `command`",
-                   fmt::format("trainer: {}   or   command: [program, \"--size={{{{size}}}}\"]", trainer_tasks().front()));
+                   fmt::format("trainer: {}   or   command: [program, \"--size={{{{size}}}}\"]; a study of results that exist "
+                               "already has `import`",
+                               trainer_tasks().front()));
   }
   if (has("trainer") && has("command")) {
     complaints.add(key_spot("command"), "`command` stands beside `trainer`: only one of them can run", "remove one of the two");
+  }
+  if (!has("trainer") && !has("command") && has("repeats") && has("import")) {
+    complaints.add(key_spot("repeats"), "`repeats` says how often something runs, and there is no `trainer` or `command`",
+                   "remove it: imported runs are not repeated");
   }
   if (has("shell") && !has("command")) {
     complaints.add(key_spot("shell"), "`shell` says how `command` is read, and there is no `command`");
@@ -134,6 +140,7 @@ void check_draft(const Draft& draft, Complaints& complaints) {
   const YamlNode* excludes = draft.root->find("exclude");
   const bool all_read = excludes == nullptr || draft.exclude.size() == excludes->items.size();
   check_placeholders(draft, space, complaints);
+  check_reach(draft, complaints);
   check_trainer(draft, space, complaints.made() == before && all_read, complaints);
 }
 

@@ -12,16 +12,6 @@ namespace hpcbench {
 
 namespace {
 
-/// Where a placeholder stands in the file: escapes and folded lines move it, so it is looked for.
-YamlSpot spot_of_placeholder(const YamlNode& node, const std::string& text, const Placeholder& placeholder) {
-  const std::string_view source = node.spot.source->text();
-  const std::string_view raw =
-      std::string_view(text).substr(placeholder.offset, text.find("}}", placeholder.offset) - placeholder.offset);
-  const std::size_t reach = 4 * text.size() + 200;
-  const std::size_t found = source.substr(node.spot.offset, reach).find(raw);
-  return found == std::string_view::npos ? node.spot : YamlSpot{node.spot.source, node.spot.offset + found};
-}
-
 class PlaceholderCheck {
  public:
   PlaceholderCheck(const Draft& draft, const PointSpace& space, Complaints& complaints)
@@ -90,6 +80,16 @@ std::vector<const Condition*> conditions_of(const Draft& draft, std::size_t begi
   return conditions;
 }
 
+/// A run by hand must not enter the folder of the measured one, and below it there is no other.
+void check_workdir(const YamlNode& node, const std::string& text, PlaceholderCheck& check, Complaints& complaints) {
+  check.check(node, text, {}, {});
+  for (const Placeholder& placeholder : find_placeholders(text)) {
+    if (placeholder.name != "run_dir") continue;
+    complaints.add(spot_of_placeholder(node, text, placeholder), "`workdir` cannot use {{run_dir}}",
+                   "write `workdir: attempt` for each attempt's own folder");
+  }
+}
+
 }  // namespace
 
 void check_placeholders(const Draft& draft, const PointSpace& space, Complaints& complaints) {
@@ -111,7 +111,8 @@ void check_placeholders(const Draft& draft, const PointSpace& space, Complaints&
       check.check_all(entry.node->find("setup"), *entry.override_.setup, when, conditions_of(draft, i + 1, has_setup));
     }
   }
-  if (experiment.workdir) check.check(*draft.root->find("workdir"), *experiment.workdir, {}, {});
+  if (experiment.workdir) check_workdir(*draft.root->find("workdir"), *experiment.workdir, check, complaints);
+  if (experiment.work.container) check.check(*draft.root->find("container"), *experiment.work.container, {}, {});
   for (std::size_t i = 0; i < experiment.prepare.size(); ++i) {
     for (const Placeholder& placeholder : find_placeholders(experiment.prepare[i])) {
       const YamlNode& node = draft.root->find("prepare")->items[i];

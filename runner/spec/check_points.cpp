@@ -13,10 +13,29 @@ namespace hpcbench {
 
 namespace {
 
-void check_parameters(const Bindings& parameters, const YamlNode* node, const std::vector<std::string>& axes,
-                      Complaints& complaints) {
+constexpr const char* kRunForm = "{files: old/ddp.out, run: {strategy: ddp, nodes: 2}}";
+
+/// Axes that the file names itself: nodes and gpus_per_node are there without it.
+std::vector<std::string> said_axis_names(const Draft& draft) {
+  std::vector<std::string> names;
+  for (const AxisDraft* axis : draft.product_axes()) names.push_back(axis->axis.name);
+  for (const PointDraft& entry : draft.include) {
+    for (const auto& [name, value] : entry.point) names.push_back(name);
+  }
+  return names;
+}
+
+void check_parameters(const Bindings& parameters, const YamlNode* node, const Draft& draft, Complaints& complaints) {
+  const std::vector<std::string> axes = draft.axis_names();
+  const std::vector<std::string> said = said_axis_names(draft);
   for (const auto& [name, value] : parameters) {
     if (std::find(axes.begin(), axes.end(), name) == axes.end()) continue;
+    if (std::find(said.begin(), said.end(), name) == said.end()) {
+      complaints.add(node->keys[node->index_of(name)].spot,
+                     fmt::format("{} says how large a run is, which only an axis does", cite(name)),
+                     fmt::format("write matrix: {{{}: [{}]}}", name, value.text()));
+      continue;
+    }
     complaints.add(node->keys[node->index_of(name)].spot,
                    fmt::format("{} is an axis: it cannot be a parameter, too", cite(name)), "keep it in one of the two places");
   }
@@ -81,11 +100,10 @@ void check_excludes(const Draft& draft, const PointSpace& space, Complaints& com
   }
 }
 
-void check_overrides(const Draft& draft, const PointSpace& space, const std::vector<std::string>& axes,
-                     Complaints& complaints) {
+void check_overrides(const Draft& draft, const PointSpace& space, Complaints& complaints) {
   for (const OverrideDraft& entry : draft.overrides) {
     if (complaints.full()) return;
-    check_parameters(entry.override_.parameters, entry.node->find("parameters"), axes, complaints);
+    check_parameters(entry.override_.parameters, entry.node->find("parameters"), draft, complaints);
     if (!check_condition(entry.when, "`when`", true, draft, space, complaints)) continue;
     if (!space.find_point(entry.when.condition)) {
       complaints.add(entry.when.node->spot, "this override matches nothing",
@@ -94,9 +112,19 @@ void check_overrides(const Draft& draft, const PointSpace& space, const std::vec
   }
 }
 
+/// Whether some axis has several values, so that a point must be named.
+bool space_has_choice(const Draft& draft) {
+  const std::vector<const AxisDraft*> axes = draft.product_axes();
+  return draft.include.size() + (axes.empty() ? 0 : 1) > 1 ||
+         std::any_of(axes.begin(), axes.end(), [](const AxisDraft* axis) { return axis->axis.values.size() > 1; });
+}
+
 void check_imports(const Draft& draft, const PointSpace& space, Complaints& complaints) {
   for (const ImportDraft& entry : draft.imports) {
     if (complaints.full()) return;
+    if (entry.needs_run != nullptr && space_has_choice(draft)) {
+      complaints.add(entry.needs_run->spot, "an import needs `run`: which point it is", kRunForm);
+    }
     if (!entry.run || !check_condition(*entry.run, "`run`", true, draft, space, complaints)) continue;
     if (!space.find_point(entry.run->condition)) {
       complaints.add(entry.run->node->spot, "no point has these values", "`run` names a point of the matrix: {strategy: ddp}");
@@ -221,14 +249,14 @@ void check_axes(const Draft& draft, Complaints& complaints) {
                                place_of(first->second->name_spot).line));
   }
   const std::vector<std::string> axes = draft.axis_names();
-  check_parameters(draft.experiment.work.parameters, draft.root->find("parameters"), axes, complaints);
+  check_parameters(draft.experiment.work.parameters, draft.root->find("parameters"), draft, complaints);
   check_include(draft, complaints);
   check_report_names(draft, axes, complaints);
 }
 
 void check_points(const Draft& draft, const PointSpace& space, Complaints& complaints) {
   check_excludes(draft, space, complaints);
-  check_overrides(draft, space, draft.axis_names(), complaints);
+  check_overrides(draft, space, complaints);
   check_baseline(draft, space, complaints);
   check_imports(draft, space, complaints);
   check_where_values(draft, space, complaints);

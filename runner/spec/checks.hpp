@@ -26,10 +26,16 @@ void drop_outside(Draft& draft, const Draft& base, const std::string& changes);
 /// True if all axes could be read and no two have the same name: only then is there a space of points to ask about.
 bool axes_are_sound(const Draft& draft);
 
+/// What `check` warns of where nothing is wrong by itself: axes that reach no program, values that look like placeholders,
+/// nodes that nothing is started on. Each with its place.
+std::vector<std::string> reach_notes(const Draft& draft);  // check_reach.cpp
+
 // The parts of check_draft, one file each.
 void check_axes(const Draft& draft, Complaints& complaints);                                   // check_points.cpp
 void check_points(const Draft& draft, const PointSpace& space, Complaints& complaints);        // check_points.cpp
 void check_placeholders(const Draft& draft, const PointSpace& space, Complaints& complaints);  // check_placeholders.cpp
+/// Axes and parameters that reach nothing, where it is plain what was meant.
+void check_reach(const Draft& draft, Complaints& complaints);  // check_reach.cpp
 /// `points` false: the points are not known well enough (an exclude is wrong) to ask which strategy has how many gpus.
 void check_trainer(const Draft& draft, const PointSpace& space, bool points, Complaints& complaints);  // check_trainer.cpp
 

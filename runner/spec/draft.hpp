@@ -43,6 +43,7 @@ struct OverrideDraft {
 struct ImportDraft {
   Import import;
   std::optional<ConditionDraft> run;
+  const YamlNode* needs_run = nullptr;  // the entry, where it says no `run` and is no table: right if there is but one point
 };
 
 struct Draft {
@@ -77,8 +78,8 @@ std::optional<Bindings> read_bindings(const YamlNode& node, const std::string& w
 void read_imports(const YamlNode& node, Draft& draft, Complaints& complaints);  // read_import.cpp
 /// `imported`: metrics of an import, which may name no file.
 std::optional<std::vector<Metric>> read_metrics(MapReader& reader, bool imported, Complaints& complaints);  // read_metrics.cpp
-/// Compiles a regular expression as `ingest` will; `groups` is the least number of groups that it needs.
-void check_pattern(const YamlNode& node, const std::string& pattern, int groups, Complaints& complaints);
+/// Compiles a regular expression as `ingest` will.
+void check_pattern(const YamlNode& node, const std::string& pattern, Complaints& complaints);
 void read_report(const YamlNode& node, Draft& draft, Complaints& complaints);  // read_report.cpp
 
 }  // namespace hpcbench

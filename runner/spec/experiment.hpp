@@ -11,7 +11,7 @@
 
 namespace hpcbench {
 
-/// How many processes a run has: one per gpu, one per node (torchrun ...), or one (mpirun, accelerate ...).
+/// How many processes a run has: one per gpu, one per node (torchrun, accelerate ...), or one (mpirun ...).
 enum class Launch { rank, node, once };
 enum class Order { interleaved, sequential };
 enum class Scaling { fixed_work, weak };
@@ -65,6 +65,7 @@ struct Import {
   std::optional<std::string> outcome, statistic, note;
   std::optional<int> n;  // how many runs the statistic is of
   std::map<std::string, std::string> facts;
+  std::map<std::string, std::string> headings;  // of tables: metric -> the heading of its column, where it is no plain name
   Place place;
 };
 
@@ -140,7 +141,8 @@ struct Limits {
 
 /// What is true of a cluster, not of a study: sites/NAME.yaml.
 struct Site {
-  std::string name;  // `local` where no file was given
+  std::string name;                    // `local` where no file was given
+  std::optional<std::string> profile;  // of files that have it, where no --profile is given
   std::optional<std::string> executor;
   std::optional<std::string> partition, account, qos, gres_type, template_path, reservation;
   std::vector<std::string> modules;
@@ -155,7 +157,8 @@ struct Site {
 struct Experiment {
   std::string name;
   std::string description;
-  std::string path;  // of the file, as it was given
+  std::string path;     // of the file, as it was given
+  std::string profile;  // that was laid over it; empty: none
 
   /// The cross product in this order; the entries of one zip block vary together.
   std::vector<Axis> matrix;
@@ -182,10 +185,13 @@ struct Experiment {
   Limits limits;
   std::vector<Import> imports;
   Site site;
+  std::vector<std::string> profiles;  // the names of those that the file has
 
   /// Names of all axes in table order, `nodes` and `gpus_per_node` always among them (added with 1 where absent, then hidden in
   /// tables).
   std::vector<std::string> axis_names() const;
+  /// False for a study of imports alone: it has no repeats.
+  bool runs_anything() const { return is_trainer() || !work.command.empty(); }
   bool is_trainer() const { return work.trainer.has_value(); }
   /// report.metric, else what the built-in trainer, or any command, always has.
   std::string report_metric() const { return report.metric.value_or(is_trainer() ? "train_s" : "wall_s"); }

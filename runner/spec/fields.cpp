@@ -220,6 +220,13 @@ std::optional<std::vector<std::string>> MapReader::texts(std::string_view key) {
   return node == nullptr ? std::nullopt : read_texts(*node, cite(path(key)), complaints_);
 }
 
+std::optional<std::vector<std::string>> MapReader::texts_or_none(std::string_view key) {
+  const YamlNode* node = take(key);
+  if (node == nullptr) return std::nullopt;
+  if (node->is_list() && node->items.empty()) return std::vector<std::string>();
+  return read_texts(*node, cite(path(key)), complaints_);
+}
+
 void MapReader::refuse_choice(const YamlNode& node, std::string_view key, const std::vector<std::string>& names) {
   const std::string near = node.is_scalar() ? did_you_mean(node.text, names) : "";
   complaints_.add(node.spot, fmt::format("`{}` cannot be {}{}", path(key), kind_word(node), near),

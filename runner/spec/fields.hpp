@@ -56,6 +56,8 @@ class MapReader {
   std::optional<double> number(std::string_view key);
   std::optional<double> duration(std::string_view key);
   std::optional<std::vector<std::string>> texts(std::string_view key);
+  /// The same, and `[]` is an empty list: none, whatever a lower layer says.
+  std::optional<std::vector<std::string>> texts_or_none(std::string_view key);
 
   /// One of some words, each of which stands for a value.
   template <class T>

@@ -1,5 +1,14 @@
 #include "spec/overlay.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/text.hpp"
+#include "spec/fields.hpp"
+
 namespace hpcbench {
 
 namespace {
@@ -32,14 +41,35 @@ void drop_other_work(YamlNode& root, const YamlNode& over) {
   if (trainer) remove_key(root, "shell");
 }
 
+/// Lists that need not be there: an empty one laid over the file takes them away. (Of `modules` and `setup` an empty list
+/// stays: without one the site's would count.)
+bool is_emptied(const YamlNode& over, const std::string& path) {
+  constexpr std::array kLists = {"zip",    "exclude",         "include",        "overrides",       "metrics",    "prepare",
+                                 "import", "resources.extra", "report.columns", "report.group_by", "report.sort"};
+  return over.is_list() && over.items.empty() && std::find(kLists.begin(), kLists.end(), path) != kLists.end();
+}
+
+bool is_condition(const std::string& path) { return path == "baseline" || path == "report.where"; }
+
+std::string path_below(const std::string& path, const std::string& key) { return path.empty() ? key : path + '.' + key; }
+
 YamlNode merge(const YamlNode& base, const YamlNode& over, const std::string& path) {
-  if (!base.is_map() || !over.is_map() || path == "baseline" || path == "report.where") return over;
+  if (!base.is_map() || !over.is_map() || is_condition(path)) return over;
   YamlNode merged = base;
   for (std::size_t i = 0; i < over.keys.size(); ++i) {
     const YamlKey& key = over.keys[i];
+    const std::string inner = path_below(path, key.name);
+    if (is_removal(over.items[i]) || is_emptied(over.items[i], inner)) {
+      remove_key(merged, key.name);
+      continue;
+    }
     const YamlNode* below = merged.find(key.name);
-    const std::string inner = path.empty() ? key.name : path + '.' + key.name;
-    put_key(merged, key, below == nullptr ? over.items[i] : merge(*below, over.items[i], inner));
+    YamlNode value = below == nullptr ? over.items[i] : merge(*below, over.items[i], inner);
+    if (below != nullptr && value.is_map() && value.items.empty() && !over.items[i].items.empty()) {
+      remove_key(merged, key.name);  // all that it held was taken away
+    } else {
+      put_key(merged, key, std::move(value));
+    }
   }
   return merged;
 }
@@ -73,8 +103,67 @@ std::string set_value(YamlNode& root, const std::vector<YamlKey>& path, const Ya
     if (!map->is_map()) return path[i].name;
     map->spot = path[i].spot;  // no longer what the file alone says
   }
-  put_key(*map, path.back(), value);
+  std::string whole;
+  for (const YamlKey& key : path) whole = path_below(whole, key.name);
+  if (is_removal(value) || is_emptied(value, whole)) {
+    remove_key(*map, path.back().name);
+  } else {
+    put_key(*map, path.back(), value);
+  }
   return "";
+}
+
+namespace {
+
+YamlNode without_removals_below(const YamlNode& over, const std::string& path) {
+  if (!over.is_map() || is_condition(path)) return over;
+  YamlNode left = over;
+  for (std::size_t i = 0; i < over.keys.size(); ++i) {
+    const std::string& name = over.keys[i].name;
+    const std::string inner = path_below(path, name);
+    if (is_removal(over.items[i]) || is_emptied(over.items[i], inner)) {
+      remove_key(left, name);
+      continue;
+    }
+    YamlNode below = without_removals_below(over.items[i], inner);
+    if (below.is_map() && below.items.empty() && !over.items[i].items.empty()) {
+      remove_key(left, name);
+    } else {
+      put_key(left, over.keys[i], std::move(below));
+    }
+  }
+  return left;
+}
+
+void refuse_vain_below(const YamlNode* base, const YamlNode& over, const std::string& path, Complaints& complaints) {
+  if (!over.is_map() || is_condition(path)) return;
+  for (std::size_t i = 0; i < over.keys.size(); ++i) {
+    const std::string& name = over.keys[i].name;
+    const YamlNode* below = base == nullptr || !base->is_map() ? nullptr : base->find(name);
+    if (is_removal(over.items[i]) && below == nullptr) {
+      std::vector<std::string> names;
+      for (std::size_t k = 0; base != nullptr && k < base->keys.size(); ++k) names.push_back(base->keys[k].name);
+      const bool of_site = path.empty() && (name == "modules" || name == "setup");
+      complaints.add(over.keys[i].spot,
+                     fmt::format("`{}` is not there to be taken away{}", path_below(path, name), did_you_mean(name, names)),
+                     of_site ? "write [] for none, not even the site's" : "the file does not have it; remove this line");
+    }
+    refuse_vain_below(below, over.items[i], path_below(path, name), complaints);
+  }
+}
+
+}  // namespace
+
+bool is_removal(const YamlNode& node) {
+  if (node.kind != YamlNode::Kind::absent || node.spot.source == nullptr) return false;
+  const std::string_view text = std::string_view(node.spot.source->text()).substr(node.spot.offset);
+  return text.starts_with('~') || text.starts_with("null");
+}
+
+YamlNode without_removals(const YamlNode& over) { return without_removals_below(over, ""); }
+
+void refuse_vain_removals(const YamlNode& base, const YamlNode& over, Complaints& complaints) {
+  refuse_vain_below(&base, over, "", complaints);
 }
 
 void collect_origins(const YamlNode& root, const std::string& prefix, std::map<std::string, std::string>& origins) {

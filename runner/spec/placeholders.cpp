@@ -1,5 +1,7 @@
 #include "spec/placeholders.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/text.hpp"
@@ -29,6 +31,40 @@ std::vector<Placeholder> find_placeholders(std::string_view text) {
   return found;
 }
 
+// Escapes and folded lines move it, so it is looked for.
+YamlSpot spot_of_placeholder(const YamlNode& node, const std::string& text, const Placeholder& placeholder) {
+  const std::string_view source = node.spot.source->text();
+  const std::string_view raw =
+      std::string_view(text).substr(placeholder.offset, text.find("}}", placeholder.offset) - placeholder.offset);
+  const std::size_t reach = 4 * text.size() + 200;
+  const std::size_t found = source.substr(node.spot.offset, reach).find(raw);
+  return found == std::string_view::npos ? node.spot : YamlSpot{node.spot.source, node.spot.offset + found};
+}
+
+bool refuse_placeholders(const YamlNode& node, const std::string& text, const std::string& what, const std::string& advice,
+                         Complaints& complaints) {
+  const std::vector<Placeholder> found = find_placeholders(text);
+  for (const Placeholder& placeholder : found) {
+    complaints.add(spot_of_placeholder(node, text, placeholder),
+                   fmt::format("{} is used as it is written: nothing fills in {{{{{}}}}}", what, placeholder.name), advice);
+  }
+  return !found.empty();
+}
+
+void refuse_placeholders_in(const YamlNode& map, std::initializer_list<std::string_view> keys, std::string_view what,
+                            const std::string& advice, Complaints& complaints) {
+  for (const std::string_view key : keys) {
+    const YamlNode* node = map.is_map() ? map.find(key) : nullptr;
+    if (node == nullptr) continue;
+    const std::string name = cite(what.empty() ? std::string(key) : fmt::format("{}.{}", what, key));
+    if (node->is_scalar()) refuse_placeholders(*node, node->text, name, advice, complaints);
+    if (!node->is_list()) continue;
+    for (const YamlNode& item : node->items) {
+      if (item.is_scalar()) refuse_placeholders(item, item.text, name, advice, complaints);
+    }
+  }
+}
+
 std::vector<std::string> undefined_placeholders(const Work& work, const Bindings& axes) {
   std::vector<std::string> undefined;
   const std::vector<std::string>& builtin = builtin_placeholders();
@@ -43,6 +79,7 @@ std::vector<std::string> undefined_placeholders(const Work& work, const Bindings
   };
   for (const std::string& argument : work.command) look_at(argument);
   for (const std::string& line : work.setup) look_at(line);
+  if (work.container) look_at(*work.container);
   return undefined;
 }
 

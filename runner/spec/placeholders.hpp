@@ -1,11 +1,14 @@
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/value.hpp"
+#include "spec/complaints.hpp"
 #include "spec/experiment.hpp"
+#include "spec/yaml_tree.hpp"
 
 namespace hpcbench {
 
@@ -19,8 +22,23 @@ struct Placeholder {
 /// inside, which no name can hold and which are therefore undefined) are plain text: `{{.ID}}`, `{{}}`.
 std::vector<Placeholder> find_placeholders(std::string_view text);
 
-/// Names that the command and the set-up lines of one point use and that are neither built in, nor its parameters, nor
-/// its axes; each once, in the order of their first use. For a point whose overrides are applied.
+/// Where a placeholder of `text`, which was read from `node`, stands in the file.
+YamlSpot spot_of_placeholder(const YamlNode& node, const std::string& text, const Placeholder& placeholder);
+
+/// Complains about each placeholder of a text that is used as it is; true if there is one. `what` names it in messages.
+bool refuse_placeholders(const YamlNode& node, const std::string& text, const std::string& what, const std::string& advice,
+                         Complaints& complaints);
+
+/// The same for the texts, or lists of texts, at some keys of the map `what` (empty: the whole file). What is no text is
+/// skipped.
+void refuse_placeholders_in(const YamlNode& map, std::initializer_list<std::string_view> keys, std::string_view what,
+                            const std::string& advice, Complaints& complaints);
+/// What to write instead of a module's name with a placeholder.
+inline constexpr const char* kModulesAdvice =
+    "load it in `setup`, where values are filled in: setup: [\"module load cuda/{{version}}\"]";
+
+/// Names that the command, the set-up lines and the container of one point use and that are neither built in, nor its
+/// parameters, nor its axes; each once, in the order of their first use. For a point whose overrides are applied.
 std::vector<std::string> undefined_placeholders(const Work& work, const Bindings& axes);
 
 }  // namespace hpcbench

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "spec/draft.hpp"
 #include "spec/fields.hpp"
+#include "spec/overlay.hpp"
 #include "spec/read_experiment.hpp"
 
 namespace hpcbench {
@@ -84,13 +85,16 @@ void read_draft(const YamlNode& root, Draft& draft, Complaints& complaints) {
   read_parts(reader, draft, complaints);
 }
 
-void check_profile(const YamlNode& profile, const Draft& base, Complaints& complaints) {
+void check_profile(const YamlNode& said, const Draft& base, Complaints& complaints) {
+  refuse_vain_removals(*base.root, said, complaints);
+  const YamlNode profile = without_removals(said);
   Draft draft;
   draft.root = &profile;
   draft.experiment.work.shell = base.experiment.work.shell;
   MapReader reader(profile, "", complaints);
   for (const char* const key : {"experiment", "profiles"}) {
-    if (reader.has(key)) complaints.add(reader.spot_of(key), fmt::format("a profile cannot change `{}`", key));
+    if (const std::size_t index = said.index_of(key); index != YamlNode::npos)
+      complaints.add(said.keys[index].spot, fmt::format("a profile cannot change `{}`", key));
     reader.take(key);
   }
   read_parts(reader, draft, complaints);

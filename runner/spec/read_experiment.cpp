@@ -107,16 +107,26 @@ class Reading {
   /// Lays the profile and the settings over the file; the words for what changed it, empty for nothing.
   std::string change(YamlNode& root) {
     std::string changes;
-    if (options_.profile) {
-      const YamlNode* profiles = root_.is_map() ? root_.find("profiles") : nullptr;
-      const YamlNode* profile = profiles == nullptr || !profiles->is_map() ? nullptr : profiles->find(*options_.profile);
-      if (profile == nullptr) refuse_profile(profiles);
-      if (profile->is_map()) root = overlay(root, *profile);
-      changes = fmt::format("profile `{}`", *options_.profile);
+    const YamlNode* profiles = root_.is_map() ? root_.find("profiles") : nullptr;
+    const std::optional<std::string> wanted = options_.profile ? options_.profile : site_.profile;
+    if (wanted) {
+      const YamlNode* profile = profiles == nullptr || !profiles->is_map() ? nullptr : profiles->find(*wanted);
+      if (profile == nullptr && options_.profile) refuse_profile(profiles);
+      if (profile != nullptr && profile->is_map()) root = overlay(root, *profile);
+      if (profile != nullptr) changes = fmt::format("profile `{}`", *wanted);
+      if (profile != nullptr) profile_ = *wanted;
+      if (!options_.profile) note_site_profile(profile != nullptr);
     }
     for (const std::string& setting : options_.settings) apply_setting(root, setting);
     if (!options_.settings.empty()) changes += changes.empty() ? "--set" : " and --set";
     return changes;
+  }
+
+  void note_site_profile(bool found) {
+    notes_.push_back(
+        found ? fmt::format("profile `{}`, as the site {} says; --profile chooses another", *site_.profile, site_.name)
+              : fmt::format("the site {} says profile `{}`, which {} does not have: the file stands as it is", site_.name,
+                            *site_.profile, path_));
   }
 
   [[noreturn]] void refuse_profile(const YamlNode* profiles) {
@@ -128,6 +138,15 @@ class Reading {
     const std::string near = did_you_mean(*options_.profile, names);
     throw InputError(fmt::format("error: {} has no profile {}{}\n  = {}", path_, cite(*options_.profile), near,
                                  names.empty() ? "it has no `profiles`" : "profiles there are: " + cite_all(names)));
+  }
+
+  static bool has_key(const YamlNode& root, const std::vector<YamlKey>& path) {
+    const YamlNode* node = &root;
+    for (const YamlKey& key : path) {
+      node = node->is_map() ? node->find(key.name) : nullptr;
+      if (node == nullptr) return false;
+    }
+    return true;
   }
 
   void apply_setting(YamlNode& root, const std::string& setting) {
@@ -146,6 +165,10 @@ class Reading {
     }
     const YamlNode value = parse_yaml(source, complaints_);
     if (!root.is_map()) return;  // the file has its complaint already
+    if (is_removal(value) && !has_key(root, path)) {
+      complaints_.add(path.back().spot, fmt::format("{} is not there to be taken away", cite(setting.substr(0, equals))));
+      return;
+    }
     const std::string not_a_map = set_value(root, path, value);
     if (!not_a_map.empty()) {
       complaints_.add({&source, 0}, fmt::format("{} has no keys: set it whole", cite(not_a_map)),
@@ -165,7 +188,14 @@ class Reading {
     for (const OverrideDraft& entry : draft.overrides) experiment.overrides.push_back(entry.override_);
     for (const ImportDraft& entry : draft.imports) experiment.imports.push_back(entry.import);
     if (draft.baseline) experiment.baseline = draft.baseline->condition;
+    experiment.profile = profile_;
+    experiment.notes.insert(experiment.notes.end(), notes_.begin(), notes_.end());
     if (experiment.site.name.empty()) experiment.site.name = "local";
+    for (std::string& note : reach_notes(draft)) experiment.notes.push_back(std::move(note));
+    if (!experiment.runs_anything()) experiment.repeats = experiment.warmups = 0;
+    if (const YamlNode* profiles = root_.find("profiles"); profiles != nullptr && profiles->is_map()) {
+      for (const YamlKey& key : profiles->keys) experiment.profiles.push_back(key.name);
+    }
     collect_origins(*draft.root, "", experiment.origins);
     add_site_origins(experiment);
     return experiment;
@@ -190,6 +220,8 @@ class Reading {
   YamlNode root_;
   YamlNode site_root_;
   Site site_;
+  std::string profile_;             // that was laid over the file
+  std::vector<std::string> notes_;  // on where it came from
 };
 
 }  // namespace

@@ -31,7 +31,14 @@ const std::vector<std::string>& builtin_placeholders();
 /// The tasks of the built-in trainer that `trainer:` may name.
 const std::vector<std::string>& trainer_tasks();
 
+/// What a starter is of; of the last three at most one is said.
+struct StarterOptions {
+  std::string name = "starter";        // of the study
+  std::vector<std::string> command;    // a program and its arguments; a launcher (torchrun, mpirun ...) is told the processes
+  std::optional<std::string> trainer;  // one of trainer_tasks()
+  bool import = false;                 // results that exist already
+};
 /// A commented starter experiment that `read_experiment` accepts.
-std::string starter_experiment();
+std::string starter_experiment(const StarterOptions& options = {});
 
 }  // namespace hpcbench

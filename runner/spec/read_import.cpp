@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "spec/draft.hpp"
 #include "spec/fields.hpp"
+#include "spec/placeholders.hpp"
 
 namespace hpcbench {
 
@@ -73,9 +74,11 @@ void read_values(MapReader& reader, Import& import, Complaints& complaints) {
     const auto value = read_given_value(name, *text, unit == import.units.end() ? import.unit : unit->second);
     if (value) {
       import.values.push_back(*value);
+    } else if (import.is_table && !text->empty()) {
+      import.headings[name] = *text;
     } else {
       complaints.add(node->items[i].spot, fmt::format("{} is neither a number nor a time", cite(*text)),
-                     "write 4108.8, 12.98 min, 63 min 48 s or \"1:03:48\"");
+                     "write 4108.8, 12.98 min, 63 min 48 s or \"1:03:48\"; the heading of a column needs `table`");
     }
   }
 }
@@ -110,9 +113,7 @@ std::optional<ImportDraft> read_import_map(const YamlNode& node, Complaints& com
   if (node.is_map() && !has_files && !has_table && !reader.has("values") && !reader.has("outcome")) {
     complaints.add(node.spot, "an import needs `files`, `table`, `values` or `outcome`", kImportForm);
   }
-  if (node.is_map() && !has_table && !reader.has("run")) {
-    complaints.add(node.spot, "an import needs `run`: which point it is", kImportForm);
-  }
+  if (!has_table && !reader.has("run")) draft.needs_run = &node;
   if (auto files = read_globs(reader, "files", complaints)) import.files = *std::move(files);
   if (auto tables = read_globs(reader, "table", complaints)) import.files = *std::move(tables);
   import.is_table = has_table;
@@ -127,6 +128,8 @@ std::optional<ImportDraft> read_import_map(const YamlNode& node, Complaints& com
   read_units(reader, import, complaints);
   read_values(reader, import, complaints);
   import.metrics = read_metrics(reader, true, complaints);
+  refuse_placeholders_in(node, {"files", "table"}, "import", "write the name: an entry of `import` is of one point",
+                         complaints);
   read_outcome(reader, import, complaints);
   import.statistic = reader.filled_text("statistic");
   assign(import.n, reader.integer("n", 1, kMostRunsOfStatistic));
@@ -140,6 +143,7 @@ std::optional<ImportDraft> read_import_text(const YamlNode& node, Complaints& co
   const std::optional<std::string> text = read_text(node, "an entry of `import`", complaints);
   if (text && text->empty()) complaints.add(node.spot, "an entry of `import` is an empty text");
   if (!text || text->empty()) return std::nullopt;
+  refuse_placeholders(node, *text, "an entry of `import`", "write the name, or a glob", complaints);
   ImportDraft draft;
   draft.import.files = {*text};
   draft.import.is_table = text->ends_with(".csv");

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "spec/draft.hpp"
 #include "spec/fields.hpp"
+#include "spec/placeholders.hpp"
 
 namespace hpcbench {
 
@@ -16,7 +17,7 @@ constexpr const char* kMetricForm = "{name: epoch_s, file: \"*.log\", pattern: '
 /// What is wrong with a selector beside its being a text; and what to write instead.
 void check_selector(const YamlNode& node, const Metric& metric, Complaints& complaints) {
   if (metric.source == "pattern") {
-    check_pattern(node, metric.selector, 1, complaints);
+    check_pattern(node, metric.selector, complaints);
   } else if (metric.source == "pointer" && !metric.selector.starts_with('/')) {
     complaints.add(node.spot, fmt::format("{} is no JSON pointer", cite(metric.selector)),
                    "a pointer begins with /: /log_history/*/loss");
@@ -81,6 +82,8 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Complaint
   assign(metric.unit, reader.text("unit"));
   metric.series = reader.filled_text("series");
   read_index(reader, metric, complaints);
+  refuse_placeholders_in(node, {"file", "pattern", "column", "pointer", "tag", "index"}, "metrics",
+                         "`file` is a glob: `*/metrics.csv`; or give points their own in `overrides`", complaints);
   reader.finish();
   return complaints.made() == before ? std::optional(metric) : std::nullopt;
 }
@@ -92,7 +95,7 @@ const std::vector<std::string>& metric_source_keys() {
   return kKeys;
 }
 
-void check_pattern(const YamlNode& node, const std::string& pattern, int groups, Complaints& complaints) {
+void check_pattern(const YamlNode& node, const std::string& pattern, Complaints& complaints) {
   RE2::Options options;
   options.set_encoding(RE2::Options::EncodingLatin1);
   options.set_log_errors(false);
@@ -100,8 +103,6 @@ void check_pattern(const YamlNode& node, const std::string& pattern, int groups,
   if (!compiled.ok()) {
     complaints.add(node.spot, fmt::format("the pattern is no regular expression: {}", compiled.error()),
                    "the syntax is RE2's: no look-ahead, no back references; single quotes keep backslashes as they are");
-  } else if (compiled.NumberOfCapturingGroups() < groups) {
-    complaints.add(node.spot, "the pattern has no group for the number", "put the number in brackets: 'Time: +([0-9.]+)'");
   }
 }
 

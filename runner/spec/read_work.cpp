@@ -5,7 +5,9 @@
 #include "base/text.hpp"
 #include "spec/draft.hpp"
 #include "spec/fields.hpp"
+#include "spec/placeholders.hpp"
 #include "spec/read_experiment.hpp"
+#include "spec/sbatch_options.hpp"
 
 namespace hpcbench {
 
@@ -37,19 +39,17 @@ ResourcesDraft read_resources(const YamlNode& node, Complaints& complaints) {
   draft.time_s = reader.duration("time");
   assign(draft.cpus_per_task, reader.integer("cpus_per_task", 1, kMostCpus));
   draft.mem = reader.filled_text("mem");
-  if (draft.mem && !is_memory(*draft.mem)) {
+  if (draft.mem && !is_memory(*draft.mem) && find_placeholders(*draft.mem).empty()) {
     complaints.add(node.find("mem")->spot, fmt::format("`resources.mem` cannot be {}", cite(*draft.mem)),
                    "write a number with K, M, G or T: 32G");
   }
   draft.gres = reader.filled_text("gres");
   draft.constraint = reader.filled_text("constraint");
   draft.exclusive = reader.flag("exclusive");
-  draft.extra = reader.texts("extra");
-  for (std::size_t i = 0; draft.extra && i < draft.extra->size(); ++i) {
-    if ((*draft.extra)[i].starts_with('-')) continue;
-    complaints.add(node.find("extra")->items[i].spot, fmt::format("{} is no option of sbatch", cite((*draft.extra)[i])),
-                   "options start with -: \"--mail-type=END\"");
-  }
+  draft.extra = reader.texts_or_none("extra");
+  if (draft.extra) check_sbatch_options(*node.find("extra"), *draft.extra, "resources.extra", complaints);
+  refuse_placeholders_in(node, {"mem", "gres", "constraint", "extra"}, "resources",
+                         "give points their own in `overrides`: {when: {nodes: 2}, resources: {mem: 64G}}", complaints);
   reader.finish();
   return draft;
 }
@@ -86,7 +86,9 @@ SuccessDraft read_success(MapReader& reader, Complaints& complaints) {
   MapReader success(*node, "success", complaints);
   assign(draft.exit_code, success.integer("exit_code", 0, 255));
   draft.pattern = success.filled_text("pattern");
-  if (draft.pattern) check_pattern(*node->find("pattern"), *draft.pattern, 0, complaints);
+  if (draft.pattern) check_pattern(*node->find("pattern"), *draft.pattern, complaints);
+  refuse_placeholders_in(*node, {"pattern"}, "success", "give points their own in `overrides`; [{][{]name}} is the text itself",
+                         complaints);
   success.finish();
   return draft;
 }
@@ -136,7 +138,7 @@ std::optional<OverrideDraft> read_override(const YamlNode& node, bool shell, Com
     assign(target.parameters, read_bindings(*parameters, "`parameters`", complaints));
   }
   if (const YamlNode* resources = reader.take("resources")) apply(read_resources(*resources, complaints), target);
-  target.setup = reader.texts("setup");
+  target.setup = reader.texts_or_none("setup");
   target.metrics = read_metrics(reader, false, complaints);
   const SuccessDraft success = read_success(reader, complaints);
   target.success_exit_code = success.exit_code;
@@ -166,8 +168,9 @@ void read_work(MapReader& reader, Draft& draft, Complaints& complaints) {
   if (const YamlNode* node = reader.take("parameters"))
     assign(work.parameters, read_bindings(*node, "`parameters`", complaints));
   if (const YamlNode* node = reader.take("resources")) apply(read_resources(*node, complaints), work.resources);
-  assign(work.modules, reader.texts("modules"));
-  assign(work.setup, reader.texts("setup"));
+  assign(work.modules, reader.texts_or_none("modules"));
+  refuse_placeholders_in(*draft.root, {"modules"}, "", kModulesAdvice, complaints);
+  assign(work.setup, reader.texts_or_none("setup"));
   work.container = reader.filled_text("container");
   assign(work.metrics, read_metrics(reader, false, complaints));
   const SuccessDraft success = read_success(reader, complaints);

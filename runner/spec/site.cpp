@@ -10,6 +10,9 @@
 #include "base/host.hpp"
 #include "base/text.hpp"
 #include "spec/fields.hpp"
+#include "spec/overlay.hpp"
+#include "spec/placeholders.hpp"
+#include "spec/sbatch_options.hpp"
 
 namespace hpcbench {
 
@@ -70,13 +73,15 @@ std::optional<std::string> default_site() {
   return is_readable_file(path) ? std::optional(path.string()) : std::nullopt;
 }
 
-Site read_site(const YamlNode& root, const std::string& path, Complaints& complaints) {
+Site read_site(const YamlNode& said, const std::string& path, Complaints& complaints) {
+  const YamlNode root = without_removals(said);  // `partition: ~` says nothing of it
   constexpr long long kMostQueued = 1'000'000;
   Site site;
   site.name = std::filesystem::path(path).stem().string();
   MapReader reader(root, "", complaints);
   assign(site.name, reader.filled_text("name"));
   reader.text("description");
+  site.profile = reader.filled_text("profile");
   site.executor = reader.choice<std::string>("executor", {{"local", "local"}, {"slurm", "slurm"}});
   site.partition = reader.filled_text("partition");
   site.account = reader.filled_text("account");
@@ -84,9 +89,13 @@ Site read_site(const YamlNode& root, const std::string& path, Complaints& compla
   site.reservation = reader.filled_text("reservation");
   site.gres_type = reader.filled_text("gres_type");
   site.template_path = reader.filled_text("template");
-  assign(site.modules, reader.texts("modules"));
-  assign(site.setup, reader.texts("setup"));
-  assign(site.extra, reader.texts("extra"));
+  assign(site.modules, reader.texts_or_none("modules"));
+  assign(site.setup, reader.texts_or_none("setup"));
+  assign(site.extra, reader.texts_or_none("extra"));
+  if (!site.extra.empty()) check_sbatch_options(*root.find("extra"), site.extra, "extra", complaints);
+  refuse_placeholders_in(root, {"partition", "account", "qos", "reservation", "gres_type", "extra"}, "",
+                         "write the value: a site is the same for all points", complaints);
+  refuse_placeholders_in(root, {"modules"}, "", kModulesAdvice, complaints);
   if (const YamlNode* node = reader.take("limits")) {
     MapReader limits(*node, "limits", complaints);
     assign(site.max_queued, limits.integer("max_queued", 1, kMostQueued));

@@ -1,13 +1,25 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.hpp"
+#include "spec/placeholders.hpp"
 #include "spec/read_experiment.hpp"
 
 namespace hpcbench {
 
-std::string starter_experiment() {
-  return R"yaml(# A study of how a program's time depends on what it is given. Every key is described in docs/experiment-file.md.
+namespace {
+
+constexpr const char* kHead = R"yaml(# {question} Every key is described in docs/experiment-file.md.
 #   hpcbench check FILE     is it right?            hpcbench plan FILE     what would run?
 #   hpcbench run FILE       run what is missing     hpcbench report FILE   the table
-experiment: starter                # results go to results/starter
-description: Does a second worker halve the time?
+experiment: {name:<23} # results go to results/{name}
+)yaml";
+
+constexpr const char* kWorkers = R"yaml(description: Does a second worker halve the time?
 
 # Any program, as a list of arguments; {{name}} is filled in, and an argument stays one argument. Put quotes around it.
 command: [bash, -c, 'seq "$1" | xargs -P "$2" -I{} sleep 0.05', worker, "{{items}}", "{{workers}}"]
@@ -23,20 +35,190 @@ matrix:                            # every combination of these is one configura
 # include: [{workers: 4, items: 8}]                        # further points, every axis named
 # parameters: {data: data/small}                           # the same for all: {{data}}
 
-repeats: 6                         # fewer than 6 cannot carry a 95 % interval of a median
+)yaml";
+
+constexpr const char* kSchedule =
+    R"yaml(repeats: 6                         # fewer than 6 cannot carry a 95 % interval of a median
 # warmups: 1                       # runs before the first repeat that never count
 # order: sequential                # default: interleaved, so that slow hours hit all configurations alike
-resources: {time: 1m}              # a run that takes longer is ended, and its outcome is timeout
+)yaml";
 
-baseline: {workers: 1}             # what speedup is relative to
-report: {metric: wall_s, time_unit: s}
-# metrics:                         # numbers that the program prints: group 1 of the pattern
+constexpr const char* kMetrics =
+    R"yaml(# metrics:                         # numbers that the program prints: group 1 of the pattern
 #   - {name: epoch_s, file: stdout.log, pattern: 'Time: +([0-9.]+)', unit: s}
 # success: {exit_code: 0, pattern: "Training finished"}
-
-profiles:                          # chosen with --profile NAME; single values with --set repeats=3
-  laptop: {matrix: {items: [4]}, repeats: 3}
 )yaml";
+
+constexpr const char* kMnist = R"yaml(description: an LSTM on MNIST, one process against ddp
+
+trainer: mnist_rnn                 # docs/trainer.md has its settings: they are parameters or axes
+
+matrix:                            # every combination of these is one configuration
+  strategy: [baseline, ddp]
+  gpus_per_node: [1, 2]
+exclude:
+  - {strategy: baseline, gpus_per_node: 2}                 # one process is one process
+
+parameters:                        # the same for all
+  data: data/mnist                 # the folder with the IDX files, plain or gzipped
+  epochs: 2
+  global_batch: 256                # the same work in every row, however many ranks share it
+
+)yaml";
+
+constexpr const char* kBert = R"yaml(description: BERT on SQuAD, one process against ddp
+
+trainer: bert_squad                # docs/bert-squad.md has its settings: they are parameters or axes
+
+matrix:                            # every combination of these is one configuration
+  strategy: [baseline, ddp]
+  gpus_per_node: [1, 2]
+exclude:
+  - {strategy: baseline, gpus_per_node: 2}                 # one process is one process
+
+parameters:                        # the same for all
+  data: data/squad2-excerpt.json   # a folder with train-v*.json and dev-v*.json, or one file of that layout
+  model: tiny                      # random weights; or a folder of Hugging Face's, as data/bert-base-uncased
+  train_share: 0.9                 # of one file: the first 90 % of the questions train, the others validate
+  max_train_examples: 320
+  epochs: 3
+  global_batch: 16
+  lr: 1.0e-3
+  max_length: 128
+  doc_stride: 32
+
+)yaml";
+
+constexpr const char* kImport = R"yaml(description: numbers of runs that hpcbench did not start
+
+# Nothing is started: there is no `command`. `hpcbench report FILE` takes in what `import` names (docs/sources.md).
+matrix:                            # what tells the runs apart: columns of the tables below, or their `run`
+  strategy: [baseline, ddp]
+  gpus_per_node: [1, 2]
+exclude:
+  - {strategy: baseline, gpus_per_node: 2}
+
+import:                            # paths are relative to this file
+  - table: runs.csv                # one line a run: strategy,gpus_per_node,train_s,eval/loss
+    values: {val_loss: "eval/loss"}                        # metric: the heading of its column, where that is no plain name
+#   unit: min                      # of the times in it
+# - {files: [old/ddp.out], run: {strategy: ddp, gpus_per_node: 2}}          # these files are one run; metrics read them
+# - {run: {strategy: ddp, gpus_per_node: 2}, values: {train_s: 63 min 48 s}, note: table 2}
+
+)yaml";
+
+/// How a launcher is told the number of processes: after `after` (else after its own name), unless an argument begins with one
+/// of `present`.
+struct Launcher {
+  std::string_view program;
+  std::string_view after;
+  std::vector<std::string> arguments;
+  std::vector<std::string_view> present;
+  std::string_view launch;
+  std::string_view why;
+};
+
+const std::vector<Launcher>& launchers() {
+  static const std::vector<Launcher> kLaunchers = {
+      {"torchrun",
+       "",
+       {"--nproc_per_node={{gpus_per_node}}"},
+       {"--nproc"},
+       "node",
+       "torchrun starts the processes of its node"},
+      {"accelerate",
+       "launch",
+       {"--num_processes={{gpus}}"},
+       {"--num_processes"},
+       "node",
+       "accelerate starts the processes of its node"},
+      {"deepspeed", "", {"--num_gpus={{gpus_per_node}}"}, {"--num_gpus"}, "node", "deepspeed starts the processes of its node"},
+      {"mpirun", "", {"-n", "{{gpus}}"}, {"-n", "-np", "--np"}, "once", "mpirun starts all processes"},
+      {"mpiexec", "", {"-n", "{{gpus}}"}, {"-n", "-np", "--np"}, "once", "mpiexec starts all processes"},
+  };
+  return kLaunchers;
+}
+
+const Launcher* launcher_of(const std::vector<std::string>& words) {
+  const std::string program = words.front().substr(words.front().rfind('/') + 1);
+  for (const Launcher& launcher : launchers()) {
+    if (program == launcher.program) return &launcher;
+  }
+  return nullptr;
+}
+
+/// With the number of processes, where the launcher is not told it yet.
+std::vector<std::string> told(std::vector<std::string> words, const Launcher& launcher) {
+  for (const std::string& word : words) {
+    for (const std::string_view present : launcher.present) {
+      if (word.starts_with(present)) return words;
+    }
+  }
+  auto place = words.begin() + 1;
+  if (!launcher.after.empty()) {
+    const auto after = std::find(words.begin(), words.end(), launcher.after);
+    if (after != words.end()) place = after + 1;
+  }
+  words.insert(place, launcher.arguments.begin(), launcher.arguments.end());
+  return words;
+}
+
+std::string yaml_list(const std::vector<std::string>& words) {
+  std::vector<std::string> quoted;
+  for (const std::string& word : words) quoted.push_back(json_quote(word));
+  return "[" + join(quoted, ", ") + "]";
+}
+
+std::string command_part(const std::vector<std::string>& given) {
+  const Launcher* const launcher = launcher_of(given);
+  const std::vector<std::string> words = launcher == nullptr ? given : told(given, *launcher);
+  std::string text =
+      "\n# An argument stays one argument; {{name}} is filled in: an axis, a parameter, nodes, gpus_per_node, gpus, repeat, "
+      "seed.\n";
+  text += fmt::format("command: {}\n", yaml_list(words));
+  text += launcher == nullptr ? "launch: rank                       # one process per gpu, with RANK, WORLD_SIZE, MASTER_ADDR "
+                                "...; node = one per node, once = one\n"
+                              : fmt::format("{:<34} # {}\n", fmt::format("launch: {}", launcher->launch), launcher->why);
+  text += "\nmatrix:                            # every combination of these is one configuration\n  gpus_per_node: [1, 2]\n";
+  Work work;
+  work.command = words;
+  // What nothing else defines becomes an axis.
+  for (const std::string& axis : undefined_placeholders(work, {}))
+    text += fmt::format("  {}: [1, 2]{:>{}}# the values that {{{{{}}}}} shall have\n", axis, "",
+                        axis.size() < 24 ? 25 - axis.size() : 1, axis);
+  return text + "# parameters: {data: data/small}   # the same for all: {{data}}\n\n";
+}
+
+std::string filled_head(const std::string& question, const std::string& name) {
+  return fmt::format(fmt::runtime(kHead), fmt::arg("question", question), fmt::arg("name", name));
+}
+
+}  // namespace
+
+std::string starter_experiment(const StarterOptions& options) {
+  const std::string work = "A study of how a program's time depends on what it is given.";
+  const std::string profile =
+      "\nprofiles:                          # chosen with --profile NAME; single values with --set repeats=3\n";
+  if (options.import) {
+    return filled_head("A table of results that exist already.", options.name) + kImport +
+           "baseline: {strategy: baseline}     # what speedup is relative to\nreport: {metric: train_s, time_unit: s}\n";
+  }
+  if (options.trainer) {
+    return filled_head(work, options.name) + (*options.trainer == "bert_squad" ? kBert : kMnist) + kSchedule +
+           "resources: {time: 30m}             # a run that takes longer is ended, and its outcome is timeout\n\n"
+           "baseline: {strategy: baseline}     # what speedup is relative to\nreport: {metric: train_s, time_unit: s}\n" +
+           profile + "  quick: {parameters: {epochs: 1}, repeats: 3}\n";
+  }
+  if (!options.command.empty()) {
+    return filled_head(work, options.name) + command_part(options.command) + kSchedule +
+           "resources: {time: 30m}             # a run that takes longer is ended, and its outcome is timeout\n\n"
+           "baseline: {gpus_per_node: 1}       # what speedup is relative to\nreport: {metric: wall_s, time_unit: s}\n" +
+           kMetrics + profile + "  quick: {repeats: 3}\n";
+  }
+  return filled_head(work, options.name) + kWorkers + kSchedule +
+         "resources: {time: 1m}              # a run that takes longer is ended, and its outcome is timeout\n\n"
+         "baseline: {workers: 1}             # what speedup is relative to\nreport: {metric: wall_s, time_unit: s}\n" +
+         kMetrics + profile + "  laptop: {matrix: {items: [4]}, repeats: 3}\n";
 }
 
 }  // namespace hpcbench

@@ -234,6 +234,9 @@ class DocumentCounter : public YAML::EventHandler {
 std::string syntax_advice(const std::string& message, std::string_view line) {
   const std::size_t indented = line.find_first_not_of(" \t");
   if (line.substr(0, indented).find('\t') != std::string_view::npos) return "indent with spaces, not with tabs";
+  if (message.starts_with("unknown escape character")) {
+    return "in double quotes a backslash begins an escape: write the text in single quotes, '\\d+'";
+  }
   if (message == "illegal map value") return "a text that holds `: ` needs quotes";
   if (message == "unknown token") return "a text that starts with one of @ ` % needs quotes";
   if (message == "end of map not found" || message == "end of sequence not found") {
@@ -258,7 +261,8 @@ std::string syntax_advice(const std::string& message, std::string_view line) {
   const bool flow = message.find("flow not found") != std::string::npos;
   const bool later = bracket && (place_of(at).line > place_of(*bracket).line || at.offset >= begin + line.size());
   if (flow && later) refuse_unclosed_bracket(*bracket);
-  const std::string advice = line.find("{{") != std::string_view::npos ? kQuoteAdvice : syntax_advice(message, line);
+  const bool escape = message.starts_with("unknown escape character");
+  const std::string advice = !escape && line.find("{{") != std::string_view::npos ? kQuoteAdvice : syntax_advice(message, line);
   refuse_yaml(at, "this is no YAML: " + message, advice);
 }
 

@@ -51,10 +51,11 @@ CREATE TABLE attempt (
   metrics TEXT NOT NULL DEFAULT '{}',
   units TEXT NOT NULL DEFAULT '{}',
   facts TEXT NOT NULL DEFAULT '{}',
-  warnings TEXT NOT NULL DEFAULT '[]'
+  warnings TEXT NOT NULL DEFAULT '[]',
+  rules TEXT NOT NULL DEFAULT ''
 );
 CREATE UNIQUE INDEX attempt_key ON attempt (experiment, config_id, kind, number, attempt);
-CREATE INDEX attempt_state ON attempt (experiment, config_id, kind, number, attempt, state, void);
+CREATE INDEX attempt_state ON attempt (experiment, config_id, kind, number, attempt, state, void, rules);
 CREATE TABLE series (
   id INTEGER NOT NULL REFERENCES attempt (id),
   name TEXT NOT NULL,
@@ -92,7 +93,8 @@ std::string why_not_usable(SQLite::Database& database, bool& is_new) {
   if (is_new) return {};
   if (version != kSchemaVersion) return fmt::format("it has schema version {}, this program reads {}", version, kSchemaVersion);
   // Statements that name every column: a file that somebody else made is found out here.
-  const SQLite::Statement attempts(database, "SELECT void, path, axes, metrics, units, facts, warnings, reason FROM attempt");
+  const SQLite::Statement attempts(database,
+                                   "SELECT void, path, axes, metrics, units, facts, warnings, reason, rules FROM attempt");
   const SQLite::Statement series(database, "SELECT id, name, points FROM series");
   std::error_code unknown;
   const std::uintmax_t size_bytes = fs::file_size(database.getFilename(), unknown);

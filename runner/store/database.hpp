@@ -10,7 +10,7 @@
 namespace hpcbench {
 
 /// PRAGMA user_version of the schema in docs/database.md; to be raised with every change of it.
-inline constexpr int kSchemaVersion = 2;
+inline constexpr int kSchemaVersion = 3;
 
 /// Opens `path` for writing, with the schema in it. What is no usable index of this version is moved aside first, and `rebuilt`
 /// says why. UnavailableError if it cannot be written.

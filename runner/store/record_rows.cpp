@@ -64,6 +64,7 @@ void bind_record(SQLite::Statement& row, const AttemptRecord& record) {
   row.bind(23, texts_json(record.units));
   row.bind(24, texts_json(record.facts));
   row.bind(25, list_json(record.warnings));
+  row.bind(26, record.rules);
 }
 
 AttemptKey read_key(SQLite::Statement& row, int first_column) {
@@ -109,6 +110,7 @@ AttemptRecord RowReader::read(SQLite::Statement& row) {
   record.units = read_texts(text_at(row, 21));
   record.facts = read_texts(text_at(row, 22));
   record.warnings = read_list(text_at(row, 23));
+  record.rules = text_at(row, 24);
   return record;
 }
 

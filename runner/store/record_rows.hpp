@@ -15,19 +15,19 @@ namespace hpcbench {
 /// The columns that RowReader reads, in its order; `id` is the first.
 inline constexpr const char* kRecordColumns =
     "id, config_id, kind, number, attempt, state, gpus, executor, job, batch, node, exit_code, signal, intended_unix_s, "
-    "started_unix_s, finished_unix_s, time_limit_s, reason, path, axes, metrics, units, facts, warnings";
+    "started_unix_s, finished_unix_s, time_limit_s, reason, path, axes, metrics, units, facts, warnings, rules";
 
 /// The same without what only tables show: axes, units, facts and warnings read as empty.
 inline constexpr const char* kStandingColumns =
     "id, config_id, kind, number, attempt, state, gpus, executor, job, batch, node, exit_code, signal, intended_unix_s, "
-    "started_unix_s, finished_unix_s, time_limit_s, reason, path, '{}', metrics, '{}', '{}', '[]'";
+    "started_unix_s, finished_unix_s, time_limit_s, reason, path, '{}', metrics, '{}', '{}', '[]', rules";
 
-/// Inserts a record: its key (parameters 1 to 5), its other fields, and its id (26), NULL for a new one.
+/// Inserts a record: its key (parameters 1 to 5), its other fields, and its id (27), NULL for a new one.
 inline constexpr const char* kInsertRecord =
     "INSERT INTO attempt (experiment, config_id, kind, number, attempt, state, void, gpus, executor, job, batch, node, "
     "exit_code, signal, intended_unix_s, started_unix_s, finished_unix_s, time_limit_s, reason, path, axes, metrics, units, "
-    "facts, warnings, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-inline constexpr int kIdParameter = 26;
+    "facts, warnings, rules, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+inline constexpr int kIdParameter = 27;
 
 /// Binds parameters 1 to 5: experiment, config_id, kind, number, attempt.
 void bind_key(SQLite::Statement& statement, const std::string& experiment, const AttemptKey& key);

@@ -232,11 +232,12 @@ std::vector<AttemptState> Store::states(const std::string& experiment) const {
   return impl_->guarded([&] {
     std::vector<AttemptState> states;
     SQLite::Statement rows(impl_->database,
-                           "SELECT config_id, kind, number, attempt, state, void FROM attempt INDEXED BY attempt_state "
+                           "SELECT config_id, kind, number, attempt, state, void, rules FROM attempt INDEXED BY attempt_state "
                            "WHERE experiment = ? ORDER BY config_id, kind, number, attempt");
     rows.bind(1, experiment);
     while (rows.executeStep()) {
-      states.push_back({read_key(rows, 0), read_state(text_at(rows, 4)), rows.getColumn(5).getInt() != 0});
+      states.push_back(
+          {read_key(rows, 0), read_state(text_at(rows, 4)), rows.getColumn(5).getInt() != 0, std::string(text_at(rows, 6))});
     }
     return states;
   });
@@ -254,6 +255,18 @@ void Store::visit_counting_attempts(const std::string& experiment, const std::fu
   impl_->guarded([&] {
     each_record(impl_->database, kStandingColumns, "run", experiment,
                 [&](std::int64_t /*id*/, AttemptRecord&& record) { visit(std::move(record)); });
+  });
+}
+
+std::map<std::string, double> Store::mean_wall_times(const std::string& experiment) const {
+  return impl_->guarded([&] {
+    std::map<std::string, double> times;
+    SQLite::Statement rows(impl_->database,
+                           "SELECT config_id, avg(json_extract(metrics, '$.wall_s')) AS mean FROM attempt WHERE experiment = ? "
+                           "AND state = 'succeeded' AND kind = 'r' GROUP BY config_id HAVING mean IS NOT NULL");
+    rows.bind(1, experiment);
+    while (rows.executeStep()) times[rows.getColumn(0).getString()] = rows.getColumn(1).getDouble();
+    return times;
   });
 }
 

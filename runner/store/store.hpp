@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +15,8 @@ namespace hpcbench {
 struct AttemptState {
   AttemptKey key;
   State state = State::intended;
-  bool is_void = false;  // revoked as if it had never been: another attempt of the run counts
+  bool is_void = false;    // revoked as if it had never been: another attempt of the run counts
+  std::string rules = {};  // hash of the reading rules that made its record; empty where there is none
 };
 
 /// Whether an attempt never counts: hpcbench revoked it for reasons of its own (`void: ...` in its claim).
@@ -57,6 +59,8 @@ class Store {
   /// Hands over the same one after the other, without what only tables show: axes, units, facts, warnings and series are left
   /// out. `visit` must not use this Store.
   void visit_counting_attempts(const std::string& experiment, const std::function<void(AttemptRecord&&)>& visit) const;
+  /// What the repeats of each configuration that succeeded took on average: the metric wall_s.
+  std::map<std::string, double> mean_wall_times(const std::string& experiment) const;
 
  private:
   struct Impl;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,13 +72,24 @@ class Campaign {
   std::unique_ptr<Impl> impl_;
 };
 
+/// A job that was asked to end.
+struct CancelledJob {
+  AttemptKey key;
+  std::string job;  // the executor's id, where the claim names one
+};
 struct CancelCounts {
-  long long running = 0;
+  std::vector<CancelledJob> asked;  // they ran, and were asked to end: `await_ends` tells whether they have
   long long revoked = 0;
+  long long unseen = 0;  // run where they cannot be reached from here; each has its note
 };
 /// Asks the jobs of these attempts to end and revokes those that have not begun: their outcome is `cancelled`.
-/// Returns how many were running and how many had not begun. A job that runs is settled by whoever sees it end.
 CancelCounts cancel_attempts(const std::string& results, const std::vector<KnownAttempt>& attempts, Executor& executor,
                              CampaignObserver& observer);
+/// Looks at jobs that were asked to end until each has, `patience_s` is over or `stop` says so; settles those that wrote
+/// finished.json. Returns those that were not seen to end. With jobs in batches `executor` must be another one than asked
+/// them: that one looks at them no more.
+std::vector<CancelledJob> await_ends(const std::string& results, std::vector<CancelledJob> jobs, Executor& executor,
+                                     Clock& clock, double patience_s, const std::function<bool()>& stop,
+                                     CampaignObserver& observer);
 
 }  // namespace hpcbench

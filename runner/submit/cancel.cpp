@@ -1,5 +1,7 @@
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "submit/campaign.hpp"
 #include "submit/cancel_notice.hpp"
 #include "submit/judge.hpp"
@@ -9,6 +11,24 @@ namespace hpcbench {
 namespace {
 
 constexpr const char* kCancelledWhy = "cancelled before it began";
+constexpr double kLookInterval = 0.1;       // seconds between looks where jobs are processes of this host
+constexpr double kBatchLookInterval = 1.0;  // where each look may ask a scheduler
+
+/// Settles what can be settled of an attempt whose job was asked to end. False while the job goes on.
+bool settle_if_ended(const std::string& results, const CancelledJob& cancelled, Executor& executor,
+                     CampaignObserver& observer) {
+  const std::string folder = results + "/" + to_string(cancelled.key);
+  if (!has_finished(folder) && executor.status(folder, cancelled.job).kind != JobStatus::Kind::ended) return false;
+  if (has_finished(folder)) {
+    observer.settled(cancelled.key, std::nullopt, {});
+  } else if (executor.in_batches()) {
+    observer.note(to_string(cancelled.key) + ": its job has ended; `hpcbench run` settles it");
+  } else {
+    executor.cancel(folder, cancelled.job);  // a job that was killed may have left processes behind
+    observer.settled(cancelled.key, State::lost, "its job ended without finished.json after it was asked to end");
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -45,16 +65,36 @@ CancelCounts cancel_attempts(const std::string& results, const std::vector<Known
         break;
       case Verdict::Kind::active:
         executor.cancel(folder, verdict.job);
-        ++counts.running;
+        counts.asked.push_back({key, verdict.job});
         break;
       case Verdict::Kind::unseen:
         observer.note(to_string(key) + ": cannot be ended from here: " + verdict.reason + "; run `hpcbench cancel` there");
+        ++counts.unseen;
         break;
     }
   }
   executor.flush();
   leave_cancel_notice(results);
   return counts;
+}
+
+std::vector<CancelledJob> await_ends(const std::string& results, std::vector<CancelledJob> jobs, Executor& executor,
+                                     Clock& clock, double patience_s, const std::function<bool()>& stop,
+                                     CampaignObserver& observer) {
+  const double end_s = clock.monotonic_s() + patience_s;
+  if (executor.in_batches()) {
+    for (const CancelledJob& job : jobs) executor.adopt(results + "/" + to_string(job.key), job.job);
+  }
+  while (true) {
+    std::erase_if(jobs, [&](const CancelledJob& job) { return settle_if_ended(results, job, executor, observer); });
+    const double left_s = end_s - clock.monotonic_s();
+    if (jobs.empty() || left_s <= 0 || stop()) return jobs;
+    if (executor.in_batches()) {
+      executor.wait(std::min(left_s, kBatchLookInterval));
+    } else {
+      clock.sleep(std::min(left_s, kLookInterval));
+    }
+  }
 }
 
 }  // namespace hpcbench

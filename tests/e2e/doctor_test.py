@@ -16,6 +16,7 @@ matrix: {gpus_per_node: [1, 2], nodes: [1, 2]}
 repeats: 2
 resources: {time: 60s}
 """
+LOCAL = STUDY.replace(", nodes: [1, 2]", "")  # one machine is one node
 SITE = "executor: slurm\npartition: gpu\naccount: physics\n"
 SCONTROL = """#!/bin/bash
 [ -e ASKED/silent ] && { echo "slurm_load_partitions error: Unable to contact slurm controller (connect failure)" >&2; exit 1; }
@@ -44,7 +45,7 @@ class Local(StudyTest):
         return done.stdout
 
     def test_nothing_wrong(self):
-        self.write("tiny.yaml", STUDY.replace("[1, 2]", "[1]"))
+        self.write("tiny.yaml", LOCAL.replace("[1, 2]", "[1]"))
         output = self.doctor("tiny.yaml", code=0)
         self.assertNotIn("problem", output)
         self.assertIn("ok ", output)
@@ -52,7 +53,7 @@ class Local(StudyTest):
         self.assertEqual([p.name for p in self.folder.iterdir()], ["tiny.yaml"])
 
     def test_program_and_script_that_are_not_there(self):
-        self.write("tiny.yaml", STUDY.replace("[bash, -c, \"true\"]", "[no-such-program, train.py]"))
+        self.write("tiny.yaml", LOCAL.replace("[bash, -c, \"true\"]", "[no-such-program, train.py]"))
         output = self.doctor("tiny.yaml", code=1)
         self.assertIn("`no-such-program` is not on PATH", output)
         self.assertIn("train.py", output)
@@ -60,24 +61,24 @@ class Local(StudyTest):
         self.assertNotIn("train.py", self.doctor("tiny.yaml", code=1))
 
     def test_data_that_are_not_there(self):
-        self.write("tiny.yaml", STUDY + "parameters: {data: some/where}\n")
+        self.write("tiny.yaml", LOCAL + "parameters: {data: some/where}\n")
         output = self.doctor("tiny.yaml", code=0)
         self.assertIn("some/where is not there", output)
         self.assertIn("warning", output)
 
     @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
     def test_results_that_cannot_be_written(self):
-        self.write("tiny.yaml", STUDY)
+        self.write("tiny.yaml", LOCAL)
         (self.folder / "results").mkdir(mode=0o555)
         self.assertIn("cannot write", self.doctor("tiny.yaml", code=1))
 
     def test_results_folder_that_is_a_file(self):
-        self.write("tiny.yaml", STUDY)
+        self.write("tiny.yaml", LOCAL)
         self.write("results", "")
         self.assertIn("is no folder", self.doctor("tiny.yaml", code=1))
 
     def test_inside_a_job_of_slurm(self):
-        self.write("tiny.yaml", STUDY)
+        self.write("tiny.yaml", LOCAL)
         self.assertIn("Slurm's job 7", self.doctor("tiny.yaml", code=0, env={"SLURM_JOB_ID": "7"}))
 
     def quota(self, files_used, files_limit, blocks_limit=0):
@@ -92,28 +93,28 @@ exit 1
         return {"PATH": f"{self.folder}/bin:{os.environ['PATH']}"}
 
     def test_quota_of_files_that_is_nearly_used_up(self):
-        self.write("tiny.yaml", STUDY)
+        self.write("tiny.yaml", LOCAL)
         output = self.doctor("tiny.yaml", code=1, env=self.quota(990, 1000))
         self.assertIn("your quota leaves 10 of 1000 files", output)
-        self.assertIn("8 runs make about", output)
+        self.assertIn("4 runs make about", output)
         self.doctor("tiny.yaml", code=0, env=self.quota(10, 1000))
 
     def test_quota_of_bytes_that_is_used_up(self):
-        self.write("tiny.yaml", STUDY)
+        self.write("tiny.yaml", LOCAL)
         self.assertIn("MB in", self.doctor("tiny.yaml", code=1, env=self.quota(1, 0, 200)))
 
     def test_quota_that_says_nothing_of_this_file_system(self):
-        self.write("tiny.yaml", STUDY)
+        self.write("tiny.yaml", LOCAL)
         env = self.quota(990, 1000)
         self.write("bin/quota", "#!/bin/bash\necho 'Disk quotas for user somebody (uid 1): none'\n", 0o755)
         self.assertNotIn("your quota leaves", self.doctor("tiny.yaml", code=0, env=env))
 
     def test_module_that_is_not_there(self):
-        self.write("tiny.yaml", STUDY)
+        self.write("tiny.yaml", LOCAL)
         self.assertIn("`module load nosuch` fails here", self.doctor("tiny.yaml", "--set", "modules=[nosuch]", code=1))
 
     def test_what_was_run_last(self):
-        self.write("tiny.yaml", STUDY.replace("[1, 2]", "[1]"))
+        self.write("tiny.yaml", LOCAL.replace("[1, 2]", "[1]"))
         self.hpcbench("run", "tiny.yaml")
         self.doctor(code=0)
 

@@ -81,7 +81,7 @@ class Ingest(OldResults):
         self.ingest("baseline", "a.log")
         plan = json.loads(self.hpcbench("plan", "old.yaml", "--format", "json").stdout)
         self.assertEqual((plan["new"], plan["kept"], plan["orphaned"]), (6, 0, 0))
-        self.hpcbench("run", "old.yaml", "--set", "metrics=[{name: train_s, file: stdout.log, pattern: 'took ([0-9.]+)', unit: s}]")
+        self.hpcbench("run", "old.yaml", "--simulate-nodes", "--set", "metrics=[{name: train_s, file: stdout.log, pattern: 'took ([0-9.]+)', unit: s}]")
         row = self.rows()["baseline", 1]
         self.assertEqual(sorted(run["run"] for run in row["runs"]), ["i01", "r01", "r02"])
         self.assertEqual(row["n"], 3)

@@ -75,6 +75,22 @@ class Page(StudyTest):
             self.assertEqual(browser.evaluate("[...document.querySelectorAll('use')].filter(u => !document.querySelector(u.getAttribute('href') || u.getAttribute('xlink:href'))).length"), 0)
         self.assertEqual(browser.complaints(), [])
 
+    def test_answer_first_and_details_folded(self):
+        browser = self.open_page("plain")
+        self.assertEqual(browser.evaluate("document.querySelector('main').firstElementChild.id"), "answer")
+        answer = browser.evaluate("document.querySelector('#answer').innerText")
+        self.assertIn("n = 3", answer)
+        self.assertIn("warnings", answer)
+        self.assertEqual(browser.evaluate("document.querySelectorAll('details[open]').length"), 0)
+        self.assertGreaterEqual(browser.evaluate("document.querySelectorAll('details').length"), 3)
+
+    def test_narrow(self):
+        browser = self.open_page("plain")
+        browser.call("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=False)
+        self.assertLessEqual(browser.evaluate("document.documentElement.scrollWidth"), 390)
+        self.assertTrue(browser.evaluate("(() => { const box = document.querySelector('#tables .scroll'); return box.scrollWidth > box.clientWidth; })()"))
+        self.assertEqual(browser.evaluate("getComputedStyle(document.querySelector('#tables td.axis')).whiteSpace"), "nowrap")
+
     def test_names_are_text(self):
         browser = self.open_page(HOSTILE)
         self.assertEqual(browser.complaints(), [])

@@ -1,4 +1,4 @@
-"""The study of BERT on SQuAD in short: its laptop profile with few steps, from the experiment's file to the table and the scores."""
+"""The study of BERT on SQuAD in short: the file as it stands with few steps, from the experiment's file to the table and the scores."""
 import json
 import pathlib
 import subprocess
@@ -9,7 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from harness import PATIENCE_S, PROGRAMS, ROOT, StudyTest  # noqa: E402
 
 EXPERIMENT = ROOT / "experiments/squad_scaling.yaml"
-SHORT = ["--profile", "laptop", "--set", "repeats=1", "--set", "parameters.max_train_examples=64", "--set", "parameters.epochs=3",
+SHORT = ["--set", "repeats=1", "--set", "parameters.max_train_examples=64", "--set", "parameters.epochs=3",
          "--set", "parameters.max_length=64", "--set", "parameters.doc_stride=16", "--set", "parameters.train_share=0.95"]
 
 
@@ -24,13 +24,35 @@ class Squad(StudyTest):
         return folder, [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
 
     def test_the_file_and_its_profile_are_right(self):
-        self.assertIn("ok: 19 configurations, 114 runs", self.hpcbench("check", str(EXPERIMENT)).stdout)
-        self.assertIn("ok: 3 configurations, 18 runs", self.hpcbench("check", str(EXPERIMENT), "--profile", "laptop").stdout)
+        for profile in ([], ["--profile", "laptop"]):
+            self.assertIn("ok: 5 configurations, 30 runs", self.hpcbench("check", str(EXPERIMENT), *profile).stdout)
+        self.assertIn("ok: 19 configurations, 114 runs", self.hpcbench("check", str(EXPERIMENT), "--profile", "full").stdout)
 
-    def test_the_laptop_profile_trains_the_same_in_every_row_and_the_loss_falls(self):
+    def test_the_whole_study_is_refused_with_the_command_that_brings_its_data(self):
+        (self.folder / "data").unlink()
+        (self.folder / "data").mkdir()
+        refused = self.hpcbench("run", str(EXPERIMENT), "--profile", "full", code=3).stderr
+        self.assertIn("`scripts/get-data.sh squad2 bert` brings them", refused)
+        self.assertIn("nodes: 2", refused)
+        self.assertEqual(refused.count("error:"), 1)
+        self.assertFalse(list(self.folder.rglob("run.json")))
+
+    def test_a_site_names_the_profile_that_is_meant_there(self):
+        self.write("cluster.yaml", "name: cluster\nexecutor: local\nprofile: full\n")
+        checked = self.hpcbench("check", str(EXPERIMENT), "--site", "./cluster.yaml")
+        self.assertIn("ok: 19 configurations", checked.stdout)
+        self.assertIn("profile `full`, as the site cluster says", checked.stderr)
+        checked = self.hpcbench("check", str(EXPERIMENT), "--site", "./cluster.yaml", "--profile", "laptop")
+        self.assertIn("ok: 5 configurations", checked.stdout)
+        self.write("other.yaml", "experiment: other\ncommand: [\"true\"]\nmatrix: {k: [1]}\nrepeats: 1\n")
+        self.assertIn("which other.yaml does not have", self.hpcbench("run", "other.yaml", "--site", "./cluster.yaml").stderr)
+
+    def test_as_it_stands_it_trains_the_same_in_every_row_and_the_loss_falls(self):
         self.hpcbench("run", str(EXPERIMENT), *SHORT, env={"XDG_CACHE_HOME": str(self.folder / "cache")})
         rows = self.report()["rows"]
-        self.assertEqual([row["outcomes"] for row in rows], [{"succeeded": 1}] * 3)
+        self.assertEqual([row["outcomes"] for row in rows], [{"succeeded": 1}] * 5)
+        self.assertEqual([row["axes"]["strategy"] for row in rows], ["baseline", "dp", "ddp", "fsdp", "deepspeed"])
+        self.assertNotIn("gpus-mismatch", {code for row in rows for code in row["warnings"]})
         for row in rows:
             self.assertAlmostEqual(row["train_loss"] / rows[0]["train_loss"], 1, delta=1e-3)
             self.assertAlmostEqual(row["validation_loss"] / rows[0]["validation_loss"], 1, delta=1e-3)

@@ -83,14 +83,14 @@ class WholeStudy(StudyTest):
 
     def test_failures_are_rows_and_can_be_retried(self):
         self.write("work.sh", WORK.replace("$HPCBENCH_TEST_JITTER", "0") + 'echo broken >&2\n[ -e mended ] || exit 3\n')
-        self.hpcbench("run", "tiny.yaml", code=1)
+        self.hpcbench("run", "tiny.yaml", "--keep-going", code=1)
         row = self.report("tiny.yaml")["rows"][0]
         self.assertEqual(row["outcomes"]["failed"], 6)
         self.assertIsNone(row["median"])
         failed = self.status("tiny.yaml")["runs"][0]
         self.assertEqual((failed["state"], failed["exit_code"]), ("failed", 3))
         self.assertIn("broken", failed["reason"])
-        self.hpcbench("run", "tiny.yaml", code=1)
+        self.hpcbench("run", "tiny.yaml", "--keep-going", code=1)
         self.assertEqual(len(self.executions()), 18, "run does not repeat what failed")
         self.write("mended", "")
         self.hpcbench("retry", "tiny.yaml")
@@ -184,6 +184,7 @@ repeats: 1
         os.kill(process.pid, signal.SIGINT)
         output, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, output)
+        self.assertIn("detached: 1 job goes on, 1 run has not begun", output)
         self.assertIn("hpcbench cancel", output)
         self.assertTrue(alive(self.pids()[0]), "the job goes on without hpcbench")
         self.write("go", "")
@@ -195,11 +196,63 @@ repeats: 1
         self.wait_for(self.pids, "the first job")
         os.kill(process.pid, signal.SIGINT)
         process.wait(timeout=60)
-        self.hpcbench("cancel", "--yes")
-        self.wait_for(lambda: not alive(self.pids()[0]), "the end of the job")
-        self.wait_for(lambda: self.status()["counts"]["cancelled"] == 2, "both outcomes")
+        said = self.hpcbench("cancel", "--yes").stderr
+        self.assertFalse(alive(self.pids()[0]), "what is said to have ended has ended")
+        self.assertEqual(self.status()["counts"]["cancelled"], 2, "both outcomes stand when `cancel` returns")
+        self.assertIn("1 running ended, 1 not begun revoked", said)
         self.hpcbench("run", "sleepy.yaml", code=1)
         self.assertEqual(len((self.folder / "executions").read_text().splitlines()), 1, "cancelled is an outcome")
+
+    def test_what_has_not_begun_waits(self):
+        process = self.start("run", "sleepy.yaml")
+        self.wait_for(self.pids, "the first job")
+        listed = self.hpcbench("status").stdout
+        self.assertIn("1 waiting", listed)
+        self.assertNotIn("intended", listed)
+        self.assertEqual(self.status()["counts"]["intended"], 1, "what programs read stays")
+        self.assertIn("2 of those kept have no outcome yet", self.hpcbench("plan", "sleepy.yaml").stdout)
+        self.write("go", "")
+        process.communicate(timeout=60)
+
+    def test_taking_up_says_what_is_done_and_how_long_the_rest_takes(self):
+        self.write("timed.yaml", """
+experiment: timed
+command: [bash, -c, 'echo x >> executions; [ ! -e stop ] || touch halted; while [ -e stop ]; do sleep 0.05; done; sleep 0.5']
+launch: once
+matrix: {k: [1, 2]}
+repeats: 3
+""")
+        self.hpcbench("run", "timed.yaml", "--repeats", "1")
+        self.write("stop", "")
+        process = self.start("run", "timed.yaml")
+        self.wait_for((self.folder / "halted").exists, "the third run")
+        os.kill(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        self.assertIn("2 done, 4 to run", output)
+        self.assertRegex(output, r"2/6 done, 0 running, elapsed [0-9.]+ s, about [2-9][0-9.]* s left", "from what was kept, at once")
+        (self.folder / "stop").unlink()
+        again = self.start("run", "timed.yaml")
+        output, _ = again.communicate(timeout=60)
+        self.assertRegex(output, r"[23] done, [34] to run")
+        self.assertNotIn("kept", output)
+
+    def test_cancel_names_a_job_that_does_not_end(self):
+        process = self.start("run", "sleepy.yaml")
+        self.wait_for(self.pids, "the first job")
+        os.kill(process.pid, signal.SIGINT)
+        process.wait(timeout=60)
+        claim = next((self.folder / "results/sleepy").glob("*/r01/a1/claim")).read_text().split()
+        launcher = int(claim[claim.index("pid") + 1]) if "pid" in claim else int(json.loads(" ".join(claim))["pid"])
+        os.kill(launcher, signal.SIGSTOP)
+        self.addCleanup(self.hpcbench, "cancel", "--yes", code=None)
+        self.addCleanup(os.kill, launcher, signal.SIGCONT)
+        done = self.hpcbench("cancel", "--yes", code=1)
+        self.assertIn("1 job was asked to end and not seen to end yet", done.stderr)
+        self.assertIn("/r01/a1", done.stderr)
+        self.assertIn("0 running ended, 1 not begun revoked", done.stderr)
+        os.kill(launcher, signal.SIGCONT)
+        self.wait_for(lambda: not alive(launcher), "the end of the job")
+        self.assertEqual(self.status()["counts"]["cancelled"], 2)
 
     def test_cancel_needs_a_yes(self):
         process = self.start("run", "sleepy.yaml")
@@ -242,7 +295,7 @@ matrix: {nodes: [2], gpus_per_node: [2]}
 repeats: 1
 resources: {cpus_per_task: 3}
 """)
-        self.hpcbench("run", "ranks.yaml")
+        self.hpcbench("run", "ranks.yaml", "--simulate-nodes")
         folder = next((self.folder / "results/ranks").glob("*/r01/a1"))
         outputs = [(folder / name).read_text().strip() for name in ("stdout.log", "stdout.1.log", "stdout.2.log", "stdout.3.log")]
         self.assertEqual(outputs, [f"{r}/4 {r % 2}/2 {r // 2} {r // 2} 127.0.0.1 3" for r in range(4)])

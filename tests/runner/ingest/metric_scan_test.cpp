@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
+#include <sys/time.h>
+
+#include <array>
 
 #include "attempt_folder.hpp"
 
@@ -87,7 +90,11 @@ TEST_CASE("metrics of run.json: globs in the attempt's folder, then in workdir")
   std::ofstream(workdir + "/logs/b.txt") << "t=5\n";
   std::ofstream(workdir + "/logs/a.txt") << "t=4\n";
   std::ofstream(workdir + "/x.log") << "t=9\n";
-  folder
+  // No copies were kept: only files that were last changed while the attempt ran are its own.
+  constexpr std::array<timeval, 2> kWhileItRan = {timeval{1700000050, 0}, timeval{1700000050, 0}};
+  for (const char* name : {"/logs/a.txt", "/logs/b.txt"}) REQUIRE(::utimes((workdir + name).c_str(), kWhileItRan.data()) == 0);
+  std::ofstream(workdir + "/logs/c.txt") << "t=7\n";
+  folder.file("started.json", R"({"schema":1,"host":"node1","started_unix_s":1700000001})")
       .run_json(R"("workdir":")" + workdir +
                 R"(","metrics":[)"
                 R"j({"name":"t","file":"logs/*.txt","pattern":"t=(\\d+)","unit":"ms","series":"epoch"},)j"
@@ -108,10 +115,12 @@ TEST_CASE("metrics of run.json: globs in the attempt's folder, then in workdir")
     if (point.name == "t") series.push_back(point.value);
   }
   CHECK(series == std::vector<double>{4, 5});
-  REQUIRE(record.warnings.size() == 3);
-  CHECK(record.warnings[0] == "metric none: no file is *.csv");
-  CHECK(record.warnings[1] == "metric no: no match in stdout.log");
-  CHECK(record.warnings[2] == "metric bad: not a pattern: missing ): (?m)(");
+  REQUIRE(record.warnings.size() == 4);
+  CHECK(record.warnings[0] ==
+        "metric t: " + workdir + "/logs/c.txt was not changed last by this run, and no copy was kept: it is not read");
+  CHECK(record.warnings[1] == "metric none: no file is *.csv");
+  CHECK(record.warnings[2] == "metric no: no match in stdout.log");
+  CHECK(record.warnings[3] == "metric bad: not a pattern: missing ): (?m)(");
 }
 
 TEST_CASE("a match is found at the edge of what is read at once") {

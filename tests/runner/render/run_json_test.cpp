@@ -106,6 +106,24 @@ TEST_CASE("the working directory: of the call, named, or the attempt's own") {
   CHECK(workdir() == folder.write(experiment).folder);
 }
 
+TEST_CASE("the working directory and the image are those of the point") {
+  RenderedFolder folder;
+  folder.context.executor = "slurm";
+  folder.context.job_template = read_file(HPCBENCH_SOURCE_DIR "/templates/job_slurm.sh.mustache");
+  Experiment experiment = command_experiment({"x"});
+  experiment.work.parameters = {{"version", Value::from_text("24.1")}};
+  experiment.workdir = "code-{{version}}";
+  experiment.work.container = "torch-{{version}}.sif";
+  const RenderedAttempt attempt = folder.write(experiment);
+  const auto json = nlohmann::json::parse(attempt.run_json);
+  CHECK(json["workdir"] == folder.context.call_folder + "/code-24.1");
+  CHECK(json["container"] == "torch-24.1.sif");
+  CHECK(attempt.job_sh.find("{{") == std::string::npos);
+  CHECK(attempt.job_sh.find("torch-24.1.sif") != std::string::npos);
+  experiment.work.container = "{{tag}}.sif";
+  CHECK_THROWS_AS(folder.write(experiment), InputError);
+}
+
 TEST_CASE("in a shell's text and in set-up lines values are words of the shell") {
   const RenderedFolder folder;
   Experiment experiment = command_experiment({"echo {{x}} | wc"});

@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "runner/render/rendering.hpp"
+#include "spec/read_experiment.hpp"
 
 namespace hpcbench {
 
@@ -97,6 +99,61 @@ TEST_CASE("slurm: options follow from resources and site") {
   for (const char* evil : {"a\nb", "x\"y", "$(id)", "`id`", "a\\b"}) {
     experiment.site.account = evil;
     CHECK_THROWS_AS(slurm_options(experiment, make_plan(experiment).configurations.front()), InputError);
+  }
+}
+
+/// The options that hpcbench gives sbatch, in the script and in its call.
+std::vector<std::string> options_written() {
+  Experiment experiment = two_nodes({"true"});
+  experiment.work.resources.time_s = 60;
+  experiment.work.resources.mem = "32G";
+  experiment.work.resources.constraint = "a100";
+  experiment.work.resources.exclusive = true;
+  experiment.site.partition = experiment.site.account = experiment.site.qos = experiment.site.reservation = "x";
+  std::vector<std::string> options = slurm_options(experiment, make_plan(experiment).configurations.front());
+  experiment.work.resources.gres = "gpu:2";
+  for (const std::string& option : slurm_options(experiment, make_plan(experiment).configurations.front())) {
+    if (option.starts_with("--gres")) options.push_back(option);
+  }
+  const SlurmFolder folder;
+  const std::string script = render_array_script(experiment, {}, "00112233445566aa", 1, folder.context);
+  for (const std::string& line : split(script, '\n')) {
+    if (line.starts_with("#SBATCH ")) options.push_back(line.substr(8));
+  }
+  options.insert(options.end(), {"--parsable", "--array=0-1"});
+  return options;
+}
+
+TEST_CASE("slurm: what hpcbench writes itself is refused in `extra`") {
+  const std::vector<std::string> options = options_written();
+  CHECK(options.size() >= 19);
+  const auto refuses = [](const std::string& option) {
+    const std::string text =
+        "experiment: s\ncommand: [prog]\nmatrix: {nodes: [1]}\nresources:\n  extra:\n    - '" + option + "'\n";
+    try {
+      parse_experiment(text, "s.yaml", {});
+    } catch (const InputError& error) {
+      return std::string(error.what()).find("cannot stand in `resources.extra`") != std::string::npos;
+    }
+    return false;
+  };
+  for (const std::string& option : options) {
+    CAPTURE(option);
+    const std::string name = option.substr(0, option.find('='));
+    CHECK(refuses(option));
+    CHECK(refuses(name));
+    CHECK(refuses(name + " value"));
+    CHECK(refuses(name.substr(0, name.size() - 1)));  // sbatch takes prefixes
+  }
+  for (const char* const option :
+       {"-Jx", "-N3", "-N 3", "-a0-3", "-pgpu", "-Ax", "-qx", "-c8", "-n4", "-t5", "-ox", "-Cx", "-kN3"}) {
+    CAPTURE(option);
+    CHECK(refuses(option));
+  }
+  for (const char* const option :
+       {"--mail-type=END", "--hint=nomultithread", "-xn3", "-wn3", "--dependency=afterok:7", "--nice=5"}) {
+    CAPTURE(option);
+    CHECK_FALSE(refuses(option));
   }
 }
 
@@ -287,6 +344,28 @@ TEST_CASE("slurm: the last lines of the first failed rank stand in finished.json
   for (int i = 1; i < 20; ++i) twenty += "\n" + line;
   CHECK(tail_after(many) == twenty);
   CHECK(tail_after(std::string(5000, 'y')) == std::string(2000, 'y'));
+}
+
+TEST_CASE("slurm: modules and set-up lines run once, on the host, whether a shell reads the command or not") {
+  SlurmFolder folder;
+  folder.add_tool("apptainer", "#!/usr/bin/env bash\nwhile [[ $1 != *.sif ]]; do shift; done\nshift\nIN_IMAGE=1 \"$@\"\n");
+  const std::string log = folder.folder / "set_up";
+  folder.add_tool("module", "#!/usr/bin/env bash\necho \"module $* ${IN_IMAGE-host}\" >>" + shell_quote(log) + "\n");
+  Experiment experiment = two_nodes({"bash", "-c", "echo \"$WHERE ${IN_IMAGE-host}\""});
+  std::string set_where = "export WHERE=here";
+  SUBCASE("a list") {}
+  SUBCASE("a shell's text") {
+    experiment.work.shell = true;
+    experiment.work.command = {"echo \"$WHERE ${IN_IMAGE-host}\""};
+    set_where = "WHERE=here";
+  }
+  experiment.work.container = "image.sif";
+  experiment.work.modules = {"cuda/12"};
+  experiment.work.setup = {"echo \"line ${IN_IMAGE-host}\" >>" + shell_quote(log), set_where};
+  const RenderedAttempt attempt = folder.write(experiment);
+  CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 0);
+  CHECK(read_file(log) == "module load cuda/12 host\nline host\n");
+  CHECK(read_file(attempt.folder + "/stdout.3.log") == "here 1\n");
 }
 
 TEST_CASE("slurm: mpirun and containers start what is asked for") {

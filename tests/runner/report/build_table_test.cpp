@@ -330,3 +330,38 @@ TEST_CASE("properties of tables") {
     RC_ASSERT(std::abs(after.summary->median / (factor * before.summary->median) - 1) < 1e-12);
   }));
 }
+
+TEST_CASE("a plan is refused for the same reasons, and in the same words, without its rows") {
+  Study study = empty_study();
+  const auto both = [&] {
+    std::string checked;
+    try {
+      check_report(study.experiment, study.plan);
+    } catch (const InputError& error) {
+      checked = error.what();
+    }
+    CHECK(checked == error_of(study));
+    return checked;
+  };
+  CHECK(both().empty());
+  SUBCASE("baseline") {
+    study.experiment.baseline = {{"strategy", {Value::from_plain("serial")}}};
+    CHECK(contains(both(), "no configuration matches `baseline`"));
+    study.experiment.baseline = {{"nodes", {Value::from_plain("1")}}};
+    CHECK(contains(both(), "two configurations are a baseline for the same points"));
+    study.experiment.report.metric = "accuracy";  // no time: no speedups
+    CHECK(both().empty());
+  }
+  SUBCASE("names") {
+    study.experiment.report.where = {{"nods", {Value::from_plain("1")}}};
+    CHECK(contains(both(), "report.where names `nods`"));
+    study.experiment.report.where = {{"nodes", {Value::from_plain("7")}}};
+    CHECK(contains(both(), "no configuration is left to report"));
+    study.experiment.report.where.clear();
+    study.experiment.report.group_by = {"x"};
+    CHECK(contains(both(), "report.group_by names `x`"));
+    study.experiment.report.group_by.clear();
+    study.experiment.report.sort = {"x"};
+    CHECK(contains(both(), "report.sort names `x`"));
+  }
+}

@@ -146,6 +146,19 @@ TEST_CASE("csv: the header that programs rely on") {
         "efficiency,train_loss,validation_loss,outcomes,warnings");
 }
 
+TEST_CASE("csv: what is absent is an empty cell") {
+  const std::string text = print_as(empty_study().table(), "csv");
+  CHECK(text.find(",-") == std::string::npos);
+  CHECK(text.find("baseline,1,1,1,0,,,,,") != std::string::npos);
+}
+
+TEST_CASE("csv: an axis keeps a value that looks like an absent one") {
+  Study study = clean_study();
+  study.plan.axes.push_back("suffix");
+  for (Configuration& configuration : study.plan.configurations) configuration.values.push_back(Value::from_plain("-"));
+  CHECK(print_as(study.table(), "csv").find("baseline,1,1,-,1,6,") != std::string::npos);
+}
+
 TEST_CASE("columns and groups of text and markdown; csv and json stay complete") {
   Study study = clean_study();
   const std::string csv = print_as(study.table(), "csv");

@@ -56,6 +56,29 @@ TEST_CASE("gpus-mismatch: claimed gpus and the ranks that ran") {
   CHECK(warns(study.table(), "gpus-mismatch"));
 }
 
+TEST_CASE("gpus-mismatch: launch once on several nodes, unless the program shows that others worked") {
+  Study study = published_study(4108.8, 997.45);
+  study.records[1].facts["launched_once_on_nodes"] = "2";
+  study.records[1].node = "n1";
+  CHECK(warns(study.table(), "gpus-mismatch"));
+  study.records[1].node = "n1,n2";
+  CHECK_FALSE(warns(study.table(), "gpus-mismatch"));
+  study.records[1].node = "n1";
+  study.records[1].facts["world_size"] = "4";
+  CHECK_FALSE(warns(study.table(), "gpus-mismatch"));
+}
+
+TEST_CASE("simulated nodes stand in the title and beside the row, shared cores beside the row") {
+  Study study = published_study(4108.8, 997.45);
+  CHECK_FALSE(study.table().simulated_nodes);
+  CHECK_FALSE(warns(study.table(), "cores-shared"));
+  study.records[1].facts["simulated_nodes"] = "2";
+  study.records[1].facts["cores_shared"] = "8 cores asked for, 2 there";
+  CHECK(study.table().simulated_nodes);
+  CHECK(seen_of(study.table(), "simulated-nodes") == "strategy=ddp, gpus_per_node=4: 2 simulated nodes, one machine");
+  CHECK(seen_of(study.table(), "cores-shared") == "strategy=ddp, gpus_per_node=4: 8 cores asked for, 2 there");
+}
+
 TEST_CASE("same-work: processes that share no group, or each with all batches") {
   Study study = published_study(4108.8, 5251.74);
   study.records[0].facts["batches_per_rank"] = "10853";

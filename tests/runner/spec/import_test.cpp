@@ -1,6 +1,7 @@
 // `import:` and the sources of `metrics`: what reaches the experiment. What is refused: tests/golden/spec/import*.yaml.
 #include <doctest/doctest.h>
 
+#include "base/error.hpp"
 #include "spec/read_experiment.hpp"
 
 using namespace hpcbench;
@@ -82,4 +83,23 @@ profiles: {laptop: {matrix: {size: [1]}}}
   CHECK(experiment.imports[0].files.front() == "b.log");
   REQUIRE(experiment.notes.size() == 1);
   CHECK(experiment.notes[0].find("1 of 2 `import` entries") != std::string::npos);
+}
+
+TEST_CASE("where all axes have one value an import need not say which point it is") {
+  const std::string head = "experiment: s\ncommand: [prog]\n";
+  const std::string import = "import: [{values: {train_s: 3}}]\n";
+  const Experiment one = parse_experiment(head + "matrix: {machine: [a], nodes: [2]}\n" + import, "x.yaml", {});
+  REQUIRE(one.imports.size() == 1);
+  CHECK(one.imports[0].run.empty());
+  for (const char* const several : {"matrix: {machine: [a, b]}\n", "include: [{machine: a}, {machine: b}]\n"}) {
+    CHECK_THROWS_WITH_AS(parse_experiment(head + several + import, "x.yaml", {}),
+                         doctest::Contains("an import needs `run`: which point it is"), InputError);
+  }
+}
+
+TEST_CASE("a pattern without a group is the number itself") {
+  const Experiment read = parse_experiment(
+      "experiment: s\ncommand: [prog]\nmatrix: {nodes: [1]}\nmetrics: [{name: a, file: x, pattern: '[0-9]+'}]\n", "x.yaml", {});
+  REQUIRE(read.work.metrics.size() == 1);
+  CHECK(read.work.metrics[0].selector == "[0-9]+");
 }

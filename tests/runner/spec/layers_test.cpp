@@ -1,6 +1,7 @@
 // Defaults < site < experiment < profile < --set, where values came from, and what no longer applies under a profile.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "base/error.hpp"
@@ -65,6 +66,28 @@ TEST_CASE("a profile merges maps by key and replaces all else") {
   CHECK(laptop.report.metric == "wall_s");
 }
 
+TEST_CASE("a profile takes a parameter back") {
+  const std::string text = std::string(kLayered) + "  without: {parameters: {lr: ~}, command: [prog]}\n";
+  const Experiment without = parse_experiment(text, "l.yaml", {.profile = "without", .site = {}, .settings = {}});
+  CHECK(describe(without.work.parameters) == "data=big");
+  CHECK(describe(parse_experiment(text, "l.yaml", {}).work.parameters) == "lr=1e-5, data=big");
+}
+
+TEST_CASE("a site names the profile of files that have it; --profile goes above") {
+  const TemporaryFolder folder;
+  const std::string site = folder.path() + "/cluster.yaml";
+  write_file(site, "profile: laptop\n", Durability::none);
+  const Experiment chosen = layered({.profile = {}, .site = site, .settings = {}});
+  CHECK(chosen.profile == "laptop");
+  CHECK(chosen.repeats == 3);
+  CHECK(chosen.notes.back().find("as the site cluster says") != std::string::npos);
+  CHECK(layered({.profile = "small", .site = site, .settings = {}}).repeats == 8);
+  write_file(site, "profile: full\n", Durability::none);
+  const Experiment plain = layered({.profile = {}, .site = site, .settings = {}});
+  CHECK(plain.profile.empty());
+  CHECK(plain.notes.back().find("which l.yaml does not have") != std::string::npos);
+}
+
 TEST_CASE("settings go above the profile, by path") {
   const Experiment set = layered({.profile = "laptop",
                                   .site = {},
@@ -103,7 +126,8 @@ TEST_CASE("what a profile leaves no points for is dropped with a note") {
   const Experiment small = layered({.profile = "small", .site = {}, .settings = {}});
   CHECK(small.include.empty());
   CHECK(small.baseline.empty());
-  CHECK(small.notes.back() == "profile `small`: no point matches `baseline`: there are no speedups");
+  CHECK(std::find(small.notes.begin(), small.notes.end(),
+                  "profile `small`: no point matches `baseline`: there are no speedups") != small.notes.end());
 }
 
 TEST_CASE("what a profile itself says is checked as strictly as the file") {
@@ -194,4 +218,43 @@ TEST_CASE("the example of the documentation and the site that comes along are ac
       parse_experiment(example, "docs.yaml", {.profile = "laptop", .site = root + "/sites/local.yaml", .settings = {}});
   CHECK(read.name == "mnist_scaling");
   CHECK(read.site.name == "local");
+}
+
+TEST_CASE("what is laid over a file empties lists and takes keys away") {
+  const std::string text = std::string(kLayered) +
+                           "  bare:\n    parameters: {data: ~}\n    exclude: []\n    include: []\n    overrides: []\n"
+                           "    modules: []\n    setup: []\n    baseline: null\n    resources: {time: ~}\n";
+  const TemporaryFolder folder;
+  const std::string site = folder / "cluster.yaml";
+  std::ofstream(site) << "executor: slurm\npartition: ~\nmodules: [cuda]\nsetup: [ulimit -l unlimited]\nextra: []\n";
+  const Experiment bare = parse_experiment(text, "l.yaml", {.profile = "bare", .site = site, .settings = {}});
+  CHECK(describe(bare.work.parameters) == "lr=1e-5");
+  CHECK(bare.exclude.empty());
+  CHECK(bare.include.empty());
+  CHECK(bare.overrides.empty());
+  CHECK(bare.work.modules.empty());
+  CHECK(bare.work.setup.empty());
+  CHECK(bare.baseline.empty());
+  CHECK_FALSE(bare.work.resources.time_s);
+  CHECK(bare.work.resources.cpus_per_task == 4);
+  CHECK_FALSE(bare.site.partition);
+  const Experiment set = parse_experiment(
+      text, "l.yaml", {.profile = {}, .site = site, .settings = {"parameters.data=~", "include=[]", "modules=[]"}});
+  CHECK(describe(set.work.parameters) == "lr=1e-5");
+  CHECK(set.include.empty());
+  CHECK(set.work.modules.empty());
+  CHECK(set.work.setup.size() == 1);
+}
+
+TEST_CASE("what is not there cannot be taken away, and a blank is no value") {
+  const auto profile = [](const std::string& body) {
+    return failure_of(std::string(kLayered) + "  p: " + body + "\n", {.profile = {}, .site = {}, .settings = {}});
+  };
+  CHECK(profile("{parameters: {dta: ~}}")
+            .find("l.yaml:27:20: error: `parameters.dta` is not there to be taken away (did you mean `data`?)") == 0);
+  CHECK(profile("{modules: ~}").find("write [] for none") != std::string::npos);
+  CHECK(profile("{parameters: {data: }}").find("error: ") != std::string::npos);
+  CHECK(profile("{matrix: {hidden: []}}").find("error: ") != std::string::npos);
+  CHECK(failure_of(kLayered, {.profile = {}, .site = {}, .settings = {"parameters.dta=~"}}).find("--set:1:12: error: ") == 0);
+  CHECK(failure_of(kLayered, {.profile = {}, .site = {}, .settings = {"repeats="}}).find("--set:1:1: error: ") == 0);
 }

@@ -43,7 +43,7 @@ overrides:
     setup: [module load hf]
     metrics: [{name: loss, file: out.log, pattern: 'loss (\d+)'}]
     success: {exit_code: 3, pattern: done}
-  - {when: {strategy: ddp, nodes: [2, 4]}, resources: {time: 90, gres: "gpu:2", constraint: a100, extra: [--qos=low]}}
+  - {when: {strategy: ddp, nodes: [2, 4]}, resources: {time: 90, gres: "gpu:2", constraint: a100, extra: [--nice=5]}}
 repeats: 12
 warmups: 1
 seed: {policy: fixed, value: 7}
@@ -198,7 +198,7 @@ TEST_CASE("overrides hold what they say and nothing else") {
   CHECK_FALSE(second.setup.has_value());
   CHECK(second.time_s == 90 * 60.0);
   CHECK(second.gres == "gpu:2");
-  CHECK(second.extra == Texts{"--qos=low"});
+  CHECK(second.extra == Texts{"--nice=5"});
 }
 
 TEST_CASE("report settings") {
@@ -288,6 +288,30 @@ TEST_CASE("the starter experiment is accepted, with its profile too") {
   const Experiment laptop =
       parse_experiment(starter_experiment(), "starter.yaml", {.profile = "laptop", .site = {}, .settings = {}});
   CHECK(laptop.repeats == 3);
+}
+
+TEST_CASE("every starter is accepted and is what was asked for") {
+  for (const std::string& task : trainer_tasks()) {
+    StarterOptions options;
+    options.name = "mine";
+    options.trainer = task;
+    const Experiment starter = parse_experiment(starter_experiment(options), "starter.yaml", {});
+    CHECK(starter.name == "mine");
+    CHECK(starter.work.trainer == task);
+  }
+  StarterOptions of_command;
+  of_command.command = {"torchrun", "train.py", "it's", "--lr={{lr}}"};
+  const Experiment program = parse_experiment(starter_experiment(of_command), "starter.yaml", {});
+  CHECK(program.work.command == Texts{"torchrun", "--nproc_per_node={{gpus_per_node}}", "train.py", "it's", "--lr={{lr}}"});
+  CHECK(program.work.launch == Launch::node);
+  CHECK(program.axis_names() == Texts{"gpus_per_node", "lr", "nodes"});
+  StarterOptions of_import;
+  of_import.import = true;
+  const Experiment imports = parse_experiment(starter_experiment(of_import), "starter.yaml", {});
+  CHECK_FALSE(imports.runs_anything());
+  CHECK(imports.repeats == 0);
+  REQUIRE(imports.imports.size() == 1);
+  CHECK(imports.imports[0].headings == std::map<std::string, std::string>{{"val_loss", "eval/loss"}});
 }
 
 TEST_CASE("line ends of Windows and a byte order mark change nothing") {

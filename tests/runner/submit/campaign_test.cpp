@@ -220,7 +220,7 @@ TEST_CASE("cancel revokes what waits and ends what runs") {
   campaign->step();
   FakeExecutor other = study.make_executor(1);
   const CancelCounts counts = cancel_attempts(study.results, study.observer.known(), other, study.observer);
-  CHECK(counts.running == 1);
+  CHECK(counts.asked.size() == 1);
   CHECK(counts.revoked == 2);
   CHECK(other.cancelled == std::vector<std::string>{study.folder(study.key(0, 1))});
   CHECK(study.observer.journal[study.key(1, 1)] == State::cancelled);
@@ -235,6 +235,65 @@ TEST_CASE("cancel revokes what waits and ends what runs") {
   FakeExecutor next = study.make_executor();
   CHECK(study.run(next) == 1);
   CHECK(cancel_attempts(study.results, study.observer.known(), other, study.observer).revoked == 0);
+}
+
+namespace {
+
+/// Its jobs end `looks` looks after they were asked to, if ever.
+class SlowToEnd : public FakeExecutor {
+ public:
+  SlowToEnd(FakeMachine& machine, Clock& clock, int looks) : FakeExecutor(machine, clock, 1), jobs_(machine), looks_(looks) {}
+  void cancel(const std::string& folder, const std::string& /*job*/) override { cancelled.push_back(folder); }
+  JobStatus status(const std::string& folder, const std::string& job) override {
+    FakeMachine::Job* const alive = jobs_.find_alive(folder);
+    if (!cancelled.empty() && alive != nullptr && looks_-- == 0) jobs_.end(*alive, ending);
+    return FakeExecutor::status(folder, job);
+  }
+  FakeMachine::Ending ending = FakeMachine::Ending::fail;
+
+ private:
+  FakeMachine& jobs_;
+  int looks_;
+};
+
+}  // namespace
+
+TEST_CASE("a cancelled job is looked at until it has ended, or it is named") {
+  StudyFixture study(1, 1);
+  FakeExecutor executor = study.make_executor();
+  study.make_campaign(executor)->step();
+  const auto never = [] { return false; };
+  const auto cancel = [&](SlowToEnd& other, const std::function<bool()>& stop) {
+    const CancelCounts counts = cancel_attempts(study.results, study.observer.known(), other, study.observer);
+    REQUIRE(counts.asked.size() == 1);
+    return await_ends(study.results, counts.asked, other, study.clock, 15, stop, study.observer);
+  };
+  SUBCASE("one that takes its time") {
+    SlowToEnd other(study.machine, study.clock, 20);
+    CHECK(cancel(other, never).empty());
+    CHECK(study.observer.journal[study.key(0, 1)] == State::failed);  // as its finished.json says
+    CHECK(study.clock.monotonic_s() < 15);
+  }
+  SUBCASE("one that does not end") {
+    SlowToEnd other(study.machine, study.clock, 1'000'000);
+    const std::vector<CancelledJob> left = cancel(other, never);
+    REQUIRE(left.size() == 1);
+    CHECK(left[0].key == study.key(0, 1));
+    CHECK(study.observer.journal[study.key(0, 1)] == State::submitted);
+    CHECK(study.clock.monotonic_s() >= 15);
+  }
+  SUBCASE("one that ends without a word is lost, and what it left behind is ended") {
+    SlowToEnd other(study.machine, study.clock, 3);
+    other.ending = FakeMachine::Ending::vanish;
+    CHECK(cancel(other, never).empty());
+    CHECK(study.observer.journal[study.key(0, 1)] == State::lost);
+    CHECK(other.cancelled.size() == 2);
+  }
+  SUBCASE("the person does not wait") {
+    SlowToEnd other(study.machine, study.clock, 1'000'000);
+    CHECK(cancel(other, [] { return true; }).size() == 1);
+    CHECK(study.clock.monotonic_s() < 15);
+  }
 }
 
 TEST_CASE("prepare runs once, before the first submission, and only for one") {

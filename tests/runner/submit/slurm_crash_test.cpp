@@ -18,7 +18,7 @@ TEST_CASE("slurm: cancel revokes what waits, ends what runs, by name and id") {
   settings.results = test.study.results;
   SlurmExecutor other(settings, test.slurm, test.study.clock, [](const std::string&) {});
   const CancelCounts counts = cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.observer);
-  CHECK(counts.running == 1);
+  CHECK(counts.asked.size() == 1);
   CHECK(counts.revoked == 1);
   CHECK(test.job(0, 1).state == "CANCELLED");
   CHECK(test.job(2, 1).state == "CANCELLED");
@@ -27,6 +27,26 @@ TEST_CASE("slurm: cancel revokes what waits, ends what runs, by name and id") {
   CHECK(test.state(0, 1) == State::cancelled);
   CHECK(test.state(1, 1) == State::succeeded);
   CHECK(test.state(2, 1) == State::cancelled);
+}
+
+TEST_CASE("slurm: a job that scancel does not end is named, and one that it ends is not") {
+  SlurmStudy test(2, 1);
+  test.begin();
+  test.rounds(3);
+  for (const int i : {0, 1}) test.slurm.start(test.job(i, 1));
+  SlurmSettings settings;
+  settings.experiment = "study";
+  settings.results = test.study.results;
+  SlurmExecutor other(settings, test.slurm, test.study.clock, [](const std::string&) {});
+  const CancelCounts counts = cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.observer);
+  REQUIRE(counts.asked.size() == 2);
+  test.job(1, 1).state = "RUNNING";  // as one whose processes do not end
+  SlurmExecutor looker(settings, test.slurm, test.study.clock, [](const std::string&) {});
+  const auto left = await_ends(
+      test.study.results, counts.asked, looker, test.study.clock, 25, [] { return false; }, test.study.observer);
+  REQUIRE(left.size() == 1);
+  CHECK(left[0].key == test.study.key(1, 1));
+  CHECK(!left[0].job.empty());
 }
 
 TEST_CASE("slurm: a run that goes on notices a cancel of another process within seconds, and asks squeue no more than it may") {

@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/index.hpp"
+#include "cli/last_run.hpp"
+#include "cli/status_view.hpp"
+#include "cli/study.hpp"
+#include "cli/terminal.hpp"
+#include "submit/experiment_lock.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+struct ListedStudy {
+  std::string name;
+  std::map<State, long long> counts;  // of the runs on record
+  std::optional<LastRun> last;
+  std::optional<std::string> owner;  // who runs it now
+};
+
+std::vector<ListedStudy> list_studies(const std::string& root) {
+  std::vector<ListedStudy> studies;
+  for (const std::string& name : experiments_on_disk(root)) {
+    ListedStudy study{name, {}, read_last_run_of(root, name), experiment_owner(root + "/" + name)};
+    for (const AttemptState& run : counting_states(open_for_reading(root, name).states(name))) ++study.counts[run.state];
+    studies.push_back(std::move(study));
+  }
+  return studies;
+}
+
+std::string how_it_was_read(const LastRun& last) {
+  std::string text = last.file;
+  if (!last.profile.empty()) text += " --profile " + shell_quote(last.profile);
+  if (!last.site.empty()) text += " --site " + shell_quote(last.site);
+  for (const std::string& setting : last.settings) text += " --set " + shell_quote(setting);
+  return text;
+}
+
+std::string studies_text(const std::vector<ListedStudy>& studies) {
+  std::size_t width = 0;
+  for (const ListedStudy& study : studies) width = std::max(width, study.name.size());
+  std::string text;
+  for (const ListedStudy& study : studies) {
+    long long runs = 0;
+    for (const auto& [state, count] : study.counts) runs += count;
+    text += fmt::format("{:<{}}  {}: {}{}\n", study.name, width, counted(runs, "run", "runs"), counts_text(study.counts),
+                        study.owner ? "; run now by " + *study.owner : "");
+    if (study.last) text += fmt::format("{:<{}}  {}\n", "", width, how_it_was_read(*study.last));
+  }
+  return text;
+}
+
+std::string studies_json(const std::string& root, const std::vector<ListedStudy>& studies) {
+  nlohmann::ordered_json json = {{"schema", 1}, {"results", root}, {"studies", nlohmann::ordered_json::array()}};
+  for (const ListedStudy& study : studies) {
+    nlohmann::ordered_json row = {{"experiment", study.name}, {"counts", nlohmann::ordered_json::object()}};
+    for (const auto& [state, count] : study.counts) row["counts"][std::string(to_string(state))] = count;
+    const auto text_or_null = [](const std::string& text) {
+      return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
+    };
+    row["file"] = text_or_null(study.last ? study.last->file : "");
+    row["profile"] = text_or_null(study.last ? study.last->profile : "");
+    row["site"] = text_or_null(study.last ? study.last->site : "");
+    row["owner"] = text_or_null(study.owner.value_or(""));
+    json["studies"].push_back(std::move(row));
+  }
+  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+int print_studies(const std::string& results, const std::string& format) {
+  const std::string root = std::filesystem::absolute(results).lexically_normal().string();
+  const std::vector<ListedStudy> studies = list_studies(root);
+  if (format == "json") {
+    print_data(studies_json(root, studies));
+  } else if (studies.empty()) {
+    say(fmt::format("{} holds no results yet", root));
+  } else {
+    print_data(studies_text(studies));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_ls(CLI::App& app, int& exit_code) {
+  const auto results = std::make_shared<std::string>("results");
+  const auto format = std::make_shared<std::string>("text");
+  app.add_option("--format", *format, "text or json")->capture_default_str()->check(CLI::IsMember({"text", "json"}));
+  add_results_option(app, *results);
+  app.callback([=, &exit_code] { exit_code = print_studies(*results, *format); });
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ingest/run_info.hpp"
+#include "launch/outside_files.hpp"
+
+namespace hpcbench {
+
+/// What decides where the files of a metric are looked for.
+struct AttemptPlace {
+  std::string folder;
+  std::string workdir;
+  std::optional<std::size_t> outside_globs;  // how many run.json names; absent: made before copies were kept
+  std::optional<ChangedBetween> ran;         // when it ran; absent: it has not ended, or nothing says when
+  bool has_ended = false;
+};
+
+struct MetricFiles {
+  std::vector<std::string> files;
+  std::string left_out;  // why files that are there, or were, are not read; empty where there is nothing to say
+};
+
+/// The files that a metric's glob matches: those in the attempt's folder; else those outside, in the working directory for
+/// example. While the attempt runs these are read where they stand. Once it has ended only the copies that were kept then are
+/// read: another run may have written the files since. Where nobody could keep copies, files that were last changed while this
+/// attempt ran stand for them.
+MetricFiles find_metric_files(const std::string& glob, const AttemptPlace& place);
+
+/// For a person, of a metric without a value in an attempt that has ended: what was looked for, where, and how that file ends.
+std::string explain_missed_metric(const MetricSpec& metric, const std::string& folder);
+
+/// Keeps copies for a job that has ended and kept none (a job script of somebody's own), of files that were last changed while
+/// it ran.
+void keep_outside_files_late(const std::string& folder);
+
+}  // namespace hpcbench

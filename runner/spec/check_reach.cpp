@@ -1,0 +1,284 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/text.hpp"
+#include "spec/checks.hpp"
+#include "spec/fields.hpp"
+#include "spec/placeholders.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+/// A text that programs are given, and the node that it was read from.
+struct GivenText {
+  std::string text;
+  const YamlNode* node = nullptr;
+};
+
+void add_texts(std::vector<GivenText>& all, const YamlNode* node, const std::vector<std::string>& texts) {
+  for (std::size_t i = 0; node != nullptr && i < texts.size(); ++i) {
+    all.push_back({texts[i], node->is_list() ? &node->items[i] : node});
+  }
+}
+
+/// Every text in which placeholders are filled in, and in which a value may have been meant.
+std::vector<GivenText> given_texts(const Draft& draft) {
+  const Experiment& experiment = draft.experiment;
+  std::vector<GivenText> all;
+  add_texts(all, draft.root->find("command"), experiment.work.command);
+  const YamlNode* setup = draft.root->find("setup");
+  if (setup == nullptr && draft.site_root != nullptr) setup = draft.site_root->find("setup");
+  add_texts(all, setup, experiment.work.setup);
+  if (experiment.workdir) all.push_back({*experiment.workdir, draft.root->find("workdir")});
+  if (experiment.work.container) all.push_back({*experiment.work.container, draft.root->find("container")});
+  for (const OverrideDraft& entry : draft.overrides) {
+    if (entry.override_.command) add_texts(all, entry.node->find("command"), *entry.override_.command);
+    if (entry.override_.setup) add_texts(all, entry.node->find("setup"), *entry.override_.setup);
+  }
+  return all;
+}
+
+/// Names that make a difference to what runs: used in a text, or chosen by in `when`.
+std::set<std::string> names_that_reach(const Draft& draft, const std::vector<GivenText>& texts) {
+  std::set<std::string> names = {"nodes", "gpus_per_node"};
+  for (const GivenText& given : texts) {
+    for (const Placeholder& placeholder : find_placeholders(given.text)) names.insert(placeholder.name);
+  }
+  for (const OverrideDraft& entry : draft.overrides) {
+    for (const auto& [name, values] : entry.when.condition) names.insert(name);
+  }
+  return names;
+}
+
+struct NamedSpot {
+  std::string name;
+  YamlSpot spot;
+  std::size_t values = 2;  // several, where they were not counted
+};
+
+std::vector<NamedSpot> said_axes(const Draft& draft) {
+  std::vector<NamedSpot> axes;
+  for (const AxisDraft* axis : draft.product_axes()) {
+    axes.push_back({axis->axis.name, axis->name_spot, axis->axis.values.size()});
+  }
+  if (!axes.empty() || draft.include.empty()) return axes;
+  const PointDraft& first = draft.include.front();
+  for (std::size_t i = 0; i < first.point.size(); ++i) axes.push_back({first.point[i].first, first.node->keys[i].spot});
+  return axes;
+}
+
+/// Points may be those of imported results, which no command of ours made.
+bool may_be_of_import(const Draft& draft, const std::string& axis) {
+  return std::any_of(draft.imports.begin(), draft.imports.end(),
+                     [&](const ImportDraft& entry) { return !entry.run || find_binding(entry.import.run, axis) != nullptr; });
+}
+
+/// What people call the axes, and settings, that hpcbench has another name for; empty: nothing like them.
+std::string own_name_for(const std::string& name) {
+  constexpr std::array<std::pair<const char*, const char*>, 17> kCalled = {{{"gpu", "gpus_per_node"},
+                                                                            {"ngpu", "gpus_per_node"},
+                                                                            {"ngpus", "gpus_per_node"},
+                                                                            {"n_gpus", "gpus_per_node"},
+                                                                            {"num_gpus", "gpus_per_node"},
+                                                                            {"gpu_count", "gpus_per_node"},
+                                                                            {"gpus_count", "gpus_per_node"},
+                                                                            {"nproc_per_node", "gpus_per_node"},
+                                                                            {"devices", "gpus_per_node"},
+                                                                            {"nnode", "nodes"},
+                                                                            {"nnodes", "nodes"},
+                                                                            {"n_nodes", "nodes"},
+                                                                            {"num_nodes", "nodes"},
+                                                                            {"node_count", "nodes"},
+                                                                            {"hosts", "nodes"},
+                                                                            {"repeats", "repeats"},
+                                                                            {"seeds", "seed"}}};
+  for (const auto& [called, own] : kCalled) {
+    if (name == called) return own;
+  }
+  return nearest(name, {"nodes", "gpus_per_node"}).value_or("");
+}
+
+/// Whether a shell's text gives a variable of this name a value: `name=`, not `--name=`, or `for name in`.
+bool is_shell_variable(const std::string& text, const std::string& name) {
+  if (text.find("for " + name + ' ') != std::string::npos) return true;
+  const std::string assignment = name + '=';
+  for (std::size_t at = text.find(assignment); at != std::string::npos; at = text.find(assignment, at + 1)) {
+    if (at == 0 || std::string_view(" \t\n;&|(`'\"").find(text[at - 1]) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+/// Where `{name}`, `$name` or `${name}` stands in a text; npos: nowhere. A shell's own variable of that name is none.
+std::size_t find_other_form(const std::string& text, const std::string& name, std::string& form) {
+  if (is_shell_variable(text, name)) return std::string::npos;
+  for (const std::string& written : {"${" + name + "}", "{" + name + "}", "$" + name}) {
+    const std::size_t at = text.find(written);
+    if (at == std::string::npos) continue;
+    const std::size_t end = at + written.size();
+    const bool longer = written.back() != '}' && end < text.size() && is_identifier("a" + std::string(1, text[end]));
+    if (longer) continue;
+    form = written;
+    return at;
+  }
+  return std::string::npos;
+}
+
+/// True if a text names it in a form that nothing fills in, and so was meant to hold its value.
+bool refuse_other_form(const std::string& name, const char* kind, const std::vector<GivenText>& texts, Complaints& complaints) {
+  for (const GivenText& given : texts) {
+    std::string form;
+    if (find_other_form(given.text, name, form) == std::string::npos) continue;
+    YamlSpot spot = given.node->spot;
+    const std::size_t found = spot.source->text().find(form, spot.offset);
+    if (found != std::string_view::npos && found <= spot.offset + 4 * given.text.size() + 200) spot.offset = found;
+    complaints.add(spot,
+                   fmt::format("{} does not hold the value of the {} {}, which reaches nothing", cite(form), kind, cite(name)),
+                   fmt::format("write {{{{{}}}}}", name));
+    return true;
+  }
+  return false;
+}
+
+void refuse_other_name(const NamedSpot& axis, const std::string& own, Complaints& complaints) {
+  const std::string message = fmt::format("the axis {} reaches nothing", cite(axis.name));
+  if (own == "repeats" || own == "seed") {
+    const char* const form = own == "seed" ? "seed: {policy: per_repeat, value: 1}" : "repeats: 6";
+    complaints.add(axis.spot, message, fmt::format("`{}` is a key of its own, beside `matrix`: {}", own, form));
+    return;
+  }
+  complaints.add(axis.spot, fmt::format("{} (did you mean `{}`?)", message, own),
+                 fmt::format("`{}` says what a run has; a program is given an axis of your own by {{{{{}}}}}", own, axis.name));
+}
+
+/// What runs is a program of the user's own throughout: the built-in trainer takes axes as its settings.
+bool runs_commands_alone(const Draft& draft) {
+  return !draft.experiment.work.trainer && !draft.experiment.work.command.empty();
+}
+
+std::vector<NamedSpot> axes_that_reach_nothing(const Draft& draft, const std::vector<GivenText>& texts) {
+  std::vector<NamedSpot> left = said_axes(draft);
+  const std::set<std::string> reaching = names_that_reach(draft, texts);
+  std::erase_if(left,
+                [&](const NamedSpot& axis) { return reaching.contains(axis.name) || may_be_of_import(draft, axis.name); });
+  return left;
+}
+
+/// Notes about the values of a map of names whose texts hold placeholders.
+void note_literal_values(const YamlNode* map, const char* kind, std::vector<std::string>& notes) {
+  if (map == nullptr || !map->is_map()) return;
+  const auto note = [&](const std::string& name, const YamlNode& item) {
+    if (!item.is_scalar() || find_placeholders(item.text).empty()) return;
+    notes.push_back(
+        fmt::format("{}: the {} {} is the text {} itself: values are neither filled in nor computed; placeholders belong "
+                    "into `command`",
+                    describe_place(item.spot), kind, cite(name), cite(item.text)));
+  };
+  for (std::size_t i = 0; i < map->items.size(); ++i) {
+    const YamlNode& item = map->items[i];
+    note(map->keys[i].name, item);
+    if (!item.is_list()) continue;
+    for (const YamlNode& value : item.items) note(map->keys[i].name, value);
+  }
+}
+
+/// Programs that start others on the nodes of a job.
+bool starts_on_nodes(const std::vector<std::string>& command) {
+  constexpr std::array kStarters = {"srun", "mpirun", "mpiexec", "orterun",    "prun",      "jsrun",    "aprun",   "flux",
+                                    "pdsh", "ssh",    "clush",   "horovodrun", "deepspeed", "charmrun", "parallel"};
+  std::string words = join(command, " ");
+  std::replace_if(
+      words.begin(), words.end(), [](char c) { return !is_identifier("a" + std::string(1, c)); }, ' ');
+  const std::vector<std::string> all = split(words, ' ');
+  return std::any_of(kStarters.begin(), kStarters.end(),
+                     [&](const char* starter) { return std::find(all.begin(), all.end(), starter) != all.end(); });
+}
+
+/// The values of `nodes` above 1.
+std::vector<Value> several_nodes(const PointSpace& space) {
+  std::vector<Value> several = space.some_values("nodes");
+  std::erase_if(several, [](const Value& value) { return value.integer().value_or(1) <= 1; });
+  return several;
+}
+
+/// Points from which `launch: once` leaves all nodes but the first idle; `begin` is the first override that may replace it.
+std::optional<Bindings> point_with_idle_nodes(const Draft& draft, const PointSpace& space, Condition when, std::size_t begin) {
+  const std::vector<Value> several = several_nodes(space);
+  if (several.empty()) return std::nullopt;
+  when.emplace_back("nodes", several);
+  std::vector<const Condition*> replaced;
+  for (std::size_t i = begin; i < draft.overrides.size(); ++i) {
+    const Override& later = draft.overrides[i].override_;
+    if (later.launch || later.command) replaced.push_back(&draft.overrides[i].when.condition);
+  }
+  return space.find_point(when, replaced);
+}
+
+void note_idle_nodes(const Draft& draft, const PointSpace& space, std::vector<std::string>& notes) {
+  const Work& work = draft.experiment.work;
+  const auto note = [&](const YamlNode* map, Launch launch, const std::vector<std::string>& command, const Condition& when,
+                        std::size_t begin) {
+    if (launch != Launch::once || command.empty() || starts_on_nodes(command)) return;
+    const std::optional<Bindings> point = point_with_idle_nodes(draft, space, when, begin);
+    if (!point) return;
+    const YamlNode* said = map->find("launch");
+    if (said == nullptr) said = draft.root->find("launch");
+    notes.push_back(fmt::format(
+        "{}: `launch: once` starts one process, on the first node, and `command` names nothing that starts others (srun, "
+        "mpirun "
+        "...), but some points have several nodes{}{}: `launch: node` starts one on each, as torchrun and accelerate want it",
+        describe_place(said->spot), point->empty() ? "" : ", as ", point->empty() ? "" : describe(*point)));
+  };
+  note(draft.root, work.launch, work.command, {}, 0);
+  for (std::size_t i = 0; i < draft.overrides.size(); ++i) {
+    const Override& entry = draft.overrides[i].override_;
+    if (!entry.launch && !entry.command) continue;
+    note(draft.overrides[i].node, entry.launch.value_or(work.launch), entry.command.value_or(work.command), entry.when, i + 1);
+  }
+}
+
+}  // namespace
+
+void check_reach(const Draft& draft, Complaints& complaints) {
+  if (!runs_commands_alone(draft)) return;
+  const std::vector<GivenText> texts = given_texts(draft);
+  for (const NamedSpot& axis : axes_that_reach_nothing(draft, texts)) {
+    if (complaints.full()) return;
+    if (refuse_other_form(axis.name, "axis", texts, complaints)) continue;
+    const std::string own = own_name_for(axis.name);
+    if (own.empty()) continue;
+    refuse_other_name(axis, own, complaints);
+  }
+  const std::set<std::string> reaching = names_that_reach(draft, texts);
+  for (const auto& [name, value] : draft.experiment.work.parameters) {
+    if (!reaching.contains(name)) refuse_other_form(name, "parameter", texts, complaints);
+  }
+}
+
+std::vector<std::string> reach_notes(const Draft& draft) {
+  std::vector<std::string> notes;
+  if (runs_commands_alone(draft)) {
+    for (const NamedSpot& axis : axes_that_reach_nothing(draft, given_texts(draft))) {
+      if (axis.values < 2) continue;  // a label
+      notes.push_back(
+          fmt::format("{}: the axis {} reaches nothing: no {{{{{}}}}} stands in `command` or `setup`, so its runs are "
+                      "alike unless the program reads run.json",
+                      describe_place(axis.spot), cite(axis.name), axis.name));
+    }
+  }
+  for (const char* const key : {"matrix", "parameters"}) {
+    note_literal_values(draft.root->find(key), std::string_view(key) == "matrix" ? "axis" : "parameter", notes);
+  }
+  if (const YamlNode* zip = draft.root->find("zip")) {
+    for (const YamlNode& block : zip->items) note_literal_values(&block, "axis", notes);
+  }
+  for (const PointDraft& entry : draft.include) note_literal_values(entry.node, "axis", notes);
+  for (const OverrideDraft& entry : draft.overrides) note_literal_values(entry.node->find("parameters"), "parameter", notes);
+  if (axes_are_sound(draft)) note_idle_nodes(draft, PointSpace(draft), notes);
+  return notes;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,168 @@
+#include "spec/sbatch_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "base/text.hpp"
+#include "spec/fields.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+/// An option of sbatch (man sbatch) that is not for `extra`.
+struct OwnOption {
+  std::string_view name;  // without its dashes
+  char letter;            // of its short form; 0: it has none
+  const char* why;
+  const char* instead;
+};
+
+constexpr const char* kWritten = "hpcbench writes it itself";
+constexpr const char* kShape = "it changes how many processes, cores or gpus a run has, and tables would not know";
+constexpr const char* kKnownBy = "hpcbench finds its jobs by it";
+constexpr const char* kAnswer = "hpcbench reads what sbatch answers";
+constexpr const char* kOnce = "a job that Slurm starts again is not the attempt that was submitted";
+constexpr const char* kScript = "it changes what the job's script is or where it runs";
+
+constexpr const char* kNodes = "say it as an axis: matrix: {nodes: [1, 2]}";
+constexpr const char* kGpus =
+    "say it as an axis: matrix: {gpus_per_node: [1, 2]}; `gres_type` of a site says which kind of gpu";
+constexpr const char* kTasks = "it follows from `launch` and the axes nodes and gpus_per_node";
+constexpr const char* kCpus = "say it as `resources: {cpus_per_task: 8}`";
+constexpr const char* kTime = "say it as `resources: {time: \"02:00:00\"}`";
+constexpr const char* kRetries = "remove it: `retries` says what is started again, as a new attempt";
+constexpr const char* kOutput = "remove it: each attempt's folder has its stdout.log and stderr.log";
+constexpr const char* kRemove = "remove it";
+
+constexpr std::array kOwnOptions = {
+    OwnOption{"account", 'A', kWritten, "say it in the site's file: `account: NAME`"},
+    OwnOption{"array", 'a', kKnownBy,
+              "remove it: runs become one array by themselves; `limits: {max_running: N}` of a site limits it"},
+    OwnOption{"chdir", 'D', kScript, "say it as `workdir: FOLDER`"},
+    OwnOption{"clusters", 'M', kAnswer, "remove it, and run hpcbench on the cluster that is meant"},
+    OwnOption{"constraint", 'C', kWritten, "say it as `resources: {constraint: NAME}`"},
+    OwnOption{"container", 0, kScript, "say it as `container: IMAGE`"},
+    OwnOption{"container-id", 0, kScript, "say it as `container: IMAGE`"},
+    OwnOption{"cpus-per-gpu", 0, kShape, kCpus},
+    OwnOption{"cpus-per-task", 'c', kWritten, kCpus},
+    OwnOption{"error", 'e', "hpcbench says where output goes", kOutput},
+    OwnOption{"exclusive", 0, kWritten, "say it as `resources: {exclusive: true}`"},
+    OwnOption{"gid", 0, kKnownBy, kRemove},
+    OwnOption{"gpus", 'G', kShape, kGpus},
+    OwnOption{"gpus-per-node", 0, kWritten, kGpus},
+    OwnOption{"gpus-per-socket", 0, kShape, kGpus},
+    OwnOption{"gpus-per-task", 0, kShape, kGpus},
+    OwnOption{"gres", 0, kWritten, "say it as `resources: {gres: \"gpu:a100:4\"}`, or as `gres_type: a100` of a site"},
+    OwnOption{"help", 'h', kAnswer, kRemove},
+    OwnOption{"job-name", 'J', kKnownBy, "remove it: `experiment` names the study, and its jobs after it"},
+    OwnOption{"mem", 0, kWritten, "say it as `resources: {mem: 32G}`"},
+    OwnOption{"no-kill", 'k', "a run that loses a node would go on with less than was asked for", kRetries},
+    OwnOption{"no-requeue", 0, kWritten, "remove it: jobs never go back into the queue"},
+    OwnOption{"nodes", 'N', kWritten, kNodes},
+    OwnOption{"ntasks", 'n', kShape, kTasks},
+    OwnOption{"ntasks-per-gpu", 0, kShape, kTasks},
+    OwnOption{"ntasks-per-node", 0, kWritten, kTasks},
+    OwnOption{"open-mode", 0, kWritten, kOutput},
+    OwnOption{"output", 'o', kWritten, kOutput},
+    OwnOption{"parsable", 0, kWritten, kRemove},
+    OwnOption{"partition", 'p', kWritten, "say it in the site's file: `partition: NAME`"},
+    OwnOption{"qos", 'q', kWritten, "say it in the site's file: `qos: NAME`"},
+    OwnOption{"quiet", 'Q', kAnswer, kRemove},
+    OwnOption{"requeue", 0, kOnce, kRetries},
+    OwnOption{"reservation", 0, kWritten, "say it in the site's file: `reservation: NAME`"},
+    OwnOption{"signal", 0, kWritten, "remove it: with `resources.time` the job hears of its limit before it is reached"},
+    OwnOption{"test-only", 0, kAnswer, "remove it: `hpcbench doctor FILE` asks Slurm and submits nothing"},
+    OwnOption{"time", 't', kWritten, kTime},
+    OwnOption{"time-min", 0, kShape, kTime},
+    OwnOption{"tres-per-task", 0, kShape, kGpus},
+    OwnOption{"uid", 0, kKnownBy, kRemove},
+    OwnOption{"usage", 0, kAnswer, kRemove},
+    OwnOption{"version", 'V', kAnswer, kRemove},
+    OwnOption{"wait", 'W', kAnswer, "remove it: `hpcbench run` waits"},
+    OwnOption{"wrap", 0, kScript, "say it as `command` with `shell: true`"},
+};
+
+/// The first of our options that `name` may mean: sbatch takes prefixes, and which of them are clear depends on its version.
+const OwnOption* own_long_option(std::string_view name) {
+  const OwnOption* found = nullptr;
+  for (const OwnOption& option : kOwnOptions) {
+    if (option.name == name) return &option;
+    if (found == nullptr && option.name.starts_with(name)) found = &option;
+  }
+  return found;
+}
+
+const OwnOption* own_short_option(char letter) {
+  const auto found =
+      std::find_if(kOwnOptions.begin(), kOwnOptions.end(), [&](const OwnOption& option) { return option.letter == letter; });
+  return found == kOwnOptions.end() ? nullptr : found;
+}
+
+/// Of letters behind one dash: those without a value may stand before another one.
+const OwnOption* own_option_of_letters(std::string_view letters) {
+  constexpr std::string_view kWithoutValue = "hHIkOQsuvVW";
+  for (const char letter : letters) {
+    if (const OwnOption* own = own_short_option(letter)) return own;
+    if (kWithoutValue.find(letter) == std::string_view::npos) return nullptr;  // the rest is its value
+  }
+  return nullptr;
+}
+
+/// What stands before `=` or a blank.
+std::string_view option_word(std::string_view option) { return option.substr(0, option.find_first_of("= \t\n")); }
+
+const OwnOption* own_option(std::string_view option) {
+  const std::string_view word = option_word(option);
+  if (word.starts_with("--")) return word.size() > 2 ? own_long_option(word.substr(2)) : nullptr;
+  return own_option_of_letters(word.substr(1));
+}
+
+bool is_option(std::string_view text) { return text.starts_with('-') && text.find_first_not_of('-') != std::string_view::npos; }
+
+/// An option without a value of its own: the next entry may have been meant as one.
+bool takes_value_after(std::string_view text) { return is_option(text) && option_word(text).size() == text.size(); }
+
+std::string write_as_one(const std::string& option, const std::string& value) {
+  return fmt::format("each entry is a whole option: write \"{}{}{}\"", option, option.starts_with("--") ? "=" : "", value);
+}
+
+void refuse_own_option(const YamlSpot& spot, const std::string& option, const OwnOption& own, const std::string& what,
+                       Complaints& complaints) {
+  const std::string full = fmt::format("--{}", own.name);
+  const bool same = option_word(option) == full;
+  complaints.add(
+      spot, fmt::format("{}{} cannot stand in `{}`: {}", cite(option), same ? "" : ", which is `" + full + "`,", what, own.why),
+      own.instead);
+}
+
+}  // namespace
+
+void check_sbatch_options(const YamlNode& node, const std::vector<std::string>& options, const std::string& what,
+                          Complaints& complaints) {
+  bool refused = false;  // the option before this entry, whose value this entry may be
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const std::string& option = options[i];
+    const YamlSpot& spot = node.items[i].spot;
+    if (!option.starts_with('-') && i > 0 && takes_value_after(options[i - 1])) {
+      if (refused) continue;
+      complaints.add(spot, fmt::format("{} is no option of sbatch", cite(option)), write_as_one(options[i - 1], option));
+    } else if (!is_option(option)) {
+      complaints.add(spot, fmt::format("{} is no option of sbatch", cite(option)), "options start with -: \"--mail-type=END\"");
+    } else if (const OwnOption* own = own_option(option)) {
+      refuse_own_option(spot, option, *own, what, complaints);
+      refused = true;
+      continue;
+    } else if (const std::size_t end = option_word(option).size(); end < option.size() && option[end] != '=') {
+      complaints.add(spot, fmt::format("{} holds a blank: sbatch would read it as one word", cite(option)),
+                     write_as_one(option.substr(0, end), std::string(trim(option.substr(end)))));
+    }
+    refused = false;
+  }
+}
+
+}  // namespace hpcbench

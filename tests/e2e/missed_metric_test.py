@@ -1,0 +1,73 @@
+"""A metric that matches nothing is never silent: run, status, report and check say so."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import StudyTest  # noqa: E402
+
+STUDY = """
+experiment: tiny
+command: [bash, work.sh, "{{size}}"]
+launch: once
+matrix: {size: [1, 2]}
+repeats: 3
+"""
+WORK = 'echo "score $1.5"\necho "all is well"\n'
+METRIC = "metrics: [{name: score, file: stdout.log, pattern: 'score ([0-9.]+)'}]\n"
+WRONG = "metrics: [{name: score, file: stdout.log, pattern: 'Score: ([0-9.]+)'}]\n"
+
+
+class MissedMetric(StudyTest):
+    """A metric that matches nothing is never silent."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("work.sh", WORK)
+
+    def test_run_warns_after_the_first_run_of_a_configuration(self):
+        self.write("tiny.yaml", STUDY + WRONG)
+        told = self.hpcbench("run", "tiny.yaml").stderr
+        self.assertEqual(told.count("has no value of the metric score"), 1, told)
+        self.assertIn("stdout.log is what pattern Score: ([0-9.]+) names", told)
+        self.assertIn("  | all is well\n", told)
+        self.assertLess(told.index("no value of the metric"), told.index("6 of 6 runs succeeded"))
+
+    def test_run_says_that_there_is_no_such_file(self):
+        self.write("tiny.yaml", STUDY + METRIC.replace("stdout.log", "stdoutt.log"))
+        told = self.hpcbench("run", "tiny.yaml").stderr
+        self.assertIn("no file is stdoutt.log", told)
+        self.assertIn("stdout.log", told)
+
+    def test_status_says_so(self):
+        self.write("tiny.yaml", STUDY + WRONG)
+        self.hpcbench("run", "tiny.yaml")
+        self.assertIn("metric score: no value in 6 of 6 runs that succeeded (pattern Score: ([0-9.]+) in stdout.log)",
+                      self.hpcbench("status", "tiny.yaml").stdout)
+        self.assertEqual(self.status("tiny.yaml")["without_value"],
+                         [{"metric": "score", "file": "stdout.log", "pattern": "Score: ([0-9.]+)", "runs": 6, "of": 6}])
+        self.write("tiny.yaml", STUDY + METRIC)
+        self.assertEqual(self.status("tiny.yaml")["without_value"], [])
+
+    def test_report_says_so(self):
+        self.write("tiny.yaml", STUDY + WRONG)
+        self.hpcbench("run", "tiny.yaml")
+        warning = [w for w in self.report("tiny.yaml")["warnings"] if w["code"] == "no-value"][0]
+        self.assertIn("score in none of 3 runs that succeeded: no match in stdout.log", warning["seen"])
+        self.write("tiny.yaml", STUDY + WRONG + "report: {metric: score}\n")
+        told = self.hpcbench("report", "tiny.yaml", code=2).stderr
+        self.assertIn("no run has the metric `score`", told)
+        self.assertIn("no match in stdout.log", told)
+
+    def test_check_says_where_report_metric_is_defined_by_nothing(self):
+        self.write("tiny.yaml", STUDY + METRIC + "report: {metric: scores}\n")
+        done = self.hpcbench("check", "tiny.yaml")
+        self.assertIn("tiny.yaml:8:18: warning: `report.metric` is `scores`, which no entry of `metrics` defines "
+                      "(did you mean `score`?)", done.stderr)
+        for name in ("score", "wall_s"):
+            self.write("tiny.yaml", STUDY + METRIC + f"report: {{metric: {name}}}\n")
+            self.assertNotIn("warning", self.hpcbench("check", "tiny.yaml").stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
