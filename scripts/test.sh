@@ -20,6 +20,11 @@ for argument in "$@"; do
   esac
 done
 
+if [ "$form" = list ]; then
+  [ -e build/default/CTestTestfile.cmake ] || { echo "error: nothing is configured yet: scripts/setup.sh --tests" >&2; exit 3; }
+  ctest --preset default -N | sed -n 's/^ *Test *#[0-9]*: //p'
+  exit
+fi
 packages=--tests
 [[ $form != all && $form != long ]] || packages=--checks
 long=OFF
@@ -45,7 +50,6 @@ cores=$(nproc)
 echo "{\"version\": {\"major\": 1, \"minor\": 0}, \"local\": [{\"cores\": [{\"id\": \"all\", \"slots\": $cores}]}]}" > "$logs/cores.json"
 preset=$form
 [ "$form" != long ] || preset=default
-[ "$form" != list ] || { ctest --preset default -N | sed -n 's/^ *Test *#[0-9]*: //p'; exit; }
 choice=()
 if [ ${#words[@]} -gt 0 ]; then
   preset=default

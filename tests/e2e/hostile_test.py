@@ -155,9 +155,9 @@ repeats: 1
         self.assertEqual(sorted(r["attempt"] for r in runs.values()), ["a1", "a2"])
 
     def test_lost_runs_survive_a_rebuilt_database(self):
-        self.write("s.yaml", study("lostjob", '[ "$1" = good ] || kill -9 $PPID; [ "$1" = good ] || sleep 1000',
-                                   "retries: {lost: 0}"))
+        self.write("s.yaml", study("lostjob", '[ "$1" = good ] && exit 0; echo $$ > pid; kill -9 $PPID; exec sleep 1000', "retries: {lost: 0}"))
         self.hpcbench("run", "s.yaml", code=1)
+        os.kill(int((self.folder / "pid").read_text()), signal.SIGKILL)  # without a retry nobody else ends it
         before = self.hpcbench("report", "s.yaml", "--format", "json").stdout
         self.assertIn('"lost"', before)
         self.hpcbench("db", "rebuild")

@@ -2,8 +2,8 @@
 """Every source and every header compiles by itself: none leans on what another file happened to include before it.
 
 The build compiles a stage as one unit and so does not notice. Each file is only parsed, by clang. A source that begins with its own
-header shows that this header stands alone, too. LibTorch's headers take seconds to read: they are read once, and given to the files
-that include one of them, directly or through a header of ours. Needs the build `default` configured (where LibTorch is).
+header shows that this header stands alone, too. Libraries whose headers take seconds to read are read once for each set of them that
+files include, directly or through a header of ours. Needs the build `default` configured (where LibTorch is).
 """
 import concurrent.futures
 import json
@@ -16,18 +16,25 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLANG = "clang++-16"
-LIBTORCH = re.compile(r"<(torch|ATen|c10|gloo)/")
+# What takes long to read, in the order in which it is precompiled: what shows that a file uses it, and what is read then.
+HEAVY = {
+    "LibTorch": (re.compile(r"<(torch|ATen|c10|gloo)/"),
+                 "#include <ATen/ATen.h>\n#include <ATen/Parallel.h>\n#include <torch/csrc/autograd/custom_function.h>\n"
+                 "#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>\n"),
+    "json": (re.compile("<nlohmann/json.hpp>"), "#include <nlohmann/json.hpp>\n"),
+    "fmt": (re.compile("<fmt/format.h>"), "#include <fmt/format.h>\n"),
+    "CLI11": (re.compile("<CLI/CLI.hpp>"), "#include <CLI/CLI.hpp>\n"),
+    "rapidcheck": (re.compile("<rapidcheck.h>"), "#include <rapidcheck.h>\n"),
+}
 # The seam to GPUs, which only CUDA's headers can compile: scripts/check-cuda.sh does.
 NEEDS_CUDA = re.compile(r"trainers/devices/cuda_(?!absent)")
+# GCC's own vector extensions; the build compiles each of them by itself.
+NEEDS_GCC = re.compile(r"trainers/kernels/\w*_kernels\.cpp")
 FLAGS = ["-std=c++20", "-w", "-fsyntax-only", "-ferror-limit=5", "-DFMT_HEADER_ONLY=1", "-DUSE_C10D_GLOO", "-DUSE_DISTRIBUTED",
          '-DHPCBENCH_VERSION="0"', '-DHPCBENCH_SOURCE_DIR="."', '-DHPCBENCH_PROGRAMS="."']
 # trainers/ stands behind runner/ nowhere: both have folders of the same names.
 FOLDERS = {"runner": ["runner"], "trainers": ["trainers"], "bench": ["runner", "trainers"], "tests/trainers": ["tests", "runner", "trainers"],
            "tests/fuzz/safetensors": ["trainers"], "tests": ["tests", "runner"]}
-PRECOMPILED = "#include <ATen/ATen.h>\n#include <ATen/Parallel.h>\n#include <torch/csrc/autograd/custom_function.h>\n" \
-              "#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>\n"
-
-
 def folders_of(path):
     return next(folders for prefix, folders in sorted(FOLDERS.items(), reverse=True) if path.startswith(prefix))
 
@@ -58,10 +65,12 @@ class Sources:
                     yield found
                     break
 
-    def uses_libtorch(self, path):
+    def heavy(self, path):
+        """The names of HEAVY that `path` includes, directly or through headers of ours."""
         if path not in self.known:
-            self.known[path] = False  # until found: includes may go in circles
-            self.known[path] = bool(LIBTORCH.search(self.text[path])) or any(map(self.uses_libtorch, self.includes(path)))
+            self.known[path] = set()  # until found: includes may go in circles
+            self.known[path] = {name for name, (sign, _) in HEAVY.items() if sign.search(self.text[path])}.union(
+                *(self.heavy(inner) for inner in self.includes(path)))
         return self.known[path]
 
     def stand_alone_by_their_sources(self):
@@ -75,29 +84,36 @@ class Sources:
 
     def to_compile(self, libtorch):
         covered = set(self.stand_alone_by_their_sources())
-        return [path for path in self.text if path not in covered and not NEEDS_CUDA.search(path) and (libtorch or not self.uses_libtorch(path))]
+        return [path for path in self.text if path not in covered and not NEEDS_CUDA.search(path) and not NEEDS_GCC.search(path)
+                and (libtorch or "LibTorch" not in self.heavy(path))]
 
 
 def main():
     sources, libtorch = Sources(), libtorch_flags()
-    with tempfile.TemporaryDirectory() as folder:
-        system = [word for flag in libtorch for word in flag.split()]
-        precompiled = []
-        if libtorch:
-            header = pathlib.Path(folder) / "libtorch.hpp"
-            header.write_text(PRECOMPILED)
-            subprocess.run([CLANG, *FLAGS[:2], *FLAGS[4:], *system, "-x", "c++-header", str(header), "-o", f"{header}.pch"], check=True)
-            precompiled = ["-include-pch", f"{header}.pch"]
+    paths = sources.to_compile(libtorch)
+    system = [word for flag in libtorch for word in flag.split()]
+
+    def flags_for(names):
+        return FLAGS + (system if "LibTorch" in names else [])
+
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        def precompile(names):
+            header = pathlib.Path(folder) / ("-".join(sorted(names)) + ".hpp")
+            header.write_text("".join(text for name, (_, text) in HEAVY.items() if name in names))
+            flags = [flag for flag in flags_for(names) if flag != "-fsyntax-only"]
+            subprocess.run([CLANG, *flags, "-x", "c++-header", header, "-o", f"{header}.pch"], check=True)
+            return names, f"{header}.pch"
+
+        precompiled = dict(pool.map(precompile, {frozenset(sources.heavy(path)) for path in paths} - {frozenset()}))
 
         def errors(path):
-            command = [CLANG, *FLAGS, *(f"-I{folder}" for folder in folders_of(path))]
-            if sources.uses_libtorch(path):
-                command += system + precompiled
+            names = frozenset(sources.heavy(path))
+            command = [CLANG, *flags_for(names), *(f"-I{folder}" for folder in folders_of(path))]
+            if names:
+                command += ["-include-pch", precompiled[names]]
             return subprocess.run([*command, "-x", "c++", path], cwd=ROOT, capture_output=True, text=True).stderr
 
-        paths = sources.to_compile(libtorch)
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            failed = [(path, text) for path, text in zip(paths, pool.map(errors, paths)) if text]
+        failed = [(path, text) for path, text in zip(paths, pool.map(errors, paths)) if text]
     for path, text in failed:
         print(f"error: {path} does not compile by itself:\n{text}")
     print(f"{len(paths) - len(failed)} passed, {len(failed)} failed")
