@@ -84,7 +84,7 @@ class Reading(StudyTest):
 
     def test_an_exit_code_is_read_by_the_file_of_today(self):
         self.write("work.sh", WORK + "exit 3\n")
-        self.hpcbench("run", "tiny.yaml", code=1)
+        self.hpcbench("run", "tiny.yaml", "--keep-going", code=1)
         self.study("success: {exit_code: 3}\n")
         self.hpcbench("run", "tiny.yaml")
         self.assertEqual(self.status("tiny.yaml")["counts"]["succeeded"], 6)

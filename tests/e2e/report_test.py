@@ -70,7 +70,7 @@ class Reports(StudyTest):
         self.assertEqual([row[0] for row in rows[1:]], ["ddp", "ddp", "ddp", "broken"])
         self.assertEqual([row[1] for row in rows[1:4]], ["4", "2", "1"])
         self.assertRegex(rows[1][3], r"^3\.\d+x$")  # 82 s / 22 s
-        self.assertEqual(rows[4][2:4], ["-", "-"])
+        self.assertEqual(rows[4][2:4], ["", ""])
 
     def test_mistakes_are_exit_2_with_advice(self):
         for arguments, advice in ((["--columns", "medain"], "did you mean `median`?"),

@@ -65,8 +65,9 @@ class Plain(SlurmTest):
 
     def test_nothing_is_left(self):
         other = Cluster()
-        other.tool("sbatch", "-o", "/dev/null", "--wrap", "exec -a hpcbench-test-left sleep 4711")
-        self.wait_for(lambda: self.processes_of(other, b"hpcbench-test-left"), "the job")
+        self.addCleanup(other.stop)
+        other.tool("sbatch", "-o", "/dev/null", "--wrap", "exec sleep 4711")
+        self.wait_for(lambda: self.processes_of(other, b"sleep\x004711\x00"), "the job")
         other.kill("n0")  # its job lives on
         other.stop()
         self.assertEqual(self.processes_of(other), [])

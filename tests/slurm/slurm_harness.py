@@ -29,7 +29,7 @@ class Cluster:
     """A real Slurm in a folder of its own. unittest.SkipTest, with the reason, where there is none."""
 
     def __init__(self, *options):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hpcbench-slurm-", dir="/tmp"))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hpcbench-slurm-"))
         self.name = self.folder / "cluster"
         done = self.script("start", *options)
         if done.returncode != 0:
