@@ -108,10 +108,11 @@ MetricFiles find_metric_files(const std::string& glob, const AttemptPlace& place
   if (!only_copies) return unchanged_since(glob_files(outside), place);
   MetricFiles found{glob_files(glob_escaped(place.folder) + '/' + kOutsideFolder + outside),
                     not_kept(list.value_or(""), outside)};
-  if (found.files.empty() && found.left_out.empty() && !glob_files(outside).empty())
+  if (found.files.empty() && found.left_out.empty() && !glob_files(outside).empty()) {
     found.left_out =
         "no copy was kept when the run ended: of files outside of the attempt's folder that is done for those "
         "that a metric named then";
+  }
   return found;
 }
 

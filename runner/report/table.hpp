@@ -147,7 +147,7 @@ struct Table {
   std::string time_unit;  // in which text tables print seconds: s, min, h
   double confidence = 0.95;
   Condition baseline;
-  bool has_speedup = false;  // there is a baseline, and the metric is a time
+  bool has_speedup = false;      // there is a baseline, and the metric is a time
   bool simulated_nodes = false;  // rows of several nodes ran on one machine: titles say so
   bool paired = false;
   Scaling scaling = Scaling::fixed_work;

@@ -183,9 +183,10 @@ std::string command_part(const std::vector<std::string>& given) {
   Work work;
   work.command = words;
   // What nothing else defines becomes an axis.
-  for (const std::string& axis : undefined_placeholders(work, {}))
+  for (const std::string& axis : undefined_placeholders(work, {})) {
     text += fmt::format("  {}: [1, 2]{:>{}}# the values that {{{{{}}}}} shall have\n", axis, "",
                         axis.size() < 24 ? 25 - axis.size() : 1, axis);
+  }
   return text + "# parameters: {data: data/small}   # the same for all: {{data}}\n\n";
 }
 

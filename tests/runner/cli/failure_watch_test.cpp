@@ -12,12 +12,12 @@ AttemptKey failed_key(const std::string& config_id, int number) { return {config
 
 TEST_CASE("numbers do not make another failure, exit codes and signals do") {
   FailureWatch watch;
-  CHECK(
-      watch.note_failure(failed_key("aa", 1), State::failed, "rank 0 failed with exit code 1: no space at 0x7f3a in aa, step 12"));
+  CHECK(watch.note_failure(failed_key("aa", 1), State::failed,
+                           "rank 0 failed with exit code 1: no space at 0x7f3a in aa, step 12"));
   CHECK_FALSE(
       watch.note_failure(failed_key("bb", 1), State::failed, "rank 3 failed with exit code 1: no space at 0x11 in bb, step 9"));
-  CHECK(
-      watch.note_failure(failed_key("cc", 1), State::failed, "rank 0 failed with exit code 2: no space at 0x7f3a in cc, step 12"));
+  CHECK(watch.note_failure(failed_key("cc", 1), State::failed,
+                           "rank 0 failed with exit code 2: no space at 0x7f3a in cc, step 12"));
   CHECK(watch.note_failure(failed_key("cc", 2), State::failed, "rank 0 failed (signal 9)"));
   CHECK(watch.note_failure(failed_key("cc", 3), State::failed, "rank 0 failed (signal 11)"));
   CHECK(watch.repeated().size() == 1);
