@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -47,7 +48,8 @@ def libtorch_flags():
         sys.exit("error: build/default is not configured: cmake --preset default")
     for entry in json.loads(database.read_text()):
         if "hpcbench_trainer.dir" in entry["command"]:
-            return re.findall(r"-isystem \S+", entry["command"])
+            words = shlex.split(entry["command"])
+            return [word for flag, folder in zip(words, words[1:]) if flag == "-isystem" for word in (flag, folder)]
     return []
 
 
@@ -92,10 +94,8 @@ class Sources:
 def main():
     sources, libtorch = Sources(), libtorch_flags()
     paths = sources.to_compile(libtorch)
-    system = [word for flag in libtorch for word in flag.split()]
-
     def flags_for(names):
-        return FLAGS + (system if "LibTorch" in names else [])
+        return FLAGS + (libtorch if "LibTorch" in names else [])
 
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         def precompile(names):
