@@ -77,7 +77,7 @@ class Study:
     def failure(self, command):
         """What `hpcbench run` or `retry` ended with; nothing if all runs succeeded."""
         try:
-            quietly([HPCBENCH, command, self.file.name, "--yes"], self.place.folder, plain_environment(PYTHONDONTWRITEBYTECODE="1"), ends_with_us=True)
+            quietly([HPCBENCH, command, self.file.name, "--yes", "--keep-going"], self.place.folder, plain_environment(PYTHONDONTWRITEBYTECODE="1"), ends_with_us=True)
         except SystemExit as problem:
             return str(problem)
         return ""

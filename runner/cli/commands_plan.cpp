@@ -33,7 +33,7 @@ std::vector<std::string> split_command(const std::string& text) {
     if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
       if (word) words.push_back(*std::exchange(word, std::nullopt));
     } else if (c == quote || (quote == 0 && (c == '"' || c == '\''))) {
-      quote = c == quote ? 0 : c;
+      quote = c == quote ? '\0' : c;
       word = word.value_or("");
     } else {
       word = word.value_or("") + (escapes ? text[++i] : c);

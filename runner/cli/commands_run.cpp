@@ -75,9 +75,10 @@ constexpr std::size_t kMostNamed = 10;
 /// Looks at the jobs that were asked to end, and names those that go on. How many these are.
 std::size_t watch_ends(const Study& study, const std::vector<CancelledJob>& asked, Executor& executor, Journal& journal) {
   const double patience_s = executor.in_batches() ? kSlurmPatience : kLocalPatience;
-  if (!asked.empty())
+  if (!asked.empty()) {
     say(fmt::format("waiting for {}, at most {:.0f} s",
                     counted(static_cast<long long>(asked.size()), "job to end", "jobs to end"), patience_s));
+  }
   const std::vector<CancelledJob> left = await_ends(
       study.results, asked, executor, system_clock(), patience_s, [] { return interrupted() != 0; }, journal);
   if (left.empty()) return 0;
