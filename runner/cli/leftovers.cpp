@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
+#include "cli/index.hpp"
 #include "cli/status_view.hpp"
 
 namespace hpcbench {
