@@ -8,6 +8,7 @@
 #include "plan/points.hpp"
 #include "report/columns.hpp"
 #include "report/samples.hpp"
+#include "report/size_axes.hpp"
 #include "report/warnings.hpp"
 
 namespace hpcbench {
@@ -160,8 +161,9 @@ Table build_table(const Experiment& experiment, const Plan& plan, const std::vec
 
   std::vector<Sample> samples = collect_samples(plan, attempts, metric, settings, options.orphans);
   choose_axes(table, plan, samples);
+  table.size_axes = size_axes(experiment, plan);
   if (table.has_speedup) {
-    compare_with_baselines(samples, plan.configurations.size(), experiment, table.notes);
+    compare_with_baselines(samples, experiment, plan, table.notes);
   } else if (!experiment.baseline.empty()) {
     table.notes.push_back(fmt::format("`{}` is no time in seconds: no speedups", metric.name));
   }
@@ -171,7 +173,7 @@ Table build_table(const Experiment& experiment, const Plan& plan, const std::vec
   table.warnings = find_warnings(context);
   table.simulated_nodes = std::any_of(table.warnings.begin(), table.warnings.end(),
                                       [](const TableWarning& warning) { return warning.code == kSimulatedNodes; });
-  if (metric.is_time) table.fits = fit_scaling(shown, settings, table.columns);
+  if (metric.is_time) table.fits = fit_scaling(shown, settings, table.columns, table.size_axes);
   table.provenance = gather_provenance(shown, plan);
   move_into_rows(table, shown);
   describe_methods(table, context);

@@ -45,6 +45,9 @@ std::string outcomes_cell(const Table& table, const Row& row, const CellStyle& s
 std::string phases_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string overfits_from_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string fact_cell(const Row& row, const std::string& name);
+/// A number that the runs wrote: three significant digits, but no more than were written; an imported one keeps what it came
+/// with, as the metric does.
+std::string written_text(const Row& row, double value);
 std::string metric_of_row_cell(const Row& row, const std::string& name);
 
 }  // namespace hpcbench

@@ -17,6 +17,18 @@ std::string digits_cell(const Table&, const Row& row, const CellStyle&) {
   return three_digits(row.*kMember);
 }
 
+/// Published numbers stand as they were published.
+template <std::optional<double> Row::*kMember>
+std::string written_cell(const Table&, const Row& row, const CellStyle&) {
+  const std::optional<double>& value = row.*kMember;
+  return value && row.source == "imported" ? written_text(row, *value) : three_digits(value);
+}
+
+template <std::optional<double> Row::*kMember>
+std::string rate_cell(const Table& table, const Row& row, const CellStyle& style) {
+  return (row.rates_written ? written_cell<kMember> : digits_cell<kMember>)(table, row, style);
+}
+
 template <auto Row::*kMember>
 std::string whole_cell(const Table&, const Row& row, const CellStyle&) {
   return fmt::format("{}", row.*kMember);
@@ -79,8 +91,9 @@ const std::vector<Column>& all_columns() {
       {"speedup", "speedup", true, true, speedup_cell, speedup_number},
       {"speedup_interval", "speedup interval", true, true, speedup_interval_cell, speedup_end_number<&Interval::low>},
       {"efficiency", "efficiency", true, true, efficiency_cell, number_of<&Row::efficiency>},
-      {"train_loss", "train loss", true, false, digits_cell<&Row::train_loss>, number_of<&Row::train_loss>},
-      {"validation_loss", "validation loss", true, false, digits_cell<&Row::validation_loss>, number_of<&Row::validation_loss>},
+      {"train_loss", "train loss", true, false, written_cell<&Row::train_loss>, number_of<&Row::train_loss>},
+      {"validation_loss", "validation loss", true, false, written_cell<&Row::validation_loss>,
+       number_of<&Row::validation_loss>},
       {"outcomes", "outcomes", true, false, outcomes_cell},
       {"warnings", "warnings", false, false, warnings_cell},
       {"low", "low", false, false, low_cell, interval_number<&Interval::low>},
@@ -95,8 +108,8 @@ const std::vector<Column>& all_columns() {
       {"ratio_of_medians", "ratio of medians", false, true, ratio_of_medians_cell, number_of<&Row::ratio_of_medians>},
       {"time_saved", "time saved", false, true, time_saved_cell, number_of<&Row::ratio_of_medians>},
       {"karp_flatt", "Karp-Flatt", false, true, digits_cell<&Row::karp_flatt>, number_of<&Row::karp_flatt>},
-      {"samples_per_s", "samples/s", false, false, digits_cell<&Row::samples_per_s>, number_of<&Row::samples_per_s>},
-      {"tokens_per_s", "tokens/s", false, false, digits_cell<&Row::tokens_per_s>, number_of<&Row::tokens_per_s>},
+      {"samples_per_s", "samples/s", false, false, rate_cell<&Row::samples_per_s>, number_of<&Row::samples_per_s>},
+      {"tokens_per_s", "tokens/s", false, false, rate_cell<&Row::tokens_per_s>, number_of<&Row::tokens_per_s>},
       {"gpu_hours", "GPU-hours", false, false, digits_cell<&Row::gpu_hours>, number_of<&Row::gpu_hours>},
       {"mfu", "MFU", false, false, digits_cell<&Row::mfu>, number_of<&Row::mfu>},
       {"imbalance", "imbalance", false, false, digits_cell<&Row::imbalance>, number_of<&Row::imbalance>},

@@ -10,24 +10,10 @@
 #include "base/text.hpp"
 #include "plan/points.hpp"
 #include "report/samples.hpp"
+#include "report/size_axes.hpp"
 
 namespace hpcbench {
 namespace {
-
-bool binds_name(const Condition& condition, std::string_view name) {
-  return std::any_of(condition.begin(), condition.end(), [&](const auto& entry) { return entry.first == name; });
-}
-
-/// Equal for points that share a baseline: all axes but those that `baseline` names and those that scaling varies.
-std::string comparison_key(const Bindings& axes, const Condition& baseline) {
-  std::vector<std::string> parts;
-  for (const auto& [name, value] : axes) {
-    if (name == "strategy" || name == "nodes" || name == "gpus_per_node" || binds_name(baseline, name)) continue;
-    parts.push_back(json_quote(name) + ":" + value.canonical());
-  }
-  std::sort(parts.begin(), parts.end());
-  return join(parts, ",");
-}
 
 [[noreturn]] void refuse_ambiguous(const Experiment& experiment, const Bindings& first, const Bindings& second) {
   throw InputError(
@@ -45,6 +31,16 @@ void note_missing(const std::vector<std::string>& missing, std::vector<std::stri
   if (missing.empty()) return;
   notes.push_back(
       fmt::format("no baseline in the experiment equals {} on the other axes: no speedup there", list_some(missing)));
+}
+
+/// Where the work is to be the same, whoever reads a speedup should know what is not.
+void note_grown(const std::vector<std::string>& sizes, const Experiment& experiment, std::vector<std::string>& notes) {
+  if (experiment.report.scaling == Scaling::weak || sizes.size() < 3) return;
+  const std::vector<std::string> grown(sizes.begin() + 2, sizes.end());
+  notes.push_back(
+      fmt::format("{} var{} together with the number of gpus: speedups compare rows of different {}; where the work "
+                  "grows with them, say `report: {{scaling: weak}}`",
+                  join(grown, ", "), grown.size() == 1 ? "ies" : "y", join(grown, ", ")));
 }
 
 bool all_positive(const std::vector<double>& values) {
@@ -120,22 +116,24 @@ std::optional<Ratio> estimate_speedup(const Sample& base, const Sample& sample, 
 
 void check_baselines(const Experiment& experiment, const Plan& plan) {
   const PointCondition is_baseline(experiment.baseline, plan.axes);
+  const std::vector<std::string> sizes = compared_sizes(experiment, plan);
   std::unordered_map<std::string, const Configuration*> baselines;
   for (const Configuration& configuration : plan.configurations) {
     if (!is_baseline.matches(configuration.values)) continue;
     const Bindings axes = plan.bindings(configuration);
-    const auto [other, is_new] = baselines.emplace(comparison_key(axes, experiment.baseline), &configuration);
+    const auto [other, is_new] = baselines.emplace(comparison_key(axes, experiment.baseline, sizes), &configuration);
     if (!is_new) refuse_ambiguous(experiment, plan.bindings(*other->second), axes);
   }
   if (baselines.empty()) refuse_no_baseline(experiment);
 }
 
-void compare_with_baselines(std::vector<Sample>& samples, std::size_t planned, const Experiment& experiment,
+void compare_with_baselines(std::vector<Sample>& samples, const Experiment& experiment, const Plan& plan,
                             std::vector<std::string>& notes) {
+  const std::vector<std::string> sizes = compared_sizes(experiment, plan);
   std::unordered_map<std::string, std::size_t> baselines;
-  for (std::size_t i = 0; i < planned; ++i) {
+  for (std::size_t i = 0; i < plan.configurations.size(); ++i) {
     if (!matches(experiment.baseline, samples[i].row.axes)) continue;
-    const auto [other, is_new] = baselines.emplace(comparison_key(samples[i].row.axes, experiment.baseline), i);
+    const auto [other, is_new] = baselines.emplace(comparison_key(samples[i].row.axes, experiment.baseline, sizes), i);
     if (!is_new) refuse_ambiguous(experiment, samples[other->second].row.axes, samples[i].row.axes);
     samples[i].row.is_baseline = true;
   }
@@ -143,7 +141,7 @@ void compare_with_baselines(std::vector<Sample>& samples, std::size_t planned, c
   std::vector<std::string> missing;
   std::vector<std::string> unmeasured;
   for (Sample& sample : samples) {
-    const auto found = baselines.find(comparison_key(sample.row.axes, experiment.baseline));
+    const auto found = baselines.find(comparison_key(sample.row.axes, experiment.baseline, sizes));
     if (found == baselines.end()) {
       missing.push_back("`" + describe(sample.row.axes) + "`");
       continue;
@@ -154,6 +152,7 @@ void compare_with_baselines(std::vector<Sample>& samples, std::size_t planned, c
     fill_in_comparison(sample, base, experiment.report);
   }
   note_missing(missing, notes);
+  note_grown(sizes, experiment, notes);
   if (!unmeasured.empty())
     notes.push_back(fmt::format("the baseline {} has no median yet: no speedup against it", list_some(unmeasured)));
 }

@@ -68,15 +68,29 @@ std::string describe_outcomes(const Table& table) {
                        : fmt::format(" Not all runs succeeded: {}; they are rows or outcomes of the table.", join(parts, ", "));
 }
 
+/// Whether start times can show an order: two rows or more that have several runs with one.
+bool order_is_visible(const Table& table) {
+  const auto started = [](const RunValue& run) { return run.value && run.started_unix_s; };
+  return std::count_if(table.rows.begin(), table.rows.end(),
+                       [&](const Row& row) { return std::count_if(row.runs.begin(), row.runs.end(), started) >= 2; }) >= 2;
+}
+
 std::string describe_order(const Table& table, const WarningContext& context) {
   const auto measured = [](const Row& row) { return row.source != "imported" && row.n > 0; };
-  if (std::none_of(table.rows.begin(), table.rows.end(), measured)) return "";
-  std::string text =
-      context.experiment.order == Order::interleaved
-          ? " Runs were asked for in randomised complete blocks (every configuration once, in a new order, then again)"
-          : " Runs were asked for one configuration after the other";
-  const bool interleaved = !has_warning(table, "not-interleaved");
-  text += interleaved ? "; their start times show them interleaved." : "; by their start times some rows are not interleaved.";
+  const auto count = std::count_if(table.rows.begin(), table.rows.end(), measured);
+  if (count == 0) return "";
+  std::string text;
+  if (count > 1) {
+    const bool blocks = context.experiment.order == Order::interleaved;
+    const bool once = std::all_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.n <= 1; });
+    text = !blocks ? " Runs were asked for one configuration after the other"
+           : once  ? " Runs were asked for once each, in a random order"
+                  : " Runs were asked for in randomised complete blocks (every configuration once, in a new order, then again)";
+    text += once                       ? "; without repeats, what the hour did cannot be told from what the configuration did."
+            : !order_is_visible(table) ? "; too few of them have start times to show in which order they ran."
+            : has_warning(table, "not-interleaved") ? "; by their start times some rows are not interleaved."
+                                                    : "; their start times show them interleaved.";
+  }
   if (has_warning(table, "overlap")) text += " Some ran at the same time on the same node.";
   return text;
 }

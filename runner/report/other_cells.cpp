@@ -37,14 +37,16 @@ std::string fact_cell(const Row& row, const std::string& name) {
   return found == row.facts.end() || found->second.empty() ? kAbsentCell : found->second;
 }
 
-/// Imported values keep the digits that they came with, as those of the metric do.
+std::string written_text(const Row& row, double value) {
+  const int usual = exponent_without_interval(value);
+  const int written = last_exponent(value);
+  if (row.source == "imported") return round_at(value, std::max(written, std::min(-2, usual)));
+  return round_at(value, std::max(usual, written));
+}
+
 std::string metric_of_row_cell(const Row& row, const std::string& name) {
   const auto found = row.metrics.find(name);
-  if (found == row.metrics.end()) return kAbsentCell;
-  const int usual = exponent_without_interval(found->second);
-  const int given = last_exponent(found->second);
-  if (row.source == "imported") return round_at(found->second, std::max(given, std::min(-2, usual)));
-  return round_at(found->second, std::max(usual, given));
+  return found == row.metrics.end() ? kAbsentCell : written_text(row, found->second);
 }
 
 }  // namespace hpcbench

@@ -94,6 +94,10 @@ void measure_parts(Sample& sample, const ReportSettings& settings, const std::ve
   }
   row.samples_per_s = median_over(sample, [](const auto& run) { return rate_of(run, "samples_per_s", "samples"); });
   row.tokens_per_s = median_over(sample, [](const auto& run) { return rate_of(run, "tokens_per_s", "tokens"); });
+  row.rates_written = std::all_of(sample.measured.begin(), sample.measured.end(), [&](const AttemptRecord* run) {
+    return (!row.samples_per_s || metric_value(*run, "samples_per_s")) &&
+           (!row.tokens_per_s || metric_value(*run, "tokens_per_s"));
+  });
   count_gpu_hours(sample);
   if (!settings.peak_tflops) return;
   const double peak = *settings.peak_tflops * kTera * row.gpus;

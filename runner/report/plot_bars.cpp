@@ -42,7 +42,7 @@ std::string time_data(const Table& table, const std::vector<const Row*>& rows) {
     const std::string median = summary ? scaled(summary->median) : "-";
     const bool has_interval = summary && summary->interval;
     out += fmt::format("{}\t{}\t{}\t{}\t{}\n", i, median, has_interval ? scaled(summary->interval->low) : median,
-                       has_interval ? scaled(summary->interval->high) : median, plot_field(plot_label(table, *rows[i])));
+                       has_interval ? scaled(summary->interval->high) : median, plot_field(row_label(table.columns, *rows[i])));
   }
   out += "\n\n# row\tvalue of a run\trun\n";
   std::size_t dots = 0;
@@ -98,20 +98,11 @@ std::string phases_data(const Table& table, const std::vector<const Row*>& rows,
       at += seconds;
     }
     const double communication = std::clamp(phases.communication_s.value_or(0), 0.0, std::max(0.0, phases.train_s.value_or(0)));
-    out +=
-        fmt::format("\t{:.6g}\t{:.6g}\t{}\n", train_from, train_from + communication, plot_field(plot_label(table, *rows[i])));
+    out += fmt::format("\t{:.6g}\t{:.6g}\t{}\n", train_from, train_from + communication,
+                       plot_field(row_label(table.columns, *rows[i])));
     longest_s = std::max(longest_s, at);
   }
   return out;
-}
-
-BarRows bar_rows(const Table& table, const std::vector<const Row*>& rows, bool with_remarks) {
-  BarRows result;
-  for (const Row* row : rows) {
-    result.labels.push_back(plot_label(table, *row));
-    result.remarks.push_back(with_remarks ? bar_remark(table, *row) : "");
-  }
-  return result;
 }
 
 }  // namespace
@@ -129,9 +120,10 @@ std::optional<Plot> draw_time(const Table& table) {
   frame.name = "time";
   frame.title = fmt::format("{}: median of {}, its interval, and every run", table_title(table), table.metric);
   const std::vector<const Row*> rows = first_rows(all, kMostBars, frame.notes);
-  const BarRows labels = bar_rows(table, rows, true);
+  BarRows labels = label_rows(table, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) labels.remarks[i] = bar_remark(table, *rows[i]);
   const int right = text_width(longest(labels.remarks)) + 24;
-  frame.width = 560 + text_width(longest(labels.labels)) + right;
+  frame.width = 560 + labels_width(labels) + right;
   frame.height = bars_height(rows.size());
   std::string script = plot_head(frame) + bar_axis(labels);
   script += fmt::format("set rmargin at screen {:.4f}\n", 1 - static_cast<double>(right) / frame.width);
@@ -157,8 +149,8 @@ std::optional<Plot> draw_phases(const Table& table) {
     frame.notes.push_back(fmt::format("{} of {} configurations report their phases.", with_phases.size(), table.rows.size()));
   }
   const std::vector<const Row*> rows = first_rows(with_phases, kMostBars, frame.notes);
-  const BarRows labels = bar_rows(table, rows, false);
-  frame.width = 560 + text_width(longest(labels.labels)) + text_width(15) + 60;
+  const BarRows labels = label_rows(table, rows);
+  frame.width = 560 + labels_width(labels) + text_width(15) + 60;
   frame.height = std::max(bars_height(rows.size()), 230);
   double longest_s = 0;
   const std::string data = phases_data(table, rows, longest_s);

@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "report/escapes.hpp"
+#include "report/plot_labels.hpp"
 #include "report/samples.hpp"
 
 namespace hpcbench {
 namespace {
 
-constexpr std::size_t kLongestLabel = 48;
 constexpr double kCharacterWidth = 7.4;  // of the font below, for the widest usual text
 constexpr int kNoteHeight = 16;
 
@@ -108,12 +109,22 @@ std::string bar_axis(const BarRows& rows) {
     labels +=
         fmt::format("set label {} {} at graph 1.01, first {} left noenhanced\n", i + 1, gnuplot_string(rows.remarks[i]), i);
   }
+  if (!rows.heading.empty()) {
+    labels += fmt::format("set label {} {} at screen 0.012, graph 1 left offset 0, 0.6 textcolor '#555555' noenhanced\n",
+                          rows.labels.size() + 1, gnuplot_string(rows.heading));
+  }
   return fmt::format("set ytics scale 0 noenhanced ({})\nset yrange [{}:-0.6]\n", tics,
                      static_cast<double>(rows.labels.size()) - 0.4) +
          labels;
 }
 
-std::string plot_label(const Table& table, const Row& row) { return elide(row_label(table.columns, row), kLongestLabel); }
+BarRows label_rows(const Table& table, const std::vector<const Row*>& rows) {
+  PlotLabels labels = plot_labels(table.columns, rows);
+  const std::size_t count = labels.texts.size();
+  return {std::move(labels.heading), std::move(labels.texts), std::vector<std::string>(count)};
+}
+
+int labels_width(const BarRows& rows) { return text_width(std::max(longest(rows.labels), character_count(rows.heading))); }
 
 std::vector<const Row*> first_rows(const std::vector<const Row*>& rows, std::size_t most, std::vector<std::string>& notes) {
   if (rows.size() <= most) return rows;

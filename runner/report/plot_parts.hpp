@@ -33,14 +33,17 @@ int text_width(std::size_t characters);
 
 /// Rows of bars from top to bottom: their labels on the left, texts on the right beside the plot.
 struct BarRows {
+  std::string heading;  // of the labels: `strategy, nodes`
   std::vector<std::string> labels;
   std::vector<std::string> remarks;  // as many; may be empty texts
 };
 std::string bar_axis(const BarRows& rows);
+/// Rows with the labels that tell them apart (plot_labels.hpp), and no remarks.
+BarRows label_rows(const Table& table, const std::vector<const Row*>& rows);
+/// The width that the labels take.
+int labels_width(const BarRows& rows);
 std::size_t longest(const std::vector<std::string>& texts);
 
-/// `strategy=ddp, nodes=2`, shortened where it is long.
-std::string plot_label(const Table& table, const Row& row);
 /// The rows that have what is to be drawn.
 template <class Predicate>
 std::vector<const Row*> rows_that(const Table& table, const Predicate& has) {

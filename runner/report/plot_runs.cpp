@@ -114,12 +114,10 @@ std::optional<Plot> draw_timeline(const Table& table) {
     // What ended at once is still to be seen.
     const double to = std::max(bar.to, bar.from + end / 300);
     blocks[bar.outcome] += fmt::format("{:.6g}\t{:.6g}\t{:.4f}\t{:.4f}\t{}\t{}\n", bar.from / unit, to / unit, top,
-                                       top + height * 0.92, bar.name, plot_field(plot_label(table, *rows[bar.row])));
+                                       top + height * 0.92, bar.name, plot_field(row_label(table.columns, *rows[bar.row])));
   }
-  BarRows labels;
-  for (const Row* row : rows) labels.labels.push_back(plot_label(table, *row));
-  labels.remarks.resize(rows.size());
-  frame.width = 640 + text_width(longest(labels.labels)) + text_width(14) + 60;
+  const BarRows labels = label_rows(table, rows);
+  frame.width = 640 + labels_width(labels) + text_width(14) + 60;
   frame.height = std::max(bars_height(rows.size()), 200);
   std::string data =
       fmt::format("# from\tto ({} since the first start)\tupper edge\tlower edge\trun\tconfiguration\n", unit_name);
@@ -148,7 +146,7 @@ std::optional<Plot> draw_imbalance(const Table& table) {
   frame.title = fmt::format("{}: time of each rank against the mean of all ranks", table_title(table));
   const std::vector<const Row*> rows = first_rows(with_ranks, kMostBars, frame.notes);
   constexpr const char* kMeasures[] = {"user_s", "real_s", "train_s"};
-  BarRows labels;
+  BarRows labels = label_rows(table, rows);
   std::string data = "# row\ttime of the rank / mean of all ranks\trank\tmeasure\tconfiguration\n";
   double least = 1;
   double most = 1;
@@ -165,13 +163,12 @@ std::optional<Plot> draw_imbalance(const Table& table) {
       worst = std::max(worst, share);
       const double offset = 0.5 * (static_cast<double>(k) / static_cast<double>(rows[i]->ranks.size() - 1) - 0.5);
       data += fmt::format("{:.4f}\t{:.6g}\t{}\t{}\t{}\n", static_cast<double>(i) + offset, share, rows[i]->ranks[k].rank,
-                          kMeasures[which], plot_field(plot_label(table, *rows[i])));
+                          kMeasures[which], plot_field(row_label(table.columns, *rows[i])));
     }
-    labels.labels.push_back(plot_label(table, *rows[i]));
-    labels.remarks.push_back(fmt::format("{}, {} ranks, worst {:.3f}", kMeasures[which], rows[i]->ranks.size(), worst));
+    labels.remarks[i] = fmt::format("{}, {} ranks, worst {:.3f}", kMeasures[which], rows[i]->ranks.size(), worst);
   }
   const int right = text_width(longest(labels.remarks)) + 24;
-  frame.width = 520 + text_width(longest(labels.labels)) + right;
+  frame.width = 520 + labels_width(labels) + right;
   frame.height = bars_height(rows.size());
   const double reach = std::max(0.02, std::max(most - 1, 1 - least)) * 1.15;
   std::string script = plot_head(frame) + bar_axis(labels);

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
-#include "base/text.hpp"
 #include "report/escapes.hpp"
+#include "report/plot_labels.hpp"
 #include "report/plot_parts.hpp"
 #include "report/samples.hpp"
 
@@ -19,26 +20,25 @@ struct PlottedPoint {
 };
 
 struct PlottedSeries {
-  std::string name;  // the axes that its points share
+  const Row* first = nullptr;
+  std::string full_name;  // the axes that its points share
+  std::string name;       // what of them tells it from the others
   std::vector<PlottedPoint> points;
 };
 
-bool is_size_axis(const std::string& axis) { return axis == "nodes" || axis == "gpus_per_node"; }
-
-std::string series_name(const Table& table, const Row& row) {
-  std::vector<std::string> parts;
-  for (const std::string& axis : table.columns) {
-    const Value* value = find_binding(row.axes, axis);
-    if (!is_size_axis(axis) && value != nullptr) {
-      parts.push_back(axis == "strategy" ? value->text() : axis + "=" + value->text());
-    }
-  }
-  return parts.empty() ? table.experiment : elide(join(parts, ", "), 40);
+/// The axes that tell series apart: all columns but those of the size.
+std::vector<std::string> series_axes(const Table& table) {
+  std::vector<std::string> axes;
+  std::copy_if(table.columns.begin(), table.columns.end(), std::back_inserter(axes), [&](const std::string& axis) {
+    return std::find(table.size_axes.begin(), table.size_axes.end(), axis) == table.size_axes.end();
+  });
+  return axes;
 }
 
 /// Series in the order of the rows, their points by gpus. Efficiency has the interval of its speedup in its own measure.
 std::vector<PlottedSeries> scaling_series(const Table& table, bool efficiency, std::size_t& without) {
   std::vector<PlottedSeries> series;
+  const std::vector<std::string> axes = series_axes(table);
   std::map<std::string, std::size_t> by_name;
   for (const Row& row : table.rows) {
     if (!row.speedup || (efficiency && !row.efficiency)) {
@@ -46,13 +46,13 @@ std::vector<PlottedSeries> scaling_series(const Table& table, bool efficiency, s
       continue;
     }
     const double factor = efficiency ? (row.speedup->value > 0 ? *row.efficiency / row.speedup->value : 0) : 1;
-    PlottedPoint point{row.gpus, row.speedup->value * factor, 0, 0, plot_label(table, row)};
+    PlottedPoint point{row.gpus, row.speedup->value * factor, 0, 0, row_label(table.columns, row)};
     const std::optional<Interval>& interval = row.speedup->interval;
     point.low = interval ? interval->low * factor : point.value;
     point.high = interval ? interval->high * factor : point.value;
-    const std::string name = series_name(table, row);
+    const std::string name = axes.empty() ? table.experiment : row_label(axes, row);
     const auto [found, is_new] = by_name.emplace(name, series.size());
-    if (is_new) series.push_back({name, {}});
+    if (is_new) series.push_back({&row, name, name, {}});
     series[found->second].points.push_back(std::move(point));
   }
   for (PlottedSeries& one : series) {
@@ -60,6 +60,17 @@ std::vector<PlottedSeries> scaling_series(const Table& table, bool efficiency, s
                      [](const PlottedPoint& a, const PlottedPoint& b) { return a.gpus < b.gpus; });
   }
   return series;
+}
+
+/// Gives the series the names that tell them apart, and says which axes these are.
+std::string name_series(const Table& table, std::vector<PlottedSeries>& series) {
+  const std::vector<std::string> axes = series_axes(table);
+  if (axes.empty()) return "";
+  std::vector<const Row*> rows;
+  for (const PlottedSeries& one : series) rows.push_back(one.first);
+  const PlotLabels labels = plot_labels(axes, rows);
+  for (std::size_t i = 0; i < series.size(); ++i) series[i].name = labels.texts[i];
+  return labels.heading;
 }
 
 /// The baseline's gpus, where all rows have the same.
@@ -85,7 +96,7 @@ std::string scaling_data(const std::vector<PlottedSeries>& series, const std::st
       measure);
   for (std::size_t i = 0; i < series.size(); ++i) {
     if (i > 0) out += "\n\n";
-    out += "# " + plot_field(series[i].name) + "\n";
+    out += "# " + plot_field(series[i].full_name) + "\n";
     // Intervals of several series at one number of gpus stand side by side.
     const double shift = series.size() < 2 ? 0 : 0.08 * (static_cast<double>(i) / static_cast<double>(series.size() - 1) - 0.5);
     for (const PlottedPoint& point : series[i].points) {
@@ -159,7 +170,8 @@ std::optional<Plot> draw_scaling(const Table& table, bool efficiency) {
         fmt::format("The first {} of {} series; choose others with --only or --sort.", kMostSeries, series.size()));
     series.resize(kMostSeries);
   }
-  std::vector<std::string> names = {"ideal"};
+  const std::string heading = name_series(table, series);
+  std::vector<std::string> names = {"ideal", heading};
   for (const PlottedSeries& one : series) names.push_back(one.name);
   frame.width = 620 + text_width(longest(names)) + 60;
   frame.height = std::max(440, 90 + 18 * static_cast<int>(names.size()));
@@ -167,7 +179,9 @@ std::optional<Plot> draw_scaling(const Table& table, bool efficiency) {
   const bool flat = efficiency || table.scaling == Scaling::weak;
   const std::string ideal = flat ? "1" : base ? fmt::format("x/{:g}", *base) : "";
   std::string script = plot_head(frame);
-  script += "set key outside right top vertical Left reverse samplen 2\n" + gpu_axis(series);
+  script += "set key outside right top vertical Left reverse samplen 2\n";
+  if (!heading.empty()) script += fmt::format("set key title {} noenhanced\n", gnuplot_string(heading));
+  script += gpu_axis(series);
   script += value_axis(series, efficiency, flat ? std::nullopt : base);
   script += plot_commands(frame.name, series, ideal);
   return Plot{frame.name, frame.title, scaling_data(series, frame.name), script};

@@ -39,9 +39,9 @@ std::optional<double> metric_value(const AttemptRecord& record, const std::strin
 std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const AttemptRecord*>& attempts,
                                     const MetricChoice& metric, const ReportSettings& settings, bool orphans);
 
-/// Finds each sample's baseline (of the first `planned` ones), and fills in speedup, efficiency and Karp-Flatt.
+/// Finds each sample's baseline (one of the plan, whose samples come first), and fills in speedup, efficiency and Karp-Flatt.
 /// Appends notes for points that have none. InputError if nothing has one, or one has two.
-void compare_with_baselines(std::vector<Sample>& samples, std::size_t planned, const Experiment& experiment,
+void compare_with_baselines(std::vector<Sample>& samples, const Experiment& experiment, const Plan& plan,
                             std::vector<std::string>& notes);
 
 /// InputError where compare_with_baselines would give one for this plan; without its rows, which a large study has many of.
@@ -64,9 +64,9 @@ void measure_series(Sample& sample, const ReportSettings& settings);
 /// The facts of its measured runs, of all runs where none was measured. What `row.facts` lacks no measured run has.
 void gather_facts(Sample& sample);
 
-/// Amdahl's or Gustafson's law for each set of shown rows that differ in their number of gpus only.
+/// Amdahl's or Gustafson's law for each set of shown rows that differ in `sizes` (see size_axes.hpp) only.
 std::vector<Fit> fit_scaling(const std::vector<const Sample*>& shown, const ReportSettings& settings,
-                             const std::vector<std::string>& columns);
+                             const std::vector<std::string>& columns, const std::vector<std::string>& sizes);
 
 /// Versions, commits, nodes, seeds behind the shown rows.
 std::vector<ProvenanceRow> gather_provenance(const std::vector<const Sample*>& shown, const Plan& plan);

@@ -7,22 +7,24 @@
 namespace hpcbench {
 namespace {
 
-bool is_placement(const std::string& axis) { return axis == "nodes" || axis == "gpus_per_node"; }
+bool names_axis(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
-/// Equal for rows that differ in their number of gpus only.
-std::string family_of(const Row& row) {
+/// Equal for rows that differ in `sizes` only.
+std::string family_of(const Row& row, const std::vector<std::string>& sizes) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : row.axes) {
-    if (!is_placement(name)) parts.push_back(json_quote(name) + ":" + value.canonical());
+    if (!names_axis(sizes, name)) parts.push_back(json_quote(name) + ":" + value.canonical());
   }
   std::sort(parts.begin(), parts.end());
   return join(parts, ",");
 }
 
-std::string label_of_family(const Row& row, const std::vector<std::string>& columns) {
+std::string label_of_family(const Row& row, const std::vector<std::string>& columns, const std::vector<std::string>& sizes) {
   std::vector<std::string> others;
   std::copy_if(columns.begin(), columns.end(), std::back_inserter(others),
-               [](const std::string& column) { return !is_placement(column); });
+               [&](const std::string& column) { return !names_axis(sizes, column); });
   return others.empty() ? "all rows" : row_label(others, row);
 }
 
@@ -32,11 +34,11 @@ struct Family {
 };
 
 /// In the order of the first row of each.
-std::vector<Family> families_of(const std::vector<const Sample*>& shown) {
+std::vector<Family> families_of(const std::vector<const Sample*>& shown, const std::vector<std::string>& sizes) {
   std::vector<Family> families;
   std::unordered_map<std::string, std::size_t> index;
   for (const Sample* sample : shown) {
-    const auto [found, is_new] = index.emplace(family_of(sample->row), families.size());
+    const auto [found, is_new] = index.emplace(family_of(sample->row, sizes), families.size());
     if (is_new) families.emplace_back();
     Family& family = families[found->second];
     family.members.push_back(sample);
@@ -64,7 +66,8 @@ std::vector<ScalingPoint> points_of(const Family& family, const ReportSettings& 
   return points;
 }
 
-std::optional<Fit> fit_family(const Family& family, const ReportSettings& settings, const std::vector<std::string>& columns) {
+std::optional<Fit> fit_family(const Family& family, const ReportSettings& settings, const std::vector<std::string>& columns,
+                              const std::vector<std::string>& sizes) {
   if (family.one_gpu == nullptr) return std::nullopt;
   const bool weak = settings.scaling == Scaling::weak;
   const std::vector<ScalingPoint> points = points_of(family, settings);
@@ -72,7 +75,7 @@ std::optional<Fit> fit_family(const Family& family, const ReportSettings& settin
   if (!result) return std::nullopt;
   Fit fit;
   fit.law = weak ? "gustafson" : "amdahl";
-  fit.label = label_of_family(family.members.front()->row, columns);
+  fit.label = label_of_family(family.members.front()->row, columns, sizes);
   fit.serial_fraction = result->serial_fraction;
   fit.residual_rms = result->residual_rms;
   fit.degrees_of_freedom = result->degrees_of_freedom;
@@ -90,10 +93,10 @@ std::optional<Fit> fit_family(const Family& family, const ReportSettings& settin
 }  // namespace
 
 std::vector<Fit> fit_scaling(const std::vector<const Sample*>& shown, const ReportSettings& settings,
-                             const std::vector<std::string>& columns) {
+                             const std::vector<std::string>& columns, const std::vector<std::string>& sizes) {
   std::vector<Fit> fits;
-  for (const Family& family : families_of(shown)) {
-    if (auto fit = fit_family(family, settings, columns)) fits.push_back(std::move(*fit));
+  for (const Family& family : families_of(shown, sizes)) {
+    if (auto fit = fit_family(family, settings, columns, sizes)) fits.push_back(std::move(*fit));
   }
   return fits;
 }

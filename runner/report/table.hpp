@@ -76,6 +76,7 @@ struct Row {
   std::map<std::string, double> metrics;  // those of ReportOptions::metric_columns that a run has
   Phases phases;
   std::optional<double> samples_per_s, tokens_per_s;
+  bool rates_written = false;                // by the runs themselves, not computed from their samples and times
   std::optional<double> gpu_hours;           // gpus x wall_s, summed over the runs that count, whatever their outcome
   std::map<State, double> gpu_hours_of;      // the same apart by outcome
   std::optional<double> mfu;                 // share of `peak_tflops`, 0 to 1
@@ -99,7 +100,7 @@ struct FitPoint {
   std::optional<double> residual;  // speedup - fitted
 };
 
-/// Amdahl's or Gustafson's law fitted to the rows of one strategy that differ in their number of gpus only.
+/// Amdahl's or Gustafson's law fitted to rows that differ in their number of gpus, and in what varies together with it, only.
 struct Fit {
   std::string law;    // `amdahl`, `gustafson` (weak scaling)
   std::string label;  // `strategy=ddp, precision=fp32`: the axes that the rows share
@@ -151,8 +152,10 @@ struct Table {
   bool simulated_nodes = false;  // rows of several nodes ran on one machine: titles say so
   bool paired = false;
   Scaling scaling = Scaling::fixed_work;
-  std::vector<std::string> axes;           // all, `strategy` first: what csv prints
-  std::vector<std::string> columns;        // the varied ones among them
+  std::vector<std::string> axes;     // all, `strategy` first: what csv prints
+  std::vector<std::string> columns;  // the varied ones among them
+  /// Those that say how large a row is, and what varies together with them: see size_axes.hpp.
+  std::vector<std::string> size_axes = {"nodes", "gpus_per_node"};
   std::vector<std::string> shown_columns;  // of text and markdown, as report.columns names them; empty: the usual ones
   std::vector<std::string> group_by;       // axes whose combinations get a table each in text and markdown
   std::vector<Row> rows;

@@ -152,6 +152,107 @@ TEST_CASE("weak scaling is fitted by Gustafson's law, with scaled speedups") {
   CHECK(table.fits[0].serial_fraction == doctest::Approx((2 - 200.0 / 110 + (4 - 400.0 / 115) * 3) / 10));
 }
 
+TEST_CASE("a size zipped to the gpus is of the same family: fit, speedup and efficiency") {
+  Study study;
+  study.experiment.name = "weak";
+  study.experiment.path = "weak.yaml";
+  study.experiment.report.scaling = Scaling::weak;
+  study.experiment.baseline = {{"gpus_per_node", {Value::from_plain("1")}}};
+  study.plan.axes = {"nodes", "gpus_per_node", "n", "precision"};
+  study.plan.varied = {"gpus_per_node", "n", "precision"};
+  study.plan.repeats = 6;
+  study.experiment.zip = {{{"gpus_per_node", {}}, {"n", {}}}};
+  const std::vector<double> times = {100, 110, 115, 120};
+  for (const std::string precision : {"fp32", "bf16"}) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      const int gpus = 1 << i;
+      const std::size_t at = study.add_configuration({"1", std::to_string(gpus), std::to_string(100 * gpus), precision});
+      study.add_runs(at, std::vector<double>(6, times[i]), static_cast<int>(at), 8);
+    }
+  }
+  const Table table = study.table();
+  CHECK(table.size_axes == std::vector<std::string>{"nodes", "gpus_per_node", "n"});
+  REQUIRE(table.fits.size() == 2);
+  CHECK(table.fits[0].law == "gustafson");
+  CHECK(table.fits[0].label == "precision=fp32");
+  CHECK(table.fits[0].points.size() == 4);
+  CHECK(table.rows[3].efficiency.value() == doctest::Approx(102.0 / 122));  // wall_s
+  CHECK(table.notes.empty());
+
+  // Where the work is meant to be the same, whoever reads is warned that it is not.
+  study.experiment.report.scaling = Scaling::fixed_work;
+  const Table fixed = study.table();
+  REQUIRE(fixed.rows[3].speedup);
+  REQUIRE(fixed.notes.size() == 1);
+  CHECK(fixed.notes[0].starts_with("n varies together with the number of gpus: speedups compare rows of different n"));
+
+  // A number that only happens to go with the gpus is another configuration of the same work, and has no baseline.
+  study.experiment.zip.clear();
+  study.experiment.include = {{}};
+  CHECK_FALSE(study.table().rows[3].speedup);
+  study.experiment.report.scaling = Scaling::weak;
+  CHECK(study.table().rows[3].speedup);
+
+  // Two values of n at one size: it tells rows apart.
+  study.add_configuration({"1", "1", "5", "fp32"});
+  CHECK(study.table().size_axes == std::vector<std::string>{"nodes", "gpus_per_node"});
+}
+
+TEST_CASE("a size that tells baselines apart still does") {
+  Study study = empty_study();
+  study.plan.configurations.clear();
+  study.plan.axes = {"nodes", "gpus_per_node", "n", "strategy"};
+  study.plan.varied = {"gpus_per_node", "n", "strategy"};
+  study.experiment.report.scaling = Scaling::weak;
+  study.experiment.zip = {{{"gpus_per_node", {}}, {"n", {}}}};
+  for (const std::string strategy : {"baseline", "ddp"}) {
+    for (const std::string gpus : {"1", "2"}) {
+      const std::size_t at = study.add_configuration({"1", gpus, gpus + "00", strategy});
+      study.add_runs(at, std::vector<double>(6, 10.0 + static_cast<double>(at)), static_cast<int>(at), 4);
+    }
+  }
+  const Table table = study.table();  // of each size a baseline of its own
+  CHECK(table.rows[3].ratio_of_medians.value() == doctest::Approx(11.0 / 13));
+}
+
+TEST_CASE("published rates and losses stand as they were published; computed ones have three digits") {
+  Study study = clean_study();
+  for (AttemptRecord& record : study.records) {
+    record.facts["source"] = "imported";
+    record.metrics["tokens_per_s"] = 88620.76;
+    record.metrics["samples_per_s"] = 692.35;
+    record.metrics["train_loss"] = 12.3456;
+  }
+  study.experiment.report.columns = {"tokens_per_s", "samples_per_s", "train_loss"};
+  const std::string published = print_as(study.table(), "markdown");
+  CHECK(published.find("| 88620.76 | 692.35 | 12.35 |") != std::string::npos);
+  for (AttemptRecord& record : study.records) {
+    record.metrics.erase("samples_per_s");
+    record.metrics.erase("tokens_per_s");
+    record.metrics["samples"] = 48000;
+    record.metrics["tokens"] = 96000;
+    record.metrics["train_s"] = 7;
+  }
+  CHECK(print_as(study.table(), "markdown").find("| 13700 | 6860 | 12.35 |") != std::string::npos);
+}
+
+TEST_CASE("the methods claim an order only where there is one to see") {
+  Study study = empty_study();
+  study.experiment.order = Order::sequential;
+  study.add_run(0, 1, 10, 0);
+  CHECK(study.table().methods.find("asked for") == std::string::npos);  // one configuration
+  study.add_run(1, 1, 6, 1);
+  CHECK(study.table().methods.find("Runs were asked for one configuration after the other; without repeats") !=
+        std::string::npos);
+  CHECK(study.table().methods.find("interleaved") == std::string::npos);
+  study.experiment.order = Order::interleaved;
+  CHECK(study.table().methods.find("once each, in a random order; without repeats") != std::string::npos);
+  study.add_run(0, 2, 10, 2);
+  CHECK(study.table().methods.find("too few of them have start times") != std::string::npos);
+  study.add_run(1, 2, 6, 3);
+  CHECK(study.table().methods.find("their start times show them interleaved") != std::string::npos);
+}
+
 TEST_CASE("facts of a row and the provenance of a table") {
   Study study = clean_study();
   for (std::size_t i = 0; i < study.records.size(); ++i) {

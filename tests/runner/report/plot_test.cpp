@@ -58,7 +58,7 @@ TEST_CASE("each kind draws where there is something to draw, twice the same byte
 
 TEST_CASE("speedup: points, intervals and the ideal line of the study") {
   const Plot plot = *plot_of(full_table(), "speedup");
-  CHECK(has_part(plot.data, "# baseline\n1\t0.9727\t1\t1\t1\tstrategy=baseline, gpus_per_node=1\n"));
+  CHECK(has_part(plot.data, "# strategy=baseline\n1\t0.9727\t1\t1\t1\tstrategy=baseline, gpus_per_node=1\n"));
   CHECK(has_part(plot.data, "\n2\t2.0562\t1.985865547269246"));  // as tests/runner/stats has it
   CHECK(has_part(plot.script, "x/1 title 'ideal'"));
   CHECK(has_part(plot.script, "set xtics ('1' 1, '2' 2)"));
@@ -103,7 +103,52 @@ TEST_CASE("imbalance: each rank against the mean") {
 TEST_CASE("loss: both curves of each row") {
   const Plot plot = *plot_of(full_table(), "loss");
   CHECK(has_part(plot.data, "1\t1.6\t1.11\t6\n2\t0.33\t1.43\t6\n"));
-  CHECK(has_part(plot.script, "strategy=ddp, gpus_per_node=2, validation'"));
+  CHECK(has_part(plot.script, "title 'ddp, 2, validation'"));
+  CHECK(has_part(plot.script, "set key title 'strategy, gpus_per_node' noenhanced"));
+}
+
+TEST_CASE("labels hold what differs, without names, and are never the same") {
+  Study study = empty_study();
+  study.plan.configurations.clear();
+  study.experiment.baseline.clear();
+  study.plan.axes = {"nodes", "gpus_per_node", "data", "lr"};
+  study.plan.varied = {"gpus_per_node", "data", "lr"};
+  const std::string folder = "/scratch/of/a/project/with/a/very/long/name/and/many/folders/below/it/";
+  for (const std::string& data : {folder + "small.bin", folder + "large.bin"}) {
+    for (const std::string lr : {"0.1", "0.2"}) study.add_run(study.add_configuration({"1", "2", data, lr}), 1, 10, 0);
+  }
+  const Plot plot = *plot_of(study.table(), "time");
+  CHECK(has_part(plot.script, "set ytics scale 0 noenhanced ('…small.bin, 0.1' 0, '…small.bin, 0.2' 1, '…large.bin, 0.1' 2"));
+  CHECK(has_part(plot.script, "'data, lr' at screen 0"));  // whose values these are
+  CHECK(has_part(plot.data, "gpus_per_node=2, data=" + folder + "large.bin, lr=0.2\n"));
+  study.plan.configurations.clear();
+  study.records.clear();
+  for (const std::string end : {"x", "y"}) {
+    const std::string text = std::string(40, 'a') + end + std::string(60, 'b');
+    study.add_run(study.add_configuration({"1", "2", text, "0.1"}), 1, 10, 0);
+  }
+  const std::string cut = std::string(31, 'a') + "…" + std::string(16, 'b');
+  CHECK(has_part(plot_of(study.table(), "time")->script, "('" + cut + " (1)' 0, '" + cut + " (2)' 1)"));
+}
+
+TEST_CASE("a size zipped to the gpus: one series, however long its name") {
+  Study study = empty_study();
+  study.plan.configurations.clear();
+  study.experiment.report.scaling = Scaling::weak;
+  study.experiment.baseline = {{"gpus_per_node", {Value::from_plain("1")}}};
+  study.experiment.zip = {{{"gpus_per_node", {}}, {"n", {}}}};
+  study.plan.axes = {"nodes", "gpus_per_node", "n", "network"};
+  study.plan.varied = {"gpus_per_node", "n", "network"};
+  const std::string name(60, 'x');
+  for (const std::string& network : {name + "1" + name, name + "2" + name}) {
+    for (const std::string gpus : {"1", "2", "4"})
+      study.add_runs(study.add_configuration({"1", gpus, gpus + "00", network}), {10, 11, 12, 13, 14, 15}, 0, 1);
+  }
+  const Plot plot = *plot_of(study.table(), "speedup");
+  CHECK(has_part(plot.script, "index 1 using"));
+  CHECK_FALSE(has_part(plot.script, "index 2 using"));  // two series of three points
+  CHECK(has_part(plot.script, "set key title 'network' noenhanced"));
+  CHECK(has_part(plot.data, "\n4\t"));
 }
 
 TEST_CASE("many configurations: the first of them, which the picture says") {
