@@ -5,7 +5,9 @@
 #include "base/text.hpp"
 #include "report/columns.hpp"
 #include "report/digits.hpp"
+#include "report/methods.hpp"
 #include "report/samples.hpp"
+#include "report/warnings.hpp"
 
 namespace hpcbench {
 namespace {
@@ -53,8 +55,12 @@ std::string verdict_text(RuleVerdict verdict) {
 std::string table_title(const Table& table) { return table.experiment + (table.simulated_nodes ? " (simulated nodes)" : ""); }
 
 std::vector<std::string> caption(const Table& table) {
-  std::vector<std::string> lines = {table_title(table) + (table.description.empty() ? "" : ": " + table.description),
-                                    metric_sentence(table)};
+  std::vector<std::string> lines = {table_title(table) + (table.description.empty() ? "" : ": " + table.description)};
+  if (has_warning(table, kNoSuccess)) {
+    lines.push_back(fmt::format("No run succeeded: there is no value of {}. The warning below says why.", table.metric));
+    return lines;
+  }
+  lines.push_back(metric_sentence(table));
   if (table.has_speedup) {
     lines.push_back(
         fmt::format("Speedup over {}: Hodges-Lehmann estimate of the log ratio{}.", baseline_text(table.baseline),
