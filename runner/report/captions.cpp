@@ -14,10 +14,14 @@ namespace {
 
 std::string metric_sentence(const Table& table) {
   const std::string unit = table.unit == "s" ? table.time_unit : table.unit;
+  const std::string begin = fmt::format("{}{}: n independent runs", table.metric, unit.empty() ? "" : " (" + unit + ")");
+  const bool has_interval =
+      std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.summary && row.summary->interval; });
+  if (!has_interval) return begin + " and their median; no row has runs enough for an interval.";
   return fmt::format(
-      "{}{}: n independent runs; their median, and its exact interval from order statistics with the coverage that it "
-      "reaches ({:g} % was asked for).",
-      table.metric, unit.empty() ? "" : " (" + unit + ")", 100 * table.confidence);
+      "{}; their median, and its exact interval from order statistics with the coverage that it reaches ({:g} % was asked "
+      "for).",
+      begin, 100 * table.confidence);
 }
 
 std::string baseline_text(const Condition& baseline) {
