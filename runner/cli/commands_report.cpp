@@ -26,7 +26,30 @@ struct PrintOptions {
   std::string file;     // empty: standard output
   std::string archive;  // report of this one
   bool strict = false;
+  bool table_only = false;
+  std::string caption;  // empty: not given
+  std::string label;
 };
+
+/// What only LaTeX knows; other formats have no place for it.
+void apply_latex_options(Table& table, const PrintOptions& options) {
+  table.latex_table_only = options.table_only;
+  table.latex_caption = options.caption;
+  table.latex_label = options.label;
+}
+
+void check_latex_options(const PrintOptions& options) {
+  const std::string used = options.table_only         ? "--table-only"
+                           : !options.caption.empty() ? "--caption"
+                           : !options.label.empty()   ? "--label"
+                                                      : "";
+  if (!used.empty() && options.format != "latex")
+    throw InputError(fmt::format("error: {} is of LaTeX tables: say --format latex, too", used));
+  if (!options.label.empty() && !is_latex_label(options.label)) {
+    throw InputError(fmt::format("error: --label `{}`: TeX takes letters, digits and `: . - _ / +` there, as in tab:scaling",
+                                 options.label));
+  }
+}
 
 /// What only a page needs: its frame, its pictures, and the way from it to the run directories, which an archive unpacked for
 /// this report alone has not.
@@ -62,8 +85,10 @@ bool is_all_well(const Table& table) {
 }
 
 int print_report(const PrintOptions& options) {
+  check_latex_options(options);
   Study study = load_study(options.study);
   Table table = view_study(study, options.study, options.view);
+  apply_latex_options(table, options);
   if (options.format == "html") complete_page(table, study, options.file, options.archive);
   for (const ReportFormat& known : report_formats()) {
     if (known.name != options.format) continue;
@@ -90,6 +115,10 @@ void add_report(CLI::App& app, int& exit_code) {
   add_table_options(app, options->view);
   app.add_flag("--strict", options->strict,
                "exit 1 if there is a warning, or a shown row with no value or a run that did not succeed");
+  app.add_flag("--table-only", options->table_only, "with --format latex: the tables alone, for a document of one's own");
+  app.add_option("--caption", options->caption, "with --format latex: the caption of the table")->type_name("TEXT");
+  app.add_option("--label", options->label, "with --format latex: what the document refers to it by, as in tab:scaling")
+      ->type_name("TEXT");
   app.add_option("--archive", options->archive, "of an archive that `hpcbench export` made")
       ->type_name("ARCHIVE")
       ->excludes("FILE", "--results");

@@ -57,15 +57,31 @@ OutcomeCounts count_outcomes(const std::vector<AttemptState>& runs, const Study&
   return counts;
 }
 
-int summarise_study(const Store& store, const Study& study, bool anything_done) {
+/// `stopped`: what to do has been said.
+int summarise_study(const Store& store, const Study& study, bool anything_done, bool stopped) {
   const std::vector<AttemptState> runs = counting_states(store.states(study.experiment.name));
   write_index_file(runs, study);
   const OutcomeCounts counts = count_outcomes(runs, study);
   if (!anything_done) say(fmt::format("nothing to do: all {} runs have an outcome; nothing was run again", counts.asked));
+  if (counts.succeeded == 0 && counts.ended > 0) {
+    say(fmt::format("none of {} runs succeeded{}", counts.asked,
+                    stopped ? "" : ": `hpcbench status` says why; once the cause is mended, `hpcbench retry` runs them again"));
+    return 1;
+  }
   const long long missed = counts.ended - counts.succeeded;
   say(fmt::format("{} of {} runs succeeded{}. Next: hpcbench report --format markdown", counts.succeeded, counts.asked,
                   missed > 0 ? fmt::format(", {} did not (hpcbench status; hpcbench retry runs them again)", missed) : ""));
   return counts.succeeded == counts.asked ? 0 : 1;
+}
+
+/// `retry` carries on with what `run` began. Imported runs are nothing to run again, and no reason to start a study.
+void require_begun(const Study& study, const std::vector<AttemptState>& states) {
+  const bool begun =
+      std::any_of(states.begin(), states.end(), [](const AttemptState& state) { return !state.key.run.is_imported(); });
+  if (begun) return;
+  throw UnavailableError(fmt::format("error: nothing to retry: no run of {} has been started{}; `hpcbench run {}` starts them",
+                                     study.experiment.name, states.empty() ? "" : ", and imported runs stand as they are",
+                                     study.experiment.path));
 }
 
 /// Says what is about to happen, and asks where it is much.
@@ -272,6 +288,7 @@ int conduct(const Study& study, const RunOptions& options) {
 
   Store store = open_index(study.results_root);
   const std::vector<AttemptState> states = refresh_index(store, study);
+  if (!options.retry.empty()) require_begun(study, states);
   const PlanDiff diff = compare_with_index(study, states);
   const std::vector<AttemptKey> retried = attempts_to_retry(states, study, options.retry);
   require_ready(study, diff, retried, options);
@@ -325,7 +342,7 @@ int conduct(const Study& study, const RunOptions& options) {
   if (stopped) refresh_index(store, study.results_root, study.experiment.name);
   accounting.complete(store);
   progress.finish();
-  return summarise_study(store, study, anything);
+  return summarise_study(store, study, anything, stopped);
 }
 
 }  // namespace hpcbench

@@ -58,11 +58,8 @@ std::optional<std::string> FailureWatch::reason_to_stop(const FailureLimits& lim
   }
   if (limits.keep_going || limits.any_succeeded || succeeded_ || others_) return std::nullopt;
   if (failures_ < 2 || kinds_.size() != 1 || failed_.size() < limits.to_run.size()) return std::nullopt;
-  const Kind& kind = kinds_.begin()->second;
-  return fmt::format("{} in the same way ({}: {})",
-                     failed_.size() == 1 ? fmt::format("the first {} runs failed", failures_)
-                                         : fmt::format("a run of each of {} configurations failed", failed_.size()),
-                     to_string(kind.state), kind.reason);
+  return failed_.size() == 1 ? fmt::format("the first {} runs failed in the same way", failures_)
+                             : fmt::format("a run of each of {} configurations failed in the same way", failed_.size());
 }
 
 std::vector<std::string> FailureWatch::repeated() const {

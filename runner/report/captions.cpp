@@ -5,17 +5,23 @@
 #include "base/text.hpp"
 #include "report/columns.hpp"
 #include "report/digits.hpp"
+#include "report/methods.hpp"
 #include "report/samples.hpp"
+#include "report/warnings.hpp"
 
 namespace hpcbench {
 namespace {
 
 std::string metric_sentence(const Table& table) {
   const std::string unit = table.unit == "s" ? table.time_unit : table.unit;
+  const std::string begin = fmt::format("{}{}: n independent runs", table.metric, unit.empty() ? "" : " (" + unit + ")");
+  const bool has_interval =
+      std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.summary && row.summary->interval; });
+  if (!has_interval) return begin + " and their median; no row has runs enough for an interval.";
   return fmt::format(
-      "{}{}: n independent runs; their median, and its exact interval from order statistics with the coverage that it "
-      "reaches ({:g} % was asked for).",
-      table.metric, unit.empty() ? "" : " (" + unit + ")", 100 * table.confidence);
+      "{}; their median, and its exact interval from order statistics with the coverage that it reaches ({:g} % was asked "
+      "for).",
+      begin, 100 * table.confidence);
 }
 
 std::string baseline_text(const Condition& baseline) {
@@ -53,8 +59,12 @@ std::string verdict_text(RuleVerdict verdict) {
 std::string table_title(const Table& table) { return table.experiment + (table.simulated_nodes ? " (simulated nodes)" : ""); }
 
 std::vector<std::string> caption(const Table& table) {
-  std::vector<std::string> lines = {table_title(table) + (table.description.empty() ? "" : ": " + table.description),
-                                    metric_sentence(table)};
+  std::vector<std::string> lines = {table_title(table) + (table.description.empty() ? "" : ": " + table.description)};
+  if (has_warning(table, kNoSuccess)) {
+    lines.push_back(fmt::format("No run succeeded: there is no value of {}. The warning below says why.", table.metric));
+    return lines;
+  }
+  lines.push_back(metric_sentence(table));
   if (table.has_speedup) {
     lines.push_back(
         fmt::format("Speedup over {}: Hodges-Lehmann estimate of the log ratio{}.", baseline_text(table.baseline),

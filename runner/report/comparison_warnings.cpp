@@ -120,7 +120,7 @@ void warn_superlinear(const WarningContext& context, Warnings& found) {
     });
   }
   rows.report("superlinear", "more gpus than paid for: mostly a cache that now fits, or less work than the baseline did",
-              "compare samples, optimizer steps and losses of both rows; say what the cause is", found);
+              same_advice("compare samples, optimizer steps and losses of both rows; say what the cause is"), found);
 }
 
 void warn_confounded(const WarningContext& context, Warnings& found) {
@@ -132,7 +132,9 @@ void warn_confounded(const WarningContext& context, Warnings& found) {
       rows.add(sample->row, [&] { return describe_difference(kind, *difference, row_label(context.columns, sample->row)); });
     }
     rows.report("confounded", fmt::format("the speedup mixes the strategy's effect with that of another {}", kind.name),
-                fmt::format("measure again with one {} for all rows, or make it an axis", kind.name), found);
+                {fmt::format("make it an axis, or measure all rows with one {} into another --results folder", kind.name),
+                 fmt::format("make it an axis, or say beside the speedups that the {} differs", kind.name)},
+                found);
   }
 }
 
@@ -151,7 +153,9 @@ void warn_loss_mismatch(const WarningContext& context, Warnings& found) {
     });
   }
   rows.report("loss-mismatch", "a run that learns less is not the same work done faster",
-              "compare the rows at equal loss, or adjust learning rate and batch until they train alike", found);
+              {"compare the rows at equal loss, or adjust learning rate and batch until they train alike",
+               "compare the rows at equal loss, or give both losses beside the speedup"},
+              found);
 }
 
 void warn_baseline_few(const WarningContext& context, Warnings& found) {
@@ -166,7 +170,10 @@ void warn_baseline_few(const WarningContext& context, Warnings& found) {
     });
   }
   rows.report("baseline-few", "an error of the baseline moves all speedups together",
-              "give the baseline at least as many repeats as any other row", found);
+              {"let the baseline have as many runs as any other row: `hpcbench status` names those that are missing, and "
+               "`hpcbench run FILE --only AXIS=VALUE --repeats N` adds some",
+               "import as many runs of the baseline, if there are more; else say how few they are"},
+              found);
 }
 
 void warn_unresolved(const WarningContext& context, Warnings& found) {
@@ -180,7 +187,9 @@ void warn_unresolved(const WarningContext& context, Warnings& found) {
     });
   }
   rows.report("unresolved", "the interval holds 1: these runs do not tell whether it is faster or slower than the baseline",
-              "claim no difference; more repeats narrow the interval", found);
+              {"claim no difference; to tell them apart takes a study with more `repeats`, fixed before it begins",
+               "claim no difference: these runs cannot show one"},
+              found);
 }
 
 }  // namespace hpcbench

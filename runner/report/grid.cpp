@@ -16,15 +16,24 @@ bool is_axis(const Table& table, const std::string& name) {
   return std::find(table.axes.begin(), table.axes.end(), name) != table.axes.end();
 }
 
-/// The usual columns, or those of report.columns; what all rows of a group share stands in its heading alone.
+/// What no row has is not shown unless somebody asks for it by name; the metric itself and what became of the runs always are.
+bool is_worth_showing(const Table& table, const Column& column, const CellStyle& style) {
+  if (column.name == "median" || column.name == "outcomes") return true;
+  return std::any_of(table.rows.begin(), table.rows.end(),
+                     [&](const Row& row) { return column.cell(table, row, style) != kAbsentCell; });
+}
+
+/// The usual columns that have a cell, or those of report.columns; what all rows of a group share stands in its heading alone.
 std::vector<std::string> chosen_columns(const Table& table) {
   if (!table.shown_columns.empty()) return table.shown_columns;
   std::vector<std::string> names;
   for (const std::string& axis : table.columns) {
     if (std::find(table.group_by.begin(), table.group_by.end(), axis) == table.group_by.end()) names.push_back(axis);
   }
+  const CellStyle style = cell_style(table);
   for (const Column& column : all_columns()) {
-    if (column.is_usual && (table.has_speedup || !column.is_speedup)) names.emplace_back(column.name);
+    const bool usual = column.is_usual && (table.has_speedup || !column.is_speedup);
+    if (usual && is_worth_showing(table, column, style)) names.emplace_back(column.name);
   }
   return names;
 }

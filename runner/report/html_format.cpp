@@ -10,7 +10,9 @@
 #include "report/columns.hpp"
 #include "report/escapes.hpp"
 #include "report/formats.hpp"
+#include "report/methods.hpp"
 #include "report/samples.hpp"
+#include "report/warnings.hpp"
 
 namespace hpcbench {
 namespace {
@@ -159,7 +161,8 @@ const Row* best_row(const Table& table) {
 /// The metric, the largest speedup with its interval and n, and what they do not carry; or why nothing can be said.
 std::string answer_sentence(const Table& table) {
   const bool any = std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.n > 0; });
-  if (!any) return fmt::format("Nothing can be said: no run succeeded with a value of {}.", table.metric);
+  if (has_warning(table, kNoSuccess)) return fmt::format("No run succeeded: there is no value of {}.", table.metric);
+  if (!any) return fmt::format("Nothing can be said yet: no run has a value of {}.", table.metric);
   if (!table.has_speedup) return fmt::format("No speedup in {}: there is no baseline, or it is not a time.", table.metric);
   const Row* best = best_row(table);
   if (!best) return fmt::format("Nothing can be compared in {}: no row beside the baseline has a speedup.", table.metric);

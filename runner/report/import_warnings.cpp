@@ -105,7 +105,7 @@ void warn_published_mismatch(const WarningContext& context, Warnings& found) {
              [&] { return fmt::format("{}: {}", row_label(context.columns, sample->row), list_some(differences)); });
   }
   rows.report("published-mismatch", "a figure that its own log does not bear out moves all that is computed from it",
-              "report what the log says, and correct the published table", found);
+              same_advice("report what the log says, and correct the published table"), found);
 }
 
 void warn_gpus_mismatch(const WarningContext& context, Warnings& found) {
@@ -115,7 +115,7 @@ void warn_gpus_mismatch(const WarningContext& context, Warnings& found) {
     if (!seen.empty()) rows.add(sample->row, [&] { return row_label(context.columns, sample->row) + ": " + seen; });
   }
   rows.report("gpus-mismatch", "speedup and efficiency are of as many gpus as really worked",
-              "count the ranks of the log; correct the number of gpus", found);
+              same_advice("count the ranks of the log; correct the number of gpus"), found);
 }
 
 void warn_same_work(const WarningContext& context, Warnings& found) {
@@ -125,9 +125,10 @@ void warn_same_work(const WarningContext& context, Warnings& found) {
     if (!seen.empty()) rows.add(sample->row, [&] { return seen; });
   }
   rows.report("same-work",
-              "processes that know nothing of each other either repeat the same work or train separate models: "
+              "processes that know nothing of each other either do the same work over or train separate models: "
               "no time of theirs is that of one training divided among them",
-              "start them with a launcher that makes one process group, and compare samples and losses with the baseline's",
+              {"start them with a launcher that makes one process group, and compare samples and losses with the baseline's",
+               "report no speedup of them; compare samples and losses with the baseline's"},
               found);
 }
 
@@ -146,7 +147,8 @@ void warn_ranks_disagree(const WarningContext& context, Warnings& found) {
     });
   }
   rows.report("ranks-disagree", "a run lasts as long as its slowest rank: one of the two is not the time of this run",
-              "say what the total holds that the ranks do not (set-up, downloads), and compare like with like", found);
+              same_advice("say what the total holds that the ranks do not (set-up, downloads), and compare like with like"),
+              found);
 }
 
 }  // namespace hpcbench

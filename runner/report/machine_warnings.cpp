@@ -27,14 +27,16 @@ void warn_simulated_nodes(const WarningContext& context, Warnings& found) {
       kSimulatedNodes,
       "simulated nodes are processes of one machine: they share its cores, memory and devices, and no network lies between "
       "them, so these times say nothing about nodes",
-      "run the rows of several nodes on a cluster (--site), or report them as simulated", found);
+      {"run the rows of several nodes on a cluster (--site), or report them as simulated", "report them as simulated"}, found);
 }
 
 void warn_cores_shared(const WarningContext& context, Warnings& found) {
   Sightings rows;
   warn_of_fact(context, "cores_shared", ": ", "", rows);
-  rows.report("cores-shared", "ranks that share cores wait for each other: their times say little about scaling",
-              "ask for at most as many ranks times cpus_per_task as the machine has cores", found);
+  rows.report("cores-shared", "ranks that share cores slow each other down: their times say little about scaling",
+              {"ask for at most as many ranks times cpus_per_task as the machine has cores",
+               "say beside the times how many ranks shared how many cores"},
+              found);
 }
 
 }  // namespace hpcbench

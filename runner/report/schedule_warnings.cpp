@@ -109,7 +109,9 @@ void warn_overlap(const WarningContext& context, Warnings& found) {
     });
   }
   rows.report("overlap", "runs at the same time on the same node take cores, memory and network from each other",
-              "run one at a time (--slots 1), or ask for whole nodes (exclusive: true)", found);
+              {"measure into another --results folder, one run at a time (--slots 1) or on whole nodes (exclusive: true)",
+               "say beside the times that they shared nodes"},
+              found);
 }
 
 void warn_not_interleaved(const WarningContext& context, Warnings& found) {
@@ -131,7 +133,9 @@ void warn_not_interleaved(const WarningContext& context, Warnings& found) {
     }
   }
   rows.report("not-interleaved", "what changed on the machine in between looks like an effect of the configuration",
-              "measure both in turn, with `order: interleaved`", found);
+              {"measure both in turn (`order: interleaved`) into another --results folder: what is there is kept as it is",
+               "say in which order they were measured, and claim no small difference"},
+              found);
 }
 
 void warn_drift(const WarningContext& context, Warnings& found) {
@@ -151,7 +155,9 @@ void warn_drift(const WarningContext& context, Warnings& found) {
   }
   rows.report("drift",
               "the machine changed while it was measured (temperature, a filling disk, other users): runs are not independent",
-              "find the cause, warm up, and measure again", found);
+              {"find the cause, warm up (`warmups`), and measure into another --results folder",
+               "look for the cause in their logs, and say it beside the numbers"},
+              found);
 }
 
 }  // namespace hpcbench

@@ -175,6 +175,9 @@ struct Table {
   std::vector<PlotPicture> plots;  // made by who asks for the report; HTML shows them
   std::string plots_note;          // why there are none
   std::string page_template;       // templates/report.html.mustache; only HTML needs it
+  bool latex_table_only = false;   // of latex: the tables without what stands around them
+  std::string latex_caption;       // in place of the experiment's name and description; empty: these
+  std::string latex_label;         // to refer to the table by, of TeX's harmless characters (is_latex_label); empty: none
   bool columns_asked = false;      // shown_columns were named for this one report: csv has them, too
 };
 
@@ -186,6 +189,9 @@ void check_report(const Experiment& experiment, const Plan& plan);
 /// metric that nothing has, with those there are; for an axis or column that is none; for a baseline that is none or ambiguous.
 Table build_table(const Experiment& experiment, const Plan& plan, const std::vector<AttemptRecord>& records,
                   const ReportOptions& options);
+
+/// Whether TeX takes it as a label as it stands: letters, digits and `: . - _ / +`.
+bool is_latex_label(const std::string& text);
 
 /// One row a format: `text`, `markdown`, `latex`, `html`, `csv`, `json`. Deterministic bytes.
 struct ReportFormat {

@@ -28,9 +28,20 @@ constexpr std::array kChecks = {
 
 }  // namespace
 
-void Sightings::report(const std::string& code, const std::string& why, const std::string& advice, Warnings& found) const {
-  if (rows_.empty()) return;
-  found.push_back({code, rows_, list_first(seen_, rows_.size(), "; "), why, advice});
+void Sightings::append(const Seen& seen, const std::string& code, const std::string& why, const std::string& advice,
+                       Warnings& found) {
+  if (seen.rows.empty()) return;
+  found.push_back({code, seen.rows, list_first(seen.texts, seen.rows.size(), "; "), why, advice});
+}
+
+void Sightings::report(const std::string& code, const std::string& why, const Advice& advice, Warnings& found) const {
+  append(own_, code, why, advice.own, found);
+  append(imported_, code, why, advice.imported, found);
+}
+
+bool is_only_imported(const Row& row) {
+  return !row.runs.empty() &&
+         std::all_of(row.runs.begin(), row.runs.end(), [](const RunValue& run) { return run.run.is_imported(); });
 }
 
 const Sample* baseline_of(const WarningContext& context, const Sample& sample) {
@@ -40,6 +51,11 @@ const Sample* baseline_of(const WarningContext& context, const Sample& sample) {
 
 std::vector<TableWarning> find_warnings(const WarningContext& context) {
   Warnings found;
+  warn_no_success(context, found);
+  if (!found.empty()) {
+    warn_simulated_nodes(context, found);  // titles say so whatever the runs came to
+    return found;
+  }
   for (const auto check : kChecks) check(context, found);
   return found;
 }

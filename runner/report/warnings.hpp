@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "report/samples.hpp"
@@ -29,6 +30,10 @@ void warn_adaptive(const WarningContext& context, Warnings& found);
 void warn_failures(const WarningContext& context, Warnings& found);
 void warn_no_value(const WarningContext& context, Warnings& found);
 
+// Of a table without any value: runs have ended, and none succeeded. Nearly all else would be said of nothing.
+inline constexpr const char* kNoSuccess = "no-success";
+void warn_no_success(const WarningContext& context, Warnings& found);
+
 // Of the machine that a row ran on against the nodes, gpus and cores that it asks for (machine_warnings.cpp).
 inline constexpr const char* kSimulatedNodes = "simulated-nodes";
 void warn_simulated_nodes(const WarningContext& context, Warnings& found);
@@ -40,6 +45,18 @@ void warn_gpus_mismatch(const WarningContext& context, Warnings& found);
 void warn_same_work(const WarningContext& context, Warnings& found);
 void warn_ranks_disagree(const WarningContext& context, Warnings& found);
 
+/// What to do about runs that hpcbench starts, and about those that were imported: these cannot be made anew.
+struct Advice {
+  std::string own;
+  std::string imported;
+};
+
+/// Where the two cases ask for the same.
+inline Advice same_advice(const std::string& text) { return {text, text}; }
+
+/// Whether a row has runs, and hpcbench started none of them.
+bool is_only_imported(const Row& row);
+
 /// Collects the rows that one warning is about, and says what was seen in the first of them.
 class Sightings {
  public:
@@ -48,15 +65,23 @@ class Sightings {
   /// `describe` makes the text `LABEL: what was seen`; it is asked for the first rows only.
   template <class Describe>
   void add(const Row& row, const Describe& describe) {
-    rows_.push_back(row.config_id);
-    if (seen_.size() < kDescribed) seen_.push_back(describe());
+    Seen& seen = is_only_imported(row) ? imported_ : own_;
+    seen.rows.push_back(row.config_id);
+    if (seen.texts.size() < kDescribed) seen.texts.push_back(describe());
   }
-  /// Appends the warning if there was any row.
-  void report(const std::string& code, const std::string& why, const std::string& advice, Warnings& found) const;
+  /// Appends the warning if there was any row; one for our rows and one for imported rows where both are there.
+  void report(const std::string& code, const std::string& why, const Advice& advice, Warnings& found) const;
 
  private:
-  std::vector<std::string> rows_;
-  std::vector<std::string> seen_;
+  struct Seen {
+    std::vector<std::string> rows;
+    std::vector<std::string> texts;
+  };
+  static void append(const Seen& seen, const std::string& code, const std::string& why, const std::string& advice,
+                     Warnings& found);
+
+  Seen own_;
+  Seen imported_;
 };
 
 /// The sample that this one is compared with; null for a baseline itself and where there is none.

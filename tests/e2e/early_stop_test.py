@@ -82,6 +82,8 @@ class Stops(StudyTest):
         self.assertGreaterEqual(len(self.executions()), 3)
         self.assertEqual(done.stderr.count("/a1)"), 1, "told once: " + done.stderr)
         self.assertRegex(done.stderr, r"[34] runs failed, all in this way: rank 0 failed with exit code 3: no module named torch")
+        self.assertEqual(done.stderr.count("no module named torch"), 2, "when it happens, and in the end with a count: " + done.stderr)
+        self.assertEqual(done.stderr.count("hpcbench retry"), 1, done.stderr)
         self.work("true")
         self.hpcbench("retry", "s.yaml")
         self.assertEqual({run["state"] for run in self.status("s.yaml")["runs"]}, {"succeeded"})

@@ -269,5 +269,36 @@ class Import(OldResults):
         self.assertEqual(self.rows()["ddp", 2]["median"], 50)
 
 
+class FailedImports(StudyTest):
+    """Results of others that failed: no advice would start anything, and what is told is told once."""
+
+    def test_nothing_starts_because_imports_failed(self):
+        self.write("old/n1.log", "time=4\n")
+        self.write("old/n2.log", "time=3\n")
+        study = """
+experiment: s
+command: ["bash", "-c", "echo $HPCBENCH_RUN >>%s/executions; echo {{n}}"]
+launch: once
+matrix: {n: [1, 2]}
+repeats: 3
+report: {metric: train_s}
+metrics: [{name: train_s, file: "*.log", pattern: 'time=(.*)'}]
+success: {pattern: "well done"}
+import: [{files: old/n1.log, run: {n: 1}}, {files: old/n2.log, run: {n: 2}}]
+""" % self.folder
+        self.write("s.yaml", study)
+        text = self.hpcbench("report", "s.yaml").stdout
+        self.assertIn("no-success: none of 2 runs that ended succeeded: 2 failed (success pattern well done not found)", text)
+        self.assertEqual(text.count("What to do"), 1, text)
+        self.assertLess(text.index("No run succeeded"), text.index("median"))
+        self.assertNotIn("hpcbench retry", text)
+        refused = self.hpcbench("retry", "s.yaml", code=3).stderr
+        self.assertIn("error: nothing to retry: no run of s has been started, and imported runs stand as they are", refused)
+        self.assertEqual(refused.count("error"), 1, refused)
+        self.assertFalse((self.folder / "executions").exists(), "retry started the study")
+        self.write("s.yaml", study.replace("well done", "time"))  # what the warning advises
+        self.assertNotIn("no-success", self.hpcbench("report", "s.yaml").stdout)
+
+
 if __name__ == "__main__":
     unittest.main()

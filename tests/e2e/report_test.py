@@ -103,6 +103,35 @@ class Reports(StudyTest):
             self.assertTrue((self.folder / "results" / link).is_dir(), link)
         self.assertNotRegex(page, r'(src|href)="(https?:)?//')
 
+    def test_latex_for_a_document_of_ones_own(self):
+        for options in (["--table-only"], ["--caption", "x"], ["--label", "tab:x"]):
+            refused = self.hpcbench("report", *options, code=2).stderr
+            self.assertIn(f"error: {options[0]} is of LaTeX tables: say --format latex, too", refused)
+            self.hpcbench("report", "--format", "csv", *options, code=2)
+        self.assertIn("as in tab:scaling", self.hpcbench("report", "--format", "latex", "--label", "50%", code=2).stderr)
+        self.hpcbench("report", "--format", "latex", "--table-only", "--caption", "50% & {more}_", "--label", "tab:my_speed", "-o", "table.tex")
+        self.hpcbench("report", "--format", "latex", "--methods", "--provenance", "-o", "whole.tex")
+        self.hpcbench("report", "--format", "latex", "--table-only", "--label", "tab:each", "--group-by", "strategy", "-o", "groups.tex")
+        if not shutil.which("pdflatex"):
+            self.skipTest("no pdflatex (Debian: texlive-latex-base, texlive-latex-recommended): the tables were not compiled")
+        self.write("paper.tex", r"""\documentclass{article}
+\usepackage{booktabs,longtable,textcomp}
+\usepackage[T1]{fontenc}
+\begin{document}
+As table \ref{tab:my_speed} and tables \ref{tab:each-1} and \ref{tab:each-2} show.
+\input{table}
+\input{whole}
+\input{groups}
+\end{document}
+""")
+        for _ in range(2):  # references are resolved by the second
+            done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "paper.tex"],
+                                  cwd=self.folder, capture_output=True, text=True, errors="replace", timeout=120)
+            self.assertEqual(done.returncode, 0, done.stdout[-3000:])
+        self.assertNotIn("undefined", done.stdout)
+        self.assertNotIn("multiply", done.stdout)
+        self.assertTrue((self.folder / "paper.pdf").read_bytes().startswith(b"%PDF"))
+
     def test_without_gnuplot(self):
         tools = self.folder / "tools"
         tools.mkdir()

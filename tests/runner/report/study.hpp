@@ -100,6 +100,21 @@ inline bool warns(const Table& table, const std::string& code) {
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
+inline const TableWarning& warning_of(const Table& table, const std::string& code) {
+  for (const TableWarning& warning : table.warnings) {
+    if (warning.code == code) return warning;
+  }
+  FAIL("no warning " << code);
+  return table.warnings.front();
+}
+
+/// Baseline runs are records 0 to 5, those of ddp 6 to 11.
+inline void set_metric(Study& study, std::size_t first, const std::string& name, const std::vector<double>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) study.records[first + i].metrics[name] = values[i];
+}
+
+inline const std::string kDdpId = "000000000000000b";
+
 inline std::string print_as(Table table, const std::string& format) {
   if (format == "html") table.page_template = read_file(std::string(HPCBENCH_SOURCE_DIR) + "/templates/report.html.mustache");
   for (const ReportFormat& known : report_formats()) {

@@ -1,29 +1,17 @@
 #include <doctest/doctest.h>
 
+#include <string>
+#include <vector>
+
 #include "runner/report/study.hpp"
 
 using namespace hpcbench;
 
 namespace {
 
-const TableWarning& warning_of(const Table& table, const std::string& code) {
-  for (const TableWarning& warning : table.warnings) {
-    if (warning.code == code) return warning;
-  }
-  FAIL("no warning " << code);
-  return table.warnings.front();
-}
-
 void set_fact(Study& study, std::size_t first, std::size_t last, const std::string& name, const std::string& value) {
   for (std::size_t i = first; i < last; ++i) study.records[i].facts[name] = value;
 }
-
-/// Baseline runs are records 0 to 5, those of ddp 6 to 11.
-void set_metric(Study& study, std::size_t first, const std::string& name, const std::vector<double>& values) {
-  for (std::size_t i = 0; i < values.size(); ++i) study.records[first + i].metrics[name] = values[i];
-}
-
-const std::string kDdpId = "000000000000000b";
 
 }  // namespace
 
