@@ -136,10 +136,10 @@ void require_columns(const std::vector<std::string>& names, const std::vector<st
                      const std::vector<std::string>& metrics) {
   for (const std::string& entry : names) {
     const ShownColumn column = parse_shown_column(entry);
-    if (column.kind != ShownColumn::Kind::axis_or_column || is_among(column.name, axes) ||
-        find_column(column.name) != nullptr || is_among(column.name, metrics)) {
-      continue;
-    }
+    const bool is_column = column.kind == ShownColumn::Kind::column;
+    if (!is_column && column.kind != ShownColumn::Kind::axis_or_column) continue;
+    if (find_column(column.name) != nullptr) continue;
+    if (!is_column && (is_among(column.name, axes) || is_among(column.name, metrics))) continue;
     const std::vector<std::string> known = known_names(axes, metrics);
     throw InputError(fmt::format("error: `{}` is no axis, no column and no metric of these runs{}; there are: {}, fact:NAME",
                                  column.name, did_you_mean(column.name, known), join(known, ", ")));

@@ -47,6 +47,7 @@ void sort_rows_by(Table& table, const std::vector<std::string>& keys);
 /// One column of a grid.
 struct GridColumn {
   std::string name;  // `median`, `strategy`, `fact:device`
+  bool of_axis = false;
   std::string heading;
   bool is_number = false;  // a column of numbers stands to the right
 };

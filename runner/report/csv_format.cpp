@@ -39,13 +39,12 @@ void append_csv_line(std::string& out, const std::vector<std::string>& cells) {
 }
 
 /// An absent value is an empty cell, so that a column of numbers is read as numbers. An axis may have the value `-`.
-void empty_absent_cells(Grid& grid, const Table& table) {
+void empty_absent_cells(Grid& grid) {
   for (std::size_t i = 0; i < grid.columns.size(); ++i) {
-    const std::string& name = grid.columns[i].name;
+    const GridColumn& column = grid.columns[i];
     for (GridRow& row : grid.rows) {
-      const Value* value = find_binding(row.row->axes, name);
-      const bool is_axis = std::find(table.axes.begin(), table.axes.end(), name) != table.axes.end();
-      if (row.cells[i] == kAbsentCell && !(is_axis && value != nullptr)) row.cells[i].clear();
+      const bool is_value = column.of_axis && find_binding(row.row->axes, column.name) != nullptr;
+      if (row.cells[i] == kAbsentCell && !is_value) row.cells[i].clear();
     }
   }
 }
@@ -54,9 +53,11 @@ void empty_absent_cells(Grid& grid, const Table& table) {
 Grid csv_grid(const Table& table) {
   if (!table.columns_asked) {
     std::vector<std::string> entries = table.axes;
-    entries.insert(entries.end(), csv_columns().begin(), csv_columns().end());
+    for (const std::string& name : csv_columns()) entries.push_back("column:" + name);
     Grid grid = make_grid(table, entries, ";");
-    for (GridColumn& column : grid.columns) column.heading = column.name;
+    for (GridColumn& column : grid.columns) {
+      if (!column.of_axis) column.heading = column.name;
+    }
     return grid;
   }
   std::vector<std::string> entries = table.shown_columns;
@@ -70,7 +71,7 @@ Grid csv_grid(const Table& table) {
 
 std::string print_csv(const Table& table) {
   Grid grid = csv_grid(table);
-  empty_absent_cells(grid, table);
+  empty_absent_cells(grid);
   std::string out;
   append_csv_line(out, grid.header());
   for (const GridRow& row : grid.rows) append_csv_line(out, row.cells);

@@ -33,7 +33,7 @@ std::vector<std::string> chosen_columns(const Table& table) {
   const CellStyle style = cell_style(table);
   for (const Column& column : all_columns()) {
     const bool usual = column.is_usual && (table.has_speedup || !column.is_speedup);
-    if (usual && is_worth_showing(table, column, style)) names.emplace_back(column.name);
+    if (usual && is_worth_showing(table, column, style)) names.push_back("column:" + std::string(column.name));
   }
   return names;
 }
@@ -57,8 +57,9 @@ struct CellSource {
 
 CellSource find_source(const Table& table, const std::string& entry) {
   CellSource source{parse_shown_column(entry), false, nullptr};
-  if (source.shown.kind != ShownColumn::Kind::axis_or_column) return source;
-  source.of_axis = is_axis(table, source.shown.name);  // an axis of that name goes before a column of that name
+  const bool is_column = source.shown.kind == ShownColumn::Kind::column;
+  if (!is_column && source.shown.kind != ShownColumn::Kind::axis_or_column) return source;
+  source.of_axis = !is_column && is_axis(table, source.shown.name);
   if (source.of_axis) return source;
   source.column = find_column(source.shown.name);
   if (source.column == nullptr) source.shown.kind = ShownColumn::Kind::metric;
@@ -77,7 +78,9 @@ bool is_number_source(const Table& table, const CellSource& source) {
 }
 
 GridColumn grid_column(const Table& table, const CellSource& source) {
-  GridColumn result{source.shown.name, source.shown.name, is_number_source(table, source)};
+  GridColumn result{source.shown.name, source.of_axis, source.shown.name, is_number_source(table, source)};
+  // An axis of the name of a column: both may stand in one table.
+  if (source.of_axis && find_column(source.shown.name) != nullptr) result.heading = "axis:" + source.shown.name;
   if (source.column != nullptr) {
     result.heading = std::string(source.column->heading);
     if (source.column->name == "median") result.heading += unit_suffix(table);

@@ -194,10 +194,11 @@ std::vector<std::string> known_columns(const Draft& draft, const std::vector<std
 void check_report_names(const Draft& draft, const std::vector<std::string>& axes, Complaints& complaints) {
   const std::vector<std::string> columns = known_columns(draft, axes);
   const YamlNode* report = draft.root->find("report");
-  const auto check = [&](const std::string& name, const YamlSpot& spot, const std::string& key) {
-    if (std::find(columns.begin(), columns.end(), name) != columns.end()) return;
+  const auto check = [&](const std::string& name, const YamlSpot& spot, const std::string& key,
+                         const std::vector<std::string>& known) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) return;
     complaints.add(
-        spot, fmt::format("{} in `report.{}` is neither an axis nor a column{}", cite(name), key, did_you_mean(name, columns)),
+        spot, fmt::format("{} in `report.{}` is neither an axis nor a column{}", cite(name), key, did_you_mean(name, known)),
         fmt::format("axes: {}; columns: {}; others are `metric:NAME` and `fact:NAME`", cite_all(axes),
                     join(report_column_names(), ", ")));
   };
@@ -205,14 +206,18 @@ void check_report_names(const Draft& draft, const std::vector<std::string>& axes
   const auto spot_of = [&](const char* key, std::size_t i) { return report->find(key)->items[i].spot; };
   for (std::size_t i = 0; i < settings.columns.size(); ++i) {
     const ShownColumn column = parse_shown_column(settings.columns[i]);
-    if (column.kind == ShownColumn::Kind::axis_or_column) check(column.name, spot_of("columns", i), "columns");
+    const bool is_column = column.kind == ShownColumn::Kind::column;
+    if (is_column || column.kind == ShownColumn::Kind::axis_or_column) {
+      check(column.name, spot_of("columns", i), "columns", is_column ? report_column_names() : columns);
+    }
   }
   for (std::size_t i = 0; i < settings.sort.size(); ++i) {
-    check(parse_sort_key(settings.sort[i]).name, spot_of("sort", i), "sort");
+    check(parse_sort_key(settings.sort[i]).name, spot_of("sort", i), "sort", columns);
   }
-  for (std::size_t i = 0; i < settings.group_by.size(); ++i) check(settings.group_by[i], spot_of("group_by", i), "group_by");
+  for (std::size_t i = 0; i < settings.group_by.size(); ++i)
+    check(settings.group_by[i], spot_of("group_by", i), "group_by", columns);
   for (std::size_t i = 0; draft.where && i < draft.where->condition.size(); ++i) {
-    check(draft.where->condition[i].first, draft.where->node->keys[i].spot, "where");
+    check(draft.where->condition[i].first, draft.where->node->keys[i].spot, "where", columns);
   }
 }
 

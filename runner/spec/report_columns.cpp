@@ -1,5 +1,8 @@
 #include "spec/report_columns.hpp"
 
+#include <array>
+#include <utility>
+
 #include "base/text.hpp"
 
 namespace hpcbench {
@@ -53,15 +56,13 @@ ShownColumn parse_shown_column(std::string_view entry) {
     entry = entry.substr(0, at);
   }
   entry = trim(entry);
-  const auto take = [&](std::string_view prefix, ShownColumn::Kind kind) {
-    if (!entry.starts_with(prefix)) return;
+  constexpr std::array<std::pair<std::string_view, ShownColumn::Kind>, 3> kKinds = {
+      {{"column:", ShownColumn::Kind::column}, {"fact:", ShownColumn::Kind::fact}, {"metric:", ShownColumn::Kind::metric}}};
+  for (const auto& [prefix, kind] : kKinds) {
+    if (!entry.starts_with(prefix)) continue;
     entry.remove_prefix(prefix.size());
     column.kind = kind;
-  };
-  if (entry.starts_with("fact:")) {
-    take("fact:", ShownColumn::Kind::fact);
-  } else {
-    take("metric:", ShownColumn::Kind::metric);
+    break;
   }
   column.name = std::string(entry);
   return column;

@@ -12,9 +12,10 @@ const std::vector<std::string>& report_column_names();
 
 /// One entry of report.columns and of --columns: a name, and a heading of one's own after `=`.
 struct ShownColumn {
-  enum class Kind { axis_or_column, fact, metric };  // `fact:device` and `metric:f1` say it; else an axis goes before a column
+  // `column:n`, `fact:device` and `metric:f1` say it; else an axis goes before a column.
+  enum class Kind { axis_or_column, column, fact, metric };
   Kind kind = Kind::axis_or_column;
-  std::string name;                    // without `fact:` and `metric:`
+  std::string name;                    // without `column:`, `fact:` and `metric:`
   std::optional<std::string> heading;  // `median=Tiempo (min)`
 };
 ShownColumn parse_shown_column(std::string_view entry);

@@ -326,3 +326,22 @@ TEST_CASE("names of users stay text in HTML, LaTeX and links") {
 TEST_CASE("HTML needs its template, and says so") {
   CHECK_THROWS_WITH_AS(print_html(clean_study().table()), doctest::Contains("report.html.mustache"), InputError);
 }
+
+TEST_CASE("an axis that has the name of a column stands beside it") {
+  Study study = empty_study();
+  study.plan.axes = {"nodes", "gpus_per_node", "n"};
+  study.plan.varied = {"gpus_per_node", "n"};
+  study.experiment.baseline.clear();
+  study.plan.configurations.clear();
+  study.add_run(study.add_configuration({"1", "1", "100"}), 1, 10, 0);
+  study.add_run(study.add_configuration({"1", "2", "200"}), 1, 10, 1);
+  const std::string markdown = print_as(study.table(), "markdown");
+  CHECK(markdown.find("| gpus_per_node | axis:n | gpus | n | median (s) |") != std::string::npos);
+  CHECK(markdown.find("| 2 | 200 | 2 | 1 |") != std::string::npos);
+  CHECK(print_as(study.table(), "csv").starts_with("nodes,gpus_per_node,axis:n,gpus,n,median"));
+  CHECK(print_as(study.table(), "csv").find("\n1,2,200,2,1,") != std::string::npos);
+  study.experiment.report.columns = {"n", "column:n", "column:median=time"};
+  CHECK(print_as(study.table(), "markdown").find("| axis:n | n | time |") != std::string::npos);
+  study.experiment.report.columns = {"column:accuracy"};
+  CHECK_THROWS_AS(study.table(), InputError);
+}
