@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -54,11 +56,31 @@ std::vector<std::size_t> candidates(const Experiment& experiment, const Plan& pl
   return found;
 }
 
-std::string key_of(const Configuration& configuration, const std::vector<std::size_t>& axes) {
-  std::string key;
-  for (const std::size_t axis : axes) key += configuration.values[axis].canonical() + ",";
-  return key;
-}
+/// Small numbers for tuples of values: equal for equal tuples. Strings for a million configurations would take seconds.
+class TupleNumbers {
+ public:
+  TupleNumbers(const Plan& plan, const std::vector<std::string>& axes) : axes_(positions(plan, axes)), values_(axes_.size()) {}
+
+  std::uint32_t number(const Configuration& configuration) {
+    std::uint32_t tuple = 0;
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      const std::string& value = configuration.values[axes_[i]].canonical();
+      const auto number = static_cast<std::uint32_t>(values_[i].size());
+      tuple = extend(tuple, values_[i].emplace(value, number).first->second);
+    }
+    return tuple;
+  }
+  /// Of a tuple with one more number.
+  std::uint32_t extend(std::uint32_t tuple, std::uint32_t last) {
+    const auto number = static_cast<std::uint32_t>(pairs_.size() + 1);
+    return pairs_.emplace(std::uint64_t{tuple} << 32 | last, number).first->second;
+  }
+
+ private:
+  std::vector<std::size_t> axes_;
+  std::vector<std::unordered_map<std::string_view, std::uint32_t>> values_;
+  std::unordered_map<std::uint64_t, std::uint32_t> pairs_;
+};
 
 /// What one look at all configurations shows of the candidates, given that all of them are left out of the families.
 struct Look {
@@ -72,15 +94,22 @@ Look look_at(const Plan& plan, const std::vector<std::size_t>& axes) {
   std::vector<std::string> others;
   std::copy_if(plan.varied.begin(), plan.varied.end(), std::back_inserter(others),
                [&](const std::string& name) { return !holds(names, name); });
-  const std::vector<std::size_t> family_axes = positions(plan, others);
+  TupleNumbers families(plan, others);
+  TupleNumbers sizes(plan, kPlacement);
+  TupleNumbers sizes_of_families(plan, {});
+  std::vector<const Configuration*> first_of_family;  // by their numbers, which are given out in order
+  std::vector<const Configuration*> first_of_size;
+  const auto first_with = [](std::vector<const Configuration*>& firsts, std::uint32_t number, const Configuration& one) {
+    if (number >= firsts.size()) firsts.resize(number + 1, nullptr);
+    if (firsts[number] == nullptr) firsts[number] = &one;
+    return firsts[number];
+  };
   Look look;
-  std::unordered_map<std::string, const Configuration*> families;
-  std::unordered_map<std::string, const Configuration*> sizes;
   for (const Configuration& one : plan.configurations) {
-    const std::string family = key_of(one, family_axes);
-    const std::string size = family + std::to_string(one.nodes) + "x" + std::to_string(one.gpus_per_node);
-    const Configuration& first = *families.emplace(family, &one).first->second;
-    const Configuration& same_size = *sizes.emplace(size, &one).first->second;
+    const std::uint32_t family = families.number(one);
+    const std::uint32_t size = sizes_of_families.extend(family, sizes.number(one));
+    const Configuration& first = *first_with(first_of_family, family, one);
+    const Configuration& same_size = *first_with(first_of_size, size, one);
     for (const std::size_t axis : axes) {
       if (one.values[axis] != same_size.values[axis]) look.free.insert(axis);
       if (one.values[axis] != first.values[axis]) look.varied.insert(axis);
