@@ -12,12 +12,18 @@
 namespace hpcbench {
 namespace {
 
+bool has_intervals(const Table& table) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.summary && row.summary->interval; });
+}
+
+bool has_speedup_intervals(const Table& table) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.speedup && row.speedup->interval; });
+}
+
 std::string metric_sentence(const Table& table) {
   const std::string unit = table.unit == "s" ? table.time_unit : table.unit;
   const std::string begin = fmt::format("{}{}: n independent runs", table.metric, unit.empty() ? "" : " (" + unit + ")");
-  const bool has_interval =
-      std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.summary && row.summary->interval; });
-  if (!has_interval) return begin + " and their median; no row has runs enough for an interval.";
+  if (!has_intervals(table)) return begin + " and their median; no row has enough runs for an interval.";
   return fmt::format(
       "{}; their median, and its exact interval from order statistics with the coverage that it reaches ({:g} % was asked "
       "for).",
@@ -66,9 +72,10 @@ std::vector<std::string> caption(const Table& table) {
   }
   lines.push_back(metric_sentence(table));
   if (table.has_speedup) {
-    lines.push_back(
-        fmt::format("Speedup over {}: Hodges-Lehmann estimate of the log ratio{}.", baseline_text(table.baseline),
-                    table.paired ? " by blocks, with its exact signed-rank interval" : ", with its exact rank-sum interval"));
+    lines.push_back(fmt::format("Speedup over {}: Hodges-Lehmann estimate of the log ratio{}.", baseline_text(table.baseline),
+                                !has_speedup_intervals(table) ? std::string(table.paired ? " by blocks" : "")
+                                : table.paired                ? " by blocks, with its exact signed-rank interval"
+                                                              : ", with its exact rank-sum interval"));
     lines.emplace_back(table.scaling == Scaling::weak
                            ? "Efficiency: the same ratio, as the work grows with the gpus (weak scaling)."
                            : "Efficiency: speedup / (gpus / the baseline's gpus).");
@@ -78,7 +85,9 @@ std::vector<std::string> caption(const Table& table) {
         "Published statistics stand as they were published, with the n that was published: no interval can be had of them, and "
         "their speedup is the ratio of the two values.");
   }
-  lines.emplace_back("Each interval holds for its row alone, not for all rows at once. What cannot be had is \"-\".");
+  const bool intervals = has_intervals(table) || has_speedup_intervals(table);
+  lines.push_back(std::string(intervals ? "Each interval holds for its row alone, not for all rows at once. " : "") +
+                  "What cannot be had is \"-\".");
   return lines;
 }
 

@@ -10,6 +10,7 @@
 #include "report/columns.hpp"
 #include "report/escapes.hpp"
 #include "report/formats.hpp"
+#include "report/inline_svg.hpp"
 #include "report/methods.hpp"
 #include "report/samples.hpp"
 #include "report/warnings.hpp"
@@ -108,13 +109,28 @@ std::string html_list(const std::vector<std::string>& lines) {
   return out + "</ul>\n";
 }
 
+/// Words of our own, in which `this` is what somebody types.
+std::string html_words(const std::string& text) {
+  std::string out;
+  bool inside = false;
+  for (const char c : escape_html(text)) {
+    if (c != '`') {
+      out += c;
+      continue;
+    }
+    out += inside ? "</code>" : "<code>";
+    inside = !inside;
+  }
+  return inside ? escape_html(text) : out;  // an odd one is a letter like others
+}
+
 std::string html_warnings(const Table& table) {
   if (table.warnings.empty()) return "<p>None.</p>\n";
   std::string out = "<ul class=\"warnings\">\n";
   for (const TableWarning& warning : table.warnings) {
-    out += fmt::format("<li><strong>{}</strong>: {}<br><span>Why it matters: {}.</span><br><span>What to do: {}.</span></li>\n",
-                       escape_html(warning.code), escape_html(warning.seen), escape_html(warning.why),
-                       escape_html(warning.advice));
+    out +=
+        fmt::format("<li><strong>{}</strong>: {}<br><span>Why it matters: {}.</span><br><span>What to do: {}.</span></li>\n",
+                    escape_html(warning.code), escape_html(warning.seen), html_words(warning.why), html_words(warning.advice));
   }
   return out + "</ul>\n";
 }
@@ -171,6 +187,7 @@ std::string answer_sentence(const Table& table) {
   std::string out = fmt::format("{}: of the rows shown, {} has the largest speedup over the baseline, {} ({}, n = {}).",
                                 table.metric, row_label(table.columns, *best), speedup_cell(table, *best, style),
                                 interval ? "interval " + speedup_interval_cell(table, *best, style) : "no interval", best->n);
+  if (best->source != "measured") out += " It is of imported results.";
   if (!interval) return out + " Without an interval, nobody can say how much of it is chance.";
   if (!best->speedup->resolved.value_or(false)) return out + " The interval holds 1: no difference is shown.";
   if (best->speedup->value < 1) out += " It is slower than the baseline.";
@@ -183,34 +200,17 @@ std::string html_answer(const Table& table) {
   for (const TableWarning& warning : table.warnings) codes.insert(warning.code);
   if (codes.empty()) return out;
   const std::string names = join(std::vector<std::string>(codes.begin(), codes.end()), ", ");
-  return out + "<p>Before you trust it, read the <a href=\"#warnings\">warnings</a>: " + escape_html(names) + ".</p>\n";
-}
-
-void replace_all(std::string& text, std::string_view from, const std::string& to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-}
-
-/// An SVG of gnuplot for a page that holds several: ids of its own, colours of text that follow the page.
-std::string inline_svg(const PlotPicture& plot) {
-  const std::size_t begin = plot.svg.find("<svg");
-  if (begin == std::string::npos) return "";
-  std::string svg = plot.svg.substr(begin);
-  const std::string prefix = plot.name + "-";
-  replace_all(svg, "id=\"", "id=\"" + prefix);
-  replace_all(svg, "id='", "id='" + prefix);
-  replace_all(svg, "xlink:href='#", "href='#" + prefix);
-  replace_all(svg, "url(#", "url(#" + prefix);
-  replace_all(svg, "<rect x=\"0\" y=\"0\"", "<rect class=\"paper\" x=\"0\" y=\"0\"");
-  svg.insert(4, " role=\"img\" aria-label=\"" + escape_html(plot.title) + "\"");
-  return svg;
+  const char* begin = has_warning(table, kNoSuccess) ? "Why, say" : "Before you trust it, read";
+  return out + fmt::format("<p>{} the <a href=\"#warnings\">warnings</a>: {}.</p>\n", begin, escape_html(names));
 }
 
 std::string html_plots(const Table& table) {
+  constexpr double kWide = 900;  // beside another its words would be too small
   std::string out;
   for (const PlotPicture& plot : table.plots) {
-    out += "<figure id=\"plot-" + escape_html(plot.name) + "\">" + inline_svg(plot) + "</figure>\n";
+    const InlinePicture picture = inline_svg(plot);
+    out += fmt::format("<figure id=\"plot-{}\"{}>{}</figure>\n", escape_html(plot.name),
+                       picture.width > kWide ? " class=\"wide\"" : "", picture.svg);
   }
   return out.empty() ? "<p>" + escape_html(table.plots_note.empty() ? "None." : table.plots_note) + "</p>\n" : out;
 }
@@ -218,9 +218,17 @@ std::string html_plots(const Table& table) {
 std::string html_sections(const Table& table) {
   std::string out;
   for (const Section& section : sections(table)) {
-    out += "<h2>" + escape_html(section.title) + "</h2>\n" + html_list(section.lines);
+    out += "<details><summary>" + escape_html(section.title) + "</summary>\n" + html_list(section.lines) + "</details>\n";
   }
   return out;
+}
+
+/// How to read the table, folded; of a table without values there is nothing to read.
+std::string html_caption(const Table& table) {
+  if (has_warning(table, kNoSuccess)) return "";
+  const std::vector<std::string> lines = caption(table);
+  return "<details class=\"soft\"><summary>How to read this table</summary>\n" +
+         html_list(std::vector<std::string>(lines.begin() + 1, lines.end())) + "</details>\n";
 }
 
 }  // namespace
@@ -229,11 +237,10 @@ std::string print_html(const Table& table) {
   if (table.page_template.empty()) throw InputError("error: a page in HTML needs its template, report.html.mustache");
   kainjow::mustache::mustache page(table.page_template);
   if (!page.is_valid()) throw InputError("error: report.html.mustache: " + page.error_message());
-  const std::vector<std::string> lines = caption(table);
   kainjow::mustache::data data;
   data.set("title", escape_html(table_title(table)));
   data.set("description", escape_html(table.description));
-  data.set("caption", html_list(std::vector<std::string>(lines.begin() + 1, lines.end())));
+  data.set("caption", html_caption(table));
   data.set("answer", html_answer(table));
   data.set("tables", html_grids(table));
   data.set("warnings", html_warnings(table));

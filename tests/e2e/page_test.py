@@ -1,5 +1,6 @@
 """The HTML report in a real browser: no error on its console, tables that sort by a click, light and dark, no network."""
 import pathlib
+import re
 import sys
 import unittest
 
@@ -7,6 +8,20 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from browser import Browser, find_browser  # noqa: E402
 from harness import StudyTest  # noqa: E402
 from report_test import HOSTILE, PROGRAM, STUDY, has_gnuplot  # noqa: E402
+
+
+def rgb(text):
+    return [int(part) for part in re.findall(r"\d+", text)[:3]]
+
+
+def contrast(one, other):
+    """The contrast ratio of WCAG 2.1, 1 to 21."""
+    def luminance(text):
+        parts = [part / 255 for part in rgb(text)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)
 
 
 @unittest.skipUnless(find_browser(), "no Chromium is installed (Debian: chromium-headless-shell)")
@@ -84,12 +99,77 @@ class Page(StudyTest):
         self.assertEqual(browser.evaluate("document.querySelectorAll('details[open]').length"), 0)
         self.assertGreaterEqual(browser.evaluate("document.querySelectorAll('details').length"), 3)
 
+    @unittest.skipUnless(has_gnuplot(), "gnuplot is not installed")
+    def test_plots_follow_the_dark(self):
+        browser = self.open_page("plain")
+        series = ["0072b2", "d55e00", "009e73", "cc79a7", "e69f00", "56b4e9", "000000"]
+        shown = {}
+        for scheme in ("light", "dark"):
+            browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+            self.assertEqual(browser.evaluate("[...document.querySelectorAll('figure, figure svg')].filter(e => getComputedStyle(e).filter !== 'none').length"), 0)
+            paper, text = browser.evaluate("""(() => {
+                const svg = document.querySelector('#plot-speedup svg');
+                return [getComputedStyle(svg.querySelector('rect')).fill, getComputedStyle(svg.querySelector('text').parentElement).fill]; })()""")
+            self.assertEqual(paper, browser.evaluate("getComputedStyle(document.body).backgroundColor"), "a picture is of the page's paper")
+            self.assertGreater(contrast(text, paper), 7, (scheme, text, paper))
+            shown[scheme] = [browser.evaluate(f"""(() => {{
+                const probe = document.querySelector('#plot-speedup svg').appendChild(document.createElementNS('http://www.w3.org/2000/svg', 'g'));
+                probe.setAttribute('fill', 'var(--plot-{name},#{name})');
+                const color = getComputedStyle(probe).fill; probe.remove(); return color; }})()""") for name in series]
+        used = browser.evaluate("[...document.querySelectorAll('#plot-speedup [stroke^=\"var(--plot-\"], #plot-speedup [color^=\"var(--plot-\"]')].length")
+        self.assertGreater(used, 10)
+        for one, other in zip(shown["light"], shown["dark"]):
+            self.assertNotEqual(one, other)
+        for color in shown["dark"]:
+            self.assertGreater(contrast(color, "rgb(17, 21, 26)"), 4.5, color)
+        for i, one in enumerate(shown["dark"]):  # no two that an eye would take for one
+            for other in shown["dark"][:i]:
+                self.assertGreater(sum(abs(a - b) for a, b in zip(rgb(one), rgb(other))), 60, (one, other))
+
+    def test_nothing_is_said_twice(self):
+        browser = self.open_page("plain")
+        # Pictures are made to stand alone, and tables repeat what they are of; all else is read from top to bottom.
+        texts = browser.evaluate("""(() => {
+            document.querySelectorAll('details').forEach(details => { details.open = true; });
+            const lines = [];
+            document.querySelectorAll('h1, h2, p, li, summary').forEach(element => { if (!element.closest('figure')) { lines.push(element.innerText); } });
+            return lines; })()""")
+        sentences = [s.strip() for text in texts for s in re.split(r"(?<=[.!?])\s|\n", text)]
+        long = [s for s in sentences if len(s) >= 40]
+        self.assertGreater(len(long), 20)
+        self.assertEqual(sorted({s for s in long if long.count(s) > 1}), [])
+
+    def test_a_link_opens_what_is_folded(self):
+        browser = self.open_page("plain")
+        self.assertFalse(browser.evaluate("document.querySelector('#runs').open"))
+        browser.evaluate("document.querySelector('nav a[href=\"#runs\"]').click()")
+        self.assertEqual(browser.complaints(), [])  # waits, too
+        self.assertTrue(browser.evaluate("document.querySelector('#runs').open"))
+
+    @unittest.skipUnless(has_gnuplot(), "gnuplot is not installed")
+    def test_plots_have_room(self):
+        browser = self.open_page("plain")
+        for width in (390, 768, 1280, 1920):
+            browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+            self.assertLessEqual(browser.evaluate("document.documentElement.scrollWidth"), width)
+            least = browser.evaluate("Math.min(...[...document.querySelectorAll('figure svg')].map(s => s.getBoundingClientRect().width / s.viewBox.baseVal.width))")
+            self.assertGreaterEqual(least, 0.7, f"words of a plot are too small at {width}")
+            most = browser.evaluate("Math.max(...[...document.querySelectorAll('figure svg')].map(s => s.getBoundingClientRect().width / s.viewBox.baseVal.width))")
+            self.assertLessEqual(most, 1.01)
+        columns = browser.evaluate("new Set([...document.querySelectorAll('figure')].map(f => Math.round(f.getBoundingClientRect().left))).size")
+        self.assertEqual(columns, 2)
+
     def test_narrow(self):
         browser = self.open_page("plain")
         browser.call("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=False)
         self.assertLessEqual(browser.evaluate("document.documentElement.scrollWidth"), 390)
         self.assertTrue(browser.evaluate("(() => { const box = document.querySelector('#tables .scroll'); return box.scrollWidth > box.clientWidth; })()"))
         self.assertEqual(browser.evaluate("getComputedStyle(document.querySelector('#tables td.axis')).whiteSpace"), "nowrap")
+        left = browser.evaluate("""(() => {
+            const box = document.querySelector('#tables .scroll');
+            box.scrollLeft = 200;
+            return document.querySelector('#tables td').getBoundingClientRect().left - box.getBoundingClientRect().left; })()""")
+        self.assertEqual(left, 0, "which row it is stays in sight")
 
     def test_names_are_text(self):
         browser = self.open_page(HOSTILE)

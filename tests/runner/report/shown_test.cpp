@@ -48,7 +48,7 @@ TEST_CASE("empty columns: the median stays, and the caption promises no interval
   const std::string text = print_as(study.table(), "text");
   CHECK_FALSE(holds(text, "  interval"));
   CHECK_FALSE(holds(text, "exact interval from"));
-  CHECK(holds(text, "n independent runs and their median; no row has runs enough for an interval."));
+  CHECK(holds(text, "n independent runs and their median; no row has enough runs for an interval."));
   CHECK(holds(print_as(clean_study().table(), "text"), "exact interval from order statistics"));
 }
 
