@@ -80,6 +80,7 @@ Table load_side(const SideReference& side, const std::string& results, const Com
   ReportOptions report;
   if (!arguments.metric.empty()) report.metric = arguments.metric;
   if (!options.only.empty()) report.only = parse_only(options.only);
+  report.all_repeats = !side.commit.empty();  // the commit says which runs count
   return build_table(study.experiment, study.plan, records, report);
 }
 

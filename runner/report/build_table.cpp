@@ -85,6 +85,22 @@ void choose_axes(Table& table, const Plan& plan, const std::vector<Sample>& samp
   }
 }
 
+/// What the table leaves out of what is on record.
+void note_orphans(Table& table, const Plan& plan, const Orphans& orphans) {
+  std::vector<std::string> parts;
+  if (orphans.repeats > 0) {
+    parts.push_back(
+        fmt::format("{} run{} beyond `repeats: {}`", orphans.repeats, orphans.repeats == 1 ? "" : "s", plan.repeats));
+  }
+  if (orphans.configurations > 0) {
+    parts.push_back(fmt::format("{} configuration{} that this file and profile do not ask for", orphans.configurations,
+                                orphans.configurations == 1 ? "" : "s"));
+  }
+  if (parts.empty()) return;
+  table.notes.push_back(
+      fmt::format("on record, but not in this table: {}; `hpcbench report --orphans` shows them", join(parts, ", ")));
+}
+
 /// What the rows have beside the metric. A column of report.columns may be any metric.
 void measure_all(std::vector<Sample>& samples, const std::vector<std::string>& axes, const ReportSettings& settings,
                  const ReportOptions& options) {
@@ -137,7 +153,9 @@ Table build_table(const Experiment& experiment, const Plan& plan, const std::vec
   const ReportSettings& settings = experiment.report;
   if (!options.only.empty() && !options.orphans) select(plan, options.only);  // says what is wrong with it
   require_axes(names_of(options.only), plan.axes, "--only");
-  const std::vector<const AttemptRecord*> attempts = counting_attempts(records);
+  const std::vector<const AttemptRecord*> on_record = counting_attempts(records);
+  const bool all = options.orphans || options.all_repeats;
+  const std::vector<const AttemptRecord*> attempts = all ? on_record : asked_repeats(plan, on_record);
   require_names(experiment, plan, attempts);
   const MetricChoice metric = choose_metric(experiment, attempts, options);
   Table table;
@@ -161,6 +179,7 @@ Table build_table(const Experiment& experiment, const Plan& plan, const std::vec
 
   std::vector<Sample> samples = collect_samples(plan, attempts, metric, settings, options.orphans);
   choose_axes(table, plan, samples);
+  if (!all) note_orphans(table, plan, count_orphans(plan, on_record));
   table.size_axes = size_axes(experiment, plan);
   if (table.has_speedup) {
     compare_with_baselines(samples, experiment, plan, table.notes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "report/cells.hpp"
 #include "report/columns.hpp"
 #include "report/digits.hpp"
 #include "report/methods.hpp"
@@ -76,6 +77,9 @@ std::vector<std::string> caption(const Table& table) {
                                 !has_speedup_intervals(table) ? std::string(table.paired ? " by blocks" : "")
                                 : table.paired                ? " by blocks, with its exact signed-rank interval"
                                                               : ", with its exact rank-sum interval"));
+    if (has_other_ratio(table)) {
+      lines.back() += " It is not the ratio of the medians: that is the column `ratio_of_medians`.";
+    }
     lines.emplace_back(table.scaling == Scaling::weak
                            ? "Efficiency: the same ratio, as the work grows with the gpus (weak scaling)."
                            : "Efficiency: speedup / (gpus / the baseline's gpus).");

@@ -36,6 +36,8 @@ std::string speedup_cell(const Table& table, const Row& row, const CellStyle& st
 std::string speedup_low_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string speedup_high_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string speedup_interval_cell(const Table& table, const Row& row, const CellStyle& style);
+/// Whether the speedup of some row, as printed, is not the ratio of the medians.
+bool has_other_ratio(const Table& table);
 std::string ratio_of_medians_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string time_saved_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string efficiency_cell(const Table& table, const Row& row, const CellStyle& style);

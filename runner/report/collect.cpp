@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <unordered_set>
 
 #include "base/key_order.hpp"
 #include "report/samples.hpp"
@@ -119,6 +120,42 @@ std::vector<const AttemptRecord*> counting_attempts(const std::vector<AttemptRec
     counting.push_back(record);
   }
   return counting;
+}
+
+namespace {
+
+bool is_beyond(const Plan& plan, RunName run) { return run.is_repeat() && run.number > plan.repeats; }
+
+std::unordered_set<std::string> asked_ids(const Plan& plan) {
+  std::unordered_set<std::string> ids;
+  for (const Configuration& configuration : plan.configurations) ids.insert(configuration.id);
+  return ids;
+}
+
+}  // namespace
+
+Orphans count_orphans(const Plan& plan, const std::vector<const AttemptRecord*>& attempts) {
+  const std::unordered_set<std::string> asked = asked_ids(plan);
+  std::unordered_set<std::string> others;
+  Orphans orphans;
+  for (const AttemptRecord* attempt : attempts) {
+    if (attempt->key.run.is_warmup()) continue;
+    if (!asked.contains(attempt->key.config_id)) {
+      others.insert(attempt->key.config_id);
+    } else if (is_beyond(plan, attempt->key.run)) {
+      ++orphans.repeats;
+    }
+  }
+  orphans.configurations = others.size();
+  return orphans;
+}
+
+std::vector<const AttemptRecord*> asked_repeats(const Plan& plan, std::vector<const AttemptRecord*> attempts) {
+  const std::unordered_set<std::string> asked = asked_ids(plan);
+  std::erase_if(attempts, [&](const AttemptRecord* attempt) {
+    return asked.contains(attempt->key.config_id) && is_beyond(plan, attempt->key.run);
+  });
+  return attempts;
 }
 
 std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const AttemptRecord*>& attempts,

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "report/cells.hpp"
@@ -57,6 +58,13 @@ std::string speedup_interval_cell(const Table& table, const Row& row, const Cell
   if (!row.speedup || !row.speedup->interval) return kAbsentCell;
   return interval_text(speedup_end<&Interval::low>(table, row), speedup_end<&Interval::high>(table, row),
                        row.speedup->interval->coverage);
+}
+
+bool has_other_ratio(const Table& table) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
+    return row.speedup && row.ratio_of_medians &&
+           ratio_text(table, row, row.speedup->value) != ratio_text(table, row, *row.ratio_of_medians);
+  });
 }
 
 std::string ratio_of_medians_cell(const Table& table, const Row& row, const CellStyle&) {

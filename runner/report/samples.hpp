@@ -35,6 +35,15 @@ MetricChoice choose_metric(const Experiment& experiment, const std::vector<const
 /// The value of a metric where the run succeeded and the value is finite.
 std::optional<double> metric_value(const AttemptRecord& record, const std::string& metric);
 
+/// What is on record and not asked for.
+struct Orphans {
+  std::size_t configurations = 0;
+  std::size_t repeats = 0;  // runs beyond `repeats` of configurations that are asked for
+};
+Orphans count_orphans(const Plan& plan, const std::vector<const AttemptRecord*>& attempts);
+/// The attempts without those repeats.
+std::vector<const AttemptRecord*> asked_repeats(const Plan& plan, std::vector<const AttemptRecord*> attempts);
+
 /// Summaries of all configurations of the plan, in its order; after them, if `orphans`, those only on record.
 std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const AttemptRecord*>& attempts,
                                     const MetricChoice& metric, const ReportSettings& settings, bool orphans);

@@ -19,6 +19,7 @@ struct ReportOptions {
   bool methods = false;                     // text formats print the methods paragraph and the rules
   bool provenance = false;                  // text formats print the provenance
   std::vector<std::string> metric_columns;  // names of metrics whose medians the rows shall have in `Row::metrics`
+  bool all_repeats = false;                 // repeats beyond `repeats` count, too; `orphans` has them in any case
 };
 
 struct RunValue {

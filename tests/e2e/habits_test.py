@@ -47,6 +47,17 @@ class Habits(StudyTest):
         self.assertEqual(len(listed), 1 + 18)
         self.assertEqual(len([line for line in listed if "succeeded" in line]), 1 + 3)
 
+    def test_status_and_report_agree_on_how_many_repeats_there_are(self):
+        self.write("tiny.yaml", STUDY.replace("repeats: 6", "repeats: 2"))
+        self.hpcbench("run", "tiny.yaml", "--repeats", "4")
+        succeeded = self.status("tiny.yaml")["counts"]["succeeded"]
+        table = self.report("tiny.yaml")
+        self.assertEqual((succeeded, sum(row["n"] for row in table["rows"])), (6, 6))
+        self.assertIn("6 runs beyond `repeats: 2`", " ".join(table["notes"]))
+        self.assertIn("`hpcbench report --orphans` shows them", " ".join(table["notes"]))
+        everything = json.loads(self.hpcbench("report", "tiny.yaml", "--orphans", "--format", "json").stdout)
+        self.assertEqual(sum(row["n"] for row in everything["rows"]), 12)
+
     def test_studies_are_known_by_name(self):
         self.write("site.yaml", "executor: local\nsetup: [\"true\"]\n")
         self.write("studies/other.yaml", STUDY.replace("experiment: tiny", "experiment: other"))

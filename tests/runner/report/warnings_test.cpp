@@ -151,6 +151,7 @@ TEST_CASE("drift: six or more runs, each higher or each lower than the one befor
 
 TEST_CASE("outlier: flagged, and kept") {
   Study study = empty_study();
+  study.plan.repeats = 8;
   study.add_runs(0, {9, 8, 9, 10, 11, 10, 11, 17.5}, 0, 2);
   study.add_runs(1, {5, 6, 5, 7, 6, 7, 6, 5}, 1, 2);
   const Table table = study.table();
