@@ -68,19 +68,21 @@ void keep_commit(std::vector<AttemptRecord>& records, const SideReference& side)
                                there.empty() ? "(runs that name no commit)" : join(there, ", ")));
 }
 
-Table load_side(const SideReference& side, const std::string& results, const CompareArguments& arguments) {
+/// Sets `broken` where imports of the side are.
+Table load_side(const SideReference& side, const std::string& results, const CompareArguments& arguments, bool& broken) {
   StudyOptions options = arguments.study;
   options.results = results;
   options.file = file_of_side(side.what, results);
-  const Study study = load_study(options);
+  Study study = load_study(options);
   take_in_imports(study);
+  broken = broken || study.broken_imports;
   const Store store = open_for_reading(study);
   std::vector<AttemptRecord> records = store.counting_attempts(study.experiment.name, true);
   if (!side.commit.empty()) keep_commit(records, side);
   ReportOptions report;
+  report.all_repeats = !side.commit.empty();  // the commit says which runs count
   if (!arguments.metric.empty()) report.metric = arguments.metric;
   if (!options.only.empty()) report.only = parse_only(options.only);
-  report.all_repeats = !side.commit.empty();  // the commit says which runs count
   return build_table(study.experiment, study.plan, records, report);
 }
 
@@ -125,14 +127,16 @@ int compare_sides(CompareArguments arguments) {
   const bool several = arguments.results.size() > 1;
   options.a = name_of_side(a, arguments.results.front(), several);
   options.b = name_of_side(b, arguments.results.back(), several);
-  const Table of_a = load_side(a, arguments.results.front(), arguments);
-  const Table of_b = load_side(b, arguments.results.back(), arguments);
+  bool broken = false;
+  const Table of_a = load_side(a, arguments.results.front(), arguments, broken);
+  const Table of_b = load_side(b, arguments.results.back(), arguments, broken);
   const Comparison comparison = compare_tables(of_a, of_b, options);
   if (arguments.format == "json") {
     print_data(comparison_json(comparison));
   } else {
     print_data(arguments.format == "markdown" ? comparison_markdown(comparison) : comparison_text(comparison));
   }
+  if (broken) return kBrokenImports;
   return comparison.fails ? 1 : 0;
 }
 

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/gnuplot.hpp"
+#include "cli/import_runs.hpp"
 #include "cli/report_view.hpp"
 #include "cli/terminal.hpp"
 
@@ -69,7 +70,7 @@ int make_plots(const PlotOptions& options) {
     if (options.png) written += options.folder + "/" + plot.name + ".png\n";
   }
   print_data(written);
-  return 0;
+  return study.broken_imports ? kBrokenImports : 0;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "cli/archive.hpp"
 #include "cli/command.hpp"
 #include "cli/gnuplot.hpp"
+#include "cli/import_runs.hpp"
 #include "cli/report_view.hpp"
 #include "cli/terminal.hpp"
 #include "render/attempt.hpp"
@@ -99,6 +100,7 @@ int print_report(const PrintOptions& options) {
       write_file(options.file, text, Durability::none);
     }
   }
+  if (study.broken_imports) return kBrokenImports;
   return options.strict && !is_all_well(table) ? 1 : 0;
 }
 

@@ -289,17 +289,19 @@ ImportResult import_runs(const Study& study, const std::vector<ImportRequest>& r
   return Importer(study, origin, withdraw).run(requests);
 }
 
-void take_in_imports(const Study& study) {
+void take_in_imports(Study& study) {
   const bool had_some = fs::exists(study.results + "/imports");
   if (study.experiment.imports.empty() && !had_some) return;
   const ImportPlan plan = plan_imports(study);
   for (const std::string& note : plan.notes) say("note: " + note);
   for (const std::string& problem : plan.problems) say(problem);
+  study.broken_imports = !plan.problems.empty();
   const bool as_in_file = study.source.profile.empty() && study.source.settings.empty();
   const bool whole = plan.problems.empty() && plan.notes.empty();
   try {
     const ImportResult result = import_runs(study, plan.requests, ImportOrigin::experiment_file, as_in_file && whole);
     for (const std::string& problem : result.problems) say(problem);
+    study.broken_imports = study.broken_imports || !result.problems.empty();
     if (result.taken + result.again + result.revoked == 0) return;
     say(fmt::format("imports: {} taken in, {} read again, {} revoked, {} there already", result.taken, result.again,
                     result.revoked, result.known));

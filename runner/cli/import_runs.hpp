@@ -16,6 +16,9 @@ struct ImportResult {
   std::vector<std::string> paths;  // of what was taken in or read again, relative to results/EXPERIMENT
 };
 
+/// Exit code of a command that gave what it could of a study with broken imports: the input is wrong.
+inline constexpr int kBrokenImports = 2;
+
 enum class ImportOrigin { experiment_file, command };
 
 /// Takes in what is not there yet: attempt folders CONFIG_ID/iNN/aN, each whole or absent (imported.json is written last, the
@@ -24,8 +27,9 @@ enum class ImportOrigin { experiment_file, command };
 ImportResult import_runs(const Study& study, const std::vector<ImportRequest>& requests, ImportOrigin origin, bool withdraw);
 
 /// Takes in what `import:` asks for, and says on stderr what was done and what is wrong. Never throws for what is wrong with
-/// the imports or for results that cannot be written: a report is still to be had.
-void take_in_imports(const Study& study);
+/// the imports or for results that cannot be written: a report is still to be had. Sets `broken_imports` where something is
+/// wrong with the imports.
+void take_in_imports(Study& study);
 
 /// InputError with all that is wrong with `import:`; notes are said.
 void check_imports(const Study& study);

@@ -38,6 +38,7 @@ struct Study {
   std::string results_root;      // absolute
   std::string results;           // absolute: results_root/EXPERIMENT
   LastRun source;                // the file and the options that it was read with
+  bool broken_imports = false;   // some of `import` could not be taken in: said, and exit code 2
   bool from_last_run = false;    // or named as a study of the results folder
 
   /// What is asked for: all of the plan, or what --only leaves.

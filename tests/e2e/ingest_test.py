@@ -256,7 +256,18 @@ class Import(OldResults):
         self.assertIn("runs.csv:4: error: `soon` in column train_s is neither a number nor a time", checked)
         self.assertIn("runs.csv:5: error: 1 cells under a header of 3", checked)
         self.assertIn("old.yaml:18:5: no file is none/*.log", checked)
-        self.assertEqual(self.rows()["baseline", 1]["median"], 100)
+        done = self.hpcbench("report", "old.yaml", "--format", "json", code=2)
+        self.assertIn("runs.csv:3: error: no point has nodes=3", done.stderr)
+        medians = {(row["axes"]["strategy"], row["axes"]["nodes"]): row["median"] for row in json.loads(done.stdout)["rows"]}
+        self.assertEqual(medians["baseline", 1], 100, "what can be read is shown all the same")
+        self.hpcbench("compare", "old.yaml", "old.yaml", code=2)
+
+    def test_a_mended_import_is_exit_0_again(self):
+        self.write("results/runs.csv", "strategy,nodes,train_s\nbaseline,1,100\nddp,3,50\n")
+        self.study("  - runs.csv\n")
+        self.hpcbench("report", "old.yaml", code=2)
+        self.write("results/runs.csv", "strategy,nodes,train_s\nbaseline,1,100\nddp,2,50\n")
+        self.hpcbench("report", "old.yaml", code=0)
 
     def test_import_under_a_profile(self):
         self.write("results/runs.csv", "strategy,nodes,train_s\nbaseline,1,100\nddp,2,50\n")
