@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/text.hpp"
 #include "report/cells.hpp"
@@ -21,21 +26,6 @@ bool is_worth_showing(const Table& table, const Column& column, const CellStyle&
   if (column.name == "median" || column.name == "outcomes") return true;
   return std::any_of(table.rows.begin(), table.rows.end(),
                      [&](const Row& row) { return column.cell(table, row, style) != kAbsentCell; });
-}
-
-/// The usual columns that have a cell, or those of report.columns; what all rows of a group share stands in its heading alone.
-std::vector<std::string> chosen_columns(const Table& table) {
-  if (!table.shown_columns.empty()) return table.shown_columns;
-  std::vector<std::string> names;
-  for (const std::string& axis : table.columns) {
-    if (std::find(table.group_by.begin(), table.group_by.end(), axis) == table.group_by.end()) names.push_back(axis);
-  }
-  const CellStyle style = cell_style(table);
-  for (const Column& column : all_columns()) {
-    const bool usual = column.is_usual && (table.has_speedup || !column.is_speedup);
-    if (usual && is_worth_showing(table, column, style)) names.emplace_back(column.name);
-  }
-  return names;
 }
 
 std::string unit_suffix(const Table& table) {
@@ -83,6 +73,10 @@ GridColumn grid_column(const Table& table, const CellSource& source) {
     if (source.column->name == "median") result.heading += unit_suffix(table);
     if (source.column->name == "time_to_target") result.heading += " (" + table.time_unit + ")";
   }
+  // An axis of the study may have the name of a column: both stand there, and are told apart.
+  if (source.column != nullptr && is_axis(table, source.shown.name)) {
+    result.heading += source.column->name == "n" ? " (runs)" : " (measured)";
+  }
   if (source.shown.heading) result.heading = *source.shown.heading;
   return result;
 }
@@ -104,15 +98,38 @@ void append_cell(GridRow& out, const Table& table, const Row& row, const CellSou
   out.numbers.push_back(number);
 }
 
+std::vector<CellSource> find_sources(const Table& table, const std::vector<std::string>& entries) {
+  std::vector<CellSource> sources;
+  for (const std::string& entry : entries) sources.push_back(find_source(table, entry));
+  return sources;
+}
+
+/// The usual columns that have a cell, or those of report.columns; what all rows of a group share stands in its heading alone.
+std::vector<CellSource> chosen_sources(const Table& table) {
+  if (!table.shown_columns.empty()) return find_sources(table, table.shown_columns);
+  std::vector<CellSource> sources;
+  for (const std::string& axis : table.columns) {
+    if (std::find(table.group_by.begin(), table.group_by.end(), axis) == table.group_by.end())
+      sources.push_back(find_source(table, axis));
+  }
+  const CellStyle style = cell_style(table);
+  for (const Column& column : all_columns()) {
+    const bool usual = column.is_usual && (table.has_speedup || !column.is_speedup);
+    if (!usual || !is_worth_showing(table, column, style)) continue;
+    CellSource source;
+    source.shown.name = std::string(column.name);
+    source.column = &column;
+    sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
 /// Makes the rows of tables that have the same columns.
 class GridMaker {
  public:
-  GridMaker(const Table& table, const std::vector<std::string>& entries, std::string_view list_separator)
-      : table_(table), style_(cell_style(table, list_separator)) {
-    for (const std::string& entry : entries) {
-      sources_.push_back(find_source(table, entry));
-      columns_.push_back(grid_column(table, sources_.back()));
-    }
+  GridMaker(const Table& table, std::vector<CellSource> sources, std::string_view list_separator)
+      : table_(table), style_(cell_style(table, list_separator)), sources_(std::move(sources)) {
+    for (const CellSource& source : sources_) columns_.push_back(grid_column(table, source));
   }
   Grid empty(std::string heading) const { return {std::move(heading), columns_, {}}; }
   GridRow row(const Row& row) const {
@@ -140,7 +157,7 @@ std::vector<std::string> Grid::header() const {
 }
 
 Grid make_grid(const Table& table, const std::vector<std::string>& entries, std::string_view list_separator) {
-  const GridMaker maker(table, entries, list_separator);
+  const GridMaker maker(table, find_sources(table, entries), list_separator);
   Grid grid = maker.empty("");
   grid.rows.reserve(table.rows.size());
   for (const Row& row : table.rows) grid.rows.push_back(maker.row(row));
@@ -148,7 +165,7 @@ Grid make_grid(const Table& table, const std::vector<std::string>& entries, std:
 }
 
 std::vector<Grid> make_grids(const Table& table) {
-  const GridMaker maker(table, chosen_columns(table), ", ");
+  const GridMaker maker(table, chosen_sources(table), ", ");
   std::vector<Grid> grids;
   std::map<std::string, std::size_t> by_group;
   for (const Row& row : table.rows) {

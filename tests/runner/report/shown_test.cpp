@@ -78,3 +78,13 @@ TEST_CASE("latex: what TeX takes as a label") {
   for (const std::string label : {"tab:a", "a_b-1.2/x+y", "1"}) CHECK(is_latex_label(label));
   for (const std::string label : {"", "a b", "a}", "50%", "\\x", "a#", "a~b", "é"}) CHECK_FALSE(is_latex_label(label));
 }
+
+TEST_CASE("an axis named like a column: both are shown, and told apart") {
+  Study study = without_validation();
+  study.plan.axes[1] = "n";  // of gpus_per_node
+  study.plan.varied[0] = "n";
+  const std::string text = print_as(study.table(), "text");
+  CHECK(holds(text, "strategy  n  gpus  n (runs)  median"));
+  CHECK(holds(text, "baseline  1     1         6"));
+  CHECK(holds(text, "ddp       2     2         6"));
+}
