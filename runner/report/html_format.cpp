@@ -200,12 +200,14 @@ std::string html_answer(const Table& table) {
   for (const TableWarning& warning : table.warnings) codes.insert(warning.code);
   if (codes.empty()) return out;
   const std::string names = join(std::vector<std::string>(codes.begin(), codes.end()), ", ");
-  const char* begin = has_warning(table, kNoSuccess) ? "Why, say" : "Before you trust it, read";
-  return out + fmt::format("<p>{} the <a href=\"#warnings\">warnings</a>: {}.</p>\n", begin, escape_html(names));
+  const std::string link = "<a href=\"#warnings\">warnings</a>";
+  const bool nothing = has_warning(table, kNoSuccess);
+  return out + "<p>" + (nothing ? "The " + link + " say why: " : "Before you trust it, read the " + link + ": ") +
+         escape_html(names) + ".</p>\n";
 }
 
 std::string html_plots(const Table& table) {
-  constexpr double kWide = 900;  // beside another its words would be too small
+  constexpr double kWide = 800;  // beside another its words would be too small
   std::string out;
   for (const PlotPicture& plot : table.plots) {
     const InlinePicture picture = inline_svg(plot);

@@ -62,7 +62,10 @@ std::string speedup_interval_cell(const Table& table, const Row& row, const Cell
 
 bool has_other_ratio(const Table& table) {
   return std::any_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
-    return row.speedup && row.ratio_of_medians &&
+    if (!row.speedup || !row.ratio_of_medians) return false;
+    // Equal numbers may round apart: the estimate went through logarithms.
+    const double share = row.speedup->value / *row.ratio_of_medians;
+    return std::abs(share - 1) > 1e-9 &&
            ratio_text(table, row, row.speedup->value) != ratio_text(table, row, *row.ratio_of_medians);
   });
 }

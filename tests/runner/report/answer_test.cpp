@@ -67,7 +67,7 @@ TEST_CASE("answer: no run, no success, no speedup") {
   Study study = clean_study();
   for (AttemptRecord& record : study.records) record.state = State::failed;
   const Table failed = study.table();
-  CHECK(answer_of(failed) == "No run succeeded: there is no value of train_s. Why, say the warnings: no-success. ");
+  CHECK(answer_of(failed) == "No run succeeded: there is no value of train_s. The warnings say why: no-success. ");
   CHECK(print_as(failed, "html").find("How to read this table") == std::string::npos);
   study = clean_study();
   study.experiment.baseline.clear();
