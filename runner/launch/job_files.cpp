@@ -92,6 +92,7 @@ std::string started_json(const StartedFacts& facts) {
 }
 
 const ProcessEnd* deciding_process(const Supervision& supervision) {
+  if (supervision.setup) return &*supervision.setup;
   const ProcessEnd* decides = nullptr;
   for (const ProcessEnd& end : supervision.processes) {
     if (end.rank == supervision.first_failed_rank) return &end;

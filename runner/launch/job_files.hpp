@@ -46,7 +46,8 @@ std::optional<std::string> output_tail(const std::string& folder, int rank);
 /// The event files of `processes` ranks that exist.
 std::vector<std::pair<std::string, long long>> event_file_sizes(const std::string& folder, int processes);
 
-/// The process that decides how the run is called: the first failed one, else the first that did not end with 0; null if none.
+/// The process that decides how the run is called: the set-up if the job ended with it, the first failed one, else the first
+/// that did not end with 0; null if none.
 const ProcessEnd* deciding_process(const Supervision& supervision);
 
 }  // namespace hpcbench

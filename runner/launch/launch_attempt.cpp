@@ -9,6 +9,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -16,6 +17,7 @@
 #include "base/text.hpp"
 #include "launch/claim.hpp"
 #include "launch/free_port.hpp"
+#include "launch/hand_over.hpp"
 #include "launch/job_files.hpp"
 #include "launch/launch.hpp"
 #include "launch/oom_count.hpp"
@@ -66,24 +68,48 @@ std::string job_workdir(const std::string& workdir, const JobPlace& place) {
   return folder;
 }
 
-std::vector<ProcessSpec> rank_specs(const RunDescription& run, const JobPlace& place, int master_port) {
-  const RankLayout layout{run.processes, processes_per_node(run.processes, run.nodes), master_port};
-  const std::string workdir = job_workdir(run.workdir, place);
+EnvironmentChanges rank_changes(const RankLayout& layout, const JobPlace& place, int rank) {
+  EnvironmentChanges changes;
+  for (auto& [key, value] : rank_variables(layout, rank)) changes[key] = value;
+  changes["HPCBENCH_RUN"] = place.output_folder + "/run.json";
+  return changes;
+}
+
+/// The environment that the ranks have but for what tells them apart; what a set-up line makes of it stays.
+std::vector<std::string> job_environment(const RunDescription& run, const RankLayout& layout, const JobPlace& place) {
+  EnvironmentChanges changes = rank_changes(layout, place, 0);
+  for (const char* const key : {"RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "HPCBENCH_TOKEN"}) changes[key].reset();
+  changes["OMP_NUM_THREADS"] = std::to_string(run.cpus_per_task);
+  return changed_environment(changes);
+}
+
+/// Rank 0's files are the job's: there goes the output of the set-up, too.
+ProcessSpec process_spec(const JobPlace& place, int rank) {
+  ProcessSpec spec;
+  spec.rank = rank;
+  spec.stdout_path = place.output_folder + "/" + rank_file("stdout", rank, ".log");
+  spec.stderr_path = place.output_folder + "/" + rank_file("stderr", rank, ".log");
+  spec.isolated = true;
+  return spec;
+}
+
+std::vector<ProcessSpec> rank_specs(const RunDescription& run, const RankLayout& layout, const JobPlace& place,
+                                    const HandOver& state) {
   std::vector<ProcessSpec> specs;
   for (int rank = 0; rank < run.processes; ++rank) {
-    std::map<std::string, std::optional<std::string>> changes;
-    for (auto& [key, value] : rank_variables(layout, rank)) changes[key] = value;
-    changes["HPCBENCH_RUN"] = place.output_folder + "/run.json";
-    changes["HPCBENCH_TOKEN"] = std::nullopt;
-    // A set-up line may still change it: those come later.
-    changes["OMP_NUM_THREADS"] = std::to_string(run.cpus_per_task);
-    specs.push_back({.rank = rank,
-                     .argv = executed_argv(run),
-                     .environment = changed_environment(changes),
-                     .workdir = workdir,
-                     .stdout_path = place.output_folder + "/" + rank_file("stdout", rank, ".log"),
-                     .stderr_path = place.output_folder + "/" + rank_file("stderr", rank, ".log"),
-                     .isolated = true});
+    EnvironmentChanges changes = rank_changes(layout, place, rank);
+    if (run.setup) {  // which may have chosen others
+      changes.erase("MASTER_ADDR");
+      changes.erase("MASTER_PORT");
+    }
+    ProcessSpec spec = process_spec(place, rank);
+    spec.argv = executed_argv(run);
+    spec.environment = changed_environment(state.environment, changes);
+    spec.workdir = state.workdir;
+    spec.append = run.setup && rank == 0;
+    if (run.setup) spec.file_mask = state.file_mask;
+    spec.limits = state.limits;
+    specs.push_back(std::move(spec));
   }
   return specs;
 }
@@ -93,15 +119,16 @@ int exit_status(const FinishedFacts& facts) {
   if (facts.supervision.timed_out) return kExitTimedOut;
   if (facts.supervision.cancelled_by) return kSignalExitBase + SIGTERM;
   const ProcessEnd* const decides = deciding_process(facts.supervision);
-  if (decides == nullptr || !facts.supervision.first_failed_rank) return 0;
+  if (decides == nullptr || (!facts.supervision.first_failed_rank && !facts.supervision.setup)) return 0;
   return decides->signal ? kSignalExitBase + *decides->signal : *decides->exit_code;
 }
 
 /// What is ready to be started.
 struct PreparedJob {
-  std::vector<ProcessSpec> specs;
+  RunDescription run;
+  RankLayout layout;
+  HandOver state;  // what the processes start with
   SupervisionRules rules;
-  int master_port = 0;
 };
 
 PreparedJob prepare_job(const std::string& run_json, const JobPlace& place, double grace_s) {
@@ -111,10 +138,44 @@ PreparedJob prepare_job(const std::string& run_json, const JobPlace& place, doub
     run.time_s.reset();  // a person waits as long as he likes
   }
   PreparedJob job;
-  job.master_port = find_free_port();
-  job.specs = rank_specs(run, place, job.master_port);
+  job.layout = {run.processes, processes_per_node(run.processes, run.nodes), find_free_port()};
+  job.state.workdir = job_workdir(run.workdir, place);
+  job.state.environment = job_environment(run, job.layout, place);
   job.rules = {.time_limit_s = run.time_s, .grace_s = grace_s, .good_exit_code = run.good_exit_code};
+  job.run = std::move(run);
   return job;
+}
+
+/// Runs `modules` and `setup`, once for all ranks, which start with what they leave.
+/// False: the job has ended with them, and `facts` says how.
+bool run_setup(PreparedJob& job, const JobPlace& place, Supervisor& supervisor, FinishedFacts& facts) {
+  if (!job.run.setup) return true;
+  const Descriptor file = open_hand_over();
+  ProcessSpec spec = process_spec(place, 0);
+  spec.argv = {"bash", "-c", *job.run.setup};
+  spec.environment = job.state.environment;
+  spec.workdir = job.state.workdir;
+  spec.hand_over_fd = file.get();
+  std::optional<StartError> error;
+  if (const std::optional<Supervision> ended = supervisor.prepare(spec, job.rules, error)) {
+    facts.supervision = *ended;
+    if (error) facts.error = error->text;
+    return false;
+  }
+  std::optional<HandOver> state = read_hand_over(file);
+  if (!state) {
+    facts.supervision = supervisor.run({}, job.rules, error);  // what the set-up left running ends
+    facts.error = "setup ended before the program was started";
+    return false;
+  }
+  job.state = std::move(*state);
+  return true;
+}
+
+void run_ranks(const PreparedJob& job, const JobPlace& place, Supervisor& supervisor, FinishedFacts& facts) {
+  std::optional<StartError> error;
+  facts.supervision = supervisor.run(rank_specs(job.run, job.layout, place, job.state), job.rules, error);
+  if (error) facts.error = error->text;
 }
 
 /// The text of an exception for finished.json: the word "error" is said by whoever prints it.
@@ -136,20 +197,17 @@ FinishedFacts run_job(const std::string& run_json, const JobPlace& place, Starte
     facts.error = bare_text(problem);
     return facts;
   }
-  started.master_port = job.master_port;
+  started.master_port = job.layout.master_port;
   // Not synced: a crash of the host ends the job as well, and then nobody asks when it started.
   write_file(place.output_folder + "/started.json", started_json(started), Durability::none);
   const std::optional<long long> oom_kills = read_oom_kill_count();
   facts.time_limit_s = job.rules.time_limit_s;
-  std::optional<StartError> error;
-  facts.supervision = supervisor.run(job.specs, job.rules, error);
-  if (error) facts.error = error->text;
+  if (run_setup(job, place, supervisor, facts)) run_ranks(job, place, supervisor, facts);
   const std::optional<long long> oom_kills_after = read_oom_kill_count();
   if (oom_kills && oom_kills_after) facts.oom_kill = *oom_kills_after > *oom_kills;
-  if (const std::optional<int> failed = facts.supervision.first_failed_rank) {
-    facts.tail = output_tail(place.output_folder, *failed);
-  }
-  facts.files = event_file_sizes(place.output_folder, static_cast<int>(job.specs.size()));
+  const std::optional<int> failed = facts.supervision.setup ? 0 : facts.supervision.first_failed_rank;
+  if (failed) facts.tail = output_tail(place.output_folder, *failed);
+  facts.files = event_file_sizes(place.output_folder, job.run.processes);
   return facts;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "base/error.hpp"
 #include "launch/free_port.hpp"
@@ -26,13 +27,11 @@ std::vector<ProcessSpec> foreground_specs(int ranks, const std::vector<std::stri
     changes["HPCBENCH_TOKEN"] = std::nullopt;
     // All ranks together use the machine once.
     if (std::getenv("OMP_NUM_THREADS") == nullptr) changes["OMP_NUM_THREADS"] = std::to_string(std::max(1L, cores / ranks));
-    specs.push_back({.rank = rank,
-                     .argv = command,
-                     .environment = changed_environment(changes),
-                     .workdir = {},
-                     .stdout_path = {},
-                     .stderr_path = {},
-                     .isolated = false});
+    ProcessSpec spec;
+    spec.rank = rank;
+    spec.argv = command;
+    spec.environment = changed_environment(changes);
+    specs.push_back(std::move(spec));
   }
   return specs;
 }

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <string_view>
-
 namespace hpcbench {
 
 int processes_per_node(int processes, int nodes) { return nodes > 0 && processes % nodes == 0 ? processes / nodes : processes; }
@@ -20,16 +18,21 @@ std::map<std::string, std::string> rank_variables(const RankLayout& layout, int 
           {"MASTER_PORT", std::to_string(layout.master_port)}};
 }
 
-std::vector<std::string> changed_environment(const std::map<std::string, std::optional<std::string>>& changes) {
-  std::vector<std::string> environment;
-  for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    if (!changes.contains(std::string(text.substr(0, text.find('='))))) environment.emplace_back(text);
+std::vector<std::string> changed_environment(const std::vector<std::string>& environment, const EnvironmentChanges& changes) {
+  std::vector<std::string> changed;
+  for (const std::string& entry : environment) {
+    if (!changes.contains(entry.substr(0, entry.find('=')))) changed.push_back(entry);
   }
   for (const auto& [key, value] : changes) {
-    if (value) environment.push_back(key + "=" + *value);
+    if (value) changed.push_back(key + "=" + *value);
   }
-  return environment;
+  return changed;
+}
+
+std::vector<std::string> changed_environment(const EnvironmentChanges& changes) {
+  std::vector<std::string> environment;
+  for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) environment.emplace_back(*entry);
+  return changed_environment(environment, changes);
 }
 
 }  // namespace hpcbench

@@ -20,7 +20,13 @@ int processes_per_node(int processes, int nodes);
 /// The variables of one rank, named and counted as torchrun has them (MASTER_ADDR is this host).
 std::map<std::string, std::string> rank_variables(const RankLayout& layout, int rank);
 
-/// This process's environment as `KEY=VALUE` with `changes` made; absent: removed.
-std::vector<std::string> changed_environment(const std::map<std::string, std::optional<std::string>>& changes);
+/// By name; absent: removed.
+using EnvironmentChanges = std::map<std::string, std::optional<std::string>>;
+
+/// `environment`, `KEY=VALUE` each, with `changes` made.
+std::vector<std::string> changed_environment(const std::vector<std::string>& environment, const EnvironmentChanges& changes);
+
+/// This process's environment with `changes` made.
+std::vector<std::string> changed_environment(const EnvironmentChanges& changes);
 
 }  // namespace hpcbench

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "launch/spawn.hpp"
 
 namespace hpcbench {
 
@@ -44,11 +45,11 @@ RunDescription read_description(const Json& run) {
   const auto modules = value_or<std::vector<std::string>>(run, "modules", {});
   const auto setup = value_or<std::vector<std::string>>(run, "setup", {});
   RunDescription description;
-  if (value_or(run, "shell", false)) {
-    description.script = setup_script(modules, setup, join(words, " "));
+  const bool shell = value_or(run, "shell", false);
+  if (shell) {
+    description.shell_text = join(words, " ");
   } else {
     description.argv = words;
-    if (!modules.empty() || !setup.empty()) description.script = setup_script(modules, setup, std::nullopt);
   }
   description.nodes = value_or(run, "nodes", 1);
   description.processes = value_or(run, "processes", 1);
@@ -56,6 +57,9 @@ RunDescription read_description(const Json& run) {
   description.workdir = value_or(run, "workdir", std::string());
   if (const double time_s = value_or(resources, "time_s", 0.0); time_s > 0) description.time_s = time_s;
   description.good_exit_code = value_or(object_or_empty(run, "success"), "exit_code", 0);
+  if (!modules.empty() || !setup.empty()) {
+    description.setup = setup_script(modules, setup, shell, description.good_exit_code);
+  }
   if (words.empty() || words[0].empty()) throw InputError("`argv` names no program");
   if (description.processes < 1 || description.nodes < 1 || description.cpus_per_task < 1) {
     throw InputError("`processes`, `nodes` and `cpus_per_task` must be positive");
@@ -65,26 +69,33 @@ RunDescription read_description(const Json& run) {
 
 }  // namespace
 
-std::string setup_script(const std::vector<std::string>& modules, const std::vector<std::string>& setup,
-                         const std::optional<std::string>& shell_text) {
-  std::string script;
+std::string setup_script(const std::vector<std::string>& modules, const std::vector<std::string>& setup, bool export_all,
+                         int good_exit_code) {
+  std::string prepare = export_all ? "set -a\n" : "";
   // A run without its modules would measure something else, so it ends here. The author's lines are as he wrote them.
-  for (const std::string& name : modules) script += fmt::format("module load {} || exit\n", shell_quote(name));
-  for (const std::string& line : setup) script += line + "\n";
-  return script + shell_text.value_or("exec \"$@\"");
+  for (const std::string& name : modules) prepare += fmt::format("module load {} || exit\n", shell_quote(name));
+  for (const std::string& line : setup) prepare += line + "\n";
+  // `cat` is found first: the lines may change PATH. Exec drops the trap.
+  constexpr std::string_view kScript = R"(hpcbench_cat=$(type -P cat)
+prepare() {{
+{prepare}}}
+trap 'case $? in 0 | {good}) echo "hpcbench: setup ended before the program was started" >&2; exit 1 ;; esac' EXIT
+prepare
+{{ pwd -P; printf '\0'; umask; exec "$hpcbench_cat" /proc/self/limits /proc/self/environ; }} >&{fd}
+)";
+  return fmt::format(kScript, fmt::arg("prepare", prepare), fmt::arg("good", good_exit_code), fmt::arg("fd", kHandOverFd));
 }
 
 std::vector<std::string> executed_argv(const RunDescription& run) {
-  if (!run.script) return run.argv;
-  std::vector<std::string> argv{"bash", "-c", *run.script, "bash"};
-  argv.insert(argv.end(), run.argv.begin(), run.argv.end());
-  return argv;
+  return run.shell_text ? std::vector<std::string>{"bash", "-c", *run.shell_text, "bash"} : run.argv;
 }
 
 void move_folder(RunDescription& run, const std::string& from, const std::string& to) {
   for (std::string& argument : run.argv) replace_text(argument, from, to);
   // In a shell's text a folder's name was quoted when it was filled in.
-  if (run.script) replace_text(*run.script, shell_quote(from), shell_quote(to));
+  for (std::optional<std::string>* text : {&run.shell_text, &run.setup}) {
+    if (*text) replace_text(**text, shell_quote(from), shell_quote(to));
+  }
 }
 
 RunDescription parse_run_description(const std::string& text, const std::string& path) {

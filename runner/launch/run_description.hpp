@@ -8,8 +8,9 @@ namespace hpcbench {
 
 /// What run.json says about starting a run; docs/run-directory.md describes the fields.
 struct RunDescription {
-  std::vector<std::string> argv;      // the program and its arguments; with `shell` none
-  std::optional<std::string> script;  // text for `bash -c`: modules, set-up lines, then `exec "$@"` or the text of `shell`
+  std::vector<std::string> argv;          // the program and its arguments; with `shell` none
+  std::optional<std::string> shell_text;  // text for `bash -c`
+  std::optional<std::string> setup;       // text for `bash -c`, once before all processes; absent: nothing to set up
   int nodes = 1;
   int processes = 1;
   int cpus_per_task = 1;
@@ -21,15 +22,16 @@ struct RunDescription {
 /// InputError `error: PATH: ...` says what is wrong with `text`.
 RunDescription parse_run_description(const std::string& text, const std::string& path);
 
-/// What is executed: `argv`, with `bash -c` and `script` before it if there is one.
+/// What each process executes: `argv`, or a shell with `shell_text`.
 std::vector<std::string> executed_argv(const RunDescription& run);
 
-/// Names `to` wherever `argv` and `script` name the folder `from`: a run by hand must not write where the measured one did.
+/// Names `to` wherever the texts of `run` name the folder `from`: a run by hand must not write where the measured one did.
 void move_folder(RunDescription& run, const std::string& from, const std::string& to);
 
-/// The text of `bash -c` that loads `modules`, runs the author's lines `setup` and then becomes `"$@"`, or goes on with
-/// `shell_text`.
-std::string setup_script(const std::vector<std::string>& modules, const std::vector<std::string>& setup,
-                         const std::optional<std::string>& shell_text);
+/// The text of `bash -c` that loads `modules`, runs the author's lines `setup`, and writes what they left to kHandOverFd
+/// (launch/hand_over.hpp). As in a job of Slurm, what they set is exported if `export_all`, and leaving early fails
+/// whatever the exit code, `good_exit_code` too.
+std::string setup_script(const std::vector<std::string>& modules, const std::vector<std::string>& setup, bool export_all,
+                         int good_exit_code);
 
 }  // namespace hpcbench

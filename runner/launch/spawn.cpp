@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,9 +47,9 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
-Descriptor open_output(const std::string& path) {
-  // Append: programs that open the file a second time do not overwrite each other.
-  return Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
+Descriptor open_output(const std::string& path, bool append) {
+  // O_APPEND: programs that open the file a second time do not overwrite each other.
+  return Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | (append ? 0 : O_TRUNC) | O_APPEND | O_CLOEXEC, 0666));
 }
 
 void reset_signals(bool dispositions) {
@@ -67,6 +69,14 @@ void reset_signals(bool dispositions) {
   ::_exit(kSpawnFailed);
 }
 
+/// Limits are set one by one: a kernel that refuses one of them leaves ours, as a shell would.
+void set_limits(const ProcessSpec& spec) {
+  if (spec.file_mask) ::umask(*spec.file_mask);
+  for (std::size_t resource = 0; resource < spec.limits.size(); ++resource) {
+    ::setrlimit(static_cast<__rlimit_resource_t>(resource), &spec.limits[resource]);
+  }
+}
+
 [[noreturn]] void become_program(const PreparedProcess& process, pid_t group, pid_t launcher, int null_fd, int report_fd) {
   const ProcessSpec& spec = process.spec;
   ::setpgid(0, group);
@@ -80,9 +90,11 @@ void reset_signals(bool dispositions) {
   constexpr unsigned kSetCloseOnExec = 4;  // CLOSE_RANGE_CLOEXEC
   if (spec.isolated) ::syscall(SYS_close_range, 3U, UINT_MAX, kSetCloseOnExec);
 #endif
+  if (spec.hand_over_fd >= 0) ::dup2(spec.hand_over_fd, kHandOverFd);
   if (!spec.workdir.empty() && ::chdir(spec.workdir.c_str()) != 0) {
     report_and_exit(report_fd, {spec.rank, StartStage::enter, errno});
   }
+  set_limits(spec);
   ::execvpe(process.argv[0], process.argv.data(), process.environment.data());
   report_and_exit(report_fd, {spec.rank, StartStage::execute, errno});
 }
@@ -115,7 +127,7 @@ bool start_process(const ProcessSpec& spec, int null_fd, int report_fd, SpawnRes
   PreparedProcess process{spec, pointers(spec.argv), pointers(spec.environment), Descriptor(), Descriptor()};
   for (const auto& [path, fd] : {std::pair{&spec.stdout_path, &process.output}, std::pair{&spec.stderr_path, &process.error}}) {
     if (path->empty()) continue;
-    *fd = open_output(*path);
+    *fd = open_output(*path, spec.append);
     if (fd->get() >= 0) continue;
     note_error(result, spec.rank, fmt::format("cannot create {}: {}", *path, std::strerror(errno)));
     return false;

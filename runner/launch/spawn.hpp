@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <optional>
@@ -14,10 +15,17 @@ struct ProcessSpec {
   std::vector<std::string> argv;         // argv[0] is looked for in PATH; never through a shell
   std::vector<std::string> environment;  // KEY=VALUE
   std::string workdir;                   // empty: stay
-  std::string stdout_path, stderr_path;  // created anew; empty: ours
+  std::string stdout_path, stderr_path;  // created anew, unless `append`; empty: ours
+  bool append = false;                   // they go on where another process ended
   /// Default signal dispositions and no descriptors but 0, 1, 2, whatever ours are.
   bool isolated = false;
+  int hand_over_fd = -1;            // it becomes kHandOverFd; -1: none
+  std::optional<mode_t> file_mask;  // umask(2); absent: ours
+  std::vector<rlimit> limits;       // setrlimit(2), by the resource's number; empty: ours
 };
+
+/// Where the set-up shell writes what it hands over: out of the way of descriptors that people choose for themselves.
+inline constexpr int kHandOverFd = 99;
 
 struct StartedProcess {
   int rank = 0;

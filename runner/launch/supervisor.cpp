@@ -45,10 +45,38 @@ Supervisor::Supervisor(Place place) : place_(place) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
+std::optional<Supervision> Supervisor::prepare(const ProcessSpec& setup, const SupervisionRules& rules,
+                                               std::optional<StartError>& error) {
+  rules_ = rules;
+  rules_.good_exit_code = 0;  // the other one is the program's
+  preparing_ = true;
+  start({setup}, error);
+  wait_for_ranks();
+  preparing_ = false;
+  if (!result_.first_failed_rank && !result_.timed_out && !result_.cancelled_by) {
+    ranks_.clear();
+    return std::nullopt;
+  }
+  result_.first_failed_rank.reset();  // it was no rank
+  result_.wall_s = monotonic_s() - *begin_s_;
+  end_leftovers();
+  if (!ranks_.empty()) result_.setup = ranks_.front().end;
+  return result_;
+}
+
 Supervision Supervisor::run(const std::vector<ProcessSpec>& specs, const SupervisionRules& rules,
                             std::optional<StartError>& error) {
   rules_ = rules;
-  begin_s_ = monotonic_s();
+  start(specs, error);
+  wait_for_ranks();
+  result_.wall_s = monotonic_s() - *begin_s_;
+  end_leftovers();
+  for (const Tracked& tracked : ranks_) result_.processes.push_back(*tracked.end);
+  return result_;
+}
+
+void Supervisor::start(const std::vector<ProcessSpec>& specs, std::optional<StartError>& error) {
+  if (!begin_s_) begin_s_ = monotonic_s();
   const SpawnResult spawned = spawn_processes(specs);
   error = spawned.error;
   group_ = spawned.group;
@@ -58,15 +86,10 @@ Supervision Supervisor::run(const std::vector<ProcessSpec>& specs, const Supervi
     result_.first_failed_rank = error->rank;
     if (running_ > 0) begin_ending(SIGTERM);
   }
-  wait_for_ranks();
-  result_.wall_s = monotonic_s() - begin_s_;
-  end_leftovers();
-  for (const Tracked& tracked : ranks_) result_.processes.push_back(*tracked.end);
-  return result_;
 }
 
 void Supervisor::wait_for_ranks() {
-  const double deadline_s = begin_s_ + rules_.time_limit_s.value_or(kForeverS);
+  const double deadline_s = *begin_s_ + rules_.time_limit_s.value_or(kForeverS);
   while (running_ > 0) {
     double next_s = ending_ ? *kill_at_s_ : deadline_s;
     if (monotonic_s() >= next_s) {
@@ -113,7 +136,8 @@ void Supervisor::take_signal(int signal, pid_t child) {
   // Equal signals are merged, and the first one's pid stays: with it we know who failed first of several.
   if (child > 0) reap_one(child);
   reap_all();
-  if (signal != SIGCHLD && running_ > 0 && !ending_ && !result_.first_failed_rank) {
+  // A wish to end that meets the end of the set-up still holds: the ranks are to come.
+  if (signal != SIGCHLD && (running_ > 0 || preparing_) && !ending_ && !result_.first_failed_rank) {
     result_.cancelled_by = signal;
     begin_ending(place_ == Place::foreground ? signal : SIGTERM);
   }

@@ -28,6 +28,7 @@ struct SupervisionRules {
 
 struct Supervision {
   std::vector<ProcessEnd> processes;     // by rank
+  std::optional<ProcessEnd> setup;       // of the set-up, where the job ended with it: no rank was started
   std::optional<int> first_failed_rank;  // absent if none failed before we ended them
   bool timed_out = false;
   std::optional<int> cancelled_by;  // the signal that asked us to end
@@ -45,6 +46,11 @@ class Supervisor {
   /// From here on the signals that matter are held until `run` takes them.
   explicit Supervisor(Place place);
 
+  /// Runs the set-up before the ranks, which `run` starts next: the time limit counts from here, and what the set-up left
+  /// running goes on until the ranks have ended. Present: the job ends with it (it failed, could not be started, took too
+  /// long, or we were asked to end), nothing of it is left, and `run` must not be called.
+  std::optional<Supervision> prepare(const ProcessSpec& setup, const SupervisionRules& rules, std::optional<StartError>& error);
+
   /// Returns when no descendant of this process is left. `error` says why a process could not be started; the others are ended.
   Supervision run(const std::vector<ProcessSpec>& specs, const SupervisionRules& rules, std::optional<StartError>& error);
 
@@ -54,6 +60,7 @@ class Supervisor {
     std::optional<ProcessEnd> end;
   };
 
+  void start(const std::vector<ProcessSpec>& specs, std::optional<StartError>& error);
   void wait_for_ranks();
   void take_signal(int signal, pid_t child);
   bool reap_one(pid_t pid);
@@ -66,7 +73,8 @@ class Supervisor {
 
   Place place_;
   SupervisionRules rules_;
-  double begin_s_ = 0;
+  std::optional<double> begin_s_;  // absent: nothing was started
+  bool preparing_ = false;
   sigset_t wanted_;
   std::vector<Tracked> ranks_;
   pid_t group_ = 0;

@@ -104,7 +104,9 @@ TemplateValues job_values(const ResolvedRun& run) {
   };
   const bool once = run.work().launch == Launch::once;
   const bool mpirun = !once && run.experiment.launcher == "mpirun";
-  values.flags = {{"shell", run.is_shell()}, {"once", once}, {"mpirun", mpirun}, {"srun", !once && !mpirun}};
+  const bool prepared = !run.work().modules.empty() || !run.setup.empty();
+  values.flags = {
+      {"shell", run.is_shell()}, {"prepared", prepared}, {"once", once}, {"mpirun", mpirun}, {"srun", !once && !mpirun}};
   values.lists = {
       {"workdir", run.workdir_is_attempt() ? none : std::vector<std::string>{run.workdir}},
       {"argv", argument_words(run)},

@@ -49,10 +49,7 @@ constexpr const char* kMetrics =
 # success: {exit_code: 0, pattern: "Training finished"}
 )yaml";
 
-constexpr const char* kMnist = R"yaml(description: an LSTM on MNIST, one process against ddp
-
-trainer: mnist_rnn                 # docs/trainer.md has its settings: they are parameters or axes
-
+constexpr const char* kStrategies = R"yaml(
 matrix:                            # every combination of these is one configuration
   strategy: [baseline, ddp]
   gpus_per_node: [1, 2]
@@ -60,7 +57,15 @@ exclude:
   - {strategy: baseline, gpus_per_node: 2}                 # one process is one process
 
 parameters:                        # the same for all
-  data: data/mnist                 # the folder with the IDX files, plain or gzipped
+)yaml";
+
+constexpr const char* kMnist = R"yaml(description: an LSTM on MNIST, one process against ddp
+
+trainer: mnist_rnn                 # docs/trainer.md has its settings: they are parameters or axes
+)yaml";
+
+constexpr const char* kMnistParameters =
+    R"yaml(  data: data/mnist                 # the folder with the IDX files, plain or gzipped
   epochs: 2
   global_batch: 256                # the same work in every row, however many ranks share it
 
@@ -69,15 +74,10 @@ parameters:                        # the same for all
 constexpr const char* kBert = R"yaml(description: BERT on SQuAD, one process against ddp
 
 trainer: bert_squad                # docs/bert-squad.md has its settings: they are parameters or axes
+)yaml";
 
-matrix:                            # every combination of these is one configuration
-  strategy: [baseline, ddp]
-  gpus_per_node: [1, 2]
-exclude:
-  - {strategy: baseline, gpus_per_node: 2}                 # one process is one process
-
-parameters:                        # the same for all
-  data: data/squad2-excerpt.json   # a folder with train-v*.json and dev-v*.json, or one file of that layout
+constexpr const char* kBertParameters =
+    R"yaml(  data: data/squad2-excerpt.json   # a folder with train-v*.json and dev-v*.json, or one file of that layout
   model: tiny                      # random weights; or a folder of Hugging Face's, as data/bert-base-uncased
   train_share: 0.9                 # of one file: the first 90 % of the questions train, the others validate
   max_train_examples: 320
@@ -194,6 +194,11 @@ std::string filled_head(const std::string& question, const std::string& name) {
   return fmt::format(fmt::runtime(kHead), fmt::arg("question", question), fmt::arg("name", name));
 }
 
+std::string trainer_part(const std::string& trainer) {
+  const bool bert = trainer == "bert_squad";
+  return std::string(bert ? kBert : kMnist) + kStrategies + (bert ? kBertParameters : kMnistParameters);
+}
+
 }  // namespace
 
 std::string starter_experiment(const StarterOptions& options) {
@@ -205,7 +210,7 @@ std::string starter_experiment(const StarterOptions& options) {
            "baseline: {strategy: baseline}     # what speedup is relative to\nreport: {metric: train_s, time_unit: s}\n";
   }
   if (options.trainer) {
-    return filled_head(work, options.name) + (*options.trainer == "bert_squad" ? kBert : kMnist) + kSchedule +
+    return filled_head(work, options.name) + trainer_part(*options.trainer) + kSchedule +
            "resources: {time: 30m}             # a run that takes longer is ended, and its outcome is timeout\n\n"
            "baseline: {strategy: baseline}     # what speedup is relative to\nreport: {metric: train_s, time_unit: s}\n" +
            profile + "  quick: {parameters: {epochs: 1}, repeats: 3}\n";

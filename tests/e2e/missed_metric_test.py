@@ -4,26 +4,11 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import StudyTest  # noqa: E402
-
-STUDY = """
-experiment: tiny
-command: [bash, work.sh, "{{size}}"]
-launch: once
-matrix: {size: [1, 2]}
-repeats: 3
-"""
-WORK = 'echo "score $1.5"\necho "all is well"\n'
-METRIC = "metrics: [{name: score, file: stdout.log, pattern: 'score ([0-9.]+)'}]\n"
-WRONG = "metrics: [{name: score, file: stdout.log, pattern: 'Score: ([0-9.]+)'}]\n"
+from scored_study import METRIC, STUDY, WRONG, ScoredStudyTest  # noqa: E402
 
 
-class MissedMetric(StudyTest):
+class MissedMetric(ScoredStudyTest):
     """A metric that matches nothing is never silent."""
-
-    def setUp(self):
-        super().setUp()
-        self.write("work.sh", WORK)
 
     def test_run_warns_after_the_first_run_of_a_configuration(self):
         self.write("tiny.yaml", STUDY + WRONG)

@@ -8,23 +8,12 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from harness import StudyTest  # noqa: E402
-
-STUDY = """
-experiment: tiny
-command: [bash, work.sh, "{{size}}"]
-launch: once
-matrix: {size: [1, 2]}
-repeats: 3
-"""
-WORK = 'echo "$1" >> executions\necho "score $1.5"\necho "all is well"\n'
-METRIC = "metrics: [{name: score, file: stdout.log, pattern: 'score ([0-9.]+)'}]\n"
-WRONG = "metrics: [{name: score, file: stdout.log, pattern: 'Score: ([0-9.]+)'}]\n"
+from scored_study import METRIC, STUDY, WORK, WRONG, ScoredStudyTest  # noqa: E402
 
 
-class Reading(StudyTest):
+class Reading(ScoredStudyTest):
     def setUp(self):
         super().setUp()
-        self.write("work.sh", WORK)
         self.study()
 
     def study(self, more="", text=STUDY):

@@ -146,6 +146,79 @@ TEST_CASE("a program that is missing, a set-up that ends the job, a good exit co
   CHECK(json_file(attempt.folder + "/finished.json")["exit_code"] == 4);
 }
 
+TEST_CASE("set-up and modules run once, in a job and by hand, and every rank starts with what they leave") {
+  const RenderedFolder folder;
+  const std::string log = folder.folder / "lines";
+  const std::string module = folder.folder / "bin/module";
+  make_folders(folder.folder / "bin");
+  write_file(module, "#!/bin/sh\necho $* >>" + log + "\n", Durability::none);
+  std::filesystem::permissions(module, std::filesystem::perms::owner_all);
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", (folder.folder / "bin:" + path).c_str(), 1);
+  Experiment experiment = command_experiment({"bash", "-c", "echo \"$RANK $X $Y $(umask) ${PWD##*/}\""}, 3);
+  std::string y = "";
+  SUBCASE("a list") {}
+  SUBCASE("a shell's text") {
+    experiment.work.shell = true;
+    experiment.work.command = {"echo \"$RANK $X $Y $(umask) ${PWD##*/}\""};
+    y = "y";
+  }
+  experiment.work.modules = {"cuda"};
+  experiment.work.setup = {"echo line >>" + log, "echo said; echo noted >&2", "export X=x; Y=y",
+                           "set -e; umask 0027", "mkdir -p sub; cd sub",      "sleep 1000 & echo $! >>" + log + ".left"};
+  const RenderedAttempt attempt = folder.write(experiment);
+  CHECK(folder.run(attempt, "t") == 0);
+  CHECK(folder.run(attempt, "") == 0);
+  ::setenv("PATH", path.c_str(), 1);
+  CHECK(read_file(log) == "load cuda\nline\nload cuda\nline\n");
+  for (const std::string& place : {attempt.folder, folder.manual_folder()}) {
+    CHECK(read_file(place + "/stdout.log") == "said\n0 x " + y + " 0027 sub\n");
+    CHECK(read_file(place + "/stdout.2.log") == "2 x " + y + " 0027 sub\n");
+    CHECK(read_file(place + "/stderr.log") == "noted\n");
+  }
+  for (const std::string& pid : split(read_file(log + ".left"), '\n')) {
+    if (!pid.empty()) CHECK_FALSE(identify_process(std::stoi(pid)));
+  }
+}
+
+TEST_CASE("set-up that fails, leaves early or takes too long starts no rank, and none is blamed") {
+  const RenderedFolder folder;
+  Experiment experiment = command_experiment({"touch", "ran"}, 2);
+  int status = 0;
+  SUBCASE("fails") {
+    experiment.work.setup = {"echo why >&2", "exit 9"};
+    status = 9;
+  }
+  SUBCASE("leaves early") {
+    experiment.work.setup = {"exit 0"};
+    status = 1;
+  }
+  SUBCASE("leaves with the program's good exit code") {
+    experiment.work.setup = {"exit 4"};
+    experiment.work.success.exit_code = 4;
+    status = 1;
+  }
+  SUBCASE("takes too long") {
+    experiment.work.setup = {"sleep 300"};
+    experiment.work.resources.time_s = 1;
+    status = 124;
+  }
+  SUBCASE("is cancelled") {
+    experiment.work.setup = {"kill $(sed -n 's/^pid //p' \"${HPCBENCH_RUN%/*}/claim\"); sleep 300"};
+    status = 143;
+  }
+  const RenderedAttempt attempt = folder.write(experiment);
+  CHECK(folder.run(attempt, "t") == status);
+  const auto finished = json_file(attempt.folder + "/finished.json");
+  CHECK_FALSE(finished.contains("first_failed_rank"));
+  CHECK(finished["timed_out"] == (status == 124));
+  CHECK(finished["cancelled"] == (status == 143));
+  if (status < 100) CHECK(finished["exit_code"] == status);
+  if (status == 1)
+    CHECK(read_file(attempt.folder + "/stderr.log").find("setup ended before the program was started") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(folder.context.call_folder + "/ran"));
+}
+
 TEST_CASE("a time limit ends the ranks of a job, not of a run by hand") {
   const RenderedFolder folder;
   Experiment experiment = command_experiment({"sleep", "300"});

@@ -203,11 +203,20 @@ TEST_CASE("slurm: once is one process without srun; set-up that fails fails the 
     CHECK(read_file(attempt.folder + "/stdout.log") == "0 of 1\n");
     CHECK_FALSE(std::filesystem::exists(folder.folder / "calls"));
   }
-  SUBCASE("set-up") {
-    experiment.work.setup = {"exit 42"};
+  SUBCASE("set-up; one that leaves early is no success") {
+    for (const auto& [line, status] : {std::pair{"exit 42", 42}, std::pair{"exit 0", 1}}) {
+      experiment.work.setup = {line};
+      const RenderedAttempt attempt = folder.write(experiment);
+      CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == status);
+      CHECK(read_file(attempt.folder + "/finished.json").find("\"exit_code\":" + std::to_string(status)) != std::string::npos);
+    }
+  }
+  SUBCASE("set-up knows the job, and may change what its processes share") {
+    experiment.work.command = {"bash", "-c", "echo $SEEN $OMP_NUM_THREADS"};
+    experiment.work.setup = {"export SEEN=$WORLD_SIZE-$OMP_NUM_THREADS-${HPCBENCH_RUN##*/} OMP_NUM_THREADS=7"};
     const RenderedAttempt attempt = folder.write(experiment);
-    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 42);
-    CHECK(read_file(attempt.folder + "/finished.json").find("\"exit_code\":42") != std::string::npos);
+    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 0);
+    CHECK(read_file(attempt.folder + "/stdout.log") == "1-1-run.json 7\n");
   }
 }
 
