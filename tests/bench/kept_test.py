@@ -23,18 +23,21 @@ import rested_disk  # noqa: E402
 import run  # noqa: E402
 import table  # noqa: E402
 
-# Repeat k takes 1 + 0.01 k s, the peer twice that. Every measurement is noted; of `slow` the fifth of its second study waits while there is a file `hold`.
+# Repeat k takes 1 + 0.01 k s, the peer twice that. Every measurement is noted, and when it began and ended; of `slow` the fifth of its second study waits while there is a file `hold`.
 MEASURE = """
 import pathlib, sys, time
 here, HOLD = pathlib.Path(__file__).parent, 12 + 5
 suite, tool, repeat = sys.argv[1], sys.argv[2], int(sys.argv[sys.argv.index("--repeat") + 1])
 with open(here / "noted", "a") as file:
     file.write(f"{suite} {tool} {repeat}\\n")
+began = time.monotonic()
 if suite == "broken" and not (here / "mended").exists():
     sys.exit("it does not work")
 waits = suite == "slow" and sum(line.startswith("slow") for line in open(here / "noted")) == HOLD
 while waits and (here / "hold").exists():
     time.sleep(0.01)
+with open(here / "times", "a") as file:
+    file.write(f"{began} {time.monotonic()}\\n")
 print("seconds", {"ours": 1, "peer": 2}[tool] * (1 + 0.01 * repeat))
 """
 # bench/run.py with three suites of made-up measurements: of one study, of two, and of one that fails until it is mended.
@@ -113,6 +116,17 @@ class CommandTests(unittest.TestCase):
                 if str(self.folder) in words and "measure.py" in words or "launch" in words.split("\0")[1:2] and self.is_ours(path.parent):
                     os.kill(int(path.parent.name), signal.SIGKILL)
 
+    def hpcbench_runs(self):
+        return any(word in ("run", "retry") and self.is_ours(path.parent) for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") for word in self.command_of(path))
+
+    @staticmethod
+    def command_of(path):
+        """The command of hpcbench that a process is, if it is one."""
+        with contextlib.suppress(OSError):
+            words = path.read_bytes().decode(errors="replace").split("\0")
+            return words[1:2] if words[0].endswith("/hpcbench") else []
+        return []
+
     def is_ours(self, process):
         with contextlib.suppress(OSError):
             return str(self.folder) in os.readlink(process / "cwd") + (process / "cmdline").read_bytes().decode(errors="replace")
@@ -153,12 +167,15 @@ class CommandTests(unittest.TestCase):
         self.killed("first", "slow")
         noted = self.noted()
         with subprocess.Popen(self.command("first", "slow"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            until(lambda: "resumed" in self.told()["machine"])
-            time.sleep(1.5)
+            until(lambda: "resumed" in self.told()["machine"] and self.hpcbench_runs())
             beside = self.noted()
             (self.folder / "hold").unlink()
             self.assertEqual(process.wait(60), 0)
-        self.assertEqual(beside, noted)  # nothing was measured beside it
+        self.assertEqual(beside, noted)
+        times = sorted(tuple(map(float, line.split())) for line in (self.folder / "times").read_text().splitlines())
+        self.assertEqual(len(times), 12 + 3 * 12)
+        for (_, ended), (began, _) in zip(times, times[1:]):
+            self.assertLessEqual(ended, began)  # nothing was measured beside it
         self.check_whole()
         self.assertEqual(len(self.noted()), 12 + 3 * 12)
 
