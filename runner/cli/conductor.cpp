@@ -21,6 +21,7 @@
 #include "cli/journal.hpp"
 #include "cli/preflight.hpp"
 #include "cli/terminal.hpp"
+#include "cli/watch_ends.hpp"
 #include "submit/experiment_lock.hpp"
 #include "submit/judge.hpp"
 
@@ -30,10 +31,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kFollowInterval = 1;   // seconds between looks at a campaign of another process
-constexpr double kCancelPatience = 30;  // seconds that a local job may take to end when told to
-constexpr double kCancelLook = 0.05;    // seconds between looks whether it has
-constexpr double kStepWait = 1;         // seconds that a round waits at most when nothing happens
+constexpr double kFollowInterval = 1;  // seconds between looks at a campaign of another process
+constexpr double kStepWait = 1;        // seconds that a round waits at most when nothing happens
 
 struct OutcomeCounts {
   long long asked = 0;
@@ -213,15 +212,13 @@ void stop_early(const Study& study, const Campaign& campaign, Executor& executor
   std::vector<KnownAttempt> active;
   for (const AttemptKey& key : campaign.running()) active.push_back({key, State::submitted});
   journal.expect_cancels();
-  cancel_attempts(study.results, active, executor, journal);
-  for (const KnownAttempt& attempt : active) {
-    const std::string folder = study.results + "/" + to_string(attempt.key);
-    const double patience_end_s = system_clock().monotonic_s() + kCancelPatience;
-    while (!executor.in_batches() && !has_finished(folder) && system_clock().monotonic_s() < patience_end_s)
-      system_clock().sleep(kCancelLook);
-  }
-  journal.flush(true);
   progress.finish();
+  const CancelCounts cancelled = cancel_attempts(study.results, active, executor, journal);
+  // Of a batch only one that has seen nothing yet asks for each job anew.
+  const std::unique_ptr<Executor> looker =
+      executor.in_batches() ? choose_executor(study, 1, [](const std::string& text) { say(text); }) : nullptr;
+  watch_ends(study, cancelled.asked, looker ? *looker : executor, journal);
+  journal.flush(true);
   const CampaignCounts counts = campaign.counts();
   say(
       fmt::format("stopped: {}. {} of {} runs were not carried out. Mend the cause, then `hpcbench retry` runs them all; "

@@ -101,6 +101,20 @@ resources: {{time: 60s}}
         self.assertEqual(self.cluster.count("sbatch"), 1)
         self.assertEqual(list(self.folder.rglob("injected")), [])
 
+    def test_a_study_that_fails_throughout_stops_and_goes_on_once_it_is_mended(self):
+        # The first repeats fail at once. Whatever else has begun by then would take minutes, and the rest waits in the queue.
+        self.study(pause='test -e mended && exit; case $1 in */r01/*) echo "no module named torch" >&2; exit 3 ;; *) sleep 600 ;; esac')
+        done = self.run_study(code=1)
+        self.assertIn("stopped: a run of each of 4 configurations failed in the same way", done.stderr)
+        counts = {state: count for state, count in self.status("trivial.yaml")["counts"].items() if count}
+        self.assertEqual(counts.pop("failed"), 4, counts)
+        self.assertNotIn("running", counts)
+        self.assertEqual(self.cluster.tool("squeue", "-h").strip(), "", "what runs on after the study has stopped")
+        (self.folder / "mended").touch()
+        self.hpcbench("retry", "trivial.yaml", "--site", self.site)
+        self.assertEqual({run["state"] for run in self.status("trivial.yaml")["runs"]}, {"succeeded"})
+        self.assertEqual({path: n for path, n in self.executions().items() if n > 1}, {}, "attempts that executed twice")
+
     def test_folder_with_a_strange_name(self):
         folder = self.folder / "a b'c $(touch injected) é"
         folder.mkdir()
