@@ -31,8 +31,8 @@ def parse_arguments():
                         help="measure nothing: take this table that was kept; given again: put together, of the same row the last one's")
     parser.add_argument("--only", action="append", metavar="WORD", help="of the trainers: only rows whose work has this word before its colon")
     parser.add_argument("--size", action="append", choices=SIZES, help="of the trainers: only BERT of this size")
-    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown, as docs/performance.md has it")
-    parser.add_argument("--document", type=pathlib.Path, metavar="FILE", help="put machine and table between the marks in FILE (docs/performance.md)")
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown, as bench/table.md has it")
+    parser.add_argument("--document", type=pathlib.Path, metavar="FILE", help="put machine and table between the marks in FILE (bench/table.md)")
     parser.add_argument("--folder", help="where the studies lie meanwhile (default: beside the file of --save, or the folder for temporary files)")
     options = parser.parse_args()
     unknown = [name for name in options.suites if name not in (*SUITES, "all")]
