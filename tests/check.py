@@ -5,7 +5,8 @@ Nothing of a check outlives it: it works in a temporary folder of its own, all p
 sessions of their own too), and both are removed when it ends, hangs, is interrupted, or when CTest itself is killed. A check that
 takes longer than its limit is interrupted, so that it cleans up and says where it was, then killed, and fails.
 
-Prints the check's output, then `check: N passed, N failed, N skipped` of its single tests, which scripts/test.sh adds up.
+Prints the check's output, then `check: N passed, N failed, N skipped` of its single tests, and `check: skipped NAME: REASON` for what
+was not run. Both lines are added to the file that HPCBENCH_CHECKS names, where scripts/test.sh adds them up.
 Exit code: the command's own; 77: skipped, its last line says why.
 """
 import argparse
@@ -114,7 +115,16 @@ def stop(number, frame):
     raise Stopped(f"stopped by {signal.Signals(number).name}")
 
 
+def tell(lines, file):
+    for line in lines:
+        print(f"check: {line}", flush=True)
+    if file:
+        with open(file, "a") as told:
+            told.write("".join(line + "\n" for line in lines))
+
+
 def main():
+    told = os.environ.pop("HPCBENCH_CHECKS", "")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=float, default=900)
     parser.add_argument("name")
@@ -147,9 +157,8 @@ def main():
     if remark:
         print(f"check: {options.name}: {remark}")
     passed, failed, skipped = count(text, code)
-    for reason in re.findall(r"^SKIPPED (?:\[\d+\] )?(.*)$", text, re.M) or ([text.strip().rpartition("\n")[2]] if code == SKIPPED else []):
-        print(f"check: skipped {options.name}: {reason}")
-    print(f"check: {passed} passed, {failed} failed, {skipped} skipped", flush=True)
+    reasons = re.findall(r"^SKIPPED (?:\[\d+\] )?(.*)$", text, re.M) or ([text.strip().rpartition("\n")[2]] if code == SKIPPED else [])
+    tell([f"skipped {options.name}: {reason}" for reason in reasons] + [f"{passed} passed, {failed} failed, {skipped} skipped"], told)
     return code if 0 <= code <= 255 else 1
 
 

@@ -74,6 +74,7 @@ endforeach()
 # What reads the sources alone.
 check(format lint 5 COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lint/format.sh)
 check(shell lint 5 COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lint/shell.sh)
+check_python(checks ${CMAKE_CURRENT_SOURCE_DIR}/check_test.py lint 5)
 check(arrows lint 1 COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/arch/check_arrows.py)
 foreach(stage IN LISTS HPCBENCH_STAGES)
   check(tidy-${stage} lint 20${cost_${stage}} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lint/tidy.sh runner/CMakeFiles/hpcbench_${stage}.dir)
