@@ -33,6 +33,7 @@ void add_clean(CLI::App& app, int& exit_code);
 void add_help(CLI::App& app, int& exit_code);
 void add_db(CLI::App& app, int& exit_code);
 void add_launch(CLI::App& app, int& exit_code);
+void add_rank(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
 
 }  // namespace hpcbench

@@ -149,15 +149,23 @@ void add_cancel(CLI::App& app, int& exit_code) {
 
 void add_launch(CLI::App& app, int& exit_code) {
   const auto ranks = std::make_shared<int>(0);
+  const auto batch = std::make_shared<std::string>();
   const auto command = std::make_shared<std::vector<std::string>>();
   app.add_option("-n", *ranks, "start this many ranks of COMMAND here")->type_name("N")->check(CLI::PositiveNumber);
-  app.add_option("ARGUMENTS", *command, "the attempt's folder; with -n: the command after `--`")->required();
+  app.add_option("--batch", *batch, "the attempt of this element of a job array, of the batch in this folder")
+      ->type_name("FOLDER");
+  app.add_option("ARGUMENTS", *command, "the attempt's folder; with -n: the command after `--`");
   app.callback([=, &exit_code] {
     if (*ranks > 0) {
       exit_code = launch_ranks(*ranks, *command);
       return;
     }
-    if (command->size() != 1) throw InputError("error: launch takes one attempt folder, or `-n N -- COMMAND`");
+    if (!batch->empty() && command->empty()) {
+      exit_code = launch_batch(*batch);
+      return;
+    }
+    if (command->size() != 1 || !batch->empty())
+      throw InputError("error: launch takes one attempt folder, `--batch FOLDER`, or `-n N -- COMMAND`");
     const char* token = std::getenv("HPCBENCH_TOKEN");
     exit_code = launch_attempt(command->front(), token == nullptr ? "" : token);
   });
