@@ -149,8 +149,12 @@ int run_parsed(int argc, char** argv) {
   CLI::App app{"hpcbench: a declarative experiment runner for scaling studies of distributed training", "hpcbench"};
   int exit_code = 0;
   const std::vector<std::string> names = command_names();
-  const std::vector<std::string> arguments = without_help_command(std::vector<std::string>(argv + 1, argv + argc));
+  std::vector<std::string> arguments = without_help_command(std::vector<std::string>(argv + 1, argv + argc));
   const std::string first = arguments.empty() ? "" : arguments.front();
+  if (const auto dashes = std::find(arguments.begin(), arguments.end(), "--"); first == "rank" && dashes != arguments.end()) {
+    command_of_rank().assign(dashes + 1, arguments.end());
+    arguments.erase(dashes, arguments.end());
+  }
   const bool alone = first != "completion" && std::find(names.begin(), names.end(), first) != names.end();
   add_commands(app, alone ? first : "", exit_code);
   try {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace hpcbench {
 
@@ -35,5 +37,8 @@ void add_db(CLI::App& app, int& exit_code);
 void add_launch(CLI::App& app, int& exit_code);
 void add_rank(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
+
+/// What follows `rank ... --`, each word byte for byte: a parser of options has a mind of its own about `[]`.
+std::vector<std::string>& command_of_rank();
 
 }  // namespace hpcbench

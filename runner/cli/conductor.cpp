@@ -252,7 +252,7 @@ RenderContext make_render_context(const Study& study) {
   context.hpcbench = program_folder() + "/hpcbench";
   context.executor = study.experiment.executor;
   const bool slurm = context.executor == "slurm";
-  context.job_template_name = study.experiment.site.template_path.value_or(slurm ? "job_slurm.sh.mustache" : "job.sh.mustache");
+  context.job_template_name = study.experiment.site.template_path.value_or("job.sh.mustache");
   context.job_template = load_template(context.job_template_name);
   if (slurm) context.array_template = load_template("slurm_array.sh.mustache");
   context.provenance = find_provenance(context.call_folder);
