@@ -129,6 +129,19 @@ resources: {{time: 60s}}
         self.assertEqual({run["state"] for run in self.status("trivial.yaml")["runs"]}, {"succeeded"})
         self.assertEqual({path: n for path, n in self.executions().items() if n > 1}, {}, "attempts that executed twice")
 
+    def test_nodes_that_cannot_start_hpcbench_stop_the_study_with_that_reason(self):
+        self.study()
+        launcher = self.write("launcher", "no program\n")
+        for code, path in ((127, self.folder / "nowhere/hpcbench"), (126, launcher)):
+            self.write("site.yaml", SITE + f"hpcbench: {path}\n")
+            done = self.run_study(code=1)
+            self.assertIn(f"(exit code {code})", done.stderr)
+            self.assertIn("stopped: Slurm job", done.stderr)
+            states = {run["state"] for run in self.status("trivial.yaml")["runs"]}
+            self.assertLessEqual(states, {"failed", "cancelled"}, "nothing is tried again by itself")
+            self.assertEqual(self.executions(), {})
+            (self.folder / "results").rename(self.folder / f"results-{code}")
+
     def test_scripts_are_short_and_run_by_hand_in_an_allocation(self):
         self.write("ranks.yaml", """
 experiment: ranks
