@@ -30,7 +30,7 @@ MISTAKES = {
     "hpcbench-train": [
         [], ["rum"], ["--nosuch"], ["run", "--epoch", "3"], ["run", "digits"], ["run", "--epochs"], ["run", "--epochs", "two"],
         ["run", "--shuffle", "maybe"], ["run", "--lr="], ["features"], ["features", "--dat", "x"], ["features", "x"], ["features", "--threads", "x"],
-        ["features", "--data", "d", "--vocab", "v", "--padding", "min"], ["score"], ["score", "--data", "d"], ["score", "--nosuch"]],
+        ["features", "--data", "d", "--vocab", "v", "--padding", "min"], ["score"], ["score", "--data", "d"], ["score", "--predictoins", "x"]],
 }
 
 

@@ -24,7 +24,6 @@ HEAVY = {
                  "#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>\n"),
     "json": (re.compile("<nlohmann/json.hpp>"), "#include <nlohmann/json.hpp>\n"),
     "fmt": (re.compile("<fmt/format.h>"), "#include <fmt/format.h>\n"),
-    "CLI11": (re.compile("<CLI/CLI.hpp>"), "#include <CLI/CLI.hpp>\n"),
     "rapidcheck": (re.compile("<rapidcheck.h>"), "#include <rapidcheck.h>\n"),
 }
 # The seam to GPUs, which only CUDA's headers can compile: scripts/check-cuda.sh does.
