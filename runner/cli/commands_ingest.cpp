@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -164,7 +164,7 @@ void add_ingest(commandline::Command& command) {
       .needs("--run");
   const auto of_run = [&](const std::string& name, commandline::Target target,
                           const std::string& help) -> commandline::Option& {
-    return command.add_option(name, std::move(target), help).needs("--experiment");
+    return command.add_option(name, target, help).needs("--experiment");
   };
   of_run("--run", options->run, "which point they are, as in `ddp,nodes=2`").value_name("VALUE,AXIS=VALUE");
   of_run("--each", options->each, "each file is a run; without it all are one");

@@ -20,8 +20,8 @@ Command::Command(std::string name, std::string summary, Command* parent, Declare
   add_flag("-h,--help", wants_help_, "Print this help message and exit");
 }
 
-Option& Command::add_option(const std::string& names, Target target, const std::string& help) {
-  return options_.emplace_back(names, std::move(target), help);
+Option& Command::add_option(std::string_view names, Target target, std::string_view help) {
+  return options_.emplace_back(names, target, help);
 }
 
 Command& Command::add_command(const std::string& name, const std::string& summary, Declare declare) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,8 +26,8 @@ class Command {
   Command& operator=(const Command&) = delete;
 
   /// `names` as for Option. References stay valid.
-  Option& add_option(const std::string& names, Target target, const std::string& help);
-  Option& add_flag(const std::string& names, bool& value, const std::string& help) { return add_option(names, value, help); }
+  Option& add_option(std::string_view names, Target target, std::string_view help);
+  Option& add_flag(std::string_view names, bool& value, std::string_view help) { return add_option(names, value, help); }
   Command& add_command(const std::string& name, const std::string& summary, Declare declare = {});
   /// What --help ends with: examples, mostly.
   void footer(std::string text) { footer_ = std::move(text); }

@@ -23,7 +23,7 @@ std::string label_of(const Option& option, const Command& command) {
   if (!option.long_name.empty()) label += (label.empty() ? "--" : ",--") + option.long_name;
   if (const std::string value = option.value_label(); !value.empty()) label += " " + value;
   if (!option.initial.empty()) label += "=" + option.initial;
-  if (option.is_positional() && option.target.is_list) label += " ...";
+  if (option.is_positional() && option.is_list()) label += " ...";
   if (option.is_required) label += " REQUIRED";
   std::string needed, excluded;
   for (const Option& other : command.options()) {
@@ -41,7 +41,7 @@ std::string usage(const Command& command, bool needs_command) {
   std::string text = "Usage: " + command.full_name() + " [OPTIONS]";
   for (const Option& option : command.options()) {
     if (!option.is_positional()) continue;
-    const std::string word = option.position_name + (option.target.is_list ? "..." : "");
+    const std::string word = option.position_name + (option.is_list() ? "..." : "");
     text += option.is_required ? " " + word : " [" + word + "]";
   }
   if (!command.commands().empty()) text += needs_command ? " SUBCOMMAND" : " [SUBCOMMAND]";

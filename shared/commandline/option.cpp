@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <type_traits>
 #include <utility>
 
 namespace hpcbench::commandline {
@@ -22,95 +23,85 @@ std::string plain(double value) {
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
+// What a variable holds, in words.
+std::string words_of(bool) { return ""; }
+std::string words_of(int value) { return std::to_string(value); }
+std::string words_of(std::uint64_t value) { return std::to_string(value); }
+std::string words_of(double value) { return plain(value); }
+std::string words_of(const std::string& value) { return value; }
+std::string words_of(const std::filesystem::path& value) { return value.string(); }
+std::string words_of(const std::vector<std::string>& value) { return "[" + joined(value) + "]"; }
 template <class T>
-bool read_whole_number(const std::string& text, T& value) {
+std::string words_of(const std::optional<T>&) {
+  return "";
+}
+
+// Puts a text into a variable; false: it is no such value.
+template <class T>
+std::enable_if_t<std::is_integral_v<T>, bool> read(const std::string& text, T& value) {
   const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
   const char* const end = text.data() + text.size();
-  T number = 0;
-  const auto [stop, error] = std::from_chars(begin, end, number);
-  if (error != std::errc() || stop != end) return false;
-  value = number;
-  return true;
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  return error == std::errc() && stop == end;
 }
-
-template <class T>
-bool read_whole_number(const std::string& text, std::optional<T>& value) {
-  T number = 0;
-  if (!read_whole_number(text, number)) return false;
-  value = number;
-  return true;
-}
-
-bool read_number(const std::string& text, double& value) {
+bool read(const std::string& text, double& value) {
   char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != 0 || !std::isfinite(number)) return false;
-  value = number;
+  value = std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == 0 && std::isfinite(value);
+}
+bool read(const std::string& text, std::string& value) {
+  value = text;
   return true;
 }
-
-/// `read` takes one text; of several the last counts.
-template <class Read>
-auto last_by(Read read) {
-  return [read](const std::vector<std::string>& values) -> std::optional<std::string> {
-    if (read(values.back())) return std::nullopt;
-    return values.back();
-  };
+bool read(const std::string& text, std::filesystem::path& value) {
+  value = text;
+  return true;
+}
+template <class T>
+bool read(const std::string& text, std::optional<T>& value) {
+  return read(text, value.emplace());
 }
 
+/// What --help calls a value of the variable.
 template <class T>
-auto whole_number_into(T& value) {
-  return last_by([&value](const std::string& text) { return read_whole_number(text, value); });
+constexpr const char* type_of(const T*) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return "";
+  } else if constexpr (std::is_same_v<T, double>) {
+    return "FLOAT";
+  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+    return "UINT";
+  } else if constexpr (std::is_same_v<T, int> || std::is_same_v<T, std::optional<int>> ||
+                       std::is_same_v<T, std::optional<std::int64_t>>) {
+    return "INT";
+  } else {
+    return "TEXT";
+  }
+}
+
+/// Sets the variable to the last of `values`, a list to all of them. False: it is no such value.
+template <class T>
+bool set(T& variable, const std::vector<std::string>& values) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return variable = true;
+  } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+    variable = values;
+    return true;
+  } else {
+    return read(values.back(), variable);
+  }
 }
 
 }  // namespace
 
-Target::Target(bool& value)
-    : kind(Kind::flag), set([&value](const std::vector<std::string>&) {
-        value = true;
-        return std::nullopt;
-      }) {}
-
-Target::Target(int& value)
-    : kind(Kind::whole_number), type("INT"), initial(std::to_string(value)), set(whole_number_into(value)) {}
-
-Target::Target(std::uint64_t& value)
-    : kind(Kind::whole_number), type("UINT"), initial(std::to_string(value)), least(0), set(whole_number_into(value)) {}
-
-Target::Target(std::optional<int>& value) : kind(Kind::whole_number), type("INT"), set(whole_number_into(value)) {}
-
-Target::Target(std::optional<std::int64_t>& value) : kind(Kind::whole_number), type("INT"), set(whole_number_into(value)) {}
-
-Target::Target(double& value)
-    : kind(Kind::number),
-      type("FLOAT"),
-      initial(plain(value)),
-      set(last_by([&value](const std::string& text) { return read_number(text, value); })) {}
-
-Target::Target(std::string& value)
-    : kind(Kind::text), type("TEXT"), initial(value), set(last_by([&value](const std::string& text) {
-        value = text;
-        return true;
-      })) {}
-
-Target::Target(std::filesystem::path& value)
-    : kind(Kind::text), type("TEXT"), initial(value.string()), set(last_by([&value](const std::string& text) {
-        value = text;
-        return true;
-      })) {}
-
-Target::Target(std::vector<std::string>& value)
-    : kind(Kind::text), type("TEXT"), initial("[" + joined(value) + "]"), is_list(true), set([&value](const auto& values) {
-        value = values;
-        return std::nullopt;
-      }) {}
-
-Option::Option(const std::string& names, Target its_target, std::string its_help)
-    : target(std::move(its_target)), help(std::move(its_help)), least(target.least), value_name_(target.type) {
-  const std::size_t comma = names.find(',');
-  for (const std::string& name : {names.substr(0, comma), comma == std::string::npos ? "" : names.substr(comma + 1)}) {
+Option::Option(std::string_view names, Target its_target, std::string_view its_help)
+    : target(its_target),
+      help(its_help),
+      type_(std::visit([](const auto* variable) { return type_of(variable); }, target.variable)),
+      value_name_(type_) {
+  if (std::holds_alternative<std::uint64_t*>(target.variable)) least = 0;
+  const std::size_t comma = std::min(names.find(','), names.size());
+  for (const std::string_view name : {names.substr(0, comma), names.substr(std::min(comma + 1, names.size()))}) {
     if (name.starts_with("--")) {
       long_name = name.substr(2);
     } else if (name.starts_with("-")) {
@@ -121,15 +112,17 @@ Option::Option(const std::string& names, Target its_target, std::string its_help
   }
 }
 
-Option& Option::value_name(std::string name) {
-  value_name_ = std::move(name);
+Option& Option::value_name(std::string_view name) {
+  value_name_ = name;
   return *this;
 }
 
-Option& Option::shows_initial() { return shows_initial(target.initial); }
+Option& Option::shows_initial() {
+  return shows_initial(std::visit([](const auto* variable) { return words_of(*variable); }, target.variable));
+}
 
-Option& Option::shows_initial(std::string words) {
-  initial = std::move(words);
+Option& Option::shows_initial(std::string_view words) {
+  initial = words;
   return *this;
 }
 
@@ -158,7 +151,7 @@ Option& Option::not_negative() {
 Option& Option::between(double its_least, double its_most) {
   least = its_least;
   most = its_most;
-  range_label_ = target.type + " in [" + plain(its_least) + " - " + plain(its_most) + "]";
+  range_label_ = std::string(type_) + " in [" + plain(its_least) + " - " + plain(its_most) + "]";
   return *this;
 }
 
@@ -167,8 +160,8 @@ Option& Option::required() {
   return *this;
 }
 
-Option& Option::needs(std::string name) {
-  needed.push_back(std::move(name));
+Option& Option::needs(std::string_view name) {
+  needed.emplace_back(name);
   return *this;
 }
 
@@ -203,9 +196,14 @@ std::string Option::value_label() const {
   return value_name_ + ":{" + joined(values) + "}" + (is_list_of_values ? ",..." : "");
 }
 
+std::string Option::wanted_number() const {
+  const std::string kind = type_ == std::string_view("FLOAT") ? "number" : "whole number";
+  if (most) return kind + " from " + plain(*least) + " to " + plain(*most);
+  return least ? kind + " of at least " + plain(*least) : kind;
+}
+
 std::optional<std::string> Option::set_values(const std::vector<std::string>& given) const {
-  if (is_flag()) return target.set(given);
-  if (given.size() > 1 && !target.is_list && !is_last_wins) {
+  if (given.size() > 1 && !is_flag() && !is_list() && !is_last_wins) {
     return name() + " may be given once, not " + std::to_string(given.size()) + " times";
   }
   if (!values.empty() && !is_list_of_values) {
@@ -214,19 +212,14 @@ std::optional<std::string> Option::set_values(const std::vector<std::string>& gi
       return name() + ": " + value + " not in {" + joined(values) + "}";
     }
   }
-  std::optional<std::string> wrong = target.set(given);
+  const bool is_set = std::visit([&](auto* variable) { return set(*variable, given); }, target.variable);
   double number = 0;
   const std::string& last = given.back();
-  const bool is_number = read_number(last, number);
-  if (is_number && ((least && number < *least) || (most && number > *most))) wrong = last;
-  if (!wrong) return std::nullopt;
-  if (is_number && std::all_of(last.begin(), last.end(), is_digit) && least && !most && number >= *least) {
-    return name() + ": " + last + " is too large";
-  }
-  return name() + ": `" + *wrong + "` is not a " + (target.kind == Target::Kind::whole_number ? "whole number" : "number") +
-         (most    ? " from " + plain(*least) + " to " + plain(*most)
-          : least ? " of at least " + plain(*least)
-                  : "");
+  const bool is_number = read(last, number);
+  if (is_set && (!is_number || ((!least || number >= *least) && (!most || number <= *most)))) return std::nullopt;
+  const bool only_digits = std::all_of(last.begin(), last.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (is_number && only_digits && !most && (!least || number >= *least)) return name() + ": " + last + " is too large";
+  return name() + ": `" + last + "` is not a " + wanted_number();
 }
 
 bool exclude_each_other(const Option& a, const Option& b) {

@@ -2,9 +2,10 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 namespace hpcbench::commandline {
@@ -12,56 +13,52 @@ namespace hpcbench::commandline {
 /// The variable that an option sets, which must live as long as the option. It is made from the variable itself:
 /// `command.add_option("--slots", options.slots, "...")`.
 struct Target {
-  enum class Kind { flag, whole_number, number, text };
+  Target(bool& value) : variable(&value) {}  // a flag
+  Target(int& value) : variable(&value) {}
+  Target(std::uint64_t& value) : variable(&value) {}
+  Target(std::optional<int>& value) : variable(&value) {}
+  Target(std::optional<std::int64_t>& value) : variable(&value) {}
+  Target(double& value) : variable(&value) {}
+  Target(std::string& value) : variable(&value) {}
+  Target(std::filesystem::path& value) : variable(&value) {}
+  /// The option may be repeated; what is given replaces the values that were there.
+  Target(std::vector<std::string>& value) : variable(&value) {}
 
-  Target(bool& value);
-  Target(int& value);
-  Target(std::uint64_t& value);
-  Target(std::optional<int>& value);
-  Target(std::optional<std::int64_t>& value);
-  Target(double& value);
-  Target(std::string& value);
-  Target(std::filesystem::path& value);
-  Target(std::vector<std::string>& value);  // the option may be repeated; the first value replaces those that were there
-
-  Kind kind;
-  std::string type;             // what --help calls a value: TEXT, INT ...
-  std::string initial;          // what the variable holds when the option is declared
-  bool is_list = false;         // takes several values
-  std::optional<double> least;  // of a number: the least that the variable can hold, where that is worth a word
-  /// Sets the variable; the text of a value that it cannot hold, if there is one.
-  std::function<std::optional<std::string>(const std::vector<std::string>&)> set;
+  std::variant<bool*, int*, std::uint64_t*, std::optional<int>*, std::optional<std::int64_t>*, double*, std::string*,
+               std::filesystem::path*, std::vector<std::string>*>
+      variable;
 };
 
 /// An option (`--slots N`), a flag (`--yes`) or a positional argument (`FILE`) of a command. The functions declare; the data is
 /// what parsing, --help and completion go by.
 struct Option {
   /// `names`: "--slots", "-o,--output", "-n", or "FILE" for a positional argument.
-  Option(const std::string& names, Target target, std::string help);
+  Option(std::string_view names, Target target, std::string_view help);
 
-  Option& value_name(std::string name);                     // in --help, instead of the target's type
+  Option& value_name(std::string_view name);                // in --help, instead of the target's type
   Option& shows_initial();                                  // --help shows the target's initial value
-  Option& shows_initial(std::string words);                 // --help describes it
+  Option& shows_initial(std::string_view words);            // --help describes it
   Option& one_of(std::vector<std::string> values);          // a fixed set; completion offers it
   Option& parts_of(std::vector<std::string> values);        // a list with commas; whoever reads it checks it
   Option& positive();                                       // a whole number above 0
   Option& not_negative();                                   // a number of at least 0
   Option& between(double least, double most);               // a number
   Option& required();                                       // must be given
-  Option& needs(std::string name);                          // must not be given without that option
+  Option& needs(std::string_view name);                     // must not be given without that option
   Option& excludes(const std::vector<std::string>& names);  // must not be given with any of these
   Option& last_wins();                                      // may be repeated: the last value counts
   Option& value_may_be_left_out();                          // `--shuffle` alone gives the empty value
   Option& takes_all_that_follow();                          // one `--results` takes several values
 
   bool is_positional() const { return !position_name.empty(); }
-  bool is_flag() const { return target.kind == Target::Kind::flag; }
+  bool is_flag() const { return std::holds_alternative<bool*>(target.variable); }
+  bool is_list() const { return std::holds_alternative<std::vector<std::string>*>(target.variable); }
   bool is_given() const { return count > 0; }
   /// As messages name it: `--output`, `-n`, `FILE`.
   std::string name() const;
   /// `INT:POSITIVE`: what a value is, for --help and messages.
   std::string value_label() const;
-  /// Sets the target from the values given, of which there is one at least unless it is a flag. The mistake, if there is one.
+  /// Sets the target from the values given, of which there is one at least (of a flag an empty one). The mistake, if any.
   std::optional<std::string> set_values(const std::vector<std::string>& values) const;
 
   std::string long_name, short_name;  // without dashes
@@ -77,6 +74,10 @@ struct Option {
   int count = 0;                              // how often it was given
 
  private:
+  /// What a number must be, in words.
+  std::string wanted_number() const;
+
+  const char* type_;  // what --help calls a value of the target: TEXT, INT ...
   std::string value_name_;
   std::string range_label_;
 };

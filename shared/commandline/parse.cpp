@@ -130,7 +130,7 @@ void place_positionals(Command& command, Given& given) {
   auto next = given.positional.begin();
   for (Option& option : command.options()) {
     if (!option.is_positional() || next == given.positional.end()) continue;
-    const auto end = option.target.is_list ? given.positional.end() : next + 1;
+    const auto end = option.is_list() ? given.positional.end() : next + 1;
     given.values[key_of(option)].assign(next, end);
     next = end;
   }
