@@ -115,7 +115,7 @@ void add_run(commandline::Command& command) {
   add_run_options(command, *options);
   const auto dry = std::make_shared<bool>(false);
   command.add_flag("--dry-run", *dry, "list the runs that would be started, and start none");
-  command.action([=] { return *dry ? rehearse(load_study(*study)) : conduct(load_study(*study), *options); });
+  command.action([=] { return *dry ? rehearse(load_study(*study), *options) : conduct(load_study(*study), *options); });
 }
 
 void add_retry(commandline::Command& command) {
