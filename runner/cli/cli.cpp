@@ -82,6 +82,8 @@ constexpr std::array kCommands = {
     CommandRow{"db", "maintain the index and the lock", "  hpcbench db rebuild\n  hpcbench db unlock mnist_rnn", add_db},
     CommandRow{"launch", "run an attempt, or N ranks of a command, on this machine",
                "  hpcbench launch -n 2 -- hpcbench-train run --task mnist_rnn --strategy ddp --data data/mnist", add_launch},
+    CommandRow{"rank", "start one rank of a program, as srun or mpirun asks for it; job scripts call it",
+               "  srun -n 4 hpcbench rank -- python train.py\n  hpcbench rank -n 2 -- python train.py", add_rank},
     CommandRow{"help", "the options and examples of a command", "  hpcbench help run", add_help},
     CommandRow{"completion", "print a completion script for bash", "  source <(hpcbench completion)", add_completion},
 };

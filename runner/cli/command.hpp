@@ -33,6 +33,7 @@ void add_clean(commandline::Command& command);
 void add_help(commandline::Command& command);
 void add_db(commandline::Command& command);
 void add_launch(commandline::Command& command);
+void add_rank(commandline::Command& command);
 void add_completion(commandline::Command& command);
 
 }  // namespace hpcbench

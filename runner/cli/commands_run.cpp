@@ -115,7 +115,7 @@ void add_run(commandline::Command& command) {
   add_run_options(command, *options);
   const auto dry = std::make_shared<bool>(false);
   command.add_flag("--dry-run", *dry, "list the runs that would be started, and start none");
-  command.action([=] { return *dry ? rehearse(load_study(*study)) : conduct(load_study(*study), *options); });
+  command.action([=] { return *dry ? rehearse(load_study(*study), *options) : conduct(load_study(*study), *options); });
 }
 
 void add_retry(commandline::Command& command) {
@@ -143,12 +143,17 @@ void add_cancel(commandline::Command& command) {
 
 void add_launch(commandline::Command& command) {
   const auto ranks = std::make_shared<int>(0);
+  const auto batch = std::make_shared<std::string>();
   const auto arguments = std::make_shared<std::vector<std::string>>();
   command.add_option("-n", *ranks, "start this many ranks of COMMAND here").value_name("N").positive();
-  command.add_option("ARGUMENTS", *arguments, "the attempt's folder; with -n: the command after `--`").required();
+  command.add_option("--batch", *batch, "the attempt of this element of a job array, of the batch in this folder")
+      .value_name("FOLDER");
+  command.add_option("ARGUMENTS", *arguments, "the attempt's folder; with -n: the command after `--`");
   command.action([=] {
     if (*ranks > 0) return launch_ranks(*ranks, *arguments);
-    if (arguments->size() != 1) throw InputError("error: launch takes one attempt folder, or `-n N -- COMMAND`");
+    if (!batch->empty() && arguments->empty()) return launch_batch(*batch);
+    if (arguments->size() != 1 || !batch->empty())
+      throw InputError("error: launch takes one attempt folder, `--batch FOLDER`, or `-n N -- COMMAND`");
     const char* token = std::getenv("HPCBENCH_TOKEN");
     return launch_attempt(arguments->front(), token == nullptr ? "" : token);
   });

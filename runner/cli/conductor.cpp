@@ -249,6 +249,7 @@ RenderContext make_render_context(const Study& study) {
   context.results = study.results;
   context.call_folder = fs::current_path().string();
   context.trainer = program_folder() + "/hpcbench-train";
+  context.hpcbench = program_folder() + "/hpcbench";
   context.executor = study.experiment.executor;
   const bool slurm = context.executor == "slurm";
   context.job_template_name = study.experiment.site.template_path.value_or(slurm ? "job_slurm.sh.mustache" : "job.sh.mustache");

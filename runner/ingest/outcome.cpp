@@ -65,6 +65,8 @@ Outcome decide_outcome(const Finished& finished, const RunInfo& info, const Fail
   if (finished.oom_kill && killed(finished)) {
     return ended_as(State::out_of_memory, how_it_ended(finished) + ": killed for memory (the cgroup's oom_kill count grew)");
   }
+  if (finished.never_began)
+    return ended_as(State::node_failure, "no rank could be started: " + printable(last_line(finished.tail)));
   if (finished.error) return ended_as(State::failed, *finished.error);
   if (finished.signal || finished.exit_code != info.success_exit_code) {
     return ended_as(State::failed, failure_reason(finished, evidence));

@@ -162,6 +162,7 @@ Finished parse_finished(std::string_view text) {
   finished.timed_out = json_flag(member("timed_out")).value_or(false);
   finished.cancelled = json_flag(member("cancelled")).value_or(false);
   finished.oom_kill = json_flag(member("oom_kill")).value_or(false);
+  finished.never_began = json_flag(member("never_began")).value_or(false);
   finished.error = line_of(member("error"));
   finished.tail = json_string(member("tail")).value_or("");
   add_processes(member("processes"), finished);

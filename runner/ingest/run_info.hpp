@@ -63,7 +63,7 @@ struct Finished {
   std::string host;
   std::optional<double> finished_unix_s, wall_s, time_limit_s;
   std::optional<int> exit_code, signal, first_failed_rank;
-  bool timed_out = false, cancelled = false, oom_kill = false;
+  bool timed_out = false, cancelled = false, oom_kill = false, never_began = false;
   std::optional<std::string> error;
   std::string tail;
   std::optional<double> user_s, sys_s;     // sums over processes

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -24,9 +25,6 @@ template <typename T>
 OrderedJson or_null(const std::optional<T>& value) {
   return value ? OrderedJson(*value) : OrderedJson(nullptr);
 }
-
-/// One line, whatever bytes are in it.
-std::string dumped(const OrderedJson& json) { return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n"; }
 
 /// Empty if it cannot be read.
 std::string read_gpu_file(const std::filesystem::path& path) {
@@ -51,20 +49,14 @@ std::optional<std::string> gpu_models() {
   return join(models, ", ");
 }
 
-OrderedJson process_json(const ProcessEnd& end) {
-  return {{"rank", end.rank},
-          {"exit_code", or_null(end.exit_code)},
-          {"signal", or_null(end.signal)},
-          {"wall_s", end.wall_s},
-          {"user_s", end.user_s},
-          {"sys_s", end.sys_s},
-          {"max_rss_bytes", end.max_rss_bytes}};
-}
-
 /// The end of `text` that fits, from the start of a line if there is one.
 std::string last_lines(std::string text, std::size_t limit) {
   if (text.size() <= limit) return text;
-  text.erase(0, text.size() - limit);
+  const std::size_t cut = text.size() - limit;
+  // The byte before what fits tells whether its first line is whole.
+  const bool at_line = text[cut - 1] == '\n';
+  text.erase(0, cut);
+  if (at_line) return text;
   if (const std::size_t line = text.find('\n'); line != std::string::npos && line + 1 < text.size())
     return text.substr(line + 1);
   // One long line: start with a whole character.
@@ -78,17 +70,36 @@ std::string to_utf8(const std::string& bytes) { return is_utf8(bytes) ? bytes : 
 
 }  // namespace
 
+OrderedJson process_json(const ProcessEnd& end) {
+  return {{"rank", end.rank},
+          {"exit_code", or_null(end.exit_code)},
+          {"signal", or_null(end.signal)},
+          {"wall_s", end.wall_s},
+          {"user_s", end.user_s},
+          {"sys_s", end.sys_s},
+          {"max_rss_bytes", end.max_rss_bytes}};
+}
+
+std::string json_line(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
 std::string started_json(const StartedFacts& facts) {
-  return dumped({{"schema", kSchema},
-                 {"host", facts.process.host},
-                 {"boot_id", facts.process.boot_id},
-                 {"pid", facts.process.pid},
-                 {"started_unix_s", unix_time_s()},
-                 {"monotonic_s", monotonic_s()},
-                 {"job", or_null(facts.job)},
-                 {"master_port", facts.master_port},
-                 {"devices", or_null(gpu_models())},
-                 {"cores", std::thread::hardware_concurrency()}});  // those that this process may use
+  OrderedJson json{{"schema", kSchema},
+                   {"host", facts.node.value_or(facts.process.host)},
+                   {"boot_id", facts.process.boot_id},
+                   {"pid", facts.process.pid},
+                   {"started_unix_s", unix_time_s()},
+                   {"monotonic_s", monotonic_s()},
+                   {"job", or_null(facts.job)},
+                   {"master_port", facts.master_port},
+                   {"devices", or_null(facts.node ? facts.devices : gpu_models())}};
+  if (facts.nodes) {
+    json["nodes"] = *facts.nodes;
+  } else {
+    json["cores"] = std::thread::hardware_concurrency();  // those that this process may use
+  }
+  return json_line(json);
 }
 
 const ProcessEnd* deciding_process(const Supervision& supervision) {
@@ -99,6 +110,16 @@ const ProcessEnd* deciding_process(const Supervision& supervision) {
     if (decides == nullptr && end.exit_code != 0) decides = &end;
   }
   return decides;
+}
+
+int exit_status(const Supervision& supervision, int good_exit_code) {
+  if (supervision.timed_out) return kExitTimedOut;
+  if (supervision.cancelled_by) return kSignalExitBase + SIGTERM;
+  const ProcessEnd* const decides = deciding_process(supervision);
+  if (decides == nullptr) return 0;
+  if (decides->signal) return kSignalExitBase + *decides->signal;
+  if (decides->exit_code == good_exit_code && !supervision.setup) return 0;
+  return decides->exit_code == 0 ? 1 : *decides->exit_code;
 }
 
 std::string finished_json(const FinishedFacts& facts) {
@@ -115,12 +136,13 @@ std::string finished_json(const FinishedFacts& facts) {
   json["cancelled"] = supervision.cancelled_by.has_value();
   if (facts.oom_kill) json["oom_kill"] = *facts.oom_kill;
   if (facts.error) json["error"] = *facts.error;
+  if (facts.never_began) json["never_began"] = true;
   if (facts.tail) json["tail"] = *facts.tail;
   json["processes"] = OrderedJson::array();
   for (const ProcessEnd& end : supervision.processes) json["processes"].push_back(process_json(end));
   json["files"] = OrderedJson::object();
   for (const auto& [name, size_bytes] : facts.files) json["files"][name] = size_bytes;
-  return dumped(json);
+  return json_line(json);
 }
 
 std::string rank_file(const std::string& stem, int rank, const std::string& extension) {

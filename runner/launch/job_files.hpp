@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,16 +11,27 @@
 
 namespace hpcbench {
 
+/// As timeout(1) has it.
+inline constexpr int kExitTimedOut = 124;
 /// The exit code of a process that could not be started, as shells have it.
 inline constexpr int kExitCannotStart = 127;
 /// What is added to a signal's number for an exit code, as shells have it.
 inline constexpr int kSignalExitBase = 128;
+
+/// One entry of `processes` in finished.json: what wait4(2) said of a rank.
+nlohmann::ordered_json process_json(const ProcessEnd& end);
+/// JSON as one line, whatever bytes are in it.
+std::string json_line(const nlohmann::ordered_json& json);
 
 /// The facts of started.json.
 struct StartedFacts {
   ProcessIdentity process;
   std::optional<std::string> job;
   int master_port = 0;
+  // In a job of Slurm only:
+  std::optional<std::string> node = {};     // the node's name, in place of the host's
+  std::optional<std::string> nodes = {};    // the job's list of them
+  std::optional<std::string> devices = {};  // its GPUs on this node
 };
 
 std::string started_json(const StartedFacts& facts);
@@ -31,6 +43,7 @@ struct FinishedFacts {
   std::optional<double> time_limit_s;
   std::optional<bool> oom_kill;
   std::optional<std::string> error;                      // why no process could be started
+  bool never_began = false;                              // the scheduler could start no rank of it
   std::optional<std::string> tail;                       // of the first failed process's output
   std::vector<std::pair<std::string, long long>> files;  // event files and their sizes in bytes
 };
@@ -49,5 +62,9 @@ std::vector<std::pair<std::string, long long>> event_file_sizes(const std::strin
 /// The process that decides how the run is called: the set-up if the job ended with it, the first failed one, else the first
 /// that did not end with 0; null if none.
 const ProcessEnd* deciding_process(const Supervision& supervision);
+
+/// With what a job ends whose processes ended so: 0 where all went well, 124 at the time limit, 143 when it was cancelled, else
+/// as the process that decides, 128 + its signal.
+int exit_status(const Supervision& supervision, int good_exit_code);
 
 }  // namespace hpcbench

@@ -8,7 +8,8 @@ namespace hpcbench {
 /// How long processes that were asked to end (SIGTERM) have until SIGKILL.
 inline constexpr double kEndingGraceS = 5.0;
 
-/// Runs an attempt on this machine: claims it, starts its processes, waits, writes finished.json last of all.
+/// Runs an attempt: claims it, starts its processes, waits, writes finished.json last of all. On this machine run.json says
+/// what is started; with a token and the executor slurm its job.sh is run, in the job of Slurm that we are.
 /// `token` is what the submission handed over (HPCBENCH_TOKEN); without it the attempt is run by hand: nothing is claimed,
 /// and output goes to ./manual-TIME.
 /// Returns the exit status that the program should end with: 0 when all went well or the claim was lost (somebody else has
@@ -17,6 +18,10 @@ inline constexpr double kEndingGraceS = 5.0;
 /// process is left behind then. Changes the signal mask and dispositions of the calling process for good and waits for
 /// any child of it: the last thing that a program does.
 int launch_attempt(const std::string& attempt_folder, const std::string& token, double grace_s = kEndingGraceS);
+
+/// `launch --batch FOLDER`, in an element of a job array: runs the attempt that attempts.txt of the batch has in the line of
+/// this element, with the batch as the token. UnavailableError, with nothing touched, where there is none.
+int launch_batch(const std::string& batch_folder);
 
 /// `launch -n N -- COMMAND`: N ranks here with the environment of docs/run-directory.md, output passed through.
 /// Exit status as the first process that failed. InputError if the command cannot be started. SIGINT, SIGTERM and SIGHUP

@@ -3,9 +3,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -19,6 +21,7 @@
 #include "launch/free_port.hpp"
 #include "launch/hand_over.hpp"
 #include "launch/job_files.hpp"
+#include "launch/job_script.hpp"
 #include "launch/launch.hpp"
 #include "launch/oom_count.hpp"
 #include "launch/outside_files.hpp"
@@ -30,7 +33,7 @@ namespace hpcbench {
 
 namespace {
 
-constexpr int kExitTimedOut = 124;  // as timeout(1) has it
+constexpr double kSlurmGraceS = 10;  // from the request to end a step to its end; `hpcbench cancel` looks at jobs for 25 s
 
 /// A new folder ./manual-TIME with a copy of run.json.
 std::string make_manual_folder(const std::string& run_json) {
@@ -114,15 +117,6 @@ std::vector<ProcessSpec> rank_specs(const RunDescription& run, const RankLayout&
   return specs;
 }
 
-int exit_status(const FinishedFacts& facts) {
-  if (facts.error) return kExitCannotStart;
-  if (facts.supervision.timed_out) return kExitTimedOut;
-  if (facts.supervision.cancelled_by) return kSignalExitBase + SIGTERM;
-  const ProcessEnd* const decides = deciding_process(facts.supervision);
-  if (decides == nullptr || (!facts.supervision.first_failed_rank && !facts.supervision.setup)) return 0;
-  return decides->signal ? kSignalExitBase + *decides->signal : *decides->exit_code;
-}
-
 /// What is ready to be started.
 struct PreparedJob {
   RunDescription run;
@@ -141,7 +135,7 @@ PreparedJob prepare_job(const std::string& run_json, const JobPlace& place, doub
   job.layout = {run.processes, processes_per_node(run.processes, run.nodes), find_free_port()};
   job.state.workdir = job_workdir(run.workdir, place);
   job.state.environment = job_environment(run, job.layout, place);
-  job.rules = {.time_limit_s = run.time_s, .grace_s = grace_s, .good_exit_code = run.good_exit_code};
+  job.rules = {.time_limit_s = run.time_s, .grace_s = grace_s, .good_exit_code = run.good_exit_code, .end = {}};
   job.run = std::move(run);
   return job;
 }
@@ -176,6 +170,15 @@ void run_ranks(const PreparedJob& job, const JobPlace& place, Supervisor& superv
   std::optional<StartError> error;
   facts.supervision = supervisor.run(rank_specs(job.run, job.layout, place, job.state), job.rules, error);
   if (error) facts.error = error->text;
+}
+
+int exit_status(const FinishedFacts& facts) {
+  if (facts.error) return kExitCannotStart;
+  if (facts.supervision.timed_out) return kExitTimedOut;
+  if (facts.supervision.cancelled_by) return kSignalExitBase + SIGTERM;
+  const ProcessEnd* const decides = deciding_process(facts.supervision);
+  if (decides == nullptr || (!facts.supervision.first_failed_rank && !facts.supervision.setup)) return 0;
+  return decides->signal ? kSignalExitBase + *decides->signal : *decides->exit_code;
 }
 
 /// The text of an exception for finished.json: the word "error" is said by whoever prints it.
@@ -215,39 +218,91 @@ FinishedFacts run_job(const std::string& run_json, const JobPlace& place, Starte
 void say(const std::string& text) { std::fputs((text + "\n").c_str(), stderr); }
 
 /// A job outlives the terminal of whoever submitted it; a run by hand ends with its own.
-Supervisor::Place prepare_signals(bool by_hand) {
+Supervisor::Place prepare_signals(bool by_hand, bool in_slurm) {
   if (!by_hand) ::signal(SIGHUP, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a write that is too large is an error of that write
   ::signal(SIGPIPE, SIG_IGN);
+  if (in_slurm) return Supervisor::Place::batch;
   return by_hand ? Supervisor::Place::foreground : Supervisor::Place::background;
+}
+
+/// Before the next run may begin: it may write the same files.
+void keep_outside(const JobPlace& place, const std::string& run_json) {
+  keep_outside_files(place.attempt_folder, parse_outside_globs(run_json).value_or(std::vector<OutsideGlob>()));
+}
+
+void write_finished(const JobPlace& place, const FinishedFacts& facts) {
+  write_file(place.output_folder + "/finished.json", finished_json(facts), Durability::durable);
+}
+
+/// An attempt that is ours, in a job of Slurm.
+int run_in_slurm(const std::string& run_json, const JobPlace& place, StartedFacts started, SlurmJobFacts job, double grace_s,
+                 Supervisor& supervisor) {
+  RunDescription run;
+  try {
+    run = parse_run_description(run_json, place.attempt_folder + "/run.json");
+  } catch (const InputError& problem) {  // for good: the next try would meet the same
+    FinishedFacts facts;
+    facts.host = job.node;
+    facts.error = bare_text(problem);
+    write_finished(place, facts);
+    return kExitCannotStart;
+  }
+  started.node = job.node;
+  started.nodes = job.nodes;
+  started.devices = list_gpus();
+  const int good_exit_code = run.good_exit_code;
+  JobScript script(place.attempt_folder, std::move(run), std::move(job), supervisor, grace_s);
+  const ScriptEnd end = script.run(std::move(started));
+  if (end.stopped) return kSignalExitBase + SIGTERM;
+  keep_outside(place, run_json);
+  write_finished(place, end.facts);
+  script.remove_tries();
+  return exit_status(end.facts.supervision, good_exit_code);
 }
 
 }  // namespace
 
 int launch_attempt(const std::string& attempt_folder, const std::string& token, double grace_s) {
-  // Before the claim: from then on a signal must not end us without finished.json.
-  Supervisor supervisor(prepare_signals(token.empty()));
-  StartedFacts started{.process = this_process(), .job = std::nullopt};
   JobPlace place;
   place.attempt_folder = std::filesystem::absolute(attempt_folder + "/.").lexically_normal().parent_path().string();
   place.output_folder = place.attempt_folder;
+  const std::string run_json = read_file(place.attempt_folder + "/run.json");
+  const bool in_slurm = !token.empty() && executor_of(run_json) == "slurm";
+  // Before the claim: from then on a signal must not end us without finished.json.
+  Supervisor supervisor(prepare_signals(token.empty(), in_slurm));
+  StartedFacts started{.process = this_process(), .job = std::nullopt};
+  SlurmJobFacts job = in_slurm ? slurm_job_facts() : SlurmJobFacts();
+  if (in_slurm && supervisor.await_wish(0).cancelled_by) return kSignalExitBase + SIGTERM;  // Slurm knows why
   if (!token.empty()) {
-    started.job = std::to_string(started.process.pid);
+    started.job = job.name.empty() ? std::to_string(started.process.pid) : job.name;
     const Claim claim{.revoked = false, .why = {}, .token = token, .job = *started.job, .process = started.process};
     if (!try_claim(place.attempt_folder, claim)) return 0;
   }
-  const std::string run_json = read_file(place.attempt_folder + "/run.json");
+  if (in_slurm) return run_in_slurm(run_json, place, started, std::move(job), kSlurmGraceS, supervisor);
   if (token.empty()) {
     place.output_folder = make_manual_folder(run_json);
     say("by hand: this run claims nothing and does not count; its output is in " + place.output_folder);
   }
   const FinishedFacts facts = run_job(run_json, place, started, grace_s, supervisor);
-  // Before the next run may begin: it may write the same files.
-  if (!token.empty())
-    keep_outside_files(place.attempt_folder, parse_outside_globs(run_json).value_or(std::vector<OutsideGlob>()));
-  write_file(place.output_folder + "/finished.json", finished_json(facts), Durability::durable);
+  if (!token.empty()) keep_outside(place, run_json);
+  write_finished(place, facts);
   if (token.empty() && facts.error) say("error: " + *facts.error);
   return exit_status(facts);
+}
+
+int launch_batch(const std::string& batch_folder) {
+  namespace fs = std::filesystem;
+  const fs::path batch = fs::absolute(batch_folder + "/.").lexically_normal().parent_path();
+  const char* const index = std::getenv("SLURM_ARRAY_TASK_ID");
+  if (index == nullptr)
+    throw UnavailableError("error: launch --batch: this is no element of a job array (SLURM_ARRAY_TASK_ID)");
+  const std::vector<std::string> lines = split(read_file(batch / "attempts.txt"), '\n');
+  const std::size_t line = static_cast<std::size_t>(std::max(0L, std::strtol(index, nullptr, 10)));
+  if (line >= lines.size() || lines[line].empty()) {
+    throw UnavailableError(fmt::format("error: no attempt in line {} of {}", line + 1, (batch / "attempts.txt").string()));
+  }
+  return launch_attempt((batch.parent_path().parent_path() / lines[line]).string(), batch.filename().string());
 }
 
 }  // namespace hpcbench

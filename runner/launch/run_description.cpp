@@ -86,6 +86,12 @@ prepare
   return fmt::format(kScript, fmt::arg("prepare", prepare), fmt::arg("good", good_exit_code), fmt::arg("fd", kHandOverFd));
 }
 
+std::string executor_of(const std::string& run_json) {
+  const Json run = Json::parse(run_json, nullptr, false);
+  const auto found = run.is_object() ? run.find("executor") : run.end();
+  return run.is_object() && found != run.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 std::vector<std::string> executed_argv(const RunDescription& run) {
   return run.shell_text ? std::vector<std::string>{"bash", "-c", *run.shell_text, "bash"} : run.argv;
 }

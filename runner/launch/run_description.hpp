@@ -19,6 +19,9 @@ struct RunDescription {
   int good_exit_code = 0;
 };
 
+/// `executor` of a run.json; empty for any other text.
+std::string executor_of(const std::string& run_json);
+
 /// InputError `error: PATH: ...` says what is wrong with `text`.
 RunDescription parse_run_description(const std::string& text, const std::string& path);
 

@@ -1,5 +1,6 @@
 #include "launch/supervisor.hpp"
 
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -10,7 +11,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/text.hpp"
 #include "launch/descendants.hpp"
 
 namespace hpcbench {
@@ -19,6 +22,7 @@ namespace {
 
 constexpr double kForeverS = std::numeric_limits<double>::infinity();
 constexpr double kKillAgainS = 0.1;      // a process may have started another one while it was killed
+constexpr double kEndAgainS = 1.0;       // where that is a call of a scheduler's tool
 constexpr double kLeftoverGraceS = 1.0;  // what a program leaves behind should have gone with it
 constexpr double kGiveUpS = 10.0;        // a leftover that SIGKILL does not end hangs in the kernel
 
@@ -40,6 +44,7 @@ Supervisor::Supervisor(Place place) : place_(place) {
   ::sigaddset(&wanted_, SIGTERM);
   if (!foreground || !is_ignored(SIGINT)) ::sigaddset(&wanted_, SIGINT);
   if (foreground && !is_ignored(SIGHUP)) ::sigaddset(&wanted_, SIGHUP);
+  if (place_ == Place::step || place_ == Place::batch) ::sigaddset(&wanted_, SIGUSR1);
   ::sigprocmask(SIG_BLOCK, &wanted_, nullptr);
   // What a program leaves behind becomes our child when its parent ends.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -67,10 +72,14 @@ std::optional<Supervision> Supervisor::prepare(const ProcessSpec& setup, const S
 Supervision Supervisor::run(const std::vector<ProcessSpec>& specs, const SupervisionRules& rules,
                             std::optional<StartError>& error) {
   rules_ = rules;
+  ranks_.clear();
+  result_.processes.clear();
+  result_.first_failed_rank.reset();
   start(specs, error);
   wait_for_ranks();
   result_.wall_s = monotonic_s() - *begin_s_;
   end_leftovers();
+  ending_ = ending_ && (result_.timed_out || result_.cancelled_by);  // not by what was left behind
   for (const Tracked& tracked : ranks_) result_.processes.push_back(*tracked.end);
   return result_;
 }
@@ -94,8 +103,8 @@ void Supervisor::wait_for_ranks() {
     double next_s = ending_ ? *kill_at_s_ : deadline_s;
     if (monotonic_s() >= next_s) {
       if (ending_) {
-        signal_all(SIGKILL);
-        kill_at_s_ = monotonic_s() + kKillAgainS;
+        end_ranks(SIGKILL);
+        kill_at_s_ = monotonic_s() + (rules_.end ? kEndAgainS : kKillAgainS);
       } else {
         result_.timed_out = true;
         begin_ending(SIGTERM);
@@ -136,14 +145,27 @@ void Supervisor::take_signal(int signal, pid_t child) {
   // Equal signals are merged, and the first one's pid stays: with it we know who failed first of several.
   if (child > 0) reap_one(child);
   reap_all();
+  if (signal != SIGCHLD && place_ == Place::batch) return note_wish(signal);
+  if (signal == SIGUSR1) return pass_on(signal);
+  if (signal != SIGCHLD && ending_ && place_ == Place::step) return end_ranks(signal);
   // A wish to end that meets the end of the set-up still holds: the ranks are to come.
   if (signal != SIGCHLD && (running_ > 0 || preparing_) && !ending_ && !result_.first_failed_rank) {
     result_.cancelled_by = signal;
-    begin_ending(place_ == Place::foreground ? signal : SIGTERM);
+    begin_ending(place_ == Place::background ? SIGTERM : signal);
   }
 }
 
+/// A process that has ended keeps its name until it is reaped: what a shell became by `exec` tells who ended.
+void Supervisor::note_program(pid_t pid) {
+  siginfo_t info{};
+  const bool any = pid < 0;
+  if (::waitid(any ? P_ALL : P_PID, any ? 0 : static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return;
+  if (ranks_.empty() || info.si_pid == 0 || info.si_pid != ranks_.front().process.pid) return;
+  result_.program = trim(read_file_if_there(fmt::format("/proc/{}/comm", info.si_pid)).value_or(""));
+}
+
 bool Supervisor::reap_one(pid_t pid) {
+  if (rules_.end) note_program(pid);
   int status = 0;
   rusage usage{};
   const pid_t ended = ::wait4(pid, &status, WNOHANG, &usage);
@@ -184,11 +206,18 @@ void Supervisor::note_end(Tracked& tracked, int status, const rusage& usage) {
 void Supervisor::begin_ending(int signal) {
   ending_ = true;
   kill_at_s_ = monotonic_s() + rules_.grace_s;
-  signal_all(signal);
+  end_ranks(signal);
 }
 
-/// Every process gets it once: the group at a stroke, then those that left it.
-void Supervisor::signal_all(int signal) {
+void Supervisor::end_ranks(int signal) {
+  if (rules_.end) {
+    rules_.end(signal);
+  } else {
+    signal_processes(signal);
+  }
+}
+
+void Supervisor::signal_processes(int signal) {
   bool group_exists = false;
   for (const Tracked& tracked : ranks_) {
     // Not reaped yet, so the pid, and with it the group, is still ours.
@@ -200,17 +229,43 @@ void Supervisor::signal_all(int signal) {
   }
 }
 
+/// In a batch job each wish is remembered, whichever comes first: SIGTERM may follow SIGUSR1.
+void Supervisor::note_wish(int signal) {
+  if (signal == SIGUSR1) {
+    result_.timed_out = true;
+  } else {
+    result_.cancelled_by = result_.cancelled_by.value_or(signal);
+  }
+  if (running_ > 0 && !ending_) begin_ending(SIGTERM);
+}
+
+const Supervision& Supervisor::await_wish(double seconds) {
+  const double end_s = monotonic_s() + seconds;
+  do {
+    pid_t child = 0;
+    take_signal(next_signal(end_s - monotonic_s(), child), child);
+  } while (!result_.timed_out && !result_.cancelled_by && monotonic_s() < end_s);
+  return result_;
+}
+
+/// To the programs alone: what they started may not know the signal, and would die of it.
+void Supervisor::pass_on(int signal) {
+  for (const Tracked& tracked : ranks_) {
+    if (!tracked.end) ::kill(tracked.process.pid, signal);
+  }
+}
+
 void Supervisor::end_leftovers() {
   if (!reap_all()) return;  // the usual case: nobody is left, and /proc need not be walked
-  if (!ending_) kill_at_s_ = monotonic_s() + std::min(rules_.grace_s, kLeftoverGraceS);
+  if (!ending_ || !std::isfinite(*kill_at_s_)) kill_at_s_ = monotonic_s() + std::min(rules_.grace_s, kLeftoverGraceS);
   // A SIGINT that was passed on is ignored by what a shell started in the background.
-  const bool passed_on = place_ == Place::foreground && result_.cancelled_by.value_or(SIGTERM) != SIGTERM;
-  if (!ending_ || passed_on) signal_all(SIGTERM);
+  const bool passed_on = place_ != Place::background && result_.cancelled_by.value_or(SIGTERM) != SIGTERM;
+  if (!ending_ || passed_on) signal_processes(SIGTERM);
   ending_ = true;
   const double give_up_s = std::max(*kill_at_s_, monotonic_s()) + kGiveUpS;
   while (reap_all() && monotonic_s() < give_up_s) {
     if (monotonic_s() >= *kill_at_s_) {
-      signal_all(SIGKILL);
+      signal_processes(SIGKILL);
       kill_at_s_ = monotonic_s() + kKillAgainS;
     }
     pid_t child = 0;

@@ -3,7 +3,9 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "launch/spawn.hpp"
@@ -22,17 +24,21 @@ struct ProcessEnd {
 
 struct SupervisionRules {
   std::optional<double> time_limit_s;
-  double grace_s = 5;      // between SIGTERM and SIGKILL
+  double grace_s = 5;      // between SIGTERM and SIGKILL; infinite: whoever asks us to end kills us, too
   int good_exit_code = 0;  // every other one is a failure
+  /// How processes are ended that a scheduler started for us: SIGTERM, then, when the grace is over, SIGKILL every second.
+  /// It may use `signal_processes`. Empty: by signals to what we started ourselves.
+  std::function<void(int signal)> end;
 };
 
 struct Supervision {
   std::vector<ProcessEnd> processes;     // by rank
-  std::optional<ProcessEnd> setup;       // of the set-up, where the job ended with it: no rank was started
+  std::optional<ProcessEnd> setup;       // of the set-up, or of job.sh, where the job ended with it and no rank says how
   std::optional<int> first_failed_rank;  // absent if none failed before we ended them
   bool timed_out = false;
   std::optional<int> cancelled_by;  // the signal that asked us to end
   double wall_s = 0;
+  std::string program;  // with `end`: the name of the first process when it ended, as /proc has it
 };
 
 /// Starts processes and sees that all of them, and all that they start, end: when one fails, when the time is over, when
@@ -40,8 +46,9 @@ struct Supervision {
 class Supervisor {
  public:
   /// In the foreground SIGHUP is a wish to end, too, the signal that came is the one that processes get, and signals that
-  /// were ignored stay so.
-  enum class Place { background, foreground };
+  /// were ignored stay so. In a step of a scheduler processes get SIGUSR1, SIGINT and SIGTERM as they come: schedulers may
+  /// signal their direct child alone, which we are. In a batch job SIGUSR1 says that the time limit is near.
+  enum class Place { background, foreground, step, batch };
 
   /// From here on the signals that matter are held until `run` takes them.
   explicit Supervisor(Place place);
@@ -54,6 +61,14 @@ class Supervisor {
   /// Returns when no descendant of this process is left. `error` says why a process could not be started; the others are ended.
   Supervision run(const std::vector<ProcessSpec>& specs, const SupervisionRules& rules, std::optional<StartError>& error);
 
+  /// Takes the signals that have come, and those that come within `seconds`, until we are asked to end; what has been asked so
+  /// far is `timed_out` and `cancelled_by` of the result. For when nothing runs.
+  const Supervision& await_wish(double seconds);
+  const Supervision& so_far() const { return result_; }
+
+  /// To all that this process started: the group at a stroke, then those that left it.
+  void signal_processes(int signal);
+
  private:
   struct Tracked {
     StartedProcess process;
@@ -63,11 +78,14 @@ class Supervisor {
   void start(const std::vector<ProcessSpec>& specs, std::optional<StartError>& error);
   void wait_for_ranks();
   void take_signal(int signal, pid_t child);
+  void note_program(pid_t pid);
   bool reap_one(pid_t pid);
   bool reap_all();
   void note_end(Tracked& tracked, int status, const rusage& usage);
   void begin_ending(int signal);
-  void signal_all(int signal);
+  void note_wish(int signal);
+  void end_ranks(int signal);
+  void pass_on(int signal);
   void end_leftovers();
   int next_signal(double timeout_s, pid_t& child);
 

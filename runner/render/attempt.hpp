@@ -29,6 +29,7 @@ struct RenderContext {
   std::string results;       // absolute: .../results/EXPERIMENT
   std::string call_folder;   // absolute: where `hpcbench run` was called
   std::string trainer;       // absolute path of hpcbench-train
+  std::string hpcbench;      // absolute path of this program, on the nodes, too
   std::string executor;      // local or slurm
   std::string job_template;  // text of templates/job.sh.mustache
   Provenance provenance;

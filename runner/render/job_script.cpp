@@ -90,6 +90,7 @@ TemplateValues job_values(const ResolvedRun& run) {
       {"batch", run.batch},
       {"attempt_dir", run.folder},
       {"call_folder", run.context.call_folder},
+      {"hpcbench", run.context.hpcbench},
       {"nodes", std::to_string(configuration.nodes)},
       {"gpus_per_node", std::to_string(configuration.gpus_per_node)},
       {"gpus", std::to_string(configuration.gpus())},

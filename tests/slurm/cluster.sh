@@ -288,6 +288,9 @@ stop() {
   if grep -qs ConstrainRAMSpace "$dir/cgroup.conf"; then
     find /sys/fs/cgroup/memory/slurm_n0 -depth -type d -exec rmdir {} + 2>/dev/null
   fi
+  if grep -qs '^ProctrackType=proctrack/cgroup' "$conf"; then
+    find /sys/fs/cgroup/freezer/slurm_n* -depth -type d -exec rmdir {} + 2>/dev/null
+  fi
   rm -rf "$dir"
 }
 

@@ -1,4 +1,5 @@
 """Each outcome, from a real job on a real Slurm, in `status`, `report` and the database."""
+import json
 import pathlib
 import sys
 import tempfile
@@ -150,6 +151,35 @@ resources: {{time: "00:02:00", mem: 60M}}
 """)
             self.run_study(name=f"hungry_{launch}.yaml", code=1)
             self.shown(f"hungry_{launch}", {"out_of_memory": 1})
+
+
+class Signals(SlurmStudyTest):
+    """Where Slurm tracks processes by cgroups it signals its direct child alone: the program hears what that passes on."""
+
+    CLUSTER = ("--nodes", "1", "--set", "ProctrackType=proctrack/cgroup")
+
+    def test_usr1_and_term_reach_the_program_and_each_rank_reports(self):
+        self.write("signals.yaml", """
+experiment: signals
+command: [bash, -c, 'trap "echo heard USR1" USR1; trap "echo heard TERM; exit 6" TERM; touch ready.$RANK; while true; do sleep 0.1; done']
+matrix: {gpus_per_node: [2]}
+repeats: 1
+resources: {time: "00:05:00", mem: 200M}
+""")
+        process = self.start("run", "signals.yaml", "--site", self.site)
+        self.wait_for(lambda: all((self.folder / f"ready.{rank}").exists() for rank in (0, 1)), "the ranks")
+        attempt = next(self.folder.glob("results/signals/*/r01/a1"))
+        logs = [attempt / "stdout.log", attempt / "stdout.1.log"]
+        job = self.cluster.jobs("R")[0][0]
+        self.cluster.tool("scancel", "-s", "USR1", job)
+        self.wait_for(lambda: all("USR1" in log.read_text() for log in logs), "USR1 in the programs")
+        self.hpcbench("cancel", "signals.yaml", "--site", self.site, "--yes")
+        output, _ = process.communicate(timeout=170)
+        self.assertEqual([log.read_text() for log in logs], ["heard USR1\nheard TERM\n"] * 2, output)
+        finished = json.loads((attempt / "finished.json").read_text())
+        self.assertTrue(finished["cancelled"], finished)
+        self.assertEqual([process["exit_code"] for process in finished["processes"]], [6, 6])
+        self.shown("signals", {"cancelled": 1})
 
 
 if __name__ == "__main__":

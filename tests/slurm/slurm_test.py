@@ -47,6 +47,17 @@ resources: {cpus_per_task: 3, time: 60s}
         self.assertEqual([line[:5] for line in lines], [[f"{r}/4", f"{r % 2}/2", str(r // 2), str(r // 2), "3"] for r in range(4)])
         self.assertEqual(len({line[5] for line in lines}), 1, "one address and port for all")
         self.assertEqual(len({line[6] for line in lines}), 2, "two nodes")
+        self.each_rank_has_times_and_memory(folder, 4)
+
+    def each_rank_has_times_and_memory(self, attempt, ranks):
+        processes = json.loads((attempt / "finished.json").read_text())["processes"]
+        self.assertEqual([process["rank"] for process in processes], list(range(ranks)))
+        for process in processes:
+            self.assertGreater(process["max_rss_bytes"], 1_000_000)
+            self.assertGreater(process["user_s"] + process["sys_s"], 0)
+        run = self.status()["runs"][0]["run"]
+        for name in ("user_s", "sys_s", "max_rss_bytes"):
+            self.assertIn(name, self.hpcbench("show", run).stdout)
 
     def test_one_process_a_node_and_one_a_run(self):
         self.write("torchrun.yaml", """
@@ -60,6 +71,9 @@ resources: {time: 60s}
 """)
         self.run_study(name="torchrun.yaml")
         self.assertEqual(sum(self.executions().values()), 3)
+        for folder in (self.folder / "results/pernode").glob("*/r01/a1"):
+            processes = json.loads((folder / "finished.json").read_text())["processes"]
+            self.assertIn(len(processes), (1, 2))
 
     def test_users_own_settings_of_slurm_change_nothing(self):
         self.study()

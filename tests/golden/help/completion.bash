@@ -5,7 +5,7 @@ _hpcbench() {
   local -a before
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "init check plan doctor run status watch cancel retry ingest report plot compare show logs export ls clean db launch help completion --help --version" -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W "init check plan doctor run status watch cancel retry ingest report plot compare show logs export ls clean db launch rank help completion --help --version" -- "$word")
     return
   fi
   case "${COMP_WORDS[1]}" in
@@ -28,7 +28,8 @@ _hpcbench() {
     ls) options="--help --format --results" ;;
     clean) options="--help --site --set --results --remove --yes" ;;
     db) options="--help --results" commands="rebuild unlock" ;;
-    launch) options="--help" ;;
+    launch) options="--help --batch" ;;
+    rank) options="--help --per-node --monitor" ;;
     help) options="--help" ;;
     completion) options="--help" ;;
   esac

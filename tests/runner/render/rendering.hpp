@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/files.hpp"
+#include "base/host.hpp"
 #include "base/text.hpp"
 #include "fakes/example_experiment.hpp"
 #include "fakes/temporary_folder.hpp"
@@ -23,6 +24,7 @@ class RenderedFolder {
     context.results = folder / "results/example";
     context.call_folder = folder / "call";
     context.trainer = "/opt/bin/hpcbench-train";
+    context.hpcbench = program_folder() + "/hpcbench";
     context.executor = "local";
     context.job_template = read_file(HPCBENCH_SOURCE_DIR "/templates/job.sh.mustache");
     context.provenance = {.hpcbench_version = "0.3.0", .commit = std::nullopt, .dirty = std::nullopt};

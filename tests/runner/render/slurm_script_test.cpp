@@ -176,7 +176,16 @@ TEST_CASE("slurm: the array's script starts the attempt of its line, which claim
         std::string::npos);
   CHECK(read_file(folder.folder / "calls")
             .starts_with("--kill-on-bad-exit=1 --export=ALL --nodes=2 --ntasks=4 "
-                         "--ntasks-per-node=2 --cpus-per-task=1 bash "));
+                         "--ntasks-per-node=2 --cpus-per-task=1 " +
+                         folder.context.hpcbench + " rank --monitor=0 -- bash -c"));
+  const auto finished = nlohmann::json::parse(read_file(attempt.folder + "/finished.json"));
+  REQUIRE(finished["processes"].size() == 4);
+  for (int rank = 0; rank < 4; ++rank) {
+    const nlohmann::json& process = finished["processes"][static_cast<std::size_t>(rank)];
+    CHECK(process["rank"] == rank);
+    CHECK(process["user_s"].is_number());
+    CHECK(process["max_rss_bytes"].get<long long>() > 100'000);
+  }
   // A second start of the same job, after a crash of the controller, touches nothing.
   CHECK(folder.run_in_slurm(script) == 0);
   CHECK(read_file(attempt.folder + "/stdout.log") == "0 4 0 2 0 0 localhost set up none\n");
@@ -296,11 +305,9 @@ TEST_CASE("slurm: a signal before the claim touches nothing") {
 TEST_CASE("slurm: what ends the whole job may reach the program before the script") {
   const SlurmFolder folder;
   // The program dies of SIGTERM; the script gets its own only when it has seen that.
-  Experiment experiment = command_experiment(
-      {"bash", "-c",
-       "(sleep $LATER; kill -s TERM $(sed -n 's/^pid //p' \"${HPCBENCH_RUN%/run.json}/claim\")) & kill -s TERM $$"});
-  experiment.work.launch = Launch::once;
-  experiment.work.setup = {"export LATER=0.3"};
+  Experiment experiment = command_experiment({"bash", "-c", "kill -s TERM $$"});
+  const std::string later = "; kill -s TERM $(sed -n 's/^pid //p' \"${HPCBENCH_RUN%/run.json}/claim\")) &";
+  experiment.work.setup = {"(sleep 0.5" + later};
   SUBCASE("by somebody else") {
     const RenderedAttempt attempt = folder.write(experiment);
     CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 143);
@@ -314,8 +321,7 @@ TEST_CASE("slurm: what ends the whole job may reach the program before the scrip
     CHECK(read_file(attempt.folder + "/finished.json").find("\"cancelled\":true") != std::string::npos);
   }
   SUBCASE("a program that ends itself so has failed") {
-    experiment.work.setup = {"export LATER=60"};
-    experiment.work.command = {"bash", "-c", "kill -s TERM $$"};
+    experiment.work.setup.clear();
     const RenderedAttempt attempt = folder.write(experiment);
     CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 143);
     CHECK(read_file(attempt.folder + "/finished.json").find("\"exit_code\":null,\"signal\":15,\"first_failed_rank\":0") !=
@@ -345,7 +351,7 @@ TEST_CASE("slurm: the last lines of the first failed rank stand in finished.json
                    "e \xE9\x9B\xAA \xF0\x9F\x98\x80") == "größe 雪 😀");
   CHECK(tail_after(std::string("a\0b\x01\x1B[1m\x7F", 9)) == std::string("a\0b\x01\x1B[1m\x7F", 9));
   // Bytes that are no UTF-8: a lone byte, an overlong form, a surrogate, half a character.
-  CHECK(tail_after("\xFF|\xC0\x80|\xED\xA0\x80|\xE9\x9B") == "\uFFFD|\uFFFD\uFFFD|\uFFFD\uFFFD\uFFFD|\uFFFD");
+  CHECK(tail_after("\xFF|\xC0\x80|\xED\xA0\x80|\xE9\x9B") == "\uFFFD|\uFFFD\uFFFD|\uFFFD\uFFFD\uFFFD|\uFFFD\uFFFD");
   const std::string line(99, 'x');
   std::string many;
   for (int i = 0; i < 100; ++i) many += line + "\n";
@@ -381,7 +387,7 @@ TEST_CASE("slurm: mpirun and containers start what is asked for") {
   SlurmFolder folder;
   folder.add_tool("mpirun",
                   "#!/usr/bin/env bash\nprintf 'mpirun %s\\n' \"$*\" >>\"$FAKE_CALLS\"\n"
-                  "while [[ $1 != bash ]]; do shift; done\nOMPI_COMM_WORLD_RANK=3 \"$@\"\n");
+                  "while [[ $1 != */hpcbench ]]; do shift; done\nOMPI_COMM_WORLD_RANK=3 \"$@\"\n");
   folder.add_tool("apptainer", "#!/usr/bin/env bash\nprintf 'apptainer %s\\n' \"$*\" >>\"$FAKE_CALLS\"\n");
   Experiment experiment = two_nodes({"true"});
   experiment.launcher = "mpirun";
@@ -389,7 +395,7 @@ TEST_CASE("slurm: mpirun and containers start what is asked for") {
   const RenderedAttempt attempt = folder.write(experiment);
   CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 0);
   const std::string calls = read_file(folder.folder / "calls");
-  CHECK(calls.find("mpirun -np 4 --map-by ppr:2:node bash ") != std::string::npos);
+  CHECK(calls.find("mpirun -np 4 --map-by ppr:2:node " + folder.context.hpcbench + " rank") != std::string::npos);
   CHECK(calls.find("--nv my image.sif true") != std::string::npos);
   CHECK(std::filesystem::exists(attempt.folder + "/stdout.3.log"));
 }

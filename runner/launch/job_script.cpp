@@ -1,0 +1,231 @@
+#include "launch/job_script.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "launch/free_port.hpp"
+#include "launch/oom_count.hpp"
+#include "launch/rank_environment.hpp"
+#include "launch/rank_report.hpp"
+#include "launch/try_mark.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr int kTries = 3;              // of job.sh, where srun could start no rank
+constexpr double kTryPauseS = 2;       // before the second; twice that before the third
+constexpr double kStepPatienceS = 60;  // a step that was killed has left the queue by then
+constexpr double kLimitSlackS = 5;     // SIGTERM so near the time limit is the time limit
+constexpr double kSignalledWaitS = 3;  // what ends a whole job may reach the program before us
+constexpr double kFailedWaitS = 0.5;
+constexpr std::size_t kWordsBytes = 4096;
+
+/// What mark_path says of a step of Slurm: `12.0`; other ranks are processes of ours.
+bool is_step(const std::string& mark) { return !mark.empty() && mark.find('.') != std::string::npos; }
+
+/// As shells have it: 128 + N is a death by signal N.
+ProcessEnd script_end(const Supervision& script, int good_exit_code) {
+  constexpr int kSignals = 64;
+  ProcessEnd end = script.processes.empty() ? ProcessEnd{} : script.processes.front();
+  if (!end.exit_code && !end.signal) end.exit_code = kExitCannotStart;
+  if (end.exit_code == 0 || end.exit_code == good_exit_code) end.exit_code = 1;
+  if (end.exit_code && *end.exit_code > kSignalExitBase && *end.exit_code <= kSignalExitBase + kSignals) {
+    end.signal = *end.exit_code - kSignalExitBase;
+    end.exit_code.reset();
+  }
+  return end;
+}
+
+bool is_starter(const std::string& program) { return program == "srun" || program == "mpirun"; }
+
+void append_line(const std::string& path, const std::string& line) {
+  const Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  [[maybe_unused]] const ssize_t written = ::write(fd.get(), line.data(), line.size());
+}
+
+}  // namespace
+
+JobScript::JobScript(std::string attempt_folder, RunDescription run, SlurmJobFacts job, Supervisor& supervisor, double grace_s)
+    : folder_(std::move(attempt_folder)),
+      run_(std::move(run)),
+      job_(std::move(job)),
+      supervisor_(supervisor),
+      grace_s_(grace_s),
+      begin_s_(monotonic_s()) {}
+
+std::string JobScript::try_folder() const { return fmt::format("{}/try{}", folder_, try_); }
+
+bool JobScript::cancel_requested() const { return ::access((folder_ + "/cancel_requested").c_str(), F_OK) == 0; }
+
+bool JobScript::near_limit() const { return run_.time_s && monotonic_s() - begin_s_ >= *run_.time_s - kLimitSlackS; }
+
+ProcessSpec JobScript::spec() const {
+  EnvironmentChanges changes{{"HPCBENCH_TRY", try_folder()}, {"HPCBENCH_RUN", folder_ + "/run.json"}};
+  changes["MASTER_ADDR"] = address_;
+  changes["MASTER_PORT"] = std::to_string(port_);
+  changes["HPCBENCH_TOKEN"] = std::nullopt;
+  // Or srun would start its tasks without our environment where sbatch was told not to take its own.
+  changes["SLURM_EXPORT_ENV"] = std::nullopt;
+  ProcessSpec spec;
+  spec.argv = {"bash", folder_ + "/job.sh"};
+  spec.environment = changed_environment(changes);
+  spec.stdout_path = folder_ + "/stdout.log";
+  spec.stderr_path = folder_ + "/stderr.log";
+  spec.append = try_ > 1;
+  spec.isolated = true;
+  return spec;
+}
+
+SupervisionRules JobScript::rules() {
+  SupervisionRules rules;
+  rules.grace_s = grace_s_;
+  rules.end = [this](int signal) { end_ranks(signal); };
+  return rules;
+}
+
+void JobScript::end_ranks(int signal) {
+  const bool told_by_slurm = supervisor_.so_far().cancelled_by.has_value();
+  const bool ours = supervisor_.so_far().timed_out || cancel_requested();
+  // Should we be killed while we wait, this says that it was not the program's doing.
+  if (told_by_slurm && !ours && !near_limit() && signal == SIGTERM)
+    write_file(folder_ + "/stopped", "TERM\n", Durability::durable);
+  if (signal == SIGKILL && !ours) return;  // who told us also knows for how long ranks may save their work
+  const std::string step = step_of_try(try_folder());
+  if (is_step(step)) {
+    if (signal == SIGKILL || !told_by_slurm) end_step(step, signal);
+  } else if (!step.empty() || close_try(try_folder())) {
+    supervisor_.signal_processes(signal);  // processes of ours, or what would start them
+  } else if (!told_by_slurm || signal == SIGKILL) {
+    end_step(step_of_try(try_folder()), signal);  // it began in this very moment
+  }
+}
+
+/// Never srun itself: asked to end, it kills ranks before they can report.
+void JobScript::end_step(const std::string& step, int signal) {
+  if (killed_ && signal == SIGKILL) return supervisor_.signal_processes(signal);  // srun stays behind its step
+  killed_ = signal == SIGKILL;
+  signal_step(step, killed_ ? "KILL" : "TERM");
+}
+
+/// False if no rank began, and none will.
+bool JobScript::run_try() {
+  ++try_;
+  make_folders(try_folder());
+  std::optional<StartError> error;
+  script_ = supervisor_.run({spec()}, rules(), error);
+  if (close_try(try_folder())) return false;
+  const std::string step = step_of_try(try_folder());
+  const std::vector<RankReport> reports = read_rank_reports(try_folder(), run_.processes);
+  if (is_step(step) && static_cast<int>(reports.size()) < run_.processes) await_step_end(step, kStepPatienceS);
+  return true;
+}
+
+ScriptEnd JobScript::run(StartedFacts started) {
+  address_ = meeting_address(job_, run_.nodes);
+  port_ = find_free_port();
+  started.master_port = port_;
+  write_file(folder_ + "/started.json", started_json(started), Durability::none);
+  ScriptEnd end;
+  end.facts.host = job_.node;
+  end.facts.time_limit_s = run_.time_s;
+  supervisor_.await_wish(0);
+  bool begun = false;
+  while (!asked_to_end() && try_ < kTries) {
+    if (try_ > 0) supervisor_.await_wish(kTryPauseS * try_);
+    if (asked_to_end()) break;
+    begun = run_try();
+    if (begun || !is_starter(script_.program)) break;
+  }
+  Supervision& supervision = end.facts.supervision;
+  supervision.wall_s = monotonic_s() - begin_s_;
+  if (begun) {
+    read_reports(end.facts);
+  } else if (try_ > 0) {
+    supervision.setup = script_end(script_, run_.good_exit_code);
+    if (is_starter(script_.program)) {
+      end.facts.never_began = !asked_to_end();
+    } else if (script_.processes.front().exit_code == 0 || script_.processes.front().exit_code == run_.good_exit_code) {
+      append_line(folder_ + "/stderr.log", "hpcbench: setup ended before the program was started\n");
+    }
+    end.facts.tail = output_tail(folder_, 0);
+  } else {
+    supervision.setup = ProcessEnd{.exit_code = {}, .signal = SIGTERM};  // nothing was started
+  }
+  await_word(end.facts);
+  const Supervision& wishes = supervisor_.so_far();
+  supervision.timed_out = wishes.timed_out || (wishes.cancelled_by && near_limit());
+  const bool failed = exit_status(supervision, run_.good_exit_code) != 0;
+  if (!supervision.timed_out && cancel_requested() && (wishes.cancelled_by || failed)) {
+    supervision.cancelled_by = SIGTERM;
+  } else if (!supervision.timed_out && wishes.cancelled_by) {
+    write_file(folder_ + "/stopped", *wishes.cancelled_by == SIGINT ? "INT\n" : "TERM\n", Durability::durable);
+    end.stopped = true;
+    return end;
+  }
+  ::unlink((folder_ + "/stopped").c_str());
+  end.facts.files = event_file_sizes(folder_, run_.processes);
+  return end;
+}
+
+void JobScript::read_reports(FinishedFacts& facts) const {
+  facts.oom_kill = false;
+  bool failed = false;
+  const std::vector<RankReport> reports = read_rank_reports(try_folder(), run_.processes);
+  facts.supervision.first_failed_rank = read_first_failed(try_folder());
+  for (const RankReport& report : reports) {
+    facts.supervision.processes.push_back(report.end);
+    failed = failed || report.end.exit_code != run_.good_exit_code;
+    if (report.oom_kill) facts.oom_kill = true;
+    if (report.end.rank != facts.supervision.first_failed_rank) continue;
+    facts.tail = report.tail;
+    facts.error = report.error;
+  }
+  const bool missing = static_cast<int>(reports.size()) < run_.processes;
+  if (missing && !failed) note_unexplained(facts);
+}
+
+/// A rank left no report, and none says why.
+void JobScript::note_unexplained(FinishedFacts& facts) const {
+  std::set<int> known;
+  for (const ProcessEnd& end : facts.supervision.processes) known.insert(end.rank);
+  int missing = 0;
+  while (known.contains(missing)) ++missing;
+  facts.supervision.setup = script_end(script_, run_.good_exit_code);
+  facts.tail = output_tail(folder_, missing);
+  if (!facts.tail) facts.tail = output_tail(folder_, 0);
+  const std::string words = read_tail(folder_ + "/stderr.log", kWordsBytes);
+  facts.oom_kill = words.find("oom_kill") != std::string::npos || words.find("oom-kill") != std::string::npos;
+  if (asked_to_end() || *facts.oom_kill) return;
+  facts.supervision.first_failed_rank = missing;
+  facts.error = fmt::format("rank {} left no report: it was killed, or its node has failed{}", missing,
+                            facts.tail ? "; the last words: " + facts.tail->substr(facts.tail->rfind('\n') + 1) : "");
+}
+
+/// What ends a whole job (scancel, preemption, a node that is shut down) may reach the program before it reaches us.
+void JobScript::await_word(const FinishedFacts& facts) {
+  if (asked_to_end() || exit_status(facts.supervision, run_.good_exit_code) == 0 || facts.oom_kill.value_or(false)) return;
+  const ProcessEnd* const decides = deciding_process(facts.supervision);
+  const int code = decides != nullptr ? decides->exit_code.value_or(0) : 0;
+  const bool signalled = (decides != nullptr && decides->signal) || code > kSignalExitBase;
+  supervisor_.await_wish(signalled ? kSignalledWaitS : kFailedWaitS);
+}
+
+void JobScript::remove_tries() const {
+  for (int number = 1; number <= try_; ++number) {
+    std::error_code error;
+    std::filesystem::remove_all(fmt::format("{}/try{}", folder_, number), error);
+  }
+}
+
+}  // namespace hpcbench

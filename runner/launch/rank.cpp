@@ -1,0 +1,222 @@
+#include "launch/rank.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "launch/first_host.hpp"
+#include "launch/free_port.hpp"
+#include "launch/job_files.hpp"
+#include "launch/launch.hpp"
+#include "launch/oom_count.hpp"
+#include "launch/rank_environment.hpp"
+#include "launch/rank_report.hpp"
+#include "launch/supervisor.hpp"
+#include "launch/try_mark.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// The first of these variables that is a number from 0 up.
+std::optional<int> first_number(std::initializer_list<const char*> names) {
+  for (const char* const name : names) {
+    const std::string text = variable(name);
+    int number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (!text.empty() && error == std::errc() && end == text.data() + text.size() && number >= 0) return number;
+  }
+  return std::nullopt;
+}
+
+/// Which rank this is, by the words of whoever started it. mpirun comes first: in a job of Slurm its processes see SLURM_PROCID
+/// of the batch step, too.
+struct RankPlace {
+  int rank = 0, ranks = 1;
+  int local_rank = 0, local_ranks = 1;
+  int node_rank = 0;
+};
+
+RankPlace place_of_this_rank() {
+  RankPlace place;
+  place.rank = first_number({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}).value_or(0);
+  place.ranks = first_number({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}).value_or(1);
+  place.local_ranks =
+      first_number({"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"})
+          .value_or(place.ranks);
+  place.ranks = std::max(place.ranks, place.rank + 1);
+  place.local_ranks = std::max(place.local_ranks, 1);
+  const bool by_mpirun = first_number({"OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID"}).has_value();
+  place.local_rank = first_number({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", by_mpirun ? "" : "SLURM_LOCALID"})
+                         .value_or(place.rank % place.local_ranks);
+  place.node_rank = (by_mpirun ? std::nullopt : first_number({"SLURM_NODEID"})).value_or(place.rank / place.local_ranks);
+  return place;
+}
+
+/// Where ranks meet, if nobody has said: the first host of the step, and a port that all ranks of a job come to by themselves.
+void add_meeting_place(EnvironmentChanges& changes) {
+  constexpr int kLowestPort = 15000;  // up to where the kernel begins to hand ports out
+  constexpr int kPorts = 17000;
+  if (variable("MASTER_ADDR").empty()) {
+    changes["MASTER_ADDR"] = first_host(variable("SLURM_STEP_NODELIST")).value_or("127.0.0.1");
+  } else {
+    changes.erase("MASTER_ADDR");
+  }
+  const int job = first_number({"SLURM_JOB_ID"}).value_or(0);
+  changes["MASTER_PORT"] = std::to_string(kLowestPort + job % kPorts);
+  if (!variable("MASTER_PORT").empty()) changes.erase("MASTER_PORT");
+}
+
+EnvironmentChanges variables_of(const RankPlace& place, int port) {
+  EnvironmentChanges changes;
+  for (auto& [key, value] : rank_variables({place.ranks, place.local_ranks, port}, place.rank)) changes[key] = value;
+  changes["LOCAL_RANK"] = std::to_string(place.local_rank);
+  changes["NODE_RANK"] = changes["GROUP_RANK"] = std::to_string(place.node_rank);
+  changes["HPCBENCH_TOKEN"] = changes["HPCBENCH_TRY"] = std::nullopt;
+  return changes;
+}
+
+/// The folder of run.json; empty: there is none, and output is passed through.
+std::string output_folder() {
+  const std::string run = variable("HPCBENCH_RUN");
+  return run.empty() ? "" : std::filesystem::path(run).parent_path().string();
+}
+
+/// `success.exit_code` of run.json.
+int good_exit_code() {
+  const std::string run = variable("HPCBENCH_RUN");
+  const std::string text = run.empty() ? "" : read_file_if_there(run).value_or("");
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const auto code = json.is_object() && json.contains("success") && json["success"].is_object()
+                        ? json["success"].value("exit_code", nlohmann::json())
+                        : nlohmann::json();
+  return code.is_number_integer() ? code.get<int>() : 0;
+}
+
+ProcessSpec rank_spec(const RankRequest& request, int rank, EnvironmentChanges changes) {
+  ProcessSpec spec;
+  spec.rank = rank;
+  spec.argv = request.command;
+  spec.environment = changed_environment(changes);
+  spec.isolated = true;
+  if (const std::string folder = output_folder(); !folder.empty()) {
+    spec.stdout_path = folder + "/" + rank_file("stdout", rank, ".log");
+    spec.stderr_path = folder + "/" + rank_file("stderr", rank, ".log");
+    spec.append = true;  // to what modules and setup have said
+  }
+  return spec;
+}
+
+/// All ranks here, one after the other as nodes count them.
+std::vector<ProcessSpec> specs_here(const RankRequest& request) {
+  const int ranks = *request.here;
+  const int per_node = std::clamp(request.per_node.value_or(ranks), 1, ranks);
+  const int port = variable("MASTER_PORT").empty() ? find_free_port() : 0;
+  std::vector<ProcessSpec> specs;
+  for (int rank = 0; rank < ranks; ++rank) {
+    EnvironmentChanges changes = variables_of({rank, ranks, rank % per_node, per_node, rank / per_node}, port);
+    for (const char* const key : {"MASTER_ADDR", "MASTER_PORT"}) {
+      if (!variable(key).empty()) changes.erase(key);
+    }
+    specs.push_back(rank_spec(request, rank, std::move(changes)));
+  }
+  return specs;
+}
+
+std::vector<ProcessSpec> specs_of(const RankRequest& request, const RankPlace& place) {
+  if (request.here) return specs_here(request);
+  EnvironmentChanges changes = variables_of(place, 0);
+  add_meeting_place(changes);
+  return {rank_spec(request, place.rank, std::move(changes))};
+}
+
+/// Utilisation, memory and power of this node's GPUs go to gpu.csv, or gpu.N.csv of node N, until the rank has ended. A node
+/// without the tool has no file.
+void start_monitor(const RankRequest& request, const RankPlace& place) {
+  const std::string folder = output_folder();
+  if (request.monitor_s <= 0 || place.local_rank != 0 || folder.empty()) return;
+  ProcessSpec spec;
+  spec.argv = {"nvidia-smi", "--query-gpu=timestamp,index,utilization.gpu,memory.used,power.draw", "--format=csv", "-l",
+               fmt::format("{:.0f}", std::ceil(request.monitor_s))};
+  if (!is_on_path(spec.argv.front())) return;
+  spec.environment = changed_environment({});
+  spec.stdout_path = spec.stderr_path = folder + "/" + rank_file("gpu", place.node_rank, ".csv");
+  spec.isolated = true;
+  spawn_processes({spec});
+}
+
+/// The name of the step that this rank belongs to: `12.0`.
+std::string step_name() {
+  const std::string job = variable("SLURM_JOB_ID");
+  const std::string step = variable("SLURM_STEP_ID");
+  return job.empty() || step.empty() ? "processes" : job + "." + step;
+}
+
+void report(const Supervision& supervision, const std::optional<StartError>& error, bool oom_kill, int good) {
+  const std::string folder = variable("HPCBENCH_TRY");
+  if (folder.empty()) return;
+  for (const ProcessEnd& end : supervision.processes) {
+    RankReport report{end, oom_kill, std::nullopt, std::nullopt};
+    if (error && error->rank == end.rank) report.error = error->text;
+    // Now: what srun will say in this file is not the program's.
+    if (end.exit_code != good && !output_folder().empty()) report.tail = output_tail(output_folder(), end.rank);
+    write_rank_report(folder, report, supervision.first_failed_rank == end.rank);
+  }
+}
+
+int exit_status(const Supervision& supervision, const std::optional<StartError>& error, int good) {
+  if (error) return kExitCannotStart;
+  for (const ProcessEnd& end : supervision.processes) {
+    if (supervision.first_failed_rank && end.rank != *supervision.first_failed_rank) continue;
+    if (end.signal) return kSignalExitBase + *end.signal;
+    if (*end.exit_code != good) return *end.exit_code == 0 ? 1 : *end.exit_code;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_rank(const RankRequest& request) {
+  if (request.command.empty() || request.command[0].empty()) throw InputError("error: rank: no command to start");
+  const bool in_step = !request.here || !variable("HPCBENCH_TRY").empty();
+  // Before the try is begun: from then on a signal must not end us without a report.
+  Supervisor supervisor(in_step ? Supervisor::Place::step : Supervisor::Place::foreground);
+  for (const int ignored : {SIGXFSZ, SIGPIPE}) ::signal(ignored, SIG_IGN);
+  if (in_step) ::signal(SIGHUP, SIG_IGN);
+  const std::string folder = variable("HPCBENCH_TRY");
+  if (!folder.empty() && !begin_try(folder, step_name())) {
+    std::fputs("hpcbench: rank: this try was closed before it began; leaving\n", stderr);
+    return kSignalExitBase + SIGTERM;
+  }
+  const RankPlace place = request.here ? RankPlace() : place_of_this_rank();
+  const SupervisionRules rules{.time_limit_s = std::nullopt,
+                               .grace_s = in_step ? std::numeric_limits<double>::infinity() : kEndingGraceS,
+                               .good_exit_code = good_exit_code(),
+                               .end = {}};
+  start_monitor(request, place);
+  const std::optional<long long> oom_kills = read_oom_kill_count();
+  std::optional<StartError> error;
+  const Supervision supervision = supervisor.run(specs_of(request, place), rules, error);
+  const std::optional<long long> oom_kills_after = read_oom_kill_count();
+  if (error) std::fputs(fmt::format("hpcbench: rank {}: {}\n", error->rank, error->text).c_str(), stderr);
+  report(supervision, error, oom_kills && oom_kills_after && *oom_kills_after > *oom_kills, rules.good_exit_code);
+  return exit_status(supervision, error, rules.good_exit_code);
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hpcbench {
+
+/// What `hpcbench rank` is asked for.
+struct RankRequest {
+  std::vector<std::string> command;
+  std::optional<int> here;      // so many ranks on this machine; absent: the one rank that srun or mpirun says that we are
+  std::optional<int> per_node;  // with `here`: how many of them count as one node; absent: all
+  double monitor_s = 0;         // how often the GPUs of the node are looked at; 0: never
+};
+
+/// `hpcbench rank -- PROGRAM ARGS`, as srun or mpirun start it: one rank with torchrun's environment. With HPCBENCH_RUN
+/// (docs/run-directory.md) its output goes to the files beside run.json, else it is passed through. SIGTERM, SIGINT and
+/// SIGUSR1 are passed on to the program. With HPCBENCH_TRY it begins the try, or leaves at once where that is closed, and
+/// reports there how the program ended.
+/// The exit status: 0 where the program ended with the good exit code of run.json, else the program's (1 for 0), 128 + its
+/// signal, or 127 where it could not be started. The same remarks on signals and children as for `launch_attempt` hold.
+int run_rank(const RankRequest& request);
+
+}  // namespace hpcbench
