@@ -29,7 +29,8 @@ int conduct(const Study& study, const RunOptions& options);
 void require_program(const Study& study);
 
 /// What `run --dry-run` prints: the runs that `run` would start now, in order. Starts, locks and writes nothing but the index.
-int rehearse(const Study& study);
+/// Where `run` would refuse to start them (require_ready), it then ends with that error.
+int rehearse(const Study& study, const RunOptions& options);
 
 /// The template, programs and provenance that attempts are rendered with.
 RenderContext make_render_context(const Study& study);

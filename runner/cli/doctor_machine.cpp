@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/process.hpp"
 #include "base/text.hpp"
 #include "cli/doctor.hpp"
 #include "cli/preflight.hpp"
@@ -185,17 +187,6 @@ void read_logind(const std::filesystem::path& file, bool& kills, std::vector<std
 }
 
 }  // namespace
-
-std::optional<std::string> find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return ::access(name.c_str(), X_OK) == 0 ? std::optional(name) : std::nullopt;
-  const char* const path = std::getenv("PATH");
-  for (const std::string& folder : split(path == nullptr ? "/usr/bin:/bin" : path, ':')) {
-    const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
-    std::error_code ignored;
-    if (std::filesystem::is_regular_file(candidate, ignored) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return std::nullopt;
-}
 
 std::string user_name() {
   const passwd* const entry = ::getpwuid(::geteuid());

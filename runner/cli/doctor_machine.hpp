@@ -1,12 +1,9 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
 namespace hpcbench {
 
-/// The program that a shell would run for `name`, looked up on PATH; a name with `/` is a path.
-std::optional<std::string> find_program(const std::string& name);
 /// Login name of the user, or the number where there is none.
 std::string user_name();
 /// Whether the folder (or the nearest one above it that exists) is on a file system that several machines may share.

@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "base/files.hpp"
+#include "base/process.hpp"
 #include "base/text.hpp"
 #include "cli/doctor_machine.hpp"
 

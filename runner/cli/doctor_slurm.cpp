@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/process.hpp"
 #include "base/text.hpp"
 #include "cli/doctor.hpp"
 #include "cli/doctor_machine.hpp"

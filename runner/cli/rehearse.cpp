@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "cli/conductor.hpp"
 #include "cli/index.hpp"
+#include "cli/preflight.hpp"
 #include "cli/terminal.hpp"
 #include "ingest/line_reader.hpp"
 
@@ -24,11 +25,12 @@ std::unordered_map<std::string, State> states_by_run(const std::vector<AttemptSt
 
 }  // namespace
 
-int rehearse(const Study& study) {
+int rehearse(const Study& study, const RunOptions& options) {
   require_program(study);
   check_study(study);
   const Store store = open_for_reading(study);
-  const std::unordered_map<std::string, State> states = states_by_run(store.states(study.experiment.name));
+  const std::vector<AttemptState> attempts = store.states(study.experiment.name);
+  const std::unordered_map<std::string, State> states = states_by_run(attempts);
   const Plan& plan = study.selected();
   long long to_start = 0;
   long long going_on = 0;
@@ -52,6 +54,7 @@ int rehearse(const Study& study) {
                   study.experiment.name, counted(to_start, "run", "runs"), study.experiment.executor,
                   going_on > 0 ? fmt::format(", {} taken up", counted(going_on, "that goes on is", "that go on are")) : "",
                   asked - to_start - going_on, asked));
+  require_ready(study, compare_with_index(study, attempts), {}, options);
   return 0;
 }
 

@@ -1,17 +1,19 @@
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <filesystem>
 #include <map>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/process.hpp"
 #include "base/text.hpp"
 #include "render/attempt.hpp"
 
@@ -20,20 +22,15 @@ namespace hpcbench {
 namespace {
 
 constexpr long long kCodeFileLimitBytes = 10'000'000;
+constexpr double kGitPatience = 60;  // seconds: `status` reads a whole tree, on a slow file system perhaps
 
-/// The output of a git command in `folder`; absent if it fails.
-std::optional<std::string> git_output(const std::string& folder, const std::string& arguments) {
-  const std::string command = "git --no-optional-locks -C " + shell_quote(folder) + ' ' + arguments + " 2>/dev/null </dev/null";
-  std::FILE* pipe = ::popen(command.c_str(), "re");
-  if (pipe == nullptr) return std::nullopt;
-  std::string output;
-  std::array<char, 4096> buffer{};
-  for (std::size_t count = 1; count > 0;) {
-    count = std::fread(buffer.data(), 1, buffer.size(), pipe);
-    output.append(buffer.data(), count);
-  }
-  if (::pclose(pipe) != 0) return std::nullopt;
-  return output;
+/// The output of a git command in `folder`; absent if it fails, or takes longer than anybody would wait.
+std::optional<std::string> git_output(const std::string& folder, const std::vector<std::string>& arguments) {
+  ToolCall call{{"git", "--no-optional-locks", "-C", folder}, "", kGitPatience};
+  call.argv.insert(call.argv.end(), arguments.begin(), arguments.end());
+  ToolResult result = run_tool(call);
+  if (!result.succeeded()) return std::nullopt;
+  return std::move(result.output);
 }
 
 /// What changes when a file's content does; hashing it again for each of a thousand attempts would cost more than all else.
@@ -82,15 +79,11 @@ std::vector<CodeFile> code_files(const std::vector<std::string>& command, const 
 
 Provenance find_provenance(const std::string& folder) {
   Provenance provenance{.hpcbench_version = HPCBENCH_VERSION, .commit = std::nullopt, .dirty = std::nullopt};
-  try {
-    const std::optional<std::string> commit = git_output(folder, "rev-parse --verify HEAD");
-    if (!commit) return provenance;
-    provenance.commit = std::string(trim(*commit));
-    const std::optional<std::string> changes = git_output(folder, "status --porcelain --untracked-files=no");
-    if (changes) provenance.dirty = !trim(*changes).empty();
-  } catch (const InputError&) {
-    // A folder whose name no shell can be told has no known repository.
-  }
+  const std::optional<std::string> commit = git_output(folder, {"rev-parse", "--verify", "HEAD"});
+  if (!commit) return provenance;
+  provenance.commit = std::string(trim(*commit));
+  const std::optional<std::string> changes = git_output(folder, {"status", "--porcelain", "--untracked-files=no"});
+  if (changes) provenance.dirty = !trim(*changes).empty();
   return provenance;
 }
 

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/process.hpp"
 #include "launch/claim.hpp"
 #include "submit/job_processes.hpp"
 #include "submit/start_job.hpp"
@@ -66,7 +67,6 @@ int LocalExecutor::output_for(const JobRequest& request) {
 Submission LocalExecutor::submit(const JobRequest& request) {
   const StartedJob started = start_job({.argv = {program_, "launch", request.folder},
                                         .environment = {{"HPCBENCH_TOKEN", request.token}},
-                                        .folder = {},
                                         .output_fd = output_for(request)});
   if (started.pid < 0) {
     return {Submission::Kind::refused, {}, fmt::format("cannot start {}: {}", program_, std::strerror(started.error))};

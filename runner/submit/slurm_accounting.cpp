@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "submit/slurm_parse.hpp"
 
 namespace hpcbench {
 

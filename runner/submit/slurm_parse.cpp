@@ -15,7 +15,6 @@ namespace hpcbench {
 
 namespace {
 
-constexpr std::size_t kLongestToolText = 400;  // bytes of a tool's words in a message
 constexpr int kMostArrayElements = 4'000'000;  // Slurm's own limit of MaxArraySize
 constexpr std::size_t kMostJobs = 1'000'000;   // of one answer, more than a controller holds; the rest is passed over
 
@@ -28,18 +27,6 @@ std::optional<int> to_index(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (!is_digits(text) || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
-}
-
-/// Its lines in one, without those that say nothing.
-std::string one_line_of(std::string_view text) {
-  std::string line;
-  for (const std::string& part : split(text, '\n')) {
-    if (trim(part).empty()) continue;
-    if (!line.empty()) line += "; ";
-    line += trim(part);
-  }
-  if (line.size() > kLongestToolText) line = line.substr(0, kLongestToolText) + "...";
-  return line;
 }
 
 template <std::size_t N>
@@ -214,22 +201,6 @@ std::optional<std::string> explain_limit(std::string_view reason) {
 std::string first_word(const std::string& text) { return text.substr(0, text.find_first_of(" +")); }
 
 }  // namespace
-
-std::string describe(const ToolResult& result) {
-  const std::string said = one_line_of(result.errors + "\n" + result.output);
-  const std::string words = said.empty() ? "" : ": " + said;
-  switch (result.kind) {
-    case ToolResult::Kind::exited:
-      return fmt::format("exit status {}{}", result.status, words);
-    case ToolResult::Kind::killed:
-      return fmt::format("killed by signal {}{}", result.status, words);
-    case ToolResult::Kind::timed_out:
-      return "no answer in time" + words;
-    case ToolResult::Kind::not_started:
-      return "cannot be started" + words;
-  }
-  return words;
-}
 
 SbatchAnswer parse_sbatch(const ToolResult& result) {
   if (result.succeeded()) {

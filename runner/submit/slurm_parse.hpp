@@ -5,26 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/process.hpp"
+
 namespace hpcbench {
-
-/// How a tool of Slurm ended.
-struct ToolResult {
-  enum class Kind {
-    exited,       // `status` is its exit status
-    killed,       // by the signal `status`
-    timed_out,    // we killed it
-    not_started,  // there is no such program, or it cannot be executed; `errors` says why
-  };
-  Kind kind = Kind::exited;
-  int status = 0;
-  std::string output;  // standard output
-  std::string errors;  // standard error
-
-  bool succeeded() const { return kind == Kind::exited && status == 0; }
-};
-
-/// `exit status 1: slurm_load_jobs error: ...`, in one line.
-std::string describe(const ToolResult& result);
 
 // All below is pure and total: whatever text comes, there is an answer, and what is not understood is never taken for success
 // or for refusal. The formats are those that Slurm 20.11 to 25.x share.

@@ -1,21 +1,12 @@
 #pragma once
 
-#include <string>
 #include <string_view>
-#include <vector>
 
-#include "submit/slurm_parse.hpp"
+#include "base/process.hpp"
 
 namespace hpcbench {
 
-/// A call of a tool of Slurm.
-struct ToolCall {
-  std::vector<std::string> argv;
-  std::string folder;     // working directory; empty: ours
-  double timeout_s = 60;  // then it is killed
-};
-
-/// The seam to Slurm's tools; tests have a Slurm of their own behind it (tests/fakes/fake_tool_runner.hpp).
+/// The seam to tools; tests have a Slurm of their own behind it (tests/fakes/fake_tool_runner.hpp).
 class ToolRunner {
  public:
   virtual ~ToolRunner() = default;

@@ -30,6 +30,15 @@ class Needs(StudyTest):
         self.assertIn("train.py, which is not in", said)
         self.assertEqual(said.count("no-such-program"), 1, "three configurations lack one program")
 
+    def test_a_rehearsal_says_what_the_run_would_say(self):
+        self.write("s.yaml", STUDY)
+        rehearsed = self.refused("--dry-run")
+        self.assertIn("12 runs would be started", rehearsed)
+        self.assertIn(self.refused(), rehearsed)
+        self.hpcbench("run", "s.yaml", "--dry-run", "--keep-going")
+        self.write("work.sh", "true")
+        self.hpcbench("run", "s.yaml", "--dry-run")
+
     def test_the_advice_of_the_refusal_works(self):
         self.write("s.yaml", STUDY)
         self.assertIn("--keep-going", self.refused())

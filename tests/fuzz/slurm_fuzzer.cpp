@@ -59,7 +59,7 @@ void check_config(std::string_view output) {
 
 ToolResult how_it_ended(std::uint8_t code, std::string_view text) {
   ToolResult result;
-  constexpr std::uint8_t kKinds = 4;
+  constexpr std::uint8_t kKinds = 6;
   result.kind = static_cast<ToolResult::Kind>(code % kKinds);
   result.status = code / kKinds % 3;  // 0, 1, 2
   const std::size_t cut = text.find('\0');

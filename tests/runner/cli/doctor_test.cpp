@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/files.hpp"
+#include "base/process.hpp"
 #include "cli/doctor_machine.hpp"
 #include "cli/doctor_quota.hpp"
 #include "cli/doctor_slurm_facts.hpp"

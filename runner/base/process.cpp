@@ -1,0 +1,347 @@
+#include "base/process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/version.hpp>
+#if BOOST_VERSION >= 108600
+#include <boost/process/v1/args.hpp>
+#include <boost/process/v1/child.hpp>
+#include <boost/process/v1/env.hpp>
+#include <boost/process/v1/error.hpp>
+#include <boost/process/v1/exe.hpp>
+#include <boost/process/v1/extend.hpp>
+#include <boost/process/v1/posix.hpp>
+#else
+#include <boost/process/args.hpp>
+#include <boost/process/child.hpp>
+#include <boost/process/env.hpp>
+#include <boost/process/error.hpp>
+#include <boost/process/exe.hpp>
+#include <boost/process/extend.hpp>
+#include <boost/process/posix.hpp>
+#endif
+#include <cerrno>
+#include <climits>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "base/text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+#if BOOST_VERSION >= 108600
+namespace process = boost::process::v1;
+#else
+namespace process = boost::process;
+#endif
+
+constexpr long kShortestPauseNs = 500'000;  // between looks whether a tool has ended: Slurm's take some milliseconds
+constexpr long kLongestPauseNs = 20'000'000;
+constexpr std::size_t kLongestToolText = 400;  // bytes of a tool's words in a message
+constexpr std::size_t kReadBytes = 1 << 16;
+
+// ---- Files of a tool ---------------------------------------------------------------------------------------------------
+
+/// Never 0, 1 or 2, one of which may be closed here: in the child a standard descriptor would overwrite it.
+Descriptor above_standard(int fd) {
+  const Descriptor low(fd);
+  return Descriptor(low.get() < 0 ? -1 : ::fcntl(low.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+}
+
+/// A file in memory that a tool writes to, or reads: unlike a pipe it never fills up, and nobody gets SIGPIPE.
+Descriptor memory_file(const char* name) { return above_standard(::memfd_create(name, MFD_CLOEXEC)); }
+
+/// Standard input: /dev/null, or a file in memory that holds `text`.
+Descriptor input_file(const std::string& text) {
+  if (text.empty()) return above_standard(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  Descriptor file = memory_file("input");
+  std::size_t done = 0;
+  while (file.get() >= 0 && done < text.size()) {
+    const ssize_t count = ::pwrite(file.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return Descriptor();
+    done += static_cast<std::size_t>(count);
+  }
+  return file;
+}
+
+std::size_t size_of(const Descriptor& file) {
+  struct stat status {};
+  return ::fstat(file.get(), &status) == 0 ? static_cast<std::size_t>(status.st_size) : 0;
+}
+
+std::string content_of(const Descriptor& file, std::size_t most_bytes) {
+  std::string text;
+  std::array<char, kReadBytes> part{};
+  while (text.size() < most_bytes) {
+    const std::size_t wanted = std::min(part.size(), most_bytes - text.size());
+    const ssize_t count = ::pread(file.get(), part.data(), wanted, static_cast<off_t>(text.size()));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    text.append(part.data(), static_cast<std::size_t>(count));
+  }
+  return text;
+}
+
+/// What a tool gets and writes to; the last two are captured. -1: there is none.
+struct ToolFiles {
+  Descriptor folder, input, output, errors;
+
+  int output_fd(const ToolCall& call) const { return call.output_fd >= 0 ? call.output_fd : output.get(); }
+  int errors_fd(const ToolCall& call) const { return call.output_fd >= 0 ? call.output_fd : errors.get(); }
+};
+
+ToolResult not_started(int error, std::string_view what) {
+  return {ToolResult::Kind::not_started, error, {}, fmt::format("{}: {}", what, std::strerror(error))};
+}
+
+/// Absent if all are open; otherwise why the tool cannot be started.
+std::optional<ToolResult> open_files(const ToolCall& call, ToolFiles& files) {
+  if (!call.folder.empty()) {
+    // Opened here: what goes wrong in the child cannot be told apart from the tool's own failure.
+    files.folder = above_standard(::open(call.folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (files.folder.get() < 0 || ::access(call.folder.c_str(), X_OK) != 0) return not_started(errno, call.folder);
+  }
+  files.input = input_file(call.input);
+  if (files.input.get() < 0) return not_started(errno, "no file for its input");
+  if (call.output_fd >= 0) return std::nullopt;
+  files.output = memory_file("output");
+  files.errors = memory_file("errors");
+  if (files.output.get() < 0 || files.errors.get() < 0) return not_started(errno, "no file in memory");
+  return std::nullopt;
+}
+
+// ---- Start and end -----------------------------------------------------------------------------------------------------
+
+/// No handler of ours may run in the child between fork and exec.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockedSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+/// Descriptors without CLOEXEC, which libraries open and callers leave to us, end at exec as well.
+void close_others_at_exec() {
+#ifdef SYS_close_range
+  constexpr unsigned kSetCloseOnExec = 4;  // CLOSE_RANGE_CLOEXEC
+  if (::syscall(SYS_close_range, STDERR_FILENO + 1U, UINT_MAX, kSetCloseOnExec) == 0) return;
+#endif
+  // Kernels before 5.11 have no such call.
+  const long limit = std::min(::sysconf(_SC_OPEN_MAX), 65536L);
+  for (int fd = STDERR_FILENO + 1; fd < limit; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+void reset_signals_of_tool() {
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGCHLD, SIGXFSZ, SIGUSR1, SIGUSR2}) {
+    ::signal(signal, SIG_DFL);
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+/// What Boost.Process calls in the child before exec, and here if exec fails. Only async-signal-safe calls.
+struct ToolSetup : process::extend::handler {
+  const ToolCall& call;
+  const ToolFiles& files;
+  ToolSetup(const ToolCall& the_call, const ToolFiles& the_files) : call(the_call), files(the_files) {}
+
+  template <typename Executor>
+  void on_exec_setup(Executor& /*executor*/) const {
+    if (call.own_session) ::setsid();
+    if (files.folder.get() >= 0 && ::fchdir(files.folder.get()) != 0) ::_exit(127);
+    close_others_at_exec();
+    reset_signals_of_tool();
+  }
+  /// Boost.Process does not wait for a child that could not become its program.
+  template <typename Executor>
+  void on_error(Executor& executor, const std::error_code& /*error*/) const {
+    if (executor.pid <= 0) return;
+    while (::waitpid(executor.pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+};
+
+process::environment environment_of(const ToolCall& call) {
+  process::environment environment;
+  for (const std::string& entry : merged_environment(call.environment, call.keeps)) {
+    const std::size_t equals = entry.find('=');
+    if (equals != std::string::npos) environment[entry.substr(0, equals)] = entry.substr(equals + 1);
+  }
+  return environment;
+}
+
+/// Its pid; 0 and `error` if it could not be started.
+pid_t start_tool(const std::string& program, const ToolCall& call, const ToolFiles& files, std::error_code& error) {
+  const process::environment environment = environment_of(call);
+  const std::vector<std::string> arguments(call.argv.begin() + 1, call.argv.end());
+  const BlockedSignals blocked;
+  process::child child(process::exe = program, process::args = arguments, environment,
+                       process::posix::fd.bind(STDIN_FILENO, files.input.get()),
+                       process::posix::fd.bind(STDOUT_FILENO, files.output_fd(call)),
+                       process::posix::fd.bind(STDERR_FILENO, files.errors_fd(call)), ToolSetup(call, files), error);
+  if (error) return 0;
+  const pid_t pid = child.id();
+  child.detach();  // we wait ourselves: its wait_for forks a process to keep the time, and takes a lost status for 0
+  return pid;
+}
+
+struct ToolEnd {
+  bool known = false;  // `status` is what waitpid gave
+  bool late = false;   // we killed it
+  bool too_long = false;
+  int status = 0;
+};
+
+/// Waits for the process, until `end_s` at most and while it keeps within its bytes; then kills it and all of its session.
+ToolEnd wait_for_tool(pid_t pid, double end_s, const ToolCall& call, const ToolFiles& files) {
+  const bool unlimited = call.output_fd >= 0 && std::isinf(end_s);
+  ToolEnd end;
+  long pause_ns = kShortestPauseNs;
+  while (true) {
+    const bool only_waits = unlimited || end.late || end.too_long;
+    const pid_t reaped = ::waitpid(pid, &end.status, only_waits ? 0 : WNOHANG);
+    if (reaped < 0 && errno == EINTR) continue;
+    end.known = reaped == pid;
+    end.too_long = end.too_long || size_of(files.output) > call.most_bytes || size_of(files.errors) > call.most_bytes;
+    if (reaped != 0) return end;
+    end.late = !end.too_long && monotonic_s() >= end_s;
+    if (end.late || end.too_long) {
+      ::kill(call.own_session ? -pid : pid, SIGKILL);
+      continue;
+    }
+    const timespec pause{0, pause_ns};
+    ::nanosleep(&pause, nullptr);
+    pause_ns = std::min(pause_ns * 2, kLongestPauseNs);
+  }
+}
+
+ToolResult::Kind kind_of(const ToolEnd& end) {
+  if (end.late) return ToolResult::Kind::timed_out;
+  if (end.too_long) return ToolResult::Kind::too_long;
+  if (!end.known) return ToolResult::Kind::unknown;
+  return WIFSIGNALED(end.status) ? ToolResult::Kind::killed : ToolResult::Kind::exited;
+}
+
+/// Whoever starts us may have asked the kernel to forget our children; then nobody could learn how a tool ended.
+void keep_ends_of_children() {
+  struct sigaction action {};
+  if (::sigaction(SIGCHLD, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) ::signal(SIGCHLD, SIG_DFL);
+}
+
+/// The text's lines in one, without those that say nothing.
+std::string one_line_of(std::string_view text) {
+  std::string line;
+  for (const std::string& part : split(text, '\n')) {
+    if (trim(part).empty()) continue;
+    if (!line.empty()) line += "; ";
+    line += trim(part);
+  }
+  if (line.size() > kLongestToolText) line = line.substr(0, kLongestToolText) + "...";
+  return line;
+}
+
+}  // namespace
+
+std::optional<std::string> find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return ::access(name.c_str(), X_OK) == 0 ? std::optional(name) : std::nullopt;
+  const char* const path = std::getenv("PATH");
+  for (const std::string& folder : split(path == nullptr ? "/usr/bin:/bin" : path, ':')) {
+    const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(candidate, ignored) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> merged_environment(const std::vector<std::pair<std::string, std::string>>& changes,
+                                            bool (*keeps)(std::string_view variable)) {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string_view name = text.substr(0, text.find('='));
+    const bool changed = std::any_of(changes.begin(), changes.end(), [&](const auto& change) { return change.first == name; });
+    if (!changed && (keeps == nullptr || keeps(name))) entries.emplace_back(text);
+  }
+  for (const auto& [name, value] : changes) entries.push_back(name + "=" + value);
+  return entries;
+}
+
+ToolResult run_tool(const ToolCall& call) {
+  if (call.argv.empty()) return not_started(ENOENT, "no program");
+  const bool zero_byte =
+      std::any_of(call.argv.begin(), call.argv.end(), [](const auto& text) { return text.find('\0') != text.npos; });
+  if (zero_byte) return not_started(EINVAL, call.argv.front() + ": an argument holds a zero byte");
+  const std::string& name = call.argv.front();
+  const std::optional<std::string> found = find_program(name);
+  // A path goes to exec in any case: it may be one of the tool's folder, and exec says why it cannot be executed.
+  if (!found && name.find('/') == std::string::npos) return not_started(ENOENT, name);
+  keep_ends_of_children();
+  ToolFiles files;
+  if (std::optional<ToolResult> problem = open_files(call, files)) return *problem;
+  const double begin_s = monotonic_s();
+  std::error_code error;
+  const pid_t pid = start_tool(found.value_or(name), call, files, error);
+  if (pid == 0) return not_started(error.value(), name);
+  const ToolEnd end = wait_for_tool(pid, begin_s + call.timeout_s, call, files);
+  ToolResult result;
+  result.kind = kind_of(end);
+  if (result.kind == ToolResult::Kind::exited) result.status = WEXITSTATUS(end.status);
+  if (result.kind == ToolResult::Kind::killed) result.status = WTERMSIG(end.status);
+  result.output = content_of(files.output, call.most_bytes);
+  result.errors = content_of(files.errors, call.most_bytes);
+  return result;
+}
+
+std::string describe(const ToolResult& result) {
+  const std::string said = one_line_of(result.errors + "\n" + result.output);
+  const std::string words = said.empty() ? "" : ": " + said;
+  switch (result.kind) {
+    case ToolResult::Kind::exited:
+      return fmt::format("exit status {}{}", result.status, words);
+    case ToolResult::Kind::killed:
+      return fmt::format("killed by signal {} ({}){}", result.status, ::strsignal(result.status), words);
+    case ToolResult::Kind::timed_out:
+      return "no answer in time" + words;
+    case ToolResult::Kind::not_started:
+      return "cannot be started" + words;
+    case ToolResult::Kind::too_long:
+      return "its answer is too long" + words;
+    case ToolResult::Kind::unknown:
+      return "how it ended is not known" + words;
+  }
+  return words;
+}
+
+std::string describe_wait_status(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+  return fmt::format("exit status {}", WEXITSTATUS(status));
+}
+
+}  // namespace hpcbench

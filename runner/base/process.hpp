@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hpcbench {
+
+/// Tools are programs that are asked something and answer: sbatch, squeue, git, gnuplot, `prepare`. All are started here, by
+/// Boost.Process. What is measured is not: a local job (submit/start_job.hpp) outlives us and is started by vfork, and a rank
+/// (launch/spawn.hpp) needs wait4's times and memory, a process group with its fellows and death with its launcher.
+
+/// A call of a tool. It never passes through a shell. The tool inherits descriptors 0, 1 and 2 and no others, blocks no signal
+/// and ignores none.
+struct ToolCall {
+  std::vector<std::string> argv;  // a program without `/` is looked up in PATH
+  std::string folder = {};        // working directory; empty: ours
+  double timeout_s = 60;          // then it is killed with all of its session; infinite: never
+  std::string input = {};         // its standard input; empty: /dev/null
+  std::vector<std::pair<std::string, std::string>> environment = {};  // beside ours, or instead
+  bool (*keeps)(std::string_view variable) = nullptr;                 // which variables of ours it sees; null: all
+  int output_fd = -1;                    // standard output and error go there, not to us; -1: they are captured
+  bool own_session = true;               // no terminal and no signal for us reaches it; false: Ctrl-C ends it as well
+  std::size_t most_bytes = 256U << 20U;  // of captured output, and of errors; beyond, it is killed
+};
+
+/// How a tool ended.
+struct ToolResult {
+  enum class Kind {
+    exited,       // `status` is its exit status
+    killed,       // by the signal `status`
+    timed_out,    // we killed it
+    not_started,  // there is no such program, or it cannot be executed; `status` is the errno and `errors` says why
+    too_long,     // it wrote more than `most_bytes`, and we killed it; what there is of the output is not all
+    unknown,      // somebody else waited for it: nothing is known of its end
+  };
+  Kind kind = Kind::exited;
+  int status = 0;
+  std::string output;  // standard output
+  std::string errors;  // standard error
+
+  bool succeeded() const { return kind == Kind::exited && status == 0; }
+};
+
+/// Runs it to its end, or until its time is over. Never throws for what the tool does. What it left running in the background
+/// goes on, unless it was killed.
+ToolResult run_tool(const ToolCall& call);
+
+/// `exit status 1: slurm_load_jobs error: ...`, in one line.
+std::string describe(const ToolResult& result);
+
+/// `exit status 3`, `killed by signal 9 (Killed)`, of what waitpid gave.
+std::string describe_wait_status(int status);
+
+/// The executable file that a name without `/` stands for in PATH, or the path itself; absent if there is none.
+std::optional<std::string> find_program(const std::string& name);
+
+/// Our environment as KEY=VALUE, with `changes` beside or instead; `keeps` as in ToolCall.
+std::vector<std::string> merged_environment(const std::vector<std::pair<std::string, std::string>>& changes,
+                                            bool (*keeps)(std::string_view variable) = nullptr);
+
+}  // namespace hpcbench
