@@ -150,20 +150,65 @@ int check_file(const StudyOptions& options) {
   return 0;
 }
 
-/// Renders the first attempt of every run below `folder`, as `run` would, and runs nothing.
+/// Runs in the order of the plan as `run` hands them over together: with Slurm those of equal resources, up to the usual size.
+std::vector<std::vector<PlannedRun>> batches_in_order(const Study& study) {
+  constexpr std::size_t kBatchLimit = 1000;
+  std::vector<std::vector<PlannedRun>> batches;
+  std::map<std::vector<std::string>, std::size_t> open;  // by options: where the batch that still grows is
+  for (const PlannedRun& run : runs_in_order(study.selected())) {
+    if (run.name.kind == RunKind::warmup && study.experiment.executor == "slurm") continue;
+    const Configuration& configuration = study.selected().configurations[run.configuration];
+    const auto options =
+        study.experiment.executor == "slurm" ? slurm_options(study.experiment, configuration) : std::vector<std::string>();
+    const auto found = open.find(options);
+    if (found != open.end() && batches[found->second].size() < kBatchLimit) {
+      batches[found->second].push_back(run);
+    } else {
+      open[options] = batches.size();
+      batches.push_back({run});
+    }
+  }
+  return batches;
+}
+
+/// The script of a batch as `run` would submit it, and its list of attempts, below `folder`.
+void render_batch(const Study& study, const RenderContext& context, const std::string& folder, const std::string& id,
+                  const std::vector<PlannedRun>& runs, const std::string& attempts) {
+  const auto options = slurm_options(study.experiment, study.selected().configurations[runs.front().configuration]);
+  const std::filesystem::path script = std::filesystem::path(folder) / batch_script_path(id);
+  make_folders(script.parent_path());
+  write_file(script, render_array_script(study.experiment, options, id, static_cast<int>(runs.size()), context),
+             Durability::none);
+  write_file(script.parent_path() / "attempts.txt", attempts, Durability::none);
+}
+
+/// Renders the first attempt of every run below `folder`, as `run` would, with Slurm the scripts of the batches, too, which
+/// name the study's own results; runs nothing.
 void render_scripts(const Study& study, const std::string& folder) {
-  RenderContext context = make_render_context(study);
+  const RenderContext submitted = make_render_context(study);
+  RenderContext context = submitted;
   context.results = std::filesystem::absolute(folder).lexically_normal().string();
   std::size_t count = 0;
-  for (const PlannedRun& run : runs_in_order(study.selected())) {
-    const RenderedAttempt attempt =
-        render_attempt(study.experiment, study.selected(), run.configuration, run.name, 1, "0000000000000000", context);
-    make_folders(attempt.folder);
-    write_file(attempt.folder + "/run.json", attempt.run_json, Durability::none);
-    write_file(attempt.folder + "/job.sh", attempt.job_sh, Durability::none);
-    ++count;
+  std::size_t number = 0;
+  for (const std::vector<PlannedRun>& batch : batches_in_order(study)) {
+    const std::string id = fmt::format("{:016x}", number++);
+    std::string attempts;
+    for (const PlannedRun& run : batch) {
+      const RenderedAttempt attempt =
+          render_attempt(study.experiment, study.selected(), run.configuration, run.name, 1, id, context);
+      make_folders(attempt.folder);
+      write_file(attempt.folder + "/run.json", attempt.run_json, Durability::none);
+      write_file(attempt.folder + "/job.sh", attempt.job_sh, Durability::none);
+      attempts += to_string(attempt.key) + "\n";
+      ++count;
+    }
+    if (context.executor == "slurm") render_batch(study, submitted, context.results, id, batch, attempts);
   }
-  say(fmt::format("rendered {} job scripts below {}; each runs by hand with `bash job.sh`", count, context.results));
+  say(fmt::format("rendered {} job scripts below {}; each runs by hand with `bash job.sh`{}", count, context.results,
+                  context.executor == "slurm"
+                      ? fmt::format(" within `salloc`; {} below batches/",
+                                    counted(static_cast<long long>(number), "batch script", "batch scripts"))
+                      : ""));
 }
 
 /// Which code files differ from those that kept runs were made with.

@@ -142,6 +142,23 @@ resources: {{time: 60s}}
             self.assertEqual(self.executions(), {})
             (self.folder / "results").rename(self.folder / f"results-{code}")
 
+    def test_plan_writes_the_scripts_that_run_submits(self):
+        self.study(**{"resources:": "overrides: [{when: {k: 4}, resources: {cpus_per_task: 2}}]\nresources:"})
+        self.hpcbench("plan", "trivial.yaml", "--site", self.site, "--scripts", "scripts")
+        self.run_study()
+        results = self.folder / "results/trivial"
+        jobs = sorted(path.relative_to(results) for path in results.glob("*/r*/a1/job.sh"))
+        self.assertEqual(len(jobs), 20)
+        for path in jobs:
+            self.assertEqual((results / path).read_bytes(), (self.folder / "scripts" / path).read_bytes(), path)
+        # A batch gets its id when it is made.
+        batches = {}
+        for place in (results, self.folder / "scripts"):
+            batches[place] = sorted((batch / "job.sh").read_text().replace(batch.name, "ID") + (batch / "attempts.txt").read_text()
+                                    for batch in (place / "batches").iterdir())
+        self.assertEqual(batches[results], batches[self.folder / "scripts"])
+        self.assertEqual(len(batches[results]), 2)
+
     def test_scripts_are_short_and_run_by_hand_in_an_allocation(self):
         self.write("ranks.yaml", """
 experiment: ranks

@@ -245,7 +245,10 @@ TEST_CASE("SIGTERM to the job ends its ranks and is recorded") {
 TEST_CASE("a rank that fails by hand gives its exit code, and ends the others") {
   const RenderedFolder folder;
   const RenderedAttempt attempt =
-      folder.write(command_experiment({"bash", "-c", "[ $RANK = 0 ] || exit 7; echo $WORLD_SIZE; sleep 300"}, 2));
+      folder.write(command_experiment({"bash", "-c",
+                                       "if [ $RANK = 1 ]; then until [ -s \"${HPCBENCH_RUN%/*}/stdout.log\" ]; do sleep 0.05; "
+                                       "done; exit 7; fi; echo $WORLD_SIZE; sleep 300"},
+                                      2));
   CHECK(folder.run(attempt, "") == 7);
   CHECK(read_file(folder.manual_folder() + "/stdout.log") == "2\n");
   CHECK(names_in(attempt.folder) == std::vector<std::string>{"job.sh", "run.json"});
