@@ -55,6 +55,14 @@ bool was_starter(const std::string& program, const std::string& folder) {
   return words.substr(words.rfind('\n') + 1).starts_with("srun: ");
 }
 
+/// Where it cannot be written Slurm's word has to do.
+void note_stopped(const std::string& folder, int signal) {
+  try {
+    write_file(folder + "/stopped", signal == SIGINT ? "INT\n" : "TERM\n", Durability::durable);
+  } catch (const UnavailableError&) {
+  }
+}
+
 void append_line(const std::string& path, const std::string& line) {
   const Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   [[maybe_unused]] const ssize_t written = ::write(fd.get(), line.data(), line.size());
@@ -104,8 +112,7 @@ void JobScript::end_ranks(int signal) {
   const bool told_by_slurm = supervisor_.so_far().cancelled_by.has_value();
   const bool ours = supervisor_.so_far().timed_out || cancel_requested();
   // Should we be killed while we wait, this says that it was not the program's doing.
-  if (told_by_slurm && !ours && !near_limit() && signal == SIGTERM)
-    write_file(folder_ + "/stopped", "TERM\n", Durability::durable);
+  if (told_by_slurm && !ours && !near_limit() && signal == SIGTERM) note_stopped(folder_, SIGTERM);
   if (signal == SIGKILL && !ours) return;  // who told us also knows for how long ranks may save their work
   const std::string step = step_of_try(try_folder());
   if (is_step(step)) {
@@ -175,7 +182,7 @@ ScriptEnd JobScript::run(StartedFacts started) {
   if (!supervision.timed_out && cancel_requested() && (wishes.cancelled_by || failed)) {
     supervision.cancelled_by = SIGTERM;
   } else if (!supervision.timed_out && wishes.cancelled_by) {
-    write_file(folder_ + "/stopped", *wishes.cancelled_by == SIGINT ? "INT\n" : "TERM\n", Durability::durable);
+    note_stopped(folder_, *wishes.cancelled_by);
     end.stopped = true;
     return end;
   }

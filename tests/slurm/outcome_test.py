@@ -32,6 +32,24 @@ resources: {time: 60s}
         self.assertEqual(rows["timeout"]["censored_at_s"], 60)
         self.shown("outcomes", {"succeeded": 1, "failed": 3, "timeout": 1, "cancelled": 1})
 
+    def test_time_limit_ends_the_step_and_ranks_have_the_time_to_report(self):
+        """Rank 0 saves its work when it is asked to end; rank 1 does not listen, and is killed with the step."""
+        self.write("limit.yaml", """
+experiment: limit
+command: [bash, -c, 'if [ $RANK = 0 ]; then trap "echo saved; exit 6" TERM; else trap "" TERM; fi; while true; do sleep 0.1; done']
+matrix: {gpus_per_node: [2]}
+repeats: 1
+resources: {time: 60s}
+""")
+        self.run_study(name="limit.yaml", code=1)
+        self.shown("limit", {"timeout": 1})
+        attempt = next(self.folder.glob("results/limit/*/r01/a1"))
+        self.assertEqual((attempt / "stdout.log").read_text(), "saved\n")
+        finished = json.loads((attempt / "finished.json").read_text())
+        self.assertEqual([(process["rank"], process["exit_code"]) for process in finished["processes"]], [(0, 6)])
+        self.assertEqual(list(attempt.glob("try*")), [])
+        self.assertEqual(self.cluster.tool("squeue", "-h", "-s").strip(), "", "steps that run on")
+
     def test_lost(self):
         """The job's shell is killed with -9 and leaves no finished.json: known after a minute, in which slow disks may show it."""
         self.write("gone.yaml", """

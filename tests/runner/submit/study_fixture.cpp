@@ -29,7 +29,7 @@ StudyFixture::StudyFixture(int configurations, int repeats, int warmups)
   context.results = results;
   context.call_folder = temporary.path().string();
   context.executor = "local";
-  context.job_template = "# job\n";
+  context.job_template = "exec {{hpcbench}} rank -n 1 -- true\n";
 }
 
 std::unique_ptr<Campaign> StudyFixture::make_campaign(Executor& executor) {
