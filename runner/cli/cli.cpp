@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/study_log.hpp"
 #include "cli/terminal.hpp"
 
 namespace hpcbench {
@@ -160,6 +162,13 @@ int run_parsed(int argc, char** argv) {
   return exit_code;
 }
 
+int end_with_error(const std::string& text, int exit_code) {
+  fmt::print(stderr, "{}\n", text);
+  log_error(text);
+  close_study_log(exit_code);
+  return exit_code;
+}
+
 }  // namespace
 
 void add_help(CLI::App& app, int& /*exit_code*/) {
@@ -171,21 +180,19 @@ int run_command_line(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);  // a closed pipe ends us quietly
   try {
     const int exit_code = run_parsed(argc, argv);
+    close_study_log(exit_code);
     if (std::fflush(stdout) != 0) {
       fmt::print(stderr, "error: cannot write to standard output\n");
       return 3;
     }
     return exit_code;
   } catch (const InputError& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 2;
+    return end_with_error(error.what(), 2);
   } catch (const UnavailableError& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 3;
+    return end_with_error(error.what(), 3);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "internal error: {}\nThis is a defect of hpcbench; what has been measured is safe on disk.\n",
-               error.what());
-    return 4;
+    const std::string advice = "This is a defect of hpcbench; what has been measured is safe on disk.";
+    return end_with_error(fmt::format("internal error: {}\n{}", error.what(), advice), 4);
   }
 }
 

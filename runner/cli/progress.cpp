@@ -46,7 +46,7 @@ void Progress::show(const CampaignCounts& counts, const std::string& waiting) {
                std::string(static_cast<std::size_t>(kWidth - filled), '.'), line);
     std::fflush(stderr);
   } else {
-    say(line);
+    fmt::print(stderr, "{}\n", line);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 
 namespace hpcbench {
 
@@ -40,6 +41,9 @@ void print_data(const std::string& text) {
     throw UnavailableError("error: cannot write to standard output");
 }
 
-void say(const std::string& line) { fmt::print(stderr, "{}\n", line); }
+void say(const std::string& line) {
+  if (is_logged(LogLevel::info)) log_said("says: " + line);
+  fmt::print(stderr, "{}\n", line);
+}
 
 }  // namespace hpcbench

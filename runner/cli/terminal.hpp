@@ -13,7 +13,7 @@ bool confirm(const std::string& question, bool yes);
 
 /// Data goes to standard output, whole.
 void print_data(const std::string& text);
-/// Talk goes to standard error, a line each.
+/// Talk goes to standard error, a line each, and into the log.
 void say(const std::string& line);
 
 }  // namespace hpcbench
