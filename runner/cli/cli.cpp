@@ -13,6 +13,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/log_options.hpp"
 #include "cli/study_log.hpp"
 #include "cli/terminal.hpp"
 
@@ -126,6 +127,8 @@ void add_commands(CLI::App& app, const std::string& wanted, int& exit_code) {
   app.footer(
       "Examples:\n  hpcbench init scaling.yaml\n  hpcbench run scaling.yaml\n  hpcbench report --format markdown\n\n"
       "`hpcbench COMMAND --help` shows the options and examples of a command.\n"
+      "Every command takes -v (print the log's records), -q (print only warnings and errors) and\n"
+      "--log-level debug|info|warning|error|off (what is recorded).\n"
       "Exit codes: 0 well; 1 some runs did not succeed; 2 the input is wrong; 3 an executor, lock or file is not available;\n"
       "4 internal error; 129, 130, 143 on SIGHUP, SIGINT, SIGTERM (jobs go on).");
   for (const Command& command : kCommands) {
@@ -179,7 +182,7 @@ void add_help(CLI::App& app, int& /*exit_code*/) {
 int run_command_line(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);  // a closed pipe ends us quietly
   try {
-    const int exit_code = run_parsed(argc, argv);
+    const int exit_code = run_parsed(take_log_options(argc, argv), argv);
     close_study_log(exit_code);
     if (std::fflush(stdout) != 0) {
       fmt::print(stderr, "error: cannot write to standard output\n");

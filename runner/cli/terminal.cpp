@@ -14,6 +14,8 @@ namespace hpcbench {
 
 namespace {
 
+bool quiet = false;
+
 bool is_watched(int fd) {
   const char* kind = std::getenv("TERM");
   return ::isatty(fd) == 1 && kind != nullptr && std::string(kind) != "dumb";
@@ -43,7 +45,11 @@ void print_data(const std::string& text) {
 
 void say(const std::string& line) {
   if (is_logged(LogLevel::info)) log_said("says: " + line);
-  fmt::print(stderr, "{}\n", line);
+  if (!quiet || line.starts_with("warning") || line.starts_with("error")) fmt::print(stderr, "{}\n", line);
 }
+
+void be_quiet() { quiet = true; }
+
+bool is_quiet() { return quiet; }
 
 }  // namespace hpcbench

@@ -16,4 +16,8 @@ void print_data(const std::string& text);
 /// Talk goes to standard error, a line each, and into the log.
 void say(const std::string& line);
 
+/// From here on standard error gets warnings and errors alone (-q).
+void be_quiet();
+bool is_quiet();
+
 }  // namespace hpcbench

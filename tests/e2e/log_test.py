@@ -69,10 +69,38 @@ class Log(StudyTest):
         self.write("s.yaml", STUDY)
         self.hpcbench("run", "s.yaml", code=1)
         before = self.path.read_bytes()
-        for command in (["status"], ["report"], ["ls"], ["plan", "s.yaml"], ["clean"], ["show", "k=0/r01"], ["db", "rebuild"]):
+        for command in (["status"], ["report"], ["ls"], ["plan", "s.yaml"], ["clean"], ["-v", "show", "k=0/r01"], ["db", "rebuild"]):
             self.hpcbench(*command, code=1 if command == ["status"] else 0)
         self.assertEqual(self.path.read_bytes(), before)
         self.assertEqual(len(self.status("s.yaml")["runs"]), 4)
+
+    def test_the_terminal_shows_what_it_always_did_and_more_or_less_only_when_asked(self):
+        self.write("s.yaml", STUDY)
+        usual = self.hpcbench("run", "s.yaml", code=1).stderr
+        self.assertNotRegex(usual, r"Z \[\d+\]")
+        self.assertNotIn("hpcbench.log", usual)
+        told = self.hpcbench("retry", "-v", code=1).stderr
+        self.assertRegex(told, r"(?m)^\d{4}-\S+Z \[\d+\] info submitted \w{16}/r01/a2 as job \d+$")
+        self.assertEqual(self.hpcbench("-q", "retry", code=1).stderr, "")
+        self.assertEqual(self.hpcbench("retry", "--quiet", "--only", "k=7", code=2).stderr.count("error"), 1)
+
+    def test_levels(self):
+        self.write("s.yaml", STUDY)
+        self.hpcbench("run", "--log-level", "error", "s.yaml", code=1)
+        self.assertEqual(self.path.read_text(), "")
+        self.hpcbench("run", "--log-level=debug", "s.yaml", "--repeats", "3", code=1)
+        self.assertRegex(self.path.read_text(), r"\] debug \S")
+        self.assertRegex(self.path.read_text(), r"\] info verdict ")
+        self.hpcbench("run", "--log-level", "off", "s.yaml", "--repeats", "4", code=1)
+        self.in_order("exit code 1")
+        self.assertEqual(sum(text.startswith("begins") for text in self.texts()), 1)
+        said = self.hpcbench("run", "s.yaml", "--log-level", "debgu", code=2).stderr
+        self.assertIn("`debgu` is no level (did you mean `debug`?)", said)
+        self.hpcbench("run", "s.yaml", "--log-level", code=2)
+
+    def test_what_follows_two_dashes_belongs_to_the_command(self):
+        done = self.hpcbench("launch", "-n", "1", "--", "echo", "-v", "--log-level", "-q")
+        self.assertIn("-v --log-level -q", done.stdout)
 
     def test_a_log_that_cannot_be_written_stops_nothing(self):
         self.write("s.yaml", STUDY)
