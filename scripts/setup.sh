@@ -26,7 +26,7 @@ done
 
 optional=()
 packages=(g++ cmake ninja-build pkg-config libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libsqlitecpp-dev libsqlite3-dev
-  libre2-dev libutf8proc-dev libboost-dev libspdlog-dev libkainjow-mustache-dev libcli11-dev libzstd-dev nettle-dev doctest-dev librapidcheck-dev gnuplot-nox)
+  libre2-dev libutf8proc-dev libkainjow-mustache-dev libboost-dev libboost-program-options-dev libspdlog-dev libzstd-dev nettle-dev doctest-dev librapidcheck-dev gnuplot-nox)
 [ "$preset" = default ] && packages+=(python3 python3-venv zlib1g-dev)
 [ "$tests" = no ] || packages+=(python3-pytest python3-jsonschema)
 if [ "$checks" = yes ]; then
@@ -62,9 +62,9 @@ if [ ${#missing[@]} -gt 0 ]; then
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null
 fi
 
-# A file that includes LibTorch takes 1.5 GB to compile: never more jobs than memory carries.
+# A file that includes LibTorch takes up to 2.2 GB to compile: never more jobs than memory carries.
 jobs=$(nproc)
-memory_jobs=$(($(awk '/MemAvailable/ {print $2}' /proc/meminfo) / 2000000))
+memory_jobs=$(($(awk '/MemAvailable/ {print $2}' /proc/meminfo) / 2400000))
 [ "$memory_jobs" -ge "$jobs" ] || jobs=$((memory_jobs > 0 ? memory_jobs : 1))
 
 # configure PRESET OPTION...: what it says is shown where it fails

@@ -6,6 +6,7 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,118 +24,103 @@ namespace {
 
 /// All commands, in the order of --help.
 constexpr std::array kCommands = {
-    Command{"init", "write a commented starter experiment", "  hpcbench init scaling.yaml", add_init},
-    Command{"check", "read an experiment file and report every mistake in it",
-            "  hpcbench check experiments/mnist_rnn.yaml\n  hpcbench check experiments/mnist_rnn.yaml --profile laptop",
-            add_check},
-    Command{"plan", "show what `run` would do: configurations, runs, GPU-hours, new and kept",
-            "  hpcbench plan experiments/mnist_rnn.yaml\n  hpcbench plan experiments/mnist_rnn.yaml --format json\n"
-            "  hpcbench plan experiments/mnist_rnn.yaml --scripts /tmp/scripts",
-            add_plan},
-    Command{"doctor", "say before anything is submitted what will not work, and what to do",
-            "  hpcbench doctor experiments/mnist_rnn.yaml --site gpu-a100\n  hpcbench doctor", add_doctor},
-    Command{"run", "measure what has not been measured yet; carries on after any interruption",
-            "  hpcbench run experiments/mnist_rnn.yaml --profile laptop\n"
-            "  hpcbench run experiments/mnist_rnn.yaml --only strategy=ddp,nodes=1 --repeats 10\n"
-            "  hpcbench run experiments/mnist_rnn.yaml --set parameters.lr=0.05 --slots 2",
-            add_run},
-    Command{"status", "counts, and where each run stands",
-            "  hpcbench status\n  hpcbench status experiments/mnist_rnn.yaml --format json", add_status},
-    Command{"watch", "show where each run stands, live, until nothing is left to wait for; changes nothing",
-            "  hpcbench watch\n  hpcbench watch experiments/mnist_rnn.yaml --only strategy=ddp\n"
-            "  hpcbench watch --interval 5 | tee changes.log",
-            add_watch},
-    Command{"cancel", "end running jobs and revoke those that have not begun",
-            "  hpcbench cancel --yes\n  hpcbench cancel experiments/mnist_rnn.yaml --only strategy=ddp", add_cancel},
-    Command{"retry", "run again what did not succeed",
-            "  hpcbench retry\n  hpcbench retry --only strategy=ddp --outcome timeout", add_retry},
-    Command{
+    CommandRow{"init", "write a commented starter experiment", "  hpcbench init scaling.yaml", add_init},
+    CommandRow{"check", "read an experiment file and report every mistake in it",
+               "  hpcbench check experiments/mnist_rnn.yaml\n  hpcbench check experiments/mnist_rnn.yaml --profile laptop",
+               add_check},
+    CommandRow{"plan", "show what `run` would do: configurations, runs, GPU-hours, new and kept",
+               "  hpcbench plan experiments/mnist_rnn.yaml\n  hpcbench plan experiments/mnist_rnn.yaml --format json\n"
+               "  hpcbench plan experiments/mnist_rnn.yaml --scripts /tmp/scripts",
+               add_plan},
+    CommandRow{"doctor", "say before anything is submitted what will not work, and what to do",
+               "  hpcbench doctor experiments/mnist_rnn.yaml --site gpu-a100\n  hpcbench doctor", add_doctor},
+    CommandRow{"run", "measure what has not been measured yet; carries on after any interruption",
+               "  hpcbench run experiments/mnist_rnn.yaml --profile laptop\n"
+               "  hpcbench run experiments/mnist_rnn.yaml --only strategy=ddp,nodes=1 --repeats 10\n"
+               "  hpcbench run experiments/mnist_rnn.yaml --set parameters.lr=0.05 --slots 2",
+               add_run},
+    CommandRow{"status", "counts, and where each run stands",
+               "  hpcbench status\n  hpcbench status experiments/mnist_rnn.yaml --format json", add_status},
+    CommandRow{"watch", "show where each run stands, live, until nothing is left to wait for; changes nothing",
+               "  hpcbench watch\n  hpcbench watch experiments/mnist_rnn.yaml --only strategy=ddp\n"
+               "  hpcbench watch --interval 5 | tee changes.log",
+               add_watch},
+    CommandRow{"cancel", "end running jobs and revoke those that have not begun",
+               "  hpcbench cancel --yes\n  hpcbench cancel experiments/mnist_rnn.yaml --only strategy=ddp", add_cancel},
+    CommandRow{"retry", "run again what did not succeed",
+               "  hpcbench retry\n  hpcbench retry --only strategy=ddp --outcome timeout", add_retry},
+    CommandRow{
         "ingest", "take in results that hpcbench did not start, or read all run directories into the index again",
         "  hpcbench ingest --experiment study.yaml --run ddp,nodes=2 old/ddp.out\n"
         "  hpcbench ingest --experiment study.yaml --run baseline --value 'train_s=63 min 48 s'\n  hpcbench ingest mnist_rnn",
         add_ingest},
-    Command{"report", "the table: medians, intervals, speedups, efficiencies, losses, outcomes",
-            "  hpcbench report --format markdown\n  hpcbench report experiments/mnist_rnn.yaml --metric wall_s --format csv\n"
-            "  hpcbench report --only epochs=2 --strict\n"
-            "  hpcbench report --columns 'strategy,median=Time (min),speedup' --time-unit min --sort -speedup\n"
-            "  hpcbench report --format html -o report.html",
-            add_report},
-    Command{"plot", "pictures of the table: speedups, times, losses, phases, a timeline ...",
-            "  hpcbench plot --kind speedup --out figures\n  hpcbench plot experiments/mnist_rnn.yaml --png\n"
-            "  hpcbench plot --kind time --where epochs=2 --sort -median",
-            add_plot},
-    Command{"compare", "two experiments, two commits or two sites: what became faster or slower, and what is only noise",
-            "  hpcbench compare old.yaml new.yaml\n  hpcbench compare study.yaml --results results-a100 results-h100\n"
-            "  hpcbench compare mnist_rnn@1f3a9c2 mnist_rnn@77b0e21 --fail-if 'slower > 5%'",
-            add_compare},
-    Command{"show", "all that is known of one run",
-            "  hpcbench show 3f2a/r01\n  hpcbench show strategy=ddp,gpus_per_node=2/r02 --path", add_show},
-    Command{"logs", "what a run printed",
-            "  hpcbench logs 3f2a/r01\n  hpcbench logs 3f2a/r01 --rank 1 --stderr\n  hpcbench logs 3f2a/r01 -f", add_logs},
-    Command{"export", "put a study and its results into one archive that makes the same report anywhere, or unpack one",
-            "  hpcbench export -o study.tar.zst\n  hpcbench report --archive study.tar.zst\n"
-            "  hpcbench export --extract study.tar.zst --to study",
-            add_export},
-    Command{"ls", "all studies of the results folder, and where they stand",
-            "  hpcbench ls\n  hpcbench ls --results results-a100", add_ls},
-    Command{"clean", "list runs that nobody asks for any more and attempts that never ran; remove them only when told",
-            "  hpcbench clean\n  hpcbench clean mnist_rnn --remove orphans\n  hpcbench clean --remove void --yes", add_clean},
-    Command{"db", "maintain the index and the lock", "  hpcbench db rebuild\n  hpcbench db unlock mnist_rnn", add_db},
-    Command{"launch", "run an attempt, or N ranks of a command, on this machine",
-            "  hpcbench launch -n 2 -- hpcbench-train run --task mnist_rnn --strategy ddp --data data/mnist", add_launch},
-    Command{"help", "the options and examples of a command", "  hpcbench help run", add_help},
-    Command{"completion", "print a completion script for bash", "  source <(hpcbench completion)", add_completion},
+    CommandRow{
+        "report", "the table: medians, intervals, speedups, efficiencies, losses, outcomes",
+        "  hpcbench report --format markdown\n  hpcbench report experiments/mnist_rnn.yaml --metric wall_s --format csv\n"
+        "  hpcbench report --only epochs=2 --strict\n"
+        "  hpcbench report --columns 'strategy,median=Time (min),speedup' --time-unit min --sort -speedup\n"
+        "  hpcbench report --format html -o report.html",
+        add_report},
+    CommandRow{"plot", "pictures of the table: speedups, times, losses, phases, a timeline ...",
+               "  hpcbench plot --kind speedup --out figures\n  hpcbench plot experiments/mnist_rnn.yaml --png\n"
+               "  hpcbench plot --kind time --where epochs=2 --sort -median",
+               add_plot},
+    CommandRow{"compare", "two experiments, two commits or two sites: what became faster or slower, and what is only noise",
+               "  hpcbench compare old.yaml new.yaml\n  hpcbench compare study.yaml --results results-a100 results-h100\n"
+               "  hpcbench compare mnist_rnn@1f3a9c2 mnist_rnn@77b0e21 --fail-if 'slower > 5%'",
+               add_compare},
+    CommandRow{"show", "all that is known of one run",
+               "  hpcbench show 3f2a/r01\n  hpcbench show strategy=ddp,gpus_per_node=2/r02 --path", add_show},
+    CommandRow{"logs", "what a run printed",
+               "  hpcbench logs 3f2a/r01\n  hpcbench logs 3f2a/r01 --rank 1 --stderr\n  hpcbench logs 3f2a/r01 -f", add_logs},
+    CommandRow{"export", "put a study and its results into one archive that makes the same report anywhere, or unpack one",
+               "  hpcbench export -o study.tar.zst\n  hpcbench report --archive study.tar.zst\n"
+               "  hpcbench export --extract study.tar.zst --to study",
+               add_export},
+    CommandRow{"ls", "all studies of the results folder, and where they stand",
+               "  hpcbench ls\n  hpcbench ls --results results-a100", add_ls},
+    CommandRow{"clean", "list runs that nobody asks for any more and attempts that never ran; remove them only when told",
+               "  hpcbench clean\n  hpcbench clean mnist_rnn --remove orphans\n  hpcbench clean --remove void --yes",
+               add_clean},
+    CommandRow{"db", "maintain the index and the lock", "  hpcbench db rebuild\n  hpcbench db unlock mnist_rnn", add_db},
+    CommandRow{"launch", "run an attempt, or N ranks of a command, on this machine",
+               "  hpcbench launch -n 2 -- hpcbench-train run --task mnist_rnn --strategy ddp --data data/mnist", add_launch},
+    CommandRow{"help", "the options and examples of a command", "  hpcbench help run", add_help},
+    CommandRow{"completion", "print a completion script for bash", "  source <(hpcbench completion)", add_completion},
 };
 
 std::vector<std::string> command_names() {
   std::vector<std::string> names;
-  for (const Command& command : kCommands) names.emplace_back(command.name);
+  for (const CommandRow& command : kCommands) names.emplace_back(command.name);
   return names;
 }
 
 /// A wrong command line: what, what may have been meant, where to read more.
-int print_usage_error(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& arguments) {
+int print_usage_error(const commandline::UsageError& error) {
   std::string text = error.what();
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  if (app.get_subcommands().empty() && !arguments.empty())
-    text = fmt::format("there is no command or option `{}`", arguments.front());
-  std::string help = "hpcbench --help";
-  std::vector<std::string> candidates = command_names();
-  for (const CLI::App* command : app.get_subcommands()) {
-    help = "hpcbench " + command->get_name() + " --help";
-    candidates.clear();
-    for (const CLI::Option* option : command->get_options()) {
-      for (const std::string& name : option->get_lnames()) candidates.push_back("--" + name);
+  if (const auto* unexpected = dynamic_cast<const commandline::UnexpectedArguments*>(&error)) {
+    std::vector<std::string> candidates = unexpected->candidates();
+    if (error.command.parent() == nullptr) {
+      text = fmt::format("there is no command or option `{}`", unexpected->arguments.front());
+      candidates = command_names();
     }
+    text += did_you_mean(unexpected->misspelt(), candidates);
   }
-  for (const std::string& argument : arguments) {
-    const std::string word = argument.substr(0, argument.find('='));
-    const bool named = text.find(argument) != std::string::npos;
-    if (named && std::find(candidates.begin(), candidates.end(), word) == candidates.end()) {
-      text += did_you_mean(word, candidates);
-      break;
-    }
-  }
-  fmt::print(stderr, "error: {}\nRead `{}`.\n", text, help);
+  fmt::print(stderr, "error: {}\nRead `{} --help`.\n", text, error.command.full_name());
   return 2;
 }
 
-/// `wanted`: the command of this call; the others are named but not declared, for every local job is a start of this program.
-/// Empty: all are declared (--help, completion, mistakes).
-void add_commands(CLI::App& app, const std::string& wanted, int& exit_code) {
-  app.require_subcommand(1);
-  app.set_version_flag("--version", "hpcbench " HPCBENCH_VERSION);
-  app.footer(
+void add_commands(commandline::Command& program) {
+  program.version("hpcbench " HPCBENCH_VERSION);
+  program.footer(
       "Examples:\n  hpcbench init scaling.yaml\n  hpcbench run scaling.yaml\n  hpcbench report --format markdown\n\n"
       "`hpcbench COMMAND --help` shows the options and examples of a command.\n"
       "Every command takes -v (print the log's records), -q (print only warnings and errors) and\n"
       "--log-level debug|info|warning|error|off (what is recorded).\n"
       "Exit codes: 0 well; 1 some runs did not succeed; 2 the input is wrong; 3 an executor, lock or file is not available;\n"
       "4 internal error; 129, 130, 143 on SIGHUP, SIGINT, SIGTERM (jobs go on).");
-  for (const Command& command : kCommands) {
-    CLI::App* sub = app.add_subcommand(command.name, command.summary);
-    sub->footer(fmt::format("Examples:\n{}", command.examples));
-    if (wanted.empty() || wanted == command.name) command.add(*sub, exit_code);
+  for (const CommandRow& command : kCommands) {
+    program.add_command(command.name, command.summary, command.add).footer(fmt::format("Examples:\n{}", command.examples));
   }
 }
 
@@ -149,20 +135,18 @@ std::vector<std::string> without_help_command(const std::vector<std::string>& ar
 }
 
 int run_parsed(int argc, char** argv) {
-  CLI::App app{"hpcbench: a declarative experiment runner for scaling studies of distributed training", "hpcbench"};
-  int exit_code = 0;
-  const std::vector<std::string> names = command_names();
-  const std::vector<std::string> arguments = without_help_command(std::vector<std::string>(argv + 1, argv + argc));
-  const std::string first = arguments.empty() ? "" : arguments.front();
-  const bool alone = first != "completion" && std::find(names.begin(), names.end(), first) != names.end();
-  add_commands(app, alone ? first : "", exit_code);
+  commandline::Command program("hpcbench",
+                               "hpcbench: a declarative experiment runner for scaling studies of distributed training");
+  add_commands(program);
   try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return print_usage_error(app, error, arguments);
+    const commandline::Parsed parsed =
+        commandline::parse(program, without_help_command(std::vector<std::string>(argv + 1, argv + argc)));
+    if (!parsed.text) return parsed.command->run();
+    print_data(*parsed.text);
+    return 0;
+  } catch (const commandline::UsageError& error) {
+    return print_usage_error(error);
   }
-  return exit_code;
 }
 
 int end_with_error(const std::string& text, int exit_code) {
@@ -174,9 +158,11 @@ int end_with_error(const std::string& text, int exit_code) {
 
 }  // namespace
 
-void add_help(CLI::App& app, int& /*exit_code*/) {
+void add_help(commandline::Command& command) {
   // Only `help --help` comes here: `help COMMAND` is rewritten before anything is parsed.
-  app.add_option("COMMAND", "which command");
+  const auto name = std::make_shared<std::string>();
+  command.add_option("COMMAND", *name, "which command").value_name("");
+  command.action([name] { return 0; });
 }
 
 int run_command_line(int argc, char** argv) {

@@ -1,38 +1,38 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "commandline/command.hpp"
 
 namespace hpcbench {
 
-/// One command of the program. `add` declares its options and sets a callback that does the work and stores the exit code.
-struct Command {
+/// One command of the program. `add` declares its options, and sets as its action what does the work.
+struct CommandRow {
   const char* name;
   const char* summary;
   const char* examples;  // shown at the end of its --help
-  void (*add)(CLI::App& app, int& exit_code);
+  void (*add)(commandline::Command& command);
 };
 
-void add_init(CLI::App& app, int& exit_code);
-void add_check(CLI::App& app, int& exit_code);
-void add_plan(CLI::App& app, int& exit_code);
-void add_doctor(CLI::App& app, int& exit_code);
-void add_run(CLI::App& app, int& exit_code);
-void add_status(CLI::App& app, int& exit_code);
-void add_watch(CLI::App& app, int& exit_code);
-void add_cancel(CLI::App& app, int& exit_code);
-void add_retry(CLI::App& app, int& exit_code);
-void add_ingest(CLI::App& app, int& exit_code);
-void add_report(CLI::App& app, int& exit_code);
-void add_plot(CLI::App& app, int& exit_code);
-void add_compare(CLI::App& app, int& exit_code);
-void add_show(CLI::App& app, int& exit_code);
-void add_export(CLI::App& app, int& exit_code);
-void add_logs(CLI::App& app, int& exit_code);
-void add_ls(CLI::App& app, int& exit_code);
-void add_clean(CLI::App& app, int& exit_code);
-void add_help(CLI::App& app, int& exit_code);
-void add_db(CLI::App& app, int& exit_code);
-void add_launch(CLI::App& app, int& exit_code);
-void add_completion(CLI::App& app, int& exit_code);
+void add_init(commandline::Command& command);
+void add_check(commandline::Command& command);
+void add_plan(commandline::Command& command);
+void add_doctor(commandline::Command& command);
+void add_run(commandline::Command& command);
+void add_status(commandline::Command& command);
+void add_watch(commandline::Command& command);
+void add_cancel(commandline::Command& command);
+void add_retry(commandline::Command& command);
+void add_ingest(commandline::Command& command);
+void add_report(commandline::Command& command);
+void add_plot(commandline::Command& command);
+void add_compare(commandline::Command& command);
+void add_show(commandline::Command& command);
+void add_export(commandline::Command& command);
+void add_logs(commandline::Command& command);
+void add_ls(commandline::Command& command);
+void add_clean(commandline::Command& command);
+void add_help(commandline::Command& command);
+void add_db(commandline::Command& command);
+void add_launch(commandline::Command& command);
+void add_completion(commandline::Command& command);
 
 }  // namespace hpcbench

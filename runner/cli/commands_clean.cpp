@@ -83,21 +83,20 @@ int clean(const CleanOptions& options) {
 
 }  // namespace
 
-void add_clean(CLI::App& app, int& exit_code) {
+void add_clean(commandline::Command& command) {
   const auto options = std::make_shared<CleanOptions>();
-  app.add_option("FILE", options->study.file,
-                 "the experiment file, or the name of a study; without it, what was run last here");
+  command.add_option("FILE", options->study.file,
+                     "the experiment file, or the name of a study; without it, what was run last here");
   options->study.looks_back = true;
-  app.add_option("--site", options->study.site, "what is true of the cluster: a name in sites/ or a path")->type_name("SITE");
-  app.add_option("--set", options->study.settings, "as the study was run, as in `--set parameters.lr=0.1`")
-      ->type_name("A.B=YAML")
-      ->expected(1)
-      ->take_all();
-  add_results_option(app, options->study.results);
-  app.add_option("--remove", options->remove, "remove what is listed: void, orphans or all")
-      ->check(CLI::IsMember({"void", "orphans", "all"}));
-  app.add_flag("--yes", options->yes, "do not ask");
-  app.callback([=, &exit_code] { exit_code = clean(*options); });
+  command.add_option("--site", options->study.site, "what is true of the cluster: a name in sites/ or a path")
+      .value_name("SITE");
+  command.add_option("--set", options->study.settings, "as the study was run, as in `--set parameters.lr=0.1`")
+      .value_name("A.B=YAML");
+  add_results_option(command, options->study.results);
+  command.add_option("--remove", options->remove, "remove what is listed: void, orphans or all")
+      .one_of({"void", "orphans", "all"});
+  command.add_flag("--yes", options->yes, "do not ask");
+  command.action([=] { return clean(*options); });
 }
 
 }  // namespace hpcbench

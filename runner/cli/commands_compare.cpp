@@ -142,35 +142,35 @@ int compare_sides(CompareArguments arguments) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, int& exit_code) {
+void add_compare(commandline::Command& command) {
   const auto arguments = std::make_shared<CompareArguments>();
-  app.add_option("A", arguments->a,
-                 "an experiment file, or the name of an experiment; with @COMMIT only the runs of that commit");
-  app.add_option("B", arguments->b, "what is compared with it; may be left out where --results names two folders");
-  app.add_option("--results", arguments->results, "folder of all results, or one for A and one for B")
-      ->capture_default_str()
-      ->type_name("DIR [DIR]")
-      ->expected(1, 4);  // folders, and what comes behind them
-  app.add_option("--profile", arguments->study.profile, "overlay of the files' `profiles`")->type_name("NAME");
-  app.add_option("--site", arguments->study.site, "what is true of the cluster: a name in sites/ or a path")->type_name("SITE");
-  app.add_option("--set", arguments->study.settings, "set one value in both, as in `--set report.confidence=0.9`")
-      ->type_name("A.B=YAML")
-      ->expected(1)
-      ->take_all();
-  app.add_option("--only", arguments->study.only, "only the configurations that match, as in `strategy=ddp,nodes=1|2`")
-      ->type_name("AXIS=VALUE,...");
-  app.add_option("--metric", arguments->metric, "train_s, wall_s or any metric of the runs")->type_name("NAME");
-  app.add_option("--margin", arguments->margin, "how far apart two configurations may be and still be equivalent")
-      ->capture_default_str()
-      ->type_name("SHARE");
-  app.add_option("--fail-if", arguments->fail_if,
-                 "exit 1 where this is shown of a row: `slower > 5%`, `faster`, `higher`, `lower`, `not equivalent`, "
-                 "`not resolved`, `missing`")
-      ->type_name("RULE");
-  app.add_option("--format", arguments->format, "text, markdown or json")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"text", "markdown", "json"}));
-  app.callback([=, &exit_code] { exit_code = compare_sides(*arguments); });
+  command.add_option("A", arguments->a,
+                     "an experiment file, or the name of an experiment; with @COMMIT only the runs of that commit");
+  command.add_option("B", arguments->b, "what is compared with it; may be left out where --results names two folders");
+  command.add_option("--results", arguments->results, "folder of all results, or one for A and one for B")
+      .shows_initial()
+      .value_name("DIR [DIR]")
+      .takes_all_that_follow();  // folders, and what comes behind them
+  command.add_option("--profile", arguments->study.profile, "overlay of the files' `profiles`").value_name("NAME");
+  command.add_option("--site", arguments->study.site, "what is true of the cluster: a name in sites/ or a path")
+      .value_name("SITE");
+  command.add_option("--set", arguments->study.settings, "set one value in both, as in `--set report.confidence=0.9`")
+      .value_name("A.B=YAML");
+  command.add_option("--only", arguments->study.only, "only the configurations that match, as in `strategy=ddp,nodes=1|2`")
+      .value_name("AXIS=VALUE,...");
+  command.add_option("--metric", arguments->metric, "train_s, wall_s or any metric of the runs").value_name("NAME");
+  command.add_option("--margin", arguments->margin, "how far apart two configurations may be and still be equivalent")
+      .shows_initial()
+      .value_name("SHARE");
+  command
+      .add_option("--fail-if", arguments->fail_if,
+                  "exit 1 where this is shown of a row: `slower > 5%`, `faster`, `higher`, `lower`, `not equivalent`, "
+                  "`not resolved`, `missing`")
+      .value_name("RULE");
+  command.add_option("--format", arguments->format, "text, markdown or json")
+      .shows_initial()
+      .one_of({"text", "markdown", "json"});
+  command.action([=] { return compare_sides(*arguments); });
 }
 
 }  // namespace hpcbench

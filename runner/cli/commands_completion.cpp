@@ -10,49 +10,24 @@ namespace hpcbench {
 
 namespace {
 
-/// The values of an option that has a fixed set of them.
-struct FixedValues {
-  std::string values;    // separated by blanks; empty: any value
-  bool is_list = false;  // several may be named, as in `failed,timeout`
-};
-
-/// They are those of the option's validator, which parsing goes by: CLI::IsMember describes itself as `{a,b,c}`, and lists say
-/// `{a,b,c},...`.
-FixedValues fixed_values(CLI::Option& option) {
-  std::string set;
-  try {
-    set = option.get_validator(0)->get_description();
-  } catch (const CLI::OptionNotFound&) {
-    return {};
-  }
-  constexpr std::string_view kMore = ",...";
-  const bool is_list = set.ends_with(kMore);
-  if (is_list) set.resize(set.size() - kMore.size());
-  if (set.size() < 2 || set.front() != '{' || set.back() != '}') return {};
-  set = set.substr(1, set.size() - 2);
-  for (char& c : set) c = c == ',' ? ' ' : c;
-  return {set, is_list};
-}
-
 /// What bash is told of one command and of those below it (`db rebuild`).
 struct CompletionWords {
   std::string options;      // `--kind --out `
   std::string value_cases;  // lines of `case "COMMAND OPTION"`
 };
 
-void collect_words(CLI::App& command, const std::string& name, CompletionWords& words) {
-  for (CLI::Option* option : command.get_options()) {
-    const FixedValues fixed = fixed_values(*option);
-    std::string patterns;
-    for (const std::string& long_name : option->get_lnames()) {
-      if (words.options.find("--" + long_name + " ") == std::string::npos) words.options += "--" + long_name + " ";
-      patterns += fmt::format("{}\"{} --{}\"", patterns.empty() ? "" : " | ", name, long_name);
-    }
-    if (!fixed.values.empty() && !patterns.empty()) {
-      words.value_cases += fmt::format("    {}) values=\"{}\"{} ;;\n", patterns, fixed.values, fixed.is_list ? " list=1" : "");
+void collect_words(commandline::Command& command, const std::string& name, CompletionWords& words) {
+  command.declare();
+  for (const commandline::Option& option : command.options()) {
+    if (option.long_name.empty()) continue;
+    const std::string word = "--" + option.long_name;
+    if (words.options.find(word + " ") == std::string::npos) words.options += word + " ";
+    if (!option.values.empty()) {
+      words.value_cases += fmt::format("    \"{} {}\") values=\"{}\"{} ;;\n", name, word, join(option.values, " "),
+                                       option.is_list_of_values ? " list=1" : "");
     }
   }
-  for (CLI::App* nested : command.get_subcommands({})) collect_words(*nested, name, words);
+  for (commandline::Command& below : command.commands()) collect_words(below, name, words);
 }
 
 /// Bash splits the line at `=` and `:` too (COMP_WORDBREAKS), and puts what is offered in the place of the last piece only:
@@ -64,7 +39,7 @@ _hpcbench() {{
   local -a before
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "{commands} --help --version" -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W "{first_words}" -- "$word")
     return
   fi
   case "${{COMP_WORDS[1]}}" in
@@ -93,32 +68,33 @@ complete -o filenames -F _hpcbench hpcbench
 )";
 
 /// Complete enough for bash: commands, their options, the values of options that have a fixed set, files elsewhere.
-/// Generated from the parser, so that it cannot lag behind it.
-std::string bash_completion(CLI::App& root) {
-  std::string commands;
+/// Generated from what parsing goes by, so that it cannot lag behind it.
+std::string bash_completion(commandline::Command& program) {
+  std::string first_words;
   std::string command_cases;
   std::string value_cases;
-  for (CLI::App* command : root.get_subcommands({})) {
-    const std::string name = command->get_name();
-    commands += (commands.empty() ? "" : " ") + name;
+  for (commandline::Command& command : program.commands()) {
+    const std::string& name = command.name();
+    first_words += name + " ";
     CompletionWords words;
-    collect_words(*command, name, words);
+    collect_words(command, name, words);
     std::string nested;
-    for (const CLI::App* below : command->get_subcommands({})) nested += (nested.empty() ? "" : " ") + below->get_name();
+    for (const commandline::Command& below : command.commands()) nested += (nested.empty() ? "" : " ") + below.name();
     command_cases += fmt::format("    {}) options=\"{}\"{} ;;\n", name, trim(words.options),
                                  nested.empty() ? "" : fmt::format(" commands=\"{}\"", nested));
     value_cases += words.value_cases;
   }
-  return fmt::format(kBashFunction, fmt::arg("commands", commands), fmt::arg("command_cases", command_cases),
+  for (const commandline::Option& option : program.options()) first_words += "--" + option.long_name + " ";
+  return fmt::format(kBashFunction, fmt::arg("first_words", trim(first_words)), fmt::arg("command_cases", command_cases),
                      fmt::arg("value_cases", value_cases));
 }
 
 }  // namespace
 
-void add_completion(CLI::App& app, int& exit_code) {
-  app.callback([&app, &exit_code] {
-    print_data(bash_completion(*app.get_parent()));
-    exit_code = 0;
+void add_completion(commandline::Command& command) {
+  command.action([&command] {
+    print_data(bash_completion(*command.parent()));
+    return 0;
   });
 }
 

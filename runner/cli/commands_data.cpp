@@ -69,27 +69,27 @@ int unlock_experiment(const std::string& results, const std::string& experiment)
 
 }  // namespace
 
-void add_status(CLI::App& app, int& exit_code) {
+void add_status(commandline::Command& command) {
   const auto options = std::make_shared<StudyOptions>();
   const auto format = std::make_shared<std::string>("text");
-  add_study_options(app, *options, FileArgument::optional);
-  app.add_option("--format", *format, "text or json")->capture_default_str()->check(CLI::IsMember({"text", "json"}));
+  add_study_options(command, *options, FileArgument::optional);
+  command.add_option("--format", *format, "text or json").shows_initial().one_of({"text", "json"});
   const auto all = std::make_shared<bool>(false);
-  app.add_flag("--all", *all, "list every run, also those that succeeded or have not begun");
-  app.callback([=, &exit_code] { exit_code = show_status(*options, *format, *all); });
+  command.add_flag("--all", *all, "list every run, also those that succeeded or have not begun");
+  command.action([=] { return show_status(*options, *format, *all); });
 }
 
-void add_db(CLI::App& app, int& exit_code) {
-  app.require_subcommand(1);
+void add_db(commandline::Command& command) {
   const auto results = std::make_shared<std::string>("results");
   const auto experiment = std::make_shared<std::string>();
-  CLI::App* rebuild = app.add_subcommand("rebuild", "make results/hpcbench.db anew from the run directories");
-  add_results_option(*rebuild, *results);
-  rebuild->callback([=, &exit_code] { exit_code = rebuild_database(*results); });
-  CLI::App* unlock = app.add_subcommand("unlock", "remove the lock of a process on another host that is known to be gone");
-  unlock->add_option("EXPERIMENT", *experiment, "whose lock")->required();
-  add_results_option(*unlock, *results);
-  unlock->callback([=, &exit_code] { exit_code = unlock_experiment(*results, *experiment); });
+  commandline::Command& rebuild = command.add_command("rebuild", "make results/hpcbench.db anew from the run directories");
+  add_results_option(rebuild, *results);
+  rebuild.action([=] { return rebuild_database(*results); });
+  commandline::Command& unlock =
+      command.add_command("unlock", "remove the lock of a process on another host that is known to be gone");
+  unlock.add_option("EXPERIMENT", *experiment, "whose lock").required();
+  add_results_option(unlock, *results);
+  unlock.action([=] { return unlock_experiment(*results, *experiment); });
 }
 
 }  // namespace hpcbench

@@ -69,11 +69,11 @@ std::string findings_text(const Findings& findings) {
   return text;
 }
 
-void add_doctor(CLI::App& app, int& exit_code) {
+void add_doctor(commandline::Command& command) {
   const auto options = std::make_shared<StudyOptions>();
-  add_study_options(app, *options, FileArgument::optional);
+  add_study_options(command, *options, FileArgument::optional);
   options->looks_back = false;  // it looks ahead, as `run` does
-  app.callback([options, &exit_code] { exit_code = examine(*options); });
+  command.action([options] { return examine(*options); });
 }
 
 }  // namespace hpcbench

@@ -86,22 +86,23 @@ int extract_archive(const ExportOptions& options) {
 
 }  // namespace
 
-void add_export(CLI::App& app, int& exit_code) {
+void add_export(commandline::Command& command) {
   const auto options = std::make_shared<ExportOptions>();
-  add_study_options(app, options->study, FileArgument::optional);
-  app.remove_option(app.get_option("--only"));
-  app.add_option("-o,--out", options->out, "the archive; without it EXPERIMENT.tar.zst here")->type_name("ARCHIVE");
-  app.add_flag("--models", options->models, "also checkpoints and weights");
-  CLI::Option* extract = app.add_option("--extract", options->extract, "unpack an archive instead")
-                             ->type_name("ARCHIVE")
-                             ->excludes("--out", "--models", "FILE");
-  app.add_option("--to", options->to,
-                 "the folder to unpack into, new or empty; without it the "
-                 "archive's name")
-      ->type_name("DIR")
-      ->needs(extract);
-  app.add_option("--limit-gb", options->limit_gb, "unpack at most so much")->capture_default_str()->needs(extract);
-  app.callback([=, &exit_code] { exit_code = options->extract.empty() ? export_study(*options) : extract_archive(*options); });
+  add_source_options(command, options->study, FileArgument::optional);
+  add_results_option(command, options->study.results);
+  command.add_option("-o,--out", options->out, "the archive; without it EXPERIMENT.tar.zst here").value_name("ARCHIVE");
+  command.add_flag("--models", options->models, "also checkpoints and weights");
+  command.add_option("--extract", options->extract, "unpack an archive instead")
+      .value_name("ARCHIVE")
+      .excludes({"--out", "--models", "FILE"});
+  command
+      .add_option("--to", options->to,
+                  "the folder to unpack into, new or empty; without it the "
+                  "archive's name")
+      .value_name("DIR")
+      .needs("--extract");
+  command.add_option("--limit-gb", options->limit_gb, "unpack at most so much").shows_initial().needs("--extract");
+  command.action([=] { return options->extract.empty() ? export_study(*options) : extract_archive(*options); });
 }
 
 }  // namespace hpcbench

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -150,48 +153,36 @@ int ingest(const IngestOptions& options) {
 
 }  // namespace
 
-void add_ingest(CLI::App& app, int& exit_code) {
+void add_ingest(commandline::Command& command) {
   const auto options = std::make_shared<IngestOptions>();
-  app.add_option("ARGUMENT", options->arguments,
-                 "without --experiment: the experiment whose run directories are read again (all, if none is named); with it: "
-                 "the files of a run");
-  CLI::Option* experiment =
-      app.add_option("--experiment", options->study.file, "take in FILEs as runs of this experiment file")->type_name("FILE");
-  CLI::Option* run =
-      app.add_option("--run", options->run, "which point they are, as in `ddp,nodes=2`")->type_name("VALUE,AXIS=VALUE");
-  experiment->needs(run);
+  command.add_option(
+      "ARGUMENT", options->arguments,
+      "without --experiment: the experiment whose run directories are read again (all, if none is named); with it: "
+      "the files of a run");
+  command.add_option("--experiment", options->study.file, "take in FILEs as runs of this experiment file")
+      .value_name("FILE")
+      .needs("--run");
+  const auto of_run = [&](const std::string& name, commandline::Target target,
+                          const std::string& help) -> commandline::Option& {
+    return command.add_option(name, std::move(target), help).needs("--experiment");
+  };
+  of_run("--run", options->run, "which point they are, as in `ddp,nodes=2`").value_name("VALUE,AXIS=VALUE");
+  of_run("--each", options->each, "each file is a run; without it all are one");
+  of_run("--value", options->values, "a metric that stands in no file, as in `train_s=4108.8`").value_name("METRIC=VALUE");
+  of_run("--fact", options->facts, "what else is known of the run, as in `precision=bf16`").value_name("NAME=TEXT");
   std::vector<std::string> outcomes;
   for (const State state : kStates) {
     if (is_outcome(state)) outcomes.emplace_back(to_string(state));
   }
-  for (CLI::Option* option :
-       {app.add_flag("--each", options->each, "each file is a run; without it all are one"),
-        app.add_option("--value", options->values, "a metric that stands in no file, as in `train_s=4108.8`")
-            ->type_name("METRIC=VALUE")
-            ->expected(1)
-            ->take_all(),
-        app.add_option("--fact", options->facts, "what else is known of the run, as in `precision=bf16`")
-            ->type_name("NAME=TEXT")
-            ->expected(1)
-            ->take_all(),
-        app.add_option("--outcome", options->outcome, "how it ended; without it the files say it")
-            ->check(CLI::IsMember(outcomes)),
-        app.add_option("--statistic", options->statistic, "the values are this statistic of --n runs: median")
-            ->type_name("NAME"),
-        app.add_option("--n", options->n, "how many runs the statistic is of")->check(CLI::PositiveNumber),
-        app.add_option("--note", options->note, "kept with the run")->type_name("TEXT"),
-        app.add_option("--profile", options->study.profile, "overlay of the file's `profiles`")->type_name("NAME"),
-        app.add_option("--site", options->study.site, "what is true of the cluster: a name in sites/ or a path")
-            ->type_name("SITE"),
-        app.add_option("--set", options->study.settings, "set one value, as in `--set parameters.lr=0.1`")
-            ->type_name("A.B=YAML")
-            ->expected(1)
-            ->take_all(),
-        run}) {
-    option->needs(experiment);
-  }
-  add_results_option(app, options->study.results);
-  app.callback([=, &exit_code] { exit_code = ingest(*options); });
+  of_run("--outcome", options->outcome, "how it ended; without it the files say it").one_of(outcomes);
+  of_run("--statistic", options->statistic, "the values are this statistic of --n runs: median").value_name("NAME");
+  of_run("--n", options->n, "how many runs the statistic is of").positive();
+  of_run("--note", options->note, "kept with the run").value_name("TEXT");
+  of_run("--profile", options->study.profile, "overlay of the file's `profiles`").value_name("NAME");
+  of_run("--site", options->study.site, "what is true of the cluster: a name in sites/ or a path").value_name("SITE");
+  of_run("--set", options->study.settings, "set one value, as in `--set parameters.lr=0.1`").value_name("A.B=YAML");
+  add_results_option(command, options->study.results);
+  command.action([=] { return ingest(*options); });
 }
 
 }  // namespace hpcbench

@@ -93,12 +93,12 @@ int print_studies(const std::string& results, const std::string& format) {
 
 }  // namespace
 
-void add_ls(CLI::App& app, int& exit_code) {
+void add_ls(commandline::Command& command) {
   const auto results = std::make_shared<std::string>("results");
   const auto format = std::make_shared<std::string>("text");
-  app.add_option("--format", *format, "text or json")->capture_default_str()->check(CLI::IsMember({"text", "json"}));
-  add_results_option(app, *results);
-  app.callback([=, &exit_code] { exit_code = print_studies(*results, *format); });
+  command.add_option("--format", *format, "text or json").shows_initial().one_of({"text", "json"});
+  add_results_option(command, *results);
+  command.action([=] { return print_studies(*results, *format); });
 }
 
 }  // namespace hpcbench

@@ -215,45 +215,42 @@ int plan_study(const StudyOptions& options, const std::string& format, const std
 
 }  // namespace
 
-void add_init(CLI::App& app, int& exit_code) {
+void add_init(commandline::Command& command) {
   const auto file = std::make_shared<std::string>("experiment.yaml");
   const auto options = std::make_shared<StarterOptions>();
-  const auto command = std::make_shared<std::string>();
+  const auto program = std::make_shared<std::string>();
   const auto trainer = std::make_shared<std::string>();
-  app.add_option("FILE", *file, "the file to write; the study is named after it")->capture_default_str();
-  CLI::Option* of_command =
-      app.add_option("--command", *command, "of a program of your own, as in `torchrun train.py --lr {{lr}}`")
-          ->type_name("TEXT");
-  CLI::Option* of_trainer =
-      app.add_option("--trainer", *trainer, "of the built-in trainer")->check(CLI::IsMember(trainer_tasks()));
-  CLI::Option* of_import = app.add_flag("--import", options->import, "of results that exist already");
-  of_command->excludes(of_trainer)->excludes(of_import);
-  of_trainer->excludes(of_import);
-  app.callback([=, &exit_code] {
+  command.add_option("FILE", *file, "the file to write; the study is named after it").shows_initial();
+  const commandline::Option& of_program =
+      command.add_option("--command", *program, "of a program of your own, as in `torchrun train.py --lr {{lr}}`")
+          .value_name("TEXT")
+          .excludes({"--trainer", "--import"});
+  command.add_option("--trainer", *trainer, "of the built-in trainer").one_of(trainer_tasks()).excludes({"--import"});
+  command.add_flag("--import", options->import, "of results that exist already");
+  command.action([=, &of_program] {
     if (!trainer->empty()) options->trainer = *trainer;
-    if (of_command->count() > 0) options->command = split_command(*command);
+    if (of_program.is_given()) options->command = split_command(*program);
     init_file(*file, *options);
-    exit_code = 0;
+    return 0;
   });
 }
 
-void add_check(CLI::App& app, int& exit_code) {
+void add_check(commandline::Command& command) {
   const auto options = std::make_shared<StudyOptions>();
-  add_study_options(app, *options, FileArgument::required);
-  app.callback([options, &exit_code] { exit_code = check_file(*options); });
+  add_study_options(command, *options, FileArgument::required);
+  command.action([options] { return check_file(*options); });
 }
 
-void add_plan(CLI::App& app, int& exit_code) {
+void add_plan(commandline::Command& command) {
   const auto options = std::make_shared<StudyOptions>();
   const auto format = std::make_shared<std::string>("text");
   const auto scripts = std::make_shared<std::string>();
-  add_study_options(app, *options, FileArgument::required);
-  app.add_option("--repeats", options->repeats, "repeats of each configuration instead of the file's")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--format", *format, "text or json")->capture_default_str()->check(CLI::IsMember({"text", "json"}));
-  app.add_option("--scripts", *scripts, "also render all job scripts below this folder, without running them")
-      ->type_name("DIR");
-  app.callback([=, &exit_code] { exit_code = plan_study(*options, *format, *scripts); });
+  add_study_options(command, *options, FileArgument::required);
+  command.add_option("--repeats", options->repeats, "repeats of each configuration instead of the file's").positive();
+  command.add_option("--format", *format, "text or json").shows_initial().one_of({"text", "json"});
+  command.add_option("--scripts", *scripts, "also render all job scripts below this folder, without running them")
+      .value_name("DIR");
+  command.action([=] { return plan_study(*options, *format, *scripts); });
 }
 
 }  // namespace hpcbench

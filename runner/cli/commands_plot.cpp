@@ -75,16 +75,16 @@ int make_plots(const PlotOptions& options) {
 
 }  // namespace
 
-void add_plot(CLI::App& app, int& exit_code) {
+void add_plot(commandline::Command& command) {
   const auto options = std::make_shared<PlotOptions>();
-  add_study_options(app, options->study, FileArgument::optional);
-  add_view_options(app, options->view);
-  app.add_option("--kind", options->kind, join(kind_names(), ", "))->capture_default_str()->check(CLI::IsMember(kind_names()));
-  app.add_option("--out", options->folder, "where the pictures, their data (.tsv) and their scripts (.gp) go")
-      ->capture_default_str()
-      ->type_name("DIR");
-  app.add_flag("--png", options->png, "also PNG");
-  app.callback([=, &exit_code] { exit_code = make_plots(*options); });
+  add_study_options(command, options->study, FileArgument::optional);
+  add_view_options(command, options->view);
+  command.add_option("--kind", options->kind, join(kind_names(), ", ")).shows_initial().one_of(kind_names());
+  command.add_option("--out", options->folder, "where the pictures, their data (.tsv) and their scripts (.gp) go")
+      .shows_initial()
+      .value_name("DIR");
+  command.add_flag("--png", options->png, "also PNG");
+  command.action([=] { return make_plots(*options); });
 }
 
 }  // namespace hpcbench

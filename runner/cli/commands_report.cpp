@@ -106,30 +106,30 @@ int print_report(const PrintOptions& options) {
 
 }  // namespace
 
-void add_report(CLI::App& app, int& exit_code) {
+void add_report(commandline::Command& command) {
   const auto options = std::make_shared<PrintOptions>();
   std::vector<std::string> formats;
   for (const ReportFormat& known : report_formats()) formats.push_back(known.name);
-  add_study_options(app, options->study, FileArgument::optional);
-  app.add_option("--format", options->format, join(formats, ", "))->capture_default_str()->check(CLI::IsMember(formats));
-  app.add_option("-o,--output", options->file, "write here instead of to standard output")->type_name("FILE");
-  add_view_options(app, options->view);
-  add_table_options(app, options->view);
-  app.add_flag("--strict", options->strict,
-               "exit 1 if there is a warning, or a shown row with no value or a run that did not succeed");
-  app.add_flag("--table-only", options->table_only, "with --format latex: the tables alone, for a document of one's own");
-  app.add_option("--caption", options->caption, "with --format latex: the caption of the table")->type_name("TEXT");
-  app.add_option("--label", options->label, "with --format latex: what the document refers to it by, as in tab:scaling")
-      ->type_name("TEXT");
-  app.add_option("--archive", options->archive, "of an archive that `hpcbench export` made")
-      ->type_name("ARCHIVE")
-      ->excludes("FILE", "--results");
-  app.callback([=, &exit_code] {
+  add_study_options(command, options->study, FileArgument::optional);
+  command.add_option("--format", options->format, join(formats, ", ")).shows_initial().one_of(formats);
+  command.add_option("-o,--output", options->file, "write here instead of to standard output").value_name("FILE");
+  add_view_options(command, options->view);
+  add_table_options(command, options->view);
+  command.add_flag("--strict", options->strict,
+                   "exit 1 if there is a warning, or a shown row with no value or a run that did not succeed");
+  command.add_flag("--table-only", options->table_only, "with --format latex: the tables alone, for a document of one's own");
+  command.add_option("--caption", options->caption, "with --format latex: the caption of the table").value_name("TEXT");
+  command.add_option("--label", options->label, "with --format latex: what the document refers to it by, as in tab:scaling")
+      .value_name("TEXT");
+  command.add_option("--archive", options->archive, "of an archive that `hpcbench export` made")
+      .value_name("ARCHIVE")
+      .excludes({"FILE", "--results"});
+  command.action([=] {
     std::optional<TemporaryArchive> unpacked;
     if (!options->archive.empty()) {
       options->study.results = unpacked.emplace(options->archive, kArchiveLimitGb * kGigabyte).results();
     }
-    exit_code = print_report(*options);
+    return print_report(*options);
   });
 }
 

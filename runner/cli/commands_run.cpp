@@ -32,19 +32,17 @@ namespace {
 const std::vector<State> kNotSucceeded = {State::failed,       State::timeout,   State::out_of_memory, State::cancelled,
                                           State::node_failure, State::preempted, State::lost};
 
-void add_run_options(CLI::App& app, RunOptions& options) {
-  app.add_flag("--yes", options.yes, "do not ask");
-  app.add_flag("--detach", options.detach, "end once all jobs are submitted (Slurm); `hpcbench run` carries on");
-  app.add_option("--slots", options.slots, "local jobs at once; more than one disturbs measurements")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  app.add_flag("--keep-going", options.keep_going,
-               "go on where something is missing or every configuration fails in the same way");
-  app.add_flag("--simulate-nodes", options.simulate_nodes,
-               "run configurations of several nodes on this machine; tables and plots say so");
-  app.add_option("--max-failures", options.max_failures, "stop when this many runs have failed")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
+void add_run_options(commandline::Command& command, RunOptions& options) {
+  command.add_flag("--yes", options.yes, "do not ask");
+  command.add_flag("--detach", options.detach, "end once all jobs are submitted (Slurm); `hpcbench run` carries on");
+  command.add_option("--slots", options.slots, "local jobs at once; more than one disturbs measurements")
+      .shows_initial()
+      .positive();
+  command.add_flag("--keep-going", options.keep_going,
+                   "go on where something is missing or every configuration fails in the same way");
+  command.add_flag("--simulate-nodes", options.simulate_nodes,
+                   "run configurations of several nodes on this machine; tables and plots say so");
+  command.add_option("--max-failures", options.max_failures, "stop when this many runs have failed").value_name("N").positive();
 }
 
 std::vector<std::string> retried_outcomes() {
@@ -111,57 +109,50 @@ int cancel_study(const StudyOptions& options, bool yes) {
 
 }  // namespace
 
-void add_run(CLI::App& app, int& exit_code) {
+void add_run(commandline::Command& command) {
   const auto study = std::make_shared<StudyOptions>();
   const auto options = std::make_shared<RunOptions>();
-  add_study_options(app, *study, FileArgument::required);
-  app.add_option("--repeats", study->repeats, "repeats of each configuration instead of the file's")
-      ->check(CLI::PositiveNumber);
-  add_run_options(app, *options);
+  add_study_options(command, *study, FileArgument::required);
+  command.add_option("--repeats", study->repeats, "repeats of each configuration instead of the file's").positive();
+  add_run_options(command, *options);
   const auto dry = std::make_shared<bool>(false);
-  app.add_flag("--dry-run", *dry, "list the runs that would be started, and start none");
-  app.callback([=, &exit_code] { exit_code = *dry ? rehearse(load_study(*study)) : conduct(load_study(*study), *options); });
+  command.add_flag("--dry-run", *dry, "list the runs that would be started, and start none");
+  command.action([=] { return *dry ? rehearse(load_study(*study)) : conduct(load_study(*study), *options); });
 }
 
-void add_retry(CLI::App& app, int& exit_code) {
+void add_retry(commandline::Command& command) {
   const auto study = std::make_shared<StudyOptions>();
   const auto options = std::make_shared<RunOptions>();
   const auto outcomes = std::make_shared<std::string>();
-  add_study_options(app, *study, FileArgument::optional);
-  add_run_options(app, *options);
-  // parse_outcomes does the checking; this one says to --help and to completion what there is.
-  const CLI::Validator known([](std::string&) { return std::string(); },
-                             fmt::format("{{{}}},...", join(retried_outcomes(), ",")), "outcomes");
-  app.add_option("--outcome", *outcomes, "only runs with these outcomes, as in `failed,timeout`")
-      ->type_name("OUTCOME")
-      ->check(known);
-  app.callback([=, &exit_code] {
+  add_study_options(command, *study, FileArgument::optional);
+  add_run_options(command, *options);
+  command.add_option("--outcome", *outcomes, "only runs with these outcomes, as in `failed,timeout`")
+      .value_name("OUTCOME")
+      .parts_of(retried_outcomes());
+  command.action([=] {
     options->retry = parse_outcomes(*outcomes);
-    exit_code = conduct(load_study(*study), *options);
+    return conduct(load_study(*study), *options);
   });
 }
 
-void add_cancel(CLI::App& app, int& exit_code) {
+void add_cancel(commandline::Command& command) {
   const auto study = std::make_shared<StudyOptions>();
   const auto yes = std::make_shared<bool>(false);
-  add_study_options(app, *study, FileArgument::optional);
-  app.add_flag("--yes", *yes, "do not ask");
-  app.callback([=, &exit_code] { exit_code = cancel_study(*study, *yes); });
+  add_study_options(command, *study, FileArgument::optional);
+  command.add_flag("--yes", *yes, "do not ask");
+  command.action([=] { return cancel_study(*study, *yes); });
 }
 
-void add_launch(CLI::App& app, int& exit_code) {
+void add_launch(commandline::Command& command) {
   const auto ranks = std::make_shared<int>(0);
-  const auto command = std::make_shared<std::vector<std::string>>();
-  app.add_option("-n", *ranks, "start this many ranks of COMMAND here")->type_name("N")->check(CLI::PositiveNumber);
-  app.add_option("ARGUMENTS", *command, "the attempt's folder; with -n: the command after `--`")->required();
-  app.callback([=, &exit_code] {
-    if (*ranks > 0) {
-      exit_code = launch_ranks(*ranks, *command);
-      return;
-    }
-    if (command->size() != 1) throw InputError("error: launch takes one attempt folder, or `-n N -- COMMAND`");
+  const auto arguments = std::make_shared<std::vector<std::string>>();
+  command.add_option("-n", *ranks, "start this many ranks of COMMAND here").value_name("N").positive();
+  command.add_option("ARGUMENTS", *arguments, "the attempt's folder; with -n: the command after `--`").required();
+  command.action([=] {
+    if (*ranks > 0) return launch_ranks(*ranks, *arguments);
+    if (arguments->size() != 1) throw InputError("error: launch takes one attempt folder, or `-n N -- COMMAND`");
     const char* token = std::getenv("HPCBENCH_TOKEN");
-    exit_code = launch_attempt(command->front(), token == nullptr ? "" : token);
+    return launch_attempt(arguments->front(), token == nullptr ? "" : token);
   });
 }
 

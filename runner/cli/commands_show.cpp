@@ -183,24 +183,24 @@ int print_logs(const LogOptions& options) {
 
 }  // namespace
 
-void add_show(CLI::App& app, int& exit_code) {
+void add_show(commandline::Command& command) {
   const auto results = std::make_shared<std::string>("results");
   const auto run = std::make_shared<std::string>();
   const auto path_only = std::make_shared<bool>(false);
-  app.add_option("RUN", *run, kRunForm)->required();
-  app.add_flag("--path", *path_only, "print only the attempt's folder");
-  add_results_option(app, *results);
-  app.callback([=, &exit_code] { exit_code = show_run(*results, *run, *path_only); });
+  command.add_option("RUN", *run, kRunForm).required();
+  command.add_flag("--path", *path_only, "print only the attempt's folder");
+  add_results_option(command, *results);
+  command.action([=] { return show_run(*results, *run, *path_only); });
 }
 
-void add_logs(CLI::App& app, int& exit_code) {
+void add_logs(commandline::Command& command) {
   const auto options = std::make_shared<LogOptions>();
-  app.add_option("RUN", options->run, kRunForm)->required();
-  app.add_option("--rank", options->rank, "whose output")->capture_default_str()->check(CLI::NonNegativeNumber);
-  app.add_flag("--stderr", options->stderr_log, "standard error instead of standard output");
-  app.add_flag("-f,--follow", options->follow, "go on until the run ends");
-  add_results_option(app, options->results);
-  app.callback([=, &exit_code] { exit_code = print_logs(*options); });
+  command.add_option("RUN", options->run, kRunForm).required();
+  command.add_option("--rank", options->rank, "whose output").shows_initial().not_negative();
+  command.add_flag("--stderr", options->stderr_log, "standard error instead of standard output");
+  command.add_flag("-f,--follow", options->follow, "go on until the run ends");
+  add_results_option(command, options->results);
+  command.action([=] { return print_logs(*options); });
 }
 
 }  // namespace hpcbench

@@ -153,17 +153,17 @@ class Watch {
 
 }  // namespace
 
-void add_watch(CLI::App& app, int& exit_code) {
+void add_watch(commandline::Command& command) {
   const auto options = std::make_shared<StudyOptions>();
   const auto interval_s = std::make_shared<double>(0);
-  add_study_options(app, *options, FileArgument::optional);
-  app.add_option("--interval", *interval_s, "seconds between looks, instead of 1 to 60 by how long nothing has changed")
-      ->type_name("S")
-      ->check(CLI::Range(0.2, 3600.0));
-  app.callback([=, &exit_code] {
+  add_study_options(command, *options, FileArgument::optional);
+  command.add_option("--interval", *interval_s, "seconds between looks, instead of 1 to 60 by how long nothing has changed")
+      .value_name("S")
+      .between(0.2, 3600.0);
+  command.action([=] {
     const Study study = load_study(*options);
     catch_interrupts();
-    exit_code = Watch(study, *interval_s > 0 ? std::optional(*interval_s) : std::nullopt).run();
+    return Watch(study, *interval_s > 0 ? std::optional(*interval_s) : std::nullopt).run();
   });
 }
 

@@ -64,25 +64,25 @@ std::vector<std::string> split_columns(const std::string& text) {
   return entries;
 }
 
-void add_view_options(CLI::App& app, ViewOptions& options) {
-  app.add_option("--metric", options.metric, "train_s, wall_s or any metric of the runs")->type_name("NAME");
-  app.add_option("--where", options.where, "only the rows that match, as in `strategy=ddp|fsdp`")->type_name("AXIS=VALUE,...");
-  app.add_option("--sort", options.sort, "axes and columns; `-median`: the largest first")->type_name("[-]NAME,...");
-  app.add_option("--time-unit", options.time_unit, "s, min, h or h:mm:ss")->check(CLI::IsMember({"s", "min", "h", "h:mm:ss"}));
-  app.add_flag("--orphans", options.orphans, "also configurations on record that the file no longer asks for");
+void add_view_options(commandline::Command& command, ViewOptions& options) {
+  command.add_option("--metric", options.metric, "train_s, wall_s or any metric of the runs").value_name("NAME");
+  command.add_option("--where", options.where, "only the rows that match, as in `strategy=ddp|fsdp`")
+      .value_name("AXIS=VALUE,...");
+  command.add_option("--sort", options.sort, "axes and columns; `-median`: the largest first").value_name("[-]NAME,...");
+  command.add_option("--time-unit", options.time_unit, "s, min, h or h:mm:ss").one_of({"s", "min", "h", "h:mm:ss"});
+  command.add_flag("--orphans", options.orphans, "also configurations on record that the file no longer asks for");
 }
 
-void add_table_options(CLI::App& app, ViewOptions& options) {
-  app.add_option(
-         "--columns", options.columns,
-         "axes, columns, metrics and fact:NAME, each with a heading of one's own if wanted: `strategy,median=Time (min)`")
-      ->type_name("NAME[=HEADING],...")
-      ->expected(1)
-      ->take_all();
-  app.add_option("--group-by", options.group_by, "a table for each combination of these axes")->type_name("AXIS,...");
-  app.add_option("--speedup-style", options.speedup_style, "plain: 2.72, x: 2.72x")->check(CLI::IsMember({"plain", "x"}));
-  app.add_flag("--methods", options.methods, "also say what was done, and which of twelve rules of reporting are met");
-  app.add_flag("--provenance", options.provenance, "also list versions, commits, nodes and seeds");
+void add_table_options(commandline::Command& command, ViewOptions& options) {
+  command
+      .add_option(
+          "--columns", options.columns,
+          "axes, columns, metrics and fact:NAME, each with a heading of one's own if wanted: `strategy,median=Time (min)`")
+      .value_name("NAME[=HEADING],...");
+  command.add_option("--group-by", options.group_by, "a table for each combination of these axes").value_name("AXIS,...");
+  command.add_option("--speedup-style", options.speedup_style, "plain: 2.72, x: 2.72x").one_of({"plain", "x"});
+  command.add_flag("--methods", options.methods, "also say what was done, and which of twelve rules of reporting are met");
+  command.add_flag("--provenance", options.provenance, "also list versions, commits, nodes and seeds");
 }
 
 Table view_study(Study& study, const StudyOptions& study_options, const ViewOptions& options) {

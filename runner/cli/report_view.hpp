@@ -1,11 +1,11 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/study.hpp"
+#include "commandline/command.hpp"
 #include "report/table.hpp"
 
 namespace hpcbench {
@@ -21,9 +21,9 @@ struct ViewOptions {
 };
 
 /// --metric, --where, --sort, --group-by, --time-unit, --orphans: what plots know, too.
-void add_view_options(CLI::App& app, ViewOptions& options);
+void add_view_options(commandline::Command& command, ViewOptions& options);
 /// --columns, --speedup-style, --methods, --provenance: what only tables have.
-void add_table_options(CLI::App& app, ViewOptions& options);
+void add_table_options(commandline::Command& command, ViewOptions& options);
 
 /// The table of a study as it was asked for. `study.experiment.report` takes what the options say. InputError for names that
 /// are none.

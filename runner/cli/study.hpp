@@ -1,11 +1,11 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/last_run.hpp"
+#include "commandline/command.hpp"
 #include "plan/plan.hpp"
 #include "spec/read_experiment.hpp"
 
@@ -25,10 +25,12 @@ struct StudyOptions {
 };
 
 enum class FileArgument { required, optional };
-/// FILE, --profile, --site, --set, --results and --only.
-void add_study_options(CLI::App& app, StudyOptions& options, FileArgument file);
+/// FILE, --profile, --site and --set: what is read, and how.
+void add_source_options(commandline::Command& command, StudyOptions& options, FileArgument file);
+/// These, --only and --results.
+void add_study_options(commandline::Command& command, StudyOptions& options, FileArgument file);
 /// Only --results.
-void add_results_option(CLI::App& app, std::string& results);
+void add_results_option(commandline::Command& command, std::string& results);
 
 /// A study at hand: what is asked for, and where its results are.
 struct Study {

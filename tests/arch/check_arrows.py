@@ -4,7 +4,7 @@ import pathlib
 import re
 import sys
 
-# stage: the stages whose headers it may include, beside its own and base
+# stage: the stages and the folders of shared/ whose headers it may include, beside its own and base
 MAY_KNOW = {
     "base": set(),
     "spec": set(),
@@ -16,7 +16,7 @@ MAY_KNOW = {
     "store": {"ingest"},
     "stats": set(),
     "report": {"stats", "ingest", "plan", "spec"},
-    "cli": {"spec", "plan", "render", "launch", "submit", "ingest", "store", "stats", "report"},
+    "cli": {"spec", "plan", "render", "launch", "submit", "ingest", "store", "stats", "report", "commandline"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
@@ -31,6 +31,10 @@ def violations(root):
             other = header.split("/")[0]
             if other not in MAY_KNOW[stage] | {stage, "base"}:
                 yield f"{path}: {stage} must not know {header}"
+    for path in sorted((root / "shared").rglob("*.[ch]pp")):
+        for header in INCLUDE.findall(path.read_text()):
+            if not (root / "shared" / header).exists():
+                yield f"{path}: what is shared knows neither program: {header}"
     for path in sorted((root / "trainers").rglob("*.[ch]pp")):
         for header in INCLUDE.findall(path.read_text()):
             if header.split("/")[0] in MAY_KNOW and (root / "runner" / header).exists():

@@ -17,15 +17,16 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLANG = "clang++-16"
-# What takes long to read, in the order in which it is precompiled: what shows that a file uses it, and what is read then.
+# What takes long to read, in the order in which it is precompiled, each on top of those before it: what shows that a file uses it, and
+# what is read then.
 HEAVY = {
     "LibTorch": (re.compile(r"<(torch|ATen|c10|gloo)/"),
                  "#include <ATen/ATen.h>\n#include <ATen/Parallel.h>\n#include <torch/csrc/autograd/custom_function.h>\n"
                  "#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>\n"),
     "json": (re.compile("<nlohmann/json.hpp>"), "#include <nlohmann/json.hpp>\n"),
     "fmt": (re.compile("<fmt/format.h>"), "#include <fmt/format.h>\n"),
-    "CLI11": (re.compile("<CLI/CLI.hpp>"), "#include <CLI/CLI.hpp>\n"),
     "rapidcheck": (re.compile("<rapidcheck.h>"), "#include <rapidcheck.h>\n"),
+    "doctest": (re.compile("<doctest/doctest.h>"), "#include <doctest/doctest.h>\n"),
 }
 # The seam to GPUs, which only CUDA's headers can compile: scripts/check-cuda.sh does.
 NEEDS_CUDA = re.compile(r"trainers/devices/cuda_(?!absent)")
@@ -35,8 +36,8 @@ NEEDS_GCC = re.compile(r"trainers/kernels/\w*_kernels\.cpp")
 FLAGS = ["-std=c++20", "-w", "-fpch-instantiate-templates", "-fsyntax-only", "-ferror-limit=5", "-DFMT_HEADER_ONLY=1", "-DUSE_C10D_GLOO", "-DUSE_DISTRIBUTED",
          '-DHPCBENCH_VERSION="0"', '-DHPCBENCH_SOURCE_DIR="."', '-DHPCBENCH_PROGRAMS="."']
 # trainers/ stands behind runner/ nowhere: both have folders of the same names.
-FOLDERS = {"runner": ["runner"], "trainers": ["trainers"], "bench": ["runner", "trainers"], "tests/trainers": ["tests", "runner", "trainers"],
-           "tests/fuzz/safetensors": ["trainers"], "tests": ["tests", "runner"]}
+FOLDERS = {"shared": ["shared"], "runner": ["runner", "shared"], "trainers": ["trainers", "shared"], "bench": ["runner", "trainers", "shared"],
+           "tests/trainers": ["tests", "runner", "trainers", "shared"], "tests/fuzz/safetensors": ["trainers"], "tests": ["tests", "runner", "shared"]}
 def folders_of(path):
     return next(folders for prefix, folders in sorted(FOLDERS.items(), reverse=True) if path.startswith(prefix))
 
@@ -76,6 +77,11 @@ class Sources:
                 *(self.heavy(inner) for inner in self.includes(path)))
         return self.known[path]
 
+    def heavy_in_order(self, path):
+        names = self.heavy(path)
+        # Both define CHECK: a test says which it means by what it includes in between.
+        return tuple(name for name in HEAVY if name in names and not (name == "doctest" and "LibTorch" in names))
+
     def stand_alone_by_their_sources(self):
         """Headers that a source of the same name includes before anything else."""
         for path in self.text:
@@ -98,21 +104,32 @@ def main():
         return FLAGS + (libtorch if "LibTorch" in names else [])
 
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        def precompile(names):
-            header = pathlib.Path(folder) / ("-".join(sorted(names)) + ".hpp")
-            header.write_text("".join(text for name, (_, text) in HEAVY.items() if name in names))
-            flags = [flag for flag in flags_for(names) if flag != "-fsyntax-only"]
-            subprocess.run([CLANG, *flags, "-x", "c++-header", header, "-o", f"{header}.pch"], check=True)
-            return names, f"{header}.pch"
+        precompiled = {}
 
-        precompiled = dict(pool.map(precompile, {frozenset(sources.heavy(path)) for path in paths} - {frozenset()}))
+        def precompile(names):
+            """The precompiled header of some of HEAVY: the last of them on top of that of the others."""
+            if names not in precompiled:
+                *below, last = names
+                header = pathlib.Path(folder) / ("-".join(names) + ".hpp")
+                header.write_text(HEAVY[last][1])
+                flags = [flag for flag in flags_for(names) if flag != "-fsyntax-only"]
+                subprocess.run([CLANG, *flags, *use(tuple(below)), "-x", "c++-header", header, "-o", f"{header}.pch"], check=True)
+                precompiled[names] = f"{header}.pch"
+            return precompiled[names]
+
+        def use(names):
+            return ["-include-pch", precompile(names)] if names else []
+
+        # One thread for what stands on LibTorch, one for the rest: no header is precompiled twice.
+        sets = {sources.heavy_in_order(path) for path in paths}
+        on_libtorch = {names for names in sets if "LibTorch" in names}
+        for _ in pool.map(lambda some: [use(names) for names in some], [on_libtorch, sets - on_libtorch]):
+            pass
 
         def errors(path):
-            names = frozenset(sources.heavy(path))
-            command = [CLANG, *flags_for(names), *(f"-I{folder}" for folder in folders_of(path))]
-            if names:
-                command += ["-include-pch", precompiled[names]]
-            return subprocess.run([*command, "-x", "c++", path], cwd=ROOT, capture_output=True, text=True).stderr
+            names = sources.heavy_in_order(path)
+            command = [CLANG, *flags_for(names), *use(names), *(f"-I{folder}" for folder in folders_of(path)), "-x", "c++", path]
+            return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stderr
 
         failed = [(path, text) for path, text in zip(paths, pool.map(errors, paths)) if text]
     for path, text in failed:

@@ -1,9 +1,10 @@
 #include "core/options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <list>
+#include <utility>
 
+#include "commandline/command.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 
@@ -31,66 +32,76 @@ std::string option_of(const std::string& name) {
   return option;
 }
 
-[[noreturn]] void refuse_extra(const std::string& extra) {
-  std::vector<std::string> options = {"--help"};
-  for (const SettingRow& row : setting_rows()) options.push_back(option_of(row.name));
-  const std::string name = extra.substr(0, extra.find('='));
-  if (extra.rfind('-', 0) == 0) {
+/// A setting of the table, and what the command line says of it.
+struct Given {
+  const SettingRow* row;
+  const commandline::Option* option = nullptr;
+  std::string text;
+};
+
+void declare_run(commandline::Command& run, std::list<Given>& given) {
+  run.footer(kExamples);
+  for (const SettingRow& row : setting_rows()) {
+    Given& setting = given.emplace_back(&row);
+    commandline::Option& option =
+        run.add_option(option_of(row.name), setting.text, row.help).value_name(row.value_name).last_wins();
+    if (row.value_name == "BOOL") option.value_may_be_left_out();
+    setting.option = &option;
+  }
+}
+
+[[noreturn]] void refuse(const commandline::UnexpectedArguments& error) {
+  const std::string& first = error.arguments.front();
+  const std::string advice = did_you_mean(error.misspelt(), error.candidates());
+  if (error.misspelt().starts_with('-')) {
     throw InputError(
-        concat("error: there is no option ", name, did_you_mean(name, options), ". `hpcbench-train run --help` lists them"));
+        concat("error: there is no option ", error.misspelt(), advice, ". `hpcbench-train run --help` lists them"));
+  }
+  if (error.command.parent() == nullptr) {
+    throw InputError(concat("error: there is no command `", first, "`", advice, ". There are: run, features, score"));
   }
   throw InputError(
-      concat("error: the argument `", extra, "` is not understood. `hpcbench-train run --help` lists the options"));
+      concat("error: the argument `", first, "` is not understood. `hpcbench-train run --help` lists the options"));
+}
+
+commandline::Parsed parse_or_refuse(commandline::Command& program, const std::vector<std::string>& arguments) {
+  try {
+    commandline::Parsed parsed = commandline::parse(program, arguments);
+    if (parsed.text || parsed.command->name() == "run") return parsed;
+    throw commandline::NoCommand(program, "only `run` is read here");
+  } catch (const commandline::NoCommand&) {
+    throw InputError("error: say what to do: `hpcbench-train run ...`, or `hpcbench-train --help`");
+  } catch (const commandline::UnexpectedArguments& error) {
+    refuse(error);
+  } catch (const commandline::UsageError& error) {
+    throw InputError(concat("error: ", error.what()));
+  }
 }
 
 }  // namespace
 
 Command read_command(const std::vector<std::string>& arguments, const Environment& environment, const std::string& version) {
+  commandline::Command program("hpcbench-train",
+                               "The trainer of hpcbench: trains a task with one or several processes and measures it.");
+  program.version(version);
+  program.footer("Try `hpcbench-train run --help`.");
+  program.command_may_be_left_out();
+  std::list<Given> given;
+  program.add_command("run", "train a task", [&](commandline::Command& run) { declare_run(run, given); });
+  // These two have parsers of their own; here they are named for --help.
+  program.add_command("features", "print the features of a SQuAD file (`hpcbench-train features --help`)");
+  program.add_command("score", "score predictions (`hpcbench-train score --help`)");
   Command command;
-  CLI::App app("The trainer of hpcbench: trains a task with one or several processes and measures it.", "hpcbench-train");
-  app.set_version_flag("--version", version);
-  app.footer("Try `hpcbench-train run --help`.");
-  CLI::App* run = app.add_subcommand("run", "train a task");
-  run->footer(kExamples);
-  run->allow_extras();
-  run->prefix_command(false);
-  app.add_subcommand("features", "print the features of a SQuAD file (`hpcbench-train features --help`)");
-  app.add_subcommand("score", "score predictions (`hpcbench-train score --help`)");
-  app.allow_extras();
-  std::list<std::pair<const SettingRow*, std::string>> given;
-  for (const SettingRow& row : setting_rows()) {
-    auto& [_, text] = given.emplace_back(&row, "");
-    CLI::Option* const option = run->add_option(option_of(row.name), text, row.help)->type_name(row.value_name)->take_last();
-    if (row.value_name == "BOOL") option->expected(0, 1)->default_str("");
-  }
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-  try {
-    app.parse(std::move(reversed));
-  } catch (const CLI::CallForHelp&) {
-    command.text = app.help();
-    return command;
-  } catch (const CLI::CallForVersion&) {
-    command.text = version + "\n";
-    return command;
-  } catch (const CLI::ParseError& error) {
-    throw InputError(concat("error: ", error.what()));
-  }
-  const std::vector<std::string> extras = app.remaining(true);
-  if (!run->parsed()) {
-    if (extras.empty()) throw InputError("error: say what to do: `hpcbench-train run ...`, or `hpcbench-train --help`");
-    if (extras.front().rfind('-', 0) == 0) refuse_extra(extras.front());
-    throw InputError(concat("error: there is no command `", extras.front(), "`",
-                            did_you_mean(extras.front(), {"run", "features", "score"}), ". There are: run, features, score"));
-  }
-  if (!extras.empty()) refuse_extra(extras.front());
+  command.text = parse_or_refuse(program, arguments).text;
+  if (command.text) return command;
   RunFile file;
   const auto run_file = environment("HPCBENCH_RUN");
   if (run_file) file = read_run_file(*run_file);
-  for (const auto& [row, text] : given) {
-    const std::string option = option_of(row->name);
-    if (run->count(option) == 0) continue;
+  for (const Given& setting : given) {
+    if (!setting.option->is_given()) continue;
     // A switch alone means true.
-    file.settings.push_back({row->name, row->value_name == "BOOL" && text.empty() ? "true" : text, option});
+    const bool alone = setting.row->value_name == "BOOL" && setting.text.empty();
+    file.settings.push_back({setting.row->name, alone ? "true" : setting.text, option_of(setting.row->name)});
   }
   command.settings = make_settings(file.settings);
   command.settings.gpus = file.gpus;

@@ -1,9 +1,9 @@
 #include "score/score_command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "commandline/command.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "score/squad_score.hpp"
@@ -49,28 +49,34 @@ void warn_of_missing(const FileScore& result, std::ostream& err) {
   }
 }
 
+/// A wrong command line, and what may have been meant.
+std::string usage_text(const commandline::UsageError& error) {
+  const auto* unexpected = dynamic_cast<const commandline::UnexpectedArguments*>(&error);
+  const std::string advice = unexpected ? did_you_mean(unexpected->misspelt(), unexpected->candidates()) : "";
+  return concat("error: ", error.what(), advice, ". `hpcbench-train score --help` lists the options\n");
+}
+
 }  // namespace
 
 int score_command(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
-  CLI::App app("Scores predictions by the official definitions of SQuAD 1.1 and 2.0.", "hpcbench-train score");
-  app.footer(kScoreExamples);
   std::string data;
   std::string predictions;
-  app.add_option("--data", data, "questions and their answers, a SQuAD 1.1 or 2.0 file")->type_name("FILE")->required();
-  app.add_option("--predictions", predictions, "one JSON object: question id -> text")->type_name("FILE")->required();
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  commandline::Command command("hpcbench-train score", "Scores predictions by the official definitions of SQuAD 1.1 and 2.0.");
+  command.footer(kScoreExamples);
+  command.add_option("--data", data, "questions and their answers, a SQuAD 1.1 or 2.0 file").value_name("FILE").required();
+  command.add_option("--predictions", predictions, "one JSON object: question id -> text").value_name("FILE").required();
   try {
-    app.parse(std::move(reversed));
+    if (const commandline::Parsed parsed = commandline::parse(command, arguments); parsed.text) {
+      out << *parsed.text;
+      return 0;
+    }
     const FileScore result = score_files(data, predictions);
     warn_of_missing(result, err);
     out << score_json(result.score).dump(2) << "\n" << std::flush;
     if (!out) throw DataError("error: the scores cannot be written: standard output takes no more");
     return 0;
-  } catch (const CLI::CallForHelp&) {
-    out << app.help();
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    err << "error: " << error.what() << ". `hpcbench-train score --help` lists the options\n";
+  } catch (const commandline::UsageError& error) {
+    err << usage_text(error);
     return kExitInput;
   } catch (const DataError& error) {
     err << error.what() << "\n";

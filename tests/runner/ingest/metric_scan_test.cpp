@@ -67,6 +67,12 @@ TEST_CASE("patterns that match nothing, or are none, end") {
   CHECK(scan_metric("1\n", spec_of("(")).count == 0);
 }
 
+TEST_CASE("matches that touch each other are all found") {
+  const MetricMatches matches = scan_metric("1;2;3;\n", spec_of("([0-9]);", true));
+  REQUIRE(matches.series.size() == 3);
+  CHECK(matches.series[1].value == 2);
+}
+
 TEST_CASE("each number is found once, wherever it stands") {
   CHECK(rc::check("a series is what was written", [](const std::vector<int>& numbers, bool with_noise) {
     std::string log;

@@ -2,10 +2,10 @@
 
 #include <sched.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
 
+#include "commandline/command.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "data/squad/feature_lines.hpp"
@@ -40,49 +40,50 @@ int usable_cores() {
   return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? std::max(1, CPU_COUNT(&allowed)) : 1;
 }
 
+[[noreturn]] void refuse(const std::string& what) {
+  throw InputError(concat("error: ", what, ". `hpcbench-train features --help` lists the options"));
+}
+
 /// The options of the command, bound to what they set.
 class FeaturesOptions {
  public:
-  FeaturesOptions()
-      : app_("Prints the features of a SQuAD file, as Hugging Face's run_qa makes them for training.",
-             "hpcbench-train features") {
+  FeaturesOptions() {
     FeatureRequest& request = arguments_.request;
     request.threads = usable_cores();
     request.cache_folder = default_cache_folder();
-    app_.footer(kFeatureExamples);
-    app_.add_option("--data", request.data, "SQuAD 1.1 or 2.0, JSON")->type_name("FILE");
-    app_.add_option("--vocab", request.vocabulary, "vocab.txt: one word piece a line")->type_name("FILE");
-    app_.add_option("--max-length", request.max_length, "tokens of a feature, with the special ones")
-        ->type_name("N")
-        ->capture_default_str();
-    app_.add_option("--doc-stride", request.doc_stride, "tokens that neighbouring windows share")
-        ->type_name("N")
-        ->capture_default_str();
-    app_.add_flag("--cased", request.cased, "keep upper case and accents");
-    app_.add_option("--max-features", request.max_features, "only the first N")->type_name("N");
-    app_.add_option("--threads", request.threads, "threads that make and print them")
-        ->type_name("N")
-        ->default_str("the usable cores");
-    app_.add_option("--padding", padding_, "none, or max: fill up to --max-length with [PAD]")
-        ->type_name("none|max")
-        ->capture_default_str();
-    app_.add_option("--cache", request.cache_folder, "where features are kept")
-        ->type_name("DIR")
-        ->default_str("$XDG_CACHE_HOME/hpcbench");
+    command_.footer(kFeatureExamples);
+    command_.add_option("--data", request.data, "SQuAD 1.1 or 2.0, JSON").value_name("FILE");
+    command_.add_option("--vocab", request.vocabulary, "vocab.txt: one word piece a line").value_name("FILE");
+    command_.add_option("--max-length", request.max_length, "tokens of a feature, with the special ones")
+        .value_name("N")
+        .shows_initial();
+    command_.add_option("--doc-stride", request.doc_stride, "tokens that neighbouring windows share")
+        .value_name("N")
+        .shows_initial();
+    command_.add_flag("--cased", request.cased, "keep upper case and accents");
+    command_.add_option("--max-features", request.max_features, "only the first N").value_name("N");
+    command_.add_option("--threads", request.threads, "threads that make and print them")
+        .value_name("N")
+        .shows_initial("the usable cores");
+    command_.add_option("--padding", padding_, "none, or max: fill up to --max-length with [PAD]")
+        .value_name("none|max")
+        .shows_initial();
+    command_.add_option("--cache", request.cache_folder, "where features are kept")
+        .value_name("DIR")
+        .shows_initial("$XDG_CACHE_HOME/hpcbench");
   }
 
   FeaturesArguments parse(const std::vector<std::string>& arguments) {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     try {
-      app_.parse(reversed);
-    } catch (const CLI::CallForHelp&) {
-      arguments_.wants_help = true;
-      return arguments_;
-    } catch (const CLI::ExtrasError&) {
-      refuse_extras();
-    } catch (const CLI::ParseError& error) {
+      arguments_.wants_help = commandline::parse(command_, arguments).text.has_value();
+    } catch (const commandline::UnexpectedArguments& error) {
+      const std::string name = error.misspelt();
+      if (name.starts_with('-')) refuse(concat("there is no option ", name, did_you_mean(name, error.candidates())));
+      refuse(concat("the argument `", name, "` is not understood"));
+    } catch (const commandline::UsageError& error) {
       refuse(error.what());
     }
+    if (arguments_.wants_help) return arguments_;
     if (arguments_.request.data.empty()) refuse("--data FILE is needed: the SQuAD file");
     if (arguments_.request.vocabulary.empty()) refuse("--vocab FILE is needed: the vocab.txt of the model");
     if (padding_ != "none" && padding_ != "max") refuse(concat("--padding is none or max, not `", padding_, "`"));
@@ -90,23 +91,11 @@ class FeaturesOptions {
     return arguments_;
   }
 
-  std::string help() const { return app_.help(); }
+  std::string help() const { return command_.help(); }
 
  private:
-  [[noreturn]] static void refuse(const std::string& what) {
-    throw InputError(concat("error: ", what, ". `hpcbench-train features --help` lists the options"));
-  }
-
-  [[noreturn]] void refuse_extras() const {
-    std::vector<std::string> names;
-    for (const CLI::Option* option : app_.get_options()) names.push_back(option->get_name());
-    const std::vector<std::string> extras = app_.remaining();
-    const std::string extra = extras.empty() ? "" : extras.front().substr(0, extras.front().find('='));
-    if (extra.starts_with("-")) refuse(concat("there is no option ", extra, did_you_mean(extra, names)));
-    refuse(concat("the argument `", extra, "` is not understood"));
-  }
-
-  CLI::App app_;
+  commandline::Command command_{"hpcbench-train features",
+                                "Prints the features of a SQuAD file, as Hugging Face's run_qa makes them for training."};
   FeaturesArguments arguments_;
   std::string padding_ = "none";
 };
