@@ -64,10 +64,10 @@ def xargs_kept(folder, runs):
 
 
 def xargs_scripts(folder, runs):
-    """The job scripts that hpcbench renders: they claim and record as its own jobs do."""
+    """The attempts that hpcbench renders, each launched as its own jobs are: it claims and records."""
     (folder / "jobs.yaml").write_text(study_text("jobs", {"a": runs}))
     quietly([HPCBENCH, "plan", "jobs.yaml", "--scripts", "scripts"], folder)
-    return timed(["bash", "-c", f"find scripts -name job.sh | xargs -P{SLOTS} -n1 bash"], folder,
+    return timed(["bash", "-c", f"find scripts -name a1 | xargs -P{SLOTS} -n1 {HPCBENCH} launch"], folder,
                  plain_environment(HPCBENCH_TOKEN="0000000000000000"))
 
 

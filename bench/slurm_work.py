@@ -1,6 +1,5 @@
 """What a study costs on a real Slurm, on a cluster of its own (tests/slurm/cluster.sh): calls of its tools, CPU time of hpcbench, the time until all has
-ended; against the same scripts in an array that a person would write. They are the same rendered job.sh, which claim and record as they do for hpcbench;
-their end is looked for twice a second.
+ended; against the same attempts in an array that a person would write, each launched as hpcbench's own array does: it claims and records; their end is looked for twice a second.
 """
 import contextlib
 import json
@@ -24,7 +23,7 @@ HAND_WRITTEN = """#!/bin/bash
 #SBATCH --output=/dev/null
 #SBATCH --no-requeue
 export HPCBENCH_TOKEN=0000000000000000
-exec bash "$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" {listing})"
+exec {hpcbench} launch "$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" {listing})"
 """
 
 
@@ -93,8 +92,8 @@ def by_hand(cluster, folder, runs):
     if len(files) != runs:
         raise SystemExit(f"error: {len(files)} scripts instead of {runs}")
     listing, script = folder / "list", folder / "by-hand.sh"
-    listing.write_text("".join(f"{path}\n" for path in files))
-    script.write_text(HAND_WRITTEN.format(listing=listing))
+    listing.write_text("".join(f"{path.parent}\n" for path in files))
+    script.write_text(HAND_WRITTEN.format(listing=listing, hpcbench=HPCBENCH))
     begin_s = time.monotonic()
     cluster.tool("sbatch", f"--array=0-{runs - 1}", str(script))
     while cluster.tool("squeue", "-h", "-n", "by-hand").strip():

@@ -250,10 +250,10 @@ RenderContext make_render_context(const Study& study) {
   context.results = study.results;
   context.call_folder = fs::current_path().string();
   context.trainer = program_folder() + "/hpcbench-train";
-  context.hpcbench = program_folder() + "/hpcbench";
+  context.hpcbench = study.experiment.site.hpcbench.value_or(program_folder() + "/hpcbench");
   context.executor = study.experiment.executor;
   const bool slurm = context.executor == "slurm";
-  context.job_template_name = study.experiment.site.template_path.value_or(slurm ? "job_slurm.sh.mustache" : "job.sh.mustache");
+  context.job_template_name = study.experiment.site.template_path.value_or("job.sh.mustache");
   context.job_template = load_template(context.job_template_name);
   if (slurm) context.array_template = load_template("slurm_array.sh.mustache");
   context.provenance = find_provenance(context.call_folder);
@@ -329,7 +329,9 @@ int conduct(const Study& study, const RunOptions& options) {
       detach(campaign, *executor, progress);
       return 0;
     }
-    if (const std::optional<std::string> why = journal.failures().reason_to_stop(limits)) {
+    std::optional<std::string> why = executor->broken();
+    if (!why) why = journal.failures().reason_to_stop(limits);
+    if (why) {
       stop_early(study, campaign, *executor, journal, progress, *why);
       stopped = true;
       break;

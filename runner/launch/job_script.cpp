@@ -24,7 +24,7 @@ namespace hpcbench {
 namespace {
 
 constexpr int kTries = 3;              // of job.sh, where srun could start no rank
-constexpr double kTryPauseS = 2;       // before the second; twice that before the third
+constexpr double kTryPauseS = 1;       // before the second; twice that before the third
 constexpr double kStepPatienceS = 60;  // a step that was killed has left the queue by then
 constexpr double kLimitSlackS = 5;     // SIGTERM so near the time limit is the time limit
 constexpr double kSignalledWaitS = 3;  // what ends a whole job may reach the program before us
@@ -47,7 +47,13 @@ ProcessEnd script_end(const Supervision& script, int good_exit_code) {
   return end;
 }
 
-bool is_starter(const std::string& program) { return program == "srun" || program == "mpirun"; }
+/// Whether what ended was what starts ranks, and not modules or setup before it: a shell has taken its name by `exec`. A
+/// site's wrapper has another name, and srun's last words.
+bool was_starter(const std::string& program, const std::string& folder) {
+  if (program == "srun" || program == "mpirun") return true;
+  const std::string words = output_tail(folder, 0).value_or("");
+  return words.substr(words.rfind('\n') + 1).starts_with("srun: ");
+}
 
 void append_line(const std::string& path, const std::string& line) {
   const Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
@@ -145,7 +151,7 @@ ScriptEnd JobScript::run(StartedFacts started) {
     if (try_ > 0) supervisor_.await_wish(kTryPauseS * try_);
     if (asked_to_end()) break;
     begun = run_try();
-    if (begun || !is_starter(script_.program)) break;
+    if (begun || !was_starter(script_.program, folder_)) break;
   }
   Supervision& supervision = end.facts.supervision;
   supervision.wall_s = monotonic_s() - begin_s_;
@@ -153,7 +159,7 @@ ScriptEnd JobScript::run(StartedFacts started) {
     read_reports(end.facts);
   } else if (try_ > 0) {
     supervision.setup = script_end(script_, run_.good_exit_code);
-    if (is_starter(script_.program)) {
+    if (was_starter(script_.program, folder_)) {
       end.facts.never_began = !asked_to_end();
     } else if (script_.processes.front().exit_code == 0 || script_.processes.front().exit_code == run_.good_exit_code) {
       append_line(folder_ + "/stderr.log", "hpcbench: setup ended before the program was started\n");

@@ -107,11 +107,9 @@ std::string render_array_script(const Experiment& experiment, const std::vector<
   lines.emplace_back("--open-mode=append");
   lines.push_back(fmt::format("--output=batches/{}/slurm-%A_%a.out", batch));
   TemplateValues values;
-  values.texts = {{"title", experiment.name + " " + batch},
-                  {"count", std::to_string(count)},
-                  {"last", std::to_string(count - 1)},
-                  {"results", context.results},
-                  {"batch", batch},
+  values.texts = {{"title", experiment.name + " " + batch}, {"count", std::to_string(count)},
+                  {"last", std::to_string(count - 1)},      {"results", context.results},
+                  {"hpcbench", context.hpcbench},           {"batch_dir", context.results + "/batches/" + batch},
                   {"script", batch_script_path(batch)}};
   values.lists = {{"options", lines}};
   return ShellTemplate(context.array_template, "slurm_array.sh.mustache").render(values);

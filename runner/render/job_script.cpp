@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "render/job_template.hpp"
 #include "render/resolved_run.hpp"
@@ -103,11 +104,15 @@ TemplateValues job_values(const ResolvedRun& run) {
       {"time_limit_s", std::to_string(whole_seconds)},
       {"good_exit_code", std::to_string(run.work().success.exit_code)},
   };
-  const bool once = run.work().launch == Launch::once;
-  const bool mpirun = !once && run.experiment.launcher == "mpirun";
-  const bool prepared = !run.work().modules.empty() || !run.setup.empty();
-  values.flags = {
-      {"shell", run.is_shell()}, {"prepared", prepared}, {"once", once}, {"mpirun", mpirun}, {"srun", !once && !mpirun}};
+  const bool local = run.context.executor != "slurm";
+  const bool once = !local && run.work().launch == Launch::once;
+  const bool mpirun = !local && !once && run.experiment.launcher == "mpirun";
+  values.flags = {{"local", local},
+                  {"shell", run.is_shell()},
+                  {"once", once},
+                  {"mpirun", mpirun},
+                  {"srun", !local && !once && !mpirun},
+                  {"monitored", !local && run.experiment.monitor_s.value_or(0) > 0}};
   values.lists = {
       {"workdir", run.workdir_is_attempt() ? none : std::vector<std::string>{run.workdir}},
       {"argv", argument_words(run)},
@@ -119,10 +124,24 @@ TemplateValues job_values(const ResolvedRun& run) {
   return values;
 }
 
+/// A template that claims by itself, as they did once, would run the program where nobody looks.
+void require_ranks(const RenderContext& context) {
+  const std::string& text = context.job_template;
+  for (std::size_t at = text.find("hpcbench}}"); at != std::string::npos; at = text.find("hpcbench}}", at + 1)) {
+    if (trim(std::string_view(text).substr(text.find_first_not_of('}', at + 8))).starts_with("rank")) return;
+  }
+  throw InputError(
+      fmt::format("error: {}: a job script starts its processes by `{{{{hpcbench}}}} rank -- ...`, and leaves the claim to "
+                  "hpcbench; this one "
+                  "does not. Begin again from templates/job.sh.mustache",
+                  context.job_template_name));
+}
+
 /// Compiled once for all attempts of a call.
 ShellTemplate& compiled_template(const RenderContext& context) {
   static std::unique_ptr<ShellTemplate> last;
   if (!last || last->text() != context.job_template) {
+    require_ranks(context);
     last = std::make_unique<ShellTemplate>(context.job_template, context.job_template_name);
   }
   return *last;

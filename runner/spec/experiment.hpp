@@ -145,6 +145,7 @@ struct Site {
   std::optional<std::string> profile;  // of files that have it, where no --profile is given
   std::optional<std::string> executor;
   std::optional<std::string> partition, account, qos, gres_type, template_path, reservation;
+  std::optional<std::string> hpcbench;  // this program's path on the nodes, where it is another than here
   std::vector<std::string> modules;
   std::vector<std::string> setup;
   std::vector<std::string> extra;

@@ -89,11 +89,12 @@ Site read_site(const YamlNode& said, const std::string& path, Complaints& compla
   site.reservation = reader.filled_text("reservation");
   site.gres_type = reader.filled_text("gres_type");
   site.template_path = reader.filled_text("template");
+  site.hpcbench = reader.filled_text("hpcbench");
   assign(site.modules, reader.texts_or_none("modules"));
   assign(site.setup, reader.texts_or_none("setup"));
   assign(site.extra, reader.texts_or_none("extra"));
   if (!site.extra.empty()) check_sbatch_options(*root.find("extra"), site.extra, "extra", complaints);
-  refuse_placeholders_in(root, {"partition", "account", "qos", "reservation", "gres_type", "extra"}, "",
+  refuse_placeholders_in(root, {"partition", "account", "qos", "reservation", "gres_type", "extra", "hpcbench"}, "",
                          "write the value: a site is the same for all points", complaints);
   refuse_placeholders_in(root, {"modules"}, "", kModulesAdvice, complaints);
   if (const YamlNode* node = reader.take("limits")) {

@@ -86,6 +86,8 @@ class Executor {
   virtual BatchSubmission submit_batch(const BatchRequest& /*request*/) { return {BatchSubmission::Kind::refused, {}, {}}; }
   /// Does at once what `cancel` may have put off.
   virtual void flush() {}
+  /// Why no job of it can begin until a person has mended something; absent: as far as is known, they can.
+  virtual std::optional<std::string> broken() const { return std::nullopt; }
   /// What its jobs wait for, for people; empty: nothing to say.
   virtual std::string waiting() { return {}; }
 };

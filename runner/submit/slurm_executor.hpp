@@ -44,6 +44,7 @@ class SlurmExecutor : public Executor {
   /// By name and id, with the next flush or wait. Leaves `cancel_requested` in the folder: then the job's own end says so.
   void cancel(const std::string& folder, const std::string& job) override;
   void flush() override;
+  std::optional<std::string> broken() const override { return broken_; }
   void adopt(const std::string& folder, const std::string& job) override;
   /// Polls when it is time: after 5 % of the time since anything last changed, at least 1 s, at most 60 s. That somebody
   /// called `hpcbench cancel` is a change, and is noticed by each call.
@@ -58,6 +59,7 @@ class SlurmExecutor : public Executor {
     std::string job;            // the id, once known
     std::string state, reason;  // as last seen
     bool seen_waiting = false;
+    bool exit_asked = false;         // of a job that failed before it claimed
     std::optional<double> ended_s;   // when it was first seen to have ended
     std::optional<double> absent_s;  // since when complete answers lack it
     bool ended = false;              // `end` stands
@@ -80,6 +82,7 @@ class SlurmExecutor : public Executor {
   void forget_lost(const std::string& array);
   void see(Entry& entry, const SlurmJob& row);
   void see_ended(Entry& entry, const SlurmJob& row);
+  bool notice_missing_launcher(Entry& entry, const SlurmJob& row);
   void see_absent(Entry& entry, bool complete);
   void conclude_absent(Entry& entry);
   void conclude(Entry& entry, JobStatus end);
@@ -98,6 +101,7 @@ class SlurmExecutor : public Executor {
   Rows queued_, recorded_;
   std::set<std::string> early_;  // arrays of which sacct knows no name yet
   bool accounting_ = true;
+  std::optional<std::string> broken_;
   double earliest_unix_s_;  // no attempt of ours is older
   double last_change_s_;
   std::optional<double> last_poll_s_;

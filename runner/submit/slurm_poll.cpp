@@ -224,6 +224,10 @@ void SlurmExecutor::see_ended(Entry& entry, const SlurmJob& row) {
     return conclude(entry, end);
   }
   if (row.state == "FAILED") end.unclaimed = State::failed;
+  if (row.state == "FAILED" && !is_taken(entry.folder) && notice_missing_launcher(entry, row)) {
+    end.text = *broken_;
+    return conclude(entry, end);
+  }
   if (row.reason == "JobLaunchFailure") end.text += " (its folder must be there on the nodes, and be writable)";
   if (was_stopped(entry.folder)) {
     end.outcome = State::cancelled;
@@ -231,6 +235,24 @@ void SlurmExecutor::see_ended(Entry& entry, const SlurmJob& row) {
   }
   const bool never_began = row.reason == "JobLaunchFailure" && !is_taken(entry.folder);
   if (never_began || end.outcome || clock_.monotonic_s() - *entry.ended_s >= kFinishedDelay) conclude(entry, end);
+}
+
+/// A shell's words for a program that it could not start: the job's script cannot start hpcbench. All jobs would end so, and
+/// none of them is the experiment's failure.
+bool SlurmExecutor::notice_missing_launcher(Entry& entry, const SlurmJob& row) {
+  if (entry.exit_asked) return false;
+  entry.exit_asked = true;
+  const std::string text = call({"scontrol", "-o", "show", "job", row.id}).output;
+  for (const auto& [code, why] : {std::pair{"127", "it is not there, or may not be read"},
+                                  std::pair{"126", "it may not be executed, or is of another architecture"}}) {
+    if (text.find(fmt::format(" ExitCode={}:0 ", code)) == std::string::npos) continue;
+    broken_ = fmt::format(
+        "Slurm job {} could not start hpcbench on {} (exit code {}): {}. Put it on a file system that the nodes "
+        "see, or name its place there in the site: `hpcbench: /path/hpcbench`",
+        row.id, row.nodes.empty() ? "its node" : row.nodes, code, why);
+    return true;
+  }
+  return false;
 }
 
 void SlurmExecutor::see_absent(Entry& entry, bool complete) {

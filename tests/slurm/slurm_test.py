@@ -123,11 +123,44 @@ resources: {{time: 60s}}
         counts = {state: count for state, count in self.status("trivial.yaml")["counts"].items() if count}
         self.assertEqual(counts.pop("failed"), 4, counts)
         self.assertNotIn("running", counts)
-        self.assertEqual(self.cluster.tool("squeue", "-h").strip(), "", "what runs on after the study has stopped")
+        self.assertEqual(self.cluster.jobs("PD,R"), [], "what runs on after the study has stopped")
         (self.folder / "mended").touch()
         self.hpcbench("retry", "trivial.yaml", "--site", self.site)
         self.assertEqual({run["state"] for run in self.status("trivial.yaml")["runs"]}, {"succeeded"})
         self.assertEqual({path: n for path, n in self.executions().items() if n > 1}, {}, "attempts that executed twice")
+
+    def test_nodes_that_cannot_start_hpcbench_stop_the_study_with_that_reason(self):
+        self.study()
+        launcher = self.write("launcher", "no program\n")
+        for code, path in ((127, self.folder / "nowhere/hpcbench"), (126, launcher)):
+            self.write("site.yaml", SITE + f"hpcbench: {path}\n")
+            done = self.run_study(code=1)
+            self.assertIn(f"(exit code {code})", done.stderr)
+            self.assertIn("stopped: Slurm job", done.stderr)
+            states = {run["state"] for run in self.status("trivial.yaml")["runs"]}
+            self.assertLessEqual(states, {"failed", "cancelled"}, "nothing is tried again by itself")
+            self.assertEqual(self.executions(), {})
+            (self.folder / "results").rename(self.folder / f"results-{code}")
+
+    def test_scripts_are_short_and_run_by_hand_in_an_allocation(self):
+        self.write("ranks.yaml", """
+experiment: ranks
+command: [bash, -c, 'echo "$RANK/$WORLD_SIZE $WHERE"; test -f "$HPCBENCH_RUN"']
+setup: ["export WHERE=here"]
+matrix: {nodes: [2], gpus_per_node: [2]}
+repeats: 1
+resources: {time: 60s}
+""")
+        self.run_study(name="ranks.yaml")
+        attempt = next((self.folder / "results/ranks").glob("*/r01/a1"))
+        for script in (attempt / "job.sh", *self.folder.glob("results/ranks/batches/*/job.sh")):
+            self.assertLessEqual(len(script.read_text().splitlines()), 40, script)
+        before = {path: path.stat().st_mtime_ns for path in attempt.iterdir()}
+        # salloc gives a shell on this machine; sbatch gives the same allocation without a terminal.
+        self.cluster.tool("sbatch", "--wait", "-N2", "--ntasks-per-node=2", "-o", "/dev/null", "-D", str(self.folder), "--wrap", f"bash {attempt}/job.sh")
+        manual = next(self.folder.glob("manual-*"))
+        self.assertEqual((manual / "stdout.3.log").read_text(), "3/4 here\n")
+        self.assertEqual({path: path.stat().st_mtime_ns for path in attempt.iterdir()}, before)
 
     def test_folder_with_a_strange_name(self):
         folder = self.folder / "a b'c $(touch injected) é"

@@ -79,7 +79,7 @@ TEST_CASE("any value reaches the program as exactly that argument, through real 
       expected.push_back("--x=" + text + attempt.folder + "'");
     }
     if (texts.empty()) expected.emplace_back();  // printf without arguments writes one empty text
-    RC_ASSERT(folder.run(attempt, "t") == 0);
+    RC_ASSERT(folder.run_script(attempt) == 0);
     RC_ASSERT(read_file(attempt.folder + "/stdout.log") == ended_by_nul(expected));
   }));
 }
@@ -97,7 +97,7 @@ TEST_CASE("any value is one word of a set-up line and of a shell's text, through
     experiment.work.setup = {"kept=/dev/null", "printf '%s\\0'" + words};
     experiment.work.parameters = numbered_parameters(texts);
     const RenderedAttempt attempt = folder.write(experiment);
-    RC_ASSERT(folder.run(attempt, "t") == 0);
+    RC_ASSERT(folder.run_script(attempt) == 0);
     const std::string once = ended_by_nul(texts);
     RC_ASSERT(read_file(attempt.folder + "/stdout.log") == (shell ? once + once + attempt.run_json : once));
   }));

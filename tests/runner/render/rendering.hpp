@@ -42,11 +42,23 @@ class RenderedFolder {
     return attempt;
   }
 
-  /// The exit status of job.sh, called in the call's folder; `token` empty: by hand.
+  /// The exit status of the attempt as a job with a token, or, where it is empty, of job.sh by hand, in the call's folder.
   int run(const RenderedAttempt& attempt, const std::string& token) const {
-    const std::string set = token.empty() ? "unset HPCBENCH_TOKEN; " : "export HPCBENCH_TOKEN=" + shell_quote(token) + "; ";
-    const std::string command = set + "cd " + shell_quote(context.call_folder) + " && bash " +
-                                shell_quote(attempt.folder + "/job.sh") + " 2>>" + shell_quote(folder / "job.err");
+    const std::string job = token.empty() ? "unset HPCBENCH_TOKEN; bash " + shell_quote(attempt.folder + "/job.sh")
+                                          : "HPCBENCH_TOKEN=" + shell_quote(token) + " " + shell_quote(context.hpcbench) +
+                                                " launch " + shell_quote(attempt.folder);
+    const std::string command =
+        "cd " + shell_quote(context.call_folder) + " && { " + job + "; } 2>>" + shell_quote(folder / "job.err");
+    const int status = std::system(command.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  /// The exit status of job.sh as the launcher calls it: in the attempt's own folder.
+  int run_script(const RenderedAttempt& attempt) const {
+    const std::string quoted = shell_quote(attempt.folder);
+    make_folders(attempt.folder + "/try1");
+    const std::string command = "cd " + shell_quote(context.call_folder) + " && HPCBENCH_TRY=" + quoted + "/try1 bash " +
+                                quoted + "/job.sh >>" + quoted + "/stdout.log 2>>" + shell_quote(folder / "job.err");
     const int status = std::system(command.c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }

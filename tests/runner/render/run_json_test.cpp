@@ -109,7 +109,7 @@ TEST_CASE("the working directory: of the call, named, or the attempt's own") {
 TEST_CASE("the working directory and the image are those of the point") {
   RenderedFolder folder;
   folder.context.executor = "slurm";
-  folder.context.job_template = read_file(HPCBENCH_SOURCE_DIR "/templates/job_slurm.sh.mustache");
+  folder.context.job_template = read_file(HPCBENCH_SOURCE_DIR "/templates/job.sh.mustache");
   Experiment experiment = command_experiment({"x"});
   experiment.work.parameters = {{"version", Value::from_text("24.1")}};
   experiment.workdir = "code-{{version}}";

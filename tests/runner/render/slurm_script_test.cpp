@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -12,7 +13,7 @@ namespace hpcbench {
 namespace {
 
 /// srun's stand-in: one task after the other here, told apart as Slurm does.
-constexpr const char* kFakeSrun = R"(#!/usr/bin/env bash
+constexpr const char* kFakeSrun = R"(#!/bin/bash
 printf '%s\n' "$*" >>"$FAKE_CALLS"
 for argument in "$@"; do case $argument in --ntasks=*) tasks=${argument#*=} ;; --ntasks-per-node=*) per_node=${argument#*=} ;; esac; done
 while [[ $1 == --* ]]; do shift; done
@@ -29,7 +30,7 @@ class SlurmFolder : public RenderedFolder {
  public:
   SlurmFolder() {
     context.executor = "slurm";
-    context.job_template = read_file(HPCBENCH_SOURCE_DIR "/templates/job_slurm.sh.mustache");
+    context.job_template = read_file(HPCBENCH_SOURCE_DIR "/templates/job.sh.mustache");
     context.array_template = read_file(HPCBENCH_SOURCE_DIR "/templates/slurm_array.sh.mustache");
     add_tool("srun", kFakeSrun);
     add_tool("scontrol", kFakeScontrol);
@@ -43,12 +44,12 @@ class SlurmFolder : public RenderedFolder {
   }
 
   /// As an element of a job array on two nodes.
-  int run_in_slurm(const std::string& script, int index = 0) const {
+  int run_in_slurm(const std::string& script, int index = 0, const std::string& first = "") const {
     const std::string command = "export PATH=" + shell_quote(folder / "bin") +
                                 ":$PATH FAKE_CALLS=" + shell_quote(folder / "calls") +
                                 " SLURM_JOB_ID=9 SLURM_ARRAY_JOB_ID=8 SLURM_ARRAY_TASK_ID=" + std::to_string(index) +
-                                " SLURMD_NODENAME=n0 SLURM_JOB_NODELIST='n[0-1]'; cd " + shell_quote(context.results) +
-                                " && bash " + shell_quote(script) + " 2>>" + shell_quote(folder / "job.err");
+                                " SLURMD_NODENAME=n0 SLURM_JOB_NODELIST='n[0-1]'; cd " + shell_quote(context.results) + "; " +
+                                first + "exec bash " + shell_quote(script) + " 2>>" + shell_quote(folder / "job.err");
     const int status = std::system(command.c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
@@ -177,7 +178,7 @@ TEST_CASE("slurm: the array's script starts the attempt of its line, which claim
   CHECK(read_file(folder.folder / "calls")
             .starts_with("--kill-on-bad-exit=1 --export=ALL --nodes=2 --ntasks=4 "
                          "--ntasks-per-node=2 --cpus-per-task=1 " +
-                         folder.context.hpcbench + " rank --monitor=0 -- bash -c"));
+                         folder.context.hpcbench + " rank -- bash -c"));
   const auto finished = nlohmann::json::parse(read_file(attempt.folder + "/finished.json"));
   REQUIRE(finished["processes"].size() == 4);
   for (int rank = 0; rank < 4; ++rank) {
@@ -282,7 +283,7 @@ TEST_CASE("slurm: a signal between the claim and the start starts nothing, and i
     CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 124);
     CHECK(read_file(attempt.folder + "/finished.json").find("\"timed_out\":true") != std::string::npos);
   }
-  CHECK(read_file(attempt.folder + "/stdout.log").empty());
+  CHECK_FALSE(std::filesystem::exists(attempt.folder + "/stdout.log"));
   CHECK_FALSE(std::filesystem::exists(folder.folder / "calls"));
 }
 
@@ -291,42 +292,84 @@ TEST_CASE("slurm: a signal before the claim touches nothing") {
   const Experiment experiment = two_nodes({"bash", "-c", "echo executed"});
   const RenderedAttempt attempt = folder.write(experiment);
   const std::string script = folder.write_batch(experiment, attempt);
-  // Bash reads this file first: the signal comes between the trap and the claim.
-  write_file(folder.folder / "bash_env", "trap '[[ $BASH_COMMAND != start_ticks=* ]] || kill -s TERM $$' DEBUG\n",
-             Durability::none);
-  ::setenv("BASH_ENV", (folder.folder / "bash_env").c_str(), 1);
-  const int status = folder.run_in_slurm(script);
-  ::unsetenv("BASH_ENV");
+  // A signal that waits is there when the launcher looks for the first time.
+  sigset_t term;
+  sigset_t before;
+  ::sigemptyset(&term);
+  ::sigaddset(&term, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &term, &before);
+  const int status = folder.run_in_slurm(script, 0, "kill -s TERM $$; ");
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
   CHECK(status == 143);
   CHECK(names_in(attempt.folder) == std::vector<std::string>{"job.sh", "run.json"});
   CHECK(folder.run_in_slurm(script) == 0);
 }
 
-TEST_CASE("slurm: what ends the whole job may reach the program before the script") {
+TEST_CASE("slurm: what ends the whole job may reach the program before the launcher") {
   const SlurmFolder folder;
-  // The program dies of SIGTERM; the script gets its own only when it has seen that.
-  Experiment experiment = command_experiment({"bash", "-c", "kill -s TERM $$"});
-  const std::string later = "; kill -s TERM $(sed -n 's/^pid //p' \"${HPCBENCH_RUN%/run.json}/claim\")) &";
-  experiment.work.setup = {"(sleep 0.5" + later};
+  // The program dies of SIGTERM; the launcher gets its own only when it has seen that.
+  Experiment experiment = command_experiment({"bash", "-c", "touch \"$1/dying\"; kill -s TERM $$", "bash", "{{run_dir}}"});
+  experiment.work.launch = Launch::once;
+  const RenderedAttempt attempt = folder.write(experiment);
+  const std::string script = folder.write_batch(experiment, attempt);
+  std::string ends_job =
+      "((until [ -e \"$A/dying\" ]; do sleep 0.05; done; sleep 0.5; "
+      "kill -s TERM $(sed -n 's/^pid //p' \"$A/claim\")) &) 2>/dev/null; ";
+  ends_job = "A=" + shell_quote(attempt.folder) + "; " + ends_job;
   SUBCASE("by somebody else") {
-    const RenderedAttempt attempt = folder.write(experiment);
-    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 143);
+    CHECK(folder.run_in_slurm(script, 0, ends_job) == 143);
     CHECK(std::filesystem::exists(attempt.folder + "/stopped"));
     CHECK_FALSE(std::filesystem::exists(attempt.folder + "/finished.json"));
   }
   SUBCASE("by hpcbench cancel") {
-    const RenderedAttempt attempt = folder.write(experiment);
     write_file(attempt.folder + "/cancel_requested", "", Durability::none);
-    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 143);
+    CHECK(folder.run_in_slurm(script, 0, ends_job) == 143);
     CHECK(read_file(attempt.folder + "/finished.json").find("\"cancelled\":true") != std::string::npos);
   }
   SUBCASE("a program that ends itself so has failed") {
-    experiment.work.setup.clear();
-    const RenderedAttempt attempt = folder.write(experiment);
-    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 143);
+    CHECK(folder.run_in_slurm(script) == 143);
     CHECK(read_file(attempt.folder + "/finished.json").find("\"exit_code\":null,\"signal\":15,\"first_failed_rank\":0") !=
           std::string::npos);
   }
+}
+
+TEST_CASE("slurm: success is a good report of every rank, whatever srun says") {
+  SlurmFolder folder;
+  const Experiment experiment = two_nodes({"bash", "-c", "echo executed"});
+  const RenderedAttempt attempt = folder.write(experiment);
+  const std::string script = folder.write_batch(experiment, attempt);
+  nlohmann::json finished;
+  const auto run_with = [&](const std::string& srun) {
+    folder.add_tool("srun", "#!/bin/bash\necho called >>\"$FAKE_CALLS\"\nwhile [[ $1 == --* ]]; do shift; done\n" + srun);
+    const int status = folder.run_in_slurm(script);
+    finished = nlohmann::json::parse(read_file(attempt.folder + "/finished.json"));
+    return status;
+  };
+  SUBCASE("a rank that left no report, with 0") {
+    CHECK(run_with("for task in 0 1 3; do SLURM_PROCID=$task \"$@\"; done; exit 0\n") == 1);
+    CHECK(finished["first_failed_rank"] == 2);
+    CHECK(finished["error"].get<std::string>().starts_with("rank 2 left no report"));
+    CHECK(finished["processes"].size() == 3);
+  }
+  SUBCASE("all ranks are well, with 1") {
+    CHECK(run_with("for task in 0 1 2 3; do SLURM_PROCID=$task \"$@\"; done; exit 1\n") == 0);
+    CHECK(finished["exit_code"] == 0);
+    CHECK_FALSE(finished.contains("first_failed_rank"));
+  }
+  SUBCASE("a step that never began is tried again") {
+    CHECK(run_with("[ $(wc -l <\"$FAKE_CALLS\") -ge 2 ] || { echo 'srun: error: Unable to create step' >&2; exit 1; }\n"
+                   "for task in 0 1 2 3; do SLURM_PROCID=$task \"$@\"; done\n") == 0);
+    CHECK(read_file(attempt.folder + "/stdout.log") == "executed\n");
+    CHECK(read_file(folder.folder / "calls") == "called\ncalled\n");
+  }
+  SUBCASE("a step that never begins is no failure of the program") {
+    CHECK(run_with("echo 'srun: error: Unable to create step' >&2; exit 1\n") == 1);
+    CHECK(finished["never_began"] == true);
+    CHECK(finished["tail"].get<std::string>().ends_with("srun: error: Unable to create step"));
+    CHECK(read_file(folder.folder / "calls") == "called\ncalled\ncalled\n");
+    CHECK_FALSE(finished.contains("first_failed_rank"));
+  }
+  CHECK_FALSE(std::filesystem::exists(attempt.folder + "/try1"));
 }
 
 /// `tail` of the finished.json that a program leaves which writes these texts and fails.
@@ -385,9 +428,10 @@ TEST_CASE("slurm: modules and set-up lines run once, on the host, whether a shel
 
 TEST_CASE("slurm: mpirun and containers start what is asked for") {
   SlurmFolder folder;
-  folder.add_tool("mpirun",
-                  "#!/usr/bin/env bash\nprintf 'mpirun %s\\n' \"$*\" >>\"$FAKE_CALLS\"\n"
-                  "while [[ $1 != */hpcbench ]]; do shift; done\nOMPI_COMM_WORLD_RANK=3 \"$@\"\n");
+  folder.add_tool(
+      "mpirun",
+      "#!/bin/bash\nprintf 'mpirun %s\\n' \"$*\" >>\"$FAKE_CALLS\"\n"
+      "while [[ $1 != */hpcbench ]]; do shift; done\nfor rank in 0 1 2 3; do OMPI_COMM_WORLD_RANK=$rank \"$@\"; done\n");
   folder.add_tool("apptainer", "#!/usr/bin/env bash\nprintf 'apptainer %s\\n' \"$*\" >>\"$FAKE_CALLS\"\n");
   Experiment experiment = two_nodes({"true"});
   experiment.launcher = "mpirun";
