@@ -40,6 +40,7 @@
 
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 
 namespace hpcbench {
@@ -314,6 +315,7 @@ ToolResult run_tool(const ToolCall& call) {
   result.kind = kind_of(end);
   if (result.kind == ToolResult::Kind::exited) result.status = WEXITSTATUS(end.status);
   if (result.kind == ToolResult::Kind::killed) result.status = WTERMSIG(end.status);
+  log_debug(fmt::format("process {} was {}: {}", pid, join(call.argv, " "), describe(result)));
   result.output = content_of(files.output, call.most_bytes);
   result.errors = content_of(files.errors, call.most_bytes);
   return result;

@@ -11,8 +11,11 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/log_options.hpp"
+#include "cli/study_log.hpp"
 #include "cli/terminal.hpp"
 
 namespace hpcbench {
@@ -114,6 +117,8 @@ void add_commands(commandline::Command& program) {
   program.footer(
       "Examples:\n  hpcbench init scaling.yaml\n  hpcbench run scaling.yaml\n  hpcbench report --format markdown\n\n"
       "`hpcbench COMMAND --help` shows the options and examples of a command.\n"
+      "Every command takes -v (print the log's records), -q (print only warnings and errors) and\n"
+      "--log-level debug|info|warning|error|off (what is recorded).\n"
       "Exit codes: 0 well; 1 some runs did not succeed; 2 the input is wrong; 3 an executor, lock or file is not available;\n"
       "4 internal error; 129, 130, 143 on SIGHUP, SIGINT, SIGTERM (jobs go on).");
   for (const CommandRow& command : kCommands) {
@@ -146,6 +151,13 @@ int run_parsed(int argc, char** argv) {
   }
 }
 
+int end_with_error(const std::string& text, int exit_code) {
+  fmt::print(stderr, "{}\n", text);
+  log_error(text);
+  close_study_log(exit_code);
+  return exit_code;
+}
+
 }  // namespace
 
 void add_help(commandline::Command& command) {
@@ -158,22 +170,20 @@ void add_help(commandline::Command& command) {
 int run_command_line(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);  // a closed pipe ends us quietly
   try {
-    const int exit_code = run_parsed(argc, argv);
+    const int exit_code = run_parsed(take_log_options(argc, argv), argv);
+    close_study_log(exit_code);
     if (std::fflush(stdout) != 0) {
       fmt::print(stderr, "error: cannot write to standard output\n");
       return 3;
     }
     return exit_code;
   } catch (const InputError& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 2;
+    return end_with_error(error.what(), 2);
   } catch (const UnavailableError& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 3;
+    return end_with_error(error.what(), 3);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "internal error: {}\nThis is a defect of hpcbench; what has been measured is safe on disk.\n",
-               error.what());
-    return 4;
+    const std::string advice = "This is a defect of hpcbench; what has been measured is safe on disk.";
+    return end_with_error(fmt::format("internal error: {}\n{}", error.what(), advice), 4);
   }
 }
 

@@ -18,6 +18,7 @@
 #include "cli/journal.hpp"
 #include "cli/progress.hpp"
 #include "cli/status_view.hpp"
+#include "cli/study_log.hpp"
 #include "cli/terminal.hpp"
 #include "cli/watch_ends.hpp"
 #include "launch/launch.hpp"
@@ -91,6 +92,7 @@ int cancel_study(const StudyOptions& options, bool yes) {
           yes))
     return 0;
   catch_interrupts();
+  open_study_log(study.results);
   Progress progress(system_clock());
   const auto note = [&progress](const std::string& text) { progress.print(text); };
   const std::unique_ptr<Executor> executor = choose_executor(study, 1, note);

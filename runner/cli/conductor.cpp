@@ -20,6 +20,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/journal.hpp"
 #include "cli/preflight.hpp"
+#include "cli/study_log.hpp"
 #include "cli/terminal.hpp"
 #include "cli/watch_ends.hpp"
 #include "submit/experiment_lock.hpp"
@@ -281,6 +282,7 @@ int conduct(const Study& study, const RunOptions& options) {
   }
   catch_interrupts();
   make_folders(study.results);
+  open_study_log(study.results);
   const std::optional<ExperimentLock> lock = own_or_follow(study);
   if (!lock) return 128 + interrupted();
 

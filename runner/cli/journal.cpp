@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "base/log.hpp"
+#include "base/text.hpp"
 #include "ingest/metric_files.hpp"
+#include "launch/claim.hpp"
 #include "submit/judge.hpp"
 
 namespace hpcbench {
@@ -11,6 +14,15 @@ namespace {
 
 constexpr double kFlushInterval = 1;  // seconds between transactions
 constexpr int kFailuresTold = 20;     // kinds of failures; each is told once, with a count in the end
+
+/// Who holds its claim, where that can be seen.
+std::string claimed_by(const std::string& folder) {
+  const std::optional<Claim> claim = read_claim(folder);
+  if (!claim) return "claimed by nobody";
+  if (claim->revoked) return "its claim is revoked";
+  if (!claim->process) return fmt::format("claimed for job {}", claim->job);
+  return fmt::format("claimed by job {}, process {} of {}", claim->job, claim->process->pid, claim->process->host);
+}
 
 }  // namespace
 
@@ -22,14 +34,17 @@ Journal::Journal(Store& store, std::string experiment, std::string results, Prog
       progress_(progress),
       clock_(clock) {}
 
-void Journal::intended(const std::string& /*batch*/, const std::vector<AttemptKey>& attempts) {
+void Journal::intended(const std::string& batch, const std::vector<AttemptKey>& attempts) {
+  log_info(fmt::format("intends batch {}: {}", batch, counted(static_cast<long long>(attempts.size()), "attempt", "attempts")));
   std::vector<AttemptState> states;
   states.reserve(attempts.size());
   for (const AttemptKey& key : attempts) states.push_back({key, State::intended});
   store_.put_states(experiment_, states);
 }
 
-void Journal::submitted(const AttemptKey& attempt, const std::string& /*job*/) {
+void Journal::submitted(const AttemptKey& attempt, const std::string& job) {
+  if (is_logged(LogLevel::info))
+    log_info(fmt::format("submitted {} as {}", to_string(attempt), job.empty() ? "a job not known yet" : "job " + job));
   states_.push_back({attempt, State::submitted});
   flush(false);
 }
@@ -40,6 +55,7 @@ State Journal::settled(const AttemptKey& attempt, std::optional<State> without_f
   const ReadingRules* rules = reading_.find(attempt.config_id);
   AttemptRecord record = without_finish ? settle_attempt(folder, *without_finish, reason, rules) : read_attempt(folder, rules);
   const State state = record.state;
+  log_verdict(record, folder);
   if (!attempt.run.is_warmup()) {
     if (state == State::succeeded) failures_.note_success();
     if (is_outcome(state) && state != State::succeeded) tell_failure(attempt, state, record);
@@ -53,6 +69,14 @@ State Journal::settled(const AttemptKey& attempt, std::optional<State> without_f
   records_.push_back(std::move(record));
   flush(false);
   return state;
+}
+
+void Journal::log_verdict(const AttemptRecord& record, const std::string& folder) {
+  if (!is_logged(LogLevel::info)) return;
+  const auto wall = record.metrics.find("wall_s");
+  log_info(fmt::format("verdict {}: {}{}{}; {}", to_string(record.key), to_string(record.state),
+                       record.reason ? ", " + *record.reason : "",
+                       wall == record.metrics.end() ? "" : fmt::format(", wall_s {:.6g}", wall->second), claimed_by(folder)));
 }
 
 /// After the first run of a configuration, while the others can still be saved the time; once a metric, as they mostly share

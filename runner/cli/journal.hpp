@@ -33,6 +33,7 @@ class Journal : public CampaignObserver {
 
  private:
   void warn_of_missed_metrics(const AttemptRecord& record, const std::string& folder);
+  static void log_verdict(const AttemptRecord& record, const std::string& folder);
   void tell_failure(const AttemptKey& attempt, State state, const AttemptRecord& record);
 
   Store& store_;

@@ -33,6 +33,7 @@ std::string Progress::text(const CampaignCounts& counts, const std::string& wait
 }
 
 void Progress::show(const CampaignCounts& counts, const std::string& waiting) {
+  if (is_quiet()) return;
   const double now_s = clock_.monotonic_s();
   if (now_s - last_s_ < (in_place_ ? kRedrawInterval : kLineInterval)) return;
   last_s_ = now_s;
@@ -46,7 +47,7 @@ void Progress::show(const CampaignCounts& counts, const std::string& waiting) {
                std::string(static_cast<std::size_t>(kWidth - filled), '.'), line);
     std::fflush(stderr);
   } else {
-    say(line);
+    fmt::print(stderr, "{}\n", line);
   }
 }
 

@@ -8,10 +8,13 @@
 #include <iostream>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 
 namespace hpcbench {
 
 namespace {
+
+bool quiet = false;
 
 bool is_watched(int fd) {
   const char* kind = std::getenv("TERM");
@@ -40,6 +43,13 @@ void print_data(const std::string& text) {
     throw UnavailableError("error: cannot write to standard output");
 }
 
-void say(const std::string& line) { fmt::print(stderr, "{}\n", line); }
+void say(const std::string& line) {
+  if (is_logged(LogLevel::info)) log_said("says: " + line);
+  if (!quiet || line.starts_with("warning") || line.starts_with("error")) fmt::print(stderr, "{}\n", line);
+}
+
+void be_quiet() { quiet = true; }
+
+bool is_quiet() { return quiet; }
 
 }  // namespace hpcbench

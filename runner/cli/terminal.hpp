@@ -13,7 +13,11 @@ bool confirm(const std::string& question, bool yes);
 
 /// Data goes to standard output, whole.
 void print_data(const std::string& text);
-/// Talk goes to standard error, a line each.
+/// Talk goes to standard error, a line each, and into the log.
 void say(const std::string& line);
+
+/// From here on standard error gets warnings and errors alone (-q).
+void be_quiet();
+bool is_quiet();
 
 }  // namespace hpcbench

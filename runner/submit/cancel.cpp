@@ -1,7 +1,9 @@
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "base/log.hpp"
 #include "submit/campaign.hpp"
 #include "submit/cancel_notice.hpp"
 #include "submit/judge.hpp"
@@ -40,7 +42,7 @@ CancelCounts cancel_attempts(const std::string& results, const std::vector<Known
   for (const KnownAttempt& attempt : attempts) {
     const std::string folder = results + "/" + to_string(attempt.key);
     if (is_outcome(attempt.state) || ::access(folder.c_str(), F_OK) != 0) continue;
-    if (has_finished(folder) || !try_claim(folder, revoke_attempt(kCancelledWhy).claim)) {
+    if (has_finished(folder) || !seize_attempt(folder, revoke_attempt(kCancelledWhy))) {
       begun.push_back(attempt.key);
       continue;
     }
@@ -64,6 +66,7 @@ CancelCounts cancel_attempts(const std::string& results, const std::vector<Known
         observer.settled(key, verdict.kind == Verdict::Kind::voided ? State::cancelled : verdict.outcome, verdict.reason);
         break;
       case Verdict::Kind::active:
+        log_info(fmt::format("asks job {} of {} to end", verdict.job, to_string(key)));
         executor.cancel(folder, verdict.job);
         counts.asked.push_back({key, verdict.job});
         break;

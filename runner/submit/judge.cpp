@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/log.hpp"
+
 namespace hpcbench {
 
 namespace {
@@ -39,11 +41,17 @@ Seizure bury_attempt(const std::string& token, const std::string& job, const std
           Verdict{Verdict::Kind::settled, job, State::lost, why}};
 }
 
+bool seize_attempt(const std::string& folder, const Seizure& seizure) {
+  if (!try_claim(folder, seizure.claim)) return false;
+  log_info(fmt::format("claimed {} in place of a job: {}", folder, seizure.verdict.reason));
+  return true;
+}
+
 Verdict judge_attempt(const std::string& folder, const std::string& job, const std::optional<std::string>& ended,
                       const Seizure& unclaimed, Executor& executor) {
   if (has_finished(folder)) return {Verdict::Kind::finished, {}, State::lost, {}};
   std::optional<Claim> claim = read_claim(folder);
-  if (!claim && try_claim(folder, unclaimed.claim)) return unclaimed.verdict;
+  if (!claim && seize_attempt(folder, unclaimed)) return unclaimed.verdict;
   if (!claim) claim = read_claim(folder);
   if (!claim) return {Verdict::Kind::unseen, job, State::lost, "its claim exists and cannot be read"};
   if (claim->revoked) return judge_revoked(claim->why);

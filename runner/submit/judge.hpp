@@ -47,6 +47,9 @@ Seizure revoke_attempt(const std::string& why);
 /// Claims it for the job that died before it could: the attempt is lost.
 Seizure bury_attempt(const std::string& token, const std::string& job, const std::string& why);
 
+/// Claims it so, and logs that; false if somebody has it already.
+bool seize_attempt(const std::string& folder, const Seizure& seizure);
+
 /// Judges an attempt that was, or may have been, handed over. `ended`: what the executor said when the job ended; absent: it
 /// is asked.
 Verdict judge_attempt(const std::string& folder, const std::string& job, const std::optional<std::string>& ended,

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/log.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
 
@@ -30,7 +31,9 @@ void run_prepare(const std::vector<std::string>& command, const std::string& fol
   call.timeout_s = std::numeric_limits<double>::infinity();  // it may fetch data for hours; Ctrl-C ends it
   call.own_session = false;
   call.output_fd = log.get();
+  log_info(fmt::format("prepare begins: {}", shown));
   const ToolResult result = run_tool(call);
+  log_info(fmt::format("prepare: {}", describe(result)));
   if (result.succeeded()) return;
   if (result.kind == ToolResult::Kind::not_started) {
     throw UnavailableError(fmt::format("error: cannot start `prepare` ({}): {}", shown, std::strerror(result.status)));

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/files.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "launch/claim.hpp"
 #include "submit/judge.hpp"
@@ -182,7 +183,10 @@ void SlurmExecutor::look_without_squeue() {
 void SlurmExecutor::see(Entry& entry, const SlurmJob& row) {
   entry.absent_s.reset();
   entry.job = row.id;
-  if (entry.state != row.state) changed();
+  if (entry.state != row.state) {
+    log_info(fmt::format("Slurm job {} is {}{}{}", row.id, row.state, row.nodes.empty() ? "" : " on ", row.nodes));
+    changed();
+  }
   entry.state = row.state;
   entry.reason = row.reason;
   switch (phase_of(row.state)) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "base/process.hpp"
@@ -10,14 +12,20 @@ namespace hpcbench {
 class ToolRunner {
  public:
   virtual ~ToolRunner() = default;
-  /// Runs it to its end, or until its time is over. Never throws for what the tool does.
-  virtual ToolResult run(const ToolCall& call) = 0;
+  /// Runs it to its end, or until its time is over; the call and its answer stand in the log. Never throws for what the tool
+  /// does.
+  ToolResult run(const ToolCall& call);
+
+ private:
+  virtual ToolResult perform(const ToolCall& call) = 0;
+  void log_answer(const ToolCall& call, const ToolResult& result, double duration_s);
+
+  std::map<std::string, std::string> last_answers_;  // by command line, as logged: an answer that comes again is not repeated
 };
 
 /// Runs real programs, found in PATH, in an environment that changes no answer (is_kept_for_tools).
 class ProcessToolRunner : public ToolRunner {
- public:
-  ToolResult run(const ToolCall& call) override;
+  ToolResult perform(const ToolCall& call) override;
 };
 
 /// Whether a tool sees this variable of our environment: SBATCH_*, SQUEUE_*, SACCT_*, SCANCEL_* and SLURM_* change what the

@@ -50,7 +50,7 @@ class FakeSlurm : public ToolRunner {
   int next_id = 100;
   FaultPoints* faults = nullptr;  // hpcbench may die before and after each sbatch
 
-  ToolResult run(const ToolCall& call) override {
+  ToolResult perform(const ToolCall& call) override {
     const std::string& tool = call.argv.front();
     ++calls[tool];
     argvs.push_back(call.argv);

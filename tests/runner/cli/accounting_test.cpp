@@ -18,7 +18,7 @@ struct LateAccounting : ToolRunner {
   std::vector<ToolResult> answers;
   std::size_t asked = 0;
   std::vector<std::string> last;
-  ToolResult run(const ToolCall& call) override {
+  ToolResult perform(const ToolCall& call) override {
     last = call.argv;
     return answers.at(std::min(asked++, answers.size() - 1));
   }

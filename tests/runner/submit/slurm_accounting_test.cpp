@@ -14,7 +14,7 @@ namespace {
 struct FakeAccounting : ToolRunner {
   ToolResult answer;
   std::vector<std::vector<std::string>> calls;
-  ToolResult run(const ToolCall& call) override {
+  ToolResult perform(const ToolCall& call) override {
     calls.push_back(call.argv);
     return answer;
   }

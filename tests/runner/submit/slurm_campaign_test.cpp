@@ -1,5 +1,11 @@
 #include <doctest/doctest.h>
 
+#include <string>
+
+#include "base/files.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "fakes/temporary_folder.hpp"
 #include "slurm_study.hpp"
 
 namespace hpcbench {
@@ -150,6 +156,34 @@ TEST_CASE("slurm: sacct that fails is no complete answer; an early record is non
   test.rounds(400);
   CHECK_FALSE(test.has_attempt(0, 1, 2));
   CHECK(test.noted("sacct does not answer"));
+}
+
+TEST_CASE("slurm: the log has each call with its answer, and an answer that comes again once") {
+  const TemporaryFolder folder;
+  open_log(folder / "hpcbench.log");
+  SlurmStudy test(2, 1);
+  test.begin();
+  test.rounds(120);
+  const std::size_t polls = static_cast<std::size_t>(test.slurm.calls["squeue"]);
+  test.slurm.squeue_down = true;
+  test.rounds(100);
+  test.slurm.squeue_down = false;
+  test.slurm.finish_all();
+  test.rounds(200);
+  close_log();
+  const std::string log = read_file(folder / "hpcbench.log");
+  std::size_t calls = 0;
+  for (const std::string& line : split(log, '\n')) calls += line.find("] info call ") != line.npos ? 1 : 0;
+  CHECK(calls == test.slurm.argvs.size());
+  CHECK(log.find(" info call sbatch --parsable --array=0-1 ") != log.npos);
+  CHECK(log.find(": exit status 0 after ") != log.npos);
+  CHECK(log.find("output: 100\\n") != log.npos);
+  CHECK(log.find("100_0|PENDING|Resources|") != log.npos);
+  CHECK(log.find("exit status 1 after ") != log.npos);
+  CHECK(log.find("errors: slurm_load_jobs error: Unable to contact slurm controller\\n") != log.npos);
+  REQUIRE(polls > 2);
+  CHECK(log.find(" info Slurm job 100_0 is PENDING\n") != log.npos);
+  CHECK(log.find("the same answer as before\n") != log.npos);
 }
 
 }  // namespace
