@@ -82,7 +82,8 @@ if [ "$preset" = default ] && [ -z "${HPCBENCH_TORCH_DIR:-}" ]; then
   else
     echo "installing torch 2.13.0 into .venv"
     python3 -m venv .venv
-    .venv/bin/pip install --quiet --disable-pip-version-check 'torch==2.13.0' numpy &
+    # Of torch only libraries and headers are needed: nothing is compiled to bytecode, which takes longer than to unpack it.
+    .venv/bin/pip install --quiet --disable-pip-version-check --no-compile 'torch==2.13.0' numpy &
     torch=$!
     if [ "$build" != no ]; then  # the runner needs no LibTorch
       configure default -DHPCBENCH_TRAINER=OFF
@@ -91,7 +92,7 @@ if [ "$preset" = default ] && [ -z "${HPCBENCH_TORCH_DIR:-}" ]; then
     wait "$torch"
     python=.venv/bin/python3
   fi
-  HPCBENCH_TORCH_DIR=$("$python" -c 'import os, torch; print(os.path.dirname(torch.__file__))')
+  HPCBENCH_TORCH_DIR=$("$python" -c 'from importlib.util import find_spec; print(find_spec("torch").submodule_search_locations[0])')
   export HPCBENCH_TORCH_DIR
 fi
 
