@@ -83,6 +83,7 @@ std::vector<std::string> job_environment(const RunDescription& run, const RankLa
   EnvironmentChanges changes = rank_changes(layout, place, 0);
   for (const char* const key : {"RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "HPCBENCH_TOKEN"}) changes[key].reset();
   changes["OMP_NUM_THREADS"] = std::to_string(run.cpus_per_task);
+  for (const auto& [name, value] : run.environment) changes[name] = value;
   return changed_environment(changes);
 }
 

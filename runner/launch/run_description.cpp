@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/module_command.hpp"
 #include "base/text.hpp"
 #include "launch/spawn.hpp"
 
@@ -54,6 +56,7 @@ RunDescription read_description(const Json& run) {
   description.nodes = value_or(run, "nodes", 1);
   description.processes = value_or(run, "processes", 1);
   description.cpus_per_task = value_or(resources, "cpus_per_task", 1);
+  description.environment = value_or<std::map<std::string, std::string>>(run, "environment", {});
   description.workdir = value_or(run, "workdir", std::string());
   if (const double time_s = value_or(resources, "time_s", 0.0); time_s > 0) description.time_s = time_s;
   description.good_exit_code = value_or(object_or_empty(run, "success"), "exit_code", 0);
@@ -72,6 +75,7 @@ RunDescription read_description(const Json& run) {
 std::string setup_script(const std::vector<std::string>& modules, const std::vector<std::string>& setup, bool export_all,
                          int good_exit_code) {
   std::string prepare = export_all ? "set -a\n" : "";
+  if (calls_module(modules, setup)) prepare += std::string(kFindModule) + "\n";
   // A run without its modules would measure something else, so it ends here. The author's lines are as he wrote them.
   for (const std::string& name : modules) prepare += fmt::format("module load {} || exit\n", shell_quote(name));
   for (const std::string& line : setup) prepare += line + "\n";
@@ -98,6 +102,7 @@ std::vector<std::string> executed_argv(const RunDescription& run) {
 
 void move_folder(RunDescription& run, const std::string& from, const std::string& to) {
   for (std::string& argument : run.argv) replace_text(argument, from, to);
+  for (auto& [name, value] : run.environment) replace_text(value, from, to);
   // In a shell's text a folder's name was quoted when it was filled in.
   for (std::optional<std::string>* text : {&run.shell_text, &run.setup}) {
     if (*text) replace_text(**text, shell_quote(from), shell_quote(to));

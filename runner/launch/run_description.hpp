@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,9 +9,10 @@ namespace hpcbench {
 
 /// What run.json says about starting a run; docs/run-directory.md describes the fields.
 struct RunDescription {
-  std::vector<std::string> argv;          // the program and its arguments; with `shell` none
-  std::optional<std::string> shell_text;  // text for `bash -c`
-  std::optional<std::string> setup;       // text for `bash -c`, once before all processes; absent: nothing to set up
+  std::vector<std::string> argv;                   // the program and its arguments; with `shell` none
+  std::optional<std::string> shell_text;           // text for `bash -c`
+  std::optional<std::string> setup;                // text for `bash -c`, once before all processes; absent: nothing to set up
+  std::map<std::string, std::string> environment;  // of the run: values by name
   int nodes = 1;
   int processes = 1;
   int cpus_per_task = 1;

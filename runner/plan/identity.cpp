@@ -15,6 +15,13 @@ namespace {
 
 constexpr int kIdDigits = 16;
 
+std::string sorted_variables(Variables variables) {
+  std::sort(variables.begin(), variables.end());
+  std::string out;
+  for (const auto& [name, value] : variables) out += (out.empty() ? "" : ",") + json_quote(name) + ':' + json_quote(value);
+  return '{' + out + '}';
+}
+
 std::string sorted_parameters(Bindings parameters) {
   std::sort(parameters.begin(), parameters.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::string out;
@@ -42,6 +49,7 @@ std::string identity_tail(const Work& work) {
   if (work.resources.constraint) add("constraint", json_quote(*work.resources.constraint));
   if (work.container) add("container", json_quote(*work.container));
   add("cpus_per_task", std::to_string(work.resources.cpus_per_task));
+  if (!work.environment.empty()) add("environment", sorted_variables(work.environment));
   if (work.resources.exclusive) add("exclusive", "true");
   if (work.resources.gres) add("gres", json_quote(gres_without_count(*work.resources.gres)));
   add("launch", json_quote(to_string(work.launch)));
@@ -49,6 +57,7 @@ std::string identity_tail(const Work& work) {
   if (!work.parameters.empty()) add("parameters", sorted_parameters(work.parameters));
   if (!work.setup.empty()) add("setup", json_list(work.setup));
   if (!work.trainer && work.shell) add("shell", "true");
+  if (!work.srun.empty()) add("srun", json_list(work.srun));
   if (work.trainer) add("task", json_quote(*work.trainer));
   return out + '}';
 }

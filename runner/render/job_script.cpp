@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/module_command.hpp"
 #include "base/text.hpp"
 #include "render/job_template.hpp"
 #include "render/resolved_run.hpp"
@@ -67,6 +68,19 @@ int local_processes_per_node(const ResolvedRun& run) {
   return processes % run.configuration.nodes == 0 ? processes / run.configuration.nodes : processes;
 }
 
+/// `NAME=value` each, as words of the shell.
+std::vector<std::string> environment_words(const ResolvedRun& run) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : run.work().environment) words.push_back(name + '=' + argument_word(value, run.bindings));
+  return words;
+}
+
+std::vector<std::string> srun_words(const ResolvedRun& run) {
+  std::vector<std::string> words;
+  for (const std::string& option : run.work().srun) words.push_back(argument_word(option, run.bindings));
+  return words;
+}
+
 /// Pairs: as a metric names its files, and where they are outside.
 std::vector<std::string> outside_words(const ResolvedRun& run) {
   std::vector<std::string> words;
@@ -102,6 +116,7 @@ TemplateValues job_values(const ResolvedRun& run) {
       {"cpus_per_process", std::to_string(slurm_shape(configuration).cpus_per_task)},
       {"monitor_s", std::to_string(static_cast<long long>(std::ceil(run.experiment.monitor_s.value_or(0))))},
       {"time_limit_s", std::to_string(whole_seconds)},
+      {"find_module", std::string(kFindModule)},
       {"good_exit_code", std::to_string(run.work().success.exit_code)},
   };
   const bool local = run.context.executor != "slurm";
@@ -109,6 +124,7 @@ TemplateValues job_values(const ResolvedRun& run) {
   const bool mpirun = !local && !once && run.experiment.launcher == "mpirun";
   values.flags = {{"local", local},
                   {"shell", run.is_shell()},
+                  {"finds_module", calls_module(run.work().modules, run.work().setup)},
                   {"once", once},
                   {"mpirun", mpirun},
                   {"srun", !local && !once && !mpirun},
@@ -120,6 +136,8 @@ TemplateValues job_values(const ResolvedRun& run) {
       {"modules", run.work().modules},
       {"setup", run.setup},
       {"outside", outside_words(run)},
+      {"environment", environment_words(run)},
+      {"srun_options", srun_words(run)},
   };
   return values;
 }

@@ -45,6 +45,20 @@ Bindings trainer_settings(const ResolvedRun& run) {
   return settings;
 }
 
+std::string environment_json(const ResolvedRun& run) {
+  std::string out;
+  for (const auto& [name, value] : run.work().environment) {
+    out += fmt::format("{}{}:{}", out.empty() ? "" : ",", json_quote(name), json_quote(fill_placeholders(value, run.bindings)));
+  }
+  return '{' + out + '}';
+}
+
+std::string srun_json(const ResolvedRun& run) {
+  std::vector<std::string> options;
+  for (const std::string& option : run.work().srun) options.push_back(fill_placeholders(option, run.bindings));
+  return json_list(options);
+}
+
 std::string resources_json(const Resources& resources) {
   return fmt::format(R"({{"time_s":{},"cpus_per_task":{},"mem":{},"gres":{},"constraint":{},"exclusive":{}}})",
                      json_number(resources.time_s), resources.cpus_per_task, json_or_null(resources.mem),
@@ -143,6 +157,8 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   fields.add_text("workdir", run.workdir);
   fields.add("setup", json_list(run.setup));
   fields.add("modules", json_list(work.modules));
+  if (!work.environment.empty()) fields.add("environment", environment_json(run));
+  if (!work.srun.empty()) fields.add("srun", srun_json(run));
   fields.add("container", json_or_null(run.container));
   fields.add("resources", resources_json(work.resources));
   fields.add("metrics", metrics_json(work.metrics));

@@ -38,6 +38,24 @@ void check_required(const Draft& draft, Complaints& complaints) {
   }
 }
 
+/// `srun` of the file where nothing of it is started by srun.
+void check_srun(const Draft& draft, Complaints& complaints) {
+  const std::size_t key = draft.root->index_of("srun");
+  if (key == YamlNode::npos) return;
+  const Experiment& experiment = draft.experiment;
+  const bool others = std::any_of(draft.overrides.begin(), draft.overrides.end(), [](const OverrideDraft& entry) {
+    return entry.override_.launch.value_or(Launch::once) != Launch::once;
+  });
+  if (experiment.launcher == "mpirun") {
+    complaints.add(draft.root->keys[key].spot,
+                   "`srun` has options of srun, and with `launcher: mpirun` mpirun starts the processes",
+                   "remove one of the two");
+  } else if (experiment.work.launch == Launch::once && !others) {
+    complaints.add(draft.root->keys[key].spot, "`srun` has options of srun, and with `launch: once` hpcbench calls no srun",
+                   "remove it, and write them into `command`, which starts the processes");
+  }
+}
+
 void check_executor(const Draft& draft, Complaints& complaints) {
   if (!draft.experiment.work.container || draft.experiment.executor == "slurm") return;
   complaints.add(draft.root->keys[draft.root->index_of("container")].spot,
@@ -133,6 +151,7 @@ void check_draft(const Draft& draft, Complaints& complaints) {
   check_required(draft, complaints);
   check_axes(draft, complaints);
   check_executor(draft, complaints);
+  check_srun(draft, complaints);
   if (!axes_are_sound(draft)) return;
   const PointSpace space(draft);
   const std::size_t before = complaints.made();

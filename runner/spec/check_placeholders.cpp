@@ -111,6 +111,7 @@ void check_placeholders(const Draft& draft, const PointSpace& space, Complaints&
       check.check_all(entry.node->find("setup"), *entry.override_.setup, when, conditions_of(draft, i + 1, has_setup));
     }
   }
+  for (const GivenText& given : start_texts(draft)) check.check(*given.node, given.text, {}, {});
   if (experiment.workdir) check_workdir(*draft.root->find("workdir"), *experiment.workdir, check, complaints);
   if (experiment.work.container) check.check(*draft.root->find("container"), *experiment.work.container, {}, {});
   for (std::size_t i = 0; i < experiment.prepare.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 #include "base/text.hpp"
 #include "spec/checks.hpp"
@@ -12,12 +13,6 @@
 namespace hpcbench {
 
 namespace {
-
-/// A text that programs are given, and the node that it was read from.
-struct GivenText {
-  std::string text;
-  const YamlNode* node = nullptr;
-};
 
 void add_texts(std::vector<GivenText>& all, const YamlNode* node, const std::vector<std::string>& texts) {
   for (std::size_t i = 0; node != nullptr && i < texts.size(); ++i) {
@@ -33,6 +28,7 @@ std::vector<GivenText> given_texts(const Draft& draft) {
   const YamlNode* setup = draft.root->find("setup");
   if (setup == nullptr && draft.site_root != nullptr) setup = draft.site_root->find("setup");
   add_texts(all, setup, experiment.work.setup);
+  for (GivenText& given : start_texts(draft)) all.push_back(std::move(given));
   if (experiment.workdir) all.push_back({*experiment.workdir, draft.root->find("workdir")});
   if (experiment.work.container) all.push_back({*experiment.work.container, draft.root->find("container")});
   for (const OverrideDraft& entry : draft.overrides) {
@@ -268,6 +264,10 @@ std::vector<std::string> reach_notes(const Draft& draft) {
                       "alike unless the program reads run.json",
                       describe_place(axis.spot), cite(axis.name), axis.name));
     }
+  }
+  if (const std::size_t srun = draft.root->index_of("srun"); srun != YamlNode::npos && draft.experiment.executor == "local") {
+    notes.push_back(fmt::format("{}: `srun` is for jobs of Slurm: on this machine nothing reads it",
+                                describe_place(draft.root->keys[srun].spot)));
   }
   for (const char* const key : {"matrix", "parameters"}) {
     note_literal_values(draft.root->find(key), std::string_view(key) == "matrix" ? "axis" : "parameter", notes);

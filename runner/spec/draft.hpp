@@ -46,6 +46,12 @@ struct ImportDraft {
   const YamlNode* needs_run = nullptr;  // the entry, where it says no `run` and is no table: right if there is but one point
 };
 
+/// A text that programs are given, and the node that it was read from.
+struct GivenText {
+  std::string text;
+  const YamlNode* node = nullptr;
+};
+
 struct Draft {
   Experiment experiment;  // all but what stands below
   const YamlNode* root = nullptr;
@@ -73,6 +79,13 @@ void check_profile(const YamlNode& profile, const Draft& base, Complaints& compl
 // The parts, one file each.
 void read_points(MapReader& reader, Draft& draft, Complaints& complaints);  // read_points.cpp
 void read_work(MapReader& reader, Draft& draft, Complaints& complaints);    // read_work.cpp
+void read_start(MapReader& reader, Draft& draft, Complaints& complaints);   // read_start.cpp
+/// `environment` of a file or of a site.
+std::optional<Variables> read_environment(MapReader& reader, Complaints& complaints);
+/// `srun` of a file or of a site.
+std::optional<std::vector<std::string>> read_srun_options(MapReader& reader, Complaints& complaints);
+/// The texts of `environment` and `srun` that count, the site's among them.
+std::vector<GivenText> start_texts(const Draft& draft);
 std::optional<ConditionDraft> read_condition(const YamlNode& node, const std::string& what, bool lists, Complaints& complaints);
 std::optional<Bindings> read_bindings(const YamlNode& node, const std::string& what, Complaints& complaints);
 void read_imports(const YamlNode& node, Draft& draft, Complaints& complaints);  // read_import.cpp

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/place.hpp"
@@ -69,6 +70,9 @@ struct Import {
   Place place;
 };
 
+/// Variables of a run and their values, in the order of the file; a site's first. Placeholders are not yet filled in.
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
 struct Success {
   int exit_code = 0;
   std::optional<std::string> pattern;  // must be found in stdout.log
@@ -85,6 +89,8 @@ struct Work {
   Resources resources;
   std::vector<std::string> modules;  // those of the site where the experiment has none; so with `setup`
   std::vector<std::string> setup;    // lines of the job script
+  Variables environment;             // the site's, then those of the experiment; of one name the latter
+  std::vector<std::string> srun;     // further options of srun, each one argument: the site's, then the experiment's
   std::optional<std::string> container;
   std::vector<Metric> metrics;
   Success success;
@@ -149,6 +155,8 @@ struct Site {
   std::vector<std::string> modules;
   std::vector<std::string> setup;
   std::vector<std::string> extra;
+  Variables environment;
+  std::vector<std::string> srun;
   std::optional<int> max_queued;   // most jobs of ours in the queue
   std::optional<int> max_running;  // most of an array that run at a time
   std::optional<double> gpu_hours;

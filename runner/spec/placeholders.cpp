@@ -79,6 +79,8 @@ std::vector<std::string> undefined_placeholders(const Work& work, const Bindings
   };
   for (const std::string& argument : work.command) look_at(argument);
   for (const std::string& line : work.setup) look_at(line);
+  for (const auto& [name, value] : work.environment) look_at(value);
+  for (const std::string& option : work.srun) look_at(option);
   if (work.container) look_at(*work.container);
   return undefined;
 }

@@ -37,8 +37,9 @@ void refuse_placeholders_in(const YamlNode& map, std::initializer_list<std::stri
 inline constexpr const char* kModulesAdvice =
     "load it in `setup`, where values are filled in: setup: [\"module load cuda/{{version}}\"]";
 
-/// Names that the command, the set-up lines and the container of one point use and that are neither built in, nor its
-/// parameters, nor its axes; each once, in the order of their first use. For a point whose overrides are applied.
+/// Names that the command, the set-up lines, the variables, the options of srun and the container of one point use and that are
+/// neither built in, nor its parameters, nor its axes; each once, in the order of their first use. For a point whose overrides
+/// are applied.
 std::vector<std::string> undefined_placeholders(const Work& work, const Bindings& axes);
 
 }  // namespace hpcbench

@@ -83,6 +83,8 @@ class Reading {
     if (site_source_) draft.site_root = &site_root_;
     experiment.work.modules = site_.modules;
     experiment.work.setup = site_.setup;
+    experiment.work.environment = site_.environment;
+    experiment.work.srun = site_.srun;
     experiment.limits.gpu_hours = site_.gpu_hours;
     read_draft(root, draft, complaints_);
     if (experiment.executor == "auto") experiment.executor = site_.executor.value_or("local");

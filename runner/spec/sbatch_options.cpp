@@ -1,26 +1,14 @@
 #include "spec/sbatch_options.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
-#include <optional>
-#include <string_view>
+#include <string>
+#include <vector>
 
-#include "base/text.hpp"
-#include "spec/fields.hpp"
+#include "spec/tool_options.hpp"
 
 namespace hpcbench {
 
 namespace {
-
-/// An option of sbatch (man sbatch) that is not for `extra`.
-struct OwnOption {
-  std::string_view name;  // without its dashes
-  char letter;            // of its short form; 0: it has none
-  const char* why;
-  const char* instead;
-};
 
 constexpr const char* kWritten = "hpcbench writes it itself";
 constexpr const char* kShape = "it changes how many processes, cores or gpus a run has, and tables would not know";
@@ -39,7 +27,7 @@ constexpr const char* kRetries = "remove it: `retries` says what is started agai
 constexpr const char* kOutput = "remove it: each attempt's folder has its stdout.log and stderr.log";
 constexpr const char* kRemove = "remove it";
 
-constexpr std::array kOwnOptions = {
+constexpr std::array kSbatchOptions = {
     OwnOption{"account", 'A', kWritten, "say it in the site's file: `account: NAME`"},
     OwnOption{"array", 'a', kKnownBy,
               "remove it: runs become one array by themselves; `limits: {max_running: N}` of a site limits it"},
@@ -87,82 +75,13 @@ constexpr std::array kOwnOptions = {
     OwnOption{"wrap", 0, kScript, "say it as `command` with `shell: true`"},
 };
 
-/// The first of our options that `name` may mean: sbatch takes prefixes, and which of them are clear depends on its version.
-const OwnOption* own_long_option(std::string_view name) {
-  const OwnOption* found = nullptr;
-  for (const OwnOption& option : kOwnOptions) {
-    if (option.name == name) return &option;
-    if (found == nullptr && option.name.starts_with(name)) found = &option;
-  }
-  return found;
-}
-
-const OwnOption* own_short_option(char letter) {
-  const auto found =
-      std::find_if(kOwnOptions.begin(), kOwnOptions.end(), [&](const OwnOption& option) { return option.letter == letter; });
-  return found == kOwnOptions.end() ? nullptr : found;
-}
-
-/// Of letters behind one dash: those without a value may stand before another one.
-const OwnOption* own_option_of_letters(std::string_view letters) {
-  constexpr std::string_view kWithoutValue = "hHIkOQsuvVW";
-  for (const char letter : letters) {
-    if (const OwnOption* own = own_short_option(letter)) return own;
-    if (kWithoutValue.find(letter) == std::string_view::npos) return nullptr;  // the rest is its value
-  }
-  return nullptr;
-}
-
-/// What stands before `=` or a blank.
-std::string_view option_word(std::string_view option) { return option.substr(0, option.find_first_of("= \t\n")); }
-
-const OwnOption* own_option(std::string_view option) {
-  const std::string_view word = option_word(option);
-  if (word.starts_with("--")) return word.size() > 2 ? own_long_option(word.substr(2)) : nullptr;
-  return own_option_of_letters(word.substr(1));
-}
-
-bool is_option(std::string_view text) { return text.starts_with('-') && text.find_first_not_of('-') != std::string_view::npos; }
-
-/// An option without a value of its own: the next entry may have been meant as one.
-bool takes_value_after(std::string_view text) { return is_option(text) && option_word(text).size() == text.size(); }
-
-std::string write_as_one(const std::string& option, const std::string& value) {
-  return fmt::format("each entry is a whole option: write \"{}{}{}\"", option, option.starts_with("--") ? "=" : "", value);
-}
-
-void refuse_own_option(const YamlSpot& spot, const std::string& option, const OwnOption& own, const std::string& what,
-                       Complaints& complaints) {
-  const std::string full = fmt::format("--{}", own.name);
-  const bool same = option_word(option) == full;
-  complaints.add(
-      spot, fmt::format("{}{} cannot stand in `{}`: {}", cite(option), same ? "" : ", which is `" + full + "`,", what, own.why),
-      own.instead);
-}
-
 }  // namespace
 
 void check_sbatch_options(const YamlNode& node, const std::vector<std::string>& options, const std::string& what,
                           Complaints& complaints) {
-  bool refused = false;  // the option before this entry, whose value this entry may be
-  for (std::size_t i = 0; i < options.size(); ++i) {
-    const std::string& option = options[i];
-    const YamlSpot& spot = node.items[i].spot;
-    if (!option.starts_with('-') && i > 0 && takes_value_after(options[i - 1])) {
-      if (refused) continue;
-      complaints.add(spot, fmt::format("{} is no option of sbatch", cite(option)), write_as_one(options[i - 1], option));
-    } else if (!is_option(option)) {
-      complaints.add(spot, fmt::format("{} is no option of sbatch", cite(option)), "options start with -: \"--mail-type=END\"");
-    } else if (const OwnOption* own = own_option(option)) {
-      refuse_own_option(spot, option, *own, what, complaints);
-      refused = true;
-      continue;
-    } else if (const std::size_t end = option_word(option).size(); end < option.size() && option[end] != '=') {
-      complaints.add(spot, fmt::format("{} holds a blank: sbatch would read it as one word", cite(option)),
-                     write_as_one(option.substr(0, end), std::string(trim(option.substr(end)))));
-    }
-    refused = false;
-  }
+  static const OptionRules kRules = {
+      .tool = "sbatch", .example = "--mail-type=END", .letters_without_value = "hHIkOQsuvVW", .own = kSbatchOptions};
+  check_tool_options(kRules, node, options, what, complaints);
 }
 
 }  // namespace hpcbench

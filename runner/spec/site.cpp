@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
+#include "spec/draft.hpp"
 #include "spec/fields.hpp"
 #include "spec/overlay.hpp"
 #include "spec/placeholders.hpp"
@@ -94,6 +95,8 @@ Site read_site(const YamlNode& said, const std::string& path, Complaints& compla
   assign(site.setup, reader.texts_or_none("setup"));
   assign(site.extra, reader.texts_or_none("extra"));
   if (!site.extra.empty()) check_sbatch_options(*root.find("extra"), site.extra, "extra", complaints);
+  assign(site.environment, read_environment(reader, complaints));
+  assign(site.srun, read_srun_options(reader, complaints));
   refuse_placeholders_in(root, {"partition", "account", "qos", "reservation", "gres_type", "extra", "hpcbench"}, "",
                          "write the value: a site is the same for all points", complaints);
   refuse_placeholders_in(root, {"modules"}, "", kModulesAdvice, complaints);

@@ -184,6 +184,36 @@ TEST_CASE("set-up and modules run once, in a job and by hand, and every rank sta
   }
 }
 
+TEST_CASE("a job that calls `module` where no shell defined it takes Lmod's own init file, or says what is missing") {
+  const RenderedFolder folder;
+  make_folders(folder.folder / "lmod/init");
+  ::setenv("LMOD_PKG", (folder.folder / "lmod").c_str(), 1);
+  Experiment experiment = command_experiment({"bash", "-c", "echo \"$LOADED $OMP_NUM_THREADS\""});
+  SUBCASE("of `modules`") { experiment.work.modules = {"cuda"}; }
+  SUBCASE("of `setup`") { experiment.work.setup = {"module load cuda"}; }
+  experiment.work.resources.cpus_per_task = 4;
+  experiment.work.setup.emplace_back("OMP_NUM_THREADS=$((OMP_NUM_THREADS / 2))");
+  for (const std::string& token : {std::string("t"), std::string()}) {
+    write_file(folder.folder / "lmod/init/bash", "module() { export LOADED=$2; }\n", Durability::none);
+    RenderedAttempt attempt = folder.write(experiment);
+    CHECK(folder.run(attempt, token) == 0);
+    const std::string place = token.empty() ? folder.manual_folder() : attempt.folder;
+    CHECK(read_file(place + "/stdout.log") == "cuda 2\n");
+  }
+  ::setenv("LMOD_PKG", "/nowhere", 1);
+  ::unsetenv("MODULESHOME");
+  const RenderedAttempt attempt = folder.write(experiment);
+  std::filesystem::remove(attempt.folder + "/claim");
+  std::filesystem::remove(attempt.folder + "/finished.json");
+  const bool has_modules =
+      std::system("bash -c 'for f in /etc/profile.d/{lmod,z00_lmod,modules}.sh; do [ -r $f ] && exit 0; done; exit 1'") == 0;
+  if (!has_modules && !experiment.work.modules.empty()) {
+    CHECK(folder.run(attempt, "t2") == 1);
+    CHECK(read_file(attempt.folder + "/stderr.log").find("module load cuda: no init file of Lmod") != std::string::npos);
+  }
+  ::unsetenv("LMOD_PKG");
+}
+
 TEST_CASE("set-up that fails, leaves early or takes too long starts no rank, and none is blamed") {
   const RenderedFolder folder;
   Experiment experiment = command_experiment({"touch", "ran"}, 2);

@@ -1,0 +1,164 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include "base/text.hpp"
+#include "spec/draft.hpp"
+#include "spec/fields.hpp"
+#include "spec/placeholders.hpp"
+#include "spec/srun_options.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+/// Variables that are not for `environment`.
+struct ReservedVariable {
+  std::string_view name;
+  bool begins;  // every name that begins so
+  const char* why;
+  const char* instead;
+};
+
+constexpr const char* kPlaceInRun = "hpcbench tells each process its place in the run by it";
+constexpr const char* kFromAxes = "it follows from `launch` and the axes nodes and gpus_per_node";
+constexpr const char* kMeeting = "hpcbench says by it where the processes meet";
+constexpr const char* kInSetup = "a line of `setup` may change it: setup: [\"export MASTER_PORT=29500\"]";
+constexpr const char* kOfSlurm = "Slurm's tools read the variables that begin so";
+constexpr const char* kAsOptions = "give srun its options in `srun`, and sbatch those in `resources.extra`";
+constexpr const char* kByMpirun = "mpirun tells each process its place by it";
+constexpr const char* kOfShell = "a shell does not let it be set";
+constexpr const char* kOfScript = "job.sh uses this name";
+constexpr const char* kOtherName = "choose another name";
+constexpr const char* kRemoveVariable = "remove it";
+
+constexpr std::array kReserved = {
+    ReservedVariable{"RANK", false, kPlaceInRun, kFromAxes},
+    ReservedVariable{"LOCAL_RANK", false, kPlaceInRun, kFromAxes},
+    ReservedVariable{"NODE_RANK", false, kPlaceInRun, kFromAxes},
+    ReservedVariable{"GROUP_RANK", false, kPlaceInRun, kFromAxes},
+    ReservedVariable{"WORLD_SIZE", false, kPlaceInRun, kFromAxes},
+    ReservedVariable{"LOCAL_WORLD_SIZE", false, kPlaceInRun, kFromAxes},
+    ReservedVariable{"MASTER_ADDR", false, kMeeting, kInSetup},
+    ReservedVariable{"MASTER_PORT", false, kMeeting, kInSetup},
+    ReservedVariable{"HPCBENCH_", true, "names that begin so are hpcbench's own", kOtherName},
+    ReservedVariable{"SLURM_", true, kOfSlurm, kAsOptions},
+    ReservedVariable{"SRUN_", true, kOfSlurm, kAsOptions},
+    ReservedVariable{"SBATCH_", true, kOfSlurm, kAsOptions},
+    ReservedVariable{"OMPI_COMM_WORLD_", true, kByMpirun, kRemoveVariable},
+    ReservedVariable{"PMI_RANK", false, kByMpirun, kRemoveVariable},
+    ReservedVariable{"PMI_SIZE", false, kByMpirun, kRemoveVariable},
+    ReservedVariable{"PMIX_RANK", false, kByMpirun, kRemoveVariable},
+    ReservedVariable{"MPI_LOCALRANKID", false, kByMpirun, kRemoveVariable},
+    ReservedVariable{"MPI_LOCALNRANKS", false, kByMpirun, kRemoveVariable},
+    ReservedVariable{"BASHOPTS", false, kOfShell, kRemoveVariable},
+    ReservedVariable{"BASH_VERSINFO", false, kOfShell, kRemoveVariable},
+    ReservedVariable{"EUID", false, kOfShell, kRemoveVariable},
+    ReservedVariable{"PPID", false, kOfShell, kRemoveVariable},
+    ReservedVariable{"SHELLOPTS", false, kOfShell, kRemoveVariable},
+    ReservedVariable{"UID", false, kOfShell, kRemoveVariable},
+    ReservedVariable{"run_dir", false, kOfScript, kOtherName},
+    ReservedVariable{"run_dir_word", false, kOfScript, kOtherName},
+};
+
+bool check_variable_name(const YamlKey& key, Complaints& complaints) {
+  if (!is_identifier(key.name)) {
+    complaints.add(key.spot, fmt::format("{} cannot be the name of a variable", cite(key.name)),
+                   "names consist of letters, digits and `_`, and do not start with a digit");
+    return false;
+  }
+  const auto reserved = std::find_if(kReserved.begin(), kReserved.end(), [&](const ReservedVariable& each) {
+    return each.begins ? key.name.starts_with(each.name) : key.name == each.name;
+  });
+  if (reserved == kReserved.end()) return true;
+  complaints.add(key.spot, fmt::format("{} cannot stand in `environment`: {}", cite(key.name), reserved->why),
+                 reserved->instead);
+  return false;
+}
+
+/// Values are quoted: what a shell would expand stays as it is, and `PATH: /opt/bin:$PATH` would leave no PATH at all.
+bool expands_in_shell(const std::string& text) {
+  for (std::size_t at = text.find('$'); at != std::string::npos; at = text.find('$', at + 1)) {
+    const char next = at + 1 < text.size() ? text[at + 1] : ' ';
+    if (next == '{' || next == '(' || is_identifier(std::string(1, next))) return true;
+  }
+  return false;
+}
+
+std::optional<std::string> read_variable(const YamlKey& key, const YamlNode& node, Complaints& complaints) {
+  const std::string what = fmt::format("`environment.{}`", key.name);
+  if (node.kind == YamlNode::Kind::absent) {
+    complaints.add(key.spot, what + " needs a value", "write \"\" for an empty text, or remove the key");
+    return std::nullopt;
+  }
+  std::optional<std::string> text = read_text(node, what, complaints);
+  if (!text || !expands_in_shell(*text)) return text;
+  complaints.add(node.spot, fmt::format("{} is {} itself: no shell reads it", what, cite(*text)),
+                 fmt::format("write it as a line of `setup`: setup: ['export {}=\"{}\"']", key.name, *text));
+  return std::nullopt;
+}
+
+void add_list(std::vector<GivenText>& texts, const YamlNode* list) {
+  if (list == nullptr || !list->is_list()) return;
+  for (const YamlNode& item : list->items) {
+    if (item.is_scalar()) texts.push_back({item.text, &item});
+  }
+}
+
+}  // namespace
+
+std::optional<Variables> read_environment(MapReader& reader, Complaints& complaints) {
+  const YamlNode* node = reader.take("environment");
+  if (node == nullptr || !expect_map(*node, "`environment`", complaints)) return std::nullopt;
+  Variables variables;
+  for (std::size_t i = 0; i < node->items.size() && !complaints.full(); ++i) {
+    const bool named = check_variable_name(node->keys[i], complaints);
+    std::optional<std::string> value = read_variable(node->keys[i], node->items[i], complaints);
+    if (named && value) variables.emplace_back(node->keys[i].name, *std::move(value));
+  }
+  return variables;
+}
+
+std::optional<std::vector<std::string>> read_srun_options(MapReader& reader, Complaints& complaints) {
+  const YamlNode* node = reader.take("srun");
+  if (node == nullptr) return std::nullopt;
+  if (node->is_list() && node->items.empty()) return std::vector<std::string>();
+  std::optional<std::vector<std::string>> options = read_texts(*node, "`srun`", complaints);
+  if (options) check_srun_options(*node, *options, complaints);
+  return options;
+}
+
+void read_start(MapReader& reader, Draft& draft, Complaints& complaints) {
+  Work& work = draft.experiment.work;
+  for (auto& [name, value] : read_environment(reader, complaints).value_or(Variables())) {
+    const auto known = std::find_if(work.environment.begin(), work.environment.end(),
+                                    [&](const auto& variable) { return variable.first == name; });
+    if (known != work.environment.end()) {
+      known->second = value;  // the site's
+    } else {
+      work.environment.emplace_back(name, value);
+    }
+  }
+  const std::vector<std::string> options = read_srun_options(reader, complaints).value_or(std::vector<std::string>());
+  work.srun.insert(work.srun.end(), options.begin(), options.end());
+}
+
+std::vector<GivenText> start_texts(const Draft& draft) {
+  std::vector<GivenText> texts;
+  const YamlNode* const own = draft.root->find("environment");
+  for (const YamlNode* const root : {draft.site_root, draft.root}) {
+    const YamlNode* const variables = root == nullptr ? nullptr : root->find("environment");
+    for (std::size_t i = 0; variables != nullptr && i < variables->items.size() && variables->is_map(); ++i) {
+      const bool replaced = root == draft.site_root && own != nullptr && own->find(variables->keys[i].name) != nullptr;
+      if (!replaced && variables->items[i].is_scalar()) texts.push_back({variables->items[i].text, &variables->items[i]});
+    }
+    if (root != nullptr) add_list(texts, root->find("srun"));
+  }
+  return texts;
+}
+
+}  // namespace hpcbench
