@@ -65,19 +65,32 @@ std::string last_lines(std::string text, std::size_t limit) {
   return text.substr(begin);
 }
 
+/// The lines of one rank near the end of a merged file.
+std::string merged_tail(const std::string& path, int rank) {
+  constexpr std::size_t kSearchedBytes = 1 << 20;
+  const std::string prefix = fmt::format("{}: ", rank);
+  std::string text;
+  for (const std::string& line : split(read_tail(path, kSearchedBytes), '\n')) {
+    if (line.starts_with(prefix)) text += line.substr(prefix.size()) + "\n";
+  }
+  return text;
+}
+
 /// What is not UTF-8 becomes U+FFFD.
 std::string to_utf8(const std::string& bytes) { return is_utf8(bytes) ? bytes : json_unquote(json_quote(bytes)); }
 
 }  // namespace
 
 OrderedJson process_json(const ProcessEnd& end) {
-  return {{"rank", end.rank},
-          {"exit_code", or_null(end.exit_code)},
-          {"signal", or_null(end.signal)},
-          {"wall_s", end.wall_s},
-          {"user_s", end.user_s},
-          {"sys_s", end.sys_s},
-          {"max_rss_bytes", end.max_rss_bytes}};
+  OrderedJson json{{"rank", end.rank},
+                   {"exit_code", or_null(end.exit_code)},
+                   {"signal", or_null(end.signal)},
+                   {"wall_s", end.wall_s},
+                   {"user_s", end.user_s},
+                   {"sys_s", end.sys_s},
+                   {"max_rss_bytes", end.max_rss_bytes}};
+  if (!end.usage_known) json["user_s"] = json["sys_s"] = json["max_rss_bytes"] = nullptr;
+  return json;
 }
 
 std::string json_line(const OrderedJson& json) {
@@ -150,16 +163,20 @@ std::string rank_file(const std::string& stem, int rank, const std::string& exte
 }
 
 std::optional<std::string> output_tail(const std::string& folder, int rank) {
-  for (const char* stem : {"stderr", "stdout"}) {
-    const std::string path = folder + "/" + rank_file(stem, rank, ".log");
-    // One byte more tells whether the first line is whole.
-    std::string text = last_lines(read_tail(path, kTailBytes + 1), kTailBytes);
+  const auto shown = [](const std::string& tail) {
+    std::string text = last_lines(tail, kTailBytes);
     // A replaced byte takes three, so what fitted may fit no more.
     text = last_lines(to_utf8(text), kTailBytes);
     text.erase(text.find_last_not_of(" \t\r\n") + 1);
+    return text;
+  };
+  for (const char* stem : {"stderr", "stdout"}) {
+    // One byte more tells whether the first line is whole.
+    const std::string text = shown(read_tail(folder + "/" + rank_file(stem, rank, ".log"), kTailBytes + 1));
     if (!text.empty()) return text;
   }
-  return std::nullopt;
+  const std::string text = rank == 0 ? "" : shown(merged_tail(folder + "/" + kMergedOutput, rank));
+  return text.empty() ? std::nullopt : std::optional(text);
 }
 
 std::vector<std::pair<std::string, long long>> event_file_sizes(const std::string& folder, int processes) {

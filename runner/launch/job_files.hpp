@@ -53,7 +53,11 @@ std::string finished_json(const FinishedFacts& facts);
 /// `stdout.log`, `stdout.3.log`: rank 0's files have no number.
 std::string rank_file(const std::string& stem, int rank, const std::string& extension);
 
-/// The last lines, at most 2,000 bytes of UTF-8, of what a rank wrote to stderr, else to stdout; absent if it wrote nothing.
+/// Where ranks above 0 write with `output: merged`, each line led by its rank (launch/merged_output.hpp).
+inline constexpr const char* kMergedOutput = "ranks.log";
+
+/// The last lines, at most 2,000 bytes of UTF-8, of what a rank wrote to stderr, else to stdout, else among others to
+/// ranks.log; absent if it wrote nothing.
 std::optional<std::string> output_tail(const std::string& folder, int rank);
 
 /// The event files of `processes` ranks that exist.

@@ -1,13 +1,11 @@
 #include "launch/job_script.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <set>
 #include <utility>
 
 #include "base/error.hpp"
@@ -17,6 +15,7 @@
 #include "launch/oom_count.hpp"
 #include "launch/rank_environment.hpp"
 #include "launch/rank_report.hpp"
+#include "launch/script_reports.hpp"
 #include "launch/try_mark.hpp"
 
 namespace hpcbench {
@@ -29,23 +28,9 @@ constexpr double kStepPatienceS = 60;  // a step that was killed has left the qu
 constexpr double kLimitSlackS = 5;     // SIGTERM so near the time limit is the time limit
 constexpr double kSignalledWaitS = 3;  // what ends a whole job may reach the program before us
 constexpr double kFailedWaitS = 0.5;
-constexpr std::size_t kWordsBytes = 4096;
 
 /// What mark_path says of a step of Slurm: `12.0`; other ranks are processes of ours.
 bool is_step(const std::string& mark) { return !mark.empty() && mark.find('.') != std::string::npos; }
-
-/// As shells have it: 128 + N is a death by signal N.
-ProcessEnd script_end(const Supervision& script, int good_exit_code) {
-  constexpr int kSignals = 64;
-  ProcessEnd end = script.processes.empty() ? ProcessEnd{} : script.processes.front();
-  if (!end.exit_code && !end.signal) end.exit_code = kExitCannotStart;
-  if (end.exit_code == 0 || end.exit_code == good_exit_code) end.exit_code = 1;
-  if (end.exit_code && *end.exit_code > kSignalExitBase && *end.exit_code <= kSignalExitBase + kSignals) {
-    end.signal = *end.exit_code - kSignalExitBase;
-    end.exit_code.reset();
-  }
-  return end;
-}
 
 /// Whether what ended was what starts ranks, and not modules or setup before it: a shell has taken its name by `exec`. A
 /// site's wrapper has another name, and srun's last words.
@@ -61,11 +46,6 @@ void note_stopped(const std::string& folder, int signal) {
     write_file(folder + "/stopped", signal == SIGINT ? "INT\n" : "TERM\n", Durability::durable);
   } catch (const UnavailableError&) {
   }
-}
-
-void append_line(const std::string& path, const std::string& line) {
-  const Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-  [[maybe_unused]] const ssize_t written = ::write(fd.get(), line.data(), line.size());
 }
 
 }  // namespace
@@ -163,13 +143,13 @@ ScriptEnd JobScript::run(StartedFacts started) {
   Supervision& supervision = end.facts.supervision;
   supervision.wall_s = monotonic_s() - begin_s_;
   if (begun) {
-    read_reports(end.facts);
+    note_reports({try_folder(), folder_, run_.processes, run_.good_exit_code}, script_, asked_to_end(), end.facts);
   } else if (try_ > 0) {
     supervision.setup = script_end(script_, run_.good_exit_code);
     if (was_starter(script_.program, folder_)) {
       end.facts.never_began = !asked_to_end();
-    } else if (script_.processes.front().exit_code == 0 || script_.processes.front().exit_code == run_.good_exit_code) {
-      append_line(folder_ + "/stderr.log", "hpcbench: setup ended before the program was started\n");
+    } else {
+      note_early_end({try_folder(), folder_, run_.processes, run_.good_exit_code}, script_);
     }
     end.facts.tail = output_tail(folder_, 0);
   } else {
@@ -189,40 +169,6 @@ ScriptEnd JobScript::run(StartedFacts started) {
   ::unlink((folder_ + "/stopped").c_str());
   end.facts.files = event_file_sizes(folder_, run_.processes);
   return end;
-}
-
-void JobScript::read_reports(FinishedFacts& facts) const {
-  facts.oom_kill = false;
-  bool failed = false;
-  const std::vector<RankReport> reports = read_rank_reports(try_folder(), run_.processes);
-  facts.supervision.first_failed_rank = read_first_failed(try_folder());
-  for (const RankReport& report : reports) {
-    facts.supervision.processes.push_back(report.end);
-    failed = failed || report.end.exit_code != run_.good_exit_code;
-    if (report.oom_kill) facts.oom_kill = true;
-    if (report.end.rank != facts.supervision.first_failed_rank) continue;
-    facts.tail = report.tail;
-    facts.error = report.error;
-  }
-  const bool missing = static_cast<int>(reports.size()) < run_.processes;
-  if (missing && !failed) note_unexplained(facts);
-}
-
-/// A rank left no report, and none says why.
-void JobScript::note_unexplained(FinishedFacts& facts) const {
-  std::set<int> known;
-  for (const ProcessEnd& end : facts.supervision.processes) known.insert(end.rank);
-  int missing = 0;
-  while (known.contains(missing)) ++missing;
-  facts.supervision.setup = script_end(script_, run_.good_exit_code);
-  facts.tail = output_tail(folder_, missing);
-  if (!facts.tail) facts.tail = output_tail(folder_, 0);
-  const std::string words = read_tail(folder_ + "/stderr.log", kWordsBytes);
-  facts.oom_kill = words.find("oom_kill") != std::string::npos || words.find("oom-kill") != std::string::npos;
-  if (asked_to_end() || *facts.oom_kill) return;
-  facts.supervision.first_failed_rank = missing;
-  facts.error = fmt::format("rank {} left no report: it was killed, or its node has failed{}", missing,
-                            facts.tail ? "; the last words: " + facts.tail->substr(facts.tail->rfind('\n') + 1) : "");
 }
 
 /// What ends a whole job (scancel, preemption, a node that is shut down) may reach the program before it reaches us.

@@ -35,8 +35,6 @@ class JobScript {
   void end_ranks(int signal);
   void end_step(const std::string& step, int signal);
   bool run_try();
-  void read_reports(FinishedFacts& facts) const;
-  void note_unexplained(FinishedFacts& facts) const;
   void await_word(const FinishedFacts& facts);
   bool cancel_requested() const;
   bool near_limit() const;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "base/error.hpp"
@@ -23,6 +24,8 @@
 #include "launch/job_files.hpp"
 #include "launch/job_script.hpp"
 #include "launch/launch.hpp"
+#include "launch/local_script.hpp"
+#include "launch/merged_output.hpp"
 #include "launch/oom_count.hpp"
 #include "launch/outside_files.hpp"
 #include "launch/rank_environment.hpp"
@@ -97,8 +100,14 @@ ProcessSpec process_spec(const JobPlace& place, int rank) {
   return spec;
 }
 
+/// Of ranks above 0; absent where each has files of its own. The file is a new one.
+std::unique_ptr<MergedOutput> merged_output(const RunDescription& run, const JobPlace& place) {
+  if (!run.merged_output || run.processes == 1) return nullptr;
+  return std::make_unique<MergedOutput>(place.output_folder + "/" + kMergedOutput);
+}
+
 std::vector<ProcessSpec> rank_specs(const RunDescription& run, const RankLayout& layout, const JobPlace& place,
-                                    const HandOver& state) {
+                                    const HandOver& state, MergedOutput* merged) {
   std::vector<ProcessSpec> specs;
   for (int rank = 0; rank < run.processes; ++rank) {
     EnvironmentChanges changes = rank_changes(layout, place, rank);
@@ -107,6 +116,7 @@ std::vector<ProcessSpec> rank_specs(const RunDescription& run, const RankLayout&
       changes.erase("MASTER_PORT");
     }
     ProcessSpec spec = process_spec(place, rank);
+    if (merged != nullptr && rank > 0) merge_output(spec, *merged);
     spec.argv = executed_argv(run);
     spec.environment = changed_environment(state.environment, changes);
     spec.workdir = state.workdir;
@@ -169,8 +179,18 @@ bool run_setup(PreparedJob& job, const JobPlace& place, Supervisor& supervisor, 
 
 void run_ranks(const PreparedJob& job, const JobPlace& place, Supervisor& supervisor, FinishedFacts& facts) {
   std::optional<StartError> error;
-  facts.supervision = supervisor.run(rank_specs(job.run, job.layout, place, job.state), job.rules, error);
+  const std::unique_ptr<MergedOutput> merged = merged_output(job.run, place);
+  const std::vector<ProcessSpec> specs = rank_specs(job.run, job.layout, place, job.state, merged.get());
+  if (merged) merged->start();
+  facts.supervision = supervisor.run(specs, job.rules, error);
+  if (merged) merged->finish();
   if (error) facts.error = error->text;
+}
+
+/// Attempts of earlier versions have a job.sh that claims by itself: what run.json says is started in its place.
+void run_script(const PreparedJob& job, const JobPlace& place, double grace_s, Supervisor& supervisor, FinishedFacts& facts) {
+  const LocalScript script{place.attempt_folder + "/job.sh", place.output_folder, job.state.environment, grace_s};
+  run_local_script(script, job.run, supervisor, facts);
 }
 
 int exit_status(const FinishedFacts& facts) {
@@ -206,11 +226,16 @@ FinishedFacts run_job(const std::string& run_json, const JobPlace& place, Starte
   write_file(place.output_folder + "/started.json", started_json(started), Durability::none);
   const std::optional<long long> oom_kills = read_oom_kill_count();
   facts.time_limit_s = job.rules.time_limit_s;
-  if (run_setup(job, place, supervisor, facts)) run_ranks(job, place, supervisor, facts);
+  if (job.run.script) {
+    run_script(job, place, grace_s, supervisor, facts);
+  } else if (run_setup(job, place, supervisor, facts)) {
+    run_ranks(job, place, supervisor, facts);
+  }
   const std::optional<long long> oom_kills_after = read_oom_kill_count();
+  facts.oom_kill.reset();
   if (oom_kills && oom_kills_after) facts.oom_kill = *oom_kills_after > *oom_kills;
   const std::optional<int> failed = facts.supervision.setup ? 0 : facts.supervision.first_failed_rank;
-  if (failed) facts.tail = output_tail(place.output_folder, *failed);
+  if (failed && !facts.tail) facts.tail = output_tail(place.output_folder, *failed);
   facts.files = event_file_sizes(place.output_folder, job.run.processes);
   return facts;
 }

@@ -10,8 +10,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -19,6 +22,7 @@
 #include "launch/free_port.hpp"
 #include "launch/job_files.hpp"
 #include "launch/launch.hpp"
+#include "launch/merged_output.hpp"
 #include "launch/oom_count.hpp"
 #include "launch/rank_environment.hpp"
 #include "launch/rank_report.hpp"
@@ -88,7 +92,7 @@ EnvironmentChanges variables_of(const RankPlace& place, int port) {
   for (auto& [key, value] : rank_variables({place.ranks, place.local_ranks, port}, place.rank)) changes[key] = value;
   changes["LOCAL_RANK"] = std::to_string(place.local_rank);
   changes["NODE_RANK"] = changes["GROUP_RANK"] = std::to_string(place.node_rank);
-  changes["HPCBENCH_TOKEN"] = changes["HPCBENCH_TRY"] = std::nullopt;
+  for (const char* const ours : {"HPCBENCH_TOKEN", "HPCBENCH_TRY", "HPCBENCH_GRACE"}) changes[ours] = std::nullopt;
   return changes;
 }
 
@@ -98,15 +102,25 @@ std::string output_folder() {
   return run.empty() ? "" : std::filesystem::path(run).parent_path().string();
 }
 
-/// `success.exit_code` of run.json.
-int good_exit_code() {
+/// What of run.json a rank needs to know; without one, what is usual.
+struct RankRules {
+  int good_exit_code = 0;
+  bool usage_known = true;  // podman's programs are no children of ours
+  bool merged_output = false;
+};
+
+RankRules read_rank_rules() {
   const std::string run = variable("HPCBENCH_RUN");
   const std::string text = run.empty() ? "" : read_file_if_there(run).value_or("");
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  const auto code = json.is_object() && json.contains("success") && json["success"].is_object()
-                        ? json["success"].value("exit_code", nlohmann::json())
-                        : nlohmann::json();
-  return code.is_number_integer() ? code.get<int>() : 0;
+  RankRules rules;
+  if (!json.is_object()) return rules;
+  rules.usage_known = json.value("container_runtime", nlohmann::json()) != "podman";
+  rules.merged_output = json.value("output", nlohmann::json()) == "merged";
+  const nlohmann::json success = json.value("success", nlohmann::json());
+  const nlohmann::json code = success.is_object() ? success.value("exit_code", nlohmann::json()) : nlohmann::json();
+  if (code.is_number_integer()) rules.good_exit_code = code.get<int>();
+  return rules;
 }
 
 ProcessSpec rank_spec(const RankRequest& request, int rank, EnvironmentChanges changes) {
@@ -161,6 +175,16 @@ void start_monitor(const RankRequest& request, const RankPlace& place) {
   spawn_processes({spec});
 }
 
+/// The output of ranks above 0 goes to one file; absent where there are none here.
+std::unique_ptr<MergedOutput> merge_outputs(std::vector<ProcessSpec>& specs) {
+  if (output_folder().empty() || specs.back().rank == 0) return nullptr;
+  auto merged = std::make_unique<MergedOutput>(output_folder() + "/" + kMergedOutput);
+  for (ProcessSpec& spec : specs) {
+    if (spec.rank > 0) merge_output(spec, *merged);
+  }
+  return merged;
+}
+
 /// The name of the step that this rank belongs to: `12.0`.
 std::string step_name() {
   const std::string job = variable("SLURM_JOB_ID");
@@ -168,16 +192,25 @@ std::string step_name() {
   return job.empty() || step.empty() ? "processes" : job + "." + step;
 }
 
-void report(const Supervision& supervision, const std::optional<StartError>& error, bool oom_kill, int good) {
+void report(const Supervision& supervision, const std::optional<StartError>& error, bool oom_kill, const RankRules& rules) {
   const std::string folder = variable("HPCBENCH_TRY");
   if (folder.empty()) return;
   for (const ProcessEnd& end : supervision.processes) {
     RankReport report{end, oom_kill, std::nullopt, std::nullopt};
+    report.end.usage_known = rules.usage_known;
     if (error && error->rank == end.rank) report.error = error->text;
     // Now: what srun will say in this file is not the program's.
-    if (end.exit_code != good && !output_folder().empty()) report.tail = output_tail(output_folder(), end.rank);
+    if (end.exit_code != rules.good_exit_code && !output_folder().empty()) report.tail = output_tail(output_folder(), end.rank);
     write_rank_report(folder, report, supervision.first_failed_rank == end.rank);
   }
+}
+
+/// In a job of Slurm whoever asks us to end kills us, too, when the grace is over; on this machine `launch` says how long it
+/// is.
+double ending_grace(bool in_step) {
+  if (!in_step) return kEndingGraceS;
+  const std::string said = variable("HPCBENCH_GRACE");
+  return said.empty() ? std::numeric_limits<double>::infinity() : std::strtod(said.c_str(), nullptr);
 }
 
 int exit_status(const Supervision& supervision, const std::optional<StartError>& error, int good) {
@@ -205,17 +238,20 @@ int run_rank(const RankRequest& request) {
     return kSignalExitBase + SIGTERM;
   }
   const RankPlace place = request.here ? RankPlace() : place_of_this_rank();
-  const SupervisionRules rules{.time_limit_s = std::nullopt,
-                               .grace_s = in_step ? std::numeric_limits<double>::infinity() : kEndingGraceS,
-                               .good_exit_code = good_exit_code(),
-                               .end = {}};
+  const RankRules of_run = read_rank_rules();
+  const SupervisionRules rules{
+      .time_limit_s = std::nullopt, .grace_s = ending_grace(in_step), .good_exit_code = of_run.good_exit_code, .end = {}};
   start_monitor(request, place);
   const std::optional<long long> oom_kills = read_oom_kill_count();
   std::optional<StartError> error;
-  const Supervision supervision = supervisor.run(specs_of(request, place), rules, error);
+  std::vector<ProcessSpec> specs = specs_of(request, place);
+  const std::unique_ptr<MergedOutput> merged = of_run.merged_output ? merge_outputs(specs) : nullptr;
+  if (merged) merged->start();
+  const Supervision supervision = supervisor.run(specs, rules, error);
+  if (merged) merged->finish();
   const std::optional<long long> oom_kills_after = read_oom_kill_count();
   if (error) std::fputs(fmt::format("hpcbench: rank {}: {}\n", error->rank, error->text).c_str(), stderr);
-  report(supervision, error, oom_kills && oom_kills_after && *oom_kills_after > *oom_kills, rules.good_exit_code);
+  report(supervision, error, oom_kills && oom_kills_after && *oom_kills_after > *oom_kills, of_run);
   return exit_status(supervision, error, rules.good_exit_code);
 }
 

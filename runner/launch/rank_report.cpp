@@ -41,9 +41,12 @@ std::optional<RankReport> parse_rank_report(const std::string& text) {
     report.end.exit_code = optional_member<int>(json, "exit_code");
     report.end.signal = optional_member<int>(json, "signal");
     report.end.wall_s = json.at("wall_s").get<double>();
-    report.end.user_s = json.at("user_s").get<double>();
-    report.end.sys_s = json.at("sys_s").get<double>();
-    report.end.max_rss_bytes = json.at("max_rss_bytes").get<long long>();
+    report.end.usage_known = !json.at("user_s").is_null();
+    if (report.end.usage_known) {
+      report.end.user_s = json.at("user_s").get<double>();
+      report.end.sys_s = json.at("sys_s").get<double>();
+      report.end.max_rss_bytes = json.at("max_rss_bytes").get<long long>();
+    }
     report.oom_kill = optional_member<bool>(json, "oom_kill").value_or(false);
     report.error = optional_member<std::string>(json, "error");
     report.tail = optional_member<std::string>(json, "tail");

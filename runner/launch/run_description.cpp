@@ -53,6 +53,8 @@ RunDescription read_description(const Json& run) {
   } else {
     description.argv = words;
   }
+  description.script = value_or(run, "script", false);
+  description.merged_output = value_or(run, "output", std::string()) == "merged";
   description.nodes = value_or(run, "nodes", 1);
   description.processes = value_or(run, "processes", 1);
   description.cpus_per_task = value_or(resources, "cpus_per_task", 1);

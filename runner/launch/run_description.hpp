@@ -13,6 +13,8 @@ struct RunDescription {
   std::optional<std::string> shell_text;           // text for `bash -c`
   std::optional<std::string> setup;                // text for `bash -c`, once before all processes; absent: nothing to set up
   std::map<std::string, std::string> environment;  // of the run: values by name
+  bool merged_output = false;                      // of ranks above 0
+  bool script = false;                             // its job.sh is to be run, which does all of this
   int nodes = 1;
   int processes = 1;
   int cpus_per_task = 1;

@@ -83,8 +83,10 @@ void set_limits(const ProcessSpec& spec) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != launcher) ::_exit(kSpawnFailed);  // it died before we asked
   ::dup2(null_fd, STDIN_FILENO);
-  if (process.output.get() >= 0) ::dup2(process.output.get(), STDOUT_FILENO);
-  if (process.error.get() >= 0) ::dup2(process.error.get(), STDERR_FILENO);
+  const int output_fd = process.output.get() >= 0 ? process.output.get() : spec.output_fd;
+  const int error_fd = process.error.get() >= 0 ? process.error.get() : spec.error_fd;
+  if (output_fd >= 0) ::dup2(output_fd, STDOUT_FILENO);
+  if (error_fd >= 0) ::dup2(error_fd, STDERR_FILENO);
   reset_signals(spec.isolated);
 #ifdef SYS_close_range
   constexpr unsigned kSetCloseOnExec = 4;  // CLOSE_RANGE_CLOEXEC

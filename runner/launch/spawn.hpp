@@ -16,6 +16,7 @@ struct ProcessSpec {
   std::vector<std::string> environment;  // KEY=VALUE
   std::string workdir;                   // empty: stay
   std::string stdout_path, stderr_path;  // created anew, unless `append`; empty: ours
+  int output_fd = -1, error_fd = -1;     // in place of the paths; -1: none
   bool append = false;                   // they go on where another process ended
   /// Default signal dispositions and no descriptors but 0, 1, 2, whatever ours are.
   bool isolated = false;

@@ -248,7 +248,6 @@ const Supervision& Supervisor::await_wish(double seconds) {
   return result_;
 }
 
-/// To the programs alone: what they started may not know the signal, and would die of it.
 void Supervisor::pass_on(int signal) {
   for (const Tracked& tracked : ranks_) {
     if (!tracked.end) ::kill(tracked.process.pid, signal);

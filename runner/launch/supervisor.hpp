@@ -20,6 +20,7 @@ struct ProcessEnd {
   double wall_s = 0;
   double user_s = 0, sys_s = 0;  // with those of its children that it waited for
   long long max_rss_bytes = 0;   // of the largest of these processes
+  bool usage_known = true;       // false: the program was no child of it, and these three say nothing of it
 };
 
 struct SupervisionRules {
@@ -66,6 +67,8 @@ class Supervisor {
   const Supervision& await_wish(double seconds);
   const Supervision& so_far() const { return result_; }
 
+  /// To the programs that `run` started alone: what they started may not know the signal, and would die of it.
+  void pass_on(int signal);
   /// To all that this process started: the group at a stroke, then those that left it.
   void signal_processes(int signal);
 
@@ -85,7 +88,6 @@ class Supervisor {
   void begin_ending(int signal);
   void note_wish(int signal);
   void end_ranks(int signal);
-  void pass_on(int signal);
   void end_leftovers();
   int next_signal(double timeout_s, pid_t& child);
 

@@ -22,6 +22,18 @@ std::string sorted_variables(Variables variables) {
   return '{' + out + '}';
 }
 
+/// A plain image is its name, as it was before there were other runtimes.
+std::string container_identity(const Container& container) {
+  const bool usual = container.runtime == ContainerRuntime::apptainer;
+  if (usual && container.args.empty() && container.mounts.empty()) return json_quote(container.image);
+  std::string out = "{";
+  if (!container.args.empty()) out += "\"args\":" + json_list(container.args) + ',';
+  out += "\"image\":" + json_quote(container.image);
+  if (!container.mounts.empty()) out += ",\"mounts\":" + json_list(container.mounts);
+  if (!usual) out += ",\"runtime\":" + json_quote(to_string(container.runtime));
+  return out + '}';
+}
+
 std::string sorted_parameters(Bindings parameters) {
   std::sort(parameters.begin(), parameters.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::string out;
@@ -47,7 +59,7 @@ std::string identity_tail(const Work& work) {
   const auto add = [&](std::string_view key, const std::string& json) { out += fmt::format(",\"{}\":{}", key, json); };
   if (!work.trainer) add("command", json_list(work.command));
   if (work.resources.constraint) add("constraint", json_quote(*work.resources.constraint));
-  if (work.container) add("container", json_quote(*work.container));
+  if (work.container) add("container", container_identity(*work.container));
   add("cpus_per_task", std::to_string(work.resources.cpus_per_task));
   if (!work.environment.empty()) add("environment", sorted_variables(work.environment));
   if (work.resources.exclusive) add("exclusive", "true");

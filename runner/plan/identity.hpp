@@ -11,7 +11,7 @@ namespace hpcbench {
 // config_id = first 16 hex digits of SHA-256 over one line of canonical JSON: keys sorted by bytes, no blanks, values as
 // Value::canonical() has them, absent, empty and false entries left out:
 //
-//   {"axes":{...},"command":[...],"constraint":S,"container":S,"cpus_per_task":N,"environment":{...},"exclusive":true,
+//   {"axes":{...},"command":[...],"constraint":S,"container":S|{...},"cpus_per_task":N,"environment":{...},"exclusive":true,
 //    "gres":S,"launch":S,"modules":[...],"parameters":{...},"setup":[...],"shell":true,"srun":[...],"task":S}
 //
 // `axes` always holds nodes and gpus_per_node; `gres` is without its count. What is not here (time, mem, names, repeats ...)

@@ -41,6 +41,15 @@ std::vector<std::string> filled_command(const ResolvedRun& run) {
   return argv;
 }
 
+Container filled_container(const ResolvedRun& run) {
+  Container container = *run.work().container;
+  container.image = fill_placeholders(container.image, run.bindings);
+  for (std::vector<std::string>* const texts : {&container.args, &container.mounts}) {
+    for (std::string& text : *texts) text = fill_placeholders(text, run.bindings);
+  }
+  return container;
+}
+
 }  // namespace
 
 std::string fill_shell_text(const std::string& text, const Bindings& bindings) {
@@ -73,7 +82,7 @@ ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::siz
   resolved.workdir = absolute_workdir(resolved);
   resolved.argv = filled_command(resolved);
   for (const std::string& line : resolved.work().setup) resolved.setup.push_back(fill_shell_text(line, resolved.bindings));
-  if (resolved.work().container) resolved.container = fill_placeholders(*resolved.work().container, resolved.bindings);
+  if (resolved.work().container) resolved.container = filled_container(resolved);
   return resolved;
 }
 

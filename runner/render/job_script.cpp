@@ -75,9 +75,10 @@ std::vector<std::string> environment_words(const ResolvedRun& run) {
   return words;
 }
 
-std::vector<std::string> srun_words(const ResolvedRun& run) {
-  std::vector<std::string> words;
-  for (const std::string& option : run.work().srun) words.push_back(argument_word(option, run.bindings));
+std::vector<std::string> srun_words(const ResolvedRun& run, std::vector<std::string> words) {
+  std::vector<std::string> said;
+  for (const std::string& option : run.work().srun) said.push_back(argument_word(option, run.bindings));
+  words.insert(words.begin(), said.begin(), said.end());
   return words;
 }
 
@@ -92,6 +93,7 @@ TemplateValues job_values(const ResolvedRun& run) {
   const Configuration& configuration = run.configuration;
   const Resources& resources = run.work().resources;
   const std::vector<std::string> none;
+  const ContainerWords container = container_words(run);
   const auto whole_seconds = static_cast<long long>(std::ceil(resources.time_s.value_or(0)));
   TemplateValues values;
   values.texts = {
@@ -132,12 +134,14 @@ TemplateValues job_values(const ResolvedRun& run) {
   values.lists = {
       {"workdir", run.workdir_is_attempt() ? none : std::vector<std::string>{run.workdir}},
       {"argv", argument_words(run)},
-      {"container", run.container ? std::vector<std::string>{*run.container} : none},
+      {"container", container.prefix.empty() ? none : std::vector<std::string>{run.container->image}},
       {"modules", run.work().modules},
       {"setup", run.setup},
       {"outside", outside_words(run)},
       {"environment", environment_words(run)},
-      {"srun_options", srun_words(run)},
+      {"srun_options", srun_words(run, container.srun_options)},
+      {"container_words", container.prefix},
+      {"container_gpus", container.gpu_option ? std::vector<std::string>{*container.gpu_option} : none},
   };
   return values;
 }
@@ -155,11 +159,23 @@ void require_ranks(const RenderContext& context) {
                   context.job_template_name));
 }
 
+/// Without `-n` one process alone would be started here, and the run would wait for the reports of the others.
+void require_local_ranks(const RenderContext& context) {
+  const std::string& text = context.job_template;
+  const bool says_how_many = text.find("{{#local}}") != std::string::npos || text.find("rank -n") != std::string::npos;
+  if (context.executor == "slurm" || says_how_many) return;
+  throw InputError(
+      fmt::format("error: {}: this template starts ranks by srun alone: it has no {{{{#local}}}}, and the executor is local\n"
+                  "  = take the line with `rank` from templates/job.sh.mustache, or remove `template` from the site",
+                  context.job_template_name));
+}
+
 /// Compiled once for all attempts of a call.
 ShellTemplate& compiled_template(const RenderContext& context) {
   static std::unique_ptr<ShellTemplate> last;
   if (!last || last->text() != context.job_template) {
     require_ranks(context);
+    require_local_ranks(context);
     last = std::make_unique<ShellTemplate>(context.job_template, context.job_template_name);
   }
   return *last;

@@ -23,11 +23,16 @@ struct ResolvedRun {
   Bindings bindings;               // all that a placeholder may name
   std::vector<std::string> argv;   // with `shell`: one text for `bash -c`
   std::vector<std::string> setup;  // values in it are words of the shell
-  std::optional<std::string> container;
+  std::optional<Container> container;
   long long seed = 0;
 
   const Work& work() const { return *configuration.work; }
   bool workdir_is_attempt() const { return experiment.workdir == "attempt"; }
+  /// Whether a job on this machine runs job.sh: else `launch` starts the processes that run.json names, which is faster.
+  bool runs_script() const {
+    return context.executor != "slurm" &&
+           (container || experiment.site.template_path || !work().modules.empty() || !work().setup.empty());
+  }
   bool is_shell() const { return work().shell && !work().trainer; }
 };
 
@@ -39,6 +44,15 @@ std::string fill_shell_text(const std::string& text, const Bindings& bindings);
 
 /// Where its metrics find files outside of its folder: the job keeps copies of them.
 std::vector<OutsideGlob> outside_globs(const ResolvedRun& run);
+
+/// How job.sh starts a program in the run's container.
+struct ContainerWords {
+  std::vector<std::string> prefix;        // what stands before the program; words of the shell
+  std::vector<std::string> srun_options;  // words of the shell
+  std::optional<std::string> gpu_option;  // what the prefix's `${gpus[@]}` holds on nodes with GPUs
+};
+/// InputError where a folder of the run cannot be named in the options of the runtime.
+ContainerWords container_words(const ResolvedRun& run);
 
 /// docs/run-directory.md, run.json.
 std::string run_json_text(const ResolvedRun& run);

@@ -148,6 +148,17 @@ void add_point(RunFields& fields, const ResolvedRun& run) {
   fields.add_number("seed", run.seed);
 }
 
+void add_container(RunFields& fields, const ResolvedRun& run) {
+  const std::optional<Container>& container = run.container;
+  fields.add("container", container ? json_quote(container->image) : "null");
+  if (container && container->runtime != ContainerRuntime::apptainer) {
+    fields.add_text("container_runtime", to_string(container->runtime));
+  }
+  if (container && !container->args.empty()) fields.add("container_args", json_list(container->args));
+  if (container && !container->mounts.empty()) fields.add("container_mounts", json_list(container->mounts));
+  if (run.runs_script()) fields.add("script", "true");
+}
+
 void add_work(RunFields& fields, const ResolvedRun& run) {
   const Work& work = run.work();
   fields.add("task", json_or_null(work.trainer));
@@ -159,8 +170,9 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   fields.add("modules", json_list(work.modules));
   if (!work.environment.empty()) fields.add("environment", environment_json(run));
   if (!work.srun.empty()) fields.add("srun", srun_json(run));
-  fields.add("container", json_or_null(run.container));
+  add_container(fields, run);
   fields.add("resources", resources_json(work.resources));
+  if (run.experiment.merged_output) fields.add_text("output", "merged");
   fields.add("metrics", metrics_json(work.metrics));
   fields.add("outside", outside_json(run));
   fields.add("success",

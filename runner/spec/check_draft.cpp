@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 
@@ -38,6 +39,27 @@ void check_required(const Draft& draft, Complaints& complaints) {
   }
 }
 
+bool names_file(const std::string& glob, const char* name) { return ::fnmatch(glob.c_str(), name, 0) == 0; }
+
+/// Metrics that name the files of single ranks, which `output: merged` does not write.
+void check_merged_metrics(const YamlNode* list, Complaints& complaints) {
+  if (list == nullptr || !list->is_list()) return;
+  for (const YamlNode& item : list->items) {
+    const YamlNode* file = item.is_map() ? item.find("file") : nullptr;
+    if (file == nullptr || !file->is_scalar() || names_file(file->text, "ranks.log")) continue;
+    if (!names_file(file->text, "stdout.1.log") && !names_file(file->text, "stderr.1.log")) continue;
+    complaints.add(file->spot,
+                   fmt::format("{} names files of single ranks, and with `output: merged` there are none", cite(file->text)),
+                   "read ranks.log, where each line of ranks above 0 begins with its rank, or say `output: per_rank`");
+  }
+}
+
+void check_output(const Draft& draft, Complaints& complaints) {
+  if (!draft.experiment.merged_output) return;
+  check_merged_metrics(draft.root->find("metrics"), complaints);
+  for (const OverrideDraft& entry : draft.overrides) check_merged_metrics(entry.node->find("metrics"), complaints);
+}
+
 /// `srun` of the file where nothing of it is started by srun.
 void check_srun(const Draft& draft, Complaints& complaints) {
   const std::size_t key = draft.root->index_of("srun");
@@ -54,13 +76,6 @@ void check_srun(const Draft& draft, Complaints& complaints) {
     complaints.add(draft.root->keys[key].spot, "`srun` has options of srun, and with `launch: once` hpcbench calls no srun",
                    "remove it, and write them into `command`, which starts the processes");
   }
-}
-
-void check_executor(const Draft& draft, Complaints& complaints) {
-  if (!draft.experiment.work.container || draft.experiment.executor == "slurm") return;
-  complaints.add(draft.root->keys[draft.root->index_of("container")].spot,
-                 "`container` needs the executor slurm, and the executor is local",
-                 "remove it, or say `executor: slurm` or a --site");
 }
 
 /// Whether the value at a top-level key is still the one of the file.
@@ -150,8 +165,9 @@ void drop_outside(Draft& draft, const Draft& base, const std::string& changes) {
 void check_draft(const Draft& draft, Complaints& complaints) {
   check_required(draft, complaints);
   check_axes(draft, complaints);
-  check_executor(draft, complaints);
+  check_container(draft, complaints);
   check_srun(draft, complaints);
+  check_output(draft, complaints);
   if (!axes_are_sound(draft)) return;
   const PointSpace space(draft);
   const std::size_t before = complaints.made();

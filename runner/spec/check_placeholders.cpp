@@ -113,7 +113,6 @@ void check_placeholders(const Draft& draft, const PointSpace& space, Complaints&
   }
   for (const GivenText& given : start_texts(draft)) check.check(*given.node, given.text, {}, {});
   if (experiment.workdir) check_workdir(*draft.root->find("workdir"), *experiment.workdir, check, complaints);
-  if (experiment.work.container) check.check(*draft.root->find("container"), *experiment.work.container, {}, {});
   for (std::size_t i = 0; i < experiment.prepare.size(); ++i) {
     for (const Placeholder& placeholder : find_placeholders(experiment.prepare[i])) {
       const YamlNode& node = draft.root->find("prepare")->items[i];

@@ -30,7 +30,6 @@ std::vector<GivenText> given_texts(const Draft& draft) {
   add_texts(all, setup, experiment.work.setup);
   for (GivenText& given : start_texts(draft)) all.push_back(std::move(given));
   if (experiment.workdir) all.push_back({*experiment.workdir, draft.root->find("workdir")});
-  if (experiment.work.container) all.push_back({*experiment.work.container, draft.root->find("container")});
   for (const OverrideDraft& entry : draft.overrides) {
     if (entry.override_.command) add_texts(all, entry.node->find("command"), *entry.override_.command);
     if (entry.override_.setup) add_texts(all, entry.node->find("setup"), *entry.override_.setup);

@@ -84,7 +84,10 @@ void read_start(MapReader& reader, Draft& draft, Complaints& complaints);   // r
 std::optional<Variables> read_environment(MapReader& reader, Complaints& complaints);
 /// `srun` of a file or of a site.
 std::optional<std::vector<std::string>> read_srun_options(MapReader& reader, Complaints& complaints);
-/// The texts of `environment` and `srun` that count, the site's among them.
+std::optional<Container> read_container(MapReader& reader, Complaints& complaints);  // read_container.cpp
+/// What its runtime cannot do with this executor and launcher.
+void check_container(const Draft& draft, Complaints& complaints);
+/// The texts of `environment`, `srun` and `container` that count, the site's among them.
 std::vector<GivenText> start_texts(const Draft& draft);
 std::optional<ConditionDraft> read_condition(const YamlNode& node, const std::string& what, bool lists, Complaints& complaints);
 std::optional<Bindings> read_bindings(const YamlNode& node, const std::string& what, Complaints& complaints);

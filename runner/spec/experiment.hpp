@@ -73,6 +73,17 @@ struct Import {
 /// Variables of a run and their values, in the order of the file; a site's first. Placeholders are not yet filled in.
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
+/// What the processes of a run start in. Placeholders in its texts are not yet filled in.
+enum class ContainerRuntime { apptainer, pyxis, podman };
+struct Container {
+  std::string image;
+  ContainerRuntime runtime = ContainerRuntime::apptainer;
+  std::vector<std::string> args = {};    // further options of the runtime, each one argument
+  std::vector<std::string> mounts = {};  // SOURCE[:TARGET[:ro|rw]], beside the folders of the run
+};
+/// As files spell it.
+const char* to_string(ContainerRuntime runtime);
+
 struct Success {
   int exit_code = 0;
   std::optional<std::string> pattern;  // must be found in stdout.log
@@ -91,7 +102,7 @@ struct Work {
   std::vector<std::string> setup;    // lines of the job script
   Variables environment;             // the site's, then those of the experiment; of one name the latter
   std::vector<std::string> srun;     // further options of srun, each one argument: the site's, then the experiment's
-  std::optional<std::string> container;
+  std::optional<Container> container;
   std::vector<Metric> metrics;
   Success success;
 };
@@ -188,6 +199,7 @@ struct Experiment {
   std::vector<std::string> prepare;    // a command that runs once before the first submission; empty: none
   std::optional<std::string> workdir;  // a path, or `attempt`
   std::optional<double> monitor_s;
+  bool merged_output = false;  // of ranks above 0: to one file, else two a rank
   Retries retries;
   Condition baseline;  // empty: no speedup columns
   ReportSettings report;

@@ -81,7 +81,11 @@ std::vector<std::string> undefined_placeholders(const Work& work, const Bindings
   for (const std::string& line : work.setup) look_at(line);
   for (const auto& [name, value] : work.environment) look_at(value);
   for (const std::string& option : work.srun) look_at(option);
-  if (work.container) look_at(*work.container);
+  if (work.container) {
+    look_at(work.container->image);
+    for (const std::string& option : work.container->args) look_at(option);
+    for (const std::string& mount : work.container->mounts) look_at(mount);
+  }
   return undefined;
 }
 

@@ -55,6 +55,7 @@ void read_settings(MapReader& reader, Draft& draft, Complaints& complaints) {
   assign(experiment.prepare, reader.texts("prepare"));
   experiment.workdir = reader.filled_text("workdir");
   experiment.monitor_s = reader.duration("monitor");
+  assign(experiment.merged_output, reader.choice<bool>("output", {{"per_rank", false}, {"merged", true}}));
   if (const YamlNode* node = reader.take("retries")) read_retries(*node, experiment, complaints);
   if (const YamlNode* node = reader.take("report")) read_report(*node, draft, complaints);
   if (const YamlNode* node = reader.take("limits")) read_limits(*node, experiment, complaints);

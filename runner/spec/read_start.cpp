@@ -145,6 +145,7 @@ void read_start(MapReader& reader, Draft& draft, Complaints& complaints) {
   }
   const std::vector<std::string> options = read_srun_options(reader, complaints).value_or(std::vector<std::string>());
   work.srun.insert(work.srun.end(), options.begin(), options.end());
+  work.container = read_container(reader, complaints);
 }
 
 std::vector<GivenText> start_texts(const Draft& draft) {
@@ -158,6 +159,12 @@ std::vector<GivenText> start_texts(const Draft& draft) {
     }
     if (root != nullptr) add_list(texts, root->find("srun"));
   }
+  const YamlNode* const container = draft.root->find("container");
+  if (container != nullptr && container->is_scalar()) texts.push_back({container->text, container});
+  if (container == nullptr || !container->is_map()) return texts;
+  if (const YamlNode* image = container->find("image"); image != nullptr && image->is_scalar())
+    texts.push_back({image->text, image});
+  for (const char* const key : {"args", "mounts"}) add_list(texts, container->find(key));
   return texts;
 }
 

@@ -172,7 +172,6 @@ void read_work(MapReader& reader, Draft& draft, Complaints& complaints) {
   refuse_placeholders_in(*draft.root, {"modules"}, "", kModulesAdvice, complaints);
   assign(work.setup, reader.texts_or_none("setup"));
   read_start(reader, draft, complaints);
-  work.container = reader.filled_text("container");
   assign(work.metrics, read_metrics(reader, false, complaints));
   const SuccessDraft success = read_success(reader, complaints);
   assign(work.success.exit_code, success.exit_code);

@@ -1,4 +1,5 @@
 """`modules` and `setup` are lines of the job: they run once, before any rank, and a job that ends in them leaves nothing behind."""
+import json
 import os
 import pathlib
 import shutil
@@ -109,6 +110,9 @@ class Setup(StudyTest):
             if path.name != "run.json":
                 path.unlink()
         (attempt / "job.sh").write_text("exit 77\n")
+        run = json.loads((attempt / "run.json").read_text())
+        self.assertTrue(run.pop("script"))
+        (attempt / "run.json").write_text(json.dumps(run))
         (self.folder / "lines").unlink()
         self.hpcbench("launch", str(attempt), env={"HPCBENCH_TOKEN": "0123456789abcdef"})
         self.assertEqual((self.folder / "lines").read_text(), "x\n")

@@ -63,6 +63,14 @@ class Start(StudyTest):
             self.assertIn(" A=site B=file C=profile D='x y'\n", script)
             self.assertRegex(script, r"--cpus-per-task=1 --mpi=pmix --cpu-bind=(cores|none) /")
 
+    def test_a_template_of_ones_own_works_here_too(self):
+        template = (ROOT / "templates/job.sh.mustache").read_text().replace("\ncd -- ", "\nexport MINE=yes\ncd -- ")
+        self.write("mine.mustache", template)
+        self.write("site.yaml", "executor: local\ntemplate: ./mine.mustache\n")
+        self.write("study.yaml", "experiment: study\ncommand: [bash, -c, 'echo $MINE $RANK']\nmatrix: {gpus_per_node: [2]}\nrepeats: 1\n")
+        self.hpcbench("run", "study.yaml", "--site", "./site.yaml")
+        self.assertEqual((self.attempt() / "stdout.1.log").read_text(), "yes 1\n")
+
     def test_srun_options_are_recorded_here_and_nothing_reads_them(self):
         self.write("study.yaml", STUDY.replace("[train", "[echo").replace("[1, 2]", "[1]") + "srun: ['--cpu-bind={{bind}}']\n")
         said = self.hpcbench("check", "study.yaml")

@@ -48,7 +48,7 @@ TEST_CASE("every field of the identity has its place in the line") {
   work.resources.exclusive = true;
   work.modules = {"cuda"};
   work.setup = {"ulimit -l unlimited"};
-  work.container = "x.sif";
+  work.container = Container{"x.sif"};
   work.parameters = plain_bindings({{"z", "true"}, {"a", "text"}});
   CHECK(identity_tail(work) ==
         R"(,"constraint":"nvlink","container":"x.sif","cpus_per_task":8,"exclusive":true,"gres":"gpu:a100","launch":"node",)"
@@ -111,7 +111,7 @@ TEST_CASE("what makes another configuration") {
       [](Experiment& e) { e.work.resources.exclusive = true; },
       [](Experiment& e) { e.work.modules = {"cuda"}; },
       [](Experiment& e) { e.work.setup = {"true"}; },
-      [](Experiment& e) { e.work.container = "x.sif"; },
+      [](Experiment& e) { e.work.container = Container{"x.sif"}; },
       [](Experiment& e) { e.matrix.push_back(plain_axis("nodes", {"2"})); },
   };
   for (const auto& change : decisive) {

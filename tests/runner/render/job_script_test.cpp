@@ -290,6 +290,16 @@ TEST_CASE("a template of a site's own must leave the claim to hpcbench launch an
   folder.context.job_template = "exec {{hpcbench}} rank -n 1 -- {{#argv}}{{{.}}} {{/argv}}\n";
   CHECK(folder.write(command_experiment({"true", "x y"})).job_sh ==
         "exec " + shell_quote(folder.context.hpcbench) + " rank -n 1 -- true 'x y' \n");
+  // On this machine one process alone would be started, whatever the run asks for.
+  folder.context.job_template = "srun -n{{processes}} {{hpcbench}} rank -- {{#argv}}{{{.}}} {{/argv}}\n";
+  CHECK_THROWS_WITH_AS(
+      folder.write(command_experiment({"true"})),
+      "error: mine.mustache: this template starts ranks by srun alone: it has no {{#local}}, and the executor is "
+      "local\n  = take the line with `rank` from templates/job.sh.mustache, or remove `template` from the site",
+      InputError);
+  folder.context.executor = "slurm";
+  CHECK_NOTHROW(folder.write(command_experiment({"true"})));
+  folder.context.executor = "local";
   // As templates were that claimed by themselves.
   folder.context.job_template = "token=${HPCBENCH_TOKEN:-}\nsrun bash {{attempt_dir}}/job.sh rank\n";
   CHECK_THROWS_WITH_AS(

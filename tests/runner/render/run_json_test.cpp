@@ -113,14 +113,14 @@ TEST_CASE("the working directory and the image are those of the point") {
   Experiment experiment = command_experiment({"x"});
   experiment.work.parameters = {{"version", Value::from_text("24.1")}};
   experiment.workdir = "code-{{version}}";
-  experiment.work.container = "torch-{{version}}.sif";
+  experiment.work.container = Container{"torch-{{version}}.sif"};
   const RenderedAttempt attempt = folder.write(experiment);
   const auto json = nlohmann::json::parse(attempt.run_json);
   CHECK(json["workdir"] == folder.context.call_folder + "/code-24.1");
   CHECK(json["container"] == "torch-24.1.sif");
   CHECK(attempt.job_sh.find("{{") == std::string::npos);
   CHECK(attempt.job_sh.find("torch-24.1.sif") != std::string::npos);
-  experiment.work.container = "{{tag}}.sif";
+  experiment.work.container = Container{"{{tag}}.sif"};
   CHECK_THROWS_AS(folder.write(experiment), InputError);
 }
 

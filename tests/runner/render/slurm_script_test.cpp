@@ -417,7 +417,7 @@ TEST_CASE("slurm: modules and set-up lines run once, on the host, whether a shel
     experiment.work.command = {"echo \"$WHERE ${IN_IMAGE-host}\""};
     set_where = "WHERE=here";
   }
-  experiment.work.container = "image.sif";
+  experiment.work.container = Container{"image.sif"};
   experiment.work.modules = {"cuda/12"};
   experiment.work.setup = {"echo \"line ${IN_IMAGE-host}\" >>" + shell_quote(log), set_where};
   const RenderedAttempt attempt = folder.write(experiment);
@@ -435,7 +435,7 @@ TEST_CASE("slurm: mpirun and containers start what is asked for") {
   folder.add_tool("apptainer", "#!/usr/bin/env bash\nprintf 'apptainer %s\\n' \"$*\" >>\"$FAKE_CALLS\"\n");
   Experiment experiment = two_nodes({"true"});
   experiment.launcher = "mpirun";
-  experiment.work.container = "my image.sif";
+  experiment.work.container = Container{"my image.sif"};
   const RenderedAttempt attempt = folder.write(experiment);
   CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 0);
   const std::string calls = read_file(folder.folder / "calls");

@@ -158,7 +158,7 @@ TEST_CASE("resources, set-up, metrics, success") {
   CHECK(work.resources.extra == Texts{"--mail-type=END", "--nice"});
   CHECK(work.modules == Texts{"gcc/12", "cuda"});
   CHECK(work.setup == Texts{"module load cuda", "cd {{run_dir}}\necho {{seed}}\n"});
-  CHECK(work.container == "image.sif");
+  CHECK(work.container->image == "image.sif");
   REQUIRE(work.metrics.size() == 2);
   CHECK(work.metrics[0].name == "epoch_s");
   CHECK(work.metrics[0].file == "*.log");

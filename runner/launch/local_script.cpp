@@ -1,0 +1,72 @@
+#include "launch/local_script.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "base/files.hpp"
+#include "launch/rank_environment.hpp"
+#include "launch/script_reports.hpp"
+#include "launch/try_mark.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr double kReportS = 2;  // what a starter whose ranks were killed has to report that
+
+ProcessSpec script_spec(const LocalScript& script, const std::string& try_folder) {
+  ProcessSpec spec;
+  spec.argv = {"bash", script.path};
+  spec.environment = changed_environment(
+      script.environment, {{"HPCBENCH_TRY", try_folder}, {"HPCBENCH_GRACE", fmt::format("{:.3f}", script.grace_s)}});
+  spec.stdout_path = script.output_folder + "/" + rank_file("stdout", 0, ".log");
+  spec.stderr_path = script.output_folder + "/" + rank_file("stderr", 0, ".log");
+  spec.isolated = true;
+  return spec;
+}
+
+/// Until the first rank has begun, what runs is modules and setup: all of it is asked to end. Then it is the starter, which
+/// ends its ranks and reports.
+SupervisionRules script_rules(const LocalScript& script, const RunDescription& run, const std::string& try_folder,
+                              Supervisor& supervisor) {
+  SupervisionRules rules;
+  rules.time_limit_s = run.time_s;
+  rules.grace_s = script.grace_s + kReportS;
+  rules.end = [&supervisor, try_folder](int signal) {
+    if (signal == SIGKILL || close_try(try_folder)) {
+      supervisor.signal_processes(signal);
+    } else {
+      supervisor.pass_on(signal);
+    }
+  };
+  return rules;
+}
+
+}  // namespace
+
+void run_local_script(const LocalScript& script, const RunDescription& run, Supervisor& supervisor, FinishedFacts& facts) {
+  const ScriptTry attempt{script.output_folder + "/try1", script.output_folder, run.processes, run.good_exit_code};
+  make_folders(attempt.folder);
+  std::optional<StartError> error;
+  const Supervision ended =
+      supervisor.run({script_spec(script, attempt.folder)}, script_rules(script, run, attempt.folder, supervisor), error);
+  facts.supervision.wall_s = ended.wall_s;
+  facts.supervision.timed_out = ended.timed_out;
+  facts.supervision.cancelled_by = ended.cancelled_by;
+  if (error) {
+    facts.error = error->text;
+  } else if (close_try(attempt.folder)) {
+    facts.supervision.setup = script_end(ended, run.good_exit_code);
+    note_early_end(attempt, ended);
+  } else {
+    note_reports(attempt, ended, ended.timed_out || ended.cancelled_by, facts);
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(attempt.folder, ignored);
+}
+
+}  // namespace hpcbench

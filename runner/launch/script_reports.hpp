@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "launch/job_files.hpp"
+#include "launch/supervisor.hpp"
+
+namespace hpcbench {
+
+/// One start of an attempt's job.sh, of which the ranks report.
+struct ScriptTry {
+  std::string folder;         // where they report
+  std::string output_folder;  // of their logs
+  int processes = 1;
+  int good_exit_code = 0;
+};
+
+/// How job.sh ended, where that is how the run ended: never well, as no rank says so.
+ProcessEnd script_end(const Supervision& script, int good_exit_code);
+
+/// Says in stderr.log that a job.sh that ended well had started nothing.
+void note_early_end(const ScriptTry& attempt, const Supervision& script);
+
+/// What the ranks report. Where one left no report and none says why, the run has failed, unless we were asked to end it.
+void note_reports(const ScriptTry& attempt, const Supervision& script, bool asked_to_end, FinishedFacts& facts);
+
+}  // namespace hpcbench

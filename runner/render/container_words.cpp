@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "render/resolved_run.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+// job.sh has entered the working directory by then, and setup may have gone on from there.
+constexpr const char* kRunFolder = R"("$run_dir:$run_dir")";
+constexpr const char* kWorkFolder = R"("$PWD:$PWD")";
+constexpr const char* kGpus = R"("${gpus[@]}")";
+
+/// Variables that a process gets from hpcbench, and those that the run says. What else setup exports `args` may name.
+std::vector<std::string> container_variables(const ResolvedRun& run) {
+  std::vector<std::string> names = {"HPCBENCH_RUN", "OMP_NUM_THREADS", "MASTER_ADDR", "MASTER_PORT"};
+  for (const auto& [name, value] : run.work().environment) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+void require_mountable(const std::string& folder) {
+  if (folder.find_first_of(",:") == std::string::npos) return;
+  throw InputError(
+      fmt::format("error: `container`: {} cannot be mounted: its name holds `,` or `:`, which separate mounts\n"
+                  "  = choose another folder for the results (--results), or call hpcbench in another one",
+                  folder));
+}
+
+/// {{run_dir}} in a text was filled in; by hand it is another folder.
+std::string container_word(const ResolvedRun& run, std::string text) {
+  std::string word;
+  for (std::size_t at = text.find(run.folder); at != std::string::npos; at = text.find(run.folder)) {
+    if (at > 0) word += shell_quote(text.substr(0, at));
+    word += "\"$run_dir\"";
+    text.erase(0, at + run.folder.size());
+  }
+  return word.empty() || !text.empty() ? word + shell_quote(text) : word;
+}
+
+ContainerWords apptainer_words(const ResolvedRun& run) {
+  ContainerWords words;
+  words.prefix = {"apptainer", "exec", "--bind", kRunFolder, "--bind", kWorkFolder, "--pwd", R"("$PWD")", kGpus};
+  for (const std::string& argument : run.container->args) words.prefix.push_back(container_word(run, argument));
+  for (const std::string& mount : run.container->mounts) {
+    words.prefix.insert(words.prefix.end(), {"--bind", container_word(run, mount)});
+  }
+  words.gpu_option = "--nv";
+  return words;
+}
+
+/// Podman gives a container only the variables that are named. Of those of Slurm and GPUs a pattern is enough.
+ContainerWords podman_words(const ResolvedRun& run) {
+  ContainerWords words;
+  words.prefix = {
+      "podman",   "run",      "--rm",     "--network=host", "--ipc=host", "--userns=keep-id", "--security-opt=label=disable",
+      "--volume", kRunFolder, "--volume", kWorkFolder,      "--workdir",  R"("$PWD")"};
+  std::vector<std::string> names = container_variables(run);
+  names.insert(names.begin(), {"RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"});
+  for (const std::string& name : names) words.prefix.push_back("--env=" + name);
+  for (const char* const pattern : {"'--env=SLURM_*'", "'--env=CUDA_VISIBLE_*'", kGpus}) words.prefix.emplace_back(pattern);
+  for (const std::string& argument : run.container->args) words.prefix.push_back(container_word(run, argument));
+  for (const std::string& mount : run.container->mounts) {
+    words.prefix.insert(words.prefix.end(), {"--volume", container_word(run, mount)});
+  }
+  words.gpu_option = "--device=nvidia.com/gpu=all";
+  return words;
+}
+
+/// pyxis puts the whole task into the container, so hpcbench must be in it, too: it is one file that needs no library.
+ContainerWords pyxis_words(const ResolvedRun& run) {
+  require_mountable(run.context.hpcbench);
+  const std::string own = shell_quote(run.context.hpcbench + ":" + run.context.hpcbench + ":ro");
+  std::string mounts = R"(--container-mounts="$run_dir:$run_dir,$PWD:$PWD",)" + own;
+  for (const std::string& mount : run.container->mounts) {
+    const bool both = mount.find(':') != std::string::npos;
+    mounts += "," + container_word(run, both ? mount : mount + ":" + mount);
+  }
+  ContainerWords words;
+  words.srun_options = {"--container-image=" + container_word(run, run.container->image), mounts,
+                        R"(--container-workdir="$PWD")", "--container-env=" + shell_quote(join(container_variables(run), ","))};
+  for (const std::string& argument : run.container->args) words.srun_options.push_back(container_word(run, argument));
+  return words;
+}
+
+}  // namespace
+
+ContainerWords container_words(const ResolvedRun& run) {
+  if (!run.container) return {};
+  require_mountable(run.folder);
+  require_mountable(run.workdir);
+  if (run.container->runtime == ContainerRuntime::pyxis) return pyxis_words(run);
+  ContainerWords words = run.container->runtime == ContainerRuntime::podman ? podman_words(run) : apptainer_words(run);
+  words.prefix.push_back(container_word(run, run.container->image));
+  return words;
+}
+
+}  // namespace hpcbench
