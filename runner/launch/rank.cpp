@@ -18,6 +18,7 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/process.hpp"
 #include "launch/first_host.hpp"
 #include "launch/free_port.hpp"
 #include "launch/job_files.hpp"
@@ -123,7 +124,7 @@ RankRules read_rank_rules() {
   return rules;
 }
 
-ProcessSpec rank_spec(const RankRequest& request, int rank, EnvironmentChanges changes) {
+ProcessSpec rank_spec(const RankRequest& request, int rank, const EnvironmentChanges& changes) {
   ProcessSpec spec;
   spec.rank = rank;
   spec.argv = request.command;
@@ -148,7 +149,7 @@ std::vector<ProcessSpec> specs_here(const RankRequest& request) {
     for (const char* const key : {"MASTER_ADDR", "MASTER_PORT"}) {
       if (!variable(key).empty()) changes.erase(key);
     }
-    specs.push_back(rank_spec(request, rank, std::move(changes)));
+    specs.push_back(rank_spec(request, rank, changes));
   }
   return specs;
 }
@@ -157,7 +158,7 @@ std::vector<ProcessSpec> specs_of(const RankRequest& request, const RankPlace& p
   if (request.here) return specs_here(request);
   EnvironmentChanges changes = variables_of(place, 0);
   add_meeting_place(changes);
-  return {rank_spec(request, place.rank, std::move(changes))};
+  return {rank_spec(request, place.rank, changes)};
 }
 
 /// Utilisation, memory and power of this node's GPUs go to gpu.csv, or gpu.N.csv of node N, until the rank has ended. A node
@@ -168,7 +169,7 @@ void start_monitor(const RankRequest& request, const RankPlace& place) {
   ProcessSpec spec;
   spec.argv = {"nvidia-smi", "--query-gpu=timestamp,index,utilization.gpu,memory.used,power.draw", "--format=csv", "-l",
                fmt::format("{:.0f}", std::ceil(request.monitor_s))};
-  if (!is_on_path(spec.argv.front())) return;
+  if (!find_program(spec.argv.front())) return;
   spec.environment = changed_environment({});
   spec.stdout_path = spec.stderr_path = folder + "/" + rank_file("gpu", place.node_rank, ".csv");
   spec.isolated = true;
