@@ -179,6 +179,27 @@ resources: {time: 60s}
         self.assertEqual((manual / "stdout.3.log").read_text(), "3/4 here\n")
         self.assertEqual({path: path.stat().st_mtime_ns for path in attempt.iterdir()}, before)
 
+    def test_variables_options_of_srun_a_container_and_one_file_for_ranks(self):
+        apptainer = self.write("bin/apptainer", "#!/bin/bash\nwhile [[ $1 != *.sif ]]; do shift; done\nshift\nIN_IMAGE=yes exec \"$@\"\n")
+        apptainer.chmod(0o755)
+        self.write("boxed.yaml", f"""
+experiment: boxed
+command: [bash, -c, 'echo "$RANK $LEVEL $OMP_NUM_THREADS ${{IN_IMAGE-host}} $SLURM_DISTRIBUTION"']
+environment: {{LEVEL: "a b", OMP_NUM_THREADS: "{{{{threads}}}}"}}
+setup: ['PATH={self.folder}/bin:$PATH']
+srun: ["--distribution={{{{spread}}}}"]
+container: torch.sif
+output: merged
+matrix: {{nodes: [2], gpus_per_node: [2], threads: [5], spread: [cyclic]}}
+repeats: 1
+resources: {{time: 60s}}
+""")
+        self.run_study(name="boxed.yaml")
+        attempt = next((self.folder / "results/boxed").glob("*/r01/a1"))
+        self.assertEqual((attempt / "stdout.log").read_text(), "0 a b 5 yes cyclic\n")
+        self.assertEqual(sorted((attempt / "ranks.log").read_text().splitlines()), [f"{rank}: {rank} a b 5 yes cyclic" for rank in (1, 2, 3)])
+        self.assertEqual(sorted(path.name for path in attempt.glob("*.log")), ["ranks.log", "stderr.log", "stdout.log"])
+
     def test_folder_with_a_strange_name(self):
         folder = self.folder / "a b'c $(touch injected) é"
         folder.mkdir()
