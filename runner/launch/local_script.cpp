@@ -10,7 +10,7 @@
 #include "base/files.hpp"
 #include "launch/rank_environment.hpp"
 #include "launch/script_reports.hpp"
-#include "launch/try_mark.hpp"
+#include "runfiles/try_mark.hpp"
 
 namespace hpcbench {
 

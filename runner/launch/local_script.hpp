@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "launch/job_files.hpp"
-#include "launch/run_description.hpp"
 #include "launch/supervisor.hpp"
+#include "runfiles/job_files.hpp"
+#include "runfiles/run_description.hpp"
 
 namespace hpcbench {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/files.hpp"
-#include "launch/rank_report.hpp"
+#include "runfiles/rank_report.hpp"
 
 namespace hpcbench {
 

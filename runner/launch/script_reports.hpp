@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "launch/job_files.hpp"
 #include "launch/supervisor.hpp"
+#include "runfiles/job_files.hpp"
 
 namespace hpcbench {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "spec/draft.hpp"
 #include "spec/fields.hpp"
+#include "spec/parsed_experiment.hpp"
 
 namespace hpcbench {
 
@@ -51,7 +51,7 @@ constexpr std::array kContainerOptions = {
     ContainerOption{ContainerRuntime::podman, "--name", "remove it: each process has a container of its own"},
 };
 
-void check_args(const YamlNode& node, const Container& container, Complaints& complaints) {
+void check_args(const YamlNode& node, const Container& container, Diagnostics& diagnostics) {
   for (std::size_t i = 0; i < container.args.size(); ++i) {
     const std::string& option = container.args[i];
     const std::string_view word = std::string_view(option).substr(0, option.find('='));
@@ -59,33 +59,33 @@ void check_args(const YamlNode& node, const Container& container, Complaints& co
       return each.runtime == container.runtime && each.name == word;
     });
     if (own != kContainerOptions.end()) {
-      complaints.add(node.items[i].spot, fmt::format("{} cannot stand in `container.args`", cite(option)), own->instead);
+      diagnostics.add(node.items[i].location, fmt::format("{} cannot stand in `container.args`", cite(option)), own->instead);
     } else if (container.runtime == ContainerRuntime::pyxis && !word.starts_with("--container-") &&
                !word.starts_with("--no-container-")) {
-      complaints.add(node.items[i].spot, fmt::format("{} is no option of pyxis", cite(option)),
-                     "its options start with --container- or --no-container-; other options of srun belong into `srun`");
+      diagnostics.add(node.items[i].location, fmt::format("{} is no option of pyxis", cite(option)),
+                      "its options start with --container- or --no-container-; other options of srun belong into `srun`");
     }
   }
 }
 
 bool is_absolute(std::string_view path) { return path.starts_with('/') || path.starts_with("{{"); }
 
-void check_mount(const YamlNode& node, const std::string& mount, Complaints& complaints) {
+void check_mount(const YamlNode& node, const std::string& mount, Diagnostics& diagnostics) {
   constexpr const char* kForm = "write \"/data\", \"/scratch/data:/data\" or \"/scratch/data:/data:ro\"";
   const std::vector<std::string> parts = split(mount, ':');
   const bool option = parts.size() < kMostMountParts || parts[2] == "ro" || parts[2] == "rw";
   if (parts.size() > kMostMountParts || !option || !is_absolute(parts[0]) || (parts.size() > 1 && !is_absolute(parts[1]))) {
-    complaints.add(node.spot, fmt::format("{} is no mount of absolute paths", cite(mount)), kForm);
+    diagnostics.add(node.location, fmt::format("{} is no mount of absolute paths", cite(mount)), kForm);
   } else if (mount.find(',') != std::string::npos) {
-    complaints.add(node.spot, fmt::format("{} holds a comma, which separates mounts", cite(mount)), kForm);
+    diagnostics.add(node.location, fmt::format("{} holds a comma, which separates mounts", cite(mount)), kForm);
   }
 }
 
-Container read_container_map(const YamlNode& node, Complaints& complaints) {
+Container read_container_map(const YamlNode& node, Diagnostics& diagnostics) {
   Container container;
-  MapReader reader(node, "container", complaints);
+  MapReader reader(node, "container", diagnostics);
   if (!reader.has("image"))
-    complaints.add(node.spot, "`container` needs `image`", "container: {image: torch.sif, runtime: apptainer}");
+    diagnostics.add(node.location, "`container` needs `image`", "container: {image: torch.sif, runtime: apptainer}");
   assign(container.image, reader.filled_text("image"));
   assign(container.runtime, reader.choice<ContainerRuntime>("runtime", {{"apptainer", ContainerRuntime::apptainer},
                                                                         {"pyxis", ContainerRuntime::pyxis},
@@ -93,9 +93,9 @@ Container read_container_map(const YamlNode& node, Complaints& complaints) {
   assign(container.args, reader.texts_or_none("args"));
   assign(container.mounts, reader.texts_or_none("mounts"));
   reader.finish();
-  if (!container.args.empty()) check_args(*node.find("args"), container, complaints);
+  if (!container.args.empty()) check_args(*node.find("args"), container, diagnostics);
   for (std::size_t i = 0; i < container.mounts.size(); ++i) {
-    check_mount(node.find("mounts")->items[i], container.mounts[i], complaints);
+    check_mount(node.find("mounts")->items[i], container.mounts[i], diagnostics);
   }
   return container;
 }
@@ -114,39 +114,39 @@ const char* to_string(ContainerRuntime runtime) {
   return "";
 }
 
-std::optional<Container> read_container(MapReader& reader, Complaints& complaints) {
+std::optional<Container> read_container(MapReader& reader, Diagnostics& diagnostics) {
   const YamlNode* node = reader.take("container");
   if (node == nullptr) return std::nullopt;
-  const std::size_t before = complaints.made();
+  const std::size_t before = diagnostics.made();
   Container container;
   if (node->is_scalar()) {
     assign(container.image, reader.filled_text("container"));
   } else {
-    container = read_container_map(*node, complaints);
+    container = read_container_map(*node, diagnostics);
   }
   if (container.image.starts_with('-')) {
-    complaints.add(node->spot, fmt::format("{} is no image: it reads as an option", cite(container.image)));
+    diagnostics.add(node->location, fmt::format("{} is no image: it reads as an option", cite(container.image)));
   }
-  return complaints.made() == before ? std::optional(container) : std::nullopt;
+  return diagnostics.made() == before ? std::optional(container) : std::nullopt;
 }
 
-void check_container(const Draft& draft, Complaints& complaints) {
-  const Experiment& experiment = draft.experiment;
+void check_container(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  const Experiment& experiment = parsed.experiment;
   if (!experiment.work.container || experiment.work.container->runtime != ContainerRuntime::pyxis) return;
-  const YamlSpot& spot = draft.root->find("container")->find("runtime")->spot;
+  const SourceLocation& location = parsed.root->find("container")->find("runtime")->location;
   if (experiment.executor == "local") {
-    complaints.add(spot, "`runtime: pyxis` is a plugin of Slurm's srun, and the executor is local",
-                   "say `runtime: apptainer` or `runtime: podman`, or `executor: slurm` or a --site");
+    diagnostics.add(location, "`runtime: pyxis` is a plugin of Slurm's srun, and the executor is local",
+                    "say `runtime: apptainer` or `runtime: podman`, or `executor: slurm` or a --site");
   }
   if (experiment.launcher != "srun") {
-    complaints.add(spot, "`runtime: pyxis` is a plugin of srun, and `launcher` is mpirun", "say `runtime: apptainer`");
+    diagnostics.add(location, "`runtime: pyxis` is a plugin of srun, and `launcher` is mpirun", "say `runtime: apptainer`");
   }
   const bool once = experiment.work.launch == Launch::once ||
-                    std::any_of(draft.overrides.begin(), draft.overrides.end(),
-                                [](const OverrideDraft& entry) { return entry.override_.launch == Launch::once; });
+                    std::any_of(parsed.overrides.begin(), parsed.overrides.end(),
+                                [](const ParsedOverride& entry) { return entry.override_.launch == Launch::once; });
   if (once) {
-    complaints.add(spot, "`runtime: pyxis` is a plugin of srun, and with `launch: once` hpcbench calls no srun",
-                   "say `runtime: apptainer`, or let `command` call srun with `--container-image`");
+    diagnostics.add(location, "`runtime: pyxis` is a plugin of srun, and with `launch: once` hpcbench calls no srun",
+                    "say `runtime: apptainer`, or let `command` call srun with `--container-image`");
   }
 }
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "spec/draft.hpp"
 #include "spec/fields.hpp"
+#include "spec/parsed_experiment.hpp"
 #include "spec/placeholders.hpp"
 #include "spec/srun_options.hpp"
 
@@ -65,18 +65,18 @@ constexpr std::array kReserved = {
     ReservedVariable{"run_dir_word", false, kOfScript, kOtherName},
 };
 
-bool check_variable_name(const YamlKey& key, Complaints& complaints) {
+bool check_variable_name(const YamlKey& key, Diagnostics& diagnostics) {
   if (!is_identifier(key.name)) {
-    complaints.add(key.spot, fmt::format("{} cannot be the name of a variable", cite(key.name)),
-                   "names consist of letters, digits and `_`, and do not start with a digit");
+    diagnostics.add(key.location, fmt::format("{} cannot be the name of a variable", cite(key.name)),
+                    "names consist of letters, digits and `_`, and do not start with a digit");
     return false;
   }
   const auto reserved = std::find_if(kReserved.begin(), kReserved.end(), [&](const ReservedVariable& each) {
     return each.begins ? key.name.starts_with(each.name) : key.name == each.name;
   });
   if (reserved == kReserved.end()) return true;
-  complaints.add(key.spot, fmt::format("{} cannot stand in `environment`: {}", cite(key.name), reserved->why),
-                 reserved->instead);
+  diagnostics.add(key.location, fmt::format("{} cannot stand in `environment`: {}", cite(key.name), reserved->why),
+                  reserved->instead);
   return false;
 }
 
@@ -89,16 +89,16 @@ bool expands_in_shell(const std::string& text) {
   return false;
 }
 
-std::optional<std::string> read_variable(const YamlKey& key, const YamlNode& node, Complaints& complaints) {
+std::optional<std::string> read_variable(const YamlKey& key, const YamlNode& node, Diagnostics& diagnostics) {
   const std::string what = fmt::format("`environment.{}`", key.name);
   if (node.kind == YamlNode::Kind::absent) {
-    complaints.add(key.spot, what + " needs a value", "write \"\" for an empty text, or remove the key");
+    diagnostics.add(key.location, what + " needs a value", "write \"\" for an empty text, or remove the key");
     return std::nullopt;
   }
-  std::optional<std::string> text = read_text(node, what, complaints);
+  std::optional<std::string> text = read_text(node, what, diagnostics);
   if (!text || !expands_in_shell(*text)) return text;
-  complaints.add(node.spot, fmt::format("{} is {} itself: no shell reads it", what, cite(*text)),
-                 fmt::format("write it as a line of `setup`: setup: ['export {}=\"{}\"']", key.name, *text));
+  diagnostics.add(node.location, fmt::format("{} is {} itself: no shell reads it", what, cite(*text)),
+                  fmt::format("write it as a line of `setup`: setup: ['export {}=\"{}\"']", key.name, *text));
   return std::nullopt;
 }
 
@@ -111,30 +111,30 @@ void add_list(std::vector<GivenText>& texts, const YamlNode* list) {
 
 }  // namespace
 
-std::optional<Variables> read_environment(MapReader& reader, Complaints& complaints) {
+std::optional<Variables> read_environment(MapReader& reader, Diagnostics& diagnostics) {
   const YamlNode* node = reader.take("environment");
-  if (node == nullptr || !expect_map(*node, "`environment`", complaints)) return std::nullopt;
+  if (node == nullptr || !expect_map(*node, "`environment`", diagnostics)) return std::nullopt;
   Variables variables;
-  for (std::size_t i = 0; i < node->items.size() && !complaints.full(); ++i) {
-    const bool named = check_variable_name(node->keys[i], complaints);
-    std::optional<std::string> value = read_variable(node->keys[i], node->items[i], complaints);
+  for (std::size_t i = 0; i < node->items.size() && !diagnostics.full(); ++i) {
+    const bool named = check_variable_name(node->keys[i], diagnostics);
+    std::optional<std::string> value = read_variable(node->keys[i], node->items[i], diagnostics);
     if (named && value) variables.emplace_back(node->keys[i].name, *std::move(value));
   }
   return variables;
 }
 
-std::optional<std::vector<std::string>> read_srun_options(MapReader& reader, Complaints& complaints) {
+std::optional<std::vector<std::string>> read_srun_options(MapReader& reader, Diagnostics& diagnostics) {
   const YamlNode* node = reader.take("srun");
   if (node == nullptr) return std::nullopt;
   if (node->is_list() && node->items.empty()) return std::vector<std::string>();
-  std::optional<std::vector<std::string>> options = read_texts(*node, "`srun`", complaints);
-  if (options) check_srun_options(*node, *options, complaints);
+  std::optional<std::vector<std::string>> options = read_texts(*node, "`srun`", diagnostics);
+  if (options) check_srun_options(*node, *options, diagnostics);
   return options;
 }
 
-void read_start(MapReader& reader, Draft& draft, Complaints& complaints) {
-  Work& work = draft.experiment.work;
-  for (auto& [name, value] : read_environment(reader, complaints).value_or(Variables())) {
+void read_start(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  Work& work = parsed.experiment.work;
+  for (auto& [name, value] : read_environment(reader, diagnostics).value_or(Variables())) {
     const auto known = std::find_if(work.environment.begin(), work.environment.end(),
                                     [&](const auto& variable) { return variable.first == name; });
     if (known != work.environment.end()) {
@@ -143,23 +143,23 @@ void read_start(MapReader& reader, Draft& draft, Complaints& complaints) {
       work.environment.emplace_back(name, value);
     }
   }
-  const std::vector<std::string> options = read_srun_options(reader, complaints).value_or(std::vector<std::string>());
+  const std::vector<std::string> options = read_srun_options(reader, diagnostics).value_or(std::vector<std::string>());
   work.srun.insert(work.srun.end(), options.begin(), options.end());
-  work.container = read_container(reader, complaints);
+  work.container = read_container(reader, diagnostics);
 }
 
-std::vector<GivenText> start_texts(const Draft& draft) {
+std::vector<GivenText> start_texts(const ParsedExperiment& parsed) {
   std::vector<GivenText> texts;
-  const YamlNode* const own = draft.root->find("environment");
-  for (const YamlNode* const root : {draft.site_root, draft.root}) {
+  const YamlNode* const own = parsed.root->find("environment");
+  for (const YamlNode* const root : {parsed.site_root, parsed.root}) {
     const YamlNode* const variables = root == nullptr ? nullptr : root->find("environment");
     for (std::size_t i = 0; variables != nullptr && i < variables->items.size() && variables->is_map(); ++i) {
-      const bool replaced = root == draft.site_root && own != nullptr && own->find(variables->keys[i].name) != nullptr;
+      const bool replaced = root == parsed.site_root && own != nullptr && own->find(variables->keys[i].name) != nullptr;
       if (!replaced && variables->items[i].is_scalar()) texts.push_back({variables->items[i].text, &variables->items[i]});
     }
     if (root != nullptr) add_list(texts, root->find("srun"));
   }
-  const YamlNode* const container = draft.root->find("container");
+  const YamlNode* const container = parsed.root->find("container");
   if (container != nullptr && container->is_scalar()) texts.push_back({container->text, container});
   if (container == nullptr || !container->is_map()) return texts;
   if (const YamlNode* image = container->find("image"); image != nullptr && image->is_scalar())

@@ -78,10 +78,10 @@ constexpr std::array kSbatchOptions = {
 }  // namespace
 
 void check_sbatch_options(const YamlNode& node, const std::vector<std::string>& options, const std::string& what,
-                          Complaints& complaints) {
+                          Diagnostics& diagnostics) {
   static const OptionRules kRules = {
       .tool = "sbatch", .example = "--mail-type=END", .letters_without_value = "hHIkOQsuvVW", .own = kSbatchOptions};
-  check_tool_options(kRules, node, options, what, complaints);
+  check_tool_options(kRules, node, options, what, diagnostics);
 }
 
 }  // namespace hpcbench

@@ -99,23 +99,23 @@ constexpr std::array kSrunOptions = {
 };
 
 /// Which options there are is checked here, so it cannot depend on a point.
-void refuse_named_by_placeholder(const YamlNode& item, const std::string& option, Complaints& complaints) {
+void refuse_named_by_placeholder(const YamlNode& item, const std::string& option, Diagnostics& diagnostics) {
   const std::size_t name = option.find('=');
   for (const Placeholder& placeholder : find_placeholders(option)) {
     if (placeholder.offset > name) continue;
-    complaints.add(spot_of_placeholder(item, option, placeholder),
-                   fmt::format("{{{{{}}}}} cannot be part of an option's name in `srun`", placeholder.name),
-                   "write the option's long form, and the placeholder behind `=`: \"--cpu-bind={{bind}}\"");
+    diagnostics.add(location_of_placeholder(item, option, placeholder),
+                    fmt::format("{{{{{}}}}} cannot be part of an option's name in `srun`", placeholder.name),
+                    "write the option's long form, and the placeholder behind `=`: \"--cpu-bind={{bind}}\"");
   }
 }
 
 }  // namespace
 
-void check_srun_options(const YamlNode& node, const std::vector<std::string>& options, Complaints& complaints) {
+void check_srun_options(const YamlNode& node, const std::vector<std::string>& options, Diagnostics& diagnostics) {
   static const OptionRules kRules = {
       .tool = "srun", .example = "--cpu-bind=cores", .letters_without_value = "EHkKlOQsuvVXZh", .own = kSrunOptions};
-  check_tool_options(kRules, node, options, "srun", complaints);
-  for (std::size_t i = 0; i < options.size(); ++i) refuse_named_by_placeholder(node.items[i], options[i], complaints);
+  check_tool_options(kRules, node, options, "srun", diagnostics);
+  for (std::size_t i = 0; i < options.size(); ++i) refuse_named_by_placeholder(node.items[i], options[i], diagnostics);
 }
 
 }  // namespace hpcbench

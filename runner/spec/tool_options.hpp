@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "spec/complaints.hpp"
+#include "spec/diagnostics.hpp"
 #include "spec/yaml_tree.hpp"
 
 namespace hpcbench {
@@ -30,6 +30,6 @@ struct OptionRules {
 /// known as the tool knows it: long, short (alone, joined with its value, behind other short ones) and abbreviated.
 /// `node` is the list, `options` what was read from it, `what` its name: `resources.extra`.
 void check_tool_options(const OptionRules& rules, const YamlNode& node, const std::vector<std::string>& options,
-                        const std::string& what, Complaints& complaints);
+                        const std::string& what, Diagnostics& diagnostics);
 
 }  // namespace hpcbench
