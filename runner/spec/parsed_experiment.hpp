@@ -84,7 +84,7 @@ void read_start(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagno
 std::optional<Variables> read_environment(MapReader& reader, Diagnostics& diagnostics);
 /// `srun` of a file or of a site.
 std::optional<std::vector<std::string>> read_srun_options(MapReader& reader, Diagnostics& diagnostics);
-std::optional<Container> read_container(MapReader& reader, Diagnostics& diagnostics);  // read_container.cpp
+std::optional<Container> read_container(MapReader& reader, Diagnostics& diagnostics);
 /// What its runtime cannot do with this executor and launcher.
 void check_container(const ParsedExperiment& parsed, Diagnostics& diagnostics);
 /// The texts of `environment`, `srun` and `container` that count, the site's among them.

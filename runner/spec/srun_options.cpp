@@ -8,7 +8,7 @@
 
 #include "spec/fields.hpp"
 #include "spec/placeholders.hpp"
-#include "spec/tool_options.hpp"
+#include "spec/sbatch_options.hpp"
 
 namespace hpcbench {
 
