@@ -1,5 +1,5 @@
-"""The four labs: every number that they published, and every warning that hpcbench has for them. docs/labs.md holds what is printed;
-`python3 tests/e2e/labs_test.py --renew` writes it anew, and the diff is to be read."""
+"""The four labs: every number that they published, and every warning that hpcbench has for them. docs/labs.md holds the tables,
+tests/golden/labs all that is printed; `python3 tests/e2e/labs_test.py --renew` writes both anew, and the diff is to be read."""
 import json
 import os
 import pathlib
@@ -11,7 +11,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from harness import ROOT, StudyTest  # noqa: E402
 
 PAGE = ROOT / "docs/labs.md"
+GOLDEN = ROOT / "tests/golden/labs"
 BLOCK = re.compile(r"```console\n\$ (hpcbench [^\n]*)\n(.*?)```\n", re.DOTALL)
+
+
+def golden(command):
+    return GOLDEN / (re.search(r"labs/(\w+)\.yaml", command)[1] + ".txt")
+
+
+def table_of(printed):
+    """What the page shows of it: the heading and the table, without what follows."""
+    return "\n\n".join(printed.split("\n\n")[:2]) + "\n"
 
 
 class LabTest(StudyTest):
@@ -192,7 +202,11 @@ class Page(LabTest):
         self.assertEqual(len(blocks), 4)
         for command, printed in blocks:
             with self.subTest(command):
-                self.assertEqual(self.hpcbench(*command.split()[1:]).stdout, printed)
+                whole = self.hpcbench(*command.split()[1:]).stdout
+                self.assertEqual(whole, golden(command).read_text())
+                self.assertEqual(table_of(whole), printed)
+                for code in re.findall(r"^  ([a-z]+-?[a-z]+): ", whole, re.MULTILINE):
+                    self.assertIn(f"`{code}`", PAGE.read_text())
 
     def test_twice_is_the_same_and_nothing_more_is_taken_in(self):
         first = self.text("squad2_fabric", "--format", "markdown")
@@ -213,7 +227,11 @@ def renew():
     test = Page("test_the_page_shows_what_is_printed")
     test.setUp()
     try:
-        page = BLOCK.sub(lambda m: f"```console\n$ {m.group(1)}\n{test.hpcbench(*m.group(1).split()[1:]).stdout}```\n", PAGE.read_text())
+        page = PAGE.read_text()
+        for command, shown in BLOCK.findall(page):
+            printed = test.hpcbench(*command.split()[1:]).stdout
+            golden(command).write_text(printed)
+            page = page.replace(shown, table_of(printed))
         PAGE.write_text(page)
     finally:
         test.doCleanups()
