@@ -144,7 +144,8 @@ class Links(unittest.TestCase):
 def called(text):
     """(program, command, options) of each command line of hpcbench on a page: a line of a block, or words in backquotes."""
     blocks = re.findall(r"^```(?:sh|console)?\n(.*?)^```", text, re.MULTILINE | re.DOTALL) + re.findall(r"(?m)^ {4}.*$", text)
-    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()] + quoted(text)
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    lines += re.findall(r"`([^`\n]+)`", re.sub(r"(?ms)^```.*?^```", "", text))
     for line in lines:
         words = re.match(r"(?:\$ |-   )? *(hpcbench(?:-train)?) ([a-z][^#]*)", line)
         if not words or "exits with 2" in line:
