@@ -143,7 +143,8 @@ class Links(unittest.TestCase):
 
 def called(text):
     """(program, command, options) of each command line of hpcbench on a page: a line of a block, or words in backquotes."""
-    blocks = re.findall(r"^```(?:sh|console)?\n(.*?)^```", text, re.MULTILINE | re.DOTALL) + re.findall(r"(?m)^ {4}.*$", text)
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    blocks = [block for language, block in fenced if language in ("", "sh", "console")] + re.findall(r"(?m)^ {4}.*$", text)
     lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
     lines += re.findall(r"`([^`\n]+)`", re.sub(r"(?ms)^```.*?^```", "", text))
     for line in lines:
