@@ -21,8 +21,8 @@ BERT = ["--task", "bert_squad", "--data", "data/squad2-excerpt.json", "--train-s
 MNIST = ["--data", "data/mnist", "--eval", "false"]
 # What one optimiser step may come to. `launches`: kernels, products, memsets and copies. docs/gpu.md says where they come from.
 LIMITS = {
-    "bert fp32": {"launches": 1750, "host waits": 45, "copy to device": 45},
-    "mnist": {"launches": 60, "host waits": 1, "copy to device": 3},
+    "bert fp32": {"launches": 1812, "host waits": 54, "copy to device": 52},
+    "mnist": {"launches": 55, "host waits": 1, "copy to device": 3},
 }
 
 
@@ -144,7 +144,7 @@ class NullGpu(unittest.TestCase):
         self.assertTrue(ended.event("run_start")["gpu_uuid"].startswith("MIG-0001"), ended.text)
 
     def test_memory_that_is_used_up_is_reported_as_such(self):
-        faults = {"before the model": "cudaMalloc:1:2", "in a step": "cudaMalloc:3:2", "by cuBLAS": "cublasCreate_v2:1:3"}
+        faults = {"before the model": "cudaMalloc:1+:2", "in a step": "cudaMalloc:3+:2", "by cuBLAS": "cublasCreate_v2:1:3"}
         for place, fault in faults.items():
             with self.subTest(place):
                 ended = run([*BERT, "--model", "tiny", "--max-steps", "2"], NULL_GPU_FAULT=fault)

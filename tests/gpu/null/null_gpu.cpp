@@ -20,6 +20,7 @@ namespace {
 struct Fault {
   std::string name;
   long number = 0;
+  bool and_later = false;
   std::string what;
 };
 
@@ -33,6 +34,7 @@ std::vector<Fault> read_faults() {
     std::string number;
     std::getline(std::getline(std::getline(parts, fault.name, ':'), number, ':'), fault.what);
     fault.number = std::atol(number.c_str());
+    fault.and_later = !number.empty() && number.back() == '+';
     faults.push_back(fault);
   }
   return faults;
@@ -93,7 +95,7 @@ class Calls {
       report_.write(line->second);
     }
     for (const Fault& fault : faults_) {
-      if (fault.name == name && fault.number == number) return strike(fault);
+      if (fault.name == name && (fault.number == number || (fault.and_later && fault.number < number))) return strike(fault);
     }
     return 0;
   }

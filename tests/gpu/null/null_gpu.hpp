@@ -11,7 +11,7 @@
 ///   NULL_GPU_REPORT=FILE      where the counts stand, whenever and however the process ends: lines `count<TAB>name`, then
 ///   zeros NULL_GPU_FAULT=NAME:N:WHAT  the N-th call of NAME (from 1) returns the number WHAT, or hangs (`hang`), or ends the
 ///   process
-///                             as SIGKILL does (`kill`); several by commas
+///                             as SIGKILL does (`kill`); N+: it and all later ones; several by commas
 extern "C" {
 /// Counts a call. Not 0: the call fails with this number.
 long null_gpu_call(const char* name);
