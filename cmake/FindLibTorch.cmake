@@ -5,8 +5,7 @@
 #   2. the package `torch` of the active python3
 #   3. the package `torch` in ${CMAKE_SOURCE_DIR}/.venv
 # HPCBENCH_CUDA AUTO becomes ON where the LibTorch has libtorch_cuda, else OFF. With ON, libtorch_cuda, libc10_cuda, the CUDA
-# runtime, and the headers of CUDA and NCCL are used as well: those that pip installs beside torch (nvidia/...), else those of
-# CUDA_HOME or /usr/local/cuda.
+# runtime, and the headers of CUDA and NCCL are used as well; CudaHeaders.cmake says where they are looked for.
 #
 # The ABI of std::string: wheels since torch 2.6 and all LibTorch archives of today use the compiler's own (_GLIBCXX_USE_CXX11_ABI=1),
 # so nothing is defined here; an older wheel is refused by the version check.
@@ -52,17 +51,19 @@ foreach(_library IN LISTS _libtorch_libraries)
 endforeach()
 
 if(_libtorch_dir AND HPCBENCH_CUDA)
-  set(_cuda_hints "${_libtorch_dir}/../nvidia/cu13" "${_libtorch_dir}/../nvidia/cuda_runtime" "$ENV{CUDA_HOME}" /usr/local/cuda)
-  find_path(LibTorch_CUDA_INCLUDE_DIR cuda_runtime_api.h HINTS ${_cuda_hints} PATH_SUFFIXES include)
-  find_path(LibTorch_NCCL_INCLUDE_DIR nccl.h HINTS "${_libtorch_dir}/../nvidia/nccl" ${_cuda_hints} PATH_SUFFIXES include)
-  find_library(LibTorch_CUDART NAMES libcudart.so libcudart.so.13 libcudart.so.12 HINTS ${_cuda_hints} PATH_SUFFIXES lib lib64)
-  foreach(_part LibTorch_CUDA_INCLUDE_DIR LibTorch_NCCL_INCLUDE_DIR LibTorch_CUDART)
-    if(NOT ${_part})
-      message(WARNING "${_libtorch_dir} is a LibTorch with CUDA, but ${_part} is not found: install the packages that torch asks for (pip install torch brings them) or a CUDA toolkit and NCCL, or build without GPUs (-DHPCBENCH_CUDA=OFF)")
-      set(_libtorch_dir "")
-      break()
+  include(CudaHeaders)
+  find_cuda_headers("${_libtorch_dir}")
+  if(CUDA_HEADERS_MISSING)
+    list(JOIN CUDA_HEADERS_MISSING ", " _missing)
+    if(CUDA_HEADERS_PACKAGES)
+      list(JOIN CUDA_HEADERS_PACKAGES "' '" _packages)
+      set(_remedy "`pip install '${_packages}'` in torch's environment brings them (scripts/setup.sh does so in .venv), as does a toolkit of CUDA ${CUDA_HEADERS_VERSION} named by CUDA_HOME, with NCCL's headers")
+    else()
+      set(_remedy "install the CUDA toolkit of this LibTorch and NCCL's headers, and name it by CUDA_HOME")
     endif()
-  endforeach()
+    message(WARNING "${_libtorch_dir} is a LibTorch with CUDA, but of CUDA's own files these are missing: ${_missing}. ${_remedy}. Or build without GPUs: -DHPCBENCH_CUDA=OFF")
+    set(_libtorch_dir "")
+  endif()
 endif()
 
 foreach(_header torch/headeronly/version.h torch/csrc/api/include/torch/version.h)
@@ -72,8 +73,8 @@ foreach(_header torch/headeronly/version.h torch/csrc/api/include/torch/version.
     list(JOIN _numbers "." LibTorch_VERSION)
   endif()
 endforeach()
-if(_libtorch_dir AND LibTorch_VERSION VERSION_LESS 2.13)
-  message(WARNING "${_libtorch_dir} is LibTorch ${LibTorch_VERSION}; 2.13 or newer is needed")
+if(_libtorch_dir AND LibTorch_VERSION VERSION_LESS 2.11)
+  message(WARNING "${_libtorch_dir} is LibTorch ${LibTorch_VERSION}; 2.11 or newer is needed")
   set(_libtorch_dir "")
 endif()
 
@@ -104,9 +105,9 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
   endif()
   if(HPCBENCH_CUDA)
     target_compile_definitions(LibTorch::LibTorch INTERFACE USE_C10D_NCCL)
-    target_include_directories(LibTorch::LibTorch SYSTEM INTERFACE "${LibTorch_CUDA_INCLUDE_DIR}" "${LibTorch_NCCL_INCLUDE_DIR}")
+    target_include_directories(LibTorch::LibTorch SYSTEM INTERFACE ${CUDA_HEADERS_DIRS})
     # What libtorch_cuda needs in turn is found by its own RUNPATH, when the program starts.
-    get_filename_component(_cudart_dir "${LibTorch_CUDART}" DIRECTORY)
-    target_link_libraries(LibTorch::LibTorch INTERFACE "${LibTorch_CUDART}" -Wl,--allow-shlib-undefined "-Wl,-rpath,${_cudart_dir}")
+    get_filename_component(_cudart_dir "${CUDA_HEADERS_CUDART}" DIRECTORY)
+    target_link_libraries(LibTorch::LibTorch INTERFACE "${CUDA_HEADERS_CUDART}" -Wl,--allow-shlib-undefined "-Wl,-rpath,${_cudart_dir}")
   endif()
 endif()

@@ -96,6 +96,23 @@ if [ "$preset" = default ] && [ -z "${HPCBENCH_TORCH_DIR:-}" ]; then
   export HPCBENCH_TORCH_DIR
 fi
 
+# A LibTorch with CUDA comes without some headers that its own need: what is missing goes into its environment.
+if [ "$preset" = default ] && [ -e "$HPCBENCH_TORCH_DIR/lib/libtorch_cuda.so" ]; then
+  headers=$(cmake -D TORCH_DIR="$HPCBENCH_TORCH_DIR" -P cmake/CudaHeaders.cmake)
+  if [ -n "$headers" ]; then
+    # Within a site-packages: by the pip of its environment.
+    pip=$HPCBENCH_TORCH_DIR/../../../../bin/python3
+    if [ -x "$pip" ]; then
+      echo "installing CUDA's headers: $headers"
+      read -ra words <<< "$headers"
+      "$pip" -m pip install --quiet --disable-pip-version-check "${words[@]}"
+    else
+      echo "error: CUDA's headers are missing; torch's environment needs: pip install $headers" >&2
+      exit 1
+    fi
+  fi
+fi
+
 [ "$build" != no ] || exit 0
 if [ "$preset" = default ]; then
   configure default -DHPCBENCH_TRAINER=ON "-DHPCBENCH_TORCH_DIR=$HPCBENCH_TORCH_DIR"

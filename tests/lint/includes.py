@@ -28,8 +28,8 @@ HEAVY = {
     "rapidcheck": (re.compile("<rapidcheck.h>"), "#include <rapidcheck.h>\n"),
     "doctest": (re.compile("<doctest/doctest.h>"), "#include <doctest/doctest.h>\n"),
 }
-# The seam to GPUs, which only CUDA's headers can compile: scripts/check-cuda.sh does.
-NEEDS_CUDA = re.compile(r"trainers/devices/cuda_(?!absent)")
+# The seam to GPUs and the null GPU, which only CUDA's headers can compile: scripts/check-cuda.sh and tests/gpu do.
+NEEDS_CUDA = re.compile(r"trainers/devices/cuda_(?!absent)|tests/gpu/null/(cudart|nccl)")
 # GCC's own vector extensions; the build compiles each of them by itself.
 NEEDS_GCC = re.compile(r"trainers/kernels/\w*_kernels\.cpp")
 # Templates that libraries instantiate in each file are instantiated in what is precompiled: a third of the time.

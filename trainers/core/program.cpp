@@ -50,9 +50,13 @@ constexpr const char* kBackends = ", Gloo";
 std::string without_prefix(const std::string& text) { return text.rfind("error: ", 0) == 0 ? text.substr(7) : text; }
 
 std::string code_of(const std::string& text) {
-  const bool out_of_memory =
-      text.find("can't allocate memory") != std::string::npos || text.find("out of memory") != std::string::npos;
-  return out_of_memory ? kOutOfMemory : "";
+  // Of the host, of a GPU, and of cuBLAS and cuDNN, which take memory of the GPU for themselves.
+  constexpr const char* kMarks[] = {"can't allocate memory", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED",
+                                    "CUDNN_STATUS_ALLOC_FAILED"};
+  for (const char* mark : kMarks) {
+    if (text.find(mark) != std::string::npos) return kOutOfMemory;
+  }
+  return "";
 }
 
 /// The exception in flight.
@@ -117,6 +121,7 @@ class Run {
       if (settings_.exchange == ExchangeChoice::shared_memory) group_->choose_exchange_way(ExchangeWay::shared_memory);
       if (device_->is_cuda()) {
         end_with_watchdog();
+        group_->when_late([this](const std::string& what) { end_process(fail({what, kExitFailed})); });
         group_->refuse_shared_gpus(device_->uuid());
       }
     }
@@ -141,6 +146,8 @@ class Run {
     facts_.bound = settings_.bind && bind_to_share_of_cores(world_, at::get_num_threads());
     facts_.hosts = group_ ? group_->exchange(world_.host) : std::vector<std::string>{world_.host};
     facts_.socket_bytes = socket_bytes_sent();
+    // Only now: connecting the ranks sets variables, too.
+    facts_.environment = recorded_environment(environ);
     write_run_start(events_, settings_, world_, *task_, facts_);
   }
 
@@ -152,7 +159,7 @@ class Run {
     device_ = make_device(plan, settings_, machine);
     facts_.device = device_->facts();
     facts_.device_versions = device_->versions();
-    facts_.environment = recorded_environment(environ);
+    facts_.advice = hidden_peers_advice(world_, plan, machine);
   }
 
   /// The devices of this process's models.
@@ -232,6 +239,9 @@ class Run {
     Event event("error");
     event.add("text", root == own ? own : "another rank failed first: " + root);
     if (!failure.code.empty()) event.add("code", failure.code);
+    if (failure.code == kOutOfMemory && device_) {
+      if (const auto bytes = device_->max_bytes()) event.add("max_device_bytes", *bytes);
+    }
     events_.write(event.add("step", progress_.step).add("operation", progress_.operation).add("cause", root));
   }
 

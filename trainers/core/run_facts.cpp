@@ -63,8 +63,18 @@ void add_slurm(Event& event) {
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> recorded_environment(const char* const* variables) {
-  constexpr const char* kPrefixes[] = {
-      "NCCL_", "TORCH_NCCL_", "GLOO_", "OMP_", "GOMP_", "CUBLAS_WORKSPACE_CONFIG=", "CUDA_VISIBLE_DEVICES="};
+  constexpr const char* kPrefixes[] = {"NCCL_",
+                                       "TORCH_NCCL_",
+                                       "GLOO_",
+                                       "OMP_",
+                                       "GOMP_",
+                                       "CUBLAS_WORKSPACE_CONFIG=",
+                                       "CUDA_VISIBLE_DEVICES=",
+                                       "CUDA_LAUNCH_BLOCKING=",
+                                       "CUDA_DEVICE_MAX_CONNECTIONS=",
+                                       "CUDA_MODULE_LOADING=",
+                                       "PYTORCH_",
+                                       "NVIDIA_TF32_OVERRIDE="};
   std::vector<std::pair<std::string, std::string>> found;
   for (; variables && *variables; ++variables) {
     const std::string_view text = *variables;
@@ -114,7 +124,9 @@ void write_run_start(Events& events, const Settings& settings, const World& worl
       at::get_num_threads() == 1 ? "" : "s", settings.device == DeviceChoice::cuda ? " and a GPU" : "",
       static_cast<long long>(task.train_samples()), static_cast<long long>(task.validation_samples()),
       static_cast<long long>(global_batch), to_string(settings.precision), static_cast<unsigned long long>(settings.seed));
-  for (const Note& note : task.notes()) {
+  std::vector<Note> notes = task.notes();
+  if (!facts.advice.empty()) notes.push_back({"hidden_peers", facts.advice});
+  for (const Note& note : notes) {
     std::printf("note: %s\n", note.text.c_str());
     events.write(Event("warning").add("code", note.code).add("text", note.text));
   }

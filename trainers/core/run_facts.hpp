@@ -24,13 +24,14 @@ struct RunFacts {
   std::vector<std::pair<std::string, std::string>> device;  // of a GPU what it is, and its modes
   std::vector<std::pair<std::string, std::string>> device_versions;
   std::vector<std::pair<std::string, std::string>> environment;
+  std::string advice;  // on how the ranks were started; empty: none
   std::optional<std::int64_t> max_device_bytes;
   std::optional<std::int64_t> socket_bytes;  // sent by this process before the training
 };
 
 /// Of an environment as `environ` has it (NAME=value, ended by null) what changes how ranks communicate, how many threads there
-/// are and which GPUs are visible: NCCL_*, TORCH_NCCL_*, GLOO_*, OMP_*, GOMP_*, CUBLAS_WORKSPACE_CONFIG, CUDA_VISIBLE_DEVICES.
-/// By name.
+/// are, which GPUs are visible and how they compute: NCCL_*, TORCH_NCCL_*, GLOO_*, OMP_*, GOMP_*, PYTORCH_* (its allocators),
+/// CUBLAS_WORKSPACE_CONFIG, NVIDIA_TF32_OVERRIDE and some of CUDA_*. By name.
 std::vector<std::pair<std::string, std::string>> recorded_environment(const char* const* variables);
 
 /// The run_start event (docs/events.md): every setting that decides what is computed, as it is in force; where and on what it

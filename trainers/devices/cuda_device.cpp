@@ -7,8 +7,10 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <cuda_runtime_api.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 
 #include "core/text.hpp"
 #include "devices/cuda_parts.hpp"
@@ -17,10 +19,10 @@ namespace hpcbench::train {
 
 namespace {
 
-/// As nvidia-smi writes it.
-std::string uuid_text(const cudaUUID_t& uuid) {
+/// As nvidia-smi writes it; the name of a MIG instance (`NVIDIA H100 80GB HBM3 MIG 1g.10gb`) says that it is one.
+std::string uuid_text(const cudaUUID_t& uuid, const std::string& model) {
   constexpr const char* kHex = "0123456789abcdef";
-  std::string text = "GPU-";
+  std::string text = model.find(" MIG ") == std::string::npos ? "GPU-" : "MIG-";
   for (std::size_t index = 0; index < sizeof uuid.bytes; ++index) {
     if (index == 4 || index == 6 || index == 8 || index == 10) text += '-';
     const auto byte = static_cast<unsigned char>(uuid.bytes[index]);
@@ -34,8 +36,13 @@ Gpu read_gpu(int number) {
   constexpr int kFirstWithBf16 = 8;  // compute capability
   cudaDeviceProp properties{};
   C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, number));
-  return {properties.name, uuid_text(properties.uuid), properties.major >= kFirstWithBf16,
+  Gpu gpu{properties.name, uuid_text(properties.uuid, properties.name), properties.major >= kFirstWithBf16,
           static_cast<std::int64_t>(properties.totalGlobalMem)};
+  gpu.capability = concat(properties.major, ".", properties.minor);
+  gpu.multiprocessors = properties.multiProcessorCount;
+  char bus[32] = {};
+  if (cudaDeviceGetPCIBusId(bus, sizeof bus, number) == cudaSuccess) gpu.pci_bus = bus;
+  return gpu;
 }
 
 /// `12.4` from 12040, `9.10.2` from 91002.
@@ -46,23 +53,46 @@ std::string version_text(long number, long major_unit, long minor_unit) {
 
 const char* yes_or_no(bool value) { return value ? "true" : "false"; }
 
+std::string file_text(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The NUMA node beside which the GPU stands; empty where the kernel does not say.
+std::string numa_node(const Gpu& gpu) {
+  std::string folder = gpu.pci_bus;
+  for (char& letter : folder) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  const std::string text = file_text(concat("/sys/bus/pci/devices/", folder, "/numa_node"));
+  return text.empty() || text[0] == '-' ? "" : text.substr(0, text.find('\n'));
+}
+
 class CudaDevice final : public Device {
  public:
-  CudaDevice(int first, int count, std::vector<Gpu> gpus) : first_(first), count_(count), gpus_(std::move(gpus)) {}
+  CudaDevice(int first, int count, const Machine& machine)
+      : first_(first),
+        count_(count),
+        gpus_(machine.gpus.begin() + first, machine.gpus.begin() + first + count),
+        driver_(machine.driver),
+        driver_cuda_(machine.cuda_driver_version) {}
 
   at::Device place() const override { return {at::kCUDA, static_cast<at::DeviceIndex>(first_)}; }
 
   std::vector<std::pair<std::string, std::string>> facts() const override {
-    std::ifstream driver("/proc/driver/nvidia/version");
-    const std::string text((std::istreambuf_iterator<char>(driver)), {});
     const Gpu& gpu = gpus_.front();
-    return {{"gpu_model", gpu.model},
-            {"gpu_uuid", uuid()},
-            {"gpu_memory_bytes", std::to_string(gpu.memory_bytes)},
-            {"driver", driver_version(text)},
-            {"bf16", yes_or_no(gpu.bf16)},
-            {"tf32_matmul", yes_or_no(at::globalContext().allowTF32CuBLAS())},
-            {"tf32_cudnn", yes_or_no(at::globalContext().allowTF32CuDNN())}};
+    std::vector<std::pair<std::string, std::string>> all = {{"gpu_model", gpu.model},
+                                                            {"gpu_uuid", uuid()},
+                                                            {"gpu_memory_bytes", std::to_string(gpu.memory_bytes)},
+                                                            {"gpu_capability", gpu.capability},
+                                                            {"gpu_multiprocessors", std::to_string(gpu.multiprocessors)},
+                                                            {"gpu_pci_bus", gpu.pci_bus},
+                                                            {"gpu_numa_node", numa_node(gpu)},
+                                                            {"driver", driver_},
+                                                            {"driver_cuda", driver_cuda_},
+                                                            {"bf16", yes_or_no(gpu.bf16)},
+                                                            {"tf32_matmul", yes_or_no(at::globalContext().allowTF32CuBLAS())},
+                                                            {"tf32_cudnn", yes_or_no(at::globalContext().allowTF32CuDNN())}};
+    std::erase_if(all, [](const auto& fact) { return fact.second.empty(); });  // unknown is absent
+    return all;
   }
 
   std::vector<std::pair<std::string, std::string>> versions() const override {
@@ -110,6 +140,8 @@ class CudaDevice final : public Device {
   int first_;
   int count_;
   std::vector<Gpu> gpus_;  // this process's
+  std::string driver_;
+  std::string driver_cuda_;
 };
 
 }  // namespace
@@ -118,6 +150,10 @@ Machine find_machine(const Environment& environment) {
   Machine machine;
   machine.cuda_build = true;
   machine.visible_list = environment("CUDA_VISIBLE_DEVICES").value_or("");
+  machine.driver = driver_version(file_text("/proc/driver/nvidia/version"));
+  machine.cuda_build_version = version_text(CUDART_VERSION, 1000, 10);
+  int newest = 0;  // 0 where there is no driver
+  if (cudaDriverGetVersion(&newest) == cudaSuccess && newest > 0) machine.cuda_driver_version = version_text(newest, 1000, 10);
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess) {
@@ -134,6 +170,8 @@ std::unique_ptr<Device> make_cuda_device(const DevicePlan& plan, const Settings&
   // own; a collective beyond the timeout ends the process (3: without waiting for the communicator).
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
   setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "3", 0);
+  // The watchdog waits so long for ranks to write down what they were at, four times; by default 15 s each.
+  setenv("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "500", 0);
   c10::cuda::set_device(static_cast<c10::DeviceIndex>(plan.first_gpu), /*force=*/true);
   at::Context& context = at::globalContext();
   context.lazyInitDevice(at::kCUDA);
@@ -143,9 +181,7 @@ std::unique_ptr<Device> make_cuda_device(const DevicePlan& plan, const Settings&
     context.setAllowTF32CuBLAS(*settings.tf32);
     context.setAllowTF32CuDNN(*settings.tf32);
   }
-  const int count = device_count(settings);
-  const auto first = machine.gpus.begin() + plan.first_gpu;
-  return std::make_unique<CudaDevice>(plan.first_gpu, count, std::vector<Gpu>(first, first + count));
+  return std::make_unique<CudaDevice>(plan.first_gpu, device_count(settings), machine);
 }
 
 }  // namespace hpcbench::train

@@ -17,7 +17,7 @@ void add_nccl(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const c10::in
   const auto nccl = c10::make_intrusive<c10d::ProcessGroupNCCL>(c10::make_intrusive<c10d::PrefixStore>("nccl", store),
                                                                 group->getRank(), group->getSize(), options);
   group->setBackend(c10::DeviceType::CUDA, c10d::ProcessGroup::BackendType::NCCL, nccl);
-  std::vector<at::Tensor> ones = {at::ones({1}, at::TensorOptions(place).dtype(at::kFloat))};
+  std::vector<at::Tensor> ones = {at::ones({1}).to(place)};
   group->allreduce(ones)->wait();
   c10::cuda::device_synchronize();
   const auto sum = ones[0].item<float>();

@@ -50,8 +50,8 @@ class Device {
   /// Where a process's tensors are made; of dp the first of its devices.
   virtual at::Device place() const = 0;
   bool is_cuda() const { return place().is_cuda(); }
-  /// Names and values for run_start: gpu_model, gpu_uuid, gpu_memory_bytes, driver, bf16, tf32_matmul, tf32_cudnn; of a CPU
-  /// none.
+  /// Names and values for run_start (docs/events.md), of a GPU: model, uuid, memory, place on the bus, driver, modes; of a CPU
+  /// none. What is unknown is absent.
   virtual std::vector<std::pair<std::string, std::string>> facts() const = 0;
   /// Of the libraries that the device brings: cuda, cudnn, nccl.
   virtual std::vector<std::pair<std::string, std::string>> versions() const = 0;
@@ -80,8 +80,5 @@ const Device& cpu_device();
 /// kernels). plan_device() has passed.
 std::unique_ptr<Device> make_device(const DevicePlan& plan, const Settings& settings, const Machine& machine);
 std::unique_ptr<Device> make_cuda_device(const DevicePlan& plan, const Settings& settings, const Machine& machine);
-
-/// A tensor of the host on the device; to a GPU through pinned memory, without waiting.
-at::Tensor bring(const at::Tensor& host, at::Device place);
 
 }  // namespace hpcbench::train

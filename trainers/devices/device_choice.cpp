@@ -16,6 +16,22 @@ std::string gpus_text(std::size_t count) {
   return concat(count, count == 1 ? " GPU is" : " GPUs are", " visible to this process");
 }
 
+/// `13` of `13.0`; 0 where there is none.
+int major_of(const std::string& version) { return version.empty() ? 0 : std::stoi(version); }
+
+/// The oldest driver that can do what CUDA of this major version needs (CUDA's release notes, `minor version compatibility`).
+const char* oldest_driver(int cuda_major) { return cuda_major >= 13 ? "580" : "525"; }
+
+void refuse_old_driver(const Machine& machine) {
+  if (!has_old_driver(machine)) return;
+  const std::string name = machine.driver.empty() ? "" : concat(" ", machine.driver);
+  const int build = major_of(machine.cuda_build_version);
+  throw InputError(concat("error: the NVIDIA driver", name, " is too old: it can do CUDA ", machine.cuda_driver_version,
+                          ", and this hpcbench-train is built with a LibTorch for CUDA ", machine.cuda_build_version,
+                          ". Update it to ", oldest_driver(build), " or newer, build with a LibTorch for CUDA ",
+                          major_of(machine.cuda_driver_version), kOrCpu));
+}
+
 void require_cuda(const Machine& machine) {
   if (!machine.cuda_build) {
     throw InputError(
@@ -79,6 +95,8 @@ void require_possible_with_torch(const Settings& settings) {
 }  // namespace
 
 DevicePlan plan_device(const Settings& settings, const World& world, const Machine& machine) {
+  // Nor does `auto` pass a GPU over that only a newer driver would let it use.
+  if (settings.device != DeviceChoice::cpu) refuse_old_driver(machine);
   const bool has_gpu = machine.cuda_build && !machine.gpus.empty();
   DevicePlan plan;
   plan.device = settings.device;
@@ -104,6 +122,19 @@ void apply_plan(Settings& settings, const DevicePlan& plan) {
   if (plan.kernels == KernelChoice::torch) settings.attention = AttentionKind::eager;
 }
 
+bool has_old_driver(const Machine& machine) {
+  return machine.cuda_build && machine.gpus.empty() && !machine.cuda_driver_version.empty() &&
+         major_of(machine.cuda_driver_version) < major_of(machine.cuda_build_version);
+}
+
+std::string hidden_peers_advice(const World& world, const DevicePlan& plan, const Machine& machine) {
+  if (plan.device != DeviceChoice::cuda || world.local_size <= 1 || machine.gpus.size() != 1) return "";
+  return concat(
+      "each of the ", world.local_size, " processes of this node sees one GPU only, so NCCL cannot copy directly from ",
+      "one to another: let every process see all GPUs of the node (Slurm: --gpus-per-node with --gpu-bind=none in place "
+      "of --gpus-per-task); LOCAL_RANK then chooses");
+}
+
 std::string driver_version(const std::string& text) {
   // The first word of digits and dots: `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Tue ...`.
   std::istringstream words(text);
@@ -126,7 +157,7 @@ void refuse_shared_gpus(const std::vector<std::string>& claims) {
         concat("error: ranks ", owner->second, " and ", rank, " are both on GPU ", claims[rank].substr(space + 1), " of ",
                claims[rank].substr(0, space),
                ": each needs one of its own (NCCL would hang). Start as many processes a node as it has GPUs, with "
-               "LOCAL_RANK set, or let the scheduler bind one to each (Slurm: --gpus-per-task=1)"));
+               "LOCAL_RANK set (Slurm: --gpus-per-node with --gpu-bind=none)"));
   }
 }
 

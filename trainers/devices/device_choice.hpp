@@ -15,14 +15,20 @@ struct Gpu {
   std::string uuid;  // as nvidia-smi prints it; of a MIG instance its own
   bool bf16 = false;
   std::int64_t memory_bytes = 0;
+  std::string capability = {};  // `9.0`
+  int multiprocessors = 0;
+  std::string pci_bus = {};  // `0000:17:00.0`
 };
 
 /// What the build and the machine offer to this process.
 struct Machine {
-  bool cuda_build = false;   // built with a CUDA LibTorch
-  std::vector<Gpu> gpus;     // visible to this process, in its numbering
-  std::string why_no_gpu;    // the driver's words, where there are none in a build that could use them
-  std::string visible_list;  // CUDA_VISIBLE_DEVICES; empty: not set
+  bool cuda_build = false;          // built with a CUDA LibTorch
+  std::vector<Gpu> gpus;            // visible to this process, in its numbering
+  std::string why_no_gpu;           // the driver's words, where there are none in a build that could use them
+  std::string cuda_build_version;   // `13.0`: the CUDA that the build is for
+  std::string cuda_driver_version;  // `12.8`: the newest CUDA that the driver can do; empty: no driver
+  std::string driver;               // `570.86.15`; empty: unknown
+  std::string visible_list;         // CUDA_VISIBLE_DEVICES; empty: not set
 };
 
 /// Where a process trains, and with which kernels: `device` and `kernels` without their `auto`.
@@ -39,6 +45,13 @@ DevicePlan plan_device(const Settings& settings, const World& world, const Machi
 
 /// Takes the plan over into the settings, so that everything behind, and the run_start event, has what is in force.
 void apply_plan(Settings& settings, const DevicePlan& plan);
+
+/// Whether there is a driver, but one for older CUDA than the build's.
+bool has_old_driver(const Machine& machine);
+
+/// What each process of a node loses where it sees a single GPU while others train beside it: NCCL cannot copy directly
+/// between GPUs that are hidden from each other. Empty: nothing.
+std::string hidden_peers_advice(const World& world, const DevicePlan& plan, const Machine& machine);
 
 /// The driver's version from the text of /proc/driver/nvidia/version; empty where it has none.
 std::string driver_version(const std::string& text);

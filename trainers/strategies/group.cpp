@@ -16,6 +16,7 @@
 #include <torch/csrc/distributed/c10d/comm.hpp>
 
 #include "core/clock.hpp"
+#include "core/deadline.hpp"
 #include "core/error.hpp"
 #include "core/signals.hpp"
 #include "core/text.hpp"
@@ -157,7 +158,12 @@ void Group::connect() {
   process_group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
   process_group_->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
   sum(at::ones({1}));
-  device_.connect(process_group_, store_, timeout_);
+  {
+    const Deadline deadline(timeout_, [this] {
+      if (late_) late_(concat("NCCL has not connected the ranks after ", timeout_.count() / 1000.0, " s: timed out"));
+    });
+    device_.connect(process_group_, store_, timeout_);
+  }
   if (exchange_way_ == ExchangeWay::shared_memory && world_.size > 1) share_memory();
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -45,6 +46,9 @@ class Group {
   /// Connects the ranks, and proves it by a one-element allreduce for each backend. Collective, once, before what follows.
   /// InputError where they are to share memory and are not on one host.
   void connect();
+  /// Called in a thread of its own, with what was waited for, when connect() has not connected the device's backend within the
+  /// timeout: NCCL has none of its own there. It should end the process.
+  void when_late(std::function<void(const std::string& what)> late) { late_ = std::move(late); }
   /// What all ranks gave, in the order of the ranks. Collective.
   std::vector<std::string> exchange(const std::string& value);
   const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return process_group_; }
@@ -88,6 +92,7 @@ class Group {
   World world_;
   std::chrono::milliseconds timeout_;
   PeerFailed peer_failed_;
+  std::function<void(const std::string& what)> late_;
   const Device& device_;
   ExchangeWay exchange_way_;
   c10::intrusive_ptr<c10d::Store> store_;

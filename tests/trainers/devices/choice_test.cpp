@@ -95,6 +95,36 @@ TEST_CASE("a GPU that cannot be had: the error says why and what to do, and name
   CHECK(says(outcome(settings, {}, machine_with(true, 1)), "choose `kernels: torch` (or auto)"));
 }
 
+TEST_CASE("a driver that is too old is not the same as no GPU, and `auto` does not pass it over") {
+  Machine old = machine_with(true, 0);
+  old.cuda_build_version = "13.0";
+  old.cuda_driver_version = "12.8";
+  old.driver = "570.86.15";
+  Settings settings;
+  for (const DeviceChoice device : {DeviceChoice::automatic, DeviceChoice::cuda}) {
+    settings.device = device;
+    const std::string text = outcome(settings, {}, old);
+    CHECK(says(text, "error: the NVIDIA driver 570.86.15 is too old: it can do CUDA 12.8"));
+    CHECK(says(text, "Update it to 580 or newer, build with a LibTorch for CUDA 12, or choose `device: cpu`"));
+  }
+  settings.device = DeviceChoice::cpu;
+  CHECK(outcome(settings, {}, old) == "cpu own");
+  // A driver of the same major version runs newer minor ones; without a driver there is no GPU.
+  settings.device = DeviceChoice::cuda;
+  old.cuda_build_version = "12.9";
+  CHECK(says(outcome(settings, {}, old), "no GPU is visible"));
+  old.cuda_driver_version = "";
+  CHECK(says(outcome(settings, {}, old), "no GPU is visible"));
+}
+
+TEST_CASE("processes of a node that see one GPU each: what that costs is said") {
+  const DevicePlan cuda{DeviceChoice::cuda, KernelChoice::torch, 0};
+  CHECK(says(hidden_peers_advice(rank_of(1, 4), cuda, machine_with(true, 1)), "--gpu-bind=none"));
+  CHECK(hidden_peers_advice(rank_of(1, 4), cuda, machine_with(true, 4)).empty());
+  CHECK(hidden_peers_advice(rank_of(0, 1), cuda, machine_with(true, 1)).empty());
+  CHECK(hidden_peers_advice(rank_of(1, 4), {}, machine_with(true, 1)).empty());
+}
+
 TEST_CASE("each process has the GPU of its local rank; one that is bound has the only one that it sees") {
   Settings settings;
   settings.strategy = "ddp";

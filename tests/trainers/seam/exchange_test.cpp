@@ -72,7 +72,35 @@ void on_ranks(int ranks, const std::function<void(const World& world)>& work) {
 /// Rank r's elements are r + 1, 2 (r + 1), ...: the sum over the ranks of element e is (e + 1) N (N + 1) / 2.
 at::Tensor part_of_sum(int rank, std::int64_t size) { return at::arange(1, size + 1, at::kDouble) * (rank + 1); }
 
+/// A device whose backend connects only after some time.
+class SlowDevice final : public CpuDevice {
+ public:
+  explicit SlowDevice(std::chrono::milliseconds pause) : pause_(pause) {}
+  void connect(const c10::intrusive_ptr<c10d::ProcessGroup>&, const c10::intrusive_ptr<c10d::Store>&,
+               std::chrono::milliseconds) const override {
+    std::this_thread::sleep_for(pause_);
+  }
+
+ private:
+  std::chrono::milliseconds pause_;
+};
+
+/// What a group says that has half a second to connect.
+std::string said_when_late(std::chrono::milliseconds pause) {
+  const SlowDevice device(pause);
+  std::string said;
+  Group group(World{}, 0.5, nullptr, device);
+  group.when_late([&](const std::string& what) { said = what; });
+  group.connect();
+  return said;
+}
+
 }  // namespace
+
+TEST_CASE("a backend that does not connect within the timeout is noticed") {
+  CHECK(said_when_late(std::chrono::milliseconds(1500)) == "NCCL has not connected the ranks after 0.5 s: timed out");
+  CHECK(said_when_late(std::chrono::milliseconds(0)).empty());
+}
 
 TEST_CASE("reduce-scatter and all-gather by the backend's collectives: sums and chunks worked out by hand") {
   constexpr std::int64_t kChunk = 3;

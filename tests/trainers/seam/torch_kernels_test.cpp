@@ -5,6 +5,7 @@
 #include "core/program.hpp"
 #include "core/run_facts.hpp"
 #include "core/training.hpp"
+#include "devices/bring.hpp"
 #include "devices/device.hpp"
 #include "fakes/temporary_folder.hpp"
 #include "optim/optimizer.hpp"
@@ -174,10 +175,23 @@ TEST_CASE("run_start says the device and what of the environment bears on it") {
 }
 
 TEST_CASE("the recorded environment: by prefix and name, sorted") {
-  const char* const variables[] = {
-      "PATH=/bin", "OMP_X=1", "GOMP_SPINCOUNT=9", "NCCL_A=b=c", "GLOO_SOCKET_IFNAME=", "CUDA_VISIBLE_DEVICESX=1", nullptr};
-  const std::vector<std::pair<std::string, std::string>> wanted = {
-      {"GLOO_SOCKET_IFNAME", ""}, {"GOMP_SPINCOUNT", "9"}, {"NCCL_A", "b=c"}, {"OMP_X", "1"}};
+  const char* const variables[] = {"PATH=/bin",
+                                   "OMP_X=1",
+                                   "GOMP_SPINCOUNT=9",
+                                   "NCCL_A=b=c",
+                                   "GLOO_SOCKET_IFNAME=",
+                                   "CUDA_VISIBLE_DEVICESX=1",
+                                   "CUDA_LAUNCH_BLOCKING=1",
+                                   "PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync",
+                                   "NVIDIA_TF32_OVERRIDE=0",
+                                   nullptr};
+  const std::vector<std::pair<std::string, std::string>> wanted = {{"CUDA_LAUNCH_BLOCKING", "1"},
+                                                                   {"GLOO_SOCKET_IFNAME", ""},
+                                                                   {"GOMP_SPINCOUNT", "9"},
+                                                                   {"NCCL_A", "b=c"},
+                                                                   {"NVIDIA_TF32_OVERRIDE", "0"},
+                                                                   {"OMP_X", "1"},
+                                                                   {"PYTORCH_CUDA_ALLOC_CONF", "backend:cudaMallocAsync"}};
   CHECK(recorded_environment(variables) == wanted);
 }
 

@@ -19,7 +19,7 @@
 #include <cmath>
 
 #include "data/digits.hpp"
-#include "devices/device.hpp"
+#include "devices/bring.hpp"
 #include "kernels/kernels.hpp"
 #include "tasks/mnist_rnn/lstm.hpp"
 

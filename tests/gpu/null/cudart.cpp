@@ -1,0 +1,365 @@
+// libcudart: GPUs whose memory is the host's and whose kernels do nothing. Whatever is not here only counts and succeeds
+// (make_null_gpu.py writes that).
+#include <cuda_runtime_api.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "null_gpu.hpp"
+
+// The header renames these to what it wants them to be in its users' code.
+#undef cudaGetDeviceProperties
+#undef cudaStreamGetCaptureInfo
+
+namespace {
+
+constexpr int kWarp = 32;
+thread_local int t_device = 0;
+thread_local cudaError_t t_last = cudaSuccess;
+
+long variable(const char* name, long otherwise) {
+  const char* text = std::getenv(name);
+  return text && *text ? std::atol(text) : otherwise;
+}
+
+int gpus() { return static_cast<int>(variable("NULL_GPU_COUNT", 1)); }
+std::size_t memory_bytes() { return static_cast<std::size_t>(variable("NULL_GPU_MEMORY_MB", 8192)) << 20; }
+int driver() { return static_cast<int>(variable("NULL_GPU_DRIVER", CUDART_VERSION)); }
+
+int capability(bool major) {
+  const char* text = std::getenv("NULL_GPU_CAPABILITY");
+  const char* dot = text ? std::strchr(text, '.') : nullptr;
+  if (!dot) return major ? 9 : 0;
+  return std::atoi(major ? text : dot + 1);
+}
+
+cudaError_t set_last(cudaError_t error) {
+  if (error != cudaSuccess) t_last = error;
+  return error;
+}
+
+/// A call that may be made to fail.
+cudaError_t called(const char* name) { return set_last(static_cast<cudaError_t>(null_gpu_call(name))); }
+
+/// What each GPU has given out.
+class Memory {
+ public:
+  void* take(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (used_[t_device] + bytes > memory_bytes()) return nullptr;
+    // Zeros: a loss of nothing is 0, not a number that no kernel wrote.
+    void* const block = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+    if (!block) return nullptr;
+    std::memset(block, 0, bytes);
+    used_[t_device] += bytes;
+    blocks_[block] = {t_device, bytes};
+    return block;
+  }
+
+  void give(void* block) {
+    const std::lock_guard lock(mutex_);
+    const auto found = blocks_.find(block);
+    if (found == blocks_.end()) return;
+    used_[found->second.device] -= found->second.bytes;
+    blocks_.erase(found);
+    std::free(block);
+  }
+
+  std::size_t used() {
+    const std::lock_guard lock(mutex_);
+    return used_[t_device];
+  }
+
+  /// The GPU that has this address, or -1: the host's.
+  int device_of(const void* address) {
+    const std::lock_guard lock(mutex_);
+    auto next = blocks_.upper_bound(const_cast<void*>(address));
+    if (next == blocks_.begin()) return -1;
+    --next;
+    const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - static_cast<const char*>(next->first));
+    return offset < next->second.bytes ? next->second.device : -1;
+  }
+
+ private:
+  static constexpr std::size_t kAlignment = 512;
+  struct Block {
+    int device = 0;
+    std::size_t bytes = 0;
+  };
+  std::mutex mutex_;
+  std::map<void*, Block> blocks_;
+  std::map<int, std::size_t> used_;
+};
+
+Memory& memory() {
+  static Memory* const all = new Memory;
+  return *all;
+}
+
+/// Pinned memory of the host.
+Memory& pinned() {
+  static Memory* const all = new Memory;
+  return *all;
+}
+
+cudaError_t copy(const char* name, void* to, const void* from, std::size_t bytes) {
+  if (const cudaError_t error = called(name); error != cudaSuccess) return error;
+  const bool to_device = memory().device_of(to) >= 0;
+  const bool from_device = memory().device_of(from) >= 0;
+  null_gpu_count(to_device ? (from_device ? "copy on device" : "copy to device") : "copy to host");
+  if (to_device && !from_device && pinned().device_of(from) < 0) null_gpu_count("copy to device from pageable memory");
+  std::memmove(to, from, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t launched(const char* name) {
+  null_gpu_count("kernel");
+  return called(name);
+}
+
+cudaError_t new_handle(const char* name, void** handle) {
+  *handle = std::calloc(1, 64);
+  return called(name);
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaDriverGetVersion(int* version) { return *version = driver(), cudaSuccess; }
+cudaError_t cudaRuntimeGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 0;
+  if (driver() < CUDART_VERSION / 1000 * 1000) return set_last(cudaErrorInsufficientDriver);
+  *count = gpus();
+  return *count > 0 ? called("cudaGetDeviceCount") : set_last(cudaErrorNoDevice);
+}
+
+cudaError_t cudaGetDevice(int* device) { return *device = t_device, cudaSuccess; }
+cudaError_t cudaSetDevice(int device) {
+  if (device < 0 || device >= gpus()) return set_last(cudaErrorInvalidDevice);
+  t_device = device;
+  return called("cudaSetDevice");
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  *properties = {};
+  const char* name = std::getenv("NULL_GPU_NAME");
+  std::snprintf(properties->name, sizeof properties->name, "%s", name ? name : "Null GPU");
+  properties->major = capability(true);
+  properties->minor = capability(false);
+  properties->multiProcessorCount = 132;
+  properties->totalGlobalMem = memory_bytes();
+  properties->warpSize = kWarp;
+  properties->maxThreadsPerBlock = 1024;
+  properties->maxThreadsPerMultiProcessor = 2048;
+  properties->maxGridSize[0] = 2147483647;
+  properties->maxGridSize[1] = properties->maxGridSize[2] = 65535;
+  properties->maxThreadsDim[0] = properties->maxThreadsDim[1] = 1024;
+  properties->maxThreadsDim[2] = 64;
+  properties->sharedMemPerBlock = 49152;
+  properties->sharedMemPerMultiprocessor = 233472;
+  properties->sharedMemPerBlockOptin = 232448;
+  properties->regsPerBlock = properties->regsPerMultiprocessor = 65536;
+  properties->l2CacheSize = 50 << 20;
+  properties->memoryBusWidth = 5120;
+  properties->textureAlignment = 512;
+  properties->pciBusID = device + 1;
+  for (int index = 0; index < 16; ++index) properties->uuid.bytes[index] = static_cast<char>(16 * device + index);
+  return called("cudaGetDeviceProperties");
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  switch (attribute) {
+    case cudaDevAttrComputeCapabilityMajor:
+      return *value = capability(true), cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor:
+      return *value = capability(false), cudaSuccess;
+    case cudaDevAttrMultiProcessorCount:
+      return *value = 132, cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      return *value = 232448, cudaSuccess;
+    case cudaDevAttrWarpSize:
+      return *value = kWarp, cudaSuccess;
+    case cudaDevAttrMaxThreadsPerBlock:
+      return *value = 1024, cudaSuccess;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      return *value = 2048, cudaSuccess;
+    default:
+      return *value = 0, cudaSuccess;
+  }
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char* text, int size, int device) {
+  std::snprintf(text, static_cast<std::size_t>(size), "0000:%02x:00.0", device + 1);
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) { return *least = 0, *greatest = -5, cudaSuccess; }
+cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 1, cudaSuccess; }
+
+cudaError_t cudaMalloc(void** block, std::size_t bytes) {
+  *block = nullptr;
+  if (const cudaError_t error = called("cudaMalloc"); error != cudaSuccess) return error;
+  *block = memory().take(bytes);
+  return *block ? cudaSuccess : set_last(cudaErrorMemoryAllocation);
+}
+cudaError_t cudaFree(void* block) { return memory().give(block), called("cudaFree"); }
+cudaError_t cudaHostAlloc(void** block, std::size_t bytes, unsigned) {
+  *block = pinned().take(bytes);
+  return called("cudaHostAlloc");
+}
+cudaError_t cudaFreeHost(void* block) { return pinned().give(block), called("cudaFreeHost"); }
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  *total = memory_bytes();
+  *free = *total - memory().used();
+  return cudaSuccess;
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
+  *attributes = {};
+  const int device = memory().device_of(address);
+  attributes->device = device;
+  attributes->type = device >= 0                        ? cudaMemoryTypeDevice
+                     : pinned().device_of(address) >= 0 ? cudaMemoryTypeHost
+                                                        : cudaMemoryTypeUnregistered;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+  null_gpu_count("host waits");
+  return copy("cudaMemcpy", to, from, bytes);
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t) {
+  return copy("cudaMemcpyAsync", to, from, bytes);
+}
+cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes, cudaStream_t) {
+  return copy("cudaMemcpyPeerAsync", to, from, bytes);
+}
+cudaError_t cudaMemset(void* to, int value, std::size_t bytes) { return std::memset(to, value, bytes), called("cudaMemset"); }
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t) {
+  null_gpu_count("memset");
+  std::memset(to, value, bytes);
+  return called("cudaMemsetAsync");
+}
+
+cudaError_t cudaGetLastError() {
+  const cudaError_t last = t_last;
+  t_last = cudaSuccess;
+  return last;
+}
+cudaError_t cudaPeekAtLastError() { return t_last; }
+const char* cudaGetErrorName(cudaError_t error) {
+  return error == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation" : "cudaErrorNull";
+}
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorNoDevice:
+      return "no CUDA-capable device is detected";
+    case cudaErrorInsufficientDriver:
+      return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorInvalidDevice:
+      return "invalid device ordinal";
+    default:
+      return "an error of the null GPU";
+  }
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) { return new_handle("cudaStreamCreate", reinterpret_cast<void**>(stream)); }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  return new_handle("cudaStreamCreate", reinterpret_cast<void**>(stream));
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
+  return new_handle("cudaStreamCreate", reinterpret_cast<void**>(stream));
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
+  return *status = cudaStreamCaptureStatusNone, cudaSuccess;
+}
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t*,
+                                     const cudaGraphNode_t**, const cudaGraphEdgeData**, std::size_t*) {
+  *status = cudaStreamCaptureStatusNone;
+  if (id) *id = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return null_gpu_count("host waits"), called("cudaStreamSynchronize"); }
+cudaError_t cudaDeviceSynchronize() { return null_gpu_count("host waits"), called("cudaDeviceSynchronize"); }
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return new_handle("cudaEventCreate", reinterpret_cast<void**>(event)); }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  return new_handle("cudaEventCreate", reinterpret_cast<void**>(event));
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) { return std::free(event), cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return null_gpu_count("host waits"), called("cudaEventSynchronize"); }
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) { return *milliseconds = 1, cudaSuccess; }
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  *attributes = {};
+  attributes->maxThreadsPerBlock = 1024;
+  attributes->binaryVersion = attributes->ptxVersion = 10 * capability(true) + capability(false);
+  attributes->numRegs = 32;
+  return cudaSuccess;
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int, std::size_t) {
+  return *blocks = 2, cudaSuccess;
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*, int, std::size_t, unsigned) {
+  return *blocks = 2, cudaSuccess;
+}
+
+int null_gpu_driver_call() { return 0; }
+cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** function, unsigned, unsigned long long,
+                                             cudaDriverEntryPointQueryResult* result) {
+  *function = reinterpret_cast<void*>(&null_gpu_driver_call);
+  if (result) *result = cudaDriverEntryPointSuccess;
+  return cudaSuccess;
+}
+
+// What compiled kernels call by themselves.
+void** __cudaRegisterFatBinary(void*) {
+  static void* handle[1];
+  return handle;
+}
+void __cudaRegisterFatBinaryEnd(void**) {}
+void __cudaUnregisterFatBinary(void**) {}
+void __cudaRegisterFunction(void**, const char*, char*, const char*, int, void*, void*, void*, void*, int*) {}
+void __cudaRegisterVar(void**, char*, char*, const char*, int, std::size_t, int, int) {}
+char __cudaInitModule(void**) { return 1; }
+thread_local struct {
+  dim3 grid, block;
+  std::size_t shared;
+  void* stream;
+} t_launch;
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared, void* stream) {
+  t_launch.grid = grid;
+  t_launch.block = block;
+  t_launch.shared = shared;
+  t_launch.stream = stream;
+  return 0;
+}
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* shared, void* stream) {
+  *grid = t_launch.grid;
+  *block = t_launch.block;
+  *shared = t_launch.shared;
+  *static_cast<void**>(stream) = t_launch.stream;
+  return cudaSuccess;
+}
+cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
+  *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(function));
+  return cudaSuccess;
+}
+cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void**, std::size_t, cudaStream_t) {
+  return launched("cudaLaunchKernel");
+}
+cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, std::size_t, cudaStream_t) {
+  return launched("cudaLaunchKernel");
+}
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void**) { return launched("cudaLaunchKernel"); }
+cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, std::size_t, cudaStream_t) {
+  return launched("cudaLaunchKernel");
+}
+}
