@@ -7,16 +7,17 @@ import sys
 # stage: the stages and the folders of shared/ whose headers it may include, beside its own and base
 MAY_KNOW = {
     "base": set(),
-    "spec": set(),
-    "plan": {"spec"},
+    "expressions": set(),
+    "spec": {"expressions"},
+    "plan": {"spec", "expressions"},
     "render": {"plan", "spec"},
     "launch": set(),
     "submit": {"render", "launch", "plan", "spec"},
     "ingest": {"launch"},
     "store": {"ingest"},
     "stats": set(),
-    "report": {"stats", "ingest", "plan", "spec"},
-    "cli": {"spec", "plan", "render", "launch", "submit", "ingest", "store", "stats", "report", "commandline"},
+    "report": {"stats", "ingest", "plan", "spec", "expressions"},
+    "cli": {"expressions", "spec", "plan", "render", "launch", "submit", "ingest", "store", "stats", "report", "commandline"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
