@@ -13,7 +13,13 @@ using Code = Instruction::Code;
 
 constexpr double kTwoTo63 = 9223372036854775808.0;
 
-std::string number_text(double number) { return Value::from_plain(fmt::format("{:.15g}", number)).canonical(); }
+/// What no integer holds keeps its exponent: figures alone would read back as an integer.
+std::string number_text(double number) {
+  std::string digits = fmt::format("{:.15g}", number);
+  if (number < kTwoTo63 && number >= -kTwoTo63) return Value::from_plain(digits).canonical();
+  if (const std::size_t plus = digits.find('+'); plus != std::string::npos) digits.erase(plus, 1);
+  return digits;
+}
 
 Operand checked(double number) {
   if (!std::isfinite(number)) throw OperationError{"the result is larger than a double holds"};

@@ -88,6 +88,7 @@ void drop_entries(Entries& entries, Outside outside, const std::string& what, co
 
 void drop_outside(Draft& draft, const Draft& base, const std::string& changes) {
   std::vector<std::string>& notes = draft.experiment.notes;
+  draft.inherited_expressions = expressions_of(base);
   if (is_inherited(draft, base, "include")) {
     drop_entries(
         draft.include, [&](const PointDraft& entry) { return is_outside(entry, draft, base); }, "include", changes, notes);

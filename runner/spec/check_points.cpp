@@ -13,6 +13,31 @@ namespace hpcbench {
 
 namespace {
 
+std::string value_advice(const PointSpace& space, const std::string& axis) {
+  std::vector<std::string> texts;
+  for (const Value& value : space.some_values(axis)) texts.push_back(value.text());
+  return fmt::format("values of {}: {}", cite(axis), cite_all(texts));
+}
+
+}  // namespace
+
+void refuse_value(const PointSpace& space, const std::string& axis, const Value& value, const YamlSpot& spot,
+                  Complaints& complaints) {
+  std::vector<std::string> texts;
+  for (const Value& known : space.some_values(axis)) {
+    if (known.text() == value.text()) {
+      complaints.add(spot, fmt::format("{} has no value {} that is a text", cite(axis), cite(value.text())),
+                     "write it with quotes or without them, as in the axis");
+      return;
+    }
+    texts.push_back(known.text());
+  }
+  complaints.add(spot, fmt::format("{} has no value {}{}", cite(axis), cite(value.text()), did_you_mean(value.text(), texts)),
+                 value_advice(space, axis));
+}
+
+namespace {
+
 constexpr const char* kRunForm = "{files: old/ddp.out, run: {strategy: ddp, nodes: 2}}";
 
 /// Axes that the file names itself: nodes and gpus_per_node are there without it.
@@ -41,29 +66,6 @@ void check_parameters(const Bindings& parameters, const YamlNode* node, const Dr
   }
 }
 
-std::string value_advice(const PointSpace& space, const std::string& axis) {
-  std::vector<std::string> texts;
-  for (const Value& value : space.some_values(axis)) texts.push_back(value.text());
-  return fmt::format("values of {}: {}", cite(axis), cite_all(texts));
-}
-
-/// A value that no point has, with the one that was meant.
-void refuse_value(const PointSpace& space, const std::string& axis, const Value& value, const YamlNode& node,
-                  Complaints& complaints) {
-  std::vector<std::string> texts;
-  for (const Value& known : space.some_values(axis)) {
-    if (known.text() == value.text()) {
-      complaints.add(node.spot, fmt::format("{} has no value {} that is a text", cite(axis), cite(value.text())),
-                     "write it with quotes or without them, as in the axis");
-      return;
-    }
-    texts.push_back(known.text());
-  }
-  complaints.add(node.spot,
-                 fmt::format("{} has no value {}{}", cite(axis), cite(value.text()), did_you_mean(value.text(), texts)),
-                 value_advice(space, axis));
-}
-
 /// True if every name is an axis and every value one of its values.
 bool check_condition(const ConditionDraft& draft, const std::string& what, bool included, const Draft& whole,
                      const PointSpace& space, Complaints& complaints) {
@@ -73,8 +75,13 @@ bool check_condition(const ConditionDraft& draft, const std::string& what, bool 
     const auto& [name, values] = draft.condition[i];
     if (!space.has_axis(name)) {
       const bool parameter = find_binding(whole.experiment.work.parameters, name) != nullptr;
-      complaints.add(draft.node->keys[i].spot, fmt::format("{} in {} is no axis{}", cite(name), what, did_you_mean(name, axes)),
-                     parameter ? "it is a parameter: all points have the same value" : "axes: " + cite_all(axes));
+      const bool derived = std::any_of(whole.derive.begin(), whole.derive.end(),
+                                       [&](const DerivedDraft& entry) { return entry.derived.name == name; });
+      complaints.add(draft.node->keys[i].spot,
+                     fmt::format("{} in {} is no axis{}", cite(name), what, derived ? "" : did_you_mean(name, axes)),
+                     parameter ? "it is a parameter: all points have the same value"
+                     : derived ? "it is derived: name the axes that it comes from"
+                               : "axes: " + cite_all(axes));
       good = false;
       continue;
     }
@@ -82,7 +89,7 @@ bool check_condition(const ConditionDraft& draft, const std::string& what, bool 
     for (std::size_t k = 0; k < values.size() && !complaints.full(); ++k) {
       if (space.has_value(name, values[k], included)) continue;
       const YamlNode& item = draft.node->items[i];
-      refuse_value(space, name, values[k], item.is_list() ? item.items[k] : item, complaints);
+      refuse_value(space, name, values[k], (item.is_list() ? item.items[k] : item).spot, complaints);
       good = false;
     }
   }
@@ -92,6 +99,7 @@ bool check_condition(const ConditionDraft& draft, const std::string& what, bool 
 void check_excludes(const Draft& draft, const PointSpace& space, Complaints& complaints) {
   for (const ConditionDraft& exclude : draft.exclude) {
     if (complaints.full()) return;
+    if (exclude.expression) continue;  // make_plan says whether it is true somewhere
     if (!check_condition(exclude, "`exclude`", false, draft, space, complaints) || space.product_matches(exclude.condition))
       continue;
     complaints.add(exclude.node->spot, "this exclude matches nothing",
@@ -104,6 +112,7 @@ void check_overrides(const Draft& draft, const PointSpace& space, Complaints& co
   for (const OverrideDraft& entry : draft.overrides) {
     if (complaints.full()) return;
     check_parameters(entry.override_.parameters, entry.node->find("parameters"), draft, complaints);
+    if (entry.when.expression) continue;  // make_plan says whether it is true somewhere
     if (!check_condition(entry.when, "`when`", true, draft, space, complaints)) continue;
     if (!space.find_point(entry.when.condition)) {
       complaints.add(entry.when.node->spot, "this override matches nothing",
@@ -182,6 +191,7 @@ void check_baseline(const Draft& draft, const PointSpace& space, Complaints& com
 /// Every name that a column can have before anything was measured: axes, columns, the metrics that the file declares.
 std::vector<std::string> known_columns(const Draft& draft, const std::vector<std::string>& axes) {
   std::vector<std::string> known = axes;
+  for (const DerivedDraft& entry : draft.derive) known.push_back(entry.derived.name);
   known.insert(known.end(), report_column_names().begin(), report_column_names().end());
   for (const Metric& metric : draft.experiment.work.metrics) known.push_back(metric.name);
   for (const OverrideDraft& entry : draft.overrides) {
@@ -230,7 +240,7 @@ void check_where_values(const Draft& draft, const PointSpace& space, Complaints&
     const YamlNode& item = of_axes.node->items[i];
     for (std::size_t k = 0; k < values.size() && !complaints.full(); ++k) {
       if (space.has_value(name, values[k], true)) continue;
-      refuse_value(space, name, values[k], item.is_list() ? item.items[k] : item, complaints);
+      refuse_value(space, name, values[k], (item.is_list() ? item.items[k] : item).spot, complaints);
     }
   }
 }
@@ -260,6 +270,7 @@ void check_axes(const Draft& draft, Complaints& complaints) {
 }
 
 void check_points(const Draft& draft, const PointSpace& space, Complaints& complaints) {
+  check_expressions(draft, space, complaints);
   check_excludes(draft, space, complaints);
   check_overrides(draft, space, complaints);
   check_baseline(draft, space, complaints);

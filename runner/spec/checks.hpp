@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,9 +32,18 @@ bool axes_are_sound(const Draft& draft);
 /// nodes that nothing is started on. Each with its place.
 std::vector<std::string> reach_notes(const Draft& draft);  // check_reach.cpp
 
+/// Where the expressions of a draft stand.
+std::set<std::size_t> expressions_of(const Draft& draft);  // check_expressions.cpp
+
+/// Refuses a value that no point has on an axis, with the one that was meant.
+void refuse_value(const PointSpace& space, const std::string& axis, const Value& value, const YamlSpot& spot,
+                  Complaints& complaints);  // check_points.cpp
+
 // The parts of check_draft, one file each.
-void check_axes(const Draft& draft, Complaints& complaints);                                   // check_points.cpp
-void check_points(const Draft& draft, const PointSpace& space, Complaints& complaints);        // check_points.cpp
+void check_axes(const Draft& draft, Complaints& complaints);                             // check_points.cpp
+void check_points(const Draft& draft, const PointSpace& space, Complaints& complaints);  // check_points.cpp
+/// Names, literals and cycles of all expressions; what they compute is found out for each point, by make_plan.
+void check_expressions(const Draft& draft, const PointSpace& space, Complaints& complaints);   // check_expressions.cpp
 void check_placeholders(const Draft& draft, const PointSpace& space, Complaints& complaints);  // check_placeholders.cpp
 /// Axes and parameters that reach nothing, where it is plain what was meant.
 void check_reach(const Draft& draft, Complaints& complaints);  // check_reach.cpp

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,11 +23,17 @@ struct AxisDraft {
   const YamlNode* node = nullptr;
 };
 
-/// `condition[i]` was read from `node->keys[i]` and `node->items[i]`.
+/// `condition[i]` was read from `node->keys[i]` and `node->items[i]`; or it is an expression, and `condition` is empty.
 struct ConditionDraft {
   Condition condition;
   const YamlNode* node = nullptr;
   bool inherited = false;  // from the file, under a profile or --set: its values need not be there
+  std::optional<LocatedExpression> expression = {};
+};
+
+struct DerivedDraft {
+  Derived derived;
+  YamlSpot name_spot;
 };
 
 /// `point[i]` was read from `node->keys[i]` and `node->items[i]`.
@@ -58,6 +66,9 @@ struct Draft {
   std::vector<ImportDraft> imports;
   std::optional<ConditionDraft> baseline;
   std::optional<ConditionDraft> where;
+  std::vector<DerivedDraft> derive;
+  /// Expressions of the file under a profile or --set: values that they name need not be there.
+  std::set<std::size_t> inherited_expressions;
 
   /// All axes in table order: matrix, zip, those that only `include` names.
   std::vector<const AxisDraft*> product_axes() const;
@@ -71,9 +82,14 @@ void read_draft(const YamlNode& root, Draft& draft, Complaints& complaints);
 void check_profile(const YamlNode& profile, const Draft& base, Complaints& complaints);
 
 // The parts, one file each.
-void read_points(MapReader& reader, Draft& draft, Complaints& complaints);  // read_points.cpp
-void read_work(MapReader& reader, Draft& draft, Complaints& complaints);    // read_work.cpp
+void read_points(MapReader& reader, Draft& draft, Complaints& complaints);   // read_points.cpp
+void read_work(MapReader& reader, Draft& draft, Complaints& complaints);     // read_work.cpp
+void read_derived(MapReader& reader, Draft& draft, Complaints& complaints);  // read_derived.cpp
+/// A name that placeholders can use and that hpcbench does not use itself; a complaint otherwise.
+bool check_name(const YamlKey& key, const std::string& what, Complaints& complaints);  // read_points.cpp
 std::optional<ConditionDraft> read_condition(const YamlNode& node, const std::string& what, bool lists, Complaints& complaints);
+/// The same, or an expression: what conditions on points may be.
+std::optional<ConditionDraft> read_point_condition(const YamlNode& node, const std::string& what, Complaints& complaints);
 std::optional<Bindings> read_bindings(const YamlNode& node, const std::string& what, Complaints& complaints);
 void read_imports(const YamlNode& node, Draft& draft, Complaints& complaints);  // read_import.cpp
 /// `imported`: metrics of an import, which may name no file.

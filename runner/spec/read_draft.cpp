@@ -72,6 +72,7 @@ void read_parts(MapReader& reader, Draft& draft, Complaints& complaints) {
   read_settings(reader, draft, complaints);
   read_work(reader, draft, complaints);
   read_points(reader, draft, complaints);
+  read_derived(reader, draft, complaints);
   reader.finish();
 }
 

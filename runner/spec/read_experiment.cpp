@@ -9,6 +9,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "spec/checks.hpp"
+#include "spec/derive_order.hpp"
 #include "spec/fields.hpp"
 #include "spec/overlay.hpp"
 #include "spec/site.hpp"
@@ -43,11 +44,11 @@ namespace {
 class Reading {
  public:
   Reading(const std::string& text, const std::string& path, const ReadOptions& options)
-      : path_(path), options_(options), file_(path, text) {}
+      : path_(path), options_(options), file_(std::make_shared<const YamlSource>(path, text)) {}
 
   Experiment run() {
     if (options_.site) read_site_file(find_site(*options_.site));
-    root_ = parse_yaml(file_, complaints_);
+    root_ = parse_yaml(*file_, complaints_);
     if (root_.kind == YamlNode::Kind::absent) {
       throw InputError(fmt::format("{}:1:1: error: the file is empty\n  = `hpcbench init` writes a commented example", path_));
     }
@@ -69,7 +70,7 @@ class Reading {
 
  private:
   void read_site_file(const std::string& path) {
-    site_source_ = std::make_unique<YamlSource>(path, read_file(path));
+    site_source_ = std::make_shared<const YamlSource>(path, read_file(path));
     site_root_ = parse_yaml(*site_source_, complaints_);
     if (site_root_.kind != YamlNode::Kind::absent) site_ = read_site(site_root_, path, complaints_);
   }
@@ -151,7 +152,7 @@ class Reading {
 
   void apply_setting(YamlNode& root, const std::string& setting) {
     const std::size_t equals = setting.find('=');
-    settings_.push_back(std::make_unique<YamlSource>("--set", setting, equals == std::string::npos ? 0 : equals + 1));
+    settings_.push_back(std::make_shared<const YamlSource>("--set", setting, equals == std::string::npos ? 0 : equals + 1));
     const YamlSource& source = *settings_.back();
     const char* const advice = "write --set key=VALUE or --set key.key=VALUE: --set repeats=3, --set 'matrix.nodes=[1, 2]'";
     if (equals == std::string::npos || equals == 0)
@@ -183,9 +184,19 @@ class Reading {
       std::vector<Axis>& axes = experiment.zip.emplace_back();
       for (const AxisDraft& axis : block) axes.push_back(axis.axis);
     }
-    for (const ConditionDraft& exclude : draft.exclude) experiment.exclude.push_back(exclude.condition);
+    for (const ConditionDraft& exclude : draft.exclude) {
+      if (exclude.expression) {
+        experiment.exclude_if.push_back({*exclude.expression, exclude.inherited});
+      } else {
+        experiment.exclude.push_back(exclude.condition);
+      }
+    }
+    experiment.derive = in_order_of_need(draft.derive);
     for (const PointDraft& point : draft.include) experiment.include.push_back(point.point);
-    for (const OverrideDraft& entry : draft.overrides) experiment.overrides.push_back(entry.override_);
+    for (const OverrideDraft& entry : draft.overrides) {
+      experiment.overrides.push_back(entry.override_);
+      if (entry.when.expression) experiment.overrides.back().when_if = {*entry.when.expression, entry.when.inherited};
+    }
     for (const ImportDraft& entry : draft.imports) experiment.imports.push_back(entry.import);
     if (draft.baseline) experiment.baseline = draft.baseline->condition;
     experiment.profile = profile_;
@@ -213,9 +224,10 @@ class Reading {
 
   std::string path_;
   const ReadOptions& options_;
-  YamlSource file_;
-  std::unique_ptr<YamlSource> site_source_;
-  std::vector<std::unique_ptr<YamlSource>> settings_;
+  // Expressions hold on to the text that they stand in.
+  std::shared_ptr<const YamlSource> file_;
+  std::shared_ptr<const YamlSource> site_source_;
+  std::vector<std::shared_ptr<const YamlSource>> settings_;
   Complaints complaints_;
   YamlNode root_;
   YamlNode site_root_;

@@ -33,12 +33,6 @@ std::vector<std::string> Draft::axis_names() const {
   return names;
 }
 
-namespace {
-
-constexpr long long kMostNodes = 100'000;
-constexpr long long kMostGpusPerNode = 1'000;
-
-/// A name that placeholders can use and that hpcbench does not use itself.
 bool check_name(const YamlKey& key, const std::string& what, Complaints& complaints) {
   if (!is_identifier(key.name)) {
     complaints.add(key.spot, fmt::format("{} cannot be the name of {}", cite(key.name), what),
@@ -63,6 +57,11 @@ bool check_name(const YamlKey& key, const std::string& what, Complaints& complai
   }
   return true;
 }
+
+namespace {
+
+constexpr long long kMostNodes = 100'000;
+constexpr long long kMostGpusPerNode = 1'000;
 
 /// What only values of some axes must be.
 bool check_axis_value(const std::string& axis, const YamlNode& node, Complaints& complaints) {
@@ -203,6 +202,13 @@ std::optional<ConditionDraft> read_condition(const YamlNode& node, const std::st
   return good ? std::optional(draft) : std::nullopt;
 }
 
+std::optional<ConditionDraft> read_point_condition(const YamlNode& node, const std::string& what, Complaints& complaints) {
+  if (!node.is_scalar()) return read_condition(node, what, true, complaints);
+  const std::optional<LocatedExpression> expression = LocatedExpression::read(node, what, complaints);
+  if (!expression) return std::nullopt;
+  return ConditionDraft{.condition = {}, .node = &node, .inherited = false, .expression = expression};
+}
+
 std::optional<Bindings> read_bindings(const YamlNode& node, const std::string& what, Complaints& complaints) {
   if (!expect_map(node, what, complaints)) return std::nullopt;
   Bindings bindings;
@@ -229,7 +235,7 @@ void read_points(MapReader& reader, Draft& draft, Complaints& complaints) {
   if (const YamlNode* node = reader.take("exclude"); node != nullptr && expect_list(*node, "`exclude`", complaints)) {
     for (const YamlNode& item : node->items) {
       if (complaints.full()) break;
-      if (auto condition = read_condition(item, "an entry of `exclude`", true, complaints)) draft.exclude.push_back(*condition);
+      if (auto condition = read_point_condition(item, "an entry of `exclude`", complaints)) draft.exclude.push_back(*condition);
     }
   }
   if (const YamlNode* node = reader.take("include")) read_include(*node, draft, complaints);

@@ -49,8 +49,9 @@ void read_report(const YamlNode& node, Draft& draft, Complaints& complaints) {
       read_positive(reader, node, "peak_tflops", "that of one gpu at this precision: an A100 has 312 in bf16", complaints);
   report.target_loss =
       read_positive(reader, node, "target_loss", "a loss that training passes on its way, as in 1.2", complaints);
-  if (const YamlNode* where = reader.take("where")) draft.where = read_condition(*where, "`report.where`", true, complaints);
+  if (const YamlNode* where = reader.take("where")) draft.where = read_point_condition(*where, "`report.where`", complaints);
   if (draft.where) report.where = draft.where->condition;
+  if (draft.where) report.where_if = draft.where->expression;
   reader.finish();
 }
 

@@ -131,7 +131,7 @@ std::optional<OverrideDraft> read_override(const YamlNode& node, bool shell, Com
   const YamlNode* when = reader.take("when");
   if (!reader.has("when")) complaints.add(node.spot, "an override needs `when`", "when: {strategy: ddp}");
   std::optional<ConditionDraft> condition;
-  if (when != nullptr) condition = read_condition(*when, "`when`", true, complaints);
+  if (when != nullptr) condition = read_point_condition(*when, "`when`", complaints);
   target.command = read_command(reader, "command", shell, complaints);
   target.launch = read_launch(reader);
   if (const YamlNode* parameters = reader.take("parameters")) {

@@ -51,6 +51,8 @@ TEST_CASE("results are spelled as a person would") {
   CHECK(spelling("'a' == 'a'") == "true");
   CHECK(spelling("\"it's\"") == "\"it's\"");
   CHECK(spelling("'it\\'s \\\\'") == "\"it's \\\\\"");
+  CHECK(computed_value("3e20 / 7").text() == "4.28571428571429e19");
+  CHECK(computed_value("9223372036854775807 * 1.0").text() == "9.22337203685478e18");
   CHECK(spelling("million // 7", kNames) == "142857");
 }
 
