@@ -14,7 +14,6 @@
 #if BOOST_VERSION >= 108600
 #include <boost/process/v1/args.hpp>
 #include <boost/process/v1/child.hpp>
-#include <boost/process/v1/env.hpp>
 #include <boost/process/v1/error.hpp>
 #include <boost/process/v1/exe.hpp>
 #include <boost/process/v1/extend.hpp>
@@ -22,7 +21,6 @@
 #else
 #include <boost/process/args.hpp>
 #include <boost/process/child.hpp>
-#include <boost/process/env.hpp>
 #include <boost/process/error.hpp>
 #include <boost/process/exe.hpp>
 #include <boost/process/extend.hpp>
@@ -171,8 +169,15 @@ void reset_signals_of_tool() {
 struct ToolSetup : process::extend::handler {
   const ToolCall& call;
   const ToolFiles& files;
-  ToolSetup(const ToolCall& the_call, const ToolFiles& the_files) : call(the_call), files(the_files) {}
+  char** environment;
+  ToolSetup(const ToolCall& the_call, const ToolFiles& the_files, char** the_environment)
+      : call(the_call), files(the_files), environment(the_environment) {}
 
+  /// Not by process::environment: its `find` reads past the end of entries that are shorter than the name looked for.
+  template <typename Executor>
+  void on_setup(Executor& executor) const {
+    executor.env = environment;
+  }
   template <typename Executor>
   void on_exec_setup(Executor& /*executor*/) const {
     if (call.own_session) ::setsid();
@@ -189,24 +194,24 @@ struct ToolSetup : process::extend::handler {
   }
 };
 
-process::environment environment_of(const ToolCall& call) {
-  process::environment environment;
-  for (const std::string& entry : merged_environment(call.environment, call.keeps)) {
-    const std::size_t equals = entry.find('=');
-    if (equals != std::string::npos) environment[entry.substr(0, equals)] = entry.substr(equals + 1);
-  }
-  return environment;
+/// The environment as exec takes it: pointers into `entries`, which must outlive them.
+std::vector<char*> pointers_to(std::vector<std::string>& entries) {
+  std::vector<char*> pointers;
+  for (std::string& entry : entries) pointers.push_back(entry.data());
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 /// Its pid; 0 and `error` if it could not be started.
 pid_t start_tool(const std::string& program, const ToolCall& call, const ToolFiles& files, std::error_code& error) {
-  const process::environment environment = environment_of(call);
+  std::vector<std::string> entries = merged_environment(call.environment, call.keeps);
+  std::vector<char*> environment = pointers_to(entries);
   const std::vector<std::string> arguments(call.argv.begin() + 1, call.argv.end());
   const BlockedSignals blocked;
-  process::child child(process::exe = program, process::args = arguments, environment,
-                       process::posix::fd.bind(STDIN_FILENO, files.input.get()),
-                       process::posix::fd.bind(STDOUT_FILENO, files.output_fd(call)),
-                       process::posix::fd.bind(STDERR_FILENO, files.errors_fd(call)), ToolSetup(call, files), error);
+  process::child child(
+      process::exe = program, process::args = arguments, process::posix::fd.bind(STDIN_FILENO, files.input.get()),
+      process::posix::fd.bind(STDOUT_FILENO, files.output_fd(call)),
+      process::posix::fd.bind(STDERR_FILENO, files.errors_fd(call)), ToolSetup(call, files, environment.data()), error);
   if (error) return 0;
   const pid_t pid = child.id();
   child.detach();  // we wait ourselves: its wait_for forks a process to keep the time, and takes a lost status for 0

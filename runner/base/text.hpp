@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "words/did_you_mean.hpp"
+
 namespace hpcbench {
 
 std::vector<std::string> split(std::string_view text, char separator);
@@ -31,12 +33,6 @@ bool is_utf8(std::string_view text);
 /// True for a name that is one plain file name: letters, digits, `.`, `_`, `-`; not starting with `.` or `-`; at most 100
 /// bytes.
 bool is_plain_name(std::string_view name);
-
-/// The candidate nearest to `word` if it is near enough to be meant (edit distance at most 2 and a third of the length).
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
-
-/// ` (did you mean \`X\`?)` for the nearest candidate, or nothing.
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
 /// Wall time `02:00:00`, `1-12:00:00`, `90` (minutes, as Slurm has it), `45s`, `10m`, `2h`, `1d` in seconds; absent where it is
 /// none.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "checksum/crc32c.hpp"
 #include "ingest/metric_reader.hpp"
 
 namespace hpcbench {
@@ -18,24 +19,6 @@ namespace {
 constexpr std::size_t kHeadBytes = 12;
 constexpr std::size_t kTailBytes = 4;
 constexpr std::size_t kLargestRecord = std::size_t{64} << 20;
-
-constexpr std::array<std::uint32_t, 256> make_crc32c_table() {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t i = 0; i < table.size(); ++i) {
-    std::uint32_t crc = i;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82F63B78U : 0U);  // Castagnoli, reflected
-    table[i] = crc;
-  }
-  return table;
-}
-
-std::uint32_t masked_crc32c(std::string_view bytes) {
-  static constexpr std::array<std::uint32_t, 256> kTable = make_crc32c_table();
-  std::uint32_t crc = 0xFFFFFFFFU;
-  for (const char byte : bytes) crc = kTable[(crc ^ static_cast<unsigned char>(byte)) & 0xFFU] ^ (crc >> 8);
-  crc = ~crc;
-  return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U;
-}
 
 template <class T>
 T little_endian(std::string_view bytes) {

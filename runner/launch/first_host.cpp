@@ -1,11 +1,5 @@
 #include "launch/first_host.hpp"
 
-#include <unistd.h>
-
-#include <cstdlib>
-
-#include "base/text.hpp"
-
 namespace hpcbench {
 
 std::optional<std::string> first_host(std::string_view list) {
@@ -17,19 +11,12 @@ std::optional<std::string> first_host(std::string_view list) {
     if (c == '[' || c == ']') {
       in_range = c == '[';
       number_ended = false;
-    } else if (!in_range || !(number_ended = number_ended || c == '-' || c == ',')) {
-      host += c;
+      continue;
     }
+    number_ended = number_ended || (in_range && (c == '-' || c == ','));
+    if (!number_ended) host += c;
   }
   return host.empty() || in_range ? std::nullopt : std::optional(host);
-}
-
-bool is_on_path(const std::string& program) {
-  const char* const path = std::getenv("PATH");
-  for (const std::string& folder : split(path != nullptr ? path : "/usr/bin:/bin", ':')) {
-    if (::access(((folder.empty() ? "." : folder) + "/" + program).c_str(), X_OK) == 0) return true;
-  }
-  return false;
 }
 
 }  // namespace hpcbench

@@ -10,7 +10,4 @@ namespace hpcbench {
 /// there is none.
 std::optional<std::string> first_host(std::string_view list);
 
-/// Whether a program of this name is found in PATH.
-bool is_on_path(const std::string& program);
-
 }  // namespace hpcbench

@@ -15,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/process.hpp"
 #include "launch/first_host.hpp"
 #include "launch/free_port.hpp"
 #include "launch/job_files.hpp"
@@ -109,7 +110,7 @@ int good_exit_code() {
   return code.is_number_integer() ? code.get<int>() : 0;
 }
 
-ProcessSpec rank_spec(const RankRequest& request, int rank, EnvironmentChanges changes) {
+ProcessSpec rank_spec(const RankRequest& request, int rank, const EnvironmentChanges& changes) {
   ProcessSpec spec;
   spec.rank = rank;
   spec.argv = request.command;
@@ -134,7 +135,7 @@ std::vector<ProcessSpec> specs_here(const RankRequest& request) {
     for (const char* const key : {"MASTER_ADDR", "MASTER_PORT"}) {
       if (!variable(key).empty()) changes.erase(key);
     }
-    specs.push_back(rank_spec(request, rank, std::move(changes)));
+    specs.push_back(rank_spec(request, rank, changes));
   }
   return specs;
 }
@@ -143,7 +144,7 @@ std::vector<ProcessSpec> specs_of(const RankRequest& request, const RankPlace& p
   if (request.here) return specs_here(request);
   EnvironmentChanges changes = variables_of(place, 0);
   add_meeting_place(changes);
-  return {rank_spec(request, place.rank, std::move(changes))};
+  return {rank_spec(request, place.rank, changes)};
 }
 
 /// Utilisation, memory and power of this node's GPUs go to gpu.csv, or gpu.N.csv of node N, until the rank has ended. A node
@@ -154,7 +155,7 @@ void start_monitor(const RankRequest& request, const RankPlace& place) {
   ProcessSpec spec;
   spec.argv = {"nvidia-smi", "--query-gpu=timestamp,index,utilization.gpu,memory.used,power.draw", "--format=csv", "-l",
                fmt::format("{:.0f}", std::ceil(request.monitor_s))};
-  if (!is_on_path(spec.argv.front())) return;
+  if (!find_program(spec.argv.front())) return;
   spec.environment = changed_environment({});
   spec.stdout_path = spec.stderr_path = folder + "/" + rank_file("gpu", place.node_rank, ".csv");
   spec.isolated = true;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/host.hpp"
+#include "base/process.hpp"
 #include "base/text.hpp"
-#include "launch/captured.hpp"
 #include "launch/first_host.hpp"
 
 namespace hpcbench {
@@ -21,10 +21,24 @@ std::string variable_or(const char* name, const std::string& otherwise) {
   return value == nullptr || *value == '\0' ? otherwise : value;
 }
 
+/// Nothing of the user's changes what Slurm's tools answer.
+bool is_kept_for_tools(std::string_view variable) {
+  return !variable.starts_with("SQUEUE_") && !variable.starts_with("SCANCEL_") && !variable.starts_with("SCONTROL_");
+}
+
+/// What a tool printed on stdout; absent if it cannot be started, fails, or takes too long. Its messages are English ones.
+std::optional<std::string> output_of(std::vector<std::string> argv) {
+  ToolCall call{.argv = std::move(argv), .timeout_s = kToolTimeoutS};
+  call.environment = {{"LC_ALL", "C.UTF-8"}};
+  call.keeps = is_kept_for_tools;
+  ToolResult result = run_tool(call);
+  return result.succeeded() ? std::optional(std::move(result.output)) : std::nullopt;
+}
+
 /// `NodeAddr=10.0.0.1` of `scontrol -o show node`.
 std::string node_address(const std::string& node) {
   constexpr std::string_view kKey = "NodeAddr=";
-  const std::string text = output_of({"scontrol", "-o", "show", "node", node}, kToolTimeoutS).value_or("");
+  const std::string text = output_of({"scontrol", "-o", "show", "node", node}).value_or("");
   for (const std::string& word : split(text, ' ')) {
     if (word.starts_with(kKey) && word.size() > kKey.size()) return word.substr(kKey.size());
   }
@@ -45,27 +59,27 @@ SlurmJobFacts slurm_job_facts() {
 
 std::string meeting_address(const SlurmJobFacts& job, int nodes) {
   if (nodes <= 1) return "127.0.0.1";
-  const std::string names = output_of({"scontrol", "show", "hostnames", job.nodes}, kToolTimeoutS).value_or("");
+  const std::string names = output_of({"scontrol", "show", "hostnames", job.nodes}).value_or("");
   std::string node = names.substr(0, names.find('\n'));
   if (node.empty()) node = first_host(job.nodes).value_or(job.node);
-  if (output_of({"getent", "hosts", node}, kToolTimeoutS)) return node;
+  if (output_of({"getent", "hosts", node})) return node;
   return node_address(node);
 }
 
 std::optional<std::string> list_gpus() {
-  if (!is_on_path("nvidia-smi")) return std::nullopt;
-  return std::string(trim(output_of({"nvidia-smi", "-L"}, kToolTimeoutS).value_or("")));
+  if (!find_program("nvidia-smi")) return std::nullopt;
+  return std::string(trim(output_of({"nvidia-smi", "-L"}).value_or("")));
 }
 
 void signal_step(const std::string& step, const std::string& signal) {
-  output_of({"scancel", "--quiet", "--signal=" + signal, step}, kToolTimeoutS);
+  output_of({"scancel", "--quiet", "--signal=" + signal, step});
 }
 
 void await_step_end(const std::string& step, double patience_s) {
   constexpr long kPauseNs = 300'000'000;
   const double end_s = monotonic_s() + patience_s;
   while (monotonic_s() < end_s) {
-    const auto steps = output_of({"squeue", "-h", "-s", "-j", step.substr(0, step.find('.')), "-o", "%i"}, kToolTimeoutS);
+    const auto steps = output_of({"squeue", "-h", "-s", "-j", step.substr(0, step.find('.')), "-o", "%i"});
     if (steps) {
       const std::vector<std::string> known = split(*steps, '\n');
       if (std::find(known.begin(), known.end(), step) == known.end()) return;

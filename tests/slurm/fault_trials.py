@@ -259,6 +259,8 @@ class Trial:
         self.cluster.fault("sbatch", None)
         self.cluster.fault("squeue", None)
         self.cluster.free_all()
+        if self.fault in KILLS_CONTROLLER and self.cluster.answers():
+            self.cluster.skip_job_ids()
         self.cluster.forget_calls()
         if not keep:
             shutil.rmtree(self.folder, ignore_errors=True)

@@ -10,10 +10,10 @@
 #include <cstdio>
 #include <cstring>
 
+#include "checksum/crc32c.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
-#include "files/crc32c.hpp"
 
 namespace hpcbench::train {
 

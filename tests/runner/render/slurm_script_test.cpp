@@ -260,7 +260,7 @@ TEST_CASE("slurm: near the time limit, and when asked to end") {
 /// A tool that is called between the claim and the start of the processes, and sends a signal to the script before it answers.
 std::string signalling_tool(const std::string& signal, const std::string& folder) {
   return "#!/usr/bin/env bash\nkill -s " + signal + " \"$(sed -n 's/^pid //p' " + shell_quote(folder + "/claim") +
-         ")\"\nsleep 0.1\nprintf 'localhost\\nn1\\n'\n";
+         ")\"\nprintf 'localhost\\nn1\\n'\n";
 }
 
 TEST_CASE("slurm: a signal between the claim and the start starts nothing, and is told") {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "checksum/crc32c.hpp"
 #include "core/error.hpp"
 #include "fakes/temporary_folder.hpp"
-#include "files/crc32c.hpp"
 #include "files/tensorboard.hpp"
 
 namespace hpcbench::train {

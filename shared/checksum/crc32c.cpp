@@ -1,9 +1,9 @@
-#include "files/crc32c.hpp"
+#include "checksum/crc32c.hpp"
 
 #include <array>
 #include <bit>
 
-namespace hpcbench::train {
+namespace hpcbench {
 
 namespace {
 
@@ -30,4 +30,4 @@ std::uint32_t crc32c(std::string_view bytes) {
 
 std::uint32_t masked_crc32c(std::string_view bytes) { return std::rotr(crc32c(bytes), 15) + 0xA282EAD8; }
 
-}  // namespace hpcbench::train
+}  // namespace hpcbench
