@@ -3,7 +3,12 @@
 # A stage is compiled as one unit (unity build): its headers, and the templates of fmt and nlohmann-json that all its files
 # use, are then read and instantiated once. So file-local names must be distinct within a stage.
 
-set(HPCBENCH_STAGES base expressions spec plan render launch submit ingest store stats report cli)
+set(HPCBENCH_STAGES base expressions spec plan render launch submit ingest store stats report study cli)
+# A stage is one folder of runner/, or these: rooms that are compiled as one unit.
+set(HPCBENCH_ROOMS_launch runfiles launch)
+set(HPCBENCH_ROOMS_submit submit submit/slurm)
+set(HPCBENCH_ROOMS_report report report/formats report/plots report/warnings report/comparison)
+set(HPCBENCH_ROOMS_study study imports archive doctor)
 set(HPCBENCH_WARNINGS -Wall -Wextra -Wpedantic -Werror)
 
 # GCC's collection of its own garbage costs an eighth of the time to compile a unit; without it a unit takes up to 2.2 GB.
@@ -21,9 +26,21 @@ function(hpcbench_options target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${HPCBENCH_UNITY} UNITY_BUILD_BATCH_SIZE 0)
 endfunction()
 
-# hpcbench_stage(NAME LIBRARIES...): the static library of one folder of runner/.
+# hpcbench_rooms(VARIABLE NAME): the folders of a stage.
+function(hpcbench_rooms variable name)
+  if(DEFINED HPCBENCH_ROOMS_${name})
+    set(${variable} ${HPCBENCH_ROOMS_${name}} PARENT_SCOPE)
+  else()
+    set(${variable} ${name} PARENT_SCOPE)
+  endif()
+endfunction()
+
+# hpcbench_stage(NAME LIBRARIES...): the static library of one stage.
 function(hpcbench_stage name)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  hpcbench_rooms(rooms ${name})
+  list(TRANSFORM rooms PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  list(TRANSFORM rooms APPEND /*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${rooms})
   if(NOT sources)
     add_library(hpcbench_${name} INTERFACE)
     target_include_directories(hpcbench_${name} INTERFACE ${CMAKE_SOURCE_DIR}/runner)
@@ -41,9 +58,10 @@ function(hpcbench_test_options target)
   target_compile_options(${target} PRIVATE -O0 $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-restrict>)
 endfunction()
 
-# hpcbench_test(NAME FOLDER LIBRARIES...): one program, test_NAME, from all files of a folder.
-function(hpcbench_test name folder)
-  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+# hpcbench_test(NAME FOLDERS LIBRARIES...): one program, test_NAME, from all files of some folders (a list).
+function(hpcbench_test name folders)
+  list(TRANSFORM folders APPEND /*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${folders})
   add_executable(test_${name} ${sources})
   hpcbench_options(test_${name})
   hpcbench_test_options(test_${name})

@@ -12,11 +12,11 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/log_options.hpp"
-#include "cli/study_log.hpp"
-#include "cli/terminal.hpp"
+#include "study/study_log.hpp"
 
 namespace hpcbench {
 

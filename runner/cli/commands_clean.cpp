@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/index.hpp"
-#include "cli/leftovers.hpp"
-#include "cli/study.hpp"
-#include "cli/terminal.hpp"
+#include "study/index.hpp"
+#include "study/leftovers.hpp"
+#include "study/study.hpp"
 #include "submit/experiment_lock.hpp"
 
 namespace hpcbench {

@@ -5,13 +5,13 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/import_runs.hpp"
-#include "cli/index.hpp"
-#include "cli/study.hpp"
-#include "cli/terminal.hpp"
-#include "report/comparison.hpp"
+#include "imports/import_runs.hpp"
+#include "report/comparison/comparison.hpp"
+#include "study/index.hpp"
+#include "study/study.hpp"
 
 namespace hpcbench {
 

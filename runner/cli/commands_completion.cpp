@@ -2,9 +2,9 @@
 
 #include <string>
 
+#include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/terminal.hpp"
 
 namespace hpcbench {
 

@@ -5,13 +5,13 @@
 
 #include "base/error.hpp"
 #include "base/host.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/import_runs.hpp"
-#include "cli/index.hpp"
-#include "cli/live_status.hpp"
-#include "cli/status_view.hpp"
-#include "cli/terminal.hpp"
+#include "imports/import_runs.hpp"
+#include "study/index.hpp"
+#include "study/live_status.hpp"
+#include "study/status_view.hpp"
 #include "submit/experiment_lock.hpp"
 
 namespace hpcbench {

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/terminal.hpp"
 #include "cli/command.hpp"
-#include "cli/doctor.hpp"
-#include "cli/terminal.hpp"
+#include "doctor/doctor.hpp"
 
 namespace hpcbench {
 
@@ -22,11 +22,6 @@ void examine_study(const Study& study, Findings& findings) {
     if (text.starts_with(kPrefix)) text.erase(0, kPrefix.size());
     findings.push_back({Finding::Kind::problem, text, "mend the experiment file; `hpcbench check` says when it is well"});
   }
-}
-
-std::string as_sentence(std::string text) {
-  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
-  return text + ".";
 }
 
 int examine(const StudyOptions& options) {
@@ -55,19 +50,6 @@ int examine(const StudyOptions& options) {
 }
 
 }  // namespace
-
-std::string findings_text(const Findings& findings) {
-  std::string text;
-  for (const Finding& finding : findings) {
-    const char* const kind = finding.kind == Finding::Kind::problem   ? "problem"
-                             : finding.kind == Finding::Kind::warning ? "warning"
-                                                                      : "ok";
-    text += fmt::format("{:<8} {}", kind, finding.text);
-    if (!finding.advice.empty()) text += ". " + as_sentence(finding.advice);
-    text += '\n';
-  }
-  return text;
-}
 
 void add_doctor(commandline::Command& command) {
   const auto options = std::make_shared<StudyOptions>();

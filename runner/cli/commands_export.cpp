@@ -4,14 +4,14 @@
 #include <filesystem>
 #include <memory>
 
+#include "archive/archive.hpp"
+#include "archive/archive_files.hpp"
 #include "base/error.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "cli/archive.hpp"
-#include "cli/archive_files.hpp"
 #include "cli/command.hpp"
-#include "cli/index.hpp"
-#include "cli/study.hpp"
-#include "cli/terminal.hpp"
+#include "study/index.hpp"
+#include "study/study.hpp"
 
 namespace hpcbench {
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/import_runs.hpp"
-#include "cli/index.hpp"
-#include "cli/terminal.hpp"
+#include "imports/import_runs.hpp"
+#include "study/index.hpp"
 
 namespace hpcbench {
 

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/index.hpp"
-#include "cli/last_run.hpp"
-#include "cli/status_view.hpp"
-#include "cli/study.hpp"
-#include "cli/terminal.hpp"
+#include "study/index.hpp"
+#include "study/last_run.hpp"
+#include "study/status_view.hpp"
+#include "study/study.hpp"
 #include "submit/experiment_lock.hpp"
 
 namespace hpcbench {

@@ -10,13 +10,13 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/conductor.hpp"
-#include "cli/import_runs.hpp"
-#include "cli/index.hpp"
-#include "cli/preflight.hpp"
-#include "cli/terminal.hpp"
+#include "imports/import_runs.hpp"
+#include "study/index.hpp"
+#include "study/preflight.hpp"
+#include "study/run_study.hpp"
 
 namespace hpcbench {
 

@@ -6,12 +6,12 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/gnuplot.hpp"
-#include "cli/import_runs.hpp"
 #include "cli/report_view.hpp"
-#include "cli/terminal.hpp"
+#include "imports/import_runs.hpp"
+#include "report/plots/gnuplot.hpp"
 
 namespace hpcbench {
 

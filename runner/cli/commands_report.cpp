@@ -4,16 +4,16 @@
 #include <memory>
 #include <optional>
 
+#include "archive/archive.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "cli/archive.hpp"
 #include "cli/command.hpp"
-#include "cli/gnuplot.hpp"
-#include "cli/import_runs.hpp"
 #include "cli/report_view.hpp"
-#include "cli/terminal.hpp"
+#include "imports/import_runs.hpp"
 #include "render/attempt.hpp"
+#include "report/plots/gnuplot.hpp"
 #include "report/table.hpp"
 
 namespace hpcbench {

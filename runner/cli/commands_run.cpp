@@ -9,20 +9,20 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/host.hpp"
+#include "base/interrupt.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/conductor.hpp"
-#include "cli/executors.hpp"
-#include "cli/index.hpp"
-#include "cli/interrupt.hpp"
-#include "cli/journal.hpp"
-#include "cli/progress.hpp"
-#include "cli/status_view.hpp"
-#include "cli/study_log.hpp"
-#include "cli/terminal.hpp"
-#include "cli/watch_ends.hpp"
 #include "launch/launch.hpp"
-#include "submit/campaign.hpp"
+#include "study/executors.hpp"
+#include "study/index.hpp"
+#include "study/index_writer.hpp"
+#include "study/progress.hpp"
+#include "study/run_study.hpp"
+#include "study/status_view.hpp"
+#include "study/study_log.hpp"
+#include "study/watch_ends.hpp"
+#include "submit/dispatcher.hpp"
 #include "submit/experiment_lock.hpp"
 
 namespace hpcbench {
@@ -96,11 +96,11 @@ int cancel_study(const StudyOptions& options, bool yes) {
   Progress progress(system_clock());
   const auto note = [&progress](const std::string& text) { progress.print(text); };
   const std::unique_ptr<Executor> executor = choose_executor(study, 1, note);
-  Journal journal(store, study.experiment.name, study.results, progress, system_clock());
-  const CancelCounts counts = cancel_attempts(study.results, active, *executor, journal);
+  IndexWriter index_writer(store, study.experiment.name, study.results, progress, system_clock());
+  const CancelCounts counts = cancel_attempts(study.results, active, *executor, index_writer);
   const std::unique_ptr<Executor> looker = choose_executor(study, 1, note);
-  const std::size_t left = watch_ends(study, counts.asked, *looker, journal);
-  journal.flush(true);
+  const std::size_t left = watch_ends(study, counts.asked, *looker, index_writer);
+  index_writer.flush(true);
   note_owner(study, store);
   say(fmt::format("{} running ended, {} not begun revoked. `hpcbench retry --outcome cancelled` runs again what was cancelled.",
                   counts.asked.size() - left, counts.revoked));
@@ -117,7 +117,7 @@ void add_run(commandline::Command& command) {
   add_run_options(command, *options);
   const auto dry = std::make_shared<bool>(false);
   command.add_flag("--dry-run", *dry, "list the runs that would be started, and start none");
-  command.action([=] { return *dry ? rehearse(load_study(*study), *options) : conduct(load_study(*study), *options); });
+  command.action([=] { return *dry ? rehearse(load_study(*study), *options) : run_study(load_study(*study), *options); });
 }
 
 void add_retry(commandline::Command& command) {
@@ -131,7 +131,7 @@ void add_retry(commandline::Command& command) {
       .parts_of(retried_outcomes());
   command.action([=] {
     options->retry = parse_outcomes(*outcomes);
-    return conduct(load_study(*study), *options);
+    return run_study(load_study(*study), *options);
   });
 }
 

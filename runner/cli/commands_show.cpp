@@ -9,15 +9,15 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/interrupt.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/interrupt.hpp"
-#include "cli/run_reference.hpp"
-#include "cli/study.hpp"
-#include "cli/terminal.hpp"
-#include "cli/trace.hpp"
+#include "ingest/metric_origin.hpp"
 #include "ingest/reading.hpp"
 #include "report/escapes.hpp"
+#include "study/run_reference.hpp"
+#include "study/study.hpp"
 #include "submit/judge.hpp"
 
 namespace hpcbench {
@@ -55,7 +55,7 @@ std::string with_unit(const AttemptRecord& record, const std::string& name, doub
 /// line or the event.
 void add_metrics(Lines& lines, const AttemptRecord& record, const std::string& folder) {
   for (const auto& [name, value] : record.metrics) {
-    const std::string source = trace_metric(record, folder, name);
+    const std::string source = metric_origin(record, folder, name);
     const std::string number = with_unit(record, name, value);
     lines.add(name, source.empty() ? number : fmt::format("{:<24} from {}", number, source));
   }

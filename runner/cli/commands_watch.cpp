@@ -8,13 +8,13 @@
 #include <memory>
 
 #include "base/clock.hpp"
+#include "base/interrupt.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/index.hpp"
-#include "cli/interrupt.hpp"
-#include "cli/live_status.hpp"
-#include "cli/terminal.hpp"
 #include "cli/watch_view.hpp"
+#include "study/index.hpp"
+#include "study/live_status.hpp"
 #include "submit/experiment_lock.hpp"
 
 namespace hpcbench {

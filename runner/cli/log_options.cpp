@@ -10,8 +10,8 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "cli/terminal.hpp"
 
 namespace hpcbench {
 

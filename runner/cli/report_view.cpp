@@ -6,9 +6,9 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "cli/import_runs.hpp"
-#include "cli/index.hpp"
+#include "imports/import_runs.hpp"
 #include "report/columns.hpp"
+#include "study/index.hpp"
 
 namespace hpcbench {
 

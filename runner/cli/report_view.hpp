@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/study.hpp"
 #include "commandline/command.hpp"
 #include "report/table.hpp"
+#include "study/study.hpp"
 
 namespace hpcbench {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/status_view.hpp"
+#include "study/status_view.hpp"
 
 namespace hpcbench {
 

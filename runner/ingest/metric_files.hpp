@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ingest/run_info.hpp"
-#include "launch/outside_files.hpp"
+#include "runfiles/outside_files.hpp"
 
 namespace hpcbench {
 

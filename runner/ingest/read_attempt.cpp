@@ -20,8 +20,8 @@
 #include "ingest/reading.hpp"
 #include "ingest/run_info.hpp"
 #include "ingest/settled.hpp"
-#include "launch/claim.hpp"
-#include "launch/job_files.hpp"
+#include "runfiles/claim.hpp"
+#include "runfiles/job_files.hpp"
 
 namespace hpcbench {
 

@@ -16,8 +16,8 @@
 #include "launch/free_port.hpp"
 #include "launch/oom_count.hpp"
 #include "launch/rank_environment.hpp"
-#include "launch/rank_report.hpp"
-#include "launch/try_mark.hpp"
+#include "runfiles/rank_report.hpp"
+#include "runfiles/try_mark.hpp"
 
 namespace hpcbench {
 

@@ -2,10 +2,10 @@
 
 #include <string>
 
-#include "launch/job_files.hpp"
-#include "launch/run_description.hpp"
 #include "launch/slurm_job.hpp"
 #include "launch/supervisor.hpp"
+#include "runfiles/job_files.hpp"
+#include "runfiles/run_description.hpp"
 
 namespace hpcbench {
 

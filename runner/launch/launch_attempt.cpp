@@ -17,17 +17,17 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
-#include "launch/claim.hpp"
 #include "launch/free_port.hpp"
 #include "launch/hand_over.hpp"
-#include "launch/job_files.hpp"
 #include "launch/job_script.hpp"
 #include "launch/launch.hpp"
 #include "launch/oom_count.hpp"
-#include "launch/outside_files.hpp"
 #include "launch/rank_environment.hpp"
-#include "launch/run_description.hpp"
 #include "launch/supervisor.hpp"
+#include "runfiles/claim.hpp"
+#include "runfiles/job_files.hpp"
+#include "runfiles/outside_files.hpp"
+#include "runfiles/run_description.hpp"
 
 namespace hpcbench {
 

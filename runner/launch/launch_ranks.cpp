@@ -8,10 +8,10 @@
 
 #include "base/error.hpp"
 #include "launch/free_port.hpp"
-#include "launch/job_files.hpp"
 #include "launch/launch.hpp"
 #include "launch/rank_environment.hpp"
 #include "launch/supervisor.hpp"
+#include "runfiles/job_files.hpp"
 
 namespace hpcbench {
 

@@ -18,13 +18,13 @@
 #include "base/process.hpp"
 #include "launch/first_host.hpp"
 #include "launch/free_port.hpp"
-#include "launch/job_files.hpp"
 #include "launch/launch.hpp"
 #include "launch/oom_count.hpp"
 #include "launch/rank_environment.hpp"
-#include "launch/rank_report.hpp"
 #include "launch/supervisor.hpp"
-#include "launch/try_mark.hpp"
+#include "runfiles/job_files.hpp"
+#include "runfiles/rank_report.hpp"
+#include "runfiles/try_mark.hpp"
 
 namespace hpcbench {
 

@@ -133,7 +133,7 @@ void ExpressionCondition::try_dropped(const Point& point) {
 
 void ExpressionCondition::require_use(const std::string& what, std::vector<std::string>& notes) const {
   if (used_) return;
-  const YamlSpot spot = expression_.located().spot();
+  const SourceLocation spot = expression_.located().spot();
   if (!may_be_empty_) throw InputError(located_message(spot, fmt::format("this {} is true for no point", what), ""));
   notes.push_back(fmt::format("{}: this {} is true for no point that is there", describe_place(spot), what));
 }

@@ -8,7 +8,7 @@
 #include "report/columns.hpp"
 #include "report/samples.hpp"
 #include "report/size_axes.hpp"
-#include "report/warnings.hpp"
+#include "report/warnings/warnings.hpp"
 
 namespace hpcbench {
 namespace {

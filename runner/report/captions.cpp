@@ -8,7 +8,7 @@
 #include "report/digits.hpp"
 #include "report/methods.hpp"
 #include "report/samples.hpp"
-#include "report/warnings.hpp"
+#include "report/warnings/warnings.hpp"
 
 namespace hpcbench {
 namespace {

@@ -22,53 +22,54 @@ bool is_among(const Names& names, const std::string& name) {
 /// What an expression may name, by when it is evaluated: axes, exclude, include, overrides, derived values, require.
 class ExpressionCheck {
  public:
-  ExpressionCheck(const Draft& draft, const PointSpace& space, Complaints& complaints)
-      : draft_(draft), space_(space), complaints_(complaints), axes_(draft.axis_names()) {
+  ExpressionCheck(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics)
+      : parsed_(parsed), space_(space), diagnostics_(diagnostics), axes_(parsed.axis_names()) {
     axes_.emplace_back("gpus");
-    for (const auto& [name, value] : draft.experiment.work.parameters) parameters_.push_back(name);
-    for (const OverrideDraft& entry : draft.overrides) {
+    for (const auto& [name, value] : parsed.experiment.work.parameters) parameters_.push_back(name);
+    for (const ParsedOverride& entry : parsed.overrides) {
       for (const auto& [name, value] : entry.override_.parameters) overridden_.push_back(name);
     }
-    for (const DerivedDraft& entry : draft.derive) derived_.push_back(entry.derived.name);
+    for (const ParsedDerived& entry : parsed.derive) derived_.push_back(entry.derived.name);
   }
 
   void check_all() {
-    for (const ConditionDraft& exclude : draft_.exclude) {
+    for (const ParsedCondition& exclude : parsed_.exclude) {
       if (exclude.expression) check(*exclude.expression, "`exclude`", true);
     }
-    for (const OverrideDraft& entry : draft_.overrides) {
+    for (const ParsedOverride& entry : parsed_.overrides) {
       if (entry.when.expression) check(*entry.when.expression, "`when`", true);
     }
-    for (const DerivedDraft& entry : draft_.derive) check(entry.derived.expression, "`derive`", false);
-    for (const LocatedExpression& each : draft_.experiment.require) check(each, "`require`", false);
-    if (draft_.where && draft_.where->expression) check(*draft_.where->expression, "`report.where`", false);
+    for (const ParsedDerived& entry : parsed_.derive) check(entry.derived.expression, "`derive`", false);
+    for (const LocatedExpression& each : parsed_.experiment.require) check(each, "`require`", false);
+    if (parsed_.where && parsed_.where->expression) check(*parsed_.where->expression, "`report.where`", false);
   }
 
   void check_derived_names() {
-    for (const DerivedDraft& entry : draft_.derive) {
+    for (const ParsedDerived& entry : parsed_.derive) {
       const std::string& name = entry.derived.name;
       const char* const other = is_among(axes_, name)                                        ? "an axis"
                                 : is_among(parameters_, name) || is_among(overridden_, name) ? "a parameter"
                                                                                              : nullptr;
       if (other == nullptr) continue;
-      complaints_.add(entry.name_spot, fmt::format("{} is {}: it cannot be a derived value, too", cite(name), other),
-                      "keep it in one of the two places");
+      diagnostics_.add(entry.name_location, fmt::format("{} is {}: it cannot be a derived value, too", cite(name), other),
+                       "keep it in one of the two places");
     }
   }
 
   void check_cycles() {
-    const std::vector<std::string> cycle = derive_cycle(draft_.derive);
+    const std::vector<std::string> cycle = derive_cycle(parsed_.derive);
     if (cycle.empty()) return;
-    const auto first = std::find_if(draft_.derive.begin(), draft_.derive.end(),
-                                    [&](const DerivedDraft& entry) { return entry.derived.name == cycle.front(); });
-    complaints_.add(first->name_spot, fmt::format("{} is derived from itself: {}", cite(cycle.front()), join(cycle, " <- ")),
-                    "one of these must be an axis or a parameter");
+    const auto first = std::find_if(parsed_.derive.begin(), parsed_.derive.end(),
+                                    [&](const ParsedDerived& entry) { return entry.derived.name == cycle.front(); });
+    diagnostics_.add(first->name_location,
+                     fmt::format("{} is derived from itself: {}", cite(cycle.front()), join(cycle, " <- ")),
+                     "one of these must be an axis or a parameter");
   }
 
  private:
   /// `early`: before overrides and derived values.
   void check(const LocatedExpression& each, const char* what, bool early) {
-    if (complaints_.full()) return;
+    if (diagnostics_.full()) return;
     for (const NameUse& use : each.expression().names()) check_name_use(each, use, what, early);
     if (is_inherited(each)) return;
     for (const LiteralUse& use : each.expression().literal_uses()) check_literal(each, use);
@@ -76,7 +77,7 @@ class ExpressionCheck {
 
   void check_name_use(const LocatedExpression& each, const NameUse& use, const char* what, bool early) {
     const auto refuse = [&](const std::string& message, const std::string& advice) {
-      complaints_.add(each.spot(use.offset), message, advice);
+      diagnostics_.add(each.location(use.offset), message, advice);
     };
     constexpr std::array<std::string_view, 3> kOfRuns = {"repeat", "seed", "run_dir"};
     if (std::find(kOfRuns.begin(), kOfRuns.end(), use.name) != kOfRuns.end()) {
@@ -105,50 +106,51 @@ class ExpressionCheck {
       return space_.has_axis(axis) && space_.has_value(axis, Value::from_text(use.name), true);
     });
     const std::string advice = value ? fmt::format("a text has quotes: '{}'", use.name) : "names: " + cite_all(known);
-    complaints_.add(each.spot(use.offset),
-                    fmt::format("{} in {} is no axis, parameter or derived value{}", cite(use.name), what,
-                                value ? "" : did_you_mean(use.name, known)),
-                    advice);
+    diagnostics_.add(each.location(use.offset),
+                     fmt::format("{} in {} is no axis, parameter or derived value{}", cite(use.name), what,
+                                 value ? "" : did_you_mean(use.name, known)),
+                     advice);
   }
 
   /// A literal that no point has is a slip of the pen: the comparison would be the same everywhere.
   void check_literal(const LocatedExpression& each, const LiteralUse& use) {
     if (!space_.has_axis(use.name) || space_.has_value(use.name, use.literal, true)) return;
-    refuse_value(space_, use.name, use.literal, each.spot(use.offset), complaints_);
+    refuse_value(space_, use.name, use.literal, each.location(use.offset), diagnostics_);
   }
 
   bool is_inherited(const LocatedExpression& each) const {
-    return each.spot().source == draft_.root->spot.source && draft_.inherited_expressions.contains(each.spot().offset);
+    return each.location().source == parsed_.root->location.source &&
+           parsed_.inherited_expressions.contains(each.location().offset);
   }
 
-  const Draft& draft_;
+  const ParsedExperiment& parsed_;
   const PointSpace& space_;
-  Complaints& complaints_;
+  Diagnostics& diagnostics_;
   Names axes_, parameters_, overridden_, derived_;
 };
 
 }  // namespace
 
-void check_expressions(const Draft& draft, const PointSpace& space, Complaints& complaints) {
-  ExpressionCheck check(draft, space, complaints);
-  const std::size_t before = complaints.made();
+void check_expressions(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics) {
+  ExpressionCheck check(parsed, space, diagnostics);
+  const std::size_t before = diagnostics.made();
   check.check_derived_names();
-  if (complaints.made() == before) check.check_cycles();
+  if (diagnostics.made() == before) check.check_cycles();
   check.check_all();
 }
 
-std::set<std::size_t> expressions_of(const Draft& draft) {
+std::set<std::size_t> expressions_of(const ParsedExperiment& parsed) {
   std::set<std::size_t> offsets;
-  const auto add = [&](const LocatedExpression& each) { offsets.insert(each.spot().offset); };
-  for (const ConditionDraft& exclude : draft.exclude) {
+  const auto add = [&](const LocatedExpression& each) { offsets.insert(each.location().offset); };
+  for (const ParsedCondition& exclude : parsed.exclude) {
     if (exclude.expression) add(*exclude.expression);
   }
-  for (const OverrideDraft& entry : draft.overrides) {
+  for (const ParsedOverride& entry : parsed.overrides) {
     if (entry.when.expression) add(*entry.when.expression);
   }
-  for (const DerivedDraft& entry : draft.derive) add(entry.derived.expression);
-  for (const LocatedExpression& each : draft.experiment.require) add(each);
-  if (draft.where && draft.where->expression) add(*draft.where->expression);
+  for (const ParsedDerived& entry : parsed.derive) add(entry.derived.expression);
+  for (const LocatedExpression& each : parsed.experiment.require) add(each);
+  if (parsed.where && parsed.where->expression) add(*parsed.where->expression);
   return offsets;
 }
 

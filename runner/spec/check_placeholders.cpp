@@ -14,12 +14,12 @@ namespace {
 
 class PlaceholderCheck {
  public:
-  PlaceholderCheck(const Draft& draft, const PointSpace& space, Complaints& complaints)
-      : draft_(draft), space_(space), complaints_(complaints), global_(builtin_placeholders()) {
-    for (const std::string& axis : draft.axis_names()) global_.push_back(axis);
-    for (const auto& [name, value] : draft.experiment.work.parameters) global_.push_back(name);
-    // Also of one that could not be read: it has its complaint.
-    if (const YamlNode* derive = draft.root->find("derive"); derive != nullptr) {
+  PlaceholderCheck(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics)
+      : parsed_(parsed), space_(space), diagnostics_(diagnostics), global_(builtin_placeholders()) {
+    for (const std::string& axis : parsed.axis_names()) global_.push_back(axis);
+    for (const auto& [name, value] : parsed.experiment.work.parameters) global_.push_back(name);
+    // Also of one that could not be read: it has its diagnostic.
+    if (const YamlNode* derive = parsed.root->find("derive"); derive != nullptr) {
       for (const YamlKey& key : derive->keys) global_.push_back(key.name);
     }
   }
@@ -28,7 +28,7 @@ class PlaceholderCheck {
   void check(const YamlNode& node, const std::string& text, const Condition& when,
              const std::vector<const Condition*>& replaced) {
     for (const Placeholder& placeholder : find_placeholders(text)) {
-      if (complaints_.full()) return;
+      if (diagnostics_.full()) return;
       if (std::find(global_.begin(), global_.end(), placeholder.name) != global_.end()) continue;
       check_one(node, text, placeholder, when, replaced);
     }
@@ -48,88 +48,88 @@ class PlaceholderCheck {
                  std::vector<const Condition*> replaced) {
     std::vector<std::string> names = global_;
     bool in_overrides = false;
-    for (const OverrideDraft& entry : draft_.overrides) {
+    for (const ParsedOverride& entry : parsed_.overrides) {
       for (const auto& [name, value] : entry.override_.parameters) names.push_back(name);
       if (find_binding(entry.override_.parameters, placeholder.name) == nullptr) continue;
       in_overrides = true;
       replaced.push_back(&entry.when.condition);
     }
-    const YamlSpot spot = spot_of_placeholder(node, text, placeholder);
+    const SourceLocation location = location_of_placeholder(node, text, placeholder);
     if (!in_overrides) {
-      complaints_.add(spot,
-                      fmt::format("nothing defines {{{{{}}}}}{}", placeholder.name, did_you_mean(placeholder.name, names)),
-                      "names are those of the axes, of `parameters`, of `derive`, and " + join(builtin_placeholders(), ", "));
+      diagnostics_.add(location,
+                       fmt::format("nothing defines {{{{{}}}}}{}", placeholder.name, did_you_mean(placeholder.name, names)),
+                       "names are those of the axes, of `parameters`, of `derive`, and " + join(builtin_placeholders(), ", "));
     } else if (chosen_by_expression()) {
       return;  // which points these are is known when they are planned: WorkResolver asks each
     } else if (const auto point = space_.find_point(when, replaced)) {
       const std::string example = point->empty() ? "" : fmt::format(": not for {}", describe(*point));
-      complaints_.add(
-          spot,
+      diagnostics_.add(
+          location,
           fmt::format("only overrides define {{{{{}}}}}, and not for every point that uses it{}", placeholder.name, example),
           "give it a value in `parameters`, which overrides may replace");
     }
   }
 
   bool chosen_by_expression() const {
-    return std::any_of(draft_.overrides.begin(), draft_.overrides.end(),
-                       [](const OverrideDraft& entry) { return entry.when.expression.has_value(); });
+    return std::any_of(parsed_.overrides.begin(), parsed_.overrides.end(),
+                       [](const ParsedOverride& entry) { return entry.when.expression.has_value(); });
   }
 
-  const Draft& draft_;
+  const ParsedExperiment& parsed_;
   const PointSpace& space_;
-  Complaints& complaints_;
+  Diagnostics& diagnostics_;
   std::vector<std::string> global_;
 };
 
 /// The conditions of those overrides from `begin` on that have something of their own in place of a text.
 template <class Has>
-std::vector<const Condition*> conditions_of(const Draft& draft, std::size_t begin, Has has) {
+std::vector<const Condition*> conditions_of(const ParsedExperiment& parsed, std::size_t begin, Has has) {
   std::vector<const Condition*> conditions;
-  for (std::size_t i = begin; i < draft.overrides.size(); ++i) {
-    if (has(draft.overrides[i].override_)) conditions.push_back(&draft.overrides[i].when.condition);
+  for (std::size_t i = begin; i < parsed.overrides.size(); ++i) {
+    if (has(parsed.overrides[i].override_)) conditions.push_back(&parsed.overrides[i].when.condition);
   }
   return conditions;
 }
 
 /// A run by hand must not enter the folder of the measured one, and below it there is no other.
-void check_workdir(const YamlNode& node, const std::string& text, PlaceholderCheck& check, Complaints& complaints) {
+void check_workdir(const YamlNode& node, const std::string& text, PlaceholderCheck& check, Diagnostics& diagnostics) {
   check.check(node, text, {}, {});
   for (const Placeholder& placeholder : find_placeholders(text)) {
     if (placeholder.name != "run_dir") continue;
-    complaints.add(spot_of_placeholder(node, text, placeholder), "`workdir` cannot use {{run_dir}}",
-                   "write `workdir: attempt` for each attempt's own folder");
+    diagnostics.add(location_of_placeholder(node, text, placeholder), "`workdir` cannot use {{run_dir}}",
+                    "write `workdir: attempt` for each attempt's own folder");
   }
 }
 
 }  // namespace
 
-void check_placeholders(const Draft& draft, const PointSpace& space, Complaints& complaints) {
+void check_placeholders(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics) {
   const auto has_command = [](const Override& entry) { return entry.command.has_value(); };
   const auto has_setup = [](const Override& entry) { return entry.setup.has_value(); };
-  const Experiment& experiment = draft.experiment;
-  PlaceholderCheck check(draft, space, complaints);
-  check.check_all(draft.root->find("command"), experiment.work.command, {}, conditions_of(draft, 0, has_command));
-  const YamlNode* setup = draft.root->find("setup");
-  if (setup == nullptr && draft.site_root != nullptr) setup = draft.site_root->find("setup");
-  check.check_all(setup, experiment.work.setup, {}, conditions_of(draft, 0, has_setup));
-  for (std::size_t i = 0; i < draft.overrides.size() && !complaints.full(); ++i) {
-    const OverrideDraft& entry = draft.overrides[i];
+  const Experiment& experiment = parsed.experiment;
+  PlaceholderCheck check(parsed, space, diagnostics);
+  check.check_all(parsed.root->find("command"), experiment.work.command, {}, conditions_of(parsed, 0, has_command));
+  const YamlNode* setup = parsed.root->find("setup");
+  if (setup == nullptr && parsed.site_root != nullptr) setup = parsed.site_root->find("setup");
+  check.check_all(setup, experiment.work.setup, {}, conditions_of(parsed, 0, has_setup));
+  for (std::size_t i = 0; i < parsed.overrides.size() && !diagnostics.full(); ++i) {
+    const ParsedOverride& entry = parsed.overrides[i];
     const Condition& when = entry.when.condition;
     if (has_command(entry.override_)) {
-      check.check_all(entry.node->find("command"), *entry.override_.command, when, conditions_of(draft, i + 1, has_command));
+      check.check_all(entry.node->find("command"), *entry.override_.command, when, conditions_of(parsed, i + 1, has_command));
     }
     if (has_setup(entry.override_)) {
-      check.check_all(entry.node->find("setup"), *entry.override_.setup, when, conditions_of(draft, i + 1, has_setup));
+      check.check_all(entry.node->find("setup"), *entry.override_.setup, when, conditions_of(parsed, i + 1, has_setup));
     }
   }
-  if (experiment.workdir) check_workdir(*draft.root->find("workdir"), *experiment.workdir, check, complaints);
-  if (experiment.work.container) check.check(*draft.root->find("container"), *experiment.work.container, {}, {});
+  if (experiment.workdir) check_workdir(*parsed.root->find("workdir"), *experiment.workdir, check, diagnostics);
+  if (experiment.work.container) check.check(*parsed.root->find("container"), *experiment.work.container, {}, {});
   for (std::size_t i = 0; i < experiment.prepare.size(); ++i) {
     for (const Placeholder& placeholder : find_placeholders(experiment.prepare[i])) {
-      const YamlNode& node = draft.root->find("prepare")->items[i];
-      complaints.add(spot_of_placeholder(node, experiment.prepare[i], placeholder),
-                     fmt::format("`prepare` cannot use {{{{{}}}}}: it runs once, for all points", placeholder.name),
-                     "what differs from point to point belongs into `command` or `setup`");
+      const YamlNode& node = parsed.root->find("prepare")->items[i];
+      diagnostics.add(location_of_placeholder(node, experiment.prepare[i], placeholder),
+                      fmt::format("`prepare` cannot use {{{{{}}}}}: it runs once, for all points", placeholder.name),
+                      "what differs from point to point belongs into `command` or `setup`");
     }
   }
 }

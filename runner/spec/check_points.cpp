@@ -21,19 +21,20 @@ std::string value_advice(const PointSpace& space, const std::string& axis) {
 
 }  // namespace
 
-void refuse_value(const PointSpace& space, const std::string& axis, const Value& value, const YamlSpot& spot,
-                  Complaints& complaints) {
+void refuse_value(const PointSpace& space, const std::string& axis, const Value& value, const SourceLocation& location,
+                  Diagnostics& diagnostics) {
   std::vector<std::string> texts;
   for (const Value& known : space.some_values(axis)) {
     if (known.text() == value.text()) {
-      complaints.add(spot, fmt::format("{} has no value {} that is a text", cite(axis), cite(value.text())),
-                     "write it with quotes or without them, as in the axis");
+      diagnostics.add(location, fmt::format("{} has no value {} that is a text", cite(axis), cite(value.text())),
+                      "write it with quotes or without them, as in the axis");
       return;
     }
     texts.push_back(known.text());
   }
-  complaints.add(spot, fmt::format("{} has no value {}{}", cite(axis), cite(value.text()), did_you_mean(value.text(), texts)),
-                 value_advice(space, axis));
+  diagnostics.add(location,
+                  fmt::format("{} has no value {}{}", cite(axis), cite(value.text()), did_you_mean(value.text(), texts)),
+                  value_advice(space, axis));
 }
 
 namespace {
@@ -41,123 +42,126 @@ namespace {
 constexpr const char* kRunForm = "{files: old/ddp.out, run: {strategy: ddp, nodes: 2}}";
 
 /// Axes that the file names itself: nodes and gpus_per_node are there without it.
-std::vector<std::string> said_axis_names(const Draft& draft) {
+std::vector<std::string> said_axis_names(const ParsedExperiment& parsed) {
   std::vector<std::string> names;
-  for (const AxisDraft* axis : draft.product_axes()) names.push_back(axis->axis.name);
-  for (const PointDraft& entry : draft.include) {
+  for (const ParsedAxis* axis : parsed.product_axes()) names.push_back(axis->axis.name);
+  for (const ParsedPoint& entry : parsed.include) {
     for (const auto& [name, value] : entry.point) names.push_back(name);
   }
   return names;
 }
 
-void check_parameters(const Bindings& parameters, const YamlNode* node, const Draft& draft, Complaints& complaints) {
-  const std::vector<std::string> axes = draft.axis_names();
-  const std::vector<std::string> said = said_axis_names(draft);
+void check_parameters(const Bindings& parameters, const YamlNode* node, const ParsedExperiment& parsed,
+                      Diagnostics& diagnostics) {
+  const std::vector<std::string> axes = parsed.axis_names();
+  const std::vector<std::string> said = said_axis_names(parsed);
   for (const auto& [name, value] : parameters) {
     if (std::find(axes.begin(), axes.end(), name) == axes.end()) continue;
     if (std::find(said.begin(), said.end(), name) == said.end()) {
-      complaints.add(node->keys[node->index_of(name)].spot,
-                     fmt::format("{} says how large a run is, which only an axis does", cite(name)),
-                     fmt::format("write matrix: {{{}: [{}]}}", name, value.text()));
+      diagnostics.add(node->keys[node->index_of(name)].location,
+                      fmt::format("{} says how large a run is, which only an axis does", cite(name)),
+                      fmt::format("write matrix: {{{}: [{}]}}", name, value.text()));
       continue;
     }
-    complaints.add(node->keys[node->index_of(name)].spot,
-                   fmt::format("{} is an axis: it cannot be a parameter, too", cite(name)), "keep it in one of the two places");
+    diagnostics.add(node->keys[node->index_of(name)].location,
+                    fmt::format("{} is an axis: it cannot be a parameter, too", cite(name)),
+                    "keep it in one of the two places");
   }
 }
 
 /// True if every name is an axis and every value one of its values.
-bool check_condition(const ConditionDraft& draft, const std::string& what, bool included, const Draft& whole,
-                     const PointSpace& space, Complaints& complaints) {
+bool check_condition(const ParsedCondition& parsed, const std::string& what, bool included, const ParsedExperiment& whole,
+                     const PointSpace& space, Diagnostics& diagnostics) {
   bool good = true;
   const std::vector<std::string> axes = whole.axis_names();
-  for (std::size_t i = 0; i < draft.condition.size(); ++i) {
-    const auto& [name, values] = draft.condition[i];
+  for (std::size_t i = 0; i < parsed.condition.size(); ++i) {
+    const auto& [name, values] = parsed.condition[i];
     if (!space.has_axis(name)) {
       const bool parameter = find_binding(whole.experiment.work.parameters, name) != nullptr;
       const bool derived = std::any_of(whole.derive.begin(), whole.derive.end(),
-                                       [&](const DerivedDraft& entry) { return entry.derived.name == name; });
-      complaints.add(draft.node->keys[i].spot,
-                     fmt::format("{} in {} is no axis{}", cite(name), what, derived ? "" : did_you_mean(name, axes)),
-                     parameter ? "it is a parameter: all points have the same value"
-                     : derived ? "it is derived: name the axes that it comes from"
-                               : "axes: " + cite_all(axes));
+                                       [&](const ParsedDerived& entry) { return entry.derived.name == name; });
+      diagnostics.add(parsed.node->keys[i].location,
+                      fmt::format("{} in {} is no axis{}", cite(name), what, derived ? "" : did_you_mean(name, axes)),
+                      parameter ? "it is a parameter: all points have the same value"
+                      : derived ? "it is derived: name the axes that it comes from"
+                                : "axes: " + cite_all(axes));
       good = false;
       continue;
     }
-    if (draft.inherited) continue;
-    for (std::size_t k = 0; k < values.size() && !complaints.full(); ++k) {
+    if (parsed.inherited) continue;
+    for (std::size_t k = 0; k < values.size() && !diagnostics.full(); ++k) {
       if (space.has_value(name, values[k], included)) continue;
-      const YamlNode& item = draft.node->items[i];
-      refuse_value(space, name, values[k], (item.is_list() ? item.items[k] : item).spot, complaints);
+      const YamlNode& item = parsed.node->items[i];
+      refuse_value(space, name, values[k], (item.is_list() ? item.items[k] : item).location, diagnostics);
       good = false;
     }
   }
   return good;
 }
 
-void check_excludes(const Draft& draft, const PointSpace& space, Complaints& complaints) {
-  for (const ConditionDraft& exclude : draft.exclude) {
-    if (complaints.full()) return;
+void check_excludes(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics) {
+  for (const ParsedCondition& exclude : parsed.exclude) {
+    if (diagnostics.full()) return;
     if (exclude.expression) continue;  // make_plan says whether it is true somewhere
-    if (!check_condition(exclude, "`exclude`", false, draft, space, complaints) || space.product_matches(exclude.condition))
+    if (!check_condition(exclude, "`exclude`", false, parsed, space, diagnostics) || space.product_matches(exclude.condition))
       continue;
-    complaints.add(exclude.node->spot, "this exclude matches nothing",
-                   draft.matrix.empty() && draft.zip.empty() ? "points of `include` are never excluded"
-                                                             : "no point has these values together");
+    diagnostics.add(exclude.node->location, "this exclude matches nothing",
+                    parsed.matrix.empty() && parsed.zip.empty() ? "points of `include` are never excluded"
+                                                                : "no point has these values together");
   }
 }
 
-void check_overrides(const Draft& draft, const PointSpace& space, Complaints& complaints) {
-  for (const OverrideDraft& entry : draft.overrides) {
-    if (complaints.full()) return;
-    check_parameters(entry.override_.parameters, entry.node->find("parameters"), draft, complaints);
+void check_overrides(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics) {
+  for (const ParsedOverride& entry : parsed.overrides) {
+    if (diagnostics.full()) return;
+    check_parameters(entry.override_.parameters, entry.node->find("parameters"), parsed, diagnostics);
     if (entry.when.expression) continue;  // make_plan says whether it is true somewhere
-    if (!check_condition(entry.when, "`when`", true, draft, space, complaints)) continue;
+    if (!check_condition(entry.when, "`when`", true, parsed, space, diagnostics)) continue;
     if (!space.find_point(entry.when.condition)) {
-      complaints.add(entry.when.node->spot, "this override matches nothing",
-                     "no point that is left after `exclude` has these values");
+      diagnostics.add(entry.when.node->location, "this override matches nothing",
+                      "no point that is left after `exclude` has these values");
     }
   }
 }
 
 /// Whether some axis has several values, so that a point must be named.
-bool space_has_choice(const Draft& draft) {
-  const std::vector<const AxisDraft*> axes = draft.product_axes();
-  return draft.include.size() + (axes.empty() ? 0 : 1) > 1 ||
-         std::any_of(axes.begin(), axes.end(), [](const AxisDraft* axis) { return axis->axis.values.size() > 1; });
+bool space_has_choice(const ParsedExperiment& parsed) {
+  const std::vector<const ParsedAxis*> axes = parsed.product_axes();
+  return parsed.include.size() + (axes.empty() ? 0 : 1) > 1 ||
+         std::any_of(axes.begin(), axes.end(), [](const ParsedAxis* axis) { return axis->axis.values.size() > 1; });
 }
 
-void check_imports(const Draft& draft, const PointSpace& space, Complaints& complaints) {
-  for (const ImportDraft& entry : draft.imports) {
-    if (complaints.full()) return;
-    if (entry.needs_run != nullptr && space_has_choice(draft)) {
-      complaints.add(entry.needs_run->spot, "an import needs `run`: which point it is", kRunForm);
+void check_imports(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics) {
+  for (const ParsedImport& entry : parsed.imports) {
+    if (diagnostics.full()) return;
+    if (entry.needs_run != nullptr && space_has_choice(parsed)) {
+      diagnostics.add(entry.needs_run->location, "an import needs `run`: which point it is", kRunForm);
     }
-    if (!entry.run || !check_condition(*entry.run, "`run`", true, draft, space, complaints)) continue;
+    if (!entry.run || !check_condition(*entry.run, "`run`", true, parsed, space, diagnostics)) continue;
     if (!space.find_point(entry.run->condition)) {
-      complaints.add(entry.run->node->spot, "no point has these values", "`run` names a point of the matrix: {strategy: ddp}");
+      diagnostics.add(entry.run->node->location, "no point has these values",
+                      "`run` names a point of the matrix: {strategy: ddp}");
     }
   }
 }
 
-void check_include(const Draft& draft, Complaints& complaints) {
-  if (draft.include.empty()) return;
+void check_include(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  if (parsed.include.empty()) return;
   std::vector<std::string> axes;
-  for (const AxisDraft* axis : draft.product_axes()) axes.push_back(axis->axis.name);
+  for (const ParsedAxis* axis : parsed.product_axes()) axes.push_back(axis->axis.name);
   if (axes.empty()) {
-    for (const auto& [name, value] : draft.include.front().point) axes.push_back(name);
+    for (const auto& [name, value] : parsed.include.front().point) axes.push_back(name);
   }
   std::unordered_map<std::string, const YamlNode*> seen;
-  for (const PointDraft& entry : draft.include) {
-    if (complaints.full()) return;
+  for (const ParsedPoint& entry : parsed.include) {
+    if (diagnostics.full()) return;
     std::vector<std::string> missing;
     for (const std::string& axis : axes) {
       if (find_binding(entry.point, axis) == nullptr) missing.push_back(axis);
     }
     if (!missing.empty()) {
-      complaints.add(entry.node->spot, fmt::format("this point does not say {}", cite_all(missing)),
-                     "a point of `include` names every axis");
+      diagnostics.add(entry.node->location, fmt::format("this point does not say {}", cite_all(missing)),
+                      "a point of `include` names every axis");
     }
     std::string identity;
     std::vector<std::pair<std::string, std::string>> sorted;
@@ -166,124 +170,126 @@ void check_include(const Draft& draft, Complaints& complaints) {
       sorted.emplace_back(name, entry.point[i].second.canonical());
       const bool known = std::find(axes.begin(), axes.end(), name) != axes.end() || name == "nodes" || name == "gpus_per_node";
       if (!known) {
-        complaints.add(entry.node->keys[i].spot,
-                       fmt::format("{} in `include` is no axis{}", cite(name), did_you_mean(name, axes)),
-                       "axes: " + cite_all(axes));
+        diagnostics.add(entry.node->keys[i].location,
+                        fmt::format("{} in `include` is no axis{}", cite(name), did_you_mean(name, axes)),
+                        "axes: " + cite_all(axes));
       }
     }
     std::sort(sorted.begin(), sorted.end());
     for (const auto& [name, value] : sorted) identity += name + '=' + value + ',';
     const auto [first, is_new] = seen.emplace(identity, entry.node);
     if (!is_new) {
-      complaints.add(entry.node->spot, "this point is included twice",
-                     fmt::format("the first is in line {}", place_of(first->second->spot).line));
+      diagnostics.add(entry.node->location, "this point is included twice",
+                      fmt::format("the first is in line {}", place_of(first->second->location).line));
     }
   }
 }
 
-void check_baseline(const Draft& draft, const PointSpace& space, Complaints& complaints) {
-  if (!draft.baseline || !check_condition(*draft.baseline, "`baseline`", true, draft, space, complaints)) return;
-  if (space.find_point(draft.baseline->condition)) return;
-  complaints.add(draft.baseline->node->spot, "`baseline` matches no point that is left after `exclude`",
-                 "speedup is relative to the points that match it");
+void check_baseline(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics) {
+  if (!parsed.baseline || !check_condition(*parsed.baseline, "`baseline`", true, parsed, space, diagnostics)) return;
+  if (space.find_point(parsed.baseline->condition)) return;
+  diagnostics.add(parsed.baseline->node->location, "`baseline` matches no point that is left after `exclude`",
+                  "speedup is relative to the points that match it");
 }
 
 /// Every name that a column can have before anything was measured: axes, columns, the metrics that the file declares.
-std::vector<std::string> known_columns(const Draft& draft, const std::vector<std::string>& axes) {
+std::vector<std::string> known_columns(const ParsedExperiment& parsed, const std::vector<std::string>& axes) {
   std::vector<std::string> known = axes;
-  for (const DerivedDraft& entry : draft.derive) known.push_back(entry.derived.name);
+  for (const ParsedDerived& entry : parsed.derive) known.push_back(entry.derived.name);
   known.insert(known.end(), report_column_names().begin(), report_column_names().end());
-  for (const Metric& metric : draft.experiment.work.metrics) known.push_back(metric.name);
-  for (const OverrideDraft& entry : draft.overrides) {
+  for (const Metric& metric : parsed.experiment.work.metrics) known.push_back(metric.name);
+  for (const ParsedOverride& entry : parsed.overrides) {
     if (!entry.override_.metrics) continue;
     for (const Metric& metric : *entry.override_.metrics) known.push_back(metric.name);
   }
   return known;
 }
 
-void check_report_names(const Draft& draft, const std::vector<std::string>& axes, Complaints& complaints) {
-  const std::vector<std::string> columns = known_columns(draft, axes);
-  const YamlNode* report = draft.root->find("report");
-  const auto check = [&](const std::string& name, const YamlSpot& spot, const std::string& key,
+void check_report_names(const ParsedExperiment& parsed, const std::vector<std::string>& axes, Diagnostics& diagnostics) {
+  const std::vector<std::string> columns = known_columns(parsed, axes);
+  const YamlNode* report = parsed.root->find("report");
+  const auto check = [&](const std::string& name, const SourceLocation& location, const std::string& key,
                          const std::vector<std::string>& known) {
     if (std::find(known.begin(), known.end(), name) != known.end()) return;
-    complaints.add(
-        spot, fmt::format("{} in `report.{}` is neither an axis nor a column{}", cite(name), key, did_you_mean(name, known)),
+    diagnostics.add(
+        location,
+        fmt::format("{} in `report.{}` is neither an axis nor a column{}", cite(name), key, did_you_mean(name, known)),
         fmt::format("axes: {}; columns: {}; others are `metric:NAME` and `fact:NAME`", cite_all(axes),
                     join(report_column_names(), ", ")));
   };
-  const ReportSettings& settings = draft.experiment.report;
-  const auto spot_of = [&](const char* key, std::size_t i) { return report->find(key)->items[i].spot; };
+  const ReportSettings& settings = parsed.experiment.report;
+  const auto location_of = [&](const char* key, std::size_t i) { return report->find(key)->items[i].location; };
   for (std::size_t i = 0; i < settings.columns.size(); ++i) {
     const ShownColumn column = parse_shown_column(settings.columns[i]);
     const bool is_column = column.kind == ShownColumn::Kind::column;
     if (is_column || column.kind == ShownColumn::Kind::axis_or_column) {
-      check(column.name, spot_of("columns", i), "columns", is_column ? report_column_names() : columns);
+      check(column.name, location_of("columns", i), "columns", is_column ? report_column_names() : columns);
     }
   }
   for (std::size_t i = 0; i < settings.sort.size(); ++i) {
-    check(parse_sort_key(settings.sort[i]).name, spot_of("sort", i), "sort", columns);
+    check(parse_sort_key(settings.sort[i]).name, location_of("sort", i), "sort", columns);
   }
   for (std::size_t i = 0; i < settings.group_by.size(); ++i)
-    check(settings.group_by[i], spot_of("group_by", i), "group_by", columns);
-  for (std::size_t i = 0; draft.where && i < draft.where->condition.size(); ++i) {
-    check(draft.where->condition[i].first, draft.where->node->keys[i].spot, "where", columns);
+    check(settings.group_by[i], location_of("group_by", i), "group_by", columns);
+  for (std::size_t i = 0; parsed.where && i < parsed.where->condition.size(); ++i) {
+    check(parsed.where->condition[i].first, parsed.where->node->keys[i].location, "where", columns);
   }
 }
 
-void check_where_values(const Draft& draft, const PointSpace& space, Complaints& complaints) {
-  if (!draft.where || draft.where->inherited) return;
-  ConditionDraft of_axes = *draft.where;
+void check_where_values(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics) {
+  if (!parsed.where || parsed.where->inherited) return;
+  ParsedCondition of_axes = *parsed.where;
   for (std::size_t i = 0; i < of_axes.condition.size(); ++i) {
     const auto& [name, values] = of_axes.condition[i];
     if (!space.has_axis(name)) continue;
     const YamlNode& item = of_axes.node->items[i];
-    for (std::size_t k = 0; k < values.size() && !complaints.full(); ++k) {
+    for (std::size_t k = 0; k < values.size() && !diagnostics.full(); ++k) {
       if (space.has_value(name, values[k], true)) continue;
-      refuse_value(space, name, values[k], (item.is_list() ? item.items[k] : item).spot, complaints);
+      refuse_value(space, name, values[k], (item.is_list() ? item.items[k] : item).location, diagnostics);
     }
   }
 }
 
 }  // namespace
 
-bool axes_are_sound(const Draft& draft) {
+bool axes_are_sound(const ParsedExperiment& parsed) {
   std::set<std::string_view> names;
-  const std::vector<const AxisDraft*> axes = draft.product_axes();
-  return std::all_of(axes.begin(), axes.end(),
-                     [&](const AxisDraft* axis) { return !axis->axis.values.empty() && names.insert(axis->axis.name).second; });
+  const std::vector<const ParsedAxis*> axes = parsed.product_axes();
+  return std::all_of(axes.begin(), axes.end(), [&](const ParsedAxis* axis) {
+    return !axis->axis.values.empty() && names.insert(axis->axis.name).second;
+  });
 }
 
-void check_axes(const Draft& draft, Complaints& complaints) {
-  std::unordered_map<std::string_view, const AxisDraft*> seen;
-  for (const AxisDraft* axis : draft.product_axes()) {
+void check_axes(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  std::unordered_map<std::string_view, const ParsedAxis*> seen;
+  for (const ParsedAxis* axis : parsed.product_axes()) {
     const auto [first, is_new] = seen.emplace(axis->axis.name, axis);
     if (is_new) continue;
-    complaints.add(axis->name_spot, fmt::format("{} is an axis twice", cite(axis->axis.name)),
-                   fmt::format("the first is in line {}: keep it in `matrix` or in one entry of `zip`",
-                               place_of(first->second->name_spot).line));
+    diagnostics.add(axis->name_location, fmt::format("{} is an axis twice", cite(axis->axis.name)),
+                    fmt::format("the first is in line {}: keep it in `matrix` or in one entry of `zip`",
+                                place_of(first->second->name_location).line));
   }
-  const std::vector<std::string> axes = draft.axis_names();
-  check_parameters(draft.experiment.work.parameters, draft.root->find("parameters"), draft, complaints);
-  check_include(draft, complaints);
-  check_report_names(draft, axes, complaints);
+  const std::vector<std::string> axes = parsed.axis_names();
+  check_parameters(parsed.experiment.work.parameters, parsed.root->find("parameters"), parsed, diagnostics);
+  check_include(parsed, diagnostics);
+  check_report_names(parsed, axes, diagnostics);
 }
 
-void check_points(const Draft& draft, const PointSpace& space, Complaints& complaints) {
-  check_expressions(draft, space, complaints);
-  check_excludes(draft, space, complaints);
-  check_overrides(draft, space, complaints);
-  check_baseline(draft, space, complaints);
-  check_imports(draft, space, complaints);
-  check_where_values(draft, space, complaints);
-  const long long limit = draft.experiment.limits.configurations;
-  const long long size = space.product_size() + static_cast<long long>(draft.include.size());
+void check_points(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics) {
+  check_expressions(parsed, space, diagnostics);
+  check_excludes(parsed, space, diagnostics);
+  check_overrides(parsed, space, diagnostics);
+  check_baseline(parsed, space, diagnostics);
+  check_imports(parsed, space, diagnostics);
+  check_where_values(parsed, space, diagnostics);
+  const long long limit = parsed.experiment.limits.configurations;
+  const long long size = space.product_size() + static_cast<long long>(parsed.include.size());
   if (size <= limit) return;
-  const char* const key = !draft.matrix.empty() ? "matrix" : !draft.zip.empty() ? "zip" : "include";
+  const char* const key = !parsed.matrix.empty() ? "matrix" : !parsed.zip.empty() ? "zip" : "include";
   const std::string count = space.product_size() == PointSpace::kMany ? "more than 10^12" : std::to_string(size);
-  complaints.add(draft.root->keys[draft.root->index_of(key)].spot,
-                 fmt::format("this asks for {} points before `exclude`, more than `limits.configurations` ({})", count, limit),
-                 "vary less, zip what goes together, or raise the limit");
+  diagnostics.add(parsed.root->keys[parsed.root->index_of(key)].location,
+                  fmt::format("this asks for {} points before `exclude`, more than `limits.configurations` ({})", count, limit),
+                  "vary less, zip what goes together, or raise the limit");
 }
 
 }  // namespace hpcbench

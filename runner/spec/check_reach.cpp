@@ -26,16 +26,16 @@ void add_texts(std::vector<GivenText>& all, const YamlNode* node, const std::vec
 }
 
 /// Every text in which placeholders are filled in, and in which a value may have been meant.
-std::vector<GivenText> given_texts(const Draft& draft) {
-  const Experiment& experiment = draft.experiment;
+std::vector<GivenText> given_texts(const ParsedExperiment& parsed) {
+  const Experiment& experiment = parsed.experiment;
   std::vector<GivenText> all;
-  add_texts(all, draft.root->find("command"), experiment.work.command);
-  const YamlNode* setup = draft.root->find("setup");
-  if (setup == nullptr && draft.site_root != nullptr) setup = draft.site_root->find("setup");
+  add_texts(all, parsed.root->find("command"), experiment.work.command);
+  const YamlNode* setup = parsed.root->find("setup");
+  if (setup == nullptr && parsed.site_root != nullptr) setup = parsed.site_root->find("setup");
   add_texts(all, setup, experiment.work.setup);
-  if (experiment.workdir) all.push_back({*experiment.workdir, draft.root->find("workdir")});
-  if (experiment.work.container) all.push_back({*experiment.work.container, draft.root->find("container")});
-  for (const OverrideDraft& entry : draft.overrides) {
+  if (experiment.workdir) all.push_back({*experiment.workdir, parsed.root->find("workdir")});
+  if (experiment.work.container) all.push_back({*experiment.work.container, parsed.root->find("container")});
+  for (const ParsedOverride& entry : parsed.overrides) {
     if (entry.override_.command) add_texts(all, entry.node->find("command"), *entry.override_.command);
     if (entry.override_.setup) add_texts(all, entry.node->find("setup"), *entry.override_.setup);
   }
@@ -47,46 +47,46 @@ void add_names(const LocatedExpression& each, std::set<std::string>& names) {
 }
 
 /// Names that make a difference to what runs: used in a text, or chosen by in `when`.
-std::set<std::string> names_that_reach(const Draft& draft, const std::vector<GivenText>& texts) {
+std::set<std::string> names_that_reach(const ParsedExperiment& parsed, const std::vector<GivenText>& texts) {
   std::set<std::string> names = {"nodes", "gpus_per_node"};
   for (const GivenText& given : texts) {
     for (const Placeholder& placeholder : find_placeholders(given.text)) names.insert(placeholder.name);
   }
-  for (const OverrideDraft& entry : draft.overrides) {
+  for (const ParsedOverride& entry : parsed.overrides) {
     for (const auto& [name, values] : entry.when.condition) names.insert(name);
     if (entry.when.expression) add_names(*entry.when.expression, names);
   }
   // Through a derived value that reaches something, what it is derived from does.
   for (std::size_t before = 0; before != names.size();) {
     before = names.size();
-    for (const DerivedDraft& entry : draft.derive) {
+    for (const ParsedDerived& entry : parsed.derive) {
       if (names.contains(entry.derived.name)) add_names(entry.derived.expression, names);
     }
   }
   return names;
 }
 
-struct NamedSpot {
+struct NamedLocation {
   std::string name;
-  YamlSpot spot;
+  SourceLocation location;
   std::size_t values = 2;  // several, where they were not counted
 };
 
-std::vector<NamedSpot> said_axes(const Draft& draft) {
-  std::vector<NamedSpot> axes;
-  for (const AxisDraft* axis : draft.product_axes()) {
-    axes.push_back({axis->axis.name, axis->name_spot, axis->axis.values.size()});
+std::vector<NamedLocation> said_axes(const ParsedExperiment& parsed) {
+  std::vector<NamedLocation> axes;
+  for (const ParsedAxis* axis : parsed.product_axes()) {
+    axes.push_back({axis->axis.name, axis->name_location, axis->axis.values.size()});
   }
-  if (!axes.empty() || draft.include.empty()) return axes;
-  const PointDraft& first = draft.include.front();
-  for (std::size_t i = 0; i < first.point.size(); ++i) axes.push_back({first.point[i].first, first.node->keys[i].spot});
+  if (!axes.empty() || parsed.include.empty()) return axes;
+  const ParsedPoint& first = parsed.include.front();
+  for (std::size_t i = 0; i < first.point.size(); ++i) axes.push_back({first.point[i].first, first.node->keys[i].location});
   return axes;
 }
 
 /// Points may be those of imported results, which no command of ours made.
-bool may_be_of_import(const Draft& draft, const std::string& axis) {
-  return std::any_of(draft.imports.begin(), draft.imports.end(),
-                     [&](const ImportDraft& entry) { return !entry.run || find_binding(entry.import.run, axis) != nullptr; });
+bool may_be_of_import(const ParsedExperiment& parsed, const std::string& axis) {
+  return std::any_of(parsed.imports.begin(), parsed.imports.end(),
+                     [&](const ParsedImport& entry) { return !entry.run || find_binding(entry.import.run, axis) != nullptr; });
 }
 
 /// What people call the axes, and settings, that hpcbench has another name for; empty: nothing like them.
@@ -140,42 +140,44 @@ std::size_t find_other_form(const std::string& text, const std::string& name, st
 }
 
 /// True if a text names it in a form that nothing fills in, and so was meant to hold its value.
-bool refuse_other_form(const std::string& name, const char* kind, const std::vector<GivenText>& texts, Complaints& complaints) {
+bool refuse_other_form(const std::string& name, const char* kind, const std::vector<GivenText>& texts,
+                       Diagnostics& diagnostics) {
   for (const GivenText& given : texts) {
     std::string form;
     if (find_other_form(given.text, name, form) == std::string::npos) continue;
-    YamlSpot spot = given.node->spot;
-    const std::size_t found = spot.source->text().find(form, spot.offset);
-    if (found != std::string_view::npos && found <= spot.offset + 4 * given.text.size() + 200) spot.offset = found;
-    complaints.add(spot,
-                   fmt::format("{} does not hold the value of the {} {}, which reaches nothing", cite(form), kind, cite(name)),
-                   fmt::format("write {{{{{}}}}}", name));
+    SourceLocation location = given.node->location;
+    const std::size_t found = location.source->text().find(form, location.offset);
+    if (found != std::string_view::npos && found <= location.offset + 4 * given.text.size() + 200) location.offset = found;
+    diagnostics.add(location,
+                    fmt::format("{} does not hold the value of the {} {}, which reaches nothing", cite(form), kind, cite(name)),
+                    fmt::format("write {{{{{}}}}}", name));
     return true;
   }
   return false;
 }
 
-void refuse_other_name(const NamedSpot& axis, const std::string& own, Complaints& complaints) {
+void refuse_other_name(const NamedLocation& axis, const std::string& own, Diagnostics& diagnostics) {
   const std::string message = fmt::format("the axis {} reaches nothing", cite(axis.name));
   if (own == "repeats" || own == "seed") {
     const char* const form = own == "seed" ? "seed: {policy: per_repeat, value: 1}" : "repeats: 6";
-    complaints.add(axis.spot, message, fmt::format("`{}` is a key of its own, beside `matrix`: {}", own, form));
+    diagnostics.add(axis.location, message, fmt::format("`{}` is a key of its own, beside `matrix`: {}", own, form));
     return;
   }
-  complaints.add(axis.spot, fmt::format("{} (did you mean `{}`?)", message, own),
-                 fmt::format("`{}` says what a run has; a program is given an axis of your own by {{{{{}}}}}", own, axis.name));
+  diagnostics.add(
+      axis.location, fmt::format("{} (did you mean `{}`?)", message, own),
+      fmt::format("`{}` says what a run has; a program is given an axis of your own by {{{{{}}}}}", own, axis.name));
 }
 
 /// What runs is a program of the user's own throughout: the built-in trainer takes axes as its settings.
-bool runs_commands_alone(const Draft& draft) {
-  return !draft.experiment.work.trainer && !draft.experiment.work.command.empty();
+bool runs_commands_alone(const ParsedExperiment& parsed) {
+  return !parsed.experiment.work.trainer && !parsed.experiment.work.command.empty();
 }
 
-std::vector<NamedSpot> axes_that_reach_nothing(const Draft& draft, const std::vector<GivenText>& texts) {
-  std::vector<NamedSpot> left = said_axes(draft);
-  const std::set<std::string> reaching = names_that_reach(draft, texts);
+std::vector<NamedLocation> axes_that_reach_nothing(const ParsedExperiment& parsed, const std::vector<GivenText>& texts) {
+  std::vector<NamedLocation> left = said_axes(parsed);
+  const std::set<std::string> reaching = names_that_reach(parsed, texts);
   std::erase_if(left,
-                [&](const NamedSpot& axis) { return reaching.contains(axis.name) || may_be_of_import(draft, axis.name); });
+                [&](const NamedLocation& axis) { return reaching.contains(axis.name) || may_be_of_import(parsed, axis.name); });
   return left;
 }
 
@@ -187,7 +189,7 @@ void note_literal_values(const YamlNode* map, const char* kind, std::vector<std:
     notes.push_back(
         fmt::format("{}: the {} {} is the text {} itself: values are neither filled in nor computed; placeholders belong "
                     "into `command`",
-                    describe_place(item.spot), kind, cite(name), cite(item.text)));
+                    describe_place(item.location), kind, cite(name), cite(item.text)));
   };
   for (std::size_t i = 0; i < map->items.size(); ++i) {
     const YamlNode& item = map->items[i];
@@ -210,11 +212,11 @@ bool is_computation(std::string_view inside, const std::vector<std::string>& nam
 }
 
 /// `{{gpus*2}}` is plain text: a placeholder holds one name.
-void note_computations(const Draft& draft, const std::vector<GivenText>& texts, std::vector<std::string>& notes) {
-  std::vector<std::string> names = draft.axis_names();
+void note_computations(const ParsedExperiment& parsed, const std::vector<GivenText>& texts, std::vector<std::string>& notes) {
+  std::vector<std::string> names = parsed.axis_names();
   names.emplace_back("gpus");
-  for (const auto& [name, value] : draft.experiment.work.parameters) names.push_back(name);
-  for (const DerivedDraft& entry : draft.derive) names.push_back(entry.derived.name);
+  for (const auto& [name, value] : parsed.experiment.work.parameters) names.push_back(name);
+  for (const ParsedDerived& entry : parsed.derive) names.push_back(entry.derived.name);
   for (const GivenText& given : texts) {
     for (std::size_t at = given.text.find("{{"); at != std::string::npos; at = given.text.find("{{", at + 2)) {
       const std::size_t end = given.text.find("}}", at);
@@ -224,7 +226,7 @@ void note_computations(const Draft& draft, const std::vector<GivenText>& texts, 
       notes.push_back(
           fmt::format("{}: {{{{{}}}}} is given to the program as it stands: a placeholder holds one name; compute it by "
                       "derive: {{NAME: \"{}\"}} and write {{{{NAME}}}}",
-                      describe_place(given.node->spot), inside, inside));
+                      describe_place(given.node->location), inside, inside));
     }
   }
 }
@@ -249,80 +251,81 @@ std::vector<Value> several_nodes(const PointSpace& space) {
 }
 
 /// Points from which `launch: once` leaves all nodes but the first idle; `begin` is the first override that may replace it.
-std::optional<Bindings> point_with_idle_nodes(const Draft& draft, const PointSpace& space, Condition when, std::size_t begin) {
+std::optional<Bindings> point_with_idle_nodes(const ParsedExperiment& parsed, const PointSpace& space, Condition when,
+                                              std::size_t begin) {
   const std::vector<Value> several = several_nodes(space);
   if (several.empty()) return std::nullopt;
   when.emplace_back("nodes", several);
   std::vector<const Condition*> replaced;
-  for (std::size_t i = begin; i < draft.overrides.size(); ++i) {
-    const Override& later = draft.overrides[i].override_;
-    if (later.launch || later.command) replaced.push_back(&draft.overrides[i].when.condition);
+  for (std::size_t i = begin; i < parsed.overrides.size(); ++i) {
+    const Override& later = parsed.overrides[i].override_;
+    if (later.launch || later.command) replaced.push_back(&parsed.overrides[i].when.condition);
   }
   return space.find_point(when, replaced);
 }
 
-void note_idle_nodes(const Draft& draft, const PointSpace& space, std::vector<std::string>& notes) {
-  const Work& work = draft.experiment.work;
+void note_idle_nodes(const ParsedExperiment& parsed, const PointSpace& space, std::vector<std::string>& notes) {
+  const Work& work = parsed.experiment.work;
   const auto note = [&](const YamlNode* map, Launch launch, const std::vector<std::string>& command, const Condition& when,
                         std::size_t begin) {
     if (launch != Launch::once || command.empty() || starts_on_nodes(command)) return;
-    const std::optional<Bindings> point = point_with_idle_nodes(draft, space, when, begin);
+    const std::optional<Bindings> point = point_with_idle_nodes(parsed, space, when, begin);
     if (!point) return;
     const YamlNode* said = map->find("launch");
-    if (said == nullptr) said = draft.root->find("launch");
+    if (said == nullptr) said = parsed.root->find("launch");
     notes.push_back(fmt::format(
         "{}: `launch: once` starts one process, on the first node, and `command` names nothing that starts others (srun, "
         "mpirun "
         "...), but some points have several nodes{}{}: `launch: node` starts one on each, as torchrun and accelerate want it",
-        describe_place(said->spot), point->empty() ? "" : ", as ", point->empty() ? "" : describe(*point)));
+        describe_place(said->location), point->empty() ? "" : ", as ", point->empty() ? "" : describe(*point)));
   };
-  note(draft.root, work.launch, work.command, {}, 0);
-  for (std::size_t i = 0; i < draft.overrides.size(); ++i) {
-    const Override& entry = draft.overrides[i].override_;
+  note(parsed.root, work.launch, work.command, {}, 0);
+  for (std::size_t i = 0; i < parsed.overrides.size(); ++i) {
+    const Override& entry = parsed.overrides[i].override_;
     if (!entry.launch && !entry.command) continue;
-    note(draft.overrides[i].node, entry.launch.value_or(work.launch), entry.command.value_or(work.command), entry.when, i + 1);
+    note(parsed.overrides[i].node, entry.launch.value_or(work.launch), entry.command.value_or(work.command), entry.when, i + 1);
   }
 }
 
 }  // namespace
 
-void check_reach(const Draft& draft, Complaints& complaints) {
-  if (!runs_commands_alone(draft)) return;
-  const std::vector<GivenText> texts = given_texts(draft);
-  for (const NamedSpot& axis : axes_that_reach_nothing(draft, texts)) {
-    if (complaints.full()) return;
-    if (refuse_other_form(axis.name, "axis", texts, complaints)) continue;
+void check_reach(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  if (!runs_commands_alone(parsed)) return;
+  const std::vector<GivenText> texts = given_texts(parsed);
+  for (const NamedLocation& axis : axes_that_reach_nothing(parsed, texts)) {
+    if (diagnostics.full()) return;
+    if (refuse_other_form(axis.name, "axis", texts, diagnostics)) continue;
     const std::string own = own_name_for(axis.name);
     if (own.empty()) continue;
-    refuse_other_name(axis, own, complaints);
+    refuse_other_name(axis, own, diagnostics);
   }
-  const std::set<std::string> reaching = names_that_reach(draft, texts);
-  for (const auto& [name, value] : draft.experiment.work.parameters) {
-    if (!reaching.contains(name)) refuse_other_form(name, "parameter", texts, complaints);
+  const std::set<std::string> reaching = names_that_reach(parsed, texts);
+  for (const auto& [name, value] : parsed.experiment.work.parameters) {
+    if (!reaching.contains(name)) refuse_other_form(name, "parameter", texts, diagnostics);
   }
 }
 
-std::vector<std::string> reach_notes(const Draft& draft) {
+std::vector<std::string> reach_notes(const ParsedExperiment& parsed) {
   std::vector<std::string> notes;
-  if (runs_commands_alone(draft)) {
-    for (const NamedSpot& axis : axes_that_reach_nothing(draft, given_texts(draft))) {
+  if (runs_commands_alone(parsed)) {
+    for (const NamedLocation& axis : axes_that_reach_nothing(parsed, given_texts(parsed))) {
       if (axis.values < 2) continue;  // a label
       notes.push_back(
           fmt::format("{}: the axis {} reaches nothing: no {{{{{}}}}} stands in `command` or `setup`, so its runs are "
                       "alike unless the program reads run.json",
-                      describe_place(axis.spot), cite(axis.name), axis.name));
+                      describe_place(axis.location), cite(axis.name), axis.name));
     }
   }
-  note_computations(draft, given_texts(draft), notes);
+  note_computations(parsed, given_texts(parsed), notes);
   for (const char* const key : {"matrix", "parameters"}) {
-    note_literal_values(draft.root->find(key), std::string_view(key) == "matrix" ? "axis" : "parameter", notes);
+    note_literal_values(parsed.root->find(key), std::string_view(key) == "matrix" ? "axis" : "parameter", notes);
   }
-  if (const YamlNode* zip = draft.root->find("zip")) {
+  if (const YamlNode* zip = parsed.root->find("zip")) {
     for (const YamlNode& block : zip->items) note_literal_values(&block, "axis", notes);
   }
-  for (const PointDraft& entry : draft.include) note_literal_values(entry.node, "axis", notes);
-  for (const OverrideDraft& entry : draft.overrides) note_literal_values(entry.node->find("parameters"), "parameter", notes);
-  if (axes_are_sound(draft)) note_idle_nodes(draft, PointSpace(draft), notes);
+  for (const ParsedPoint& entry : parsed.include) note_literal_values(entry.node, "axis", notes);
+  for (const ParsedOverride& entry : parsed.overrides) note_literal_values(entry.node->find("parameters"), "parameter", notes);
+  if (axes_are_sound(parsed)) note_idle_nodes(parsed, PointSpace(parsed), notes);
   return notes;
 }
 

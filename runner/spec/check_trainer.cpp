@@ -98,19 +98,19 @@ struct SaidStrategy {
   const YamlNode* node = nullptr;
 };
 
-std::vector<SaidStrategy> said_strategies(const Draft& draft) {
+std::vector<SaidStrategy> said_strategies(const ParsedExperiment& parsed) {
   std::vector<SaidStrategy> said;
-  for (const AxisDraft* axis : draft.product_axes()) {
+  for (const ParsedAxis* axis : parsed.product_axes()) {
     if (axis->axis.name != "strategy") continue;
     for (std::size_t i = 0; i < axis->axis.values.size(); ++i) said.push_back({axis->axis.values[i], &axis->node->items[i]});
   }
-  for (const PointDraft& entry : draft.include) {
+  for (const ParsedPoint& entry : parsed.include) {
     if (const Value* value = find_binding(entry.point, "strategy")) said.push_back({*value, entry.node->find("strategy")});
   }
-  if (const Value* value = find_binding(draft.experiment.work.parameters, "strategy")) {
-    said.push_back({*value, draft.root->find("parameters")->find("strategy")});
+  if (const Value* value = find_binding(parsed.experiment.work.parameters, "strategy")) {
+    said.push_back({*value, parsed.root->find("parameters")->find("strategy")});
   }
-  for (const OverrideDraft& entry : draft.overrides) {
+  for (const ParsedOverride& entry : parsed.overrides) {
     if (const Value* value = find_binding(entry.override_.parameters, "strategy")) {
       said.push_back({*value, entry.node->find("parameters")->find("strategy")});
     }
@@ -119,30 +119,30 @@ std::vector<SaidStrategy> said_strategies(const Draft& draft) {
 }
 
 /// The points that are trained by a command of an override, not by the built-in trainer.
-std::vector<const Condition*> points_with_command(const Draft& draft) {
+std::vector<const Condition*> points_with_command(const ParsedExperiment& parsed) {
   std::vector<const Condition*> conditions;
-  for (const OverrideDraft& entry : draft.overrides) {
+  for (const ParsedOverride& entry : parsed.overrides) {
     if (entry.override_.command) conditions.push_back(&entry.when.condition);
   }
   return conditions;
 }
 
 bool check_known(const PointSpace& space, const SaidStrategy& said, const std::vector<const Condition*>& foreign,
-                 Complaints& complaints) {
+                 Diagnostics& diagnostics) {
   const std::vector<std::string>& known = trainer_strategies();
   const std::string& name = said.value.text();
   if (std::find(known.begin(), known.end(), name) != known.end()) return true;
   // A strategy that only commands of overrides carry out is none of the trainer's.
   if (space.has_axis("strategy") && !foreign.empty() && !space.find_point({{"strategy", {said.value}}}, foreign)) return false;
-  complaints.add(said.node->spot,
-                 fmt::format("the built-in trainer has no strategy {}{}", cite(name), did_you_mean(name, known)),
-                 "strategies there are: " + cite_all(known));
+  diagnostics.add(said.node->location,
+                  fmt::format("the built-in trainer has no strategy {}{}", cite(name), did_you_mean(name, known)),
+                  "strategies there are: " + cite_all(known));
   return false;
 }
 
 /// `baseline` on several gpus would leave all but one idle: the numbers would say nothing. `dp` is one process, so on one node.
 void check_one_gpu(const PointSpace& space, const SaidStrategy& said, const std::vector<const Condition*>& foreign,
-                   Complaints& complaints) {
+                   Diagnostics& diagnostics) {
   const bool axis = space.has_axis("strategy");
   const bool dp = said.value.text() == "dp";
   for (const char* const name : {"nodes", "gpus_per_node"}) {
@@ -158,43 +158,43 @@ void check_one_gpu(const PointSpace& space, const SaidStrategy& said, const std:
     if (axis) condition.emplace_back("strategy", std::vector{said.value});
     if (several.empty() || !space.find_point(condition, foreign)) continue;
     const std::string values = texts.size() == 1 ? texts[0] : '[' + join(texts, ", ") + ']';
-    complaints.add(said.node->spot,
-                   fmt::format("the strategy `{}` is one process on one {}, but `{}` is {} in some of its points",
-                               said.value.text(), dp ? "node" : "gpu", name, texts[0]),
-                   axis ? fmt::format("exclude: [{{strategy: {}, {}: {}}}]", said.value.text(), name, values)
-                        : "make `strategy` an axis of `matrix`");
+    diagnostics.add(said.node->location,
+                    fmt::format("the strategy `{}` is one process on one {}, but `{}` is {} in some of its points",
+                                said.value.text(), dp ? "node" : "gpu", name, texts[0]),
+                    axis ? fmt::format("exclude: [{{strategy: {}, {}: {}}}]", said.value.text(), name, values)
+                         : "make `strategy` an axis of `matrix`");
   }
 }
 
 /// A parameter or an axis that the trainer does not know would fail every run: it is refused before the first.
-void check_settings(const Draft& draft, Complaints& complaints) {
-  const auto check = [&](const std::string& name, const YamlSpot& spot) {
+void check_settings(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  const auto check = [&](const std::string& name, const SourceLocation& location) {
     const std::vector<std::string>& known = trainer_settings();
     if (std::find(known.begin(), known.end(), name) != known.end()) return;
-    complaints.add(spot, fmt::format("the built-in trainer has no setting {}{}", cite(name), did_you_mean(name, known)),
-                   "settings there are: " + join(known, ", "));
+    diagnostics.add(location, fmt::format("the built-in trainer has no setting {}{}", cite(name), did_you_mean(name, known)),
+                    "settings there are: " + join(known, ", "));
   };
   const auto check_map = [&](const YamlNode* map) {
     for (std::size_t i = 0; map != nullptr && map->is_map() && i < map->keys.size(); ++i)
-      check(map->keys[i].name, map->keys[i].spot);
+      check(map->keys[i].name, map->keys[i].location);
   };
-  check_map(draft.root->find("parameters"));
-  for (const AxisDraft* axis : draft.product_axes()) check(axis->axis.name, axis->name_spot);
-  for (const OverrideDraft& entry : draft.overrides) check_map(entry.node->find("parameters"));
+  check_map(parsed.root->find("parameters"));
+  for (const ParsedAxis* axis : parsed.product_axes()) check(axis->axis.name, axis->name_location);
+  for (const ParsedOverride& entry : parsed.overrides) check_map(entry.node->find("parameters"));
 }
 
 }  // namespace
 
-void check_trainer(const Draft& draft, const PointSpace& space, bool points, Complaints& complaints) {
-  if (!draft.experiment.work.trainer) return;
-  const std::vector<const Condition*> foreign = points_with_command(draft);
+void check_trainer(const ParsedExperiment& parsed, const PointSpace& space, bool points, Diagnostics& diagnostics) {
+  if (!parsed.experiment.work.trainer) return;
+  const std::vector<const Condition*> foreign = points_with_command(parsed);
   // Where overrides have commands of their own, axes and parameters may be theirs.
-  if (foreign.empty()) check_settings(draft, complaints);
-  for (const SaidStrategy& said : said_strategies(draft)) {
-    if (complaints.full()) return;
+  if (foreign.empty()) check_settings(parsed, diagnostics);
+  for (const SaidStrategy& said : said_strategies(parsed)) {
+    if (diagnostics.full()) return;
     const bool one_process = said.value.text() == "baseline" || said.value.text() == "dp";
-    if (check_known(space, said, foreign, complaints) && points && one_process) {
-      check_one_gpu(space, said, foreign, complaints);
+    if (check_known(space, said, foreign, diagnostics) && points && one_process) {
+      check_one_gpu(space, said, foreign, diagnostics);
     }
   }
 }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "spec/complaints.hpp"
-#include "spec/draft.hpp"
+#include "spec/diagnostics.hpp"
+#include "spec/parsed_experiment.hpp"
 #include "spec/points.hpp"
 
 namespace hpcbench {
@@ -19,35 +19,38 @@ const std::vector<std::string>& trainer_strategies();
 const std::vector<std::string>& trainer_settings();
 
 /// Checks what depends on several keys; complains about all of it.
-void check_draft(const Draft& draft, Complaints& complaints);
+void check_parsed(const ParsedExperiment& parsed, Diagnostics& diagnostics);
 
-/// Under a profile or `--set` what the file says of points that are no longer there does not apply: drops it from `draft` and
+/// Under a profile or `--set` what the file says of points that are no longer there does not apply: drops it from `parsed` and
 /// says so in its notes. `changes` names what changed the file: "profile `laptop`". Axes must be sound.
-void drop_outside(Draft& draft, const Draft& base, const std::string& changes);
+void drop_outside(ParsedExperiment& parsed, const ParsedExperiment& base, const std::string& changes);
 
 /// True if all axes could be read and no two have the same name: only then is there a space of points to ask about.
-bool axes_are_sound(const Draft& draft);
+bool axes_are_sound(const ParsedExperiment& parsed);
 
 /// What `check` warns of where nothing is wrong by itself: axes that reach no program, values that look like placeholders,
 /// nodes that nothing is started on. Each with its place.
-std::vector<std::string> reach_notes(const Draft& draft);  // check_reach.cpp
+std::vector<std::string> reach_notes(const ParsedExperiment& parsed);  // check_reach.cpp
 
-/// Where the expressions of a draft stand.
-std::set<std::size_t> expressions_of(const Draft& draft);  // check_expressions.cpp
+/// Where the expressions of a parsed experiment stand.
+std::set<std::size_t> expressions_of(const ParsedExperiment& parsed);  // check_expressions.cpp
 
 /// Refuses a value that no point has on an axis, with the one that was meant.
-void refuse_value(const PointSpace& space, const std::string& axis, const Value& value, const YamlSpot& spot,
-                  Complaints& complaints);  // check_points.cpp
+void refuse_value(const PointSpace& space, const std::string& axis, const Value& value, const SourceLocation& location,
+                  Diagnostics& diagnostics);  // check_points.cpp
 
-// The parts of check_draft, one file each.
-void check_axes(const Draft& draft, Complaints& complaints);                             // check_points.cpp
-void check_points(const Draft& draft, const PointSpace& space, Complaints& complaints);  // check_points.cpp
+// The parts of check_parsed, one file each.
+void check_axes(const ParsedExperiment& parsed, Diagnostics& diagnostics);                             // check_points.cpp
+void check_points(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics);  // check_points.cpp
 /// Names, literals and cycles of all expressions; what they compute is found out for each point, by make_plan.
-void check_expressions(const Draft& draft, const PointSpace& space, Complaints& complaints);   // check_expressions.cpp
-void check_placeholders(const Draft& draft, const PointSpace& space, Complaints& complaints);  // check_placeholders.cpp
+void check_expressions(const ParsedExperiment& parsed, const PointSpace& space,
+                       Diagnostics& diagnostics);  // check_expressions.cpp
+void check_placeholders(const ParsedExperiment& parsed, const PointSpace& space,
+                        Diagnostics& diagnostics);  // check_placeholders.cpp
 /// Axes and parameters that reach nothing, where it is plain what was meant.
-void check_reach(const Draft& draft, Complaints& complaints);  // check_reach.cpp
+void check_reach(const ParsedExperiment& parsed, Diagnostics& diagnostics);  // check_reach.cpp
 /// `points` false: the points are not known well enough (an exclude is wrong) to ask which strategy has how many gpus.
-void check_trainer(const Draft& draft, const PointSpace& space, bool points, Complaints& complaints);  // check_trainer.cpp
+void check_trainer(const ParsedExperiment& parsed, const PointSpace& space, bool points,
+                   Diagnostics& diagnostics);  // check_trainer.cpp
 
 }  // namespace hpcbench

@@ -10,7 +10,7 @@ namespace {
 /// Depth first along what each value is derived from. The way is kept by hand: a file may have many.
 class DeriveWalk {
  public:
-  explicit DeriveWalk(const std::vector<DerivedDraft>& derive) : derive_(derive), states_(derive.size(), State::unseen) {
+  explicit DeriveWalk(const std::vector<ParsedDerived>& derive) : derive_(derive), states_(derive.size(), State::unseen) {
     for (std::size_t i = 0; i < derive.size(); ++i) index_.emplace(derive[i].derived.name, i);
     for (std::size_t i = 0; i < derive.size() && cycle.empty(); ++i) {
       if (states_[i] == State::unseen) walk(i);
@@ -53,19 +53,19 @@ class DeriveWalk {
     cycle.push_back(derive_[again].derived.name);
   }
 
-  const std::vector<DerivedDraft>& derive_;
+  const std::vector<ParsedDerived>& derive_;
   std::vector<State> states_;
   std::unordered_map<std::string, std::size_t> index_;
 };
 
 }  // namespace
 
-std::vector<Derived> in_order_of_need(const std::vector<DerivedDraft>& derive) {
+std::vector<Derived> in_order_of_need(const std::vector<ParsedDerived>& derive) {
   std::vector<Derived> ordered;
   for (const std::size_t i : DeriveWalk(derive).order) ordered.push_back(derive[i].derived);
   return ordered;
 }
 
-std::vector<std::string> derive_cycle(const std::vector<DerivedDraft>& derive) { return DeriveWalk(derive).cycle; }
+std::vector<std::string> derive_cycle(const std::vector<ParsedDerived>& derive) { return DeriveWalk(derive).cycle; }
 
 }  // namespace hpcbench

@@ -48,16 +48,17 @@ std::string kind_word(const YamlNode& node) {
 }
 
 bool looks_like_placeholder(const YamlNode& node) {
-  return node.is_map() && node.spot.source->text().compare(node.spot.offset, 2, "{{") == 0;
+  return node.is_map() && node.location.source->text().compare(node.location.offset, 2, "{{") == 0;
 }
 
-void refuse_type(const YamlNode& node, const std::string& what, const std::string& wanted, Complaints& complaints,
+void refuse_type(const YamlNode& node, const std::string& what, const std::string& wanted, Diagnostics& diagnostics,
                  std::string advice = "") {
   if (looks_like_placeholder(node)) advice = "a placeholder needs quotes, \"{{name}}\": YAML reads `{` as the start of a map";
   if (node.kind == YamlNode::Kind::absent) {
-    complaints.add(node.spot, fmt::format("{} is empty", what), "write a value, or remove it; \"null\" in quotes is a text");
+    diagnostics.add(node.location, fmt::format("{} is empty", what),
+                    "write a value, or remove it; \"null\" in quotes is a text");
   } else {
-    complaints.add(node.spot, fmt::format("{} must be {}, not {}", what, wanted, kind_word(node)), advice);
+    diagnostics.add(node.location, fmt::format("{} must be {}, not {}", what, wanted, kind_word(node)), advice);
   }
 }
 
@@ -75,95 +76,95 @@ std::string unquote_advice(const YamlNode& node) {
 
 }  // namespace
 
-std::optional<Value> read_value(const YamlNode& node, const std::string& what, Complaints& complaints) {
+std::optional<Value> read_value(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {
   if (!node.is_scalar()) {
-    refuse_type(node, what, "a single value", complaints);
+    refuse_type(node, what, "a single value", diagnostics);
     return std::nullopt;
   }
   return node.quoted ? Value::from_text(node.text) : Value::from_plain(node.text);
 }
 
-std::optional<std::string> read_text(const YamlNode& node, const std::string& what, Complaints& complaints) {
+std::optional<std::string> read_text(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {
   if (!node.is_scalar()) {
-    refuse_type(node, what, "a text", complaints);
+    refuse_type(node, what, "a text", diagnostics);
     return std::nullopt;
   }
   if (node.text.find('\0') != std::string::npos) {
-    complaints.add(node.spot, what + " holds a NUL byte, which no program can be given");
+    diagnostics.add(node.location, what + " holds a NUL byte, which no program can be given");
     return std::nullopt;
   }
   return node.text;
 }
 
-std::optional<bool> read_flag(const YamlNode& node, const std::string& what, Complaints& complaints) {
+std::optional<bool> read_flag(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {
   if (node.is_scalar() && !node.quoted && (node.text == "true" || node.text == "false")) return node.text == "true";
-  refuse_type(node, what, "true or false", complaints, "only the words true and false are booleans");
+  refuse_type(node, what, "true or false", diagnostics, "only the words true and false are booleans");
   return std::nullopt;
 }
 
 std::optional<long long> read_integer(const YamlNode& node, const std::string& what, long long least, long long most,
-                                      Complaints& complaints) {
+                                      Diagnostics& diagnostics) {
   const std::optional<Value> value = number_in(node);
   const std::optional<long long> number = value ? value->integer() : std::nullopt;
   if (number && *number >= least && *number <= most) return number;
   if (number && *number > most) {
-    complaints.add(node.spot, fmt::format("{} must be at most {}, not {}", what, most, cite(node.text)));
+    diagnostics.add(node.location, fmt::format("{} must be at most {}, not {}", what, most, cite(node.text)));
     return std::nullopt;
   }
   const std::string wanted = least == 1 ? "a positive integer" : least == 0 ? "0 or a positive integer" : "an integer";
-  refuse_type(node, what, wanted, complaints, unquote_advice(node));
+  refuse_type(node, what, wanted, diagnostics, unquote_advice(node));
   return std::nullopt;
 }
 
-std::optional<double> read_number(const YamlNode& node, const std::string& what, Complaints& complaints) {
+std::optional<double> read_number(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {
   const std::optional<Value> value = number_in(node);
   if (value && std::isfinite(*value->number())) return value->number();
-  refuse_type(node, what, "a number", complaints, unquote_advice(node));
+  refuse_type(node, what, "a number", diagnostics, unquote_advice(node));
   return std::nullopt;
 }
 
-std::optional<double> read_duration(const YamlNode& node, const std::string& what, Complaints& complaints) {
+std::optional<double> read_duration(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {
   constexpr const char* kForms = "write it as \"02:00:00\", 2h, 90m, 45s, \"1-12:00:00\", or in minutes: 90";
   const std::optional<double> seconds = node.is_scalar() ? parse_duration(node.text) : std::nullopt;
   if (seconds && *seconds > 0 && *seconds < 1e9) return seconds;
-  refuse_type(node, what, "a time above 0", complaints, kForms);
+  refuse_type(node, what, "a time above 0", diagnostics, kForms);
   return std::nullopt;
 }
 
-std::optional<std::vector<std::string>> read_texts(const YamlNode& node, const std::string& what, Complaints& complaints) {
-  if (!expect_list(node, what, complaints)) return std::nullopt;
+std::optional<std::vector<std::string>> read_texts(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {
+  if (!expect_list(node, what, diagnostics)) return std::nullopt;
   std::vector<std::string> texts;
   bool good = true;
   for (const YamlNode& item : node.items) {
-    const std::optional<std::string> text = read_text(item, "an entry of " + what, complaints);
+    const std::optional<std::string> text = read_text(item, "an entry of " + what, diagnostics);
     if (text) texts.push_back(*text);
     good = good && text;
   }
   return good ? std::optional(texts) : std::nullopt;
 }
 
-bool expect_list(const YamlNode& node, const std::string& what, Complaints& complaints) {
+bool expect_list(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {
   if (!node.is_list()) {
     const std::string advice = node.is_scalar() ? fmt::format("write [{}]", node.text) : "";
-    refuse_type(node, what, "a list", complaints, advice.size() > 60 ? "" : advice);
+    refuse_type(node, what, "a list", diagnostics, advice.size() > 60 ? "" : advice);
     return false;
   }
-  if (node.items.empty()) complaints.add(node.spot, what + " is an empty list", "remove it, or say what it holds");
+  if (node.items.empty()) diagnostics.add(node.location, what + " is an empty list", "remove it, or say what it holds");
   return !node.items.empty();
 }
 
-bool expect_map(const YamlNode& node, const std::string& what, Complaints& complaints) {
+bool expect_map(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {
   if (!node.is_map()) {
-    refuse_type(node, what, "a map (`name: value`)", complaints);
+    refuse_type(node, what, "a map (`name: value`)", diagnostics);
     return false;
   }
-  if (node.items.empty()) complaints.add(node.spot, what + " is empty", "remove it, or say what it holds");
+  if (node.items.empty()) diagnostics.add(node.location, what + " is empty", "remove it, or say what it holds");
   return !node.items.empty();
 }
 
-MapReader::MapReader(const YamlNode& node, std::string what, Complaints& complaints)
-    : node_(node), what_(std::move(what)), complaints_(complaints) {
-  if (!node.is_map()) refuse_type(node, what_.empty() ? "an experiment" : cite(what_), "a map (`name: value`)", complaints);
+MapReader::MapReader(const YamlNode& node, std::string what, Diagnostics& diagnostics)
+    : node_(node), what_(std::move(what)), diagnostics_(diagnostics) {
+  if (!node.is_map()) refuse_type(node, what_.empty() ? "an experiment" : cite(what_), "a map (`name: value`)", diagnostics);
 }
 
 const YamlNode* MapReader::take(std::string_view key) {
@@ -171,13 +172,14 @@ const YamlNode* MapReader::take(std::string_view key) {
   const std::size_t index = node_.index_of(key);
   if (index == YamlNode::npos) return nullptr;
   if (node_.items[index].kind == YamlNode::Kind::absent) {
-    complaints_.add(node_.keys[index].spot, fmt::format("`{}` needs a value", path(key)), "write a value, or remove the key");
+    diagnostics_.add(node_.keys[index].location, fmt::format("`{}` needs a value", path(key)),
+                     "write a value, or remove the key");
     return nullptr;
   }
   return &node_.items[index];
 }
 
-const YamlSpot& MapReader::spot_of(std::string_view key) const { return node_.keys[node_.index_of(key)].spot; }
+const SourceLocation& MapReader::location_of(std::string_view key) const { return node_.keys[node_.index_of(key)].location; }
 
 std::string MapReader::path(std::string_view key) const {
   return what_.empty() ? std::string(key) : fmt::format("{}.{}", what_, key);
@@ -185,57 +187,57 @@ std::string MapReader::path(std::string_view key) const {
 
 std::optional<std::string> MapReader::text(std::string_view key) {
   const YamlNode* node = take(key);
-  return node == nullptr ? std::nullopt : read_text(*node, cite(path(key)), complaints_);
+  return node == nullptr ? std::nullopt : read_text(*node, cite(path(key)), diagnostics_);
 }
 
 std::optional<std::string> MapReader::filled_text(std::string_view key) {
   std::optional<std::string> read = text(key);
   if (!read || !trim(*read).empty()) return read;
-  complaints_.add(node_.find(key)->spot, fmt::format("`{}` is an empty text", path(key)));
+  diagnostics_.add(node_.find(key)->location, fmt::format("`{}` is an empty text", path(key)));
   return std::nullopt;
 }
 
 std::optional<bool> MapReader::flag(std::string_view key) {
   const YamlNode* node = take(key);
-  return node == nullptr ? std::nullopt : read_flag(*node, cite(path(key)), complaints_);
+  return node == nullptr ? std::nullopt : read_flag(*node, cite(path(key)), diagnostics_);
 }
 
 std::optional<long long> MapReader::integer(std::string_view key, long long least, long long most) {
   const YamlNode* node = take(key);
-  return node == nullptr ? std::nullopt : read_integer(*node, cite(path(key)), least, most, complaints_);
+  return node == nullptr ? std::nullopt : read_integer(*node, cite(path(key)), least, most, diagnostics_);
 }
 
 std::optional<double> MapReader::number(std::string_view key) {
   const YamlNode* node = take(key);
-  return node == nullptr ? std::nullopt : read_number(*node, cite(path(key)), complaints_);
+  return node == nullptr ? std::nullopt : read_number(*node, cite(path(key)), diagnostics_);
 }
 
 std::optional<double> MapReader::duration(std::string_view key) {
   const YamlNode* node = take(key);
-  return node == nullptr ? std::nullopt : read_duration(*node, cite(path(key)), complaints_);
+  return node == nullptr ? std::nullopt : read_duration(*node, cite(path(key)), diagnostics_);
 }
 
 std::optional<std::vector<std::string>> MapReader::texts(std::string_view key) {
   const YamlNode* node = take(key);
-  return node == nullptr ? std::nullopt : read_texts(*node, cite(path(key)), complaints_);
+  return node == nullptr ? std::nullopt : read_texts(*node, cite(path(key)), diagnostics_);
 }
 
 std::optional<std::vector<std::string>> MapReader::texts_or_none(std::string_view key) {
   const YamlNode* node = take(key);
   if (node == nullptr) return std::nullopt;
   if (node->is_list() && node->items.empty()) return std::vector<std::string>();
-  return read_texts(*node, cite(path(key)), complaints_);
+  return read_texts(*node, cite(path(key)), diagnostics_);
 }
 
 void MapReader::refuse_choice(const YamlNode& node, std::string_view key, const std::vector<std::string>& names) {
   const std::string near = node.is_scalar() ? did_you_mean(node.text, names) : "";
-  complaints_.add(node.spot, fmt::format("`{}` cannot be {}{}", path(key), kind_word(node), near),
-                  "it is one of " + cite_all(names));
+  diagnostics_.add(node.location, fmt::format("`{}` cannot be {}{}", path(key), kind_word(node), near),
+                   "it is one of " + cite_all(names));
 }
 
 void MapReader::finish() {
   for (const YamlKey& key : node_.keys) {
-    if (complaints_.full()) return;
+    if (diagnostics_.full()) return;
     if (std::find(known_.begin(), known_.end(), key.name) != known_.end()) continue;
     const std::string inside = what_.empty() ? "" : fmt::format(" in `{}`", what_);
     const std::string near = did_you_mean(key.name, known_);
@@ -243,7 +245,7 @@ void MapReader::finish() {
     std::sort(sorted.begin(), sorted.end());
     std::string advice = near.empty() && sorted.size() <= 12 ? "known here: " + cite_all(sorted) : "";
     if (key.name == "<<") advice = "merge keys are not taken: write the values out";
-    complaints_.add(key.spot, fmt::format("unknown key {}{}{}", cite(key.name), inside, near), advice);
+    diagnostics_.add(key.location, fmt::format("unknown key {}{}{}", cite(key.name), inside, near), advice);
   }
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/value.hpp"
-#include "spec/complaints.hpp"
+#include "spec/diagnostics.hpp"
 #include "spec/yaml_tree.hpp"
 
 namespace hpcbench {
@@ -20,32 +20,32 @@ std::string cite_all(const std::vector<std::string>& names);
 /// Letters, digits and `_`, not starting with a digit: what axes, parameters and metrics are called.
 bool is_identifier(std::string_view name);
 
-// Readers of one node. Absent: the node is not what was asked for, and the complaint is made. `what` names it in messages.
+// Readers of one node. Absent: the node is not what was asked for, and the diagnostic is made. `what` names it in messages.
 
-std::optional<Value> read_value(const YamlNode& node, const std::string& what, Complaints& complaints);
-std::optional<std::string> read_text(const YamlNode& node, const std::string& what, Complaints& complaints);
-std::optional<bool> read_flag(const YamlNode& node, const std::string& what, Complaints& complaints);
+std::optional<Value> read_value(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
+std::optional<std::string> read_text(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
+std::optional<bool> read_flag(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
 std::optional<long long> read_integer(const YamlNode& node, const std::string& what, long long least, long long most,
-                                      Complaints& complaints);
-std::optional<double> read_number(const YamlNode& node, const std::string& what, Complaints& complaints);
+                                      Diagnostics& diagnostics);
+std::optional<double> read_number(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
 /// More than no time.
-std::optional<double> read_duration(const YamlNode& node, const std::string& what, Complaints& complaints);
+std::optional<double> read_duration(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
 /// A list with one text at least.
-std::optional<std::vector<std::string>> read_texts(const YamlNode& node, const std::string& what, Complaints& complaints);
+std::optional<std::vector<std::string>> read_texts(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
 /// Complains unless the node is a list (map) with something in it.
-bool expect_list(const YamlNode& node, const std::string& what, Complaints& complaints);
-bool expect_map(const YamlNode& node, const std::string& what, Complaints& complaints);
+bool expect_list(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
+bool expect_map(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
 
 /// Takes the keys of a map one by one; `finish` complains about those that nobody took.
 class MapReader {
  public:
   /// `what` is empty for the whole file. What is no map reads as an empty one.
-  MapReader(const YamlNode& node, std::string what, Complaints& complaints);
+  MapReader(const YamlNode& node, std::string what, Diagnostics& diagnostics);
 
-  /// The value of a key; null if the key is not there, or there without a value (then with a complaint).
+  /// The value of a key; null if the key is not there, or there without a value (then with a diagnostic).
   const YamlNode* take(std::string_view key);
   /// Where a key stands; only for one that is there.
-  const YamlSpot& spot_of(std::string_view key) const;
+  const SourceLocation& location_of(std::string_view key) const;
   bool has(std::string_view key) const { return node_.index_of(key) != YamlNode::npos; }
 
   std::optional<std::string> text(std::string_view key);
@@ -82,7 +82,7 @@ class MapReader {
 
   const YamlNode& node_;
   std::string what_;
-  Complaints& complaints_;
+  Diagnostics& diagnostics_;
   std::vector<std::string> known_;
 };
 

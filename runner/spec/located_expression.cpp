@@ -42,19 +42,20 @@ std::size_t offset_in_source(std::string_view source, std::size_t begin, bool qu
 
 LocatedExpression::LocatedExpression(std::shared_ptr<const Expression> expression, const YamlNode& node)
     : expression_(std::move(expression)),
-      source_(node.spot.source->shared_from_this()),
-      offset_(node.spot.offset),
+      source_(node.location.source->shared_from_this()),
+      offset_(node.location.offset),
       quoted_(node.quoted) {}
 
 std::optional<LocatedExpression> LocatedExpression::read(const YamlNode& node, const std::string& what,
-                                                         Complaints& complaints) {
-  const std::optional<std::string> text = read_text(node, what, complaints);
+                                                         Diagnostics& diagnostics) {
+  const std::optional<std::string> text = read_text(node, what, diagnostics);
   if (!text) return std::nullopt;
   try {
     return LocatedExpression(std::make_shared<const Expression>(*text), node);
   } catch (const ExpressionError& error) {
-    const std::size_t offset = offset_in_source(node.spot.source->text(), node.spot.offset, node.quoted, *text, error.offset());
-    complaints.add({node.spot.source, offset}, error.what(), error.advice());
+    const std::size_t offset =
+        offset_in_source(node.location.source->text(), node.location.offset, node.quoted, *text, error.offset());
+    diagnostics.add({node.location.source, offset}, error.what(), error.advice());
     return std::nullopt;
   }
 }
@@ -64,7 +65,7 @@ LocatedExpression LocatedExpression::parse(const std::string& text, const std::s
   YamlNode node;
   node.kind = YamlNode::Kind::scalar;
   node.text = text;
-  node.spot = {source.get(), 0};
+  node.location = {source.get(), 0};
   try {
     return {std::make_shared<const Expression>(text), node};
   } catch (const ExpressionError& error) {
@@ -72,13 +73,13 @@ LocatedExpression LocatedExpression::parse(const std::string& text, const std::s
   }
 }
 
-YamlSpot LocatedExpression::spot(std::size_t offset) const {
+SourceLocation LocatedExpression::location(std::size_t offset) const {
   return {source_.get(), offset_in_source(source_->text(), offset_, quoted_, expression_->text(), offset)};
 }
 
 std::string LocatedExpression::describe(const ExpressionError& error, const std::string& point) const {
   const std::string of_point = point.empty() ? "" : " (for " + point + ')';
-  return located_message(spot(error.offset()), error.what() + of_point, error.advice());
+  return located_message(location(error.offset()), error.what() + of_point, error.advice());
 }
 
 }  // namespace hpcbench

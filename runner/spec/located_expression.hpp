@@ -6,7 +6,7 @@
 #include <string>
 
 #include "expressions/expression.hpp"
-#include "spec/complaints.hpp"
+#include "spec/diagnostics.hpp"
 #include "spec/yaml_tree.hpp"
 
 namespace hpcbench {
@@ -15,15 +15,15 @@ namespace hpcbench {
 /// line. Cheap to copy.
 class LocatedExpression {
  public:
-  /// What a scalar says, quoted or not; nothing, and a complaint, where that is no expression. The source of the node must be
+  /// What a scalar says, quoted or not; nothing, and a diagnostic, where that is no expression. The source of the node must be
   /// held by a shared_ptr.
-  static std::optional<LocatedExpression> read(const YamlNode& node, const std::string& what, Complaints& complaints);
+  static std::optional<LocatedExpression> read(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
   /// The same for a text of the command line; `name` (`--only`) stands for the file. InputError where it is no expression.
   static LocatedExpression parse(const std::string& text, const std::string& name);
 
   const Expression& expression() const { return *expression_; }
   /// Of a byte of the expression's text.
-  YamlSpot spot(std::size_t offset = 0) const;
+  SourceLocation location(std::size_t offset = 0) const;
   /// `file:line:column: error: ...` with the line and a caret; ` (for strategy=ddp, nodes=2)` where `point` is not empty.
   std::string describe(const ExpressionError& error, const std::string& point = "") const;
 

@@ -32,35 +32,35 @@ std::vector<Placeholder> find_placeholders(std::string_view text) {
 }
 
 // Escapes and folded lines move it, so it is looked for.
-YamlSpot spot_of_placeholder(const YamlNode& node, const std::string& text, const Placeholder& placeholder) {
-  const std::string_view source = node.spot.source->text();
+SourceLocation location_of_placeholder(const YamlNode& node, const std::string& text, const Placeholder& placeholder) {
+  const std::string_view source = node.location.source->text();
   const std::string_view raw =
       std::string_view(text).substr(placeholder.offset, text.find("}}", placeholder.offset) - placeholder.offset);
   const std::size_t reach = 4 * text.size() + 200;
-  const std::size_t found = source.substr(node.spot.offset, reach).find(raw);
-  return found == std::string_view::npos ? node.spot : YamlSpot{node.spot.source, node.spot.offset + found};
+  const std::size_t found = source.substr(node.location.offset, reach).find(raw);
+  return found == std::string_view::npos ? node.location : SourceLocation{node.location.source, node.location.offset + found};
 }
 
 bool refuse_placeholders(const YamlNode& node, const std::string& text, const std::string& what, const std::string& advice,
-                         Complaints& complaints) {
+                         Diagnostics& diagnostics) {
   const std::vector<Placeholder> found = find_placeholders(text);
   for (const Placeholder& placeholder : found) {
-    complaints.add(spot_of_placeholder(node, text, placeholder),
-                   fmt::format("{} is used as it is written: nothing fills in {{{{{}}}}}", what, placeholder.name), advice);
+    diagnostics.add(location_of_placeholder(node, text, placeholder),
+                    fmt::format("{} is used as it is written: nothing fills in {{{{{}}}}}", what, placeholder.name), advice);
   }
   return !found.empty();
 }
 
 void refuse_placeholders_in(const YamlNode& map, std::initializer_list<std::string_view> keys, std::string_view what,
-                            const std::string& advice, Complaints& complaints) {
+                            const std::string& advice, Diagnostics& diagnostics) {
   for (const std::string_view key : keys) {
     const YamlNode* node = map.is_map() ? map.find(key) : nullptr;
     if (node == nullptr) continue;
     const std::string name = cite(what.empty() ? std::string(key) : fmt::format("{}.{}", what, key));
-    if (node->is_scalar()) refuse_placeholders(*node, node->text, name, advice, complaints);
+    if (node->is_scalar()) refuse_placeholders(*node, node->text, name, advice, diagnostics);
     if (!node->is_list()) continue;
     for (const YamlNode& item : node->items) {
-      if (item.is_scalar()) refuse_placeholders(item, item.text, name, advice, complaints);
+      if (item.is_scalar()) refuse_placeholders(item, item.text, name, advice, diagnostics);
     }
   }
 }

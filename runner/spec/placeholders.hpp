@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/value.hpp"
-#include "spec/complaints.hpp"
+#include "spec/diagnostics.hpp"
 #include "spec/experiment.hpp"
 #include "spec/yaml_tree.hpp"
 
@@ -23,16 +23,16 @@ struct Placeholder {
 std::vector<Placeholder> find_placeholders(std::string_view text);
 
 /// Where a placeholder of `text`, which was read from `node`, stands in the file.
-YamlSpot spot_of_placeholder(const YamlNode& node, const std::string& text, const Placeholder& placeholder);
+SourceLocation location_of_placeholder(const YamlNode& node, const std::string& text, const Placeholder& placeholder);
 
 /// Complains about each placeholder of a text that is used as it is; true if there is one. `what` names it in messages.
 bool refuse_placeholders(const YamlNode& node, const std::string& text, const std::string& what, const std::string& advice,
-                         Complaints& complaints);
+                         Diagnostics& diagnostics);
 
 /// The same for the texts, or lists of texts, at some keys of the map `what` (empty: the whole file). What is no text is
 /// skipped.
 void refuse_placeholders_in(const YamlNode& map, std::initializer_list<std::string_view> keys, std::string_view what,
-                            const std::string& advice, Complaints& complaints);
+                            const std::string& advice, Diagnostics& diagnostics);
 /// What to write instead of a module's name with a placeholder.
 inline constexpr const char* kModulesAdvice =
     "load it in `setup`, where values are filled in: setup: [\"module load cuda/{{version}}\"]";

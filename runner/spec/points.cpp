@@ -4,17 +4,17 @@
 
 namespace hpcbench {
 
-PointSpace::PointSpace(const Draft& draft) {
-  has_product_ = !draft.matrix.empty() || !draft.zip.empty();
+PointSpace::PointSpace(const ParsedExperiment& parsed) {
+  has_product_ = !parsed.matrix.empty() || !parsed.zip.empty();
   implied_.reserve(2);
-  for (const AxisDraft& axis : draft.matrix) add_block({{&axis.axis}, axis.axis.values.size()});
-  for (const std::vector<AxisDraft>& zipped : draft.zip) {
+  for (const ParsedAxis& axis : parsed.matrix) add_block({{&axis.axis}, axis.axis.values.size()});
+  for (const std::vector<ParsedAxis>& zipped : parsed.zip) {
     Block block;
-    for (const AxisDraft& axis : zipped) block.axes.push_back(&axis.axis);
+    for (const ParsedAxis& axis : zipped) block.axes.push_back(&axis.axis);
     block.rows = zipped.front().axis.values.size();
     add_block(std::move(block));
   }
-  for (const PointDraft& point : draft.include) {
+  for (const ParsedPoint& point : parsed.include) {
     included_.push_back(&point.point);
     for (const auto& [name, value] : point.point) included_values_[name][value.canonical()] = true;
   }
@@ -24,16 +24,16 @@ PointSpace::PointSpace(const Draft& draft) {
     add_block({{&implied_.back()}, 1});
   }
   if (!has_product_) product_size_ = 0;
-  for (const ConditionDraft& exclude : draft.exclude) {
+  for (const ParsedCondition& exclude : parsed.exclude) {
     if (exclude.expression) {
-      add_exclude(*exclude.expression, draft.experiment.work.parameters);
+      add_exclude(*exclude.expression, parsed.experiment.work.parameters);
     } else if (auto rows = rows_of(exclude.condition)) {
       excludes_.push_back(*std::move(rows));
     }
   }
 }
 
-/// One that names what is not there is left out: it has its complaint.
+/// One that names what is not there is left out: it has its diagnostic.
 void PointSpace::add_exclude(const LocatedExpression& expression, const Bindings& parameters) {
   ExpressionExclude exclude{&expression, {}};
   const auto depend_on = [&](const AxisPlace& place) { exclude.blocks.push_back(place.block); };

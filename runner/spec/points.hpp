@@ -8,17 +8,17 @@
 #include <vector>
 
 #include "base/value.hpp"
-#include "spec/draft.hpp"
+#include "spec/parsed_experiment.hpp"
 
 namespace hpcbench {
 
-/// The points that a draft asks for: the product of its axes and zip blocks less `exclude`, and the points of `include`.
-/// Answers whether there are points of a kind without listing them: a product of a million points costs no more than
+/// The points that a parsed experiment asks for: the product of its axes and zip blocks less `exclude`, and the points of
+/// `include`. Answers whether there are points of a kind without listing them: a product of a million points costs no more than
 /// those of its axes that the question and the excludes name.
 class PointSpace {
  public:
-  /// `draft` must outlive it and stay unchanged.
-  explicit PointSpace(const Draft& draft);
+  /// `parsed` must outlive it and stay unchanged.
+  explicit PointSpace(const ParsedExperiment& parsed);
   PointSpace(const PointSpace&) = delete;
   PointSpace& operator=(const PointSpace&) = delete;
 
@@ -70,7 +70,7 @@ class PointSpace {
   void add_exclude(const LocatedExpression& expression, const Bindings& parameters);
   std::optional<RowCondition> rows_of(const Condition& condition) const;
 
-  std::vector<Axis> implied_;  // nodes and gpus_per_node, 1, where the draft has none
+  std::vector<Axis> implied_;  // nodes and gpus_per_node, 1, where the parsed experiment has none
   std::vector<Block> blocks_;
   std::unordered_map<std::string_view, AxisPlace> places_;
   std::vector<RowCondition> excludes_;

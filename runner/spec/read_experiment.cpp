@@ -11,7 +11,7 @@
 #include "spec/checks.hpp"
 #include "spec/derive_order.hpp"
 #include "spec/fields.hpp"
-#include "spec/overlay.hpp"
+#include "spec/merge.hpp"
 #include "spec/site.hpp"
 
 namespace hpcbench {
@@ -48,60 +48,60 @@ class Reading {
 
   Experiment run() {
     if (options_.site) read_site_file(find_site(*options_.site));
-    root_ = parse_yaml(*file_, complaints_);
+    root_ = parse_yaml(*file_, diagnostics_);
     if (root_.kind == YamlNode::Kind::absent) {
       throw InputError(fmt::format("{}:1:1: error: the file is empty\n  = `hpcbench init` writes a commented example", path_));
     }
-    const Draft base = read(root_);
-    check_draft(base, complaints_);
+    const ParsedExperiment base = read(root_);
+    check_parsed(base, diagnostics_);
     check_other_profiles(base);
     YamlNode changed = root_;
     const std::string changes = change(changed);
     if (changes.empty()) {
-      complaints_.throw_if_any();
+      diagnostics_.throw_if_any();
       return finish(base);
     }
-    Draft draft = read(changed);
-    if (axes_are_sound(draft) && axes_are_sound(base)) drop_outside(draft, base, changes);
-    check_draft(draft, complaints_);
-    complaints_.throw_if_any();
-    return finish(draft);
+    ParsedExperiment parsed = read(changed);
+    if (axes_are_sound(parsed) && axes_are_sound(base)) drop_outside(parsed, base, changes);
+    check_parsed(parsed, diagnostics_);
+    diagnostics_.throw_if_any();
+    return finish(parsed);
   }
 
  private:
   void read_site_file(const std::string& path) {
     site_source_ = std::make_shared<const YamlSource>(path, read_file(path));
-    site_root_ = parse_yaml(*site_source_, complaints_);
-    if (site_root_.kind != YamlNode::Kind::absent) site_ = read_site(site_root_, path, complaints_);
+    site_root_ = parse_yaml(*site_source_, diagnostics_);
+    if (site_root_.kind != YamlNode::Kind::absent) site_ = read_site(site_root_, path, diagnostics_);
   }
 
   /// The lowest layers first: defaults, the site, then the file (with what was laid over it).
-  Draft read(const YamlNode& root) {
-    Draft draft;
-    Experiment& experiment = draft.experiment;
+  ParsedExperiment read(const YamlNode& root) {
+    ParsedExperiment parsed;
+    Experiment& experiment = parsed.experiment;
     experiment.path = path_;
     experiment.site = site_;
-    if (site_source_) draft.site_root = &site_root_;
+    if (site_source_) parsed.site_root = &site_root_;
     experiment.work.modules = site_.modules;
     experiment.work.setup = site_.setup;
     experiment.limits.gpu_hours = site_.gpu_hours;
-    read_draft(root, draft, complaints_);
+    read_root(root, parsed, diagnostics_);
     if (experiment.executor == "auto") experiment.executor = site_.executor.value_or("local");
-    return draft;
+    return parsed;
   }
 
   /// The chosen profile is checked with the whole; of the others only what they say by themselves.
-  void check_other_profiles(const Draft& base) {
+  void check_other_profiles(const ParsedExperiment& base) {
     const YamlNode* profiles = root_.is_map() ? root_.find("profiles") : nullptr;
-    if (profiles == nullptr || profiles->kind == YamlNode::Kind::absent || !expect_map(*profiles, "`profiles`", complaints_))
+    if (profiles == nullptr || profiles->kind == YamlNode::Kind::absent || !expect_map(*profiles, "`profiles`", diagnostics_))
       return;
-    for (std::size_t i = 0; i < profiles->items.size() && !complaints_.full(); ++i) {
+    for (std::size_t i = 0; i < profiles->items.size() && !diagnostics_.full(); ++i) {
       const YamlKey& key = profiles->keys[i];
       if (!is_plain_name(key.name))
-        complaints_.add(key.spot, fmt::format("{} cannot be the name of a profile", cite(key.name)));
+        diagnostics_.add(key.location, fmt::format("{} cannot be the name of a profile", cite(key.name)));
       const YamlNode& profile = profiles->items[i];
       if (profile.kind == YamlNode::Kind::absent) continue;  // a profile may change nothing
-      check_profile(profile, base, complaints_);
+      check_profile(profile, base, diagnostics_);
     }
   }
 
@@ -113,7 +113,7 @@ class Reading {
     if (wanted) {
       const YamlNode* profile = profiles == nullptr || !profiles->is_map() ? nullptr : profiles->find(*wanted);
       if (profile == nullptr && options_.profile) refuse_profile(profiles);
-      if (profile != nullptr && profile->is_map()) root = overlay(root, *profile);
+      if (profile != nullptr && profile->is_map()) root = merge(root, *profile);
       if (profile != nullptr) changes = fmt::format("profile `{}`", *wanted);
       if (profile != nullptr) profile_ = *wanted;
       if (!options_.profile) note_site_profile(profile != nullptr);
@@ -131,7 +131,7 @@ class Reading {
   }
 
   [[noreturn]] void refuse_profile(const YamlNode* profiles) {
-    complaints_.throw_if_any();
+    diagnostics_.throw_if_any();
     std::vector<std::string> names;
     if (profiles != nullptr) {
       for (const YamlKey& key : profiles->keys) names.push_back(key.name);
@@ -164,50 +164,50 @@ class Reading {
       path.push_back({name, {&source, begin}});
       begin += name.size() + 1;
     }
-    const YamlNode value = parse_yaml(source, complaints_);
-    if (!root.is_map()) return;  // the file has its complaint already
+    const YamlNode value = parse_yaml(source, diagnostics_);
+    if (!root.is_map()) return;  // the file has its diagnostic already
     if (is_removal(value) && !has_key(root, path)) {
-      complaints_.add(path.back().spot, fmt::format("{} is not there to be taken away", cite(setting.substr(0, equals))));
+      diagnostics_.add(path.back().location, fmt::format("{} is not there to be taken away", cite(setting.substr(0, equals))));
       return;
     }
     const std::string not_a_map = set_value(root, path, value);
     if (!not_a_map.empty()) {
-      complaints_.add({&source, 0}, fmt::format("{} has no keys: set it whole", cite(not_a_map)),
-                      "--set 'baseline={strategy: ddp}'");
+      diagnostics_.add({&source, 0}, fmt::format("{} has no keys: set it whole", cite(not_a_map)),
+                       "--set 'baseline={strategy: ddp}'");
     }
   }
 
-  Experiment finish(const Draft& draft) const {
-    Experiment experiment = draft.experiment;
-    for (const AxisDraft& axis : draft.matrix) experiment.matrix.push_back(axis.axis);
-    for (const std::vector<AxisDraft>& block : draft.zip) {
+  Experiment finish(const ParsedExperiment& parsed) const {
+    Experiment experiment = parsed.experiment;
+    for (const ParsedAxis& axis : parsed.matrix) experiment.matrix.push_back(axis.axis);
+    for (const std::vector<ParsedAxis>& block : parsed.zip) {
       std::vector<Axis>& axes = experiment.zip.emplace_back();
-      for (const AxisDraft& axis : block) axes.push_back(axis.axis);
+      for (const ParsedAxis& axis : block) axes.push_back(axis.axis);
     }
-    for (const ConditionDraft& exclude : draft.exclude) {
+    for (const ParsedCondition& exclude : parsed.exclude) {
       if (exclude.expression) {
         experiment.exclude_if.push_back({*exclude.expression, exclude.inherited});
       } else {
         experiment.exclude.push_back(exclude.condition);
       }
     }
-    experiment.derive = in_order_of_need(draft.derive);
-    for (const PointDraft& point : draft.include) experiment.include.push_back(point.point);
-    for (const OverrideDraft& entry : draft.overrides) {
+    experiment.derive = in_order_of_need(parsed.derive);
+    for (const ParsedPoint& point : parsed.include) experiment.include.push_back(point.point);
+    for (const ParsedOverride& entry : parsed.overrides) {
       experiment.overrides.push_back(entry.override_);
       if (entry.when.expression) experiment.overrides.back().when_if = {*entry.when.expression, entry.when.inherited};
     }
-    for (const ImportDraft& entry : draft.imports) experiment.imports.push_back(entry.import);
-    if (draft.baseline) experiment.baseline = draft.baseline->condition;
+    for (const ParsedImport& entry : parsed.imports) experiment.imports.push_back(entry.import);
+    if (parsed.baseline) experiment.baseline = parsed.baseline->condition;
     experiment.profile = profile_;
     experiment.notes.insert(experiment.notes.end(), notes_.begin(), notes_.end());
     if (experiment.site.name.empty()) experiment.site.name = "local";
-    for (std::string& note : reach_notes(draft)) experiment.notes.push_back(std::move(note));
+    for (std::string& note : reach_notes(parsed)) experiment.notes.push_back(std::move(note));
     if (!experiment.runs_anything()) experiment.repeats = experiment.warmups = 0;
     if (const YamlNode* profiles = root_.find("profiles"); profiles != nullptr && profiles->is_map()) {
       for (const YamlKey& key : profiles->keys) experiment.profiles.push_back(key.name);
     }
-    collect_origins(*draft.root, "", experiment.origins);
+    collect_origins(*parsed.root, "", experiment.origins);
     add_site_origins(experiment);
     return experiment;
   }
@@ -228,7 +228,7 @@ class Reading {
   std::shared_ptr<const YamlSource> file_;
   std::shared_ptr<const YamlSource> site_source_;
   std::vector<std::shared_ptr<const YamlSource>> settings_;
-  Complaints complaints_;
+  Diagnostics diagnostics_;
   YamlNode root_;
   YamlNode site_root_;
   Site site_;

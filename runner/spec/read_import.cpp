@@ -5,8 +5,8 @@
 #include "base/measured_time.hpp"
 #include "base/state.hpp"
 #include "base/text.hpp"
-#include "spec/draft.hpp"
 #include "spec/fields.hpp"
+#include "spec/parsed_experiment.hpp"
 #include "spec/placeholders.hpp"
 
 namespace hpcbench {
@@ -32,43 +32,43 @@ std::vector<std::string> outcome_words() {
 }
 
 /// One glob, or a list of them.
-std::optional<std::vector<std::string>> read_globs(MapReader& reader, std::string_view key, Complaints& complaints) {
+std::optional<std::vector<std::string>> read_globs(MapReader& reader, std::string_view key, Diagnostics& diagnostics) {
   const YamlNode* node = reader.take(key);
   if (node == nullptr) return std::nullopt;
-  if (node->is_list()) return read_texts(*node, cite(reader.path(key)), complaints);
-  const std::optional<std::string> text = read_text(*node, cite(reader.path(key)), complaints);
+  if (node->is_list()) return read_texts(*node, cite(reader.path(key)), diagnostics);
+  const std::optional<std::string> text = read_text(*node, cite(reader.path(key)), diagnostics);
   if (text && !text->empty()) return std::vector{*text};
-  if (text) complaints.add(node->spot, cite(reader.path(key)) + " is an empty text");
+  if (text) diagnostics.add(node->location, cite(reader.path(key)) + " is an empty text");
   return std::nullopt;
 }
 
 /// One unit for all, or a map of metric: unit.
-void read_units(MapReader& reader, Import& import, Complaints& complaints) {
+void read_units(MapReader& reader, Import& import, Diagnostics& diagnostics) {
   const YamlNode* node = reader.take("unit");
   if (node == nullptr) return;
   if (node->is_map()) {
     for (std::size_t i = 0; i < node->items.size(); ++i) {
-      assign(import.units[node->keys[i].name], read_text(node->items[i], "a unit", complaints));
+      assign(import.units[node->keys[i].name], read_text(node->items[i], "a unit", diagnostics));
     }
     return;
   }
-  assign(import.unit, read_text(*node, "`unit`", complaints));
+  assign(import.unit, read_text(*node, "`unit`", diagnostics));
   if (import.unit.empty() || seconds_of_time_unit(import.unit)) return;
-  complaints.add(node->spot, fmt::format("{} is no unit of time", cite(import.unit)),
-                 "write s, min or h, or a map of metric: unit: {throughput: samples/s}");
+  diagnostics.add(node->location, fmt::format("{} is no unit of time", cite(import.unit)),
+                  "write s, min or h, or a map of metric: unit: {throughput: samples/s}");
 }
 
-void read_values(MapReader& reader, Import& import, Complaints& complaints) {
+void read_values(MapReader& reader, Import& import, Diagnostics& diagnostics) {
   const YamlNode* node = reader.take("values");
-  if (node == nullptr || !expect_map(*node, "`values`", complaints)) return;
+  if (node == nullptr || !expect_map(*node, "`values`", diagnostics)) return;
   for (std::size_t i = 0; i < node->items.size(); ++i) {
     const std::string& name = node->keys[i].name;
     if (!is_identifier(name)) {
-      complaints.add(node->keys[i].spot, fmt::format("{} cannot be the name of a metric", cite(name)),
-                     "a name has letters, digits and _, and does not start with a digit");
+      diagnostics.add(node->keys[i].location, fmt::format("{} cannot be the name of a metric", cite(name)),
+                      "a name has letters, digits and _, and does not start with a digit");
       continue;
     }
-    const std::optional<std::string> text = read_text(node->items[i], cite(name), complaints);
+    const std::optional<std::string> text = read_text(node->items[i], cite(name), diagnostics);
     if (!text) continue;
     const auto unit = import.units.find(name);
     const auto value = read_given_value(name, *text, unit == import.units.end() ? import.unit : unit->second);
@@ -77,79 +77,80 @@ void read_values(MapReader& reader, Import& import, Complaints& complaints) {
     } else if (import.is_table && !text->empty()) {
       import.headings[name] = *text;
     } else {
-      complaints.add(node->items[i].spot, fmt::format("{} is neither a number nor a time", cite(*text)),
-                     "write 4108.8, 12.98 min, 63 min 48 s or \"1:03:48\"; the heading of a column needs `table`");
+      diagnostics.add(node->items[i].location, fmt::format("{} is neither a number nor a time", cite(*text)),
+                      "write 4108.8, 12.98 min, 63 min 48 s or \"1:03:48\"; the heading of a column needs `table`");
     }
   }
 }
 
-void read_facts(MapReader& reader, Import& import, Complaints& complaints) {
+void read_facts(MapReader& reader, Import& import, Diagnostics& diagnostics) {
   const YamlNode* node = reader.take("facts");
-  if (node == nullptr || !expect_map(*node, "`facts`", complaints)) return;
+  if (node == nullptr || !expect_map(*node, "`facts`", diagnostics)) return;
   for (std::size_t i = 0; i < node->items.size(); ++i) {
-    const std::optional<std::string> text = read_text(node->items[i], cite(node->keys[i].name), complaints);
+    const std::optional<std::string> text = read_text(node->items[i], cite(node->keys[i].name), diagnostics);
     if (text) import.facts[node->keys[i].name] = *text;
   }
 }
 
-void read_outcome(MapReader& reader, Import& import, Complaints& complaints) {
+void read_outcome(MapReader& reader, Import& import, Diagnostics& diagnostics) {
   import.outcome = reader.filled_text("outcome");
   const std::vector<std::string> words = outcome_words();
   if (!import.outcome || std::find(words.begin(), words.end(), *import.outcome) != words.end()) return;
-  complaints.add(reader.spot_of("outcome"),
-                 fmt::format("{} is no outcome{}", cite(*import.outcome), did_you_mean(*import.outcome, words)),
-                 "outcomes: " + cite_all(words));
+  diagnostics.add(reader.location_of("outcome"),
+                  fmt::format("{} is no outcome{}", cite(*import.outcome), did_you_mean(*import.outcome, words)),
+                  "outcomes: " + cite_all(words));
 }
 
-std::optional<ImportDraft> read_import_map(const YamlNode& node, Complaints& complaints) {
-  const std::size_t before = complaints.made();
-  ImportDraft draft;
-  Import& import = draft.import;
-  import.place = place_of(node.spot);
-  MapReader reader(node, "import", complaints);
+std::optional<ParsedImport> read_import_map(const YamlNode& node, Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.made();
+  ParsedImport parsed;
+  Import& import = parsed.import;
+  import.place = place_of(node.location);
+  MapReader reader(node, "import", diagnostics);
   const bool has_files = reader.has("files");
   const bool has_table = reader.has("table");
-  if (has_files && has_table) complaints.add(reader.spot_of("table"), "`table` stands beside `files`: an entry is one of them");
+  if (has_files && has_table)
+    diagnostics.add(reader.location_of("table"), "`table` stands beside `files`: an entry is one of them");
   if (node.is_map() && !has_files && !has_table && !reader.has("values") && !reader.has("outcome")) {
-    complaints.add(node.spot, "an import needs `files`, `table`, `values` or `outcome`", kImportForm);
+    diagnostics.add(node.location, "an import needs `files`, `table`, `values` or `outcome`", kImportForm);
   }
-  if (!has_table && !reader.has("run")) draft.needs_run = &node;
-  if (auto files = read_globs(reader, "files", complaints)) import.files = *std::move(files);
-  if (auto tables = read_globs(reader, "table", complaints)) import.files = *std::move(tables);
+  if (!has_table && !reader.has("run")) parsed.needs_run = &node;
+  if (auto files = read_globs(reader, "files", diagnostics)) import.files = *std::move(files);
+  if (auto tables = read_globs(reader, "table", diagnostics)) import.files = *std::move(tables);
   import.is_table = has_table;
   assign(import.each, reader.flag("each"));
-  if (import.each && !has_files) complaints.add(reader.spot_of("each"), "`each` is of `files`");
+  if (import.each && !has_files) diagnostics.add(reader.location_of("each"), "`each` is of `files`");
   if (const YamlNode* run = reader.take("run")) {
-    draft.run = read_condition(*run, "`run`", false, complaints);
-    for (std::size_t i = 0; draft.run && i < draft.run->condition.size(); ++i) {
-      import.run.emplace_back(draft.run->condition[i].first, draft.run->condition[i].second.front());
+    parsed.run = read_condition(*run, "`run`", false, diagnostics);
+    for (std::size_t i = 0; parsed.run && i < parsed.run->condition.size(); ++i) {
+      import.run.emplace_back(parsed.run->condition[i].first, parsed.run->condition[i].second.front());
     }
   }
-  read_units(reader, import, complaints);
-  read_values(reader, import, complaints);
-  import.metrics = read_metrics(reader, true, complaints);
+  read_units(reader, import, diagnostics);
+  read_values(reader, import, diagnostics);
+  import.metrics = read_metrics(reader, true, diagnostics);
   refuse_placeholders_in(node, {"files", "table"}, "import", "write the name: an entry of `import` is of one point",
-                         complaints);
-  read_outcome(reader, import, complaints);
+                         diagnostics);
+  read_outcome(reader, import, diagnostics);
   import.statistic = reader.filled_text("statistic");
   assign(import.n, reader.integer("n", 1, kMostRunsOfStatistic));
   import.note = reader.filled_text("note");
-  read_facts(reader, import, complaints);
+  read_facts(reader, import, diagnostics);
   reader.finish();
-  return complaints.made() == before ? std::optional(draft) : std::nullopt;
+  return diagnostics.made() == before ? std::optional(parsed) : std::nullopt;
 }
 
-std::optional<ImportDraft> read_import_text(const YamlNode& node, Complaints& complaints) {
-  const std::optional<std::string> text = read_text(node, "an entry of `import`", complaints);
-  if (text && text->empty()) complaints.add(node.spot, "an entry of `import` is an empty text");
+std::optional<ParsedImport> read_import_text(const YamlNode& node, Diagnostics& diagnostics) {
+  const std::optional<std::string> text = read_text(node, "an entry of `import`", diagnostics);
+  if (text && text->empty()) diagnostics.add(node.location, "an entry of `import` is an empty text");
   if (!text || text->empty()) return std::nullopt;
-  refuse_placeholders(node, *text, "an entry of `import`", "write the name, or a glob", complaints);
-  ImportDraft draft;
-  draft.import.files = {*text};
-  draft.import.is_table = text->ends_with(".csv");
-  draft.import.each = !draft.import.is_table;
-  draft.import.place = place_of(node.spot);
-  return draft;
+  refuse_placeholders(node, *text, "an entry of `import`", "write the name, or a glob", diagnostics);
+  ParsedImport parsed;
+  parsed.import.files = {*text};
+  parsed.import.is_table = text->ends_with(".csv");
+  parsed.import.each = !parsed.import.is_table;
+  parsed.import.place = place_of(node.location);
+  return parsed;
 }
 
 }  // namespace
@@ -168,12 +169,12 @@ std::optional<GivenValue> read_given_value(const std::string& metric, const std:
   return GivenValue{metric, *seconds, "s", trimmed};
 }
 
-void read_imports(const YamlNode& node, Draft& draft, Complaints& complaints) {
-  if (!expect_list(node, "`import`", complaints)) return;
+void read_imports(const YamlNode& node, ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  if (!expect_list(node, "`import`", diagnostics)) return;
   for (const YamlNode& item : node.items) {
-    if (complaints.full()) return;
-    auto read = item.is_map() ? read_import_map(item, complaints) : read_import_text(item, complaints);
-    if (read) draft.imports.push_back(*std::move(read));
+    if (diagnostics.full()) return;
+    auto read = item.is_map() ? read_import_map(item, diagnostics) : read_import_text(item, diagnostics);
+    if (read) parsed.imports.push_back(*std::move(read));
   }
 }
 

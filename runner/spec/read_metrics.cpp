@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "spec/draft.hpp"
 #include "spec/fields.hpp"
+#include "spec/parsed_experiment.hpp"
 #include "spec/placeholders.hpp"
 
 namespace hpcbench {
@@ -15,77 +15,79 @@ namespace {
 constexpr const char* kMetricForm = "{name: epoch_s, file: \"*.log\", pattern: 'Time: +([0-9.]+)', unit: s}";
 
 /// What is wrong with a selector beside its being a text; and what to write instead.
-void check_selector(const YamlNode& node, const Metric& metric, Complaints& complaints) {
+void check_selector(const YamlNode& node, const Metric& metric, Diagnostics& diagnostics) {
   if (metric.source == "pattern") {
-    check_pattern(node, metric.selector, complaints);
+    check_pattern(node, metric.selector, diagnostics);
   } else if (metric.source == "pointer" && !metric.selector.starts_with('/')) {
-    complaints.add(node.spot, fmt::format("{} is no JSON pointer", cite(metric.selector)),
-                   "a pointer begins with /: /log_history/*/loss");
+    diagnostics.add(node.location, fmt::format("{} is no JSON pointer", cite(metric.selector)),
+                    "a pointer begins with /: /log_history/*/loss");
   } else if (metric.source == "time") {
     const std::vector<std::string> words = {"real", "user", "sys", "max_rss"};
     if (std::find(words.begin(), words.end(), metric.selector) != words.end()) return;
-    complaints.add(node.spot, fmt::format("`time` prints no {}{}", cite(metric.selector), did_you_mean(metric.selector, words)),
-                   "write " + cite_all(words));
+    diagnostics.add(node.location,
+                    fmt::format("`time` prints no {}{}", cite(metric.selector), did_you_mean(metric.selector, words)),
+                    "write " + cite_all(words));
   }
 }
 
 /// The source is the one of its keys that is there.
-void read_source(MapReader& reader, const YamlNode& node, Metric& metric, Complaints& complaints) {
+void read_source(MapReader& reader, const YamlNode& node, Metric& metric, Diagnostics& diagnostics) {
   int sources = 0;
   for (const std::string& key : metric_source_keys()) {
     const std::optional<std::string> selector = reader.filled_text(key);
     if (!reader.has(key)) continue;
     if (++sources > 1) {
-      complaints.add(reader.spot_of(key),
-                     fmt::format("{} stands beside {}: a metric has one source", cite(key), cite(metric.source)),
-                     "make two metrics of it");
+      diagnostics.add(reader.location_of(key),
+                      fmt::format("{} stands beside {}: a metric has one source", cite(key), cite(metric.source)),
+                      "make two metrics of it");
       continue;
     }
     metric.source = key;
     if (!selector) continue;
     metric.selector = *selector;
-    check_selector(*node.find(key), metric, complaints);
+    check_selector(*node.find(key), metric, diagnostics);
   }
   if (sources == 0 && node.is_map()) {
-    complaints.add(node.spot, fmt::format("a metric needs one of {}", cite_all(metric_source_keys())), kMetricForm);
+    diagnostics.add(node.location, fmt::format("a metric needs one of {}", cite_all(metric_source_keys())), kMetricForm);
   }
 }
 
-void read_index(MapReader& reader, Metric& metric, Complaints& complaints) {
+void read_index(MapReader& reader, Metric& metric, Diagnostics& diagnostics) {
   assign(metric.index, reader.filled_text("index"));
   if (metric.index.empty()) return;
   if (metric.source != "column" && metric.source != "pointer") {
-    complaints.add(reader.spot_of("index"), fmt::format("`index` is of `column` and `pointer`, not of {}", cite(metric.source)),
-                   metric.source == "tag" ? "the steps of the event file number the series" : "");
+    diagnostics.add(reader.location_of("index"),
+                    fmt::format("`index` is of `column` and `pointer`, not of {}", cite(metric.source)),
+                    metric.source == "tag" ? "the steps of the event file number the series" : "");
   } else if (!metric.series) {
-    complaints.add(reader.spot_of("index"), "`index` numbers a series, and this is none", "add series: epoch");
+    diagnostics.add(reader.location_of("index"), "`index` numbers a series, and this is none", "add series: epoch");
   }
 }
 
-std::optional<Metric> read_metric(const YamlNode& node, bool imported, Complaints& complaints) {
-  const std::size_t before = complaints.made();
-  MapReader reader(node, "metrics", complaints);
+std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.made();
+  MapReader reader(node, "metrics", diagnostics);
   Metric metric;
   for (const char* const key : {"name", "file"}) {
     const bool needed = !imported || std::string_view(key) == "name";
     if (node.is_map() && needed && !reader.has(key))
-      complaints.add(node.spot, fmt::format("a metric needs `{}`", key), kMetricForm);
+      diagnostics.add(node.location, fmt::format("a metric needs `{}`", key), kMetricForm);
   }
   assign(metric.name, reader.filled_text("name"));
   if (!metric.name.empty() && !is_identifier(metric.name)) {
-    complaints.add(node.find("name")->spot, fmt::format("{} cannot be the name of a metric", cite(metric.name)),
-                   "a name has letters, digits and _, and does not start with a digit");
+    diagnostics.add(node.find("name")->location, fmt::format("{} cannot be the name of a metric", cite(metric.name)),
+                    "a name has letters, digits and _, and does not start with a digit");
   }
   if (imported) metric.file = "*";
   assign(metric.file, reader.filled_text("file"));
-  read_source(reader, node, metric, complaints);
+  read_source(reader, node, metric, diagnostics);
   assign(metric.unit, reader.text("unit"));
   metric.series = reader.filled_text("series");
-  read_index(reader, metric, complaints);
+  read_index(reader, metric, diagnostics);
   refuse_placeholders_in(node, {"file", "pattern", "column", "pointer", "tag", "index"}, "metrics",
-                         "`file` is a glob: `*/metrics.csv`; or give points their own in `overrides`", complaints);
+                         "`file` is a glob: `*/metrics.csv`; or give points their own in `overrides`", diagnostics);
   reader.finish();
-  return complaints.made() == before ? std::optional(metric) : std::nullopt;
+  return diagnostics.made() == before ? std::optional(metric) : std::nullopt;
 }
 
 }  // namespace
@@ -95,28 +97,28 @@ const std::vector<std::string>& metric_source_keys() {
   return kKeys;
 }
 
-void check_pattern(const YamlNode& node, const std::string& pattern, Complaints& complaints) {
+void check_pattern(const YamlNode& node, const std::string& pattern, Diagnostics& diagnostics) {
   RE2::Options options;
   options.set_encoding(RE2::Options::EncodingLatin1);
   options.set_log_errors(false);
   const RE2 compiled(pattern, options);
   if (!compiled.ok()) {
-    complaints.add(node.spot, fmt::format("the pattern is no regular expression: {}", compiled.error()),
-                   "the syntax is RE2's: no look-ahead, no back references; single quotes keep backslashes as they are");
+    diagnostics.add(node.location, fmt::format("the pattern is no regular expression: {}", compiled.error()),
+                    "the syntax is RE2's: no look-ahead, no back references; single quotes keep backslashes as they are");
   }
 }
 
-std::optional<std::vector<Metric>> read_metrics(MapReader& reader, bool imported, Complaints& complaints) {
+std::optional<std::vector<Metric>> read_metrics(MapReader& reader, bool imported, Diagnostics& diagnostics) {
   const YamlNode* node = reader.take("metrics");
-  if (node == nullptr || !expect_list(*node, "`metrics`", complaints)) return std::nullopt;
+  if (node == nullptr || !expect_list(*node, "`metrics`", diagnostics)) return std::nullopt;
   std::vector<Metric> metrics;
   for (const YamlNode& item : node->items) {
-    if (complaints.full()) break;
-    const std::optional<Metric> metric = read_metric(item, imported, complaints);
+    if (diagnostics.full()) break;
+    const std::optional<Metric> metric = read_metric(item, imported, diagnostics);
     if (!metric) continue;
     const auto same = [&](const Metric& other) { return other.name == metric->name; };
     if (std::any_of(metrics.begin(), metrics.end(), same)) {
-      complaints.add(item.find("name")->spot, fmt::format("two metrics are called {}", cite(metric->name)));
+      diagnostics.add(item.find("name")->location, fmt::format("two metrics are called {}", cite(metric->name)));
     }
     metrics.push_back(*metric);
   }

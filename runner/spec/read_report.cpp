@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "spec/draft.hpp"
 #include "spec/fields.hpp"
+#include "spec/parsed_experiment.hpp"
 #include "spec/read_experiment.hpp"
 
 namespace hpcbench {
@@ -12,21 +12,21 @@ namespace {
 
 /// A number above 0.
 std::optional<double> read_positive(MapReader& reader, const YamlNode& node, std::string_view key, std::string_view advice,
-                                    Complaints& complaints) {
+                                    Diagnostics& diagnostics) {
   const auto number = reader.number(key);
   if (!number || (*number > 0 && std::isfinite(*number))) return number;
-  complaints.add(node.find(key)->spot, fmt::format("`report.{}` must be more than 0, not {}", key, *number),
-                 std::string(advice));
+  diagnostics.add(node.find(key)->location, fmt::format("`report.{}` must be more than 0, not {}", key, *number),
+                  std::string(advice));
   return std::nullopt;
 }
 
 }  // namespace
 
-void read_report(const YamlNode& node, Draft& draft, Complaints& complaints) {
+void read_report(const YamlNode& node, ParsedExperiment& parsed, Diagnostics& diagnostics) {
   constexpr double kLeastConfidence = 0.5;
   constexpr double kMostConfidence = 0.999;
-  MapReader reader(node, "report", complaints);
-  ReportSettings& report = draft.experiment.report;
+  MapReader reader(node, "report", diagnostics);
+  ReportSettings& report = parsed.experiment.report;
   report.metric = reader.filled_text("metric");
   assign(report.time_unit,
          reader.choice<std::string>("time_unit", {{"s", "s"}, {"min", "min"}, {"h", "h"}, {"h:mm:ss", "h:mm:ss"}}));
@@ -34,8 +34,8 @@ void read_report(const YamlNode& node, Draft& draft, Complaints& complaints) {
   if (const auto confidence = reader.number("confidence")) {
     report.confidence = *confidence;
     if (*confidence < kLeastConfidence || *confidence > kMostConfidence) {
-      complaints.add(
-          node.find("confidence")->spot,
+      diagnostics.add(
+          node.find("confidence")->location,
           fmt::format("`report.confidence` must be between {} and {}, not {}", kLeastConfidence, kMostConfidence, *confidence),
           "95 % is 0.95");
     }
@@ -46,12 +46,12 @@ void read_report(const YamlNode& node, Draft& draft, Complaints& complaints) {
   assign(report.group_by, reader.texts("group_by"));
   assign(report.sort, reader.texts("sort"));
   report.peak_tflops =
-      read_positive(reader, node, "peak_tflops", "that of one gpu at this precision: an A100 has 312 in bf16", complaints);
+      read_positive(reader, node, "peak_tflops", "that of one gpu at this precision: an A100 has 312 in bf16", diagnostics);
   report.target_loss =
-      read_positive(reader, node, "target_loss", "a loss that training passes on its way, as in 1.2", complaints);
-  if (const YamlNode* where = reader.take("where")) draft.where = read_point_condition(*where, "`report.where`", complaints);
-  if (draft.where) report.where = draft.where->condition;
-  if (draft.where) report.where_if = draft.where->expression;
+      read_positive(reader, node, "target_loss", "a loss that training passes on its way, as in 1.2", diagnostics);
+  if (const YamlNode* where = reader.take("where")) parsed.where = read_point_condition(*where, "`report.where`", diagnostics);
+  if (parsed.where) report.where = parsed.where->condition;
+  if (parsed.where) report.where_if = parsed.where->expression;
   reader.finish();
 }
 

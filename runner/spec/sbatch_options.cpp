@@ -131,35 +131,37 @@ std::string write_as_one(const std::string& option, const std::string& value) {
   return fmt::format("each entry is a whole option: write \"{}{}{}\"", option, option.starts_with("--") ? "=" : "", value);
 }
 
-void refuse_own_option(const YamlSpot& spot, const std::string& option, const OwnOption& own, const std::string& what,
-                       Complaints& complaints) {
+void refuse_own_option(const SourceLocation& location, const std::string& option, const OwnOption& own, const std::string& what,
+                       Diagnostics& diagnostics) {
   const std::string full = fmt::format("--{}", own.name);
   const bool same = option_word(option) == full;
-  complaints.add(
-      spot, fmt::format("{}{} cannot stand in `{}`: {}", cite(option), same ? "" : ", which is `" + full + "`,", what, own.why),
+  diagnostics.add(
+      location,
+      fmt::format("{}{} cannot stand in `{}`: {}", cite(option), same ? "" : ", which is `" + full + "`,", what, own.why),
       own.instead);
 }
 
 }  // namespace
 
 void check_sbatch_options(const YamlNode& node, const std::vector<std::string>& options, const std::string& what,
-                          Complaints& complaints) {
+                          Diagnostics& diagnostics) {
   bool refused = false;  // the option before this entry, whose value this entry may be
   for (std::size_t i = 0; i < options.size(); ++i) {
     const std::string& option = options[i];
-    const YamlSpot& spot = node.items[i].spot;
+    const SourceLocation& location = node.items[i].location;
     if (!option.starts_with('-') && i > 0 && takes_value_after(options[i - 1])) {
       if (refused) continue;
-      complaints.add(spot, fmt::format("{} is no option of sbatch", cite(option)), write_as_one(options[i - 1], option));
+      diagnostics.add(location, fmt::format("{} is no option of sbatch", cite(option)), write_as_one(options[i - 1], option));
     } else if (!is_option(option)) {
-      complaints.add(spot, fmt::format("{} is no option of sbatch", cite(option)), "options start with -: \"--mail-type=END\"");
+      diagnostics.add(location, fmt::format("{} is no option of sbatch", cite(option)),
+                      "options start with -: \"--mail-type=END\"");
     } else if (const OwnOption* own = own_option(option)) {
-      refuse_own_option(spot, option, *own, what, complaints);
+      refuse_own_option(location, option, *own, what, diagnostics);
       refused = true;
       continue;
     } else if (const std::size_t end = option_word(option).size(); end < option.size() && option[end] != '=') {
-      complaints.add(spot, fmt::format("{} holds a blank: sbatch would read it as one word", cite(option)),
-                     write_as_one(option.substr(0, end), std::string(trim(option.substr(end)))));
+      diagnostics.add(location, fmt::format("{} holds a blank: sbatch would read it as one word", cite(option)),
+                      write_as_one(option.substr(0, end), std::string(trim(option.substr(end)))));
     }
     refused = false;
   }

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "spec/complaints.hpp"
+#include "spec/diagnostics.hpp"
 #include "spec/yaml_tree.hpp"
 
 namespace hpcbench {
@@ -12,6 +12,6 @@ namespace hpcbench {
 /// option is known as sbatch knows it: long, short (alone, joined with its value, behind other short ones) and abbreviated.
 /// `node` is the list, `options` what was read from it, `what` its name: `resources.extra`.
 void check_sbatch_options(const YamlNode& node, const std::vector<std::string>& options, const std::string& what,
-                          Complaints& complaints);
+                          Diagnostics& diagnostics);
 
 }  // namespace hpcbench

@@ -10,7 +10,7 @@
 #include "base/host.hpp"
 #include "base/text.hpp"
 #include "spec/fields.hpp"
-#include "spec/overlay.hpp"
+#include "spec/merge.hpp"
 #include "spec/placeholders.hpp"
 #include "spec/sbatch_options.hpp"
 
@@ -73,12 +73,12 @@ std::optional<std::string> default_site() {
   return is_readable_file(path) ? std::optional(path.string()) : std::nullopt;
 }
 
-Site read_site(const YamlNode& said, const std::string& path, Complaints& complaints) {
+Site read_site(const YamlNode& said, const std::string& path, Diagnostics& diagnostics) {
   const YamlNode root = without_removals(said);  // `partition: ~` says nothing of it
   constexpr long long kMostQueued = 1'000'000;
   Site site;
   site.name = std::filesystem::path(path).stem().string();
-  MapReader reader(root, "", complaints);
+  MapReader reader(root, "", diagnostics);
   assign(site.name, reader.filled_text("name"));
   reader.text("description");
   site.profile = reader.filled_text("profile");
@@ -93,12 +93,12 @@ Site read_site(const YamlNode& said, const std::string& path, Complaints& compla
   assign(site.modules, reader.texts_or_none("modules"));
   assign(site.setup, reader.texts_or_none("setup"));
   assign(site.extra, reader.texts_or_none("extra"));
-  if (!site.extra.empty()) check_sbatch_options(*root.find("extra"), site.extra, "extra", complaints);
+  if (!site.extra.empty()) check_sbatch_options(*root.find("extra"), site.extra, "extra", diagnostics);
   refuse_placeholders_in(root, {"partition", "account", "qos", "reservation", "gres_type", "extra", "hpcbench"}, "",
-                         "write the value: a site is the same for all points", complaints);
-  refuse_placeholders_in(root, {"modules"}, "", kModulesAdvice, complaints);
+                         "write the value: a site is the same for all points", diagnostics);
+  refuse_placeholders_in(root, {"modules"}, "", kModulesAdvice, diagnostics);
   if (const YamlNode* node = reader.take("limits")) {
-    MapReader limits(*node, "limits", complaints);
+    MapReader limits(*node, "limits", diagnostics);
     assign(site.max_queued, limits.integer("max_queued", 1, kMostQueued));
     assign(site.max_running, limits.integer("max_running", 1, kMostQueued));
     site.gpu_hours = limits.number("gpu_hours");

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "spec/complaints.hpp"
+#include "spec/diagnostics.hpp"
 #include "spec/experiment.hpp"
 #include "spec/yaml_tree.hpp"
 
@@ -17,6 +17,6 @@ std::string find_site(const std::string& said);
 std::optional<std::string> default_site();
 
 /// Reads and checks a site. Its name is that of its file unless it says `name`.
-Site read_site(const YamlNode& root, const std::string& path, Complaints& complaints);
+Site read_site(const YamlNode& root, const std::string& path, Diagnostics& diagnostics);
 
 }  // namespace hpcbench

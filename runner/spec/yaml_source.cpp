@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "spec/complaints.hpp"
+#include "spec/diagnostics.hpp"
 #include "spec/yaml_tree.hpp"
 
 namespace hpcbench {
@@ -38,10 +38,10 @@ Place YamlSource::place(std::size_t offset) const {
                1 + static_cast<int>(std::count_if(before.begin(), before.end(), starts_character))};
 }
 
-Place place_of(const YamlSpot& spot) { return spot.source->place(spot.offset); }
+Place place_of(const SourceLocation& location) { return location.source->place(location.offset); }
 
-std::string describe_place(const YamlSpot& spot) {
-  const Place place = place_of(spot);
+std::string describe_place(const SourceLocation& location) {
+  const Place place = place_of(location);
   return fmt::format("{}:{}:{}", place.file, place.line, place.column);
 }
 
@@ -59,8 +59,8 @@ namespace {
 
 constexpr std::size_t kMostBytes = 1'000'000;
 
-[[noreturn]] void throw_at(const YamlSpot& spot, const std::string& message, const std::string& advice) {
-  throw InputError(located_message(spot, message, advice));
+[[noreturn]] void throw_at(const SourceLocation& location, const std::string& message, const std::string& advice) {
+  throw InputError(located_message(location, message, advice));
 }
 
 }  // namespace

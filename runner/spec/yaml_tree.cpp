@@ -13,7 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "spec/complaints.hpp"
+#include "spec/diagnostics.hpp"
 
 namespace hpcbench {
 
@@ -22,34 +22,34 @@ namespace {
 constexpr std::size_t kDeepest = 100;
 const char* const kQuoteAdvice = "YAML reads `{` as the start of a map: put quotes around the text, \"--size={{size}}\"";
 
-[[noreturn]] void refuse_yaml(const YamlSpot& spot, const std::string& message, const std::string& advice = "") {
-  throw InputError(located_message(spot, message, advice));
+[[noreturn]] void refuse_yaml(const SourceLocation& location, const std::string& message, const std::string& advice = "") {
+  throw InputError(located_message(location, message, advice));
 }
 
-bool starts_bracket(const YamlSpot& spot) {
-  const std::string& text = spot.source->text();
-  return spot.offset < text.size() && (text[spot.offset] == '[' || text[spot.offset] == '{');
+bool starts_bracket(const SourceLocation& location) {
+  const std::string& text = location.source->text();
+  return location.offset < text.size() && (text[location.offset] == '[' || text[location.offset] == '{');
 }
 
-[[noreturn]] void refuse_unclosed_bracket(const YamlSpot& spot) {
-  refuse_yaml(spot, fmt::format("the `{}` is never closed", spot.source->text()[spot.offset]));
+[[noreturn]] void refuse_unclosed_bracket(const SourceLocation& location) {
+  refuse_yaml(location, fmt::format("the `{}` is never closed", location.source->text()[location.offset]));
 }
 
-[[noreturn]] void refuse_alias(const YamlSpot& spot) {
-  refuse_yaml(spot, "aliases (`*name`) are not taken", "write the value again; a text that starts with `*` needs quotes");
+[[noreturn]] void refuse_alias(const SourceLocation& location) {
+  refuse_yaml(location, "aliases (`*name`) are not taken", "write the value again; a text that starts with `*` needs quotes");
 }
 
 /// Turns the events of yaml-cpp into a tree. Throws from within them: the parser holds nothing that must be ended.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(const YamlSource& source, Complaints& complaints) : source_(source), complaints_(complaints) {}
+  TreeBuilder(const YamlSource& source, Diagnostics& diagnostics) : source_(source), diagnostics_(diagnostics) {}
 
   YamlNode take_root() { return std::move(root_); }
   /// Where the innermost open list or map with brackets stands, for messages about what was never closed.
-  std::optional<YamlSpot> open_bracket() const {
+  std::optional<SourceLocation> open_bracket() const {
     const auto found =
-        std::find_if(open_.rbegin(), open_.rend(), [](const Frame& frame) { return starts_bracket(frame.node.spot); });
-    return found == open_.rend() ? std::nullopt : std::optional(found->node.spot);
+        std::find_if(open_.rbegin(), open_.rend(), [](const Frame& frame) { return starts_bracket(frame.node.location); });
+    return found == open_.rend() ? std::nullopt : std::optional(found->node.location);
   }
 
   void OnDocumentStart(const YAML::Mark&) override {}
@@ -58,12 +58,12 @@ class TreeBuilder : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     refuse_anchor(mark, anchor);
     YamlNode node;
-    node.spot = spot_of_null(mark);
-    if (expects_key()) refuse_yaml(node.spot, "a key is missing before the `:`", braces_advice());
+    node.location = location_of_null(mark);
+    if (expects_key()) refuse_yaml(node.location, "a key is missing before the `:`", braces_advice());
     add(std::move(node));
   }
 
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse_alias(spot(mark)); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse_alias(location(mark)); }
 
   void OnAnchor(const YAML::Mark& mark, const std::string&) override { refuse_anchor(mark, 1); }
 
@@ -74,8 +74,8 @@ class TreeBuilder : public YAML::EventHandler {
     node.kind = YamlNode::Kind::scalar;
     node.quoted = tag == "!";
     node.text = text;
-    node.spot = spot(mark);
-    if (node.quoted) refuse_unclosed_quote(node.spot);
+    node.location = location(mark);
+    if (node.quoted) refuse_unclosed_quote(node.location);
     add(std::move(node));
   }
 
@@ -95,40 +95,40 @@ class TreeBuilder : public YAML::EventHandler {
     bool has_key = false;
     bool duplicate = false;  // the value that follows belongs to a key that was there already
     YamlKey key;
-    std::unordered_map<std::string, YamlSpot> seen;
+    std::unordered_map<std::string, SourceLocation> seen;
   };
 
-  YamlSpot spot(const YAML::Mark& mark) const {
+  SourceLocation location(const YAML::Mark& mark) const {
     return {&source_, std::min(static_cast<std::size_t>(std::max(mark.pos, 0)), source_.text().size())};
   }
   char byte_at(std::size_t offset) const { return offset < source_.text().size() ? source_.text()[offset] : '\0'; }
   bool expects_key() const { return !open_.empty() && open_.back().node.is_map() && !open_.back().has_key; }
 
   /// yaml-cpp puts a value that is not there on whatever comes next: look for what it should have followed.
-  YamlSpot spot_of_null(const YAML::Mark& mark) const {
-    const YamlSpot here = spot(mark);
+  SourceLocation location_of_null(const YAML::Mark& mark) const {
+    const SourceLocation here = location(mark);
     const std::string_view rest = std::string_view(source_.text()).substr(here.offset);
     for (const std::string_view word : {"~", "null", "Null", "NULL"}) {
       if (rest.starts_with(word)) return here;
     }
     if (open_.empty()) return here;
-    if (open_.back().has_key) return open_.back().key.spot;
+    if (open_.back().has_key) return open_.back().key.location;
     std::size_t before = here.offset;
     while (before > 0 && std::string_view(" \t\r\n").find(source_.text()[before - 1]) != std::string_view::npos) --before;
     const bool marks_item = before > 0 && std::string_view("-,[:{").find(source_.text()[before - 1]) != std::string_view::npos;
-    return marks_item ? YamlSpot{&source_, before - 1} : open_.back().node.spot;
+    return marks_item ? SourceLocation{&source_, before - 1} : open_.back().node.location;
   }
 
   void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) const {
-    if (anchor != 0) refuse_yaml(spot(mark), "anchors (`&name`) are not taken", "a text that starts with `&` needs quotes");
+    if (anchor != 0) refuse_yaml(location(mark), "anchors (`&name`) are not taken", "a text that starts with `&` needs quotes");
   }
 
   void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
-    const bool plain = tag.empty() || tag == "?" || (tag == "!" && byte_at(spot(mark).offset) != '!');
-    if (!plain) refuse_yaml(spot(mark), "tags (`!name`) are not taken", "a text that starts with `!` needs quotes");
+    const bool plain = tag.empty() || tag == "?" || (tag == "!" && byte_at(location(mark).offset) != '!');
+    if (!plain) refuse_yaml(location(mark), "tags (`!name`) are not taken", "a text that starts with `!` needs quotes");
   }
 
-  void refuse_unclosed_quote(const YamlSpot& at) const {
+  void refuse_unclosed_quote(const SourceLocation& at) const {
     const std::string& text = source_.text();
     const char quote = byte_at(at.offset);
     if (quote != '\'' && quote != '"') return;
@@ -145,19 +145,19 @@ class TreeBuilder : public YAML::EventHandler {
 
   /// `{{x}}` without quotes arrives as a map whose key is a map.
   std::string braces_advice() const {
-    const bool braces = !open_.empty() && byte_at(open_.back().node.spot.offset) == '{' &&
-                        (byte_at(open_.back().node.spot.offset + 1) == '{' ||
-                         (open_.back().node.spot.offset > 0 && byte_at(open_.back().node.spot.offset - 1) == '{'));
+    const bool braces = !open_.empty() && byte_at(open_.back().node.location.offset) == '{' &&
+                        (byte_at(open_.back().node.location.offset + 1) == '{' ||
+                         (open_.back().node.location.offset > 0 && byte_at(open_.back().node.location.offset - 1) == '{'));
     return braces ? kQuoteAdvice : "";
   }
 
   void begin(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind) {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
-    const YamlSpot here = spot(mark);
+    const SourceLocation here = location(mark);
     if (open_.size() >= kDeepest) refuse_yaml(here, fmt::format("lists and maps nest deeper than {}", kDeepest));
     if (expects_key()) {
-      const YamlSpot outer = open_.back().node.spot;
+      const SourceLocation outer = open_.back().node.location;
       if (!braces_advice().empty()) refuse_yaml(outer, "a placeholder without quotes", kQuoteAdvice);
       const bool closed = source_.text().find_first_of("]}", here.offset) != std::string::npos;
       // yaml-cpp takes a bracket that nothing closes for a key.
@@ -166,7 +166,7 @@ class TreeBuilder : public YAML::EventHandler {
     }
     Frame frame;
     frame.node.kind = kind;
-    frame.node.spot = here;
+    frame.node.location = here;
     open_.push_back(std::move(frame));
   }
 
@@ -196,18 +196,18 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void add_key(Frame& frame, YamlNode node) {
-    const auto [first, is_new] = frame.seen.emplace(node.text, node.spot);
+    const auto [first, is_new] = frame.seen.emplace(node.text, node.location);
     if (!is_new) {
-      complaints_.add(node.spot, fmt::format("the key `{}` stands here twice", node.text),
-                      fmt::format("the first is in line {}: keep one of them", place_of(first->second).line));
+      diagnostics_.add(node.location, fmt::format("the key `{}` stands here twice", node.text),
+                       fmt::format("the first is in line {}: keep one of them", place_of(first->second).line));
     }
-    frame.key = YamlKey{std::move(node.text), node.spot};
+    frame.key = YamlKey{std::move(node.text), node.location};
     frame.has_key = true;
     frame.duplicate = !is_new;
   }
 
   const YamlSource& source_;
-  Complaints& complaints_;
+  Diagnostics& diagnostics_;
   std::vector<Frame> open_;
   YamlNode root_;
 };
@@ -247,9 +247,9 @@ std::string syntax_advice(const std::string& message, std::string_view line) {
 
 /// yaml-cpp's message, or what a person more likely did; `bracket` is where the innermost open `[` or `{` stands.
 [[noreturn]] void refuse_syntax(const YamlSource& source, const YAML::Exception& error,
-                                const std::optional<YamlSpot>& bracket) {
+                                const std::optional<SourceLocation>& bracket) {
   const std::string& message = error.msg;
-  const YamlSpot at{&source, std::min(static_cast<std::size_t>(std::max(error.mark.pos, 0)), source.text().size())};
+  const SourceLocation at{&source, std::min(static_cast<std::size_t>(std::max(error.mark.pos, 0)), source.text().size())};
   std::size_t begin = 0;
   const std::string_view line = source.line_at(at.offset, &begin);
   if (message == "the referenced anchor is not defined") refuse_alias(at);
@@ -268,15 +268,15 @@ std::string syntax_advice(const std::string& message, std::string_view line) {
 
 }  // namespace
 
-YamlNode parse_yaml(const YamlSource& source, Complaints& complaints) {
-  complaints.know(source);
+YamlNode parse_yaml(const YamlSource& source, Diagnostics& diagnostics) {
+  diagnostics.know(source);
   check_bytes(source);
   // Blanks in place of what stands before the YAML keep all offsets true.
   std::istringstream stream(std::string(source.yaml_begin(), ' ') + source.text().substr(source.yaml_begin()));
-  TreeBuilder builder(source, complaints);
+  TreeBuilder builder(source, diagnostics);
   try {
     YAML::Parser parser(stream);
-    if (!parser.HandleNextDocument(builder)) return YamlNode{.spot = {&source, source.yaml_begin()}};
+    if (!parser.HandleNextDocument(builder)) return YamlNode{.location = {&source, source.yaml_begin()}};
     DocumentCounter counter;
     parser.HandleNextDocument(counter);
   } catch (const YAML::Exception& error) {
@@ -286,7 +286,7 @@ YamlNode parse_yaml(const YamlSource& source, Complaints& complaints) {
                 "a second document starts here: one file is one experiment", "remove the `---` or `...`");
   }
   YamlNode root = builder.take_root();
-  if (root.spot.source == nullptr) root.spot = {&source, source.yaml_begin()};
+  if (root.location.source == nullptr) root.location = {&source, source.yaml_begin()};
   return root;
 }
 

@@ -10,7 +10,7 @@
 
 namespace hpcbench {
 
-class Complaints;
+class Diagnostics;
 
 /// A text that values come from: an experiment file, a site, one `--set`. Nodes point into it: it stays where it is.
 class YamlSource : public std::enable_shared_from_this<YamlSource> {
@@ -35,20 +35,20 @@ class YamlSource : public std::enable_shared_from_this<YamlSource> {
 };
 
 /// A byte of a source.
-struct YamlSpot {
+struct SourceLocation {
   const YamlSource* source = nullptr;
   std::size_t offset = 0;
 
-  friend bool operator==(const YamlSpot&, const YamlSpot&) = default;
+  friend bool operator==(const SourceLocation&, const SourceLocation&) = default;
 };
 
-Place place_of(const YamlSpot& spot);
+Place place_of(const SourceLocation& location);
 /// `file:line:column`.
-std::string describe_place(const YamlSpot& spot);
+std::string describe_place(const SourceLocation& location);
 
 struct YamlKey {
   std::string name;
-  YamlSpot spot;
+  SourceLocation location;
 };
 
 /// A value of YAML as hpcbench has it: no aliases, tags or duplicate keys.
@@ -59,7 +59,7 @@ struct YamlNode {
   std::string text;             // of a scalar
   std::vector<YamlKey> keys;    // of a map: keys[i] belongs to items[i]
   std::vector<YamlNode> items;  // of a list or a map
-  YamlSpot spot;
+  SourceLocation location;
 
   bool is_scalar() const { return kind == Kind::scalar; }
   bool is_list() const { return kind == Kind::list; }
@@ -76,7 +76,7 @@ void check_bytes(const YamlSource& source);
 
 /// Reads the one document of a source. What is no YAML, or YAML that hpcbench does not take (aliases, tags, a second
 /// document, bad UTF-8, more than 1 MB, nesting deeper than 100), is an InputError with its place; duplicate keys are
-/// complaints.
-YamlNode parse_yaml(const YamlSource& source, Complaints& complaints);
+/// diagnostics.
+YamlNode parse_yaml(const YamlSource& source, Diagnostics& diagnostics);
 
 }  // namespace hpcbench

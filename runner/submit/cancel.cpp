@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/log.hpp"
-#include "submit/campaign.hpp"
 #include "submit/cancel_notice.hpp"
+#include "submit/dispatcher.hpp"
 #include "submit/judge.hpp"
 
 namespace hpcbench {
@@ -18,7 +18,7 @@ constexpr double kBatchLookInterval = 1.0;  // where each look may ask a schedul
 
 /// Settles what can be settled of an attempt whose job was asked to end. False while the job goes on.
 bool settle_if_ended(const std::string& results, const CancelledJob& cancelled, Executor& executor,
-                     CampaignObserver& observer) {
+                     DispatchObserver& observer) {
   const std::string folder = results + "/" + to_string(cancelled.key);
   if (!has_finished(folder) && executor.status(folder, cancelled.job).kind != JobStatus::Kind::ended) return false;
   if (has_finished(folder)) {
@@ -35,7 +35,7 @@ bool settle_if_ended(const std::string& results, const CancelledJob& cancelled, 
 }  // namespace
 
 CancelCounts cancel_attempts(const std::string& results, const std::vector<KnownAttempt>& attempts, Executor& executor,
-                             CampaignObserver& observer) {
+                             DispatchObserver& observer) {
   CancelCounts counts;
   std::vector<AttemptKey> begun;
   // Those that wait are revoked before any that runs is ended: else its slot would go to one of them.
@@ -83,7 +83,7 @@ CancelCounts cancel_attempts(const std::string& results, const std::vector<Known
 
 std::vector<CancelledJob> await_ends(const std::string& results, std::vector<CancelledJob> jobs, Executor& executor,
                                      Clock& clock, double patience_s, const std::function<bool()>& stop,
-                                     CampaignObserver& observer) {
+                                     DispatchObserver& observer) {
   const double end_s = clock.monotonic_s() + patience_s;
   if (executor.in_batches()) {
     for (const CancelledJob& job : jobs) executor.adopt(results + "/" + to_string(job.key), job.job);

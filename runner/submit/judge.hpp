@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/state.hpp"
-#include "launch/claim.hpp"
+#include "runfiles/claim.hpp"
 #include "submit/executor.hpp"
 
 namespace hpcbench {

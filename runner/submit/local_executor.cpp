@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/process.hpp"
-#include "launch/claim.hpp"
+#include "runfiles/claim.hpp"
 #include "submit/job_processes.hpp"
 #include "submit/start_job.hpp"
 

@@ -10,7 +10,7 @@
 #include "base/run_name.hpp"
 #include "base/state.hpp"
 #include "plan/plan.hpp"
-#include "submit/campaign.hpp"
+#include "submit/dispatcher.hpp"
 
 namespace hpcbench {
 
@@ -48,7 +48,7 @@ class RunTable {
 
   /// Runs without an outcome.
   long long open() const { return total_ - done_; }
-  CampaignCounts counts() const { return {total_, done_, succeeded_, 0}; }
+  DispatchCounts counts() const { return {total_, done_, succeeded_, 0}; }
 
  private:
   std::size_t slot(std::size_t configuration, RunName name) const;

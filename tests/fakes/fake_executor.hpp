@@ -11,7 +11,7 @@
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
-#include "launch/claim.hpp"
+#include "runfiles/claim.hpp"
 #include "submit/executor.hpp"
 
 namespace hpcbench {

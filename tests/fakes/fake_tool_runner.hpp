@@ -10,10 +10,10 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
+#include "base/tool_runner.hpp"
 #include "fakes/fake_executor.hpp"
-#include "launch/claim.hpp"
-#include "submit/slurm_parse.hpp"
-#include "submit/tool_runner.hpp"
+#include "runfiles/claim.hpp"
+#include "submit/slurm/slurm_parse.hpp"
 
 namespace hpcbench {
 

@@ -16,10 +16,10 @@
 #include <string_view>
 
 #include "../fakes/temporary_folder.hpp"
+#include "archive/archive.hpp"
+#include "archive/tar.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
-#include "cli/archive.hpp"
-#include "cli/tar.hpp"
 
 namespace {
 

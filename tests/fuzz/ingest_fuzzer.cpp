@@ -13,7 +13,7 @@
 #include "ingest/metric_scan.hpp"
 #include "ingest/outcome.hpp"
 #include "ingest/run_info.hpp"
-#include "launch/claim.hpp"
+#include "runfiles/claim.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "cli/doctor_slurm_facts.hpp"
-#include "submit/slurm_parse.hpp"
+#include "doctor/doctor_slurm_facts.hpp"
+#include "submit/slurm/slurm_parse.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include "base/host.hpp"
 #include "base/text.hpp"
 #include "job_folder.hpp"
-#include "launch/claim.hpp"
+#include "runfiles/claim.hpp"
 
 using namespace hpcbench;
 

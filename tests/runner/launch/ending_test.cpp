@@ -2,8 +2,8 @@
 
 #include "base/text.hpp"
 #include "job_folder.hpp"
-#include "launch/job_files.hpp"
 #include "launch/oom_count.hpp"
+#include "runfiles/job_files.hpp"
 
 using namespace hpcbench;
 

@@ -7,8 +7,8 @@
 
 #include "job_folder.hpp"
 #include "launch/first_host.hpp"
-#include "launch/rank_report.hpp"
-#include "launch/try_mark.hpp"
+#include "runfiles/rank_report.hpp"
+#include "runfiles/try_mark.hpp"
 
 using namespace hpcbench;
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/files.hpp"
-#include "report/inline_svg.hpp"
-#include "report/plot_parts.hpp"
+#include "report/formats/inline_svg.hpp"
+#include "report/plots/plot_parts.hpp"
 #include "runner/report/study.hpp"
 
 using namespace hpcbench;

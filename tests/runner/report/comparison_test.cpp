@@ -1,4 +1,4 @@
-#include "report/comparison.hpp"
+#include "report/comparison/comparison.hpp"
 
 #include <doctest/doctest.h>
 

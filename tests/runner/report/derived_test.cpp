@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "report/columns.hpp"
-#include "report/formats.hpp"
+#include "report/formats/formats.hpp"
 #include "spec/read_experiment.hpp"
 
 using namespace hpcbench;

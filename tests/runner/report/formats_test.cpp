@@ -1,4 +1,4 @@
-#include "report/formats.hpp"
+#include "report/formats/formats.hpp"
 
 #include <doctest/doctest.h>
 

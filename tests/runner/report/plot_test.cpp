@@ -1,4 +1,4 @@
-#include "report/plot.hpp"
+#include "report/plots/plot.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

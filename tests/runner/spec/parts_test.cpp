@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "spec/draft.hpp"
+#include "spec/parsed_experiment.hpp"
 #include "spec/placeholders.hpp"
 #include "spec/points.hpp"
 #include "spec/read_experiment.hpp"
@@ -23,31 +23,31 @@ std::vector<std::string> names_in(const std::string& text) {
 
 using Names = std::vector<std::string>;
 
-/// Points of a draft by listing them all: the plain way to what PointSpace answers.
-std::vector<Bindings> all_points(const Draft& draft, bool excluded_too) {
+/// Points of a parsed experiment by listing them all: the plain way to what PointSpace answers.
+std::vector<Bindings> all_points(const ParsedExperiment& parsed, bool excluded_too) {
   std::vector<Bindings> points = {{}};
-  const auto extend = [&](const std::vector<AxisDraft>& block) {
+  const auto extend = [&](const std::vector<ParsedAxis>& block) {
     std::vector<Bindings> longer;
     for (const Bindings& point : points) {
       for (std::size_t row = 0; row < block.front().axis.values.size(); ++row) {
         Bindings next = point;
-        for (const AxisDraft& axis : block) next.emplace_back(axis.axis.name, axis.axis.values[row]);
+        for (const ParsedAxis& axis : block) next.emplace_back(axis.axis.name, axis.axis.values[row]);
         longer.push_back(next);
       }
     }
     points = longer;
   };
-  for (const AxisDraft& axis : draft.matrix) extend({axis});
-  for (const std::vector<AxisDraft>& block : draft.zip) extend(block);
+  for (const ParsedAxis& axis : parsed.matrix) extend({axis});
+  for (const std::vector<ParsedAxis>& block : parsed.zip) extend(block);
   std::erase_if(points, [&](const Bindings& point) {
-    return !excluded_too && std::any_of(draft.exclude.begin(), draft.exclude.end(),
-                                        [&](const ConditionDraft& exclude) { return matches(exclude.condition, point); });
+    return !excluded_too && std::any_of(parsed.exclude.begin(), parsed.exclude.end(),
+                                        [&](const ParsedCondition& exclude) { return matches(exclude.condition, point); });
   });
   return points;
 }
 
-AxisDraft random_axis(const std::string& name, int values) {
-  AxisDraft axis;
+ParsedAxis random_axis(const std::string& name, int values) {
+  ParsedAxis axis;
   axis.axis.name = name;
   for (int value = 0; value < values; ++value) axis.axis.values.push_back(Value::from_integer(value));
   return axis;
@@ -87,20 +87,20 @@ TEST_CASE("undefined placeholders of one point") {
 
 TEST_CASE("the tree keeps quotes, places in characters, and what is empty") {
   const YamlSource source("t.yaml", "ä: [\"ö\", 'x', y]\nb:\n  - \n  - ~\n  - null\nc: |\n  text\n");
-  Complaints complaints;
-  const YamlNode root = parse_yaml(source, complaints);
+  Diagnostics diagnostics;
+  const YamlNode root = parse_yaml(source, diagnostics);
   REQUIRE(root.is_map());
   const YamlNode& list = *root.find("ä");
   REQUIRE(list.items.size() == 3);
   CHECK(list.items[0].quoted);
   CHECK(list.items[1].quoted);
   CHECK_FALSE(list.items[2].quoted);
-  CHECK(describe_place(list.items[1].spot) == "t.yaml:1:10");
+  CHECK(describe_place(list.items[1].location) == "t.yaml:1:10");
   const YamlNode& empty = *root.find("b");
   REQUIRE(empty.items.size() == 3);
-  CHECK(describe_place(empty.items[0].spot) == "t.yaml:3:3");
-  CHECK(describe_place(empty.items[1].spot) == "t.yaml:4:5");
-  CHECK(describe_place(empty.items[2].spot) == "t.yaml:5:5");
+  CHECK(describe_place(empty.items[0].location) == "t.yaml:3:3");
+  CHECK(describe_place(empty.items[1].location) == "t.yaml:4:5");
+  CHECK(describe_place(empty.items[2].location) == "t.yaml:5:5");
   CHECK(root.find("c")->text == "text\n");
   CHECK(root.find("c")->quoted);
 }
@@ -111,22 +111,22 @@ TEST_CASE("a file of more than 1 MB is refused") {
 
 TEST_CASE("the space of points answers as a list of all points does") {
   CHECK(rc::check("find_point and product_matches", [] {
-    Draft draft;
-    draft.matrix = {random_axis("a", *rc::gen::inRange(1, 4)), random_axis("b", *rc::gen::inRange(1, 4))};
+    ParsedExperiment parsed;
+    parsed.matrix = {random_axis("a", *rc::gen::inRange(1, 4)), random_axis("b", *rc::gen::inRange(1, 4))};
     const int rows = *rc::gen::inRange(1, 4);
-    draft.zip = {{random_axis("c", rows), random_axis("d", rows)}};
-    for (int i = *rc::gen::inRange(0, 4); i > 0; --i) draft.exclude.push_back({random_condition(), nullptr, false});
+    parsed.zip = {{random_axis("c", rows), random_axis("d", rows)}};
+    for (int i = *rc::gen::inRange(0, 4); i > 0; --i) parsed.exclude.push_back({random_condition(), nullptr, false});
     const Condition wanted = random_condition();
     const Condition avoided = random_condition();
-    const PointSpace space(draft);
+    const PointSpace space(parsed);
     const auto any = [&](const std::vector<Bindings>& points, bool avoid) {
       return std::any_of(points.begin(), points.end(),
                          [&](const Bindings& point) { return matches(wanted, point) && !(avoid && matches(avoided, point)); });
     };
-    RC_ASSERT(space.product_matches(wanted) == any(all_points(draft, true), false));
-    RC_ASSERT(space.find_point(wanted).has_value() == any(all_points(draft, false), false));
-    RC_ASSERT(space.find_point(wanted, {&avoided}).has_value() == any(all_points(draft, false), true));
-    RC_ASSERT(space.product_size() == static_cast<long long>(all_points(draft, true).size()));
+    RC_ASSERT(space.product_matches(wanted) == any(all_points(parsed, true), false));
+    RC_ASSERT(space.find_point(wanted).has_value() == any(all_points(parsed, false), false));
+    RC_ASSERT(space.find_point(wanted, {&avoided}).has_value() == any(all_points(parsed, false), true));
+    RC_ASSERT(space.product_size() == static_cast<long long>(all_points(parsed, true).size()));
   }));
 }
 

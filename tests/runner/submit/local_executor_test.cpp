@@ -8,8 +8,8 @@
 
 #include "base/clock.hpp"
 #include "fakes/temporary_folder.hpp"
-#include "launch/claim.hpp"
-#include "submit/campaign.hpp"
+#include "runfiles/claim.hpp"
+#include "submit/dispatcher.hpp"
 #include "submit/job_processes.hpp"
 
 namespace hpcbench {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "runner/submit/study_fixture.hpp"
-#include "submit/campaign.hpp"
+#include "submit/dispatcher.hpp"
 
 namespace hpcbench {
 
@@ -162,15 +162,15 @@ TEST_CASE("a job that runs is adopted and takes a slot") {
   StudyFixture study(3, 1);
   {
     FakeExecutor executor = study.make_executor(1);
-    study.make_campaign(executor)->step();
+    study.make_dispatcher(executor)->step();
   }
   FakeExecutor executor = study.make_executor(1);
-  const auto campaign = study.make_campaign(executor);
+  const auto dispatcher = study.make_dispatcher(executor);
   CHECK(executor.adopted == std::vector<std::string>{study.folder(study.key(0, 1))});
-  CHECK(campaign->step());
+  CHECK(dispatcher->step());
   CHECK(executor.requests.empty());
-  CHECK(campaign->running() == std::vector<AttemptKey>{study.key(0, 1)});
-  while (campaign->step()) executor.wait(1);
+  CHECK(dispatcher->running() == std::vector<AttemptKey>{study.key(0, 1)});
+  while (dispatcher->step()) executor.wait(1);
   CHECK(study.observer.journal.size() == 3);
   CHECK(study.machine.executed.size() == 3);
 }
@@ -179,10 +179,10 @@ TEST_CASE("nothing runs twice when the index is lost") {
   StudyFixture study(2, 2);
   {
     FakeExecutor executor = study.make_executor(1);
-    const auto campaign = study.make_campaign(executor);
-    campaign->step();
+    const auto dispatcher = study.make_dispatcher(executor);
+    dispatcher->step();
     executor.wait(1);
-    campaign->step();  // one has ended, one runs, two are intended
+    dispatcher->step();  // one has ended, one runs, two are intended
   }
   study.observer.journal.clear();
   run_to_the_end(study, 1);
@@ -231,18 +231,18 @@ TEST_CASE("of a job on another host only its finished.json can tell") {
   StudyFixture study(1, 1);
   {
     FakeExecutor executor = study.make_executor(1);
-    study.make_campaign(executor)->step();
+    study.make_dispatcher(executor)->step();
   }
   FakeExecutor executor = study.make_executor(1);
   executor.unseen.insert(study.folder(study.key(0, 1)));
-  const auto campaign = study.make_campaign(executor);
+  const auto dispatcher = study.make_dispatcher(executor);
   REQUIRE(study.observer.notes.size() == 1);
   for (int i = 0; i < 3; ++i) {
-    CHECK(campaign->step());
+    CHECK(dispatcher->step());
     study.clock.advance(2);
   }
   study.machine.end_oldest();
-  CHECK_FALSE(campaign->step());
+  CHECK_FALSE(dispatcher->step());
   CHECK(study.observer.journal[study.key(0, 1)] == State::succeeded);
 }
 

@@ -1,10 +1,10 @@
-#include "submit/slurm_parse.hpp"
+#include "submit/slurm/slurm_parse.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
 #include "base/files.hpp"
-#include "submit/tool_runner.hpp"
+#include "base/tool_runner.hpp"
 
 namespace hpcbench {
 

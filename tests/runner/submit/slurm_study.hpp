@@ -9,7 +9,7 @@
 #include "fakes/fake_tool_runner.hpp"
 #include "runner/submit/study_fixture.hpp"
 #include "submit/attempt_batch.hpp"
-#include "submit/slurm_executor.hpp"
+#include "submit/slurm/slurm_executor.hpp"
 
 namespace hpcbench {
 
@@ -23,20 +23,20 @@ struct SlurmStudy {
   }
 
   SlurmExecutor& begin() {
-    campaign.reset();
+    dispatcher.reset();
     SlurmSettings settings;
     settings.experiment = "study";
     settings.results = study.results;
     settings.max_queued = max_queued;
     executor = std::make_unique<SlurmExecutor>(settings, slurm, study.clock,
                                                [this](const std::string& text) { study.observer.notes.push_back(text); });
-    campaign = study.make_campaign(*executor);
+    dispatcher = study.make_dispatcher(*executor);
     return *executor;
   }
   /// Rounds of one second. True when every run has an outcome.
   bool rounds(int count) {
     for (int i = 0; i < count; ++i) {
-      if (!campaign->step()) return true;
+      if (!dispatcher->step()) return true;
       executor->wait(1);
     }
     return false;
@@ -61,7 +61,7 @@ struct SlurmStudy {
   FakeSlurm slurm;
   std::optional<int> max_queued;
   std::unique_ptr<SlurmExecutor> executor;
-  std::unique_ptr<Campaign> campaign;
+  std::unique_ptr<Dispatcher> dispatcher;
 };
 
 }  // namespace hpcbench

@@ -32,16 +32,16 @@ StudyFixture::StudyFixture(int configurations, int repeats, int warmups)
   context.job_template = "exec {{hpcbench}} rank -n 1 -- true\n";
 }
 
-std::unique_ptr<Campaign> StudyFixture::make_campaign(Executor& executor) {
-  auto campaign = std::make_unique<Campaign>(experiment, plan, context, executor, clock, observer);
-  campaign->recover(observer.known());
-  return campaign;
+std::unique_ptr<Dispatcher> StudyFixture::make_dispatcher(Executor& executor) {
+  auto dispatcher = std::make_unique<Dispatcher>(experiment, plan, context, executor, clock, observer);
+  dispatcher->recover(observer.known());
+  return dispatcher;
 }
 
 int StudyFixture::run(FakeExecutor& executor, int rounds) {
-  const std::unique_ptr<Campaign> campaign = make_campaign(executor);
+  const std::unique_ptr<Dispatcher> dispatcher = make_dispatcher(executor);
   for (int round = 1; round <= rounds; ++round) {
-    if (!campaign->step()) return round;
+    if (!dispatcher->step()) return round;
     executor.wait(1);
   }
   return rounds;

@@ -9,12 +9,12 @@
 #include "fakes/fake_executor.hpp"
 #include "fakes/manual_clock.hpp"
 #include "fakes/temporary_folder.hpp"
-#include "submit/campaign.hpp"
+#include "submit/dispatcher.hpp"
 
 namespace hpcbench {
 
 /// Keeps what a campaign tells, across campaigns, and reads outcomes from the fake jobs' finished.json.
-class RecordingObserver : public CampaignObserver {
+class RecordingObserver : public DispatchObserver {
  public:
   explicit RecordingObserver(std::string results) : results_(std::move(results)) {}
 
@@ -74,7 +74,7 @@ struct StudyFixture {
   explicit StudyFixture(int configurations = 2, int repeats = 2, int warmups = 0);
 
   FakeExecutor make_executor(int slots = 1) { return FakeExecutor(machine, clock, slots); }
-  std::unique_ptr<Campaign> make_campaign(Executor& executor);
+  std::unique_ptr<Dispatcher> make_dispatcher(Executor& executor);
   /// Recovers, then rounds until every run has an outcome or `rounds` are over. The number of rounds.
   int run(FakeExecutor& executor, int rounds = 10'000);
   std::string folder(const AttemptKey& key) const { return results + "/" + to_string(key); }

@@ -1,0 +1,168 @@
+#include "archive/archive_files.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "ingest/attempt_record.hpp"
+#include "ingest/imported.hpp"
+#include "ingest/metric_scan.hpp"
+#include "ingest/run_info.hpp"
+#include "spec/site.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+bool is_model(const std::filesystem::path& relative) {
+  constexpr std::array kModelFolders = {"checkpoint", "checkpoints"};
+  constexpr std::array kModelEndings = {".safetensors", ".ckpt", ".pt", ".pth"};
+  const auto same = [](const std::string& text) { return [&text](const char* known) { return text == known; }; };
+  for (const std::filesystem::path& part : relative.parent_path()) {
+    if (std::any_of(kModelFolders.begin(), kModelFolders.end(), same(part.string()))) return true;
+  }
+  return std::any_of(kModelEndings.begin(), kModelEndings.end(), same(relative.extension().string()));
+}
+
+/// What belongs to processes of this machine, not to the results.
+bool is_of_this_machine(const std::filesystem::path& relative) {
+  const std::string name = relative.filename().string();
+  const bool top = !relative.has_parent_path();
+  return name.ends_with(".tmp") ||
+         (top && (name == "lock" || name == "lock.owner" || name == "last_cancel" || name == "last_run.json"));
+}
+
+/// Gathers the files of an archive, each path once.
+class ArchiveCollector {
+ public:
+  ArchiveCollector(const Study& study, bool models) : study_(study), models_(models) {}
+
+  ArchivePlan collect() {
+    add_study_files();
+    if (!std::filesystem::exists(study_.results)) {
+      throw InputError(fmt::format("error: {} has no results of {}", study_.results_root, study_.experiment.name));
+    }
+    add_results();
+    for (const AttemptKey& key : find_attempts(study_.results)) {
+      add_metric_files(key);
+      add_import_sources(key);
+    }
+    if (models_left_out_ > 0) {
+      plan_.notes.push_back(
+          fmt::format("{} files of checkpoints and weights "
+                      "are left out; --models takes them in",
+                      models_left_out_));
+    }
+    if (links_left_out_ > 0) plan_.notes.push_back(fmt::format("{} links are left out", links_left_out_));
+    return std::move(plan_);
+  }
+
+ private:
+  void add_text(const std::string& path, std::string content) {
+    ArchiveFile file;
+    file.path = path;
+    file.size = content.size();
+    file.content = std::move(content);
+    if (known_.insert(path).second) plan_.files.push_back(std::move(file));
+  }
+
+  void add_disk(const std::string& path, const std::string& source) {
+    struct stat status {};
+    if (::stat(source.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || !known_.insert(path).second) return;
+    ArchiveFile file;
+    file.path = path;
+    file.source = source;
+    file.size = static_cast<std::uint64_t>(status.st_size);
+    file.executable = (status.st_mode & S_IXUSR) != 0;
+    plan_.files.push_back(std::move(file));
+  }
+
+  /// The file and the site as they were read. Without a site an empty one goes
+  /// along, for the other machine may have one.
+  void add_study_files() {
+    plan_.study = study_.source;
+    plan_.study.file = "study/" + std::filesystem::path(study_.experiment.path).filename().string();
+    add_text(plan_.study.file, read_file(study_.experiment.path));
+    const std::string site = study_.source.site.empty() ? default_site().value_or("") : find_site(study_.source.site);
+    plan_.study.site = fmt::format("sites/{}.yaml", site.empty() ? "local" : std::filesystem::path(site).stem().string());
+    add_text(plan_.study.site, site.empty() ? "name: local\n" : read_file(site));
+  }
+
+  void add_results() {
+    namespace fs = std::filesystem;
+    const std::string prefix = "results/" + study_.experiment.name + "/";
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(study_.results)) {
+      const fs::path relative = entry.path().lexically_relative(study_.results);
+      if (entry.is_symlink()) {
+        links_left_out_ += 1;
+      } else if (!entry.is_regular_file() || is_of_this_machine(relative)) {
+        continue;
+      } else if (!models_ && is_model(relative)) {
+        models_left_out_ += 1;
+      } else {
+        add_disk(prefix + relative.string(), entry.path().string());
+      }
+    }
+  }
+
+  /// What stands in the working directory of a run is looked for beside the run
+  /// first: there it goes.
+  void add_metric_files(const AttemptKey& key) {
+    const std::string folder = study_.results + "/" + to_string(key);
+    const RunInfo info = parse_run_json(read_file_if_there(folder + "/run.json").value_or(""));
+    if (info.outside_globs) return;  // copies of them stand beside the run
+    for (const MetricSpec& metric : info.metrics) {
+      if (!expand_glob(metric.file, folder, "").empty()) continue;
+      for (const std::string& source : expand_glob(metric.file, folder, info.workdir)) {
+        const std::filesystem::path relative = std::filesystem::path(source).lexically_relative(info.workdir);
+        const std::string path = fmt::format("results/{}/{}/{}", study_.experiment.name, to_string(key), relative.string());
+        if (relative.empty() || relative.string().starts_with("..")) {
+          plan_.notes.push_back(
+              fmt::format("{}: {} is read from outside of its working "
+                          "directory and left out",
+                          to_string(key), source));
+        } else {
+          add_disk(path, source);
+        }
+      }
+    }
+  }
+
+  /// Tables and logs below the folder of results that `import` of the file
+  /// takes in, so that it finds them there, too.
+  void add_import_sources(const AttemptKey& key) {
+    const std::string file = study_.results + "/" + to_string(key) + "/" + kImportedFile;
+    const std::optional<std::string> text = read_file_if_there(file);
+    const std::optional<Imported> imported = text ? parse_imported(*text) : std::nullopt;
+    if (!imported) return;
+    for (const ImportedSource& source : imported->sources) {
+      const std::filesystem::path relative = std::filesystem::path(source.path).lexically_relative(study_.results_root);
+      const bool inside = !relative.empty() && *relative.begin() != "..";
+      if (inside) add_disk("results/" + relative.string(), source.path);
+      if (!inside && !source.file) {
+        plan_.notes.push_back(
+            fmt::format("{}: {} is too large to be kept with the run, and left out", to_string(key), source.path));
+      }
+    }
+  }
+
+  const Study& study_;
+  bool models_;
+  ArchivePlan plan_;
+  std::set<std::string> known_;
+  int models_left_out_ = 0;
+  int links_left_out_ = 0;
+};
+
+}  // namespace
+
+ArchivePlan plan_archive(const Study& study, bool models) { return ArchiveCollector(study, models).collect(); }
+
+}  // namespace hpcbench

@@ -1,0 +1,55 @@
+#include "base/terminal.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+bool quiet = false;
+
+bool is_watched(int fd) {
+  const char* kind = std::getenv("TERM");
+  return ::isatty(fd) == 1 && kind != nullptr && std::string(kind) != "dumb";
+}
+
+}  // namespace
+
+bool stderr_is_terminal() { return is_watched(STDERR_FILENO); }
+
+bool stdout_is_terminal() { return is_watched(STDOUT_FILENO); }
+
+bool confirm(const std::string& question, bool yes) {
+  if (yes) return true;
+  if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1) {
+    throw InputError(fmt::format("error: {} There is no terminal to ask on: add --yes.", question));
+  }
+  fmt::print(stderr, "{} [y/N] ", question);
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+void print_data(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+    throw UnavailableError("error: cannot write to standard output");
+}
+
+void say(const std::string& line) {
+  if (is_logged(LogLevel::info)) log_said("says: " + line);
+  if (!quiet || line.starts_with("warning") || line.starts_with("error")) fmt::print(stderr, "{}\n", line);
+}
+
+void be_quiet() { quiet = true; }
+
+bool is_quiet() { return quiet; }
+
+}  // namespace hpcbench

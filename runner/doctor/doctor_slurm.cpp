@@ -1,0 +1,286 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "base/process.hpp"
+#include "base/text.hpp"
+#include "doctor/doctor.hpp"
+#include "doctor/doctor_machine.hpp"
+#include "doctor/doctor_quota.hpp"
+#include "doctor/doctor_slurm_facts.hpp"
+#include "render/attempt.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr double kToolPatience = 30;
+constexpr std::size_t kMostShapesAsked = 20;  // calls of sbatch --test-only
+
+using Kind = Finding::Kind;
+
+void find(Findings& findings, Kind kind, std::string text, std::string advice = "") {
+  findings.push_back({kind, std::move(text), std::move(advice)});
+}
+
+ToolResult ask(ToolRunner& tools, std::vector<std::string> argv) { return tools.run({std::move(argv), "", kToolPatience}); }
+
+/// The last line that a tool wrote, which has the reason.
+std::string last_words(const ToolResult& result) {
+  std::string words = describe(result);
+  for (const std::string& line : split(result.errors, '\n')) {
+    if (!trim(line).empty()) words = std::string(trim(line));
+  }
+  return words;
+}
+
+bool examine_tools(Findings& findings) {
+  bool all = true;
+  for (const char* tool : {"sbatch", "squeue", "scancel", "scontrol"}) {
+    if (find_program(tool)) continue;
+    all = false;
+    find(findings, Kind::problem, fmt::format("{} is not on PATH", tool),
+         "load Slurm's module or call hpcbench on a login node; `--set executor=local` runs here without Slurm");
+  }
+  if (all && !find_program("sacct")) {
+    find(findings, Kind::warning, "sacct is not on PATH",
+         "without it, jobs that Slurm has forgotten are judged by their files alone; nothing runs twice");
+  }
+  return all;
+}
+
+void find_silent_controller(const ToolResult& answer, Findings& findings) {
+  const std::string words = last_words(answer);
+  const bool configuration = words.find("stat file") != std::string::npos || words.find("configuration") != std::string::npos;
+  find(findings, Kind::problem, fmt::format("Slurm does not answer: {}", words),
+       configuration ? "mend SLURM_CONF, or load Slurm's module"
+                     : "wait until `scontrol ping` says UP; `hpcbench run` would wait, too, and lose nothing");
+}
+
+/// The partitions that the study's jobs may go to.
+std::vector<SlurmPartition> chosen_partitions(const Site& site, const std::vector<SlurmPartition>& known, Findings& findings) {
+  std::vector<std::string> names;
+  for (const SlurmPartition& partition : known) names.push_back(partition.name);
+  std::vector<SlurmPartition> chosen;
+  if (!site.partition) {
+    for (const SlurmPartition& partition : known) {
+      if (partition.is_default) chosen.push_back(partition);
+    }
+    if (chosen.empty()) {
+      find(findings, Kind::problem, "the site names no partition and the cluster has no default one",
+           fmt::format("set `partition` in the site's file; there are: {}", join(names, ", ")));
+    }
+    return chosen;
+  }
+  for (const std::string& name : split(*site.partition, ',')) {
+    const auto at = std::find_if(known.begin(), known.end(), [&](const SlurmPartition& p) { return p.name == name; });
+    if (at != known.end()) {
+      chosen.push_back(*at);
+      continue;
+    }
+    find(findings, Kind::problem, fmt::format("there is no partition `{}`{}", name, did_you_mean(name, names)),
+         fmt::format("set `partition` in the site's file; there are: {}", join(names, ", ")));
+  }
+  return chosen;
+}
+
+void examine_partition(const SlurmPartition& partition, const Plan& plan, Findings& findings) {
+  if (partition.state != "UP" && !partition.state.empty()) {
+    find(findings, Kind::problem, fmt::format("partition {} is {}: jobs would wait for ever", partition.name, partition.state),
+         "choose another partition, or wait until it is up");
+  }
+  double longest_s = 0;
+  int most_nodes = 0;
+  bool unlimited = false;
+  for (const Configuration& configuration : plan.configurations) {
+    most_nodes = std::max(most_nodes, configuration.nodes);
+    longest_s = std::max(longest_s, configuration.work->resources.time_s.value_or(0));
+    unlimited = unlimited || !configuration.work->resources.time_s;
+  }
+  if (partition.max_time_s && longest_s > *partition.max_time_s) {
+    find(findings, Kind::problem,
+         fmt::format("resources.time is {}, and partition {} ends jobs after {}", human_duration(longest_s), partition.name,
+                     human_duration(*partition.max_time_s)),
+         "ask for less time, or for another partition");
+  }
+  const int limit = std::min(partition.max_nodes.value_or(partition.nodes), partition.nodes);
+  if (most_nodes > limit) {
+    find(
+        findings, Kind::problem,
+        fmt::format("a configuration has {} nodes, and partition {} gives a job at most {}", most_nodes, partition.name, limit),
+        "take those points out (`exclude`, or --only), or choose another partition");
+  }
+  if (unlimited) {
+    find(findings, Kind::warning,
+         fmt::format("no resources.time: Slurm ends jobs after partition {}'s default, {}", partition.name,
+                     partition.default_time),
+         "set resources.time; short jobs also start sooner");
+  }
+}
+
+/// GPUs and cores a node that configurations ask for, and how many nodes have as many.
+void examine_nodes(const std::string& partition, const std::vector<SlurmNode>& nodes, const Study& study, Findings& findings) {
+  const std::string type = study.experiment.site.gres_type.value_or("");
+  std::map<std::pair<int, int>, int> shapes;  // GPUs and cores a node -> most nodes
+  for (const Configuration& configuration : study.selected().configurations) {
+    const bool gpus = type != "none" && !configuration.work->resources.gres;
+    const SlurmShape shape = slurm_shape(configuration);
+    int& most = shapes[{gpus ? configuration.gpus_per_node : 0, shape.tasks_per_node * shape.cpus_per_task}];
+    most = std::max(most, configuration.nodes);
+  }
+  for (const auto& [shape, asked] : shapes) {
+    const int wanted = std::min(asked, static_cast<int>(nodes.size()));  // more nodes than there are is said elsewhere
+    const auto [gpus, cpus] = shape;
+    const auto enough = [&](const SlurmNode& node) { return node.gpus >= gpus && (node.cpus == 0 || node.cpus >= cpus); };
+    const long fit = std::count_if(nodes.begin(), nodes.end(), enough);
+    const long ready = std::count_if(nodes.begin(), nodes.end(), [&](const SlurmNode& n) { return enough(n) && n.takes_jobs; });
+    const std::string what = fmt::format("{} GPU{}{} and {} core{}", gpus, gpus == 1 ? "" : "s",
+                                         type.empty() || type == "none" ? "" : " of type " + type, cpus, cpus == 1 ? "" : "s");
+    if (fit < wanted) {
+      int most_gpus = 0;
+      for (const SlurmNode& node : nodes) most_gpus = std::max(most_gpus, node.gpus);
+      find(findings, Kind::problem,
+           fmt::format("{} node{} with {} each: partition {} has {} such node{} (at most {} GPUs a node)", wanted,
+                       wanted == 1 ? "" : "s", what, partition, fit, fit == 1 ? "" : "s", most_gpus),
+           most_gpus == 0 ? "a cluster without GPUs: say `gres_type: none` in the site's file"
+                          : "take those points out (`exclude`, or --only), ask for fewer cores, or choose another partition");
+    } else if (ready < wanted) {
+      find(findings, Kind::warning,
+           fmt::format("{} node{} with {} each: {} of {} such nodes of partition {} take jobs now", wanted,
+                       wanted == 1 ? "" : "s", what, ready, fit, partition),
+           "jobs wait until nodes come back: `sinfo -R` says why they are gone");
+    }
+  }
+}
+
+/// Where the job's node is another machine, files of this one's own disk are not there.
+void examine_sharing(const std::vector<SlurmNode>& nodes, const Study& study, Findings& findings) {
+  const std::string here = host_name();
+  const auto short_name = [](const std::string& name) { return name.substr(0, name.find('.')); };
+  const bool elsewhere =
+      std::any_of(nodes.begin(), nodes.end(), [&](const SlurmNode& node) { return short_name(node.host) != short_name(here); });
+  if (!elsewhere) return;
+  for (const char* own : {"/tmp/", "/var/tmp/", "/dev/shm/", "/run/"}) {
+    if ((study.results_root + "/").starts_with(own)) {
+      find(findings, Kind::problem, fmt::format("{} is this machine's own: nodes do not see it", study.results_root),
+           "call hpcbench in a folder that all nodes share, or name one with --results");
+      return;
+    }
+  }
+  if (!is_on_network_file_system(study.results_root)) {
+    find(findings, Kind::warning, fmt::format("{} is on a disk of this machine", study.results_root),
+         "make sure that the nodes see the same files under this path, or name a shared folder with --results");
+  }
+}
+
+std::string accounts_of_user(ToolRunner& tools) {
+  const ToolResult result =
+      ask(tools, {"sacctmgr", "-n", "-P", "show", "associations", fmt::format("user={}", user_name()), "format=account"});
+  std::vector<std::string> accounts;
+  for (const std::string& line : split(result.output, '\n')) {
+    const std::string account(trim(line));
+    if (!account.empty() && std::find(accounts.begin(), accounts.end(), account) == accounts.end()) accounts.push_back(account);
+  }
+  return result.succeeded() ? join(accounts, ", ") : "";
+}
+
+std::string advice_on_refusal(const std::string& text, ToolRunner& tools) {
+  const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
+  if (says("account")) {
+    const std::string accounts = accounts_of_user(tools);
+    return "set `account` in the site's file" + (accounts.empty() ? std::string() : "; yours are: " + accounts);
+  }
+  if (says("qos") || says("QOS")) return "set `qos` in the site's file to one that the account may use (`sacctmgr show assoc`)";
+  if (says("time limit")) return "ask for less time (resources.time), or for another partition";
+  if (says("eservation")) return "mend `reservation` in the site's file (`scontrol show reservation`)";
+  if (says("feature")) return "mend resources.constraint (`sinfo -o '%N %f'` lists what nodes offer)";
+  if (says("emory")) return "ask for less memory (resources.mem)";
+  return "compare resources and the site's file with `scontrol show partition` and `sinfo -o '%N %c %m %G'`";
+}
+
+/// Slurm itself is asked about a job of each shape; --test-only submits nothing.
+void ask_about_jobs(const Study& study, ToolRunner& tools, Findings& findings) {
+  std::map<std::vector<std::string>, std::string> shapes;  // options -> configuration
+  for (const Configuration& configuration : study.selected().configurations) {
+    shapes.try_emplace(slurm_options(study.experiment, configuration), configuration.id);
+  }
+  std::size_t asked = 0;
+  for (const auto& [options, configuration] : shapes) {
+    if (asked++ == kMostShapesAsked) break;
+    std::vector<std::string> argv = {"sbatch", "--test-only"};
+    for (std::string option : options) {
+      std::erase(option, '"');  // quotes of an #SBATCH line
+      argv.push_back(option);
+    }
+    argv.insert(argv.end(), {"--wrap", "true"});
+    const ToolResult result = ask(tools, argv);
+    if (result.succeeded()) continue;
+    const std::string words = last_words(result);
+    find(findings, Kind::problem, fmt::format("Slurm would refuse configuration {}: {}", configuration, words),
+         advice_on_refusal(words, tools));
+  }
+  if (findings.empty() || findings.back().kind == Kind::fine) {
+    find(findings, Kind::fine, fmt::format("Slurm would take jobs of {} shape{}", asked, asked == 1 ? "" : "s"));
+  }
+}
+
+/// A trainer that was built for the CPU does its work there, also on nodes with GPUs.
+void examine_backends(const Study& study, ToolRunner& tools, Findings& findings) {
+  if (!study.experiment.is_trainer() || study.experiment.site.gres_type == "none") return;
+  const std::string trainer = program_folder() + "/hpcbench-train";
+  if (!find_program(trainer)) return;  // that it is not there is said elsewhere
+  const ToolResult answer = ask(tools, {trainer, "--version"});
+  if (!answer.succeeded()) {
+    find(findings, Kind::problem, fmt::format("{} does not start here: {}", trainer, last_words(answer)),
+         "build it with scripts/setup.sh on this cluster");
+    return;
+  }
+  const std::vector<std::string> backends = parse_backends(answer.output);
+  if (backends.empty() || std::find(backends.begin(), backends.end(), "NCCL") != backends.end()) return;
+  find(findings, Kind::warning,
+       fmt::format("the trainer has no NCCL and no CUDA ({}): jobs would ask for GPUs and work on the nodes' cores",
+                   trim(answer.output)),
+       "build it with -DHPCBENCH_CUDA=ON and a CUDA LibTorch, or say `gres_type: none` in the site's file");
+}
+
+void examine_launcher(const Study& study, Findings& findings) {
+  const bool many = std::any_of(study.selected().configurations.begin(), study.selected().configurations.end(),
+                                [](const Configuration& c) { return c.work->launch != Launch::once; });
+  if (many && !find_program(study.experiment.launcher)) {
+    find(findings, Kind::warning, fmt::format("{} is not on PATH here", study.experiment.launcher),
+         "jobs start their processes with it: nodes must have it (`modules` or `setup` may bring it)");
+  }
+}
+
+}  // namespace
+
+void examine_slurm(const Study& study, ToolRunner& tools, Findings& findings) {
+  if (!examine_tools(findings)) return;
+  const ToolResult answer = ask(tools, {"scontrol", "-o", "show", "partition"});
+  if (!answer.succeeded()) {
+    find_silent_controller(answer, findings);
+    return;
+  }
+  const std::string type = study.experiment.site.gres_type.value_or("");
+  const std::size_t before = findings.size();
+  for (const SlurmPartition& partition : chosen_partitions(study.experiment.site, parse_partitions(answer.output), findings)) {
+    examine_partition(partition, study.selected(), findings);
+    const ToolResult nodes = ask(tools, {"sinfo", "-h", "-N", "-p", partition.name, "-o", "%n|%T|%c|%G"});
+    const std::vector<SlurmNode> known = parse_nodes(nodes.output, type == "none" ? "" : type);
+    if (known.empty()) continue;
+    examine_nodes(partition.name, known, study, findings);
+    examine_sharing(known, study, findings);
+  }
+  const bool known_problem = std::any_of(findings.begin() + static_cast<std::ptrdiff_t>(before), findings.end(),
+                                         [](const Finding& finding) { return finding.kind == Kind::problem; });
+  if (!known_problem) ask_about_jobs(study, tools, findings);  // else it would say the same in fewer words
+  examine_backends(study, tools, findings);
+  examine_launcher(study, findings);
+}
+
+}  // namespace hpcbench

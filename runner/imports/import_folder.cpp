@@ -1,0 +1,196 @@
+#include "imports/import_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "base/text.hpp"
+#include "ingest/attempt_record.hpp"
+#include "ingest/json_text.hpp"
+#include "ingest/line_reader.hpp"
+#include "ingest/read_sources.hpp"
+#include "render/attempt.hpp"
+#include "study/reading.hpp"
+
+namespace hpcbench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr long long kLargestCopy = 64LL << 20;
+constexpr const char* kLineName = "line.csv";
+
+/// A name in `sources/` that no other source has.
+std::string free_name(const std::string& name, std::set<std::string>& used) {
+  std::string free = name;
+  for (int n = 2; !used.insert(free).second; ++n) free = fmt::format("{}-{}", n, name);
+  return free;
+}
+
+}  // namespace
+
+std::string import_identity(const Study& study, const ImportRequest& request, const std::vector<ImportedSource>& sources,
+                            int ordinal) {
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : study.plan.bindings(study.plan.configurations[request.configuration]))
+    lines.push_back("axis " + name + '=' + value.canonical());
+  for (const ImportedSource& source : sources)
+    lines.push_back(fmt::format("source {} {}", source.sha256, source.line ? *source.line : 0));
+  std::sort(lines.begin(), lines.end());
+  return sha256_hex(fmt::format("{}\n{}\n{}", study.experiment.name, join(lines, "\n"), ordinal));
+}
+
+std::string request_hash(const Study& study, const ImportRequest& request) {
+  constexpr int kReadingVersion = 1;  // another one reads all imports again
+  std::string text =
+      fmt::format("{}\n{}\n{}\n", kReadingVersion, study.experiment.report_metric(), metrics_json(request.metrics));
+  for (const GivenValue& value : request.values)
+    text += fmt::format("{}={} {} {}\n", value.metric, value.value, value.unit, value.printed);
+  for (const auto& [name, fact] : request.facts) text += json_quote(name) + '=' + json_quote(fact) + '\n';
+  for (const auto& word : {request.outcome, request.statistic, request.note}) text += json_quote(word.value_or("")) + '\n';
+  text += std::to_string(request.n.value_or(0));
+  text += study.plan.configurations[request.configuration].work->success.pattern.value_or("");
+  return sha256_hex(text);
+}
+
+ImportFolder::ImportFolder(const Study& study, const ImportRequest& request, AttemptKey key,
+                           std::vector<ImportedSource> sources, const std::string& identity, const std::string& wanted,
+                           bool by_file)
+    : study_(&study),
+      request_(&request),
+      key_(std::move(key)),
+      folder_(fmt::format("{}/{}/{}{}", study.results, key_.config_id, kUnfinishedPrefix, random_hex(16))) {
+  imported_.identity = identity;
+  imported_.request = wanted;
+  imported_.by_file = by_file;
+  imported_.sources = std::move(sources);
+  imported_.facts = request.facts;
+  imported_.statistic = request.statistic;
+  imported_.note = request.note;
+  if (request.n) imported_.n = *request.n;
+}
+
+std::vector<std::string> ImportFolder::prepare() {
+  make_folders(folder_);
+  write_file(folder_ + "/run.json", run_json(), Durability::none);
+  copy_sources();
+  if (problems_.empty()) read();
+  if (!problems_.empty()) {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  return problems_;
+}
+
+void ImportFolder::copy_sources() {
+  std::set<std::string> used;
+  for (ImportedSource& source : imported_.sources) {
+    if (source.line) {
+      source.file = "sources/" + free_name(kLineName, used);
+      make_folders(folder_ + "/sources");
+      write_file(folder_ + '/' + *source.file, request_->line->text, Durability::none);
+      continue;
+    }
+    const std::string name = fs::path(source.path).filename().string();
+    const bool read_in_place = is_attempt_file(name) && !fs::exists(folder_ + '/' + name);
+    if (source.size_bytes > kLargestCopy && !read_in_place) continue;
+    source.file = read_in_place ? name : "sources/" + free_name(name, used);
+    make_folders(fs::path(folder_ + '/' + *source.file).parent_path());
+    std::error_code error;
+    fs::copy_file(source.path, folder_ + '/' + *source.file, error);
+    if (error) problems_.push_back(fmt::format("{}: cannot be copied: {}", source.path, error.message()));
+  }
+}
+
+void ImportFolder::read() {
+  std::vector<SourceFile> files;
+  for (const std::string& path : request_->files) files.push_back({path, fs::path(path).filename().string()});
+  const Success& success = configuration().work->success;
+  SourceReading reading = read_sources(files, specs_of(request_->metrics), success.pattern);
+  for (const std::string& conflict : reading.conflicts) {
+    problems_.push_back(
+        conflict +
+        ": if they are two runs, take each by itself (`--each`, `each: true`); if they are one, name the file in the metric");
+  }
+  imported_.values = std::move(reading.values);
+  imported_.units = std::move(reading.units);
+  imported_.places = std::move(reading.places);
+  imported_.series = std::move(reading.series);
+  imported_.warnings = std::move(reading.warnings);
+  for (const GivenValue& given : request_->values) {
+    const auto read = imported_.values.find(given.metric);
+    if (read != imported_.values.end() && read->second != given.value) {
+      imported_.warnings.push_back(fmt::format("{}: {} is given, {} says {}", given.metric, given.printed,
+                                               imported_.places[given.metric], read->second));
+    }
+    imported_.values[given.metric] = given.value;
+    imported_.places[given.metric] =
+        request_->line ? fmt::format("{}:{}", fs::path(request_->line->table).filename().string(), request_->line->line)
+                       : request_->where;
+    if (!given.unit.empty()) imported_.units[given.metric] = given.unit;
+    imported_.facts["printed_" + given.metric] = given.printed;
+  }
+  decide_outcome_of_import(reading.said, reading.pattern_found);
+}
+
+void ImportFolder::decide_outcome_of_import(const std::optional<Outcome>& said, std::optional<bool> pattern_found) {
+  const auto end_as = [&](State state, std::optional<std::string> reason) {
+    imported_.outcome = state;
+    imported_.reason = std::move(reason);
+  };
+  if (request_->outcome) {
+    const State state = *parse_state(*request_->outcome);
+    if (state == State::succeeded) return end_as(state, std::nullopt);
+    return end_as(state, said && said->state == state ? said->reason : request_->note.value_or("as the import says"));
+  }
+  if (said) return end_as(said->state, said->reason);
+  if (pattern_found == false) {
+    return end_as(State::failed,
+                  fmt::format("success pattern {} not found", printable(*configuration().work->success.pattern)));
+  }
+  const std::string metric = study_->experiment.report_metric();
+  bool found = imported_.values.contains(metric);
+  // What events and gpu.csv say is read as of any attempt.
+  const bool has_attempt_files =
+      std::any_of(imported_.sources.begin(), imported_.sources.end(),
+                  [](const ImportedSource& source) { return source.file && is_attempt_file(*source.file); });
+  if (!found && has_attempt_files) {
+    write_file(folder_ + '/' + kImportedFile, imported_json(imported_), Durability::none);
+    found = read_attempt(folder_).metrics.contains(metric);
+    fs::remove(folder_ + '/' + kImportedFile);
+  }
+  if (found || pattern_found.value_or(false)) return end_as(State::succeeded, std::nullopt);
+  end_as(State::failed, fmt::format("no metric found: nothing gives {}", metric));
+}
+
+std::string ImportFolder::run_json() const {
+  const Configuration& point = configuration();
+  const Success& success = point.work->success;
+  return fmt::format(
+      "{{\n  \"schema\": 1,\n  \"experiment\": {},\n  \"config_id\": {},\n  \"run\": \"{}\",\n  \"attempt\": {},\n"
+      "  \"executor\": \"{}\",\n  \"axes\": {},\n  \"parameters\": {},\n  \"nodes\": {},\n  \"gpus_per_node\": {},\n  "
+      "\"gpus\": {},\n"
+      "  \"metrics\": {},\n  \"success\": {{\"exit_code\":{},\"pattern\":{}}}\n}}\n",
+      json_quote(study_->experiment.name), json_quote(key_.config_id), to_string(key_.run), key_.attempt, kImportExecutor,
+      bindings_json(study_->plan.bindings(point)), bindings_json(point.work->parameters), point.nodes, point.gpus_per_node,
+      point.gpus(), metrics_json(request_->metrics), success.exit_code,
+      success.pattern ? json_quote(*success.pattern) : "null");
+}
+
+void ImportFolder::finish() { write_file(folder_ + '/' + kImportedFile, imported_json(imported_), Durability::none); }
+
+void ImportFolder::publish() {
+  const std::string final_folder = study_->results + '/' + to_string(key_);
+  make_folders(fs::path(final_folder).parent_path());
+  std::error_code error;
+  fs::rename(folder_, final_folder, error);
+  if (error) throw UnavailableError(fmt::format("error: cannot rename {} to {}: {}", folder_, final_folder, error.message()));
+}
+
+}  // namespace hpcbench

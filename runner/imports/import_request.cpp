@@ -1,0 +1,217 @@
+#include "imports/import_request.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "ingest/metric_scan.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr std::size_t kPointsShown = 6;
+
+/// Equal for texts that mean the same value, however the number is spelled and whether it was quoted.
+std::string comparable(const std::string& text) { return Value::from_plain(text).canonical(); }
+
+std::string describe_texts(const NamedTexts& values) {
+  std::vector<std::string> parts;
+  for (const auto& [name, text] : values) parts.push_back(name + '=' + text);
+  return parts.empty() ? "(nothing said)" : join(parts, ", ");
+}
+
+NamedTexts texts_of(const Bindings& bindings) {
+  NamedTexts texts;
+  for (const auto& [name, value] : bindings) texts.emplace_back(name, value.text());
+  return texts;
+}
+
+/// The axes on which points differ, for messages.
+std::string describe_point(const Plan& plan, std::size_t point) {
+  Bindings shown;
+  const Bindings all = plan.bindings(plan.configurations[point]);
+  for (const auto& [name, value] : all) {
+    if (std::find(plan.varied.begin(), plan.varied.end(), name) != plan.varied.end()) shown.emplace_back(name, value);
+  }
+  return describe(shown);
+}
+
+std::string place_text(const Place& place) { return fmt::format("{}:{}:{}", place.file, place.line, place.column); }
+
+/// Files of a glob: below the folder of all results, else beside the experiment file.
+std::vector<std::string> imported_files(const Study& study, const std::string& glob) {
+  return expand_glob(glob, study.results_root, std::filesystem::path(study.source.file).parent_path().string());
+}
+
+/// The file as it is without profile and --set.
+struct FileStudy {
+  std::vector<Import> imports;
+  Plan plan;
+
+  bool has_import(const Place& place) const {
+    return std::any_of(imports.begin(), imports.end(), [&](const Import& import) {
+      return import.place.file == place.file && import.place.line == place.line && import.place.column == place.column;
+    });
+  }
+};
+
+std::optional<FileStudy> file_without_changes(const Study& study) {
+  if (study.experiment.imports.empty() || (study.source.profile.empty() && study.source.settings.empty())) return std::nullopt;
+  ReadOptions options;
+  if (!study.source.site.empty()) options.site = study.source.site;
+  Experiment experiment = read_experiment(study.experiment.path, options);
+  return FileStudy{experiment.imports, make_plan(experiment)};
+}
+
+/// Of what an inherited import asks for since `before`, keeps the points that the file has.
+void leave_out_others(const Study& study, const FileStudy& file, const Import& import, std::size_t before, ImportPlan& plan) {
+  const auto first = plan.requests.begin() + static_cast<std::ptrdiff_t>(before);
+  const auto is_other = [&](const ImportRequest& request) {
+    return !file.plan.find(study.plan.configurations[request.configuration].id);
+  };
+  const auto kept = std::remove_if(first, plan.requests.end(), is_other);
+  const auto count = plan.requests.end() - kept;
+  plan.requests.erase(kept, plan.requests.end());
+  if (count > 0) {
+    plan.notes.push_back(fmt::format("{}: {} runs are of configurations that differ now in more than their axes",
+                                     place_text(import.place), count));
+  }
+}
+
+void add_file_requests(const Study& study, const Import& import, const std::vector<std::string>& files, ImportPlan& plan) {
+  const NamedTexts values = texts_of(import.run);
+  const std::vector<std::size_t> points = find_points(study.plan, values);
+  if (const std::string why = why_not_one(study.plan, values, points); !why.empty()) {
+    const std::string advice =
+        import.run.empty() && import.each
+            ? fmt::format("\n  = say which point they are: {{files: {}, each: true, run: {{...}}}}", import.files.front())
+            : "";
+    plan.problems.push_back(fmt::format("{}: error: {}{}", place_text(import.place), why, advice));
+    return;
+  }
+  ImportRequest request;
+  request.where = place_text(import.place);
+  request.configuration = points.front();
+  request.metrics = import.metrics.value_or(study.plan.configurations[points.front()].work->metrics);
+  request.values = import.values;
+  request.facts = import.facts;
+  request.outcome = import.outcome;
+  request.statistic = import.statistic;
+  request.note = import.note;
+  request.n = import.n;
+  if (!import.each) {
+    request.files = files;
+    plan.requests.push_back(std::move(request));
+    return;
+  }
+  for (const std::string& file : files) {
+    request.files = {file};
+    plan.requests.push_back(request);
+  }
+}
+
+}  // namespace
+
+std::vector<std::size_t> find_points(const Plan& plan, const NamedTexts& values) {
+  std::vector<std::pair<std::size_t, std::string>> wanted;
+  for (const auto& [name, text] : values) {
+    const auto axis = std::find(plan.axes.begin(), plan.axes.end(), name);
+    if (axis == plan.axes.end()) return {};
+    wanted.emplace_back(axis - plan.axes.begin(), comparable(text));
+  }
+  std::vector<std::size_t> points;
+  for (std::size_t i = 0; i < plan.configurations.size(); ++i) {
+    const std::vector<Value>& point = plan.configurations[i].values;
+    const bool has_all = std::all_of(wanted.begin(), wanted.end(),
+                                     [&](const auto& value) { return comparable(point[value.first].text()) == value.second; });
+    if (has_all) points.push_back(i);
+  }
+  return points;
+}
+
+std::string why_not_one(const Plan& plan, const NamedTexts& values, const std::vector<std::size_t>& points) {
+  if (points.size() == 1) return {};
+  for (const auto& [name, text] : values) {
+    if (std::find(plan.axes.begin(), plan.axes.end(), name) == plan.axes.end())
+      return fmt::format("`{}` is no axis{}; the axes are: {}", name, did_you_mean(name, plan.axes), join(plan.axes, ", "));
+  }
+  if (points.empty()) {
+    for (const auto& value : values) {
+      if (!find_points(plan, {value}).empty()) continue;
+      std::vector<std::string> there;
+      const auto axis =
+          static_cast<std::size_t>(std::find(plan.axes.begin(), plan.axes.end(), value.first) - plan.axes.begin());
+      for (const Configuration& configuration : plan.configurations) {
+        const std::string& text = configuration.values[axis].text();
+        if (there.size() < kPointsShown && std::find(there.begin(), there.end(), text) == there.end()) there.push_back(text);
+      }
+      return fmt::format("no point has {}={} (there are: {})", value.first, value.second, join(there, ", "));
+    }
+    return fmt::format("no point has {} at once", describe_texts(values));
+  }
+  std::vector<std::string> shown;
+  for (const std::size_t point : points) {
+    if (shown.size() < kPointsShown) shown.push_back(describe_point(plan, point));
+  }
+  return fmt::format("{} is {} points; say more: {}{}", describe_texts(values), points.size(), join(shown, "; "),
+                     points.size() > shown.size() ? "; ..." : "");
+}
+
+std::size_t find_point(const Plan& plan, const std::string& text) {
+  NamedTexts values;
+  for (const std::string& clause : split(text, ',')) {
+    const std::string word(trim(clause));
+    if (word.empty()) throw InputError(fmt::format("error: --run {}: a value is missing between commas", text));
+    if (const std::size_t equals = word.find('='); equals != std::string::npos) {
+      values.emplace_back(std::string(trim(word.substr(0, equals))), std::string(trim(word.substr(equals + 1))));
+      continue;
+    }
+    std::vector<std::string> axes;
+    for (const std::string& axis : plan.axes) {
+      if (!find_points(plan, {{axis, word}}).empty()) axes.push_back(axis);
+    }
+    if (axes.size() != 1) {
+      throw InputError(axes.empty() ? fmt::format("error: --run {}: no axis has the value {}; write axis=value (axes: {})",
+                                                  text, word, join(plan.axes, ", "))
+                                    : fmt::format("error: --run {}: {} is a value of {}; write axis={}", text, word,
+                                                  join(axes, " and of "), word));
+    }
+    values.emplace_back(axes.front(), word);
+  }
+  const std::vector<std::size_t> points = find_points(plan, values);
+  if (const std::string why = why_not_one(plan, values, points); !why.empty())
+    throw InputError(fmt::format("error: --run {}: {}", text, why));
+  return points.front();
+}
+
+ImportPlan plan_imports(const Study& study) {
+  ImportPlan plan;
+  const std::optional<FileStudy> file = file_without_changes(study);
+  for (const Import& import : study.experiment.imports) {
+    const bool inherited = file && file->has_import(import.place);
+    const std::size_t before = plan.requests.size();
+    std::vector<std::string> files;
+    for (const std::string& glob : import.files) {
+      const std::vector<std::string> found = imported_files(study, glob);
+      if (found.empty()) plan.notes.push_back(fmt::format("{}: no file is {}", place_text(import.place), glob));
+      for (const std::string& file : found) {
+        const std::string path = std::filesystem::absolute(file).lexically_normal().string();
+        if (std::find(files.begin(), files.end(), path) == files.end()) files.push_back(path);
+      }
+    }
+    if (files.empty() && !import.files.empty()) continue;
+    if (import.is_table) {
+      for (const std::string& table : files) plan_table(study, import, table, inherited, plan);
+    } else {
+      add_file_requests(study, import, files, plan);
+    }
+    if (inherited) leave_out_others(study, *file, import, before, plan);
+  }
+  return plan;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "study/study.hpp"
+
+namespace hpcbench {
+
+/// One run to be taken in: which point it is, what it is made of, and what is said of it.
+struct ImportRequest {
+  std::string where;              // in messages: `study.yaml:40:5`, `runs.csv:17`, `baseline_8BS.out`
+  std::size_t configuration = 0;  // index into the plan
+  std::vector<std::string> files;
+  /// The line of a table that the run is: it stands for the table among the sources.
+  struct TableLine {
+    std::string table;  // absolute path
+    long long line = 0;
+    std::string text;  // the header and this line
+  };
+  std::optional<TableLine> line;
+  std::vector<Metric> metrics;
+  std::vector<GivenValue> values;
+  std::map<std::string, std::string> facts;
+  std::optional<std::string> outcome, statistic, note;
+  std::optional<int> n;
+};
+
+/// What `import:` of a study asks for; what cannot be had is told and costs only itself. Under a profile or --set, imports of
+/// the file are of the points that the file itself has: one whose parameters are others is another configuration.
+struct ImportPlan {
+  std::vector<ImportRequest> requests;
+  std::vector<std::string> problems;  // `study.yaml:40:5: error: ...`
+  std::vector<std::string> notes;     // globs without files, lines of points that a profile left out
+};
+ImportPlan plan_imports(const Study& study);
+
+/// `ddp,nodes=2`: values alone where exactly one axis has them. The one point that it names; InputError if there is none, or
+/// several.
+std::size_t find_point(const Plan& plan, const std::string& text);
+
+/// Name and text of values, as a person writes them. Indices of the points that have all of them.
+using NamedTexts = std::vector<std::pair<std::string, std::string>>;
+std::vector<std::size_t> find_points(const Plan& plan, const NamedTexts& values);
+/// Why `points` are not one: `no point has strategy=ddp, nodes=3`, `2 points have ...`; empty if they are.
+std::string why_not_one(const Plan& plan, const NamedTexts& values, const std::vector<std::size_t>& points);
+
+/// The runs of a table. `inherited`: its lines need not have points.
+void plan_table(const Study& study, const Import& import, const std::string& table, bool inherited, ImportPlan& plan);
+
+}  // namespace hpcbench

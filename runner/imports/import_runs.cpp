@@ -1,0 +1,319 @@
+#include "imports/import_runs.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
+#include "imports/import_folder.hpp"
+#include "runfiles/claim.hpp"
+#include "study/index.hpp"
+#include "submit/experiment_lock.hpp"
+#include "submit/judge.hpp"
+
+namespace hpcbench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double kLockPatience = 30;  // seconds
+constexpr double kLockLook = 0.1;     // seconds between looks
+constexpr const char* kWithdrawn = "no longer among the imports of the experiment file";
+
+/// An imported run on disk: its attempt that counts.
+struct ExistingImport {
+  AttemptKey key;
+  Imported imported;
+  bool revoked = false;
+  bool matched = false;
+};
+
+/// What is to be done for a request.
+struct Task {
+  const ImportRequest* request = nullptr;
+  std::vector<ImportedSource> sources;
+  std::string identity, wanted;
+  AttemptKey key;
+};
+
+class Importer {
+ public:
+  Importer(const Study& study, ImportOrigin origin, bool withdraw)
+      : study_(study),
+        origin_(origin),
+        withdraw_(withdraw),
+        changed_for_now_(origin == ImportOrigin::experiment_file &&
+                         (!study.source.profile.empty() || !study.source.settings.empty())) {}
+
+  ImportResult run(const std::vector<ImportRequest>& requests) {
+    // Mostly there is nothing to do: seen without a lock, and without a write.
+    decide(requests);
+    if (!tasks_.empty() || !stale_.empty()) {
+      make_folders(study_.results + "/imports");
+      const ExperimentLock lock = own();
+      decide(requests);
+      write();
+    }
+    return std::move(result_);
+  }
+
+ private:
+  ExperimentLock own() const {
+    std::string owner;
+    for (const double end = monotonic_s() + kLockPatience;;) {
+      if (auto lock = ExperimentLock::try_acquire(study_.results + "/imports", &owner)) return *std::move(lock);
+      if (monotonic_s() > end) {
+        throw UnavailableError(
+            fmt::format("error: {} takes in imports of {} for over 30 s: wait for it", owner, study_.experiment.name));
+      }
+      system_clock().sleep(kLockLook);
+    }
+  }
+
+  /// Of each imported run the highest attempt.
+  void look(const std::vector<ImportRequest>& requests) {
+    existing_.clear();
+    std::set<std::string> configurations;
+    for (const ImportRequest& request : requests) configurations.insert(study_.plan.configurations[request.configuration].id);
+    for (const AttemptKey& key : imported_attempts(study_.results)) configurations.insert(key.config_id);
+    for (const std::string& id : configurations) {
+      for (const AttemptKey& key : imported_attempts_of(study_.results, id)) {
+        const std::string folder = study_.results + '/' + to_string(key);
+        std::optional<Imported> imported = parse_imported(read_file_if_there(folder + '/' + kImportedFile).value_or(""));
+        const std::optional<Claim> claim = read_claim(folder);
+        if (!imported) continue;
+        std::vector<ExistingImport>& known = existing_[id];
+        if (!known.empty() && known.back().key.run == key.run) known.pop_back();
+        known.push_back({key, *std::move(imported), claim && claim->revoked});
+      }
+    }
+  }
+
+  void decide(const std::vector<ImportRequest>& requests) {
+    result_ = {};
+    tasks_.clear();
+    stale_.clear();
+    look(requests);
+    std::vector<Task> fresh;
+    std::set<std::string> seen;
+    std::map<std::string, int> without_sources;
+    for (const ImportRequest& request : requests) {
+      const std::string& id = study_.plan.configurations[request.configuration].id;
+      Task task{&request, {}, {}, request_hash(study_, request), {}};
+      if (!find_sources(request, existing_[id], task.sources)) continue;
+      const int ordinal = task.sources.empty() ? ++without_sources[id] : 0;
+      task.identity = import_identity(study_, request, task.sources, ordinal);
+      if (!seen.insert(id + task.identity).second) {
+        ++result_.known;
+        continue;
+      }
+      ExistingImport* known = match(existing_[id], task.identity);
+      if (known == nullptr) {
+        fresh.push_back(std::move(task));
+      } else if (!known->revoked && (known->imported.request == task.wanted || changed_for_now_)) {
+        ++result_.known;
+      } else {
+        next_attempt(*known, std::move(task));
+      }
+    }
+    place_fresh(std::move(fresh));
+    find_stale();
+  }
+
+  static ExistingImport* match(std::vector<ExistingImport>& known, const std::string& identity) {
+    for (ExistingImport& import : known) {
+      if (import.imported.identity != identity || import.matched) continue;
+      import.matched = true;
+      return &import;
+    }
+    return nullptr;
+  }
+
+  void next_attempt(const ExistingImport& known, Task task) {
+    task.key = known.key;
+    ++task.key.attempt;
+    ++result_.again;
+    tasks_.push_back(std::move(task));
+  }
+
+  /// A changed source is a new content of the run that it was: where the file withdraws one, a new one takes its place.
+  void place_fresh(std::vector<Task> fresh) {
+    std::map<std::string, int> highest;
+    for (Task& task : fresh) {
+      const std::string& id = study_.plan.configurations[task.request->configuration].id;
+      std::vector<ExistingImport>& known = existing_[id];
+      const auto left =
+          std::find_if(known.begin(), known.end(), [&](const ExistingImport& import) { return may_withdraw(import); });
+      if (left != known.end()) {
+        left->matched = true;
+        next_attempt(*left, std::move(task));
+        continue;
+      }
+      int& number = highest[id];
+      for (const ExistingImport& import : known) number = std::max(number, import.key.run.number);
+      task.key = {id, {RunKind::imported, ++number}, 1};
+      ++result_.taken;
+      tasks_.push_back(std::move(task));
+    }
+  }
+
+  bool may_withdraw(const ExistingImport& import) const {
+    return withdraw_ && result_.problems.empty() && !import.matched && !import.revoked && import.imported.by_file;
+  }
+
+  void find_stale() {
+    for (const auto& [id, imports] : existing_) {
+      for (const ExistingImport& import : imports) {
+        if (may_withdraw(import)) stale_.push_back(import.key);
+      }
+    }
+  }
+
+  /// Hashes of what a run is made of; false, with a problem told, if some of it cannot be read.
+  bool find_sources(const ImportRequest& request, const std::vector<ExistingImport>& known,
+                    std::vector<ImportedSource>& sources) {
+    std::vector<std::string> paths = request.files;
+    if (request.line) paths.push_back(request.line->table);
+    for (const std::string& path : paths) {
+      const auto cached = hashes_.find(path);
+      const std::optional<ImportedSource> source =
+          cached != hashes_.end() ? std::optional(cached->second) : identify(path, known);
+      if (!source) {
+        result_.problems.push_back(fmt::format("{}: error: {} cannot be read", request.where, path));
+        return false;
+      }
+      hashes_[path] = *source;
+      sources.push_back(*source);
+      if (request.line && &path == &paths.back()) sources.back().line = request.line->line;
+    }
+    return true;
+  }
+
+  static std::optional<ImportedSource> identify(const std::string& path, const std::vector<ExistingImport>& known) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+    ImportedSource source;
+    source.path = path;
+    source.size_bytes = status.st_size;
+    source.changed_ns = static_cast<long long>(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec;
+    for (const ExistingImport& import : known) {
+      for (const ImportedSource& other : import.imported.sources) {
+        const bool same = other.path == path && other.size_bytes == source.size_bytes && other.changed_ns == source.changed_ns;
+        if (same) source.sha256 = other.sha256;
+      }
+    }
+    if (source.sha256.empty()) {
+      const std::optional<std::string> hash = sha256_of_file(path);
+      if (!hash) return std::nullopt;
+      source.sha256 = *hash;
+    }
+    return source;
+  }
+
+  /// What a call that was killed had begun: nobody else is at it while we have the lock.
+  void remove_left_over(const std::string& config_id) const {
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(study_.results + '/' + config_id, error)) {
+      std::error_code ignored;
+      if (entry.path().filename().string().starts_with(kUnfinishedPrefix)) fs::remove_all(entry.path(), ignored);
+    }
+  }
+
+  void write() {
+    std::vector<ImportFolder> folders;
+    std::vector<AttemptKey> keys;
+    for (const Task& task : tasks_) remove_left_over(task.key.config_id);
+    for (const Task& task : tasks_) {
+      ImportFolder folder(study_, *task.request, task.key, task.sources, task.identity, task.wanted,
+                          origin_ == ImportOrigin::experiment_file);
+      if (const std::vector<std::string> problems = folder.prepare(); !problems.empty()) {
+        for (const std::string& problem : problems)
+          result_.problems.push_back(fmt::format("{}: error: {}", task.request->where, problem));
+        (task.key.attempt == 1 ? result_.taken : result_.again) -= 1;
+        continue;
+      }
+      folders.push_back(std::move(folder));
+      keys.push_back(task.key);
+    }
+    sync_file_system(study_.results);
+    for (ImportFolder& folder : folders) folder.finish();
+    sync_file_system(study_.results);
+    for (ImportFolder& folder : folders) folder.publish();
+    note_imported_attempts(study_.results, keys);
+    for (const AttemptKey& key : keys) result_.paths.push_back(to_string(key));
+    if (result_.problems.empty()) revoke_stale(keys);
+    sync_file_system(study_.results);
+    Store store = open_index(study_.results_root);
+    index_attempts(store, study_.results, keys);
+  }
+
+  /// With all their attempts: of those that stand, the highest would count.
+  void revoke_stale(std::vector<AttemptKey>& touched) {
+    Claim claim;
+    claim.revoked = true;
+    claim.why = std::string(kVoidPrefix) + kWithdrawn;
+    for (const AttemptKey& highest : stale_) {
+      for (AttemptKey key = highest; key.attempt > 0; --key.attempt) {
+        const std::string folder = study_.results + '/' + to_string(key);
+        if (!fs::exists(folder) || !try_claim(folder, claim)) continue;
+        touched.push_back(key);
+      }
+      ++result_.revoked;
+    }
+  }
+
+  const Study& study_;
+  ImportOrigin origin_;
+  bool withdraw_;
+  bool changed_for_now_;  // a profile or --set: what is there is not read again for its sake
+  std::map<std::string, std::vector<ExistingImport>> existing_;  // by config_id
+  std::map<std::string, ImportedSource> hashes_;                 // by path
+  std::vector<Task> tasks_;
+  std::vector<AttemptKey> stale_;
+  ImportResult result_;
+};
+
+}  // namespace
+
+ImportResult import_runs(const Study& study, const std::vector<ImportRequest>& requests, ImportOrigin origin, bool withdraw) {
+  return Importer(study, origin, withdraw).run(requests);
+}
+
+void take_in_imports(Study& study) {
+  const bool had_some = fs::exists(study.results + "/imports");
+  if (study.experiment.imports.empty() && !had_some) return;
+  const ImportPlan plan = plan_imports(study);
+  for (const std::string& note : plan.notes) say("note: " + note);
+  for (const std::string& problem : plan.problems) say(problem);
+  study.broken_imports = !plan.problems.empty();
+  const bool as_in_file = study.source.profile.empty() && study.source.settings.empty();
+  const bool whole = plan.problems.empty() && plan.notes.empty();
+  try {
+    const ImportResult result = import_runs(study, plan.requests, ImportOrigin::experiment_file, as_in_file && whole);
+    for (const std::string& problem : result.problems) say(problem);
+    study.broken_imports = study.broken_imports || !result.problems.empty();
+    if (result.taken + result.again + result.revoked == 0) return;
+    say(fmt::format("imports: {} taken in, {} read again, {} revoked, {} there already", result.taken, result.again,
+                    result.revoked, result.known));
+  } catch (const UnavailableError& error) {
+    say(fmt::format("note: imports are not taken in: {}", error.what()));
+  }
+}
+
+void check_imports(const Study& study) {
+  const ImportPlan plan = plan_imports(study);
+  for (const std::string& note : plan.notes) say("note: " + note);
+  if (!plan.problems.empty()) throw InputError(join(plan.problems, "\n"));
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,122 @@
+#include "ingest/metric_origin.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "ingest/imported.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+nlohmann::json parse_traced(const std::string& text) { return nlohmann::json::parse(text, nullptr, false); }
+
+/// Event files of an attempt, rank 0's first.
+std::vector<std::string> event_files(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with("events.") && name.ends_with("jsonl")) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;  // events.jsonl, events.1.jsonl ... events.10.jsonl
+  });
+  const auto first = std::find(names.begin(), names.end(), "events.jsonl");
+  if (first != names.end()) std::rotate(names.begin(), first, first + 1);
+  return names;
+}
+
+/// The last line of a file of events that has the metric, and the last that has
+/// it with this value.
+struct EventTrace {
+  std::optional<std::string> any, exact;
+};
+
+EventTrace origin_in_events(const std::string& folder, const std::string& file, const std::string& metric, double value) {
+  EventTrace trace;
+  const std::string key = json_quote(metric) + ":";
+  const std::string spaced = json_quote(metric) + " :";
+  std::ifstream stream(folder + "/" + file, std::ios::binary);
+  long long number = 0;
+  for (std::string line; std::getline(stream, line);) {
+    number += 1;
+    if (line.find(key) == std::string::npos && line.find(spaced) == std::string::npos) continue;
+    const nlohmann::json event = parse_traced(line);
+    if (!event.is_object() || !event.contains(metric) || !event[metric].is_number()) continue;
+    const std::string name = event.contains("event") && event["event"].is_string() ? event["event"].get<std::string>() : "?";
+    trace.any = fmt::format("{}:{} ({})", file, number, name);
+    if (event[metric].get<double>() == value) trace.exact = trace.any;
+  }
+  return trace;
+}
+
+bool is_in_finished(const std::string& folder, const std::string& metric) {
+  const nlohmann::json json = parse_traced(read_file_if_there(folder + "/finished.json").value_or(""));
+  if (!json.is_object()) return false;
+  if (json.contains(metric)) return true;
+  const auto processes = json.find("processes");
+  if (processes == json.end() || !processes->is_array()) return false;
+  return std::any_of(processes->begin(), processes->end(),
+                     [&](const nlohmann::json& process) { return process.contains(metric); });
+}
+
+}  // namespace
+
+std::string metric_origin(const AttemptRecord& record, const std::string& folder, const std::string& metric) {
+  const auto noted = record.places.find(metric);
+  const bool is_noted = noted != record.places.end();
+  const std::vector<std::string> files = event_files(folder);
+  const bool in_events = is_noted && std::find(files.begin(), files.end(), noted->second) != files.end();
+  if (is_noted && !in_events) return noted->second;
+  std::optional<std::string> any;
+  for (const std::string& file : files) {
+    if (in_events && file != noted->second) continue;
+    const EventTrace trace = origin_in_events(folder, file, metric, record.metrics.at(metric));
+    if (trace.exact) return *trace.exact;
+    if (!any) any = trace.any;
+  }
+  if (any) return *any;
+  if (is_noted) return noted->second;  // a sum over events, for example
+  return is_in_finished(folder, metric) ? "finished.json" : "";
+}
+
+std::string command_line_of(const std::string& folder) {
+  const nlohmann::json json = parse_traced(read_file_if_there(folder + "/run.json").value_or(""));
+  if (!json.is_object() || !json.contains("argv") || !json["argv"].is_array()) return "";
+  std::vector<std::string> words;
+  if (json.value("shell", false)) words = {"bash", "-c"};
+  for (const nlohmann::json& word : json["argv"]) {
+    if (word.is_string()) words.push_back(shell_quote(word.get<std::string>()));
+  }
+  return join(words, " ");
+}
+
+std::vector<std::string> imported_sources(const std::string& folder) {
+  std::vector<std::string> lines;
+  const std::optional<std::string> text = read_file_if_there(folder + "/" + kImportedFile);
+  const std::optional<Imported> imported = text ? parse_imported(*text) : std::nullopt;
+  if (!imported) return lines;
+  for (const ImportedSource& source : imported->sources) {
+    const std::string line = source.line ? fmt::format(":{}", *source.line) : "";
+    lines.push_back(fmt::format("{}{} (sha256 {})", source.path, line, source.sha256));
+  }
+  return lines;
+}
+
+std::string run_json_field(const std::string& folder, const std::string& name) {
+  const nlohmann::json json = parse_traced(read_file_if_there(folder + "/run.json").value_or(""));
+  const auto field = json.is_object() ? json.find(name) : json.end();
+  if (field == json.end() || field->is_null()) return "";
+  return field->is_string() ? field->get<std::string>() : field->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace hpcbench

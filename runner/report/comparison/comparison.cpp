@@ -1,0 +1,301 @@
+#include "report/comparison/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "report/samples.hpp"
+#include "stats/equivalence.hpp"
+
+namespace hpcbench {
+namespace {
+
+std::vector<std::string> common_axes(const Table& a, const Table& b) {
+  std::vector<std::string> common;
+  for (const std::string& axis : a.axes) {
+    if (std::find(b.axes.begin(), b.axes.end(), axis) != b.axes.end()) common.push_back(axis);
+  }
+  return common;
+}
+
+std::string key_of(const Row& row, const std::vector<std::string>& axes) {
+  std::vector<std::string> parts;
+  for (const std::string& axis : axes) {
+    const Value* value = find_binding(row.axes, axis);
+    parts.push_back(value == nullptr ? "-" : value->canonical());
+  }
+  return join(parts, ",");
+}
+
+std::map<std::string, const Row*> rows_by_key(const Table& table, const std::vector<std::string>& axes,
+                                              const std::string& side) {
+  std::map<std::string, const Row*> rows;
+  for (const Row& row : table.rows) {
+    const auto [found, is_new] = rows.emplace(key_of(row, axes), &row);
+    if (is_new) continue;
+    throw InputError(
+        fmt::format("error: {}: `{}` and `{}` are the same on the axes that both sides have; choose one with --only", side,
+                    describe(found->second->axes), describe(row.axes)));
+  }
+  return rows;
+}
+
+std::vector<double> values_of_row(const Row& row) {
+  std::vector<double> values;
+  for (const RunValue& run : row.runs) {
+    if (run.value) values.push_back(*run.value);
+  }
+  return values;
+}
+
+/// Lower is better of times; higher of rates; of all else nobody knows.
+enum class Direction { time, rate, other };
+Direction direction_of(const Comparison& comparison) {
+  if (comparison.unit == "s") return Direction::time;
+  return comparison.metric.ends_with("_per_s") || comparison.unit.ends_with("/s") ? Direction::rate : Direction::other;
+}
+
+ComparisonVerdict verdict_of(double ratio, Direction direction) {
+  const bool more = ratio > 1;
+  if (direction == Direction::other) return more ? ComparisonVerdict::higher : ComparisonVerdict::lower;
+  return more == (direction == Direction::time) ? ComparisonVerdict::slower : ComparisonVerdict::faster;
+}
+
+/// Both sides of a row as values; empty where they cannot be compared, with the reason in `remark`.
+struct Sides {
+  std::vector<double> a, b;
+};
+
+Sides sides_of(const Row& a, const Row& b, std::string& remark) {
+  Sides sides{values_of_row(a), values_of_row(b)};
+  const auto positive = [](const std::vector<double>& values) {
+    return std::all_of(values.begin(), values.end(), [](double value) { return value > 0; });
+  };
+  if (sides.a.empty() || sides.b.empty()) {
+    remark = sides.a.empty() && sides.b.empty() ? "no value on either side"
+             : sides.a.empty()                  ? "no value in A"
+                                                : "no value in B";
+  } else if (a.censored + b.censored > 0) {
+    remark = "runs hit their time limit: no exact ratio";
+  } else if (!positive(sides.a) || !positive(sides.b)) {
+    remark = "values that are not positive have no ratio";
+  } else {
+    return sides;
+  }
+  return {};
+}
+
+ComparedRow compare_row(const Row& a, const Row& b, const std::vector<std::string>& axes, double confidence, Sides& sides) {
+  ComparedRow row;
+  for (const std::string& axis : axes) {
+    if (const Value* value = find_binding(a.axes, axis)) row.axes.emplace_back(axis, *value);
+  }
+  row.a_id = a.config_id;
+  row.b_id = b.config_id;
+  row.a_n = a.n;
+  row.b_n = b.n;
+  if (a.summary) row.a_median = a.summary->median;
+  if (b.summary) row.b_median = b.summary->median;
+  sides = sides_of(a, b, row.remark);
+  if (sides.a.empty()) return row;
+  row.ratio = speedup(sides.b, sides.a, confidence);
+  if (!a.statistic.empty() || !b.statistic.empty()) {
+    row.ratio->interval.reset();
+    row.ratio->resolved.reset();
+    row.remark = "a published statistic: a ratio of two numbers, without an interval";
+    sides = {};
+    return row;
+  }
+  if (!row.ratio->interval) row.remark = fmt::format("{} against {} runs are too few for an interval", row.b_n, row.a_n);
+  row.p_value = rank_sum_p_value(sides.a, sides.b);
+  return row;
+}
+
+constexpr double kNothingLearned = 1;  // the p-value of a row without two sides: it stays in the family
+
+void decide(Comparison& comparison, const std::vector<Sides>& sides) {
+  const double level = 1 - comparison.confidence;
+  const Direction direction = direction_of(comparison);
+  std::vector<double> different;
+  std::vector<double> equivalent;
+  for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
+    different.push_back(comparison.rows[i].p_value.value_or(kNothingLearned));
+    equivalent.push_back(sides[i].a.empty() ? kNothingLearned : equivalence_p_value(sides[i].a, sides[i].b, comparison.margin));
+  }
+  different = holm_adjusted(different);
+  equivalent = holm_adjusted(equivalent);
+  constexpr double kRounding = 1e-12;
+  for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
+    ComparedRow& row = comparison.rows[i];
+    if (!row.p_value) continue;
+    row.adjusted_p = different[i];
+    row.equivalent = equivalent[i] <= level + kRounding;
+    if (different[i] <= level + kRounding && row.ratio->value != 1) {
+      row.verdict = verdict_of(row.ratio->value, direction);
+    } else if (row.equivalent) {
+      row.verdict = ComparisonVerdict::equivalent;
+    }
+  }
+}
+
+/// One-sided p-values of a change by more than the threshold in the rule's direction.
+double p_value_of_rule(const Sides& sides, const FailRule& rule, Direction direction) {
+  if (sides.a.empty()) return kNothingLearned;
+  using Kind = FailRule::Kind;
+  const bool up = rule.kind == Kind::higher || (rule.kind == Kind::slower && direction == Direction::time) ||
+                  (rule.kind == Kind::faster && direction == Direction::rate);
+  const double factor = 1 + rule.threshold;
+  return up ? larger_p_value(sides.a, sides.b, factor) : smaller_p_value(sides.a, sides.b, 1 / factor);
+}
+
+void apply_change_rule(Comparison& comparison, const std::vector<Sides>& sides) {
+  const FailRule& rule = *comparison.fail_if;
+  const Direction direction = direction_of(comparison);
+  const bool of_speed = rule.kind == FailRule::Kind::slower || rule.kind == FailRule::Kind::faster;
+  if (of_speed && direction == Direction::other) {
+    throw InputError(fmt::format("error: --fail-if `{}`: `{}` is no time and no rate; ask for `higher` or `lower`", rule.text,
+                                 comparison.metric));
+  }
+  std::vector<double> p_values;
+  for (const Sides& side : sides) p_values.push_back(p_value_of_rule(side, rule, direction));
+  p_values = holm_adjusted(p_values);
+  constexpr double kRounding = 1e-12;
+  for (std::size_t i = 0; i < comparison.rows.size(); ++i)
+    comparison.rows[i].fails = p_values[i] <= (1 - comparison.confidence) / 2 + kRounding;
+}
+
+void apply_rule(Comparison& comparison, const std::vector<Sides>& sides) {
+  switch (comparison.fail_if->kind) {
+    case FailRule::Kind::missing:
+      comparison.fails = !comparison.only_a.empty() || !comparison.only_b.empty();
+      for (ComparedRow& row : comparison.rows) row.fails = row.a_n == 0 || row.b_n == 0;
+      break;
+    case FailRule::Kind::not_equivalent:
+      for (ComparedRow& row : comparison.rows) row.fails = !row.equivalent;
+      break;
+    case FailRule::Kind::not_resolved:
+      for (ComparedRow& row : comparison.rows) row.fails = row.verdict == ComparisonVerdict::not_resolved;
+      break;
+    default:
+      apply_change_rule(comparison, sides);
+  }
+  for (const ComparedRow& row : comparison.rows) comparison.fails = comparison.fails || row.fails;
+}
+
+/// Distinct values of a fact over the rows of a table; a row's own several are joined by `|`.
+std::string values_of_fact(const Table& table, const std::string& name) {
+  std::set<std::string> values;
+  for (const Row& row : table.rows) {
+    if (const auto fact = row.facts.find(name); fact != row.facts.end()) {
+      for (const std::string& value : split(fact->second, '|')) values.insert(value);
+    }
+    if (name != "node") continue;
+    for (const RunValue& run : row.runs) {
+      if (!run.node.empty()) values.insert(run.node);
+    }
+  }
+  return values.empty() ? "-" : join({values.begin(), values.end()}, ", ");
+}
+
+std::vector<SideDifference> find_side_differences(const Table& a, const Table& b) {
+  constexpr std::array kFacts = {"precision", "global_batch", "samples", "optimizer_steps", "device",   "node",
+                                 "threads",   "bound",        "torch",   "python",          "hpcbench", "commit",
+                                 "dirty",     "code",         "source"};
+  std::vector<SideDifference> differences;
+  for (const char* name : kFacts) {
+    SideDifference difference{name, values_of_fact(a, name), values_of_fact(b, name)};
+    if (difference.a != difference.b) differences.push_back(std::move(difference));
+  }
+  return differences;
+}
+
+std::vector<std::string> varied_axes(const Table& a, const Table& b, const std::vector<std::string>& common) {
+  std::vector<std::string> columns;
+  for (const std::string& axis : common) {
+    const auto has = [&](const Table& table) {
+      return std::find(table.columns.begin(), table.columns.end(), axis) != table.columns.end();
+    };
+    if (has(a) || has(b)) columns.push_back(axis);
+  }
+  return columns;
+}
+
+void note_power(Comparison& comparison) {
+  std::vector<std::string> few;
+  for (const ComparedRow& row : comparison.rows) {
+    if (row.p_value && !row.ratio->interval) few.push_back(describe(row.axes));
+  }
+  if (few.empty()) return;
+  comparison.notes.push_back(
+      fmt::format("{} of {} rows have too few runs for any interval, so nothing can be resolved there: four runs on each side "
+                  "are the fewest "
+                  "for one row at 95 %",
+                  few.size(), comparison.rows.size()));
+}
+
+}  // namespace
+
+std::string to_string(ComparisonVerdict verdict) {
+  switch (verdict) {
+    case ComparisonVerdict::faster:
+      return "faster";
+    case ComparisonVerdict::slower:
+      return "slower";
+    case ComparisonVerdict::higher:
+      return "higher";
+    case ComparisonVerdict::lower:
+      return "lower";
+    case ComparisonVerdict::equivalent:
+      return "equivalent";
+    case ComparisonVerdict::not_resolved:
+      return "not resolved";
+  }
+  return "not resolved";
+}
+
+Comparison compare_tables(const Table& a, const Table& b, const ComparisonOptions& options) {
+  if (a.unit != b.unit && !a.unit.empty() && !b.unit.empty()) {
+    throw InputError(fmt::format("error: `{}` is in `{}` on one side and in `{}` on the other", a.metric, a.unit, b.unit));
+  }
+  Comparison comparison;
+  comparison.a = options.a;
+  comparison.b = options.b;
+  comparison.metric = a.metric;
+  comparison.unit = a.unit.empty() ? b.unit : a.unit;
+  comparison.confidence = a.confidence;
+  comparison.margin = options.margin;
+  comparison.fail_if = options.fail_if;
+  const std::vector<std::string> axes = common_axes(a, b);
+  comparison.columns = varied_axes(a, b, axes);
+  const auto of_a = rows_by_key(a, axes, options.a);
+  auto of_b = rows_by_key(b, axes, options.b);
+  std::vector<Sides> sides;
+  for (const Row& row : a.rows) {
+    const auto other = of_b.find(key_of(row, axes));
+    if (other == of_b.end()) {
+      comparison.only_a.push_back(describe(row.axes));
+      continue;
+    }
+    sides.emplace_back();
+    comparison.rows.push_back(compare_row(row, *other->second, axes, a.confidence, sides.back()));
+  }
+  for (const Row& row : b.rows) {
+    if (!of_a.contains(key_of(row, axes))) comparison.only_b.push_back(describe(row.axes));
+  }
+  if (comparison.rows.empty()) {
+    throw InputError(fmt::format("error: no configuration of {} is one of {}: they share the axes {}, and no point on them",
+                                 options.a, options.b, axes.empty() ? "(none)" : join(axes, ", ")));
+  }
+  decide(comparison, sides);
+  comparison.differences = find_side_differences(a, b);
+  note_power(comparison);
+  if (comparison.fail_if) apply_rule(comparison, sides);
+  return comparison;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,82 @@
+#include <algorithm>
+
+#include "report/cells.hpp"
+#include "report/columns.hpp"
+#include "report/formats/formats.hpp"
+
+namespace hpcbench {
+namespace {
+
+/// What programs rely on; `warnings` last.
+const std::vector<std::string>& csv_columns() {
+  static const std::vector<std::string> kNames = {
+      "gpus",       "n",          "median",          "low",          "high",
+      "coverage",   "speedup",    "speedup_low",     "speedup_high", "ratio_of_medians",
+      "efficiency", "train_loss", "validation_loss", "outcomes",     "warnings"};
+  return kNames;
+}
+
+/// RFC 4180: quoted where a separator, a quote or a line end is in it.
+void append_csv_cell(std::string& out, std::string_view cell) {
+  if (cell.find_first_of(",\"\r\n") == std::string_view::npos) {
+    out += cell;
+    return;
+  }
+  out += '"';
+  for (const char c : cell) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  out += '"';
+}
+
+void append_csv_line(std::string& out, const std::vector<std::string>& cells) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) out += ',';
+    append_csv_cell(out, cells[i]);
+  }
+  out += '\n';
+}
+
+/// An absent value is an empty cell, so that a column of numbers is read as numbers. An axis may have the value `-`.
+void empty_absent_cells(Grid& grid) {
+  for (std::size_t i = 0; i < grid.columns.size(); ++i) {
+    const GridColumn& column = grid.columns[i];
+    for (GridRow& row : grid.rows) {
+      const bool is_value = column.of_axis && find_binding(row.row->axes, column.name) != nullptr;
+      if (row.cells[i] == kAbsentCell && !is_value) row.cells[i].clear();
+    }
+  }
+}
+
+/// All axes and columns; with --columns those, and the warnings if they are not among them.
+Grid csv_grid(const Table& table) {
+  if (!table.columns_asked) {
+    std::vector<std::string> entries = table.axes;
+    entries.insert(entries.end(), table.derived.begin(), table.derived.end());
+    for (const std::string& name : csv_columns()) entries.push_back("column:" + name);
+    Grid grid = make_grid(table, entries, ";");
+    for (GridColumn& column : grid.columns) {
+      if (!column.of_axis) column.heading = column.name;
+    }
+    return grid;
+  }
+  std::vector<std::string> entries = table.shown_columns;
+  const bool has_warnings = std::any_of(entries.begin(), entries.end(),
+                                        [](const std::string& entry) { return parse_shown_column(entry).name == "warnings"; });
+  if (!has_warnings) entries.emplace_back("warnings");
+  return make_grid(table, entries, ";");
+}
+
+}  // namespace
+
+std::string print_csv(const Table& table) {
+  Grid grid = csv_grid(table);
+  empty_absent_cells(grid);
+  std::string out;
+  append_csv_line(out, grid.header());
+  for (const GridRow& row : grid.rows) append_csv_line(out, row.cells);
+  return out;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,74 @@
+#include <cctype>
+
+#include "base/text.hpp"
+#include "report/columns.hpp"
+#include "report/formats/formats.hpp"
+
+namespace hpcbench {
+namespace {
+
+bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+/// Text that stays text in a cell: newlines become `<br>`, markup is escaped. An underscore between letters is none.
+std::string escape_markdown(const std::string& text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool inside_word = i > 0 && i + 1 < text.size() && is_word_character(text[i - 1]) && is_word_character(text[i + 1]);
+    if (c == '\n') {
+      result += "<br>";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      result += ' ';
+    } else {
+      const bool is_markup = std::string_view("\\|*<&`~").find(c) != std::string_view::npos || (c == '_' && !inside_word);
+      if (is_markup) result += '\\';
+      result += c;
+    }
+  }
+  return result;
+}
+
+void append_table_line(std::string& out, const std::vector<std::string>& cells) {
+  out += "|";
+  for (const std::string& cell : cells) out += " " + escape_markdown(cell) + " |";
+  out += "\n";
+}
+
+void append_markdown_grid(std::string& out, const Grid& grid) {
+  if (!grid.heading.empty()) out += "#### " + escape_markdown(grid.heading) + "\n\n";
+  append_table_line(out, grid.header());
+  out += "|";
+  for (const GridColumn& column : grid.columns) out += column.is_number ? " ---: |" : " :--- |";
+  out += "\n";
+  for (const GridRow& row : grid.rows) append_table_line(out, row.cells);
+  out += "\n";
+}
+
+}  // namespace
+
+std::string print_markdown(const Table& table) {
+  std::string out;
+  const std::vector<std::string> lines = caption(table);
+  out += "### " + escape_markdown(lines.front()) + "\n\n";
+  for (const Grid& grid : make_grids(table)) append_markdown_grid(out, grid);
+  for (std::size_t i = 1; i < lines.size(); ++i) out += (i == 1 ? "" : " ") + escape_markdown(lines[i]);
+  out += "\n\n";
+  if (!table.warnings.empty()) out += "**Warnings**\n\n";
+  for (const TableWarning& warning : table.warnings) {
+    out += "- **" + warning.code + "**: " + escape_markdown(warning.seen) + ". Why it matters: " + warning.why +
+           ". What to do: " + warning.advice + ".\n";
+  }
+  if (!table.warnings.empty()) out += "\n";
+  if (!table.notes.empty()) out += "**Notes**\n\n";
+  for (const std::string& note : table.notes) out += "- " + escape_markdown(note) + "\n";
+  if (!table.notes.empty()) out += "\n";
+  for (const Section& section : sections(table)) {
+    out += "**" + section.title + "**\n\n";
+    for (const std::string& line : section.lines) out += "- " + escape_markdown(line) + "\n";
+    out += "\n";
+  }
+  if (const std::string hint = tracing_hint(table); !hint.empty()) out += escape_markdown(hint) + "\n";
+  return out;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,85 @@
+#include <utf8proc.h>
+
+#include <algorithm>
+
+#include "report/columns.hpp"
+#include "report/escapes.hpp"
+#include "report/formats/formats.hpp"
+
+namespace hpcbench {
+namespace {
+
+/// Columns of a terminal: two for wide characters, none for combining ones. A byte that is no UTF-8 takes one.
+std::size_t display_width(const std::string& text) {
+  std::size_t width = 0;
+  const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
+  auto left = static_cast<utf8proc_ssize_t>(text.size());
+  while (left > 0) {
+    utf8proc_int32_t character = 0;
+    const utf8proc_ssize_t length = utf8proc_iterate(bytes, left, &character);
+    width += length < 1 ? 1 : static_cast<std::size_t>(utf8proc_charwidth(character));
+    bytes += std::max<utf8proc_ssize_t>(length, 1);
+    left -= std::max<utf8proc_ssize_t>(length, 1);
+  }
+  return width;
+}
+
+void append_line(std::string& out, const std::vector<std::string>& cells, const Grid& grid,
+                 const std::vector<std::size_t>& widths) {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::string padding(widths[i] - display_width(cells[i]), ' ');
+    if (i > 0) line += "  ";
+    line += grid.columns[i].is_number ? padding + cells[i] : cells[i] + padding;
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  out += line + "\n";
+}
+
+void append_grid(std::string& out, const Grid& grid) {
+  std::vector<std::vector<std::string>> lines = {grid.header()};
+  for (const GridRow& row : grid.rows) lines.push_back(row.cells);
+  std::vector<std::size_t> widths(grid.columns.size(), 0);
+  for (std::vector<std::string>& line : lines) {
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      line[i] = visible_text(line[i]);
+      widths[i] = std::max(widths[i], display_width(line[i]));
+    }
+  }
+  if (!grid.heading.empty()) out += visible_text(grid.heading) + "\n";
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    append_line(out, lines[i], grid, widths);
+    if (i > 0) continue;
+    std::vector<std::string> rule;
+    for (const std::size_t width : widths) rule.emplace_back(width, '-');
+    append_line(out, rule, grid, widths);
+  }
+  out += "\n";
+}
+
+}  // namespace
+
+std::string print_text(const Table& table) {
+  std::string out;
+  for (const std::string& line : caption(table)) out += visible_text(line) + "\n";
+  out += "\n";
+  for (const Grid& grid : make_grids(table)) append_grid(out, grid);
+  if (!table.warnings.empty()) out += "Warnings\n";
+  for (const TableWarning& warning : table.warnings) {
+    out += "  " + warning.code + ": " + visible_text(warning.seen) + "\n";
+    out += "    Why it matters: " + visible_text(warning.why) + ".\n    What to do: " + visible_text(warning.advice) + ".\n";
+  }
+  if (!table.warnings.empty()) out += "\n";
+  if (!table.notes.empty()) out += "Notes\n";
+  for (const std::string& note : table.notes) out += "  " + visible_text(note) + "\n";
+  if (!table.notes.empty()) out += "\n";
+  for (const Section& section : sections(table)) {
+    out += section.title + "\n";
+    for (const std::string& line : section.lines) out += "  " + visible_text(line) + "\n";
+    out += "\n";
+  }
+  if (const std::string hint = tracing_hint(table); !hint.empty()) out += visible_text(hint) + "\n";
+  return out;
+}
+
+}  // namespace hpcbench

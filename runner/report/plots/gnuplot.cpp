@@ -1,0 +1,92 @@
+#include "report/plots/gnuplot.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A new folder below that for temporary files, removed at the end of the scope.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "hpcbench-plots-").string() + std::string(6, 'X');
+    if (::mkdtemp(name.data()) == nullptr) throw UnavailableError("error: cannot make a temporary folder for plots");
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string first_line(const std::string& text) {
+  const std::string_view trimmed = trim(text);
+  return std::string(trimmed.substr(0, trimmed.find('\n')));
+}
+
+}  // namespace
+
+bool find_gnuplot(ToolRunner& tools, std::string& advice) {
+  const ToolResult result = tools.run({{"gnuplot", "--version"}, "", 20});
+  if (result.succeeded() && result.output.starts_with("gnuplot ")) return true;
+  advice =
+      "plots are drawn by gnuplot, which is not in PATH here: install it (Debian: apt install gnuplot-nox), or run this "
+      "where it is installed";
+  return false;
+}
+
+void write_plot_files(const Plot& plot, const std::string& folder) {
+  write_file(folder + "/" + plot.name + ".tsv", plot.data, Durability::none);
+  write_file(folder + "/" + plot.name + ".gp", plot.script, Durability::none);
+}
+
+void draw_pictures(ToolRunner& tools, const std::vector<Plot>& plots, const std::string& folder, Picture picture) {
+  // -d: no initialisation file of the user or the machine changes the picture.
+  std::vector<std::string> argv = {"gnuplot", "-d"};
+  if (picture == Picture::png) argv.insert(argv.end(), {"-e", "png=1"});
+  for (const Plot& plot : plots) argv.push_back(plot.name + ".gp");
+  constexpr double kPatienceS = 300;
+  const ToolResult result = tools.run({argv, folder, kPatienceS});
+  for (const Plot& plot : plots) {
+    const std::string file = fmt::format("{}/{}.{}", folder, plot.name, picture == Picture::png ? "png" : "svg");
+    std::error_code missing;
+    if (result.succeeded() && fs::file_size(file, missing) > 0 && !missing) continue;
+    throw UnavailableError(fmt::format("error: gnuplot could not draw {}: {}", file, first_line(result.errors)));
+  }
+}
+
+std::vector<PlotPicture> draw_all(ToolRunner& tools, const Table& table) {
+  const TemporaryFolder folder;
+  std::vector<Plot> plots;
+  for (const PlotKind& kind : plot_kinds()) {
+    std::optional<Plot> plot = kind.draw(table);
+    if (!plot) continue;
+    write_plot_files(*plot, folder.path());
+    plots.push_back(std::move(*plot));
+  }
+  std::vector<PlotPicture> pictures;
+  if (plots.empty()) return pictures;
+  draw_pictures(tools, plots, folder.path(), Picture::svg);
+  for (const Plot& plot : plots) {
+    pictures.push_back({plot.name, plot.title, read_file(folder.path() + "/" + plot.name + ".svg")});
+  }
+  return pictures;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,195 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "base/text.hpp"
+#include "report/warnings/warnings.hpp"
+
+namespace hpcbench {
+namespace {
+
+constexpr double kLossTolerance = 0.05;
+
+/// One way in which two rows can do different work. Of several facts the first that both rows have is compared.
+struct ConfoundedKind {
+  const char* name;
+  std::array<const char*, 2> facts;
+  bool grows_with_gpus;  // under weak scaling
+};
+constexpr std::array kKinds = {
+    ConfoundedKind{"precision", {"precision", nullptr}, false},
+    ConfoundedKind{"global batch", {"global_batch", nullptr}, true},
+    ConfoundedKind{"optimizer steps", {"optimizer_steps", nullptr}, false},
+    ConfoundedKind{"samples", {"samples", nullptr}, true},
+    ConfoundedKind{"device", {"node_type", "device"}, false},
+    ConfoundedKind{"gpu model", {"gpu_model", nullptr}, false},
+    ConfoundedKind{"TF32 setting of matrix products", {"tf32_matmul", nullptr}, false},
+    ConfoundedKind{"TF32 setting of convolutions", {"tf32_cudnn", nullptr}, false},
+    ConfoundedKind{"choice of kernels", {"kernels", nullptr}, false},
+    ConfoundedKind{"library", {"torch", nullptr}, false},
+    ConfoundedKind{"training program", {"trainer", "library"}, false},
+    ConfoundedKind{"code", {"code", "commit"}, false},
+};
+
+/// A fact over the measured runs of a row: the value of the first, and one that differs from it.
+struct FactOfRow {
+  const std::string* value = nullptr;
+  const std::string* other = nullptr;
+};
+
+FactOfRow fact_of(const Sample& sample, const char* name) {
+  FactOfRow fact;
+  if (name == nullptr || !sample.row.facts.contains(name)) return fact;
+  for (const AttemptRecord* run : sample.measured) {
+    const auto found = run->facts.find(name);
+    if (found == run->facts.end()) continue;
+    if (fact.value == nullptr) fact.value = &found->second;
+    if (*fact.value != found->second) fact.other = &found->second;
+  }
+  return fact;
+}
+
+std::string show_fact(const FactOfRow& fact) {
+  constexpr std::size_t kLongest = 40;
+  const auto shorten = [](const std::string& text) { return text.size() > kLongest ? text.substr(0, kLongest) + "..." : text; };
+  return fact.other == nullptr ? shorten(*fact.value) : shorten(*fact.value) + " and " + shorten(*fact.other);
+}
+
+/// Under weak scaling the work per rank is what must be equal.
+bool is_same_per_gpu(const std::string& ours, const std::string& theirs, int gpus, int baseline_gpus) {
+  const auto mine = Value::from_plain(ours).number();
+  const auto base = Value::from_plain(theirs).number();
+  return mine && base && *mine * baseline_gpus == *base * gpus;
+}
+
+/// What differs between a row and its baseline, or among the runs of the row itself.
+struct Difference {
+  FactOfRow ours;
+  FactOfRow theirs;  // without value: among the runs of the row
+};
+
+std::optional<Difference> find_difference(const WarningContext& context, const Sample& sample, const ConfoundedKind& kind) {
+  const Sample* base = baseline_of(context, sample);
+  for (const char* name : kind.facts) {
+    const FactOfRow ours = fact_of(sample, name);
+    if (ours.value == nullptr) continue;
+    if (ours.other != nullptr) return Difference{ours, {}};
+    if (base == nullptr) return std::nullopt;
+    const FactOfRow theirs = fact_of(*base, name);
+    if (theirs.value == nullptr) continue;
+    const bool weak = context.experiment.report.scaling == Scaling::weak && kind.grows_with_gpus;
+    const bool same =
+        theirs.other == nullptr &&
+        (weak ? is_same_per_gpu(*ours.value, *theirs.value, sample.row.gpus, base->row.gpus) : *ours.value == *theirs.value);
+    return same ? std::nullopt : std::optional(Difference{ours, theirs});
+  }
+  return std::nullopt;
+}
+
+std::string describe_difference(const ConfoundedKind& kind, const Difference& difference, const std::string& label) {
+  const std::string ours = show_fact(difference.ours);
+  if (difference.theirs.value == nullptr) return fmt::format("{}: {} among the runs of {}", kind.name, ours, label);
+  return fmt::format("{}: {} in {}, {} in its baseline", kind.name, ours, label, show_fact(difference.theirs));
+}
+
+bool ranges_are_apart(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto [a_low, a_high] = std::minmax_element(a.begin(), a.end());
+  const auto [b_low, b_high] = std::minmax_element(b.begin(), b.end());
+  return *a_low > *b_high || *b_low > *a_high;
+}
+
+}  // namespace
+
+void warn_superlinear(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const Sample* base = baseline_of(context, *sample);
+    const Row& row = sample->row;
+    if (base == nullptr || row.gpus <= base->row.gpus || !row.speedup) continue;
+    const bool weak = context.experiment.report.scaling == Scaling::weak;
+    const double ideal = weak ? 1 : static_cast<double>(row.gpus) / base->row.gpus;
+    const auto& interval = row.speedup->interval;
+    const double least = interval ? interval->low : row.speedup->value;
+    if (least <= ideal) continue;
+    rows.add(row, [&] {
+      return fmt::format("{}: speedup {} {:.3g} where {:.3g} is ideal", row_label(context.columns, row),
+                         interval ? "at least" : "(without an interval)", least, ideal);
+    });
+  }
+  rows.report("superlinear", "more gpus than paid for: mostly a cache that now fits, or less work than the baseline did",
+              same_advice("compare samples, optimizer steps and losses of both rows; say what the cause is"), found);
+}
+
+void warn_confounded(const WarningContext& context, Warnings& found) {
+  for (const ConfoundedKind& kind : kKinds) {
+    Sightings rows;
+    for (const Sample* sample : context.shown) {
+      const auto difference = find_difference(context, *sample, kind);
+      if (!difference) continue;
+      rows.add(sample->row, [&] { return describe_difference(kind, *difference, row_label(context.columns, sample->row)); });
+    }
+    rows.report("confounded", fmt::format("the speedup mixes the strategy's effect with that of another {}", kind.name),
+                {fmt::format("make it an axis, or measure all rows with one {} into another --results folder", kind.name),
+                 fmt::format("make it an axis, or say beside the speedups that the {} differs", kind.name)},
+                found);
+  }
+}
+
+void warn_loss_mismatch(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const Sample* base = baseline_of(context, *sample);
+    if (base == nullptr || !sample->row.train_loss || !base->row.train_loss) continue;
+    const double ours = *sample->row.train_loss;
+    const double theirs = *base->row.train_loss;
+    if (std::abs(ours - theirs) <= kLossTolerance * std::abs(theirs)) continue;
+    if (!ranges_are_apart(sample->train_losses, base->train_losses)) continue;
+    rows.add(sample->row, [&] {
+      return fmt::format("{}: train loss {:.3g}, {:.3g} in its baseline", row_label(context.columns, sample->row), ours,
+                         theirs);
+    });
+  }
+  rows.report("loss-mismatch", "a run that learns less is not the same work done faster",
+              {"compare the rows at equal loss, or adjust learning rate and batch until they train alike",
+               "compare the rows at equal loss, or give both losses beside the speedup"},
+              found);
+}
+
+void warn_baseline_few(const WarningContext& context, Warnings& found) {
+  std::set<std::size_t> seen;
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const Sample* base = baseline_of(context, *sample);
+    if (base == nullptr || base->row.n == 0 || base->row.n >= sample->row.n || !seen.insert(*sample->baseline).second) continue;
+    rows.add(base->row, [&] {
+      return fmt::format("{}: n = {}, but {} in {}", row_label(context.columns, base->row), base->row.n, sample->row.n,
+                         row_label(context.columns, sample->row));
+    });
+  }
+  rows.report("baseline-few", "an error of the baseline moves all speedups together",
+              {"let the baseline have as many runs as any other row: `hpcbench status` names those that are missing, and "
+               "`hpcbench run FILE --only AXIS=VALUE --repeats N` adds some",
+               "import as many runs of the baseline, if there are more; else say how few they are"},
+              found);
+}
+
+void warn_unresolved(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const Row& row = sample->row;
+    if (!row.speedup || row.speedup->resolved != false) continue;
+    rows.add(row, [&] {
+      return fmt::format("{}: speedup {:.3g} to {:.3g}", row_label(context.columns, row), row.speedup->interval->low,
+                         row.speedup->interval->high);
+    });
+  }
+  rows.report("unresolved", "the interval holds 1: these runs do not tell whether it is faster or slower than the baseline",
+              {"claim no difference; to tell them apart takes a study with more `repeats`, fixed before it begins",
+               "claim no difference: these runs cannot show one"},
+              found);
+}
+
+}  // namespace hpcbench

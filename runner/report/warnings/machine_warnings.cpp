@@ -1,0 +1,42 @@
+#include <string>
+
+#include "report/warnings/warnings.hpp"
+
+namespace hpcbench {
+namespace {
+
+/// Reports `code` for the rows with a run that has this fact.
+void warn_of_fact(const WarningContext& context, const char* fact, const std::string& before, const std::string& after,
+                  Sightings& rows) {
+  for (const Sample* sample : context.shown) {
+    const std::string* value = nullptr;
+    for (const AttemptRecord* run : sample->runs) {
+      if (const auto found = run->facts.find(fact); found != run->facts.end()) value = &found->second;
+    }
+    if (value != nullptr)
+      rows.add(sample->row, [&] { return row_label(context.columns, sample->row) + before + *value + after; });
+  }
+}
+
+}  // namespace
+
+void warn_simulated_nodes(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  warn_of_fact(context, "simulated_nodes", ": ", " simulated nodes, one machine", rows);
+  rows.report(
+      kSimulatedNodes,
+      "simulated nodes are processes of one machine: they share its cores, memory and devices, and no network lies between "
+      "them, so these times say nothing about nodes",
+      {"run the rows of several nodes on a cluster (--site), or report them as simulated", "report them as simulated"}, found);
+}
+
+void warn_cores_shared(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  warn_of_fact(context, "cores_shared", ": ", "", rows);
+  rows.report("cores-shared", "ranks that share cores slow each other down: their times say little about scaling",
+              {"ask for at most as many ranks times cpus_per_task as the machine has cores",
+               "say beside the times how many ranks shared how many cores"},
+              found);
+}
+
+}  // namespace hpcbench

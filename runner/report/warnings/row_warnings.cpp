@@ -1,0 +1,267 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.hpp"
+#include "report/warnings/warnings.hpp"
+
+namespace hpcbench {
+namespace {
+
+/// Of the runs that hpcbench started, or of those that were imported.
+std::string describe_failures(const Row& row, bool imported) {
+  std::map<State, int> outcomes;
+  for (const RunValue& run : row.runs) {
+    const bool failed = is_outcome(run.outcome) && run.outcome != State::succeeded;
+    if (failed && run.run.is_imported() == imported) ++outcomes[run.outcome];
+  }
+  std::vector<std::string> parts;
+  for (const auto& [state, count] : outcomes) parts.push_back(fmt::format("{} {}", count, to_string(state)));
+  return join(parts, ", ");
+}
+
+/// Of the runs that hpcbench started.
+int count_ended(const Sample& sample) {
+  return static_cast<int>(std::count_if(sample.runs.begin(), sample.runs.end(), [](const AttemptRecord* run) {
+    return is_outcome(run->state) && !run->key.run.is_imported();
+  }));
+}
+
+/// The fewest runs whose lowest and highest value hold the median so surely (docs/statistics.md): 1 - 2^(1-n).
+int fewest_for_interval(double confidence) {
+  int n = 2;
+  while (1 - std::pow(2.0, 1 - n) < confidence - 1e-9) ++n;
+  return n;
+}
+
+/// `12 failed: exit code 3, 2 timeout`: outcomes of runs with the reasons given, the most frequent first.
+std::string describe_outcomes_with_reasons(const std::vector<const Sample*>& shown) {
+  std::map<std::string, int> counts;
+  for (const Sample* sample : shown) {
+    for (const RunValue& run : sample->row.runs) {
+      if (!is_outcome(run.outcome)) continue;
+      const std::string state(to_string(run.outcome));
+      ++counts[run.reason.empty() ? state : fmt::format("{} ({})", state, run.reason)];
+    }
+  }
+  std::vector<std::pair<int, std::string>> sorted;
+  for (const auto& [text, count] : counts) sorted.emplace_back(-count, text);
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<std::string> parts;
+  for (const auto& [count, text] : sorted) parts.push_back(fmt::format("{} {}", -count, text));
+  return list_some(parts);
+}
+
+/// `train loss 1.6 to 0.335 from epoch 1 to 5, val loss 1.11 to 1.43, lowest 1.01 in epoch 2`.
+std::string describe_overfitting(const std::string& label, const Row& row) {
+  const EpochPoint* first = nullptr;
+  const EpochPoint* last = nullptr;
+  const EpochPoint* best = nullptr;
+  for (const EpochPoint& point : row.curve) {
+    if (point.epoch == row.best_epoch) best = &point;
+    if (!point.train_loss || !point.val_loss) continue;
+    if (first == nullptr) first = &point;
+    last = &point;
+  }
+  std::string text = fmt::format(
+      "{}: overfits from epoch {}: from epoch {} to {} the train loss goes from {:.2f} to {:.2f}, the validation "
+      "loss from {:.2f} to {:.2f}",
+      label, *row.overfits_from, first->epoch, last->epoch, *first->train_loss, *last->train_loss, *first->val_loss,
+      *last->val_loss);
+  if (best != first) text += fmt::format(" (lowest: {:.2f} in epoch {})", *best->val_loss, best->epoch);
+  return text;
+}
+
+/// How runs were planned while results were there; empty if nothing shows that.
+std::string describe_changed_plan(const Sample& sample) {
+  std::set<int> plans;  // numbers of repeats that the experiment asked for when runs of this row were intended
+  for (const AttemptRecord* run : sample.runs) {
+    const auto fact = run->facts.find("planned_repeats");
+    const auto number = fact == run->facts.end() ? std::nullopt : Value::from_plain(fact->second).integer();
+    if (number) plans.insert(static_cast<int>(*number));
+  }
+  if (plans.size() < 2) return "";
+  return fmt::format("runs of studies of {} repeats and of {}: changed when results were there", *plans.begin(),
+                     *plans.rbegin());
+}
+
+/// `score in none of 6 runs that succeeded: no match in stdout.log`: metrics whose reading warned and gave nothing.
+std::string describe_missed(const Sample& sample) {
+  std::map<std::string, std::pair<int, std::string>> missed;  // how often, and the first warning
+  int succeeded = 0;
+  for (const AttemptRecord* run : sample.runs) {
+    if (run->state != State::succeeded) continue;
+    ++succeeded;
+    std::set<std::string> names;
+    for (const std::string& warning : run->warnings) {
+      constexpr std::string_view kBegin = "metric ";
+      const std::size_t colon = warning.find(": ");
+      if (!warning.starts_with(kBegin) || colon == std::string::npos) continue;
+      const std::string name = warning.substr(kBegin.size(), colon - kBegin.size());
+      if (run->metrics.contains(name) || !names.insert(name).second) continue;
+      auto& [count, first] = missed[name];
+      if (++count == 1) first = warning.substr(colon + 2);
+    }
+  }
+  std::vector<std::string> texts;
+  for (const auto& [name, seen] : missed) {
+    texts.push_back(
+        seen.first == succeeded
+            ? fmt::format("{} in none of {} runs that succeeded: {}", name, succeeded, seen.second)
+            : fmt::format("{} missing in {} of {} runs that succeeded: {}", name, seen.first, succeeded, seen.second));
+  }
+  return join(texts, ", ");
+}
+
+}  // namespace
+
+void warn_outlier(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    std::vector<std::string> far;
+    for (const std::size_t i : outliers(sample->values)) {
+      far.push_back(fmt::format("{} = {:.3g}", to_string(sample->measured[i]->key.run), sample->values[i]));
+    }
+    if (far.empty()) continue;
+    rows.add(sample->row, [&] {
+      return fmt::format("{}: {}, median {:.3g}", row_label(context.columns, sample->row), list_some(far),
+                         sample->row.summary ? sample->row.summary->median : 0);
+    });
+  }
+  rows.report("outlier", "a run beyond 5 scaled median absolute deviations of its row; it counts all the same",
+              same_advice("look at its log and node; medians and their intervals hardly move"), found);
+}
+
+void warn_few_repeats(const WarningContext& context, Warnings& found) {
+  const double confidence = context.experiment.report.confidence;
+  const int needed = fewest_for_interval(confidence);
+  Sightings few;
+  Sightings waiting;  // enough are planned, and some have not ended
+  Sightings missing;  // enough were planned, all have ended, and some have no value
+  for (const Sample* sample : context.shown) {
+    const Row& row = sample->row;
+    if (!row.summary || (!row.statistic.empty() && row.n > 1)) continue;  // published of n runs: says so itself
+    const auto& interval = row.summary->interval;
+    if (interval && interval->coverage >= confidence - 1e-9) continue;
+    const bool enough = context.planned_repeats >= needed && !is_only_imported(row);
+    Sightings& rows = !enough ? few : count_ended(*sample) < context.planned_repeats ? waiting : missing;
+    const std::string reached = interval ? fmt::format("covers {:.4g} %", 100 * interval->coverage) : "no interval";
+    rows.add(row, [&] { return fmt::format("{}: n = {}, {}", row_label(context.columns, row), row.n, reached); });
+  }
+  const std::string code = "few-repeats";
+  const std::string why = fmt::format("so few runs carry no {:g} % interval of a median", 100 * confidence);
+  // Not "until the interval is narrow enough": that is what `adaptive` warns of.
+  few.report(code, why,
+             {fmt::format("set `repeats` to {} or more, once, and let all of them end: what is there is kept", needed),
+              "give their values and their number, and claim nothing that needs an interval"},
+             found);
+  waiting.report(code, why,
+                 same_advice(fmt::format("wait until all {} planned runs have ended: `hpcbench run` carries on with them",
+                                         context.planned_repeats)),
+                 found);
+  missing.report(code, why, same_advice("see why planned runs have no value (`hpcbench status`), and mend that"), found);
+}
+
+void warn_overfitting(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const Row& row = sample->row;
+    if (!row.overfits_from) continue;
+    rows.add(row, [&] { return describe_overfitting(row_label(context.columns, row), row); });
+  }
+  rows.report("overfitting", "the model learns its training samples by heart: later epochs cost time and make it worse",
+              {"stop at the best epoch (early stopping), and compare strategies at the best validation loss",
+               "compare strategies at the best validation loss, and say how many epochs came after it"},
+              found);
+}
+
+void warn_adaptive(const WarningContext& context, Warnings& found) {
+  Sightings changed;
+  Sightings unfinished;
+  for (const Sample* sample : context.shown) {
+    const auto label = [&] { return row_label(context.columns, sample->row); };
+    const int ended = count_ended(*sample);
+    if (const std::string seen = describe_changed_plan(*sample); !seen.empty()) {
+      changed.add(sample->row, [&] { return fmt::format("{}: {}", label(), seen); });
+    } else if (ended > 0 && ended < context.planned_repeats) {
+      unfinished.add(sample->row, [&] {
+        return fmt::format("{}: {} of {} planned runs have ended", label(), ended, context.planned_repeats);
+      });
+    }
+  }
+  const std::string code = "adaptive";
+  const std::string why = "whoever looks at results before deciding when to stop finds differences that are not there";
+  changed.report(
+      code, why,
+      {"say beside the numbers that `repeats` was changed when results were there, and let all runs that are planned "
+       "now end",
+       "say beside the numbers that more runs were made when results were there"},
+      found);
+  unfinished.report(code, why, same_advice("decide nothing by these numbers before all planned runs have ended"), found);
+}
+
+void warn_no_value(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const std::string seen = describe_missed(*sample);
+    if (!seen.empty())
+      rows.add(sample->row, [&] { return fmt::format("{}: {}", row_label(context.columns, sample->row), seen); });
+  }
+  rows.report("no-value", "what the file says of a metric is not what stands in its files",
+              {"mend `metrics` in the experiment file: the kept logs are read again, and no run is repeated",
+               "mend `metrics` in the experiment file: their files are read anew"},
+              found);
+}
+
+void warn_failures(const WarningContext& context, Warnings& found) {
+  Sightings own;
+  Sightings imported;
+  for (const Sample* sample : context.shown) {
+    for (const bool of_imports : {false, true}) {
+      const std::string failures = describe_failures(sample->row, of_imports);
+      if (failures.empty()) continue;
+      (of_imports ? imported : own).add(sample->row, [&] {
+        return fmt::format("{}: {}", row_label(context.columns, sample->row), failures);
+      });
+    }
+  }
+  const std::string code = "failures";
+  const std::string why = "the numbers are of the runs that are left, and those may be the lucky ones";
+  own.report(code, why,
+             same_advice("read why with `hpcbench status`; once the cause is mended, `hpcbench retry` runs them again"), found);
+  imported.report(code, why, same_advice("say beside the numbers how many of the imported runs did not succeed"), found);
+}
+
+void warn_no_success(const WarningContext& context, Warnings& found) {
+  TableWarning warning{kNoSuccess, {}, "", "without a value there is nothing to report or to compare", ""};
+  int ended = 0;
+  bool own = false;
+  for (const Sample* sample : context.shown) {
+    int of_row = 0;
+    for (const RunValue& run : sample->row.runs) {
+      if (run.outcome == State::succeeded) return;
+      of_row += is_outcome(run.outcome) ? 1 : 0;
+      own = own || !run.run.is_imported();
+    }
+    if (sample->row.n > 0) return;  // known to take longer than a limit
+    ended += of_row;
+    if (of_row > 0) warning.rows.push_back(sample->row.config_id);
+  }
+  if (ended == 0) return;
+  warning.seen = fmt::format("none of {} that ended succeeded: {}", ended == 1 ? "1 run" : fmt::format("{} runs", ended),
+                             describe_outcomes_with_reasons(context.shown));
+  warning.advice = own ? "read why with `hpcbench status` and `hpcbench logs`; once the cause is mended, `hpcbench retry` runs "
+                         "them again"
+                       : "look at their files; where runs did succeed, mend `success` or the import in the experiment file";
+  found.push_back(std::move(warning));
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <unordered_set>
+
+#include "base/text.hpp"
+#include "report/warnings/warnings.hpp"
+
+namespace hpcbench {
+namespace {
+
+struct Occupation {
+  double start = 0;
+  double end = 0;
+  const AttemptRecord* attempt = nullptr;
+};
+
+/// Both of any two that overlap. Sorted by start, each is compared with the one that lasts longest so far: whatever
+/// overlaps a later one overlaps that one too, so nothing is missed.
+void mark_overlaps(std::vector<Occupation>& on_host, std::unordered_set<const AttemptRecord*>& overlapping) {
+  std::sort(on_host.begin(), on_host.end(), [](const Occupation& a, const Occupation& b) {
+    return a.start != b.start ? a.start < b.start : a.attempt->key < b.attempt->key;
+  });
+  const Occupation* longest = nullptr;
+  for (const Occupation& next : on_host) {
+    if (longest != nullptr && next.start < longest->end) {
+      overlapping.insert(next.attempt);
+      overlapping.insert(longest->attempt);
+    }
+    if (longest == nullptr || next.end > longest->end) longest = &next;
+  }
+}
+
+/// Only time stamps of one host are compared with each other.
+std::unordered_set<const AttemptRecord*> overlapping_attempts(const std::vector<const AttemptRecord*>& attempts) {
+  std::map<std::string, std::vector<Occupation>> hosts;
+  for (const AttemptRecord* attempt : attempts) {
+    if (!attempt->node || !attempt->started_unix_s || !attempt->finished_unix_s) continue;
+    for (const std::string& host : split(*attempt->node, ',')) {
+      if (!host.empty()) hosts[host].push_back({*attempt->started_unix_s, *attempt->finished_unix_s, attempt});
+    }
+  }
+  std::unordered_set<const AttemptRecord*> overlapping;
+  for (auto& [host, occupations] : hosts) mark_overlaps(occupations, overlapping);
+  return overlapping;
+}
+
+/// First and last start of a row's measured runs, where there are two or more.
+std::optional<std::pair<double, double>> span_of_starts(const Sample& sample) {
+  std::pair<double, double> span{std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()};
+  int count = 0;
+  for (const AttemptRecord* run : sample.measured) {
+    if (!run->started_unix_s) continue;
+    span.first = std::min(span.first, *run->started_unix_s);
+    span.second = std::max(span.second, *run->started_unix_s);
+    ++count;
+  }
+  return count >= 2 ? std::optional(span) : std::nullopt;
+}
+
+std::vector<double> all_starts(const std::vector<Sample>& samples) {
+  std::vector<double> starts;
+  for (const Sample& sample : samples) {
+    for (const AttemptRecord* run : sample.measured) {
+      if (run->started_unix_s) starts.push_back(*run->started_unix_s);
+    }
+  }
+  std::sort(starts.begin(), starts.end());
+  return starts;
+}
+
+/// Without a baseline: whether other rows were measured, but none while this one was.
+bool stands_alone(const std::pair<double, double>& span, std::size_t own, const std::vector<double>& starts) {
+  const auto first = std::lower_bound(starts.begin(), starts.end(), span.first);
+  const auto last = std::upper_bound(starts.begin(), starts.end(), span.second);
+  return starts.size() > own && static_cast<std::size_t>(last - first) <= own;
+}
+
+std::size_t count_started(const Sample& sample) {
+  return static_cast<std::size_t>(std::count_if(sample.measured.begin(), sample.measured.end(),
+                                                [](const AttemptRecord* run) { return run->started_unix_s.has_value(); }));
+}
+
+std::vector<double> values_in_order_of_start(const Sample& sample) {
+  std::vector<std::pair<double, double>> timed;
+  for (std::size_t i = 0; i < sample.measured.size(); ++i) {
+    if (sample.measured[i]->started_unix_s) timed.emplace_back(*sample.measured[i]->started_unix_s, sample.values[i]);
+  }
+  std::sort(timed.begin(), timed.end());
+  std::vector<double> values;
+  for (const auto& [start, value] : timed) values.push_back(value);
+  return values;
+}
+
+}  // namespace
+
+void warn_overlap(const WarningContext& context, Warnings& found) {
+  const auto overlapping = overlapping_attempts(context.attempts);
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const auto count = std::count_if(sample->measured.begin(), sample->measured.end(),
+                                     [&](const AttemptRecord* run) { return overlapping.count(run) > 0; });
+    if (count == 0) continue;
+    rows.add(sample->row, [&] {
+      return fmt::format("{}: {} of {} runs", row_label(context.columns, sample->row), count, sample->measured.size());
+    });
+  }
+  rows.report("overlap", "runs at the same time on the same node take cores, memory and network from each other",
+              {"measure into another --results folder, one run at a time (--slots 1) or on whole nodes (exclusive: true)",
+               "say beside the times that they shared nodes"},
+              found);
+}
+
+void warn_not_interleaved(const WarningContext& context, Warnings& found) {
+  const std::vector<double> starts = all_starts(context.samples);
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const auto span = span_of_starts(*sample);
+    if (!span) continue;
+    const auto label = [&] { return row_label(context.columns, sample->row); };
+    if (const Sample* base = baseline_of(context, *sample)) {
+      const auto other = span_of_starts(*base);
+      if (!other || (span->first <= other->second && other->first <= span->second)) continue;
+      rows.add(sample->row, [&] {
+        return fmt::format("{}: all runs {} those of its baseline", label(), span->first > other->second ? "after" : "before");
+      });
+    } else if (!sample->baseline && stands_alone(*span, count_started(*sample), starts)) {
+      rows.add(sample->row,
+               [&] { return fmt::format("{}: no other row's run started between its first and its last", label()); });
+    }
+  }
+  rows.report("not-interleaved", "what changed on the machine in between looks like an effect of the configuration",
+              {"measure both in turn (`order: interleaved`) into another --results folder: what is there is kept as it is",
+               "say in which order they were measured, and claim no small difference"},
+              found);
+}
+
+void warn_drift(const WarningContext& context, Warnings& found) {
+  constexpr std::size_t kFewest = 6;
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const std::vector<double> values = values_in_order_of_start(*sample);
+    if (values.size() < kFewest) continue;
+    const bool rises = std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
+    const bool falls = std::adjacent_find(values.begin(), values.end(), std::less_equal<>()) == values.end();
+    if (!rises && !falls) continue;
+    rows.add(sample->row, [&] {
+      return fmt::format("{}: each of {} runs {} than the one before, from {:.3g} to {:.3g}",
+                         row_label(context.columns, sample->row), values.size(), rises ? "higher" : "lower", values.front(),
+                         values.back());
+    });
+  }
+  rows.report("drift",
+              "the machine changed while it was measured (temperature, a filling disk, other users): runs are not independent",
+              {"find the cause, warm up (`warmups`), and measure into another --results folder",
+               "look for the cause in their logs, and say it beside the numbers"},
+              found);
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,175 @@
+#include "runfiles/job_files.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr int kSchema = 1;
+constexpr std::size_t kTailBytes = 2000;
+
+template <typename T>
+OrderedJson or_null(const std::optional<T>& value) {
+  return value ? OrderedJson(*value) : OrderedJson(nullptr);
+}
+
+/// Empty if it cannot be read.
+std::string read_gpu_file(const std::filesystem::path& path) {
+  try {
+    return read_file_if_there(path).value_or("");
+  } catch (const UnavailableError&) {
+    return {};
+  }
+}
+
+/// The GPUs of this host, by what the driver shows without a program being started; absent where there are none.
+std::optional<std::string> gpu_models() {
+  std::vector<std::string> models;
+  std::error_code error;
+  for (const auto& gpu : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", error)) {
+    for (const std::string& line : split(read_gpu_file(gpu.path() / "information"), '\n')) {
+      constexpr std::string_view kKey = "Model:";
+      if (line.starts_with(kKey)) models.emplace_back(trim(std::string_view(line).substr(kKey.size())));
+    }
+  }
+  if (models.empty()) return std::nullopt;
+  return join(models, ", ");
+}
+
+/// The end of `text` that fits, from the start of a line if there is one.
+std::string last_lines(std::string text, std::size_t limit) {
+  if (text.size() <= limit) return text;
+  const std::size_t cut = text.size() - limit;
+  // The byte before what fits tells whether its first line is whole.
+  const bool at_line = text[cut - 1] == '\n';
+  text.erase(0, cut);
+  if (at_line) return text;
+  if (const std::size_t line = text.find('\n'); line != std::string::npos && line + 1 < text.size())
+    return text.substr(line + 1);
+  // One long line: start with a whole character.
+  std::size_t begin = 0;
+  while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0U) == 0x80U) ++begin;
+  return text.substr(begin);
+}
+
+/// What is not UTF-8 becomes U+FFFD.
+std::string to_utf8(const std::string& bytes) { return is_utf8(bytes) ? bytes : json_unquote(json_quote(bytes)); }
+
+}  // namespace
+
+OrderedJson process_json(const ProcessEnd& end) {
+  return {{"rank", end.rank},
+          {"exit_code", or_null(end.exit_code)},
+          {"signal", or_null(end.signal)},
+          {"wall_s", end.wall_s},
+          {"user_s", end.user_s},
+          {"sys_s", end.sys_s},
+          {"max_rss_bytes", end.max_rss_bytes}};
+}
+
+std::string json_line(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
+std::string started_json(const StartedFacts& facts) {
+  OrderedJson json{{"schema", kSchema},
+                   {"host", facts.node.value_or(facts.process.host)},
+                   {"boot_id", facts.process.boot_id},
+                   {"pid", facts.process.pid},
+                   {"started_unix_s", unix_time_s()},
+                   {"monotonic_s", monotonic_s()},
+                   {"job", or_null(facts.job)},
+                   {"master_port", facts.master_port},
+                   {"devices", or_null(facts.node ? facts.devices : gpu_models())}};
+  if (facts.nodes) {
+    json["nodes"] = *facts.nodes;
+  } else {
+    json["cores"] = std::thread::hardware_concurrency();  // those that this process may use
+  }
+  return json_line(json);
+}
+
+const ProcessEnd* deciding_process(const Supervision& supervision) {
+  if (supervision.setup) return &*supervision.setup;
+  const ProcessEnd* decides = nullptr;
+  for (const ProcessEnd& end : supervision.processes) {
+    if (end.rank == supervision.first_failed_rank) return &end;
+    if (decides == nullptr && end.exit_code != 0) decides = &end;
+  }
+  return decides;
+}
+
+int exit_status(const Supervision& supervision, int good_exit_code) {
+  if (supervision.timed_out) return kExitTimedOut;
+  if (supervision.cancelled_by) return kSignalExitBase + SIGTERM;
+  const ProcessEnd* const decides = deciding_process(supervision);
+  if (decides == nullptr) return 0;
+  if (decides->signal) return kSignalExitBase + *decides->signal;
+  if (decides->exit_code == good_exit_code && !supervision.setup) return 0;
+  return decides->exit_code == 0 ? 1 : *decides->exit_code;
+}
+
+std::string finished_json(const FinishedFacts& facts) {
+  const Supervision& supervision = facts.supervision;
+  const ProcessEnd* const decides = deciding_process(supervision);
+  OrderedJson json{{"schema", kSchema}, {"host", facts.host}, {"finished_unix_s", unix_time_s()}};
+  json["wall_s"] = supervision.wall_s;
+  json["exit_code"] = decides != nullptr ? or_null(decides->exit_code) : OrderedJson(0);
+  json["signal"] = decides != nullptr ? or_null(decides->signal) : OrderedJson(nullptr);
+  if (decides == nullptr && facts.error) json["exit_code"] = kExitCannotStart;
+  if (supervision.first_failed_rank) json["first_failed_rank"] = *supervision.first_failed_rank;
+  json["timed_out"] = supervision.timed_out;
+  json["time_limit_s"] = or_null(facts.time_limit_s);
+  json["cancelled"] = supervision.cancelled_by.has_value();
+  if (facts.oom_kill) json["oom_kill"] = *facts.oom_kill;
+  if (facts.error) json["error"] = *facts.error;
+  if (facts.never_began) json["never_began"] = true;
+  if (facts.tail) json["tail"] = *facts.tail;
+  json["processes"] = OrderedJson::array();
+  for (const ProcessEnd& end : supervision.processes) json["processes"].push_back(process_json(end));
+  json["files"] = OrderedJson::object();
+  for (const auto& [name, size_bytes] : facts.files) json["files"][name] = size_bytes;
+  return json_line(json);
+}
+
+std::string rank_file(const std::string& stem, int rank, const std::string& extension) {
+  return rank == 0 ? stem + extension : fmt::format("{}.{}{}", stem, rank, extension);
+}
+
+std::optional<std::string> output_tail(const std::string& folder, int rank) {
+  for (const char* stem : {"stderr", "stdout"}) {
+    const std::string path = folder + "/" + rank_file(stem, rank, ".log");
+    // One byte more tells whether the first line is whole.
+    std::string text = last_lines(read_tail(path, kTailBytes + 1), kTailBytes);
+    // A replaced byte takes three, so what fitted may fit no more.
+    text = last_lines(to_utf8(text), kTailBytes);
+    text.erase(text.find_last_not_of(" \t\r\n") + 1);
+    if (!text.empty()) return text;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::pair<std::string, long long>> event_file_sizes(const std::string& folder, int processes) {
+  std::vector<std::pair<std::string, long long>> sizes;
+  for (int rank = 0; rank < processes; ++rank) {
+    const std::string name = rank_file("events", rank, ".jsonl");
+    struct stat status {};
+    if (::stat((folder + "/" + name).c_str(), &status) == 0) sizes.emplace_back(name, status.st_size);
+  }
+  return sizes;
+}
+
+}  // namespace hpcbench

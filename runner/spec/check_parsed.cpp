@@ -1,0 +1,150 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "spec/checks.hpp"
+#include "spec/fields.hpp"
+#include "spec/read_experiment.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+void check_required(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  const YamlNode& root = *parsed.root;
+  if (!root.is_map()) return;
+  const auto has = [&](const char* key) { return root.index_of(key) != YamlNode::npos; };
+  const auto key_location = [&](const char* key) { return root.keys[root.index_of(key)].location; };
+  if (!has("experiment"))
+    diagnostics.add(root.location, "`experiment` is missing: the name of the study", "experiment: my_study");
+  if (!has("trainer") && !has("command") && !has("import")) {
+    diagnostics.add(root.location, "what to run is missing: `trainer` or `command`",
+                    fmt::format("trainer: {}   or   command: [program, \"--size={{{{size}}}}\"]; a study of results that exist "
+                                "already has `import`",
+                                trainer_tasks().front()));
+  }
+  if (has("trainer") && has("command")) {
+    diagnostics.add(key_location("command"), "`command` stands beside `trainer`: only one of them can run",
+                    "remove one of the two");
+  }
+  if (!has("trainer") && !has("command") && has("repeats") && has("import")) {
+    diagnostics.add(key_location("repeats"), "`repeats` says how often something runs, and there is no `trainer` or `command`",
+                    "remove it: imported runs are not repeated");
+  }
+  if (has("shell") && !has("command")) {
+    diagnostics.add(key_location("shell"), "`shell` says how `command` is read, and there is no `command`");
+  }
+  if (!has("matrix") && !has("zip") && !has("include")) {
+    diagnostics.add(root.location, "what varies is missing: `matrix`, `zip` or `include`", "matrix: {nodes: [1, 2]}");
+  }
+}
+
+void check_executor(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  if (!parsed.experiment.work.container || parsed.experiment.executor == "slurm") return;
+  diagnostics.add(parsed.root->keys[parsed.root->index_of("container")].location,
+                  "`container` needs the executor slurm, and the executor is local",
+                  "remove it, or say `executor: slurm` or a --site");
+}
+
+/// Whether the value at a top-level key is still the one of the file.
+bool is_inherited(const ParsedExperiment& parsed, const ParsedExperiment& base, std::string_view key) {
+  const YamlNode* now = parsed.root->find(key);
+  const YamlNode* before = base.root->find(key);
+  return now != nullptr && before != nullptr && now->location == before->location;
+}
+
+const ParsedAxis* find_axis(const ParsedExperiment& parsed, const std::string& name) {
+  for (const ParsedAxis* axis : parsed.product_axes()) {
+    if (axis->axis.name == name) return axis;
+  }
+  return nullptr;
+}
+
+/// True if an axis changed so that this included point lies outside.
+bool is_outside(const ParsedPoint& entry, const ParsedExperiment& parsed, const ParsedExperiment& base) {
+  for (const ParsedAxis* axis : parsed.product_axes()) {
+    if (find_binding(entry.point, axis->axis.name) == nullptr) return true;  // an axis that the file does not have
+  }
+  return std::any_of(entry.point.begin(), entry.point.end(), [&](const auto& binding) {
+    const ParsedAxis* now = find_axis(parsed, binding.first);
+    const ParsedAxis* before = find_axis(base, binding.first);
+    if (now == nullptr) return before != nullptr;
+    if (before != nullptr && now->node->location == before->node->location) return false;
+    const std::vector<Value>& values = now->axis.values;
+    return std::find(values.begin(), values.end(), binding.second) == values.end();
+  });
+}
+
+template <class Entries, class Outside>
+void drop_entries(Entries& entries, Outside outside, const std::string& what, const std::string& changes,
+                  std::vector<std::string>& notes) {
+  const std::size_t before = entries.size();
+  entries.erase(std::remove_if(entries.begin(), entries.end(), outside), entries.end());
+  if (entries.size() == before) return;
+  notes.push_back(fmt::format("{}: {} of {} `{}` entries do not apply: their points are not there", changes,
+                              before - entries.size(), before, what));
+}
+
+}  // namespace
+
+void drop_outside(ParsedExperiment& parsed, const ParsedExperiment& base, const std::string& changes) {
+  std::vector<std::string>& notes = parsed.experiment.notes;
+  parsed.inherited_expressions = expressions_of(base);
+  if (is_inherited(parsed, base, "include")) {
+    drop_entries(
+        parsed.include, [&](const ParsedPoint& entry) { return is_outside(entry, parsed, base); }, "include", changes, notes);
+  }
+  if (is_inherited(parsed, base, "exclude")) {
+    {
+      const PointSpace space(parsed);
+      for (ParsedCondition& exclude : parsed.exclude) exclude.inherited = space.product_matches(exclude.condition);
+    }
+    drop_entries(
+        parsed.exclude, [](const ParsedCondition& exclude) { return !exclude.inherited; }, "exclude", changes, notes);
+  }
+  const PointSpace space(parsed);
+  if (is_inherited(parsed, base, "overrides")) {
+    for (ParsedOverride& entry : parsed.overrides) entry.when.inherited = true;
+    drop_entries(
+        parsed.overrides, [&](const ParsedOverride& entry) { return !space.find_point(entry.when.condition); }, "overrides",
+        changes, notes);
+  }
+  if (is_inherited(parsed, base, "import")) {
+    for (ParsedImport& entry : parsed.imports) {
+      if (entry.run) entry.run->inherited = true;
+    }
+    drop_entries(
+        parsed.imports, [&](const ParsedImport& entry) { return entry.run && !space.find_point(entry.run->condition); },
+        "import", changes, notes);
+  }
+  if (parsed.baseline && is_inherited(parsed, base, "baseline")) {
+    parsed.baseline->inherited = true;
+    if (!space.find_point(parsed.baseline->condition)) {
+      parsed.baseline.reset();
+      notes.push_back(fmt::format("{}: no point matches `baseline`: there are no speedups", changes));
+    }
+  }
+  if (parsed.where) {
+    const YamlNode* before = base.root->find("report");
+    const YamlNode* where = before == nullptr || !before->is_map() ? nullptr : before->find("where");
+    parsed.where->inherited = where != nullptr && where->location == parsed.where->node->location;
+  }
+}
+
+void check_parsed(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  check_required(parsed, diagnostics);
+  check_axes(parsed, diagnostics);
+  check_executor(parsed, diagnostics);
+  if (!axes_are_sound(parsed)) return;
+  const PointSpace space(parsed);
+  const std::size_t before = diagnostics.made();
+  check_points(parsed, space, diagnostics);
+  const YamlNode* excludes = parsed.root->find("exclude");
+  const bool all_read = excludes == nullptr || parsed.exclude.size() == excludes->items.size();
+  check_placeholders(parsed, space, diagnostics);
+  check_reach(parsed, diagnostics);
+  check_trainer(parsed, space, diagnostics.made() == before && all_read, diagnostics);
+}
+
+}  // namespace hpcbench

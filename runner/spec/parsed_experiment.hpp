@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "spec/diagnostics.hpp"
+#include "spec/experiment.hpp"
+#include "spec/yaml_tree.hpp"
+
+namespace hpcbench {
+
+// An experiment on its way from the tree to the checks: each part still knows the nodes that it was read from. A part that
+// could not be read is left out (and complained about), so that checks speak only of what is there.
+
+class MapReader;
+
+struct ParsedAxis {
+  Axis axis;  // no values: the axis is there, but what it holds could not be read
+  SourceLocation name_location;
+  const YamlNode* node = nullptr;
+};
+
+/// `condition[i]` was read from `node->keys[i]` and `node->items[i]`; or it is an expression, and `condition` is empty.
+struct ParsedCondition {
+  Condition condition;
+  const YamlNode* node = nullptr;
+  bool inherited = false;  // from the file, under a profile or --set: its values need not be there
+  std::optional<LocatedExpression> expression = {};
+};
+
+struct ParsedDerived {
+  Derived derived;
+  SourceLocation name_location;
+};
+
+/// `point[i]` was read from `node->keys[i]` and `node->items[i]`.
+struct ParsedPoint {
+  Bindings point;
+  const YamlNode* node = nullptr;
+};
+
+struct ParsedOverride {
+  Override override_;
+  ParsedCondition when;
+  const YamlNode* node = nullptr;
+};
+
+struct ParsedImport {
+  Import import;
+  std::optional<ParsedCondition> run;
+  const YamlNode* needs_run = nullptr;  // the entry, where it says no `run` and is no table: right if there is but one point
+};
+
+struct ParsedExperiment {
+  Experiment experiment;  // all but what stands below
+  const YamlNode* root = nullptr;
+  const YamlNode* site_root = nullptr;  // null where there is no site
+  std::vector<ParsedAxis> matrix;
+  std::vector<std::vector<ParsedAxis>> zip;
+  std::vector<ParsedCondition> exclude;
+  std::vector<ParsedPoint> include;
+  std::vector<ParsedOverride> overrides;
+  std::vector<ParsedImport> imports;
+  std::optional<ParsedCondition> baseline;
+  std::optional<ParsedCondition> where;
+  std::vector<ParsedDerived> derive;
+  /// Expressions of the file under a profile or --set: values that they name need not be there.
+  std::set<std::size_t> inherited_expressions;
+
+  /// All axes in table order: matrix, zip, those that only `include` names.
+  std::vector<const ParsedAxis*> product_axes() const;
+  std::vector<std::string> axis_names() const;
+};
+
+/// Reads every key of a file on top of `parsed` (which holds defaults and what the site says). Types, forms and single values
+/// are checked here; what depends on other keys is in checks.hpp. `root` must outlive the parsed experiment.
+void read_root(const YamlNode& root, ParsedExperiment& parsed, Diagnostics& diagnostics);
+/// Reads a profile alone, for its diagnostics: nothing is required, and `experiment` and `profiles` are refused.
+void check_profile(const YamlNode& profile, const ParsedExperiment& base, Diagnostics& diagnostics);
+
+// The parts, one file each.
+void read_points(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);   // read_points.cpp
+void read_work(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);     // read_work.cpp
+void read_derived(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);  // read_derived.cpp
+/// A name that placeholders can use and that hpcbench does not use itself; a diagnostic otherwise.
+bool check_name(const YamlKey& key, const std::string& what, Diagnostics& diagnostics);  // read_points.cpp
+std::optional<ParsedCondition> read_condition(const YamlNode& node, const std::string& what, bool lists,
+                                              Diagnostics& diagnostics);
+/// The same, or an expression: what conditions on points may be.
+std::optional<ParsedCondition> read_point_condition(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
+std::optional<Bindings> read_bindings(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
+void read_imports(const YamlNode& node, ParsedExperiment& parsed, Diagnostics& diagnostics);  // read_import.cpp
+/// `imported`: metrics of an import, which may name no file.
+std::optional<std::vector<Metric>> read_metrics(MapReader& reader, bool imported,
+                                                Diagnostics& diagnostics);  // read_metrics.cpp
+/// Compiles a regular expression as `ingest` will.
+void check_pattern(const YamlNode& node, const std::string& pattern, Diagnostics& diagnostics);
+void read_report(const YamlNode& node, ParsedExperiment& parsed, Diagnostics& diagnostics);  // read_report.cpp
+
+}  // namespace hpcbench

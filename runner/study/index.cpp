@@ -1,0 +1,288 @@
+#include "study/index.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/key_order.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
+#include "study/reading.hpp"
+
+namespace hpcbench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// One transaction for this many records: enough to be fast, few enough to hold in memory.
+constexpr std::size_t kRecordsAtOnce = 2000;
+
+/// Every attempt that was ever handed to an executor, in no order.
+std::vector<AttemptKey> attempts_of_batches(const std::string& results) {
+  std::vector<AttemptKey> keys;
+  std::error_code error;
+  for (const fs::directory_entry& batch : fs::directory_iterator(results + "/batches", error)) {
+    const std::optional<std::string> list = read_file_if_there(batch.path() / "attempts.txt");
+    for (const std::string& line : split(list.value_or(""), '\n')) {
+      if (const std::optional<AttemptKey> key = parse_attempt_key(line)) keys.push_back(*key);
+    }
+  }
+  return keys;
+}
+
+/// Appends those that are on disk, but not among `states`, which are sorted.
+void add_unknown(const std::vector<AttemptKey>& keys, const std::vector<AttemptState>& states, const std::string& results,
+                 std::vector<AttemptKey>& unknown) {
+  auto state = states.begin();
+  for (const AttemptKey* key : in_key_order(keys, [](const AttemptKey& each) -> auto& { return each; })) {
+    while (state != states.end() && state->key < *key) ++state;
+    if (state != states.end() && state->key == *key) continue;
+    if (fs::exists(results + "/" + to_string(*key) + "/run.json")) unknown.push_back(*key);
+  }
+}
+
+void read_into(Store& store, const std::string& results, const std::vector<AttemptKey>& keys, const Reading& reading) {
+  std::vector<AttemptRecord> records;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    records.push_back(read_attempt(results + "/" + to_string(keys[i]), reading.find(keys[i].config_id)));
+    if (records.size() == kRecordsAtOnce || i + 1 == keys.size()) {
+      store.put(records);
+      records.clear();
+    }
+  }
+}
+
+/// What the index of an experiment says, and where the run directories say something else.
+struct IndexLook {
+  std::vector<AttemptState> states;
+  std::vector<AttemptKey> gone;
+  std::vector<AttemptKey> unread;  // no outcome yet, or not in the index
+};
+
+IndexLook look_at_index(const Store& store, const std::string& results, const std::string& experiment) {
+  IndexLook look;
+  look.states = store.states(experiment);
+  for (const AttemptState& state : look.states) {
+    if (::access((results + "/" + to_string(state.key)).c_str(), F_OK) != 0) {
+      look.gone.push_back(state.key);
+    } else if (!is_outcome(state.state)) {
+      look.unread.push_back(state.key);
+    }
+  }
+  add_unknown(attempts_of_batches(results), look.states, results, look.unread);
+  add_unknown(imported_attempts(results), look.states, results, look.unread);
+  return look;
+}
+
+/// Attempts with an outcome whose records other rules made, in the order of `states`.
+std::vector<const AttemptState*> read_by_other_rules(const IndexLook& look, const Reading& reading) {
+  std::vector<const AttemptState*> stale;
+  auto gone = look.gone.begin();
+  for (const AttemptState& state : look.states) {
+    while (gone != look.gone.end() && *gone < state.key) ++gone;
+    if (!is_outcome(state.state) || state.key.run.is_imported() || (gone != look.gone.end() && *gone == state.key)) continue;
+    const std::string& wanted = reading.hash_of(state.key.config_id);
+    if (!wanted.empty() && state.rules != wanted) stale.push_back(&state);
+  }
+  return stale;
+}
+
+/// The rules that made a record: those before, or those that its run.json holds; absent if they are neither.
+std::optional<ReadingRules> rules_that_made(const AttemptState& state, const Reading& before, const std::string& results) {
+  if (const auto rules = before.rules.find(state.rules); rules != before.rules.end()) return rules->second;
+  const std::string path = results + "/" + to_string(state.key) + "/run.json";
+  const ReadingRules own = rules_of(parse_run_json(read_file_if_there(path).value_or("")));
+  return rules_hash(own) == state.rules ? std::optional(own) : std::nullopt;
+}
+
+/// `read 480 runs again: the file's metrics changed`.
+std::string tell_rereading(const std::vector<const AttemptState*>& stale, const Reading& before, const Reading& reading,
+                           const std::string& results) {
+  std::size_t runs = 0;
+  const AttemptKey* last = nullptr;
+  for (const AttemptState* state : stale) {
+    const bool same = last != nullptr && last->config_id == state->key.config_id && last->run == state->key.run;
+    if (!same && !state->is_void) ++runs;
+    last = &state->key;
+  }
+  const std::optional<ReadingRules> old = rules_that_made(*stale.front(), before, results);
+  return fmt::format("read {} run{} again: {}", runs, runs == 1 ? "" : "s",
+                     what_changed(old ? &*old : nullptr, *reading.find(stale.front()->key.config_id)));
+}
+
+enum class Telling { aloud, silent };
+
+std::vector<AttemptState> bring_up_to_date(Store& store, const std::string& results, const std::string& experiment,
+                                           IndexLook look, const Reading& before, const Reading& reading, Telling telling) {
+  const std::vector<const AttemptState*> stale = read_by_other_rules(look, reading);
+  std::string told = stale.empty() ? "" : tell_rereading(stale, before, reading, results);
+  for (const AttemptState* state : stale) look.unread.push_back(state->key);
+  if (look.gone.empty() && look.unread.empty()) return std::move(look.states);
+  if (!look.gone.empty()) store.forget(experiment, look.gone);
+  if (!look.unread.empty()) read_into(store, results, look.unread, reading);
+  std::vector<AttemptState> states = store.states(experiment);
+  if (!told.empty() && telling == Telling::aloud) {
+    const std::string outcomes = changed_outcomes(look.states, states);
+    if (!outcomes.empty()) told += fmt::format(" ({}; no run is repeated for that)", outcomes);
+    say(told);
+  }
+  return states;
+}
+
+/// Opens the index and brings it up to date; where it cannot be written, makes it in memory, and that up to date.
+template <class Refresh>
+Store open_refreshed(const std::string& results_root, const std::string& experiment, const Refresh& refresh) {
+  if (!fs::exists(results_root)) return Store::open(":memory:");
+  try {
+    Store store = open_index(results_root);
+    refresh(store);
+    return store;
+  } catch (const UnavailableError&) {
+    // A folder of somebody else, or a full disk: read the run directories without writing anything.
+    Store store = Store::open(":memory:");
+    reindex(store, results_root, experiment);
+    refresh(store);
+    return store;
+  }
+}
+
+Reading reading_today(const Study& study, const Reading& before, const IndexLook& look) {
+  std::vector<AttemptKey> keys;
+  keys.reserve(look.states.size() + look.unread.size());
+  for (const AttemptState& state : look.states) keys.push_back(state.key);
+  keys.insert(keys.end(), look.unread.begin(), look.unread.end());
+  return reading_of_today(study, before, keys);
+}
+
+}  // namespace
+
+void index_attempts(Store& store, const std::string& results, const std::vector<AttemptKey>& keys) {
+  read_into(store, results, keys, read_reading(results));
+}
+
+std::vector<AttemptKey> imported_attempts(const std::string& results) {
+  std::vector<AttemptKey> keys;
+  for (const std::string& line : split(read_file_if_there(results + "/imports/attempts.txt").value_or(""), '\n')) {
+    const std::optional<AttemptKey> key = parse_attempt_key(line);
+    if (key && key->run.is_imported()) keys.push_back(*key);
+  }
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
+}
+
+void note_imported_attempts(const std::string& results, const std::vector<AttemptKey>& keys) {
+  if (keys.empty()) return;
+  std::string text = read_file_if_there(results + "/imports/attempts.txt").value_or("");
+  for (const AttemptKey& key : keys) text += to_string(key) + '\n';
+  write_file(results + "/imports/attempts.txt", text, Durability::durable);
+}
+
+std::vector<AttemptKey> imported_attempts_of(const std::string& results, const std::string& config_id) {
+  std::vector<AttemptKey> keys;
+  std::error_code error;
+  for (const fs::directory_entry& run : fs::directory_iterator(results + "/" + config_id, error)) {
+    const std::optional<RunName> name = parse_run_name(run.path().filename().string());
+    if (!name || !name->is_imported()) continue;
+    std::error_code unreadable;
+    for (const fs::directory_entry& attempt : fs::directory_iterator(run.path(), unreadable)) {
+      const std::string path = fmt::format("{}/{}/{}", config_id, to_string(*name), attempt.path().filename().string());
+      const std::optional<AttemptKey> key = parse_attempt_key(path);
+      if (key && to_string(*key) == path) keys.push_back(*key);
+    }
+  }
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+std::vector<std::string> experiments_on_disk(const std::string& results_root) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(results_root, error)) {
+    if (fs::exists(entry.path() / "batches") || fs::exists(entry.path() / "imports" / "attempts.txt"))
+      names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::size_t reindex(Store& store, const std::string& results_root, const std::string& experiment) {
+  const std::string results = results_root + "/" + experiment;
+  const std::vector<AttemptKey> keys = find_attempts(results);
+  store.clear(experiment);
+  read_into(store, results, keys, read_reading(results));
+  return keys.size();
+}
+
+Store open_index(const std::string& results_root) {
+  make_folders(results_root);
+  Store store = Store::open(results_root + "/hpcbench.db");
+  if (store.rebuilt()) {
+    say(fmt::format("note: {}/hpcbench.db is made anew from the run directories: {}", results_root, *store.rebuilt()));
+    for (const std::string& experiment : experiments_on_disk(results_root)) reindex(store, results_root, experiment);
+  }
+  return store;
+}
+
+std::vector<AttemptState> refresh_index(Store& store, const std::string& results_root, const std::string& experiment) {
+  const std::string results = results_root + "/" + experiment;
+  const Reading reading = read_reading(results);
+  return bring_up_to_date(store, results, experiment, look_at_index(store, results, experiment), reading, reading,
+                          Telling::aloud);
+}
+
+std::vector<AttemptState> refresh_index(Store& store, const Study& study) {
+  IndexLook look = look_at_index(store, study.results, study.experiment.name);
+  const Reading before = read_reading(study.results);
+  const Reading reading = reading_today(study, before, look);
+  keep_reading(study.results, reading);
+  return bring_up_to_date(store, study.results, study.experiment.name, std::move(look), before, reading, Telling::aloud);
+}
+
+void refresh_copy(Store& store, const Study& study) {
+  IndexLook look = look_at_index(store, study.results, study.experiment.name);
+  const Reading before = read_reading(study.results);
+  const Reading reading = reading_today(study, before, look);
+  bring_up_to_date(store, study.results, study.experiment.name, std::move(look), before, reading, Telling::silent);
+}
+
+Store open_for_reading(const std::string& results_root, const std::string& experiment) {
+  return open_refreshed(results_root, experiment, [&](Store& store) { refresh_index(store, results_root, experiment); });
+}
+
+Store open_for_reading(const Study& study) {
+  return open_refreshed(study.results_root, study.experiment.name, [&](Store& store) { refresh_index(store, study); });
+}
+
+std::vector<AttemptState> counting_states(const std::vector<AttemptState>& states) {
+  std::vector<AttemptState> counting;
+  for (const AttemptState& state : states) {
+    if (state.is_void || state.key.run.is_warmup()) continue;
+    const bool same_run =
+        !counting.empty() && counting.back().key.config_id == state.key.config_id && counting.back().key.run == state.key.run;
+    // Attempts of a run come in rising order: the last counts.
+    if (same_run) {
+      counting.back() = state;
+    } else {
+      counting.push_back(state);
+    }
+  }
+  return counting;
+}
+
+PlanDiff compare_with_index(const Study& study, const std::vector<AttemptState>& states) {
+  std::vector<ExistingRun> runs;
+  for (const AttemptState& state : states) {
+    // What --only leaves out is neither kept nor orphaned.
+    const bool left_out = study.plan.find(state.key.config_id) && !study.selected().find(state.key.config_id);
+    if (state.key.run.is_repeat() && !state.is_void && !left_out) runs.push_back({state.key.config_id, state.key.run});
+  }
+  return compare_plan(study.selected(), runs);
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/diff.hpp"
+#include "store/store.hpp"
+#include "study/study.hpp"
+
+namespace hpcbench {
+
+/// Opens the index for writing. If it had to be made anew, says so and reads every run directory below `results_root` again.
+Store open_index(const std::string& results_root);
+
+/// Brings the index of one experiment up to date with its run directories: reads what has no outcome in it yet or is not in it
+/// (batches/*/attempts.txt names every attempt), or was read by other rules than those of reading.json, which it says; forgets
+/// what is gone. Cheap where nothing changed. Returns what Store::states says from then on, so that it need not be asked again.
+std::vector<AttemptState> refresh_index(Store& store, const std::string& results_root, const std::string& experiment);
+/// The same by the rules of the study's file, which are kept in reading.json first.
+std::vector<AttemptState> refresh_index(Store& store, const Study& study);
+/// The same of a copy of the index in memory: writes nothing, and says nothing.
+void refresh_copy(Store& store, const Study& study);
+
+/// Reads all run directories of an experiment again, by the rules last applied, whatever the index says. Returns how many there
+/// are.
+std::size_t reindex(Store& store, const std::string& results_root, const std::string& experiment);
+
+/// Reads these attempts into the index, whatever it says of them.
+void index_attempts(Store& store, const std::string& results, const std::vector<AttemptKey>& keys);
+
+// Imported runs stand in imports/attempts.txt, a line each, as those of batches do in batches/*/attempts.txt.
+std::vector<AttemptKey> imported_attempts(const std::string& results);
+void note_imported_attempts(const std::string& results, const std::vector<AttemptKey>& keys);
+/// Those of one configuration, from its folder alone, sorted.
+std::vector<AttemptKey> imported_attempts_of(const std::string& results, const std::string& config_id);
+
+/// Folders below `results_root` that hold an experiment's results, sorted.
+std::vector<std::string> experiments_on_disk(const std::string& results_root);
+
+/// The index for commands that only look: refreshed where it can be written, else as it is, else made in memory.
+Store open_for_reading(const std::string& results_root, const std::string& experiment);
+/// The same by the rules of the study's file.
+Store open_for_reading(const Study& study);
+
+/// Of Store::states: the state of each run (no warm-ups) from the attempt that counts, sorted: as Store::counting_attempts, but
+/// without reading records, which takes ten times as long.
+std::vector<AttemptState> counting_states(const std::vector<AttemptState>& states);
+
+/// How what is asked for (with --only: what that leaves) compares with what is on record, as Store::states says.
+PlanDiff compare_with_index(const Study& study, const std::vector<AttemptState>& states);
+
+}  // namespace hpcbench

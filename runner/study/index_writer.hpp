@@ -1,0 +1,55 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ingest/reading.hpp"
+#include "store/store.hpp"
+#include "study/failure_watch.hpp"
+#include "study/progress.hpp"
+#include "submit/dispatcher.hpp"
+
+namespace hpcbench {
+
+/// Keeps the index while a campaign goes, and tells what matters. Records are written in groups: what a crash leaves unwritten
+/// stands in the run directories and is read from there.
+class IndexWriter : public DispatchObserver {
+ public:
+  IndexWriter(Store& store, std::string experiment, std::string results, Progress& progress, Clock& clock);
+
+  void intended(const std::string& batch, const std::vector<AttemptKey>& attempts) override;
+  void submitted(const AttemptKey& attempt, const std::string& job) override;
+  State settled(const AttemptKey& attempt, std::optional<State> without_finish, const std::string& reason) override;
+  void note(const std::string& text) override;
+
+  /// Writes what is pending, if that is due; with `now` in any case.
+  void flush(bool now);
+  /// How often each kind of failure happened that was told once and happened again.
+  void tell_repeated_failures();
+  /// From here on runs are cancelled because the campaign stops: that is no news.
+  void expect_cancels() { cancels_expected_ = true; }
+  const FailureWatch& failures() const { return failures_; }
+
+ private:
+  void warn_of_missed_metrics(const AttemptRecord& record, const std::string& folder);
+  static void log_verdict(const AttemptRecord& record, const std::string& folder);
+  void tell_failure(const AttemptKey& attempt, State state, const AttemptRecord& record);
+
+  Store& store_;
+  std::string experiment_;
+  std::string results_;
+  Reading reading_;  // of the file that the campaign runs
+  Progress& progress_;
+  Clock& clock_;
+  std::vector<AttemptRecord> records_;
+  std::vector<AttemptState> states_;
+  std::set<std::string> seen_;    // configurations of which a run has succeeded
+  std::set<std::string> warned_;  // metrics that were warned of
+  double last_flush_s_ = 0;
+  FailureWatch failures_;
+  bool cancels_expected_ = false;
+  int kinds_told_ = 0;
+};
+
+}  // namespace hpcbench

@@ -1,0 +1,61 @@
+#include "study/last_run.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/files.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+std::string last_run_file(const std::string& folder) { return folder + "/last_run.json"; }
+
+}  // namespace
+
+void write_last_run(const std::string& results_root, const LastRun& run) {
+  const nlohmann::ordered_json json = {{"schema", 1},      {"experiment", run.experiment},
+                                       {"file", run.file}, {"profile", run.profile},
+                                       {"site", run.site}, {"settings", run.settings}};
+  const std::string text = json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  for (const std::string& folder : {results_root + "/" + run.experiment, results_root}) {
+    if (std::filesystem::is_directory(folder)) write_file(last_run_file(folder), text, Durability::none);
+  }
+}
+
+std::optional<LastRun> read_last_run(const std::string& results_root) {
+  const std::optional<std::string> text = read_file_if_there(last_run_file(results_root));
+  if (!text) return std::nullopt;
+  try {
+    const nlohmann::json json = nlohmann::json::parse(*text);
+    return LastRun{json.at("experiment"), json.at("file"), json.at("profile"), json.at("site"), json.at("settings")};
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<LastRun> read_last_run_of(const std::string& results_root, const std::string& experiment) {
+  const std::string folder = results_root + "/" + experiment;
+  if (std::optional<LastRun> own = read_last_run(folder)) return own;
+  // Results of before this note was kept.
+  if (std::optional<LastRun> last = read_last_run(results_root); last && last->experiment == experiment) return last;
+  const std::string copy = folder + "/experiment.yaml";
+  if (!std::filesystem::exists(copy)) return std::nullopt;
+  return LastRun{experiment, copy, "", "", {}};
+}
+
+std::optional<LastRun> find_last_run_of_file(const std::string& results_root, const std::string& file) {
+  if (std::optional<LastRun> last = read_last_run(results_root); last && last->file == file) return last;
+  std::error_code error;
+  std::vector<std::string> folders;
+  for (const auto& entry : std::filesystem::directory_iterator(results_root, error)) folders.push_back(entry.path().string());
+  std::sort(folders.begin(), folders.end());
+  for (const std::string& folder : folders) {
+    if (std::optional<LastRun> last = read_last_run(folder); last && last->file == file) return last;
+  }
+  return std::nullopt;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/run_name.hpp"
+#include "store/store.hpp"
+#include "study/study.hpp"
+
+namespace hpcbench {
+
+/// What lies in a study's results and enters no table of its file.
+struct Leftover {
+  /// void_attempt: never ran and never will, and a later attempt of its run is there. orphan: a configuration that neither the
+  /// file nor any of its profiles asks for (as the study was read last: with its --set).
+  enum class Kind { void_attempt, orphan };
+  Kind kind = Kind::orphan;
+  std::string path;  // below results/EXPERIMENT: `CONFIG_ID/r01/a1`, `CONFIG_ID`
+  std::string what;  // for people
+  double bytes = 0;
+};
+
+/// Sorted by path. Nothing that runs or waits is among them, and of no run the last attempt: its number must not come again.
+std::vector<Leftover> find_leftovers(const Study& study, const Store& store);
+
+/// Removes them whole, each renamed away first, so that nothing half-removed is read as a run.
+void remove_leftovers(const Study& study, const std::vector<Leftover>& leftovers);
+
+}  // namespace hpcbench

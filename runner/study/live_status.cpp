@@ -1,0 +1,131 @@
+#include "study/live_status.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "base/text.hpp"
+#include "render/attempt.hpp"
+#include "runfiles/claim.hpp"
+#include "submit/judge.hpp"
+#include "submit/slurm/slurm_parse.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+/// The attempts of a batch by their index.
+std::map<std::string, int> places_in_batch(const std::string& results, const std::string& batch) {
+  std::map<std::string, int> places;
+  const auto text = read_file_if_there(results + "/batches/" + batch + "/attempts.txt");
+  int index = 0;
+  for (const std::string& line : split(text.value_or(""), '\n')) places.emplace(line, index++);
+  return places;
+}
+
+void add_job(RunStatus& run, const SlurmJob& job) {
+  AttemptRecord& attempt = *run.attempt;
+  attempt.job = job.id;
+  run.job = RunStatus::Job::there;
+  switch (phase_of(job.state)) {
+    case SlurmPhase::waiting: {
+      const auto why = explain_reason(job.reason);
+      if (!job.reason.empty()) attempt.reason = why ? fmt::format("{}: {}", job.reason, *why) : job.reason;
+      if (!job.start.empty()) run.expected_start = job.start;
+      break;
+    }
+    case SlurmPhase::running:
+      if (!job.nodes.empty() && !attempt.node) attempt.node = job.nodes;
+      break;
+    case SlurmPhase::ended:
+      run.job = RunStatus::Job::gone;
+      attempt.reason = job.state;
+      break;
+  }
+}
+
+bool is_open(const RunStatus& run) { return run.attempt && !is_outcome(run.state) && run.state != State::planned; }
+
+bool is_slurm(const RunStatus& run) { return run.attempt->executor == "slurm"; }
+
+/// Jobs of a batch by attempt, once the executor has them all.
+std::map<std::string, std::string> jobs_of_batch(const std::string& results, const std::string& batch) {
+  std::map<std::string, std::string> jobs;
+  const auto text = read_file_if_there(results + "/batches/" + batch + "/submitted.json");
+  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
+  if (!json.is_object() || !json.contains("jobs") || !json["jobs"].is_object()) return jobs;
+  for (const auto& [attempt, job] : json["jobs"].items()) {
+    if (job.is_string()) jobs.emplace(attempt, job.get<std::string>());
+  }
+  return jobs;
+}
+
+/// The run directories alone do not tell intended from submitted: their batches do.
+void add_submissions(StatusView& view, const Study& study) {
+  std::map<std::string, std::map<std::string, std::string>> jobs;
+  for (RunStatus& run : view.runs) {
+    if (run.state != State::intended || !run.attempt->batch) continue;
+    const std::string& batch = *run.attempt->batch;
+    if (jobs.count(batch) == 0) jobs[batch] = jobs_of_batch(study.results, batch);
+    const auto job = jobs[batch].find(to_string(run.attempt->key));
+    if (job == jobs[batch].end()) continue;
+    if (!job->second.empty()) run.attempt->job = job->second;
+    set_state(view, run, State::submitted);
+  }
+}
+
+/// Empty, or why nothing is known.
+std::string add_queue(StatusView& view, const Study& study, ToolRunner& tools) {
+  const auto asked = [](const RunStatus& run) { return is_open(run) && is_slurm(run) && run.attempt->batch; };
+  if (std::none_of(view.runs.begin(), view.runs.end(), asked)) return {};
+  const ToolResult answer = tools.run({squeue_arguments(), {}, 60});
+  if (!answer.succeeded()) return fmt::format("squeue does not answer ({}): what jobs wait for is not shown", describe(answer));
+  std::map<std::pair<std::string, int>, SlurmJob> jobs;
+  for (SlurmJob& job : parse_squeue(answer.output)) {
+    SlurmJob& known = jobs[{job.name, job.index}];
+    if (known.id.empty() || phase_of(known.state) == SlurmPhase::ended) known = std::move(job);
+  }
+  std::map<std::string, std::map<std::string, int>> places;
+  for (RunStatus& run : view.runs) {
+    // What has finished since the index was refreshed is for the next look.
+    if (!asked(run) || has_finished(study.results + "/" + to_string(run.attempt->key))) continue;
+    const std::string& batch = *run.attempt->batch;
+    if (places.count(batch) == 0) places[batch] = places_in_batch(study.results, batch);
+    run.job = RunStatus::Job::gone;
+    const auto place = places[batch].find(to_string(run.attempt->key));
+    if (place == places[batch].end()) continue;
+    const auto job = jobs.find({slurm_job_name(study.experiment.name, batch), place->second});
+    if (job == jobs.end()) continue;
+    if (run.state == State::intended) set_state(view, run, State::submitted);
+    add_job(run, job->second);
+  }
+  return {};
+}
+
+/// Of jobs that are processes of this host.
+void add_processes(StatusView& view, const Study& study) {
+  for (RunStatus& run : view.runs) {
+    const std::string folder = run.attempt ? study.results + "/" + to_string(run.attempt->key) : "";
+    if (!is_open(run) || is_slurm(run) || has_finished(folder)) continue;
+    const std::optional<Claim> claim = read_claim(folder);
+    // Without a claim nothing runs yet; one of another host tells nothing here.
+    const std::optional<bool> alive = claim && claim->process ? is_alive(*claim->process) : std::optional(false);
+    run.job = !alive ? RunStatus::Job::unknown : *alive ? RunStatus::Job::there : RunStatus::Job::gone;
+  }
+}
+
+}  // namespace
+
+StatusView live_status(const Study& study, const Store& store, ToolRunner& tools, std::string& problem) {
+  StatusView view = make_status(study, store);
+  add_submissions(view, study);
+  problem = add_queue(view, study, tools);
+  add_processes(view, study);
+  return view;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/diff.hpp"
+#include "study/run_study.hpp"
+#include "study/study.hpp"
+
+namespace hpcbench {
+
+/// The first configuration of several nodes that the local executor would run on this machine alone; absent: there is none.
+std::optional<std::size_t> find_simulated(const Study& study);
+
+/// What `run` looks for before it starts anything, if it has anything to start. UnavailableError with all that the runs need
+/// and that is not there (examine_needs) in one message; InputError, at the line of `nodes`, for several nodes with the local
+/// executor, unless that is asked for.
+void require_ready(const Study& study, const PlanDiff& diff, const std::vector<AttemptKey>& retried, const RunOptions& options);
+
+}  // namespace hpcbench

@@ -1,0 +1,65 @@
+#include "study/progress.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/terminal.hpp"
+#include "base/text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr double kLineInterval = 5;      // seconds between lines where nobody watches
+constexpr double kRedrawInterval = 0.1;  // seconds between redraws where somebody does
+
+}  // namespace
+
+Progress::Progress(Clock& clock, std::optional<int> slots)
+    : clock_(clock), in_place_(stderr_is_terminal()), start_s_(clock.monotonic_s()), remaining_(clock, slots) {}
+
+Progress::~Progress() { finish(); }
+
+std::string Progress::text(const DispatchCounts& counts, const std::string& waiting) {
+  const double elapsed_s = clock_.monotonic_s() - start_s_;
+  const long long failed = counts.done - counts.succeeded;
+  std::string line = fmt::format("{}/{} done, {} {}", counts.done, counts.total, counts.running,
+                                 waiting.empty() ? "running" : "submitted, " + waiting);
+  if (failed > 0) line += fmt::format(", {} not succeeded", failed);
+  line += ", elapsed " + human_duration(elapsed_s);
+  const std::string left = remaining_.text(counts.total - counts.done);
+  return left.empty() ? line : line + ", " + left;
+}
+
+void Progress::show(const DispatchCounts& counts, const std::string& waiting) {
+  if (is_quiet()) return;
+  const double now_s = clock_.monotonic_s();
+  if (now_s - last_s_ < (in_place_ ? kRedrawInterval : kLineInterval)) return;
+  last_s_ = now_s;
+  const std::string line = text(counts, waiting);
+  if (line == shown_) return;
+  shown_ = line;
+  if (in_place_) {
+    constexpr int kWidth = 40;
+    const auto filled = counts.total > 0 ? static_cast<int>(kWidth * counts.done / counts.total) : 0;
+    fmt::print(stderr, "\r\033[K[{}{}] {}", std::string(static_cast<std::size_t>(filled), '#'),
+               std::string(static_cast<std::size_t>(kWidth - filled), '.'), line);
+    std::fflush(stderr);
+  } else {
+    fmt::print(stderr, "{}\n", line);
+  }
+}
+
+void Progress::print(const std::string& line) {
+  if (in_place_ && !shown_.empty()) fmt::print(stderr, "\r\033[K");
+  say(line);
+  shown_.clear();
+}
+
+void Progress::finish() {
+  if (in_place_ && !shown_.empty()) fmt::print(stderr, "\n");
+  shown_.clear();
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,205 @@
+#include "study/run_reference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "plan/plan.hpp"
+#include "study/index.hpp"
+#include "study/last_run.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+struct Reference {
+  std::string experiment;
+  std::string configuration;  // id prefix, axis=value,... or value,...
+  std::optional<RunName> run;
+  std::optional<int> attempt;
+};
+
+constexpr std::size_t kShownRuns = 10;
+
+[[noreturn]] void reject_reference(const std::string& reference, const std::string& why) {
+  throw InputError(
+      fmt::format("error: `{}` is no run: {}; write [EXPERIMENT/](CONFIG_ID prefix | axis=value,... | value,...)[/rNN[/aN]]",
+                  reference, why));
+}
+
+std::string last_experiment(const std::string& results_root) {
+  const std::optional<LastRun> last = read_last_run(results_root);
+  const std::vector<std::string> there = experiments_on_disk(results_root);
+  if (last) return last->experiment;
+  if (there.size() == 1) return there.front();
+  throw InputError(fmt::format("error: name the experiment: EXPERIMENT/CONFIG_ID/rNN; in {} there are: {}", results_root,
+                               there.empty() ? "none" : join(there, ", ")));
+}
+
+Reference parse_reference(const std::string& results_root, const std::string& text) {
+  Reference reference;
+  std::vector<std::string> parts = split(text, '/');
+  const std::vector<std::string> experiments = experiments_on_disk(results_root);
+  if (parts.size() > 1 && std::find(experiments.begin(), experiments.end(), parts.front()) != experiments.end()) {
+    reference.experiment = parts.front();
+    parts.erase(parts.begin());
+  } else {
+    reference.experiment = last_experiment(results_root);
+  }
+  // From the end: values may hold `/`, as in `model=org/name/r01`.
+  if (parts.size() > 2 && parse_run_name(parts[parts.size() - 2])) {
+    if (const std::optional<AttemptKey> key = parse_attempt_key("x/r01/" + parts.back())) {
+      reference.attempt = key->attempt;
+      parts.pop_back();
+    }
+  }
+  if (parts.size() > 1) {
+    reference.run = parse_run_name(parts.back());
+    if (reference.run) parts.pop_back();
+  }
+  reference.configuration = join(parts, "/");
+  const bool is_id = reference.configuration.find('=') == std::string::npos;
+  if (reference.configuration.empty()) reject_reference(text, "names no configuration");
+  if (is_id && parts.size() > 1) {
+    reject_reference(
+        text, fmt::format("`{}` is no experiment{}; {} holds: {}", parts.front(), did_you_mean(parts.front(), experiments),
+                          results_root, experiments.empty() ? "none" : join(experiments, ", ")));
+  }
+  return reference;
+}
+
+/// Every axis of these runs, with its values.
+std::map<std::string, std::set<Value>> axes_of(const std::vector<AttemptRecord>& records) {
+  std::map<std::string, std::set<Value>> axes;
+  for (const AttemptRecord& record : records) {
+    for (const auto& [name, value] : record.axes) axes[name].insert(value);
+  }
+  return axes;
+}
+
+std::vector<std::string> axis_names(const std::map<std::string, std::set<Value>>& axes) {
+  std::vector<std::string> names;
+  for (const auto& axis : axes) names.push_back(axis.first);
+  return names;
+}
+
+/// `ddp` -> `strategy=ddp`, where exactly one axis has that value; what is axis=value already stays.
+std::string with_axis(const std::string& text, const std::string& clause, const std::map<std::string, std::set<Value>>& axes) {
+  const std::vector<std::string> names = axis_names(axes);
+  if (const std::size_t equals = clause.find('='); equals != std::string::npos) {
+    const std::string name(trim(std::string_view(clause).substr(0, equals)));
+    if (name.empty() || equals + 1 == clause.size()) reject_reference(text, fmt::format("`{}` is not axis=value", clause));
+    if (axes.count(name) == 0) {
+      reject_reference(text,
+                       fmt::format("`{}` is no axis{}; the axes are: {}", name, did_you_mean(name, names), join(names, ", ")));
+    }
+    return clause;
+  }
+  std::vector<std::string> having;
+  const Condition wanted = parse_only("value=" + clause);
+  for (const auto& [name, values] : axes) {
+    const bool has = std::any_of(values.begin(), values.end(), [&](const Value& value) {
+      return matches(wanted, Bindings{{"value", value}});
+    });
+    if (has) having.push_back(name);
+  }
+  if (having.size() == 1) return having.front() + "=" + clause;
+  if (having.empty()) {
+    reject_reference(text, fmt::format("no configuration's id begins with `{}`, and no axis has that value (axes: {})", clause,
+                                       join(names, ", ")));
+  }
+  reject_reference(text, fmt::format("`{}` is a value of {}: write axis={}", clause, join(having, " and of "), clause));
+}
+
+/// Splits at commas that no backslash stands before.
+std::vector<std::string> clauses_of(const std::string& configuration) {
+  std::vector<std::string> clauses(1);
+  for (std::size_t i = 0; i < configuration.size(); ++i) {
+    if (configuration[i] == ',' && (i == 0 || configuration[i - 1] != '\\')) {
+      clauses.emplace_back();
+    } else {
+      clauses.back() += configuration[i];
+    }
+  }
+  return clauses;
+}
+
+/// Absent where the reference is the beginning of a configuration's id.
+std::optional<Condition> condition_of(const std::string& text, const Reference& reference,
+                                      const std::vector<AttemptRecord>& records) {
+  const bool is_id = std::any_of(records.begin(), records.end(), [&](const AttemptRecord& record) {
+    return record.key.config_id.starts_with(reference.configuration);
+  });
+  if (is_id) return std::nullopt;
+  const std::map<std::string, std::set<Value>> axes = axes_of(records);
+  std::vector<std::string> clauses;
+  for (const std::string& clause : clauses_of(reference.configuration)) {
+    if (trim(clause).empty()) reject_reference(text, "a value is missing between commas");
+    clauses.push_back(with_axis(text, std::string(trim(clause)), axes));
+  }
+  return parse_only(join(clauses, ","));
+}
+
+bool is_of_configuration(const Reference& reference, const std::optional<Condition>& condition, const AttemptRecord& record) {
+  return condition ? matches(*condition, record.axes) : record.key.config_id.starts_with(reference.configuration);
+}
+
+bool is_named(const Reference& reference, const AttemptRecord& record) {
+  return (!reference.run || record.key.run == *reference.run) &&
+         (!reference.attempt || record.key.attempt == *reference.attempt);
+}
+
+std::string list_runs(const std::vector<AttemptRecord>& runs, bool with_attempts) {
+  std::string names;
+  for (std::size_t i = 0; i < std::min(runs.size(), kShownRuns); ++i) {
+    const AttemptKey& key = runs[i].key;
+    names += fmt::format("\n  {}/{}{} ({})", key.config_id, to_string(key.run),
+                         with_attempts ? fmt::format("/a{}", key.attempt) : "", describe(runs[i].axes));
+  }
+  return names + (runs.size() > kShownRuns ? "\n  ... (hpcbench status --all)" : "");
+}
+
+/// All attempts where one is named, else those that count.
+std::vector<AttemptRecord> candidates(const Store& store, const Reference& reference) {
+  const bool all = reference.attempt || (reference.run && reference.run->is_warmup());
+  return all ? store.attempts(reference.experiment) : store.counting_attempts(reference.experiment, true);
+}
+
+}  // namespace
+
+FoundRun find_run(const std::string& results_root, const std::string& text) {
+  const Reference reference = parse_reference(results_root, text);
+  const Store store = open_for_reading(results_root, reference.experiment);
+  std::vector<AttemptRecord> records = candidates(store, reference);
+  if (records.empty()) throw InputError(fmt::format("error: `{}`: no run of {} has begun yet", text, reference.experiment));
+  const std::optional<Condition> condition = condition_of(text, reference, records);
+  std::erase_if(records, [&](const AttemptRecord& record) { return !is_of_configuration(reference, condition, record); });
+  std::vector<AttemptRecord> found;
+  for (const AttemptRecord& record : records) {
+    if (is_named(reference, record)) found.push_back(record);
+  }
+  if (found.empty() && records.empty()) {
+    throw InputError(
+        fmt::format("error: no run of {} matches `{}`; `hpcbench status --all` lists them", reference.experiment, text));
+  }
+  if (found.empty()) {
+    throw InputError(fmt::format("error: no run of {} matches `{}`; there are:{}", reference.experiment, text,
+                                 list_runs(records, reference.attempt.has_value())));
+  }
+  // A warm-up that is not named by its attempt: the last one counts.
+  if (found.size() > 1 && reference.run && found.front().key.config_id == found.back().key.config_id)
+    return {reference.experiment, found.back()};
+  if (found.size() > 1) {
+    throw InputError(fmt::format("error: `{}` is {} runs; name one:{}", text, found.size(), list_runs(found, false)));
+  }
+  return {reference.experiment, found.front()};
+}
+
+}  // namespace hpcbench

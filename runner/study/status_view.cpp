@@ -1,0 +1,208 @@
+#include "study/status_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "ingest/line_reader.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json json_or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json axes_json(const Bindings& axes) {
+  Json json = Json::object();
+  for (const auto& [name, value] : axes) json[name] = Json::parse(value.canonical());
+  return json;
+}
+
+/// One run as it stands in the list of runs, which is two levels deep.
+std::string run_json(const StatusView& view, const RunStatus& run, double now_unix_s) {
+  const AttemptRecord none;
+  const AttemptRecord& attempt = run.attempt ? *run.attempt : none;
+  Json row = {{"run", run.run}, {"axes", axes_json(run.axes)}, {"state", to_string(run.state)}};
+  row["attempt"] = run.attempt ? Json(fmt::format("a{}", attempt.key.attempt)) : Json(nullptr);
+  row["executor"] = run.attempt ? attempt.executor : view.executor;
+  row["job"] = json_or_null(attempt.job);
+  row["reason"] = json_or_null(attempt.reason);
+  row["node"] = json_or_null(attempt.node);
+  row["elapsed_s"] = json_or_null(run.attempt ? elapsed_s(attempt, now_unix_s) : std::nullopt);
+  row["expected_start"] = json_or_null(run.expected_start);
+  row["exit_code"] = json_or_null(attempt.exit_code);
+  row["signal"] = json_or_null(attempt.signal);
+  row["path"] = run.attempt ? Json(view.results + "/" + to_string(attempt.key)) : Json(nullptr);
+  std::string text = "\n  ";
+  // Line breaks within texts are escaped: these are of the layout.
+  for (const char c : row.dump(1, ' ', false, Json::error_handler_t::replace)) {
+    text += c;
+    if (c == '\n') text += "  ";
+  }
+  return text;
+}
+
+/// Names of the repeats as texts sort them: r100 before r11.
+std::vector<RunName> repeats_in_text_order(int repeats) {
+  std::vector<RunName> names;
+  for (int repeat = 1; repeat <= repeats; ++repeat) names.push_back({RunKind::repeat, repeat});
+  std::sort(names.begin(), names.end(), [](RunName a, RunName b) { return to_string(a) < to_string(b); });
+  return names;
+}
+
+/// Every run of the plan, sorted; none has an attempt yet. Ids are equally long, so runs sort by them, then by name.
+std::vector<RunStatus> planned_runs(const Study& study, const std::vector<RunName>& repeats) {
+  const Plan& plan = study.selected();
+  std::vector<RunStatus> runs;
+  runs.reserve(plan.configurations.size() * repeats.size());
+  for (const std::size_t index : plan.by_id) {
+    const Configuration& configuration = plan.configurations[index];
+    for (const RunName name : repeats) {
+      runs.push_back({configuration.id + "/" + to_string(name), study.plan.bindings(configuration), State::planned,
+                      std::nullopt, std::nullopt, RunStatus::Job::unknown});
+    }
+  }
+  return runs;
+}
+
+/// Job, node and expected start of one that has not ended.
+std::string details(const RunStatus& run) {
+  std::string text;
+  if (is_outcome(run.state)) return text;
+  if (run.attempt->job) text += " job " + *run.attempt->job;
+  if (run.attempt->node) text += " on " + *run.attempt->node;
+  if (run.expected_start) text += " expected start " + *run.expected_start;
+  const bool had_job = run.state == State::submitted || run.state == State::running;
+  if (had_job && run.job == RunStatus::Job::gone) text += " which has ended; `hpcbench run` settles it";
+  return text.empty() ? text : " (" + text.substr(1) + ")";
+}
+
+/// Counts, of each metric, the runs that succeeded without a value of it.
+class MissedCounter {
+ public:
+  void add(const Work& work, const AttemptRecord& attempt) {
+    if (attempt.state != State::succeeded) return;
+    for (const Metric& metric : work.metrics) {
+      const auto [found, is_new] = counted_.try_emplace(metric.name);
+      MissedMetric& counts = found->second;
+      if (is_new) counts = {metric.name, metric.file, metric.source, metric.selector, 0, 0};
+      ++counts.of;
+      if (!attempt.metrics.contains(metric.name)) ++counts.runs;
+    }
+  }
+  std::vector<MissedMetric> missed() const {
+    std::vector<MissedMetric> list;
+    for (const auto& [name, counts] : counted_) {
+      if (counts.runs > 0) list.push_back(counts);
+    }
+    return list;
+  }
+
+ private:
+  std::map<std::string, MissedMetric> counted_;
+};
+
+std::string missed_line(const MissedMetric& missed) {
+  return fmt::format(
+      "  metric {}: no value in {} of {} runs that succeeded ({} {} in {}); mend it in the experiment file, and the kept logs "
+      "are "
+      "read again\n",
+      missed.name, missed.runs, missed.of, missed.source, printable(missed.selector), printable(missed.file));
+}
+
+}  // namespace
+
+std::optional<double> elapsed_s(const AttemptRecord& attempt, double now_unix_s) {
+  const auto wall = attempt.metrics.find("wall_s");
+  if (wall != attempt.metrics.end()) return wall->second;
+  // The job's own host took the time stamp; on this host the difference is what it has run so far.
+  if (attempt.state == State::running && attempt.started_unix_s) return std::max(0.0, now_unix_s - *attempt.started_unix_s);
+  return std::nullopt;
+}
+
+void set_state(StatusView& view, RunStatus& run, State state) {
+  --view.counts[run.state];
+  ++view.counts[state];
+  run.state = state;
+}
+
+std::string counts_text(const std::map<State, long long>& counts) {
+  std::string text;
+  for (const auto& [state, count] : counts) {
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, shown_name(state));
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::string run_line(const RunStatus& run, std::optional<double> now_unix_s) {
+  if (!run.attempt) return fmt::format("{}  {}  {}", run.run, shown_name(run.state), printable(describe(run.axes)));
+  const AttemptRecord& attempt = *run.attempt;
+  const std::optional<double> elapsed = now_unix_s ? elapsed_s(attempt, *now_unix_s) : std::nullopt;
+  return fmt::format("{}/a{}  {}{}{}{}  {}", run.run, attempt.key.attempt, shown_name(run.state),
+                     elapsed ? " " + human_duration(*elapsed) : "", attempt.reason ? ": " + *attempt.reason : "", details(run),
+                     printable(describe(run.axes)));
+}
+
+StatusView make_status(const Study& study, const Store& store) {
+  StatusView view{study.experiment.name, study.results, study.experiment.executor, {}, {}};
+  for (const State state : kStates) view.counts[state] = 0;
+  const std::vector<RunName> repeats = repeats_in_text_order(study.selected().repeats);
+  view.runs = planned_runs(study, repeats);
+  view.counts[State::planned] = static_cast<long long>(view.runs.size());
+  std::vector<std::size_t> place_of_repeat(repeats.size());
+  for (std::size_t i = 0; i < repeats.size(); ++i) place_of_repeat[static_cast<std::size_t>(repeats[i].number) - 1] = i;
+  // Attempts come sorted by configuration, as the runs are: the next one's is this one or further on.
+  const std::vector<std::size_t>& by_id = study.selected().by_id;
+  std::size_t place = 0;
+  MissedCounter missed;
+  store.visit_counting_attempts(study.experiment.name, [&](AttemptRecord&& attempt) {
+    const auto id_at = [&](std::size_t at) -> const std::string& { return study.selected().configurations[by_id[at]].id; };
+    while (place < by_id.size() && id_at(place) < attempt.key.config_id) ++place;
+    if (place == by_id.size() || id_at(place) != attempt.key.config_id) return;
+    const RunName name = attempt.key.run;
+    if (!name.is_repeat() || name.number < 1 || name.number > study.selected().repeats) return;
+    RunStatus& run = view.runs[place * repeats.size() + place_of_repeat[static_cast<std::size_t>(name.number) - 1]];
+    set_state(view, run, attempt.state);
+    missed.add(*study.selected().configurations[by_id[place]].work, attempt);
+    std::erase_if(attempt.metrics, [](const auto& metric) { return metric.first != "wall_s"; });
+    run.attempt = std::move(attempt);
+  });
+  view.missed = missed.missed();
+  return view;
+}
+
+std::string status_text(const StatusView& view, double now_unix_s, bool all) {
+  std::string text = fmt::format("{}: {} runs: {}\n", view.experiment, view.runs.size(), counts_text(view.counts));
+  for (const MissedMetric& missed : view.missed) text += missed_line(missed);
+  for (const RunStatus& run : view.runs) {
+    if (all || (run.attempt && run.state != State::succeeded)) text += "  " + run_line(run, now_unix_s) + "\n";
+  }
+  return text;
+}
+
+void write_status_json(const StatusView& view, double now_unix_s, const std::function<void(const std::string&)>& write) {
+  Json head = {{"schema", 1}, {"experiment", view.experiment}, {"results", view.results}};
+  for (const auto& [state, count] : view.counts) head["counts"][std::string(to_string(state))] = count;
+  head["without_value"] = Json::array();
+  for (const MissedMetric& missed : view.missed) {
+    head["without_value"].push_back({{"metric", missed.name},
+                                     {"file", missed.file},
+                                     {missed.source, missed.selector},
+                                     {"runs", missed.runs},
+                                     {"of", missed.of}});
+  }
+  std::string text = head.dump(1, ' ', false, Json::error_handler_t::replace);
+  text.erase(text.rfind('\n'));  // the list of runs goes on before the closing brace
+  write(text + ",\n \"runs\": [");
+  for (const RunStatus& run : view.runs) write((&run == &view.runs.front() ? "" : ",") + run_json(view, run, now_unix_s));
+  write(view.runs.empty() ? "]\n}\n" : "\n ]\n}\n");
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/store.hpp"
+#include "study/study.hpp"
+
+namespace hpcbench {
+
+/// One run that is asked for, and where it stands.
+struct RunStatus {
+  std::string run;  // CONFIG_ID/r01
+  Bindings axes;
+  State state = State::planned;
+  std::optional<AttemptRecord> attempt;  // absent while planned; as the index hands it over, and of its metrics wall_s alone
+  std::optional<std::string> expected_start;  // of a waiting job, as Slurm prints it
+  enum class Job { unknown, there, gone };
+  Job job = Job::unknown;  // of one that has not ended: whether its job waits or runs now, as far as that was asked
+};
+
+/// A metric of the file that runs which succeeded have no value of.
+struct MissedMetric {
+  std::string name, file, source, selector;
+  long long runs = 0;  // without a value
+  long long of = 0;    // that succeeded and should have one
+};
+
+struct StatusView {
+  std::string experiment;
+  std::string results;
+  std::string executor;
+  std::map<State, long long> counts;
+  std::vector<RunStatus> runs;  // sorted by run
+  std::vector<MissedMetric> missed = {};
+};
+
+StatusView make_status(const Study& study, const Store& store);
+
+/// Changes a run's state, and the counts with it.
+void set_state(StatusView& view, RunStatus& run, State state);
+
+/// `CONFIG_ID/r01/a1  running 12 s (job 7 on n0)  axis=value`; `now_unix_s` gives a running job its elapsed time, absent: none
+/// is shown.
+std::string run_line(const RunStatus& run, std::optional<double> now_unix_s);
+/// `12 succeeded, 1 failed`: the counts that are not 0.
+std::string counts_text(const std::map<State, long long>& counts);
+/// How long a run took, or has run so far; absent if it has not begun.
+std::optional<double> elapsed_s(const AttemptRecord& attempt, double now_unix_s);
+
+/// For people: counts, then the runs that are neither planned nor succeeded, or `all`. `now_unix_s` gives running jobs their
+/// elapsed time.
+std::string status_text(const StatusView& view, double now_unix_s, bool all = false);
+/// D11's JSON, as documented in docs/commands.md, piece by piece: the whole text of many runs is larger than all that is known
+/// of them.
+void write_status_json(const StatusView& view, double now_unix_s, const std::function<void(const std::string&)>& write);
+
+}  // namespace hpcbench

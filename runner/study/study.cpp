@@ -1,0 +1,140 @@
+#include "study/study.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
+#include "render/attempt.hpp"
+#include "report/table.hpp"
+#include "study/index.hpp"
+
+namespace hpcbench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+LastRun source_of(const StudyOptions& options) {
+  return {"", fs::absolute(options.file).lexically_normal().string(), options.profile, options.site, options.settings};
+}
+
+LastRun last_source(const std::string& results_root) {
+  const std::optional<LastRun> last = read_last_run(results_root);
+  if (!last) {
+    throw InputError(fmt::format("error: nothing has been run in {} yet; name an experiment file", results_root));
+  }
+  return *last;
+}
+
+/// FILE may be the name of a study: a file of that name goes before it.
+std::optional<LastRun> named_study(const StudyOptions& options, const std::string& results_root) {
+  const bool is_file = options.file.ends_with(".yaml") || options.file.ends_with(".yml") || fs::exists(options.file);
+  if (is_file || !is_plain_name(options.file)) return std::nullopt;
+  if (std::optional<LastRun> source = read_last_run_of(results_root, options.file)) return source;
+  const std::vector<std::string> there = experiments_on_disk(results_root);
+  throw InputError(fmt::format("error: {} is neither a file nor a study in {}{}; there are: {}", options.file, results_root,
+                               did_you_mean(options.file, there), there.empty() ? "none" : join(there, ", ")));
+}
+
+/// A command that looks at results sees them as they were made.
+void remember_site(LastRun& source, const std::string& results_root) {
+  const std::optional<LastRun> last = find_last_run_of_file(results_root, source.file);
+  if (!last || last->site.empty()) return;
+  source.site = last->site;
+  say(fmt::format("--site {}: as in the last run of {}", last->site, source.file));
+}
+
+/// The file as it was run, should the original be gone.
+std::string readable_file(const LastRun& source, const std::string& results_root) {
+  const std::string copy = results_root + "/" + source.experiment + "/experiment.yaml";
+  if (!fs::exists(source.file) && !source.experiment.empty() && fs::exists(copy)) return copy;
+  return source.file;
+}
+
+ReadOptions read_options(const LastRun& source) {
+  ReadOptions read;
+  if (!source.profile.empty()) read.profile = source.profile;
+  if (!source.site.empty()) read.site = source.site;
+  read.settings = source.settings;
+  return read;
+}
+
+}  // namespace
+
+void add_results_option(commandline::Command& command, std::string& results) {
+  command.add_option("--results", results, "folder of all results").shows_initial().value_name("DIR");
+}
+
+void add_source_options(commandline::Command& command, StudyOptions& options, FileArgument file) {
+  commandline::Option& argument = command.add_option(
+      "FILE", options.file,
+      file == FileArgument::required ? "the experiment file, or the name of a study that was run here"
+                                     : "the experiment file, or the name of a study; without it, what was run last here");
+  options.looks_back = file == FileArgument::optional;
+  if (file == FileArgument::required) argument.required();
+  command.add_option("--profile", options.profile, "overlay of the file's `profiles`").value_name("NAME");
+  command.add_option("--site", options.site, "what is true of the cluster: a name in sites/ or a path").value_name("SITE");
+  command.add_option("--set", options.settings, "set one value, as in `--set parameters.lr=0.1`").value_name("A.B=YAML");
+}
+
+void add_study_options(commandline::Command& command, StudyOptions& options, FileArgument file) {
+  add_source_options(command, options, file);
+  command
+      .add_option("--only", options.only, "only the configurations that match: `strategy=ddp,nodes=1|2`, or `nodes * tp >= 4`")
+      .value_name("AXIS=VALUE,...");
+  add_results_option(command, options.results);
+}
+
+void check_study(const Study& study) {
+  if (study.experiment.executor == "slurm") {
+    // These stand in lines that sbatch reads, and in file names in which it replaces `%`.
+    for (const Configuration& configuration : study.plan.configurations) slurm_options(study.experiment, configuration);
+    const bool plain = std::all_of(study.results.begin(), study.results.end(),
+                                   [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '%' && c != '\\'; });
+    if (!plain) {
+      throw InputError(
+          fmt::format("error: --results {}: Slurm cannot write below a folder whose name has `%`, `\\` or control "
+                      "characters; choose another",
+                      study.results));
+    }
+  }
+  check_report(study.experiment, study.plan);
+}
+
+Study load_study(const StudyOptions& options) {
+  Study study;
+  study.results_root = fs::absolute(options.results).lexically_normal().string();
+  while (study.results_root.size() > 1 && study.results_root.back() == '/') study.results_root.pop_back();
+  const std::optional<LastRun> named = options.file.empty() ? std::nullopt : named_study(options, study.results_root);
+  study.from_last_run = options.file.empty() || named;
+  study.source = named ? *named : study.from_last_run ? last_source(study.results_root) : source_of(options);
+  if (study.from_last_run) {
+    // What is said now goes on top of what was said then.
+    if (!options.profile.empty()) study.source.profile = options.profile;
+    if (!options.site.empty()) study.source.site = options.site;
+    study.source.settings.insert(study.source.settings.end(), options.settings.begin(), options.settings.end());
+  } else if (options.looks_back && options.site.empty()) {
+    remember_site(study.source, study.results_root);
+  }
+  const std::string path = study.from_last_run ? readable_file(study.source, study.results_root) : options.file;
+  study.experiment = read_experiment(path, read_options(study.source));
+  if (study.from_last_run) {
+    say(fmt::format("{}{}{}: what was run last {} {}", path,
+                    study.source.profile.empty() ? "" : " --profile " + study.source.profile,
+                    study.source.site.empty() ? "" : " --site " + study.source.site,
+                    named ? "as " + options.file + " in" : "in", study.results_root));
+  }
+  study.source.profile = study.experiment.profile;  // a site may have named it
+  if (options.repeats > 0) study.experiment.repeats = options.repeats;
+  study.source.experiment = study.experiment.name;
+  study.plan = make_plan(study.experiment);
+  if (!options.only.empty()) study.narrowed = select(study.plan, parse_selection(options.only, "--only"));
+  study.results = study.results_root + "/" + study.experiment.name;
+  return study;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commandline/command.hpp"
+#include "plan/plan.hpp"
+#include "spec/read_experiment.hpp"
+#include "study/last_run.hpp"
+
+namespace hpcbench {
+
+/// What commands on a study are told on the command line.
+struct StudyOptions {
+  std::string file;
+  std::string profile;
+  std::string site;
+  std::vector<std::string> settings;
+  std::string results = "results";
+  std::string only;
+  int repeats = 0;  // 0: as the file says
+  /// For commands that look at results: a file is read with the site of its last run, unless one is named.
+  bool looks_back = false;
+};
+
+enum class FileArgument { required, optional };
+/// FILE, --profile, --site and --set: what is read, and how.
+void add_source_options(commandline::Command& command, StudyOptions& options, FileArgument file);
+/// These, --only and --results.
+void add_study_options(commandline::Command& command, StudyOptions& options, FileArgument file);
+/// Only --results.
+void add_results_option(commandline::Command& command, std::string& results);
+
+/// A study at hand: what is asked for, and where its results are.
+struct Study {
+  Experiment experiment;
+  Plan plan;                     // all of it
+  std::optional<Plan> narrowed;  // what --only leaves of it, where it was given
+  std::string results_root;      // absolute
+  std::string results;           // absolute: results_root/EXPERIMENT
+  LastRun source;                // the file and the options that it was read with
+  bool broken_imports = false;   // some of `import` could not be taken in: said, and exit code 2
+  bool from_last_run = false;    // or named as a study of the results folder
+
+  /// What is asked for: all of the plan, or what --only leaves.
+  const Plan& selected() const { return narrowed ? *narrowed : plan; }
+  Plan& selected() { return narrowed ? *narrowed : plan; }
+  std::string database() const { return results_root + "/hpcbench.db"; }
+};
+
+/// InputError for what only the whole plan shows: a baseline that is none or several, a report that names unknown axes, an
+/// executor that is not there. What `check` says before `run` finds out the hard way.
+void check_study(const Study& study);
+
+/// Reads FILE, which may be the name of a study in the results folder; without one, what was run last there (said on stderr).
+Study load_study(const StudyOptions& options);
+
+}  // namespace hpcbench

@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "submit/dispatcher_impl.hpp"
+#include "submit/prepare.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+/// Attempts of one batch: one sync serves many, and a huge study is not rendered all at once.
+constexpr std::size_t kBatchLimit = 1000;
+constexpr int kBatchIdDigits = 16;
+
+/// Attempt numbers that have a folder in a run's folder and are above `known`, ascending.
+std::vector<int> attempts_above(const std::string& run_folder, int known) {
+  std::vector<int> numbers;
+  for (const auto& entry : std::filesystem::directory_iterator(run_folder)) {
+    // The key's first parts do not matter here: only `aN` is read.
+    const auto key = parse_attempt_key("0000000000000000/r01/" + entry.path().filename().string());
+    if (key && key->attempt > known) numbers.push_back(key->attempt);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+}  // namespace
+
+void Dispatcher::Impl::make_batches() {
+  do {
+    if (!again.empty()) {
+      std::vector<std::size_t> chosen;
+      chosen.swap(again);
+      std::sort(chosen.begin(), chosen.end());
+      make_batch(chosen, true);
+    }
+    if (pending.empty()) {
+      if (const std::vector<std::size_t> chosen = take_due(); !chosen.empty()) make_batch(chosen, false);
+    }
+    // Where attempts were found instead of made, there may be more to make.
+  } while (pending.empty() && (!again.empty() || cursor < runs.size()));
+}
+
+std::vector<std::size_t> Dispatcher::Impl::take_due() {
+  std::vector<std::size_t> chosen;
+  while (cursor < runs.size() && chosen.size() < kBatchLimit) {
+    if (runs[cursor].state == State::planned && !runs[cursor].skipped) chosen.push_back(cursor);
+    ++cursor;
+  }
+  return chosen;
+}
+
+/// Makes batches of these runs' next attempts: one, or, where they are handed over together, one for each kind of resources.
+void Dispatcher::Impl::make_batch(const std::vector<std::size_t>& chosen, bool first) {
+  prepare_once();
+  std::vector<std::size_t> taken;
+  for (const std::size_t run : chosen) {
+    if (make_attempt_folder(run)) taken.push_back(run);
+  }
+  for (const std::vector<std::size_t>& part : equal_parts(taken)) make_one_batch(part, first);
+}
+
+/// In the order of their first runs; one part where resources do not matter.
+std::vector<std::vector<std::size_t>> Dispatcher::Impl::equal_parts(const std::vector<std::size_t>& taken) {
+  if (taken.empty()) return {};
+  if (!executor.in_batches()) return {taken};
+  const auto limit = static_cast<std::size_t>(std::max(1, executor.batch_limit()));
+  std::vector<std::vector<std::size_t>> parts;
+  std::map<std::vector<std::string>, std::size_t> open;  // by options: where the part that still grows is
+  for (const std::size_t run : taken) {
+    const auto options = slurm_options(experiment, plan.configurations[runs[run].planned.configuration]);
+    const auto found = open.find(options);
+    if (found != open.end() && parts[found->second].size() < limit) {
+      parts[found->second].push_back(run);
+    } else {
+      open[options] = parts.size();
+      parts.push_back({run});
+    }
+  }
+  return parts;
+}
+
+/// Folders are there; list, files, one sync, journal; in this order, so that at each point the disk tells what was certainly
+/// not handed over.
+void Dispatcher::Impl::make_one_batch(const std::vector<std::size_t>& taken, bool first) {
+  const std::string id = random_hex(kBatchIdDigits);
+  std::vector<AttemptKey> keys;
+  std::vector<RenderedAttempt> rendered;
+  for (const std::size_t run : taken) {
+    const PlannedRun& planned = runs[run].planned;
+    keys.push_back(runs.key(run, runs[run].attempt + 1));
+    rendered.push_back(render_attempt(experiment, plan, planned.configuration, planned.name, keys.back().attempt, id, context));
+  }
+  const auto batch = std::make_shared<LiveBatch>(LiveBatch{AttemptBatch::create(context.results, id, keys), taken.size()});
+  for (const RenderedAttempt& attempt : rendered) write_attempt_files(attempt);
+  if (executor.in_batches()) {
+    const auto options = slurm_options(experiment, plan.configurations[runs[taken.front()].planned.configuration]);
+    write_file(context.results + "/" + batch_script_path(id),
+               render_array_script(experiment, options, id, static_cast<int>(taken.size()), context), Durability::none);
+  }
+  sync_file_system(context.results);
+  observer.intended(id, keys);
+
+  std::deque<Pending> queue;
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    leave_old_batches(taken[i]);
+    runs.set_attempt(taken[i], keys[i].attempt);
+    runs.set_state(taken[i], State::intended);
+    queue.push_back({taken[i], batch, static_cast<int>(i)});
+  }
+  pending.insert(first ? pending.begin() : pending.end(), queue.begin(), queue.end());
+}
+
+/// False if an attempt that nobody told us of is there: then it is taken over instead.
+bool Dispatcher::Impl::make_attempt_folder(std::size_t run) {
+  const std::string folder = folder_of(runs.key(run, runs[run].attempt + 1));
+  if (::mkdir(folder.c_str(), 0777) == 0) return true;
+  if (errno == ENOENT) {
+    make_folders(folder);
+    return true;
+  }
+  if (errno != EEXIST) throw UnavailableError(fmt::format("error: cannot create folder {}: {}", folder, std::strerror(errno)));
+  if (unused.count(run) != 0) return true;
+  // Nothing is handed over before its run.json is durable.
+  if (!is_taken(folder) && ::access((folder + "/run.json").c_str(), F_OK) != 0) return true;
+  discover_attempts(run);
+  return false;
+}
+
+void Dispatcher::Impl::discover_attempts(std::size_t run) {
+  const std::string run_folder = std::filesystem::path(folder_of(runs.key(run, 1))).parent_path().string();
+  const std::string why = fmt::format("{}found without a record of it", kVoidPrefix);
+  for (const int number : attempts_above(run_folder, runs[run].attempt)) {
+    const AttemptKey key = runs.key(run, number);
+    runs.set_attempt(run, number);
+    runs.set_state(run, State::intended);
+    // A lower one may have asked for another attempt; this one is that.
+    again.erase(std::remove(again.begin(), again.end(), run), again.end());
+    take_over(run, key, why);
+  }
+}
+
+void Dispatcher::Impl::leave_old_batches(std::size_t run) {
+  const auto found = unused.find(run);
+  if (found == unused.end()) return;
+  for (const std::string& id : vouchers[found->second]) {
+    LiveBatch& old = old_batches.at(id);
+    old.batch.note_leaving(found->second);
+    if (--old.waiting == 0) old.batch.close();
+  }
+  unused.erase(found);
+}
+
+void Dispatcher::Impl::prepare_once() {
+  if (prepared || experiment.prepare.empty()) return;
+  make_folders(context.results);
+  run_prepare(experiment.prepare, context.call_folder, context.results + "/prepare.log");
+  prepared = true;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "submit/attempt_batch.hpp"
+#include "submit/dispatcher.hpp"
+#include "submit/judge.hpp"
+#include "submit/run_table.hpp"
+
+namespace hpcbench {
+
+/// The parts of a campaign: dispatcher_recover.cpp takes over, dispatcher_batch.cpp makes batches, dispatcher.cpp does the
+/// rounds.
+struct Dispatcher::Impl {
+  /// A batch whose attempts are still leaving it, one by one.
+  struct LiveBatch {
+    AttemptBatch batch;
+    std::size_t waiting = 0;
+  };
+  struct Pending {
+    std::size_t run = 0;
+    std::shared_ptr<LiveBatch> batch;
+    int index = 0;  // in the batch
+  };
+  /// An attempt that was handed over, or adopted, and has not been settled.
+  struct Active {
+    std::size_t run = 0;
+    AttemptKey key;
+    std::string folder;
+    std::string job;
+    std::string batch;       // empty: adopted
+    bool unseen = false;     // of another host: only its finished.json can tell
+    double next_look_s = 0;  // when to look for that again
+    JobStatus end = {};      // what the executor said when it ended
+  };
+
+  Impl(const Experiment& the_experiment, const Plan& the_plan, RenderContext the_context, Executor& the_executor,
+       Clock& the_clock, DispatchObserver& the_observer);
+
+  void recover(const std::vector<KnownAttempt>& known);
+  long long retry(const std::vector<AttemptKey>& finished);
+  bool step();
+
+  std::string folder_of(const AttemptKey& key) const { return context.results + "/" + to_string(key); }
+  bool is_highest(std::size_t run, const AttemptKey& key) const { return runs[run].attempt == key.attempt; }
+
+  // Rounds.
+  void collect_ended();
+  bool has_ended(Active& active);
+  void hand_over();
+  void submit_one(const Pending& next);
+  bool hand_over_some();
+  void watch(std::size_t run, const AttemptKey& key, const std::string& job, const std::string& batch);
+  void settle_ended();
+  void apply(std::size_t run, const AttemptKey& key, const Verdict& verdict);
+  void conclude(std::size_t run, const AttemptKey& key, State outcome, const std::string& job);
+  void requeue(std::size_t run);
+  std::string died_early(const Active& active) const;
+  Seizure if_unclaimed(const Active& active) const;
+
+  // Batches.
+  void make_batches();
+  std::vector<std::size_t> take_due();
+  void make_batch(const std::vector<std::size_t>& chosen, bool first);
+  void make_one_batch(const std::vector<std::size_t>& taken, bool first);
+  std::vector<std::vector<std::size_t>> equal_parts(const std::vector<std::size_t>& taken);
+  bool make_attempt_folder(std::size_t run);
+  void discover_attempts(std::size_t run);
+  void leave_old_batches(std::size_t run);
+  void prepare_once();
+
+  // Recovery.
+  void note_known(std::size_t run, const KnownAttempt& known);
+  std::vector<AttemptKey> note_open_batches(const std::vector<OpenBatch>& batches);
+  void recover_attempt(const AttemptKey& key);
+  void take_over(std::size_t run, const AttemptKey& key, const std::string& why);
+  void keep_unused(std::size_t run, const AttemptKey& key);
+  void close_left_batches(const std::vector<OpenBatch>& batches);
+
+  const Experiment& experiment;
+  const Plan& plan;
+  RenderContext context;
+  Executor& executor;
+  Clock& clock;
+  DispatchObserver& observer;
+
+  RunTable runs;
+  std::size_t cursor = 0;          // runs before it have been in a batch, or had an attempt
+  std::vector<std::size_t> again;  // runs before it that need a new attempt
+  std::deque<Pending> pending;     // intended, in the order of handing over
+  std::vector<Active> active;
+  std::deque<Active> ended;  // their jobs are gone, their outcomes not yet read
+  bool prepared = false;
+
+  /// Open batches of earlier processes, and which of them still hold an attempt that was never handed over.
+  std::map<std::string, LiveBatch> old_batches;
+  std::map<AttemptKey, std::vector<std::string>> vouchers;
+  std::unordered_map<std::size_t, AttemptKey> unused;  // runs whose next attempt has a folder already
+};
+
+}  // namespace hpcbench

@@ -1,0 +1,138 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "runfiles/claim.hpp"
+#include "submit/dispatcher_impl.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+std::string recovery_why() { return fmt::format("{}an earlier call ended before its job began", kVoidPrefix); }
+
+}  // namespace
+
+void Dispatcher::Impl::recover(const std::vector<KnownAttempt>& known) {
+  if (plan.warmups > 0 && executor.name() != "local")
+    observer.note("no warm-ups are run: on this executor they would warm another node");
+  std::vector<AttemptKey> open;
+  for (const KnownAttempt& attempt : known) {
+    const auto run = runs.find(attempt.key.config_id, attempt.key.run);
+    if (!run) continue;
+    note_known(*run, attempt);
+    if (!is_outcome(attempt.state)) open.push_back(attempt.key);
+  }
+  // Of the outcomes only `cancelled` has two meanings: by a person, or revoked because it never ran.
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    if (runs[run].state != State::cancelled) continue;
+    const auto claim = read_claim(folder_of(runs.key(run, runs[run].attempt)));
+    if (claim && claim->revoked && claim->why.starts_with(kVoidPrefix)) runs.set_state(run, State::planned);
+  }
+  const std::vector<OpenBatch> batches = read_open_batches(context.results);
+  const std::vector<AttemptKey> unknown = note_open_batches(batches);
+  open.insert(open.end(), unknown.begin(), unknown.end());
+  for (const AttemptKey& key : open) recover_attempt(key);
+  close_left_batches(batches);
+
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    if (!runs.may_retry(run, experiment.retries)) continue;
+    executor.cancel(folder_of(runs.key(run, runs[run].attempt)), {});
+    requeue(run);
+  }
+  runs.skip_idle_warmups();
+}
+
+void Dispatcher::Impl::note_known(std::size_t run, const KnownAttempt& known) {
+  runs.count_miss(run, known.state);
+  if (known.key.attempt <= runs[run].attempt) return;
+  runs.set_attempt(run, known.key.attempt);
+  runs.set_state(run, known.state);
+}
+
+/// Attempts of open batches that the record does not have (a crash came between files and journal); and who vouches for which.
+std::vector<AttemptKey> Dispatcher::Impl::note_open_batches(const std::vector<OpenBatch>& batches) {
+  std::vector<AttemptKey> unknown;
+  for (const OpenBatch& batch : batches) {
+    for (const auto* keys : {&batch.handed, &batch.unhanded}) {
+      for (const AttemptKey& key : *keys) {
+        const auto run = runs.find(key.config_id, key.run);
+        if (!run || key.attempt <= runs[*run].attempt) continue;
+        runs.set_attempt(*run, key.attempt);
+        runs.set_state(*run, State::intended);
+        unknown.push_back(key);
+      }
+    }
+    old_batches.emplace(batch.id, LiveBatch{AttemptBatch::resume(context.results, batch.id), batch.unhanded.size()});
+    for (const AttemptKey& key : batch.unhanded) vouchers[key].push_back(batch.id);
+  }
+  return unknown;
+}
+
+void Dispatcher::Impl::recover_attempt(const AttemptKey& key) {
+  const std::size_t run = *runs.find(key.config_id, key.run);
+  const std::string folder = folder_of(key);
+  if (!is_taken(folder)) {
+    const bool vouched = vouchers.count(key) != 0;
+    // Nothing is handed over before its run.json is durable.
+    const bool never_written = ::access((folder + "/run.json").c_str(), F_OK) != 0;
+    if (vouched || never_written) return keep_unused(run, key);
+  }
+  take_over(run, key, recovery_why());
+}
+
+/// Of jobs in a queue it takes time to say that one is not there: until then all that may be are watched.
+void Dispatcher::Impl::take_over(std::size_t run, const AttemptKey& key, const std::string& why) {
+  const std::string folder = folder_of(key);
+  const std::optional<Claim> claim = executor.in_batches() ? read_claim(folder) : std::nullopt;
+  if (!executor.in_batches() || has_finished(folder) || (claim && claim->revoked)) {
+    apply(run, key, judge_attempt(folder, {}, std::nullopt, revoke_attempt(why), executor));
+    return;
+  }
+  const std::string job = claim ? claim->job : "";
+  executor.adopt(folder, job);
+  watch(run, key, job, {});
+}
+
+/// An attempt that was certainly never handed over is still to be had: its files are made anew, its number stays.
+void Dispatcher::Impl::keep_unused(std::size_t run, const AttemptKey& key) {
+  if (!is_highest(run, key)) return;
+  runs.set_attempt(run, key.attempt - 1);
+  requeue(run);
+  unused.emplace(run, key);
+}
+
+/// Closes the batches of which nothing is left to hand over.
+void Dispatcher::Impl::close_left_batches(const std::vector<OpenBatch>& batches) {
+  for (const OpenBatch& open : batches) {
+    LiveBatch& old = old_batches.at(open.id);
+    for (const AttemptKey& key : open.handed) {
+      const auto claim = read_claim(folder_of(key));
+      if (claim && !claim->job.empty()) old.batch.note_job(key, claim->job);
+    }
+    for (const AttemptKey& key : open.unhanded) {
+      const auto run = runs.find(key.config_id, key.run);
+      const auto kept = run ? unused.find(*run) : unused.end();
+      const bool waits = run ? kept != unused.end() && kept->second == key : !is_taken(folder_of(key));
+      if (waits) continue;
+      old.batch.note_leaving(key);
+      --old.waiting;
+    }
+    if (old.waiting == 0) old.batch.close();
+  }
+}
+
+long long Dispatcher::Impl::retry(const std::vector<AttemptKey>& finished) {
+  long long taken = 0;
+  for (const AttemptKey& key : finished) {
+    const auto run = runs.find(key.config_id, key.run);
+    if (!run || !is_outcome(runs[*run].state)) continue;
+    const AttemptKey highest = runs.key(*run, runs[*run].attempt);
+    // A job that went without finished.json may have left processes behind.
+    if (!has_finished(folder_of(highest))) executor.cancel(folder_of(highest), {});
+    requeue(*run);
+    ++taken;
+  }
+  return taken;
+}
+
+}  // namespace hpcbench

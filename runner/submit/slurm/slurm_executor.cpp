@@ -1,0 +1,275 @@
+#include "submit/slurm/slurm_executor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "render/attempt.hpp"
+#include "runfiles/claim.hpp"
+#include "submit/cancel_notice.hpp"
+#include "submit/judge.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr int kUsualArraySize = 1001;  // Slurm's default of MaxArraySize
+constexpr int kMostElements = 1'000'000;
+constexpr double kShortestPause = 1;  // seconds before a submission is tried again
+constexpr double kLongestPause = 60;
+
+/// What is told of a run.json: its batch and when it was made.
+struct Intent {
+  std::string batch;
+  std::optional<double> unix_s;
+};
+
+Intent read_intent(const std::string& folder) {
+  const std::optional<std::string> text = read_file_if_there(folder + "/run.json");
+  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
+  Intent intent;
+  if (!json.is_object()) return intent;
+  if (const auto batch = json.find("batch"); batch != json.end() && batch->is_string())
+    intent.batch = batch->get<std::string>();
+  if (const auto made = json.find("intended_unix_s"); made != json.end() && made->is_number())
+    intent.unix_s = made->get<double>();
+  return intent;
+}
+
+}  // namespace
+
+SlurmExecutor::SlurmExecutor(SlurmSettings settings, ToolRunner& tools, Clock& clock,
+                             std::function<void(const std::string&)> note)
+    : settings_(std::move(settings)),
+      tools_(tools),
+      clock_(clock),
+      note_(std::move(note)),
+      earliest_unix_s_(clock.unix_s()),
+      last_change_s_(clock.monotonic_s()),
+      chunk_limit_(kMostElements),
+      cancel_notice_(read_cancel_notice(settings_.results)) {}
+
+ToolResult SlurmExecutor::call(std::vector<std::string> argv) {
+  return tools_.run({std::move(argv), settings_.results, settings_.tool_timeout_s});
+}
+
+void SlurmExecutor::say_once(const std::string& kind, const std::string& text) {
+  if (said_.insert(kind).second) note_(text);
+}
+
+// ---- Submission ----------------------------------------------------------------------------------------------------------
+
+int SlurmExecutor::batch_limit() {
+  if (!array_limit_) {
+    const ToolResult config = call({"scontrol", "show", "config"});
+    array_limit_ = config.succeeded() ? parse_max_array_size(config.output).value_or(kUsualArraySize) : kUsualArraySize;
+    if (*array_limit_ < 1)
+      throw UnavailableError("error: this Slurm allows no job arrays (MaxArraySize = 0); hpcbench needs them");
+  }
+  return *array_limit_;
+}
+
+int SlurmExecutor::free_slots() {
+  if (clock_.monotonic_s() < not_before_s_) return 0;
+  const int queued = static_cast<int>(open_.size());
+  return std::min(chunk_limit_, std::max(0, settings_.max_queued.value_or(kMostElements) - queued));
+}
+
+void SlurmExecutor::pause() {
+  pause_s_ = std::clamp(pause_s_ * 2, kShortestPause, kLongestPause);
+  not_before_s_ = clock_.monotonic_s() + pause_s_;
+}
+
+BatchSubmission SlurmExecutor::submit_batch(const BatchRequest& request) {
+  const int size = static_cast<int>(request.folders.size());
+  std::string array = fmt::format("--array={}-{}", request.first, request.first + size - 1);
+  if (settings_.max_running) array += fmt::format("%{}", *settings_.max_running);
+  const SbatchAnswer answer = parse_sbatch(call({"sbatch", "--parsable", array, batch_script_path(request.batch)}));
+  BatchSubmission submission{BatchSubmission::Kind::doubtful, {}, answer.text};
+  switch (answer.kind) {
+    case SbatchAnswer::Kind::refused:
+      submission.kind = BatchSubmission::Kind::refused;
+      return submission;
+    case SbatchAnswer::Kind::limited:
+      chunk_limit_ = std::max(1, size / 2);
+      if (size == 1) {
+        pause();
+        say_once("later", fmt::format("Slurm takes no more jobs of yours now ({}); the rest waits here", answer.text));
+      }
+      submission.kind = BatchSubmission::Kind::later;
+      return submission;
+    case SbatchAnswer::Kind::busy:
+      pause();
+      say_once("later", fmt::format("Slurm's controller takes no jobs now ({}); waiting for it", answer.text));
+      submission.kind = BatchSubmission::Kind::later;
+      return submission;
+    case SbatchAnswer::Kind::accepted:
+      submission.kind = BatchSubmission::Kind::accepted;
+      forget_lost(answer.job);
+      if (said_.erase("later") != 0) note_("Slurm takes jobs again");
+      pause_s_ = 0;
+      chunk_limit_ = std::min(kMostElements, chunk_limit_ * 2);
+      break;
+    case SbatchAnswer::Kind::doubtful:
+      break;
+  }
+  for (int i = 0; i < size; ++i) {
+    Entry& entry = entries_[request.folders[static_cast<std::size_t>(i)]];
+    entry = Entry{};
+    entry.folder = request.folders[static_cast<std::size_t>(i)];
+    entry.name = slurm_job_name(settings_.experiment, request.batch);
+    entry.index = request.first + i;
+    if (!answer.job.empty()) entry.job = fmt::format("{}_{}", answer.job, entry.index);
+    open_.push_back(entry.folder);
+    if (!answer.job.empty()) submission.jobs.push_back(entry.job);
+  }
+  changed();
+  return submission;
+}
+
+Submission SlurmExecutor::submit(const JobRequest& request) {
+  const BatchSubmission batch = submit_batch({request.token, 0, {request.folder}});
+  switch (batch.kind) {
+    case BatchSubmission::Kind::accepted:
+      return {Submission::Kind::accepted, batch.jobs.front(), {}};
+    case BatchSubmission::Kind::doubtful:
+      return {Submission::Kind::doubtful, {}, batch.text};
+    case BatchSubmission::Kind::refused:
+    case BatchSubmission::Kind::later:
+      break;
+  }
+  return {Submission::Kind::refused, {}, batch.text};
+}
+
+// ---- Which job an attempt is ---------------------------------------------------------------------------------------------
+
+int SlurmExecutor::index_in_batch(const std::string& batch, const std::string& folder) {
+  const auto known = places_.find(batch);
+  auto& places = known != places_.end() ? known->second : places_[batch];
+  if (known == places_.end() && is_plain_name(batch)) {
+    const auto text = read_file_if_there(settings_.results + "/batches/" + batch + "/attempts.txt");
+    const std::vector<std::string> lines = split(text.value_or(""), '\n');
+    for (std::size_t i = 0; i < lines.size(); ++i) places.emplace(settings_.results + "/" + lines[i], static_cast<int>(i));
+  }
+  const auto place = places.find(folder);
+  return place == places.end() ? -1 : place->second;
+}
+
+void SlurmExecutor::identify(Entry& entry) {
+  const Intent intent = read_intent(entry.folder);
+  if (intent.unix_s) earliest_unix_s_ = std::min(earliest_unix_s_, *intent.unix_s);
+  entry.index = index_in_batch(intent.batch, entry.folder);
+  if (entry.index >= 0) entry.name = slurm_job_name(settings_.experiment, intent.batch);
+}
+
+SlurmExecutor::Entry& SlurmExecutor::entry_of(const std::string& folder, const std::string& job) {
+  const auto known = entries_.find(folder);
+  if (known != entries_.end()) return known->second;
+  Entry& entry = entries_[folder];
+  entry.folder = folder;
+  entry.job = job;
+  identify(entry);
+  open_.push_back(folder);
+  if (const SlurmJob* row = find_row(queued_, entry)) see(entry, *row);
+  return entry;
+}
+
+void SlurmExecutor::adopt(const std::string& folder, const std::string& job) { entry_of(folder, job); }
+
+JobStatus SlurmExecutor::status(const std::string& folder, const std::string& job) {
+  Entry& entry = entry_of(folder, job);
+  if (!last_poll_s_) poll();
+  if (entry.ended) return entry.end;
+  return {JobStatus::Kind::active, entry.state.empty() ? "looked for" : entry.state};
+}
+
+std::string SlurmExecutor::waiting() {
+  std::map<std::string, int> reasons;
+  int count = 0;
+  for (const std::string& folder : open_) {
+    const Entry& entry = entries_.at(folder);
+    if (entry.state.empty() || phase_of(entry.state) != SlurmPhase::waiting) continue;
+    ++count;
+    ++reasons[entry.reason.empty() ? "no reason yet" : entry.reason];
+  }
+  if (count == 0) return {};
+  std::string text;
+  for (const auto& [reason, number] : reasons) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", number, reason);
+  return fmt::format("{} pending ({})", count, text);
+}
+
+// ---- Cancelling ----------------------------------------------------------------------------------------------------------
+
+void SlurmExecutor::cancel(const std::string& folder, const std::string& job) {
+  const bool known = entries_.count(folder) != 0;
+  Entry& entry = entry_of(folder, job);
+  if (!last_poll_s_) poll();
+  if (!known && !entry.ended) conclude(entry, {JobStatus::Kind::ended, {}});  // nobody waits for it here
+  entry.dead = true;
+  const SlurmJob* row = find_row(queued_, entry);
+  if (row != nullptr && phase_of(row->state) == SlurmPhase::ended) return;
+  const std::string id = row != nullptr ? row->id : !entry.job.empty() ? entry.job : job;
+  if (is_taken(folder) && !has_finished(folder)) {
+    // The job looks for it when it is asked to end. Where it cannot be written Slurm's word has to do.
+    try {
+      write_file(folder + "/cancel_requested", "", Durability::none);
+    } catch (const UnavailableError&) {
+    }
+  }
+  if (!entry.name.empty() && !id.empty()) to_cancel_[entry.name].push_back(id);
+}
+
+void SlurmExecutor::flush() {
+  for (auto& [name, ids] : to_cancel_) {
+    std::vector<std::string> argv = {"scancel", "--name=" + name};
+    argv.insert(argv.end(), ids.begin(), ids.end());
+    const ToolResult result = call(argv);
+    if (!result.succeeded()) say_once("scancel", fmt::format("scancel: {}", describe(result)));
+  }
+  to_cancel_.clear();
+}
+
+void SlurmExecutor::wait(double seconds) {
+  flush();
+  constexpr double kPollFraction = 0.05;  // of the time since anything changed
+  constexpr double kShortestInterval = 1;
+  constexpr double kLongestInterval = 60;
+  const double now_s = clock_.monotonic_s();
+  if (open_.empty()) {  // only a pause before the next submission to wait for
+    clock_.sleep(not_before_s_ > now_s ? std::min(seconds, not_before_s_ - now_s) : seconds);
+    return;
+  }
+  if (notice_cancel()) conclude_revoked();
+  const double interval_s = std::clamp((now_s - last_change_s_) * kPollFraction, kShortestInterval, kLongestInterval);
+  const double due_s = last_poll_s_ ? *last_poll_s_ + interval_s : now_s;
+  const double pause_s = std::min(seconds, due_s - now_s);
+  if (pause_s > 0) clock_.sleep(pause_s);
+  if (clock_.monotonic_s() >= due_s) poll();
+}
+
+bool SlurmExecutor::notice_cancel() {
+  std::string notice = read_cancel_notice(settings_.results);
+  if (notice == cancel_notice_) return false;
+  cancel_notice_ = std::move(notice);
+  changed();
+  return true;
+}
+
+/// An attempt that somebody revoked will never run: that is its end, whatever Slurm still says of the job.
+void SlurmExecutor::conclude_revoked() {
+  for (const std::string& folder : std::vector<std::string>(open_)) {
+    const std::optional<Claim> claim = read_claim(folder);
+    if (!claim || !claim->revoked) continue;
+    Entry& entry = entries_.at(folder);
+    entry.dead = true;
+    conclude(entry, {JobStatus::Kind::ended, {}, entry.job});
+  }
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/tool_runner.hpp"
+#include "submit/executor.hpp"
+#include "submit/slurm/slurm_parse.hpp"
+
+namespace hpcbench {
+
+struct SlurmSettings {
+  std::string experiment;
+  std::string results;             // absolute: .../results/EXPERIMENT
+  std::optional<int> max_queued;   // most of our jobs in the queue
+  std::optional<int> max_running;  // most of an array that run at a time
+  double tool_timeout_s = 60;
+};
+
+/// Submits batches as arrays. A job is known by its name, EXPERIMENT.BATCH, and its index; ids are used again by Slurm after a
+/// crash. One squeue, and where that does not tell all one sacct, serves all jobs of a poll; `status` answers from the last
+/// one. Nothing is concluded from a tool that fails.
+class SlurmExecutor : public Executor {
+ public:
+  /// `note` is told, once each, what a person should know: that Slurm does not answer, that a job will never start ...
+  SlurmExecutor(SlurmSettings settings, ToolRunner& tools, Clock& clock, std::function<void(const std::string&)> note);
+
+  std::string name() const override { return "slurm"; }
+  bool in_batches() const override { return true; }
+  /// MaxArraySize, asked once.
+  int batch_limit() override;
+  /// 0 while a pause after a refusal for the time being lasts.
+  int free_slots() override;
+  BatchSubmission submit_batch(const BatchRequest& request) override;
+  /// As a batch of one.
+  Submission submit(const JobRequest& request) override;
+  JobStatus status(const std::string& folder, const std::string& job) override;
+  /// By name and id, with the next flush or wait. Leaves `cancel_requested` in the folder: then the job's own end says so.
+  void cancel(const std::string& folder, const std::string& job) override;
+  void flush() override;
+  std::optional<std::string> broken() const override { return broken_; }
+  void adopt(const std::string& folder, const std::string& job) override;
+  /// Polls when it is time: after 5 % of the time since anything last changed, at least 1 s, at most 60 s. That somebody
+  /// called `hpcbench cancel` is a change, and is noticed by each call.
+  void wait(double seconds) override;
+  std::string waiting() override;
+
+ private:
+  struct Entry {
+    std::string folder;
+    std::string name;  // empty: its files do not say; then it is never found
+    int index = -1;
+    std::string job;            // the id, once known
+    std::string state, reason;  // as last seen
+    bool seen_waiting = false;
+    bool exit_asked = false;         // of a job that failed before it claimed
+    std::optional<double> ended_s;   // when it was first seen to have ended
+    std::optional<double> absent_s;  // since when complete answers lack it
+    bool ended = false;              // `end` stands
+    bool dead = false;               // nobody waits for it any more: should it appear, it is cancelled
+    JobStatus end;
+  };
+  using Rows = std::map<std::string, std::unordered_map<int, SlurmJob>>;  // by name and index
+
+  Entry& entry_of(const std::string& folder, const std::string& job);
+  void identify(Entry& entry);
+  int index_in_batch(const std::string& batch, const std::string& folder);
+  void poll();
+  bool ask_squeue();
+  bool ask_sacct();
+  void look_without_squeue();
+  bool notice_cancel();
+  void conclude_revoked();
+  const SlurmJob* find_row(const Rows& rows, const Entry& entry) const;
+  static bool knows_array(const Rows& rows, const Entry& entry);
+  void forget_lost(const std::string& array);
+  void see(Entry& entry, const SlurmJob& row);
+  void see_ended(Entry& entry, const SlurmJob& row);
+  bool notice_missing_launcher(Entry& entry, const SlurmJob& row);
+  void see_absent(Entry& entry, bool complete);
+  void conclude_absent(Entry& entry);
+  void conclude(Entry& entry, JobStatus end);
+  void changed() { last_change_s_ = clock_.monotonic_s(); }
+  void pause();
+  void say_once(const std::string& kind, const std::string& text);
+  ToolResult call(std::vector<std::string> argv);
+
+  SlurmSettings settings_;
+  ToolRunner& tools_;
+  Clock& clock_;
+  std::function<void(const std::string&)> note_;
+  std::unordered_map<std::string, Entry> entries_;                      // by folder
+  std::vector<std::string> open_;                                       // folders of those that have not ended
+  std::map<std::string, std::unordered_map<std::string, int>> places_;  // by batch: folder -> index
+  Rows queued_, recorded_;
+  std::set<std::string> early_;  // arrays of which sacct knows no name yet
+  bool accounting_ = true;
+  std::optional<std::string> broken_;
+  double earliest_unix_s_;  // no attempt of ours is older
+  double last_change_s_;
+  std::optional<double> last_poll_s_;
+  double not_before_s_ = 0;  // of the next submission
+  double pause_s_ = 0;
+  int chunk_limit_;  // most elements of one sbatch
+  std::optional<int> array_limit_;
+  std::map<std::string, std::vector<std::string>> to_cancel_;  // ids by name
+  std::set<std::string> said_;
+  std::string cancel_notice_;  // the last `hpcbench cancel` that we know of
+};
+
+}  // namespace hpcbench

@@ -1,0 +1,296 @@
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/files.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "runfiles/claim.hpp"
+#include "submit/judge.hpp"
+#include "submit/slurm/slurm_executor.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr double kAbsentFor = 30;      // seconds between two complete answers without a job before it counts as gone
+constexpr double kFinishedDelay = 60;  // seconds that finished.json may take to become visible after the job's end
+constexpr double kDayS = 86400;
+
+bool was_stopped(const std::string& folder) { return ::access((folder + "/stopped").c_str(), F_OK) == 0; }
+
+/// The outcome that Slurm's last word for a job decides, where it decides one.
+std::optional<State> outcome_of(const std::string& state) {
+  if (state == "TIMEOUT" || state == "DEADLINE") return State::timeout;
+  if (state == "OUT_OF_MEMORY") return State::out_of_memory;
+  if (state == "NODE_FAIL") return State::node_failure;
+  if (state == "PREEMPTED") return State::preempted;
+  if (state == "CANCELLED") return State::cancelled;
+  return std::nullopt;
+}
+
+/// `by 1000` with the user's name, where there is one.
+std::string named_user(const std::string& by) {
+  const std::string number = by.substr(std::string("by ").size());
+  unsigned int uid = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), uid);
+  const bool whole = error == std::errc() && end == number.data() + number.size();
+  const passwd* const user = whole ? ::getpwuid(uid) : nullptr;
+  if (user == nullptr) return by;
+  return fmt::format("by {}{}", user->pw_name, uid == ::getuid() ? " (you)" : "");
+}
+
+std::string describe_row(const SlurmJob& row) {
+  if (row.reason.starts_with("by ")) return fmt::format("Slurm job {}: {} {}", row.id, row.state, named_user(row.reason));
+  if (row.state == "CANCELLED" && row.reason.empty())
+    return fmt::format("Slurm job {}: CANCELLED, by whom only accounting would know", row.id);
+  return fmt::format("Slurm job {}: {}{}{}", row.id, row.state, row.reason.empty() ? "" : ", ", row.reason);
+}
+
+/// A job that may not be requeued and cannot be launched on its node is cancelled by Slurm itself, as root. So this is true
+/// also of one that a user of unknown number cancelled in that very moment; it is asked only of jobs that did not begin.
+bool failed_to_launch(const SlurmJob& row) {
+  const bool by_user = ::getuid() != 0 && row.reason == fmt::format("by {}", ::getuid());
+  return row.state == "CANCELLED" && !row.nodes.empty() && !by_user;
+}
+
+/// `123` of `123_4`.
+std::string array_of(const std::string& job) { return job.substr(0, job.find('_')); }
+
+/// An element that has not ended comes before one that has: a job may have been started again.
+void keep_row(std::unordered_map<int, SlurmJob>& rows, const SlurmJob& row) {
+  const auto [place, fresh] = rows.try_emplace(row.index, row);
+  if (!fresh && phase_of(place->second.state) == SlurmPhase::ended) place->second = row;
+}
+
+}  // namespace
+
+const SlurmJob* SlurmExecutor::find_row(const Rows& rows, const Entry& entry) const {
+  const auto named = rows.find(entry.name);
+  if (named == rows.end()) return nullptr;
+  const auto row = named->second.find(entry.index);
+  if (row != named->second.end()) return &row->second;
+  // An array that was cancelled before any element of it began is a job without index from then on.
+  const auto whole = named->second.find(-1);
+  const bool cancelled = whole != named->second.end() && whole->second.state == "CANCELLED";
+  return cancelled && !is_taken(entry.folder) ? &whole->second : nullptr;
+}
+
+/// Whether Slurm still has elements of the array that the entry was seen in. By name, too: a controller that lost its last
+/// seconds gives ids out again. By id, too: a batch may have become several arrays, and the others say nothing of this one.
+bool SlurmExecutor::knows_array(const Rows& rows, const Entry& entry) {
+  const auto named = rows.find(entry.name);
+  if (named == rows.end()) return false;
+  return std::any_of(named->second.begin(), named->second.end(),
+                     [&](const auto& row) { return row.second.array == array_of(entry.job); });
+}
+
+/// What was seen of older jobs under an id that Slurm has given out again is of no use: it has lost these jobs.
+void SlurmExecutor::forget_lost(const std::string& array) {
+  for (const std::string& folder : open_) {
+    Entry& entry = entries_.at(folder);
+    if (array_of(entry.job) == array) entry.seen_waiting = false;
+  }
+}
+
+bool SlurmExecutor::ask_squeue() {
+  const ToolResult answer = call(squeue_arguments());
+  if (!answer.succeeded()) {
+    say_once("squeue", fmt::format("squeue does not answer ({}); nothing is concluded from that, waiting", describe(answer)));
+    return false;
+  }
+  if (said_.erase("squeue") != 0) note_("squeue answers again");
+  queued_.clear();
+  for (const SlurmJob& row : parse_squeue(answer.output)) {
+    if (!row.name.starts_with(settings_.experiment + ".")) continue;
+    keep_row(queued_[row.name], row);
+  }
+  return true;
+}
+
+/// True if the answer is complete: also where there is no accounting at all.
+bool SlurmExecutor::ask_sacct() {
+  recorded_.clear();
+  early_.clear();
+  if (!accounting_) return true;
+  const ToolResult answer = call(sacct_arguments(sacct_time(earliest_unix_s_ - kDayS), std::to_string(::getuid())));
+  accounting_ = has_accounting(answer);
+  if (!accounting_) return true;
+  if (!answer.succeeded()) {
+    say_once("sacct", fmt::format("sacct does not answer ({}); jobs that squeue has forgotten wait for it", describe(answer)));
+    return false;
+  }
+  if (said_.erase("sacct") != 0) note_("sacct answers again");
+  for (const SlurmJob& row : parse_sacct(answer.output)) {
+    if (is_early_record(row)) early_.insert(row.array);
+    if (!row.name.starts_with(settings_.experiment + ".")) continue;
+    keep_row(recorded_[row.name], row);
+  }
+  return true;
+}
+
+void SlurmExecutor::poll() {
+  last_poll_s_ = clock_.monotonic_s();
+  if (!ask_squeue()) {
+    look_without_squeue();
+    return;
+  }
+  std::vector<Entry*> unclear;  // squeue lacks them, or does not say who cancelled them
+  for (const std::string& folder : std::vector<std::string>(open_)) {
+    Entry& entry = entries_.at(folder);
+    const SlurmJob* row = find_row(queued_, entry);
+    if (row == nullptr || (row->state == "CANCELLED" && accounting_ && !entry.ended_s)) {
+      unclear.push_back(&entry);
+    } else {
+      see(entry, *row);
+    }
+  }
+  if (!unclear.empty()) {
+    const bool complete = ask_sacct();
+    for (Entry* entry : unclear) {
+      const SlurmJob* queued = find_row(queued_, *entry);
+      const SlurmJob* recorded = find_row(recorded_, *entry);
+      // That accounting thinks a job runs of which the controller does not know proves nothing: it may have missed the end.
+      if (recorded != nullptr && phase_of(recorded->state) == SlurmPhase::ended) {
+        see(*entry, *recorded);
+      } else if (queued != nullptr) {
+        see(*entry, *queued);
+      } else {
+        see_absent(*entry, complete && early_.count(array_of(entry->job)) == 0);
+      }
+    }
+  }
+  // Jobs that appear although nobody waits for them any more find their claims taken; they need not wait in the queue for that.
+  for (auto& [folder, entry] : entries_) {
+    if (!entry.dead) continue;
+    const SlurmJob* row = find_row(queued_, entry);
+    if (row != nullptr && phase_of(row->state) == SlurmPhase::waiting) to_cancel_[entry.name].push_back(row->id);
+  }
+}
+
+/// What has written finished.json has ended, whether Slurm says so or not.
+void SlurmExecutor::look_without_squeue() {
+  for (const std::string& folder : std::vector<std::string>(open_)) {
+    Entry& entry = entries_.at(folder);
+    const bool may_have_run = entry.state.empty() || phase_of(entry.state) != SlurmPhase::waiting;
+    if (may_have_run && has_finished(folder)) conclude(entry, {JobStatus::Kind::ended, {}, entry.job});
+  }
+}
+
+void SlurmExecutor::see(Entry& entry, const SlurmJob& row) {
+  entry.absent_s.reset();
+  entry.job = row.id;
+  if (entry.state != row.state) {
+    log_info(fmt::format("Slurm job {} is {}{}{}", row.id, row.state, row.nodes.empty() ? "" : " on ", row.nodes));
+    changed();
+  }
+  entry.state = row.state;
+  entry.reason = row.reason;
+  switch (phase_of(row.state)) {
+    case SlurmPhase::waiting:
+      entry.seen_waiting = true;
+      entry.ended_s.reset();
+      if (const auto why = explain_reason(row.reason)) {
+        say_once("waits " + row.reason, fmt::format("job {} waits ({}): {}", row.id, row.reason, *why));
+      }
+      break;
+    case SlurmPhase::running:
+      entry.ended_s.reset();
+      // After a crash the controller may take a job for running for minutes that ended meanwhile.
+      if (has_finished(entry.folder)) conclude(entry, {JobStatus::Kind::ended, {}, row.id});
+      break;
+    case SlurmPhase::ended:
+      see_ended(entry, row);
+      break;
+  }
+}
+
+void SlurmExecutor::see_ended(Entry& entry, const SlurmJob& row) {
+  if (!entry.ended_s) entry.ended_s = clock_.monotonic_s();
+  JobStatus end{JobStatus::Kind::ended, describe_row(row), row.id};
+  if (has_finished(entry.folder)) return conclude(entry, end);
+  end.outcome = outcome_of(row.state);
+  end.unclaimed = end.outcome;
+  if (failed_to_launch(row) && !is_taken(entry.folder)) {
+    end.unclaimed = State::node_failure;
+    end.text += ": it was given a node and did not begin there, as where a prolog fails";
+  }
+  if (end.outcome) return conclude(entry, end);
+  if (row.state != "COMPLETED" && row.state != "FAILED") {
+    end.voids = true;  // BOOT_FAIL and the like: it never began
+    return conclude(entry, end);
+  }
+  if (row.state == "FAILED") end.unclaimed = State::failed;
+  if (row.state == "FAILED" && !is_taken(entry.folder) && notice_missing_launcher(entry, row)) {
+    end.text = *broken_;
+    return conclude(entry, end);
+  }
+  if (row.reason == "JobLaunchFailure") end.text += " (its folder must be there on the nodes, and be writable)";
+  if (was_stopped(entry.folder)) {
+    end.outcome = State::cancelled;
+    end.text += ": it was asked to end from outside";
+  }
+  const bool never_began = row.reason == "JobLaunchFailure" && !is_taken(entry.folder);
+  if (never_began || end.outcome || clock_.monotonic_s() - *entry.ended_s >= kFinishedDelay) conclude(entry, end);
+}
+
+/// A shell's words for a program that it could not start: the job's script cannot start hpcbench. All jobs would end so, and
+/// none of them is the experiment's failure.
+bool SlurmExecutor::notice_missing_launcher(Entry& entry, const SlurmJob& row) {
+  if (entry.exit_asked) return false;
+  entry.exit_asked = true;
+  const std::string text = call({"scontrol", "-o", "show", "job", row.id}).output;
+  for (const auto& [code, why] : {std::pair{"127", "it is not there, or may not be read"},
+                                  std::pair{"126", "it may not be executed, or is of another architecture"}}) {
+    if (text.find(fmt::format(" ExitCode={}:0 ", code)) == std::string::npos) continue;
+    broken_ = fmt::format(
+        "Slurm job {} could not start hpcbench on {} (exit code {}): {}. Put it on a file system that the nodes "
+        "see, or name its place there in the site: `hpcbench: /path/hpcbench`",
+        row.id, row.nodes.empty() ? "its node" : row.nodes, code, why);
+    return true;
+  }
+  return false;
+}
+
+void SlurmExecutor::see_absent(Entry& entry, bool complete) {
+  if (has_finished(entry.folder)) return conclude(entry, {JobStatus::Kind::ended, {}, entry.job});
+  if (const auto claim = read_claim(entry.folder); claim && claim->revoked) {  // it will never run
+    entry.dead = true;
+    return conclude(entry, {JobStatus::Kind::ended, {}, entry.job});
+  }
+  if (!complete) return;
+  if (!entry.absent_s) entry.absent_s = clock_.monotonic_s();
+  if (clock_.monotonic_s() - *entry.absent_s >= kAbsentFor) conclude_absent(entry);
+}
+
+void SlurmExecutor::conclude_absent(Entry& entry) {
+  // The claim names the job where we never heard of it.
+  const std::optional<Claim> claim = read_claim(entry.folder);
+  if (claim && !claim->revoked && !claim->job.empty()) entry.job = claim->job;
+  JobStatus end{JobStatus::Kind::ended, {}, entry.job};
+  const bool others_are_known = knows_array(queued_, entry) || knows_array(recorded_, entry);
+  if (was_stopped(entry.folder)) {
+    end.outcome = State::cancelled;
+    end.text = fmt::format("Slurm job {} was asked to end from outside, and Slurm no longer knows by whom", entry.job);
+  } else if (entry.seen_waiting && others_are_known) {
+    end.unclaimed = State::cancelled;
+    end.text = fmt::format("Slurm job {} was cancelled while it waited", entry.job);
+  } else {
+    end.voids = true;
+    end.text = fmt::format("Slurm does not know the job{}", entry.job.empty() ? "" : " " + entry.job + " any more");
+  }
+  entry.dead = true;
+  conclude(entry, end);
+}
+
+void SlurmExecutor::conclude(Entry& entry, JobStatus end) {
+  entry.ended = true;
+  entry.end = std::move(end);
+  open_.erase(std::remove(open_.begin(), open_.end(), entry.folder), open_.end());
+  changed();
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,336 @@
+#include "submit/dispatcher.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "runner/submit/study_fixture.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+using Ending = FakeMachine::Ending;
+
+TEST_CASE("each run is submitted once, in order, in one batch") {
+  StudyFixture study(2, 2);
+  FakeExecutor executor = study.make_executor(1);
+  study.run(executor);
+
+  const std::vector<AttemptKey> all = {study.key(0, 1), study.key(0, 2), study.key(1, 1), study.key(1, 2)};
+  REQUIRE(study.observer.batches.size() == 1);
+  CHECK(study.observer.batches[0] == all);
+  CHECK(study.observer.submissions == all);
+  CHECK(executor.most_at_once == 1);
+  for (const AttemptKey& key : all) {
+    CHECK(study.observer.journal[key] == State::succeeded);
+    CHECK(study.machine.executed[study.folder(key)] == 1);
+    CHECK(std::filesystem::exists(study.folder(key) + "/run.json"));
+  }
+  CHECK(executor.requests[0].folder == study.folder(study.key(0, 1)));
+  CHECK(executor.requests[0].token == study.observer.batch_ids[0]);
+
+  const std::string batch = study.results + "/batches/" + study.observer.batch_ids[0];
+  CHECK(read_file(batch + "/attempts.txt") ==
+        "0000000000000000/r01/a1\n0000000000000000/r02/a1\n0000000000000001/r01/a1\n0000000000000001/r02/a1\n");
+  CHECK(read_file(batch + "/submitted.json") ==
+        "{\"schema\":1,\"jobs\":{\"0000000000000000/r01/a1\":\"1000\",\"0000000000000000/r02/a1\":\"1001\","
+        "\"0000000000000001/r01/a1\":\"1002\",\"0000000000000001/r02/a1\":\"1003\"}}\n");
+}
+
+TEST_CASE("slots are filled and never exceeded") {
+  StudyFixture study(5, 2);
+  FakeExecutor executor = study.make_executor(3);
+  const auto dispatcher = study.make_dispatcher(executor);
+  CHECK(dispatcher->step());
+  CHECK(dispatcher->running().size() == 3);
+  CHECK(dispatcher->counts().running == 3);
+  CHECK(dispatcher->counts().total == 10);
+  while (dispatcher->step()) executor.wait(1);
+  CHECK(executor.most_at_once == 3);
+  CHECK(dispatcher->counts().done == 10);
+  CHECK(dispatcher->counts().succeeded == 10);
+  CHECK(dispatcher->counts().running == 0);
+}
+
+TEST_CASE("a batch holds at most 1,000 attempts") {
+  StudyFixture study(1001, 1);
+  FakeExecutor executor = study.make_executor(1001);
+  const auto dispatcher = study.make_dispatcher(executor);
+  CHECK(dispatcher->step());
+  REQUIRE(study.observer.batches.size() == 1);
+  CHECK(study.observer.batches[0].size() == 1000);
+  CHECK(dispatcher->step());
+  REQUIRE(study.observer.batches.size() == 2);
+  CHECK(study.observer.batches[1] == std::vector<AttemptKey>{study.key(1000, 1)});
+}
+
+TEST_CASE("a lost job gets a new attempt, twice at most") {
+  StudyFixture study(1, 1);
+  FakeExecutor executor = study.make_executor();
+  SUBCASE("lost once") {
+    study.machine.ending = [](const std::string& folder) { return folder.ends_with("/a1") ? Ending::vanish : Ending::succeed; };
+    study.run(executor);
+    CHECK(study.observer.journal[study.key(0, 1, 1)] == State::lost);
+    CHECK(study.observer.journal[study.key(0, 1, 2)] == State::succeeded);
+    CHECK(executor.cancelled == std::vector<std::string>{study.folder(study.key(0, 1, 1))});
+  }
+  SUBCASE("lost for ever") {
+    study.machine.ending = [](const std::string&) { return Ending::vanish; };
+    study.run(executor);
+    CHECK(study.observer.journal.size() == 3);
+    CHECK(study.observer.journal[study.key(0, 1, 3)] == State::lost);
+    // The limit holds in the next call, too.
+    FakeExecutor next = study.make_executor();
+    CHECK(study.run(next) == 1);
+    CHECK(next.requests.empty());
+  }
+  SUBCASE("dead before it could claim") {
+    study.machine.ending = [](const std::string&) { return Ending::die_before_claim; };
+    study.run(executor);
+    CHECK(study.observer.journal.size() == 3);
+    CHECK(study.observer.settlements[0].state == State::lost);
+    CHECK(study.observer.settlements[0].reason == "the job ended before it began");
+    CHECK(read_file(study.folder(study.key(0, 1)) + "/claim") == "token " + study.observer.batch_ids[0] + "\njob 1000\n");
+  }
+  SUBCASE("no retries wanted") {
+    study.experiment.retries.lost = 0;
+    study.machine.ending = [](const std::string&) { return Ending::vanish; };
+    study.run(executor);
+    CHECK(study.observer.journal.size() == 1);
+  }
+}
+
+TEST_CASE("a failure is a result: only a person asks for another attempt") {
+  StudyFixture study(2, 1);
+  study.machine.ending = [](const std::string& folder) { return folder.ends_with("/a1") ? Ending::fail : Ending::succeed; };
+  FakeExecutor executor = study.make_executor();
+  study.run(executor);
+  CHECK(study.observer.journal.size() == 2);
+  FakeExecutor idle = study.make_executor();
+  CHECK(study.run(idle) == 1);
+
+  FakeExecutor again = study.make_executor();
+  const auto dispatcher = study.make_dispatcher(again);
+  CHECK(dispatcher->counts().done == 2);
+  CHECK(dispatcher->retry({study.key(1, 1), AttemptKey{"ffffffffffffffff", {RunKind::repeat, 1}, 1}}) == 1);
+  CHECK(dispatcher->counts().done == 1);
+  while (dispatcher->step()) again.wait(1);
+  CHECK(study.observer.journal[study.key(1, 1, 2)] == State::succeeded);
+  CHECK(study.observer.journal.count(study.key(0, 1, 2)) == 0);
+  CHECK(again.cancelled.empty());
+}
+
+TEST_CASE("a doubtful submission is revoked, never repeated, and no retry") {
+  StudyFixture study(1, 1);
+  FakeExecutor executor = study.make_executor();
+  executor.answer = [](const JobRequest& request) {
+    return request.folder.ends_with("/a1") ? Submission::Kind::doubtful : Submission::Kind::accepted;
+  };
+  study.experiment.retries.lost = 0;
+  SUBCASE("it had not been started") {
+    study.run(executor);
+    CHECK(study.observer.settlements[0].state == State::cancelled);
+    CHECK(study.observer.settlements[0].reason == "void: doubtful submission: no answer");
+    CHECK(study.observer.journal[study.key(0, 1, 2)] == State::succeeded);
+  }
+  SUBCASE("it runs: its claim names it") {
+    executor.doubtful_starts = true;
+    study.run(executor);
+    CHECK(study.observer.journal.size() == 1);
+    CHECK(study.observer.journal[study.key(0, 1)] == State::succeeded);
+    CHECK(executor.adopted.size() == 1);
+  }
+  SUBCASE("it begins later: its claim is taken") {
+    executor.doubtful_starts = true;
+    study.machine.claims_at_once = false;
+    study.run(executor);
+    CHECK(study.observer.journal[study.key(0, 1, 2)] == State::succeeded);
+    CHECK(study.machine.executed.count(study.folder(study.key(0, 1, 1))) == 0);
+  }
+}
+
+TEST_CASE("a refusal ends the call; the rest of the batch is still to be had") {
+  StudyFixture study(3, 1);
+  FakeExecutor executor = study.make_executor();
+  executor.answer = [&](const JobRequest& request) {
+    return request.folder == study.folder(study.key(1, 1)) ? Submission::Kind::refused : Submission::Kind::accepted;
+  };
+  CHECK_THROWS_AS(study.run(executor), UnavailableError);
+  FakeExecutor mended = study.make_executor();
+  study.run(mended);
+  CHECK(study.observer.journal[study.key(0, 1)] == State::succeeded);
+  CHECK(study.observer.journal[study.key(1, 1, 1)] == State::cancelled);
+  CHECK(study.observer.journal[study.key(1, 1, 2)] == State::succeeded);
+  CHECK(study.observer.journal[study.key(2, 1)] == State::succeeded);
+  CHECK(study.observer.journal.size() == 4);
+}
+
+TEST_CASE("warm-ups end before their configuration's repeats begin") {
+  StudyFixture study(1, 2, 2);
+  FakeExecutor executor = study.make_executor(4);
+  const auto dispatcher = study.make_dispatcher(executor);
+  CHECK(dispatcher->counts().total == 4);
+  dispatcher->step();
+  CHECK(study.observer.submissions == std::vector<AttemptKey>{study.warmup(0, 1), study.warmup(0, 2)});
+  study.machine.end_oldest();
+  dispatcher->step();
+  CHECK(study.observer.submissions.size() == 2);
+  study.machine.end_oldest();
+  dispatcher->step();
+  CHECK(study.observer.submissions.size() == 4);
+}
+
+TEST_CASE("a warm-up that is lost is tried again before the repeats") {
+  StudyFixture study(1, 1, 1);
+  study.machine.ending = [](const std::string& folder) {
+    return folder.ends_with("/w01/a1") ? Ending::vanish : Ending::succeed;
+  };
+  FakeExecutor executor = study.make_executor(4);
+  study.run(executor);
+  CHECK(study.observer.submissions == std::vector<AttemptKey>{study.warmup(0, 1, 1), study.warmup(0, 1, 2), study.key(0, 1)});
+}
+
+TEST_CASE("warm-ups that nothing needs are left out") {
+  SUBCASE("all repeats have ended") {
+    StudyFixture study(1, 2, 1);
+    study.observer.journal = {{study.key(0, 1), State::succeeded}, {study.key(0, 2), State::failed}};
+    FakeExecutor executor = study.make_executor();
+    const auto dispatcher = study.make_dispatcher(executor);
+    CHECK_FALSE(dispatcher->step());
+    CHECK(dispatcher->counts().total == 2);
+    CHECK(executor.requests.empty());
+  }
+  SUBCASE("the executor sends jobs to other nodes") {
+    StudyFixture study(1, 1, 1);
+    FakeExecutor executor = study.make_executor();
+    executor.executor_name = "slurm";
+    study.run(executor);
+    CHECK(study.observer.submissions == std::vector<AttemptKey>{study.key(0, 1)});
+    CHECK(study.observer.notes.size() == 1);
+  }
+}
+
+TEST_CASE("cancel revokes what waits and ends what runs") {
+  StudyFixture study(3, 1);
+  FakeExecutor executor = study.make_executor(1);
+  const auto dispatcher = study.make_dispatcher(executor);
+  dispatcher->step();
+  FakeExecutor other = study.make_executor(1);
+  const CancelCounts counts = cancel_attempts(study.results, study.observer.known(), other, study.observer);
+  CHECK(counts.asked.size() == 1);
+  CHECK(counts.revoked == 2);
+  CHECK(other.cancelled == std::vector<std::string>{study.folder(study.key(0, 1))});
+  CHECK(study.observer.journal[study.key(1, 1)] == State::cancelled);
+
+  // The campaign that goes on hands them over all the same: the jobs find their claims taken, and nothing is tried again.
+  while (dispatcher->step()) executor.wait(1);
+  CHECK(study.machine.executed.size() == 1);
+  CHECK(study.observer.journal.size() == 3);
+  CHECK(study.observer.journal[study.key(2, 1)] == State::cancelled);
+  CHECK(dispatcher->counts().done == 3);
+
+  FakeExecutor next = study.make_executor();
+  CHECK(study.run(next) == 1);
+  CHECK(cancel_attempts(study.results, study.observer.known(), other, study.observer).revoked == 0);
+}
+
+namespace {
+
+/// Its jobs end `looks` looks after they were asked to, if ever.
+class SlowToEnd : public FakeExecutor {
+ public:
+  SlowToEnd(FakeMachine& machine, Clock& clock, int looks) : FakeExecutor(machine, clock, 1), jobs_(machine), looks_(looks) {}
+  void cancel(const std::string& folder, const std::string& /*job*/) override { cancelled.push_back(folder); }
+  JobStatus status(const std::string& folder, const std::string& job) override {
+    FakeMachine::Job* const alive = jobs_.find_alive(folder);
+    if (!cancelled.empty() && alive != nullptr && looks_-- == 0) jobs_.end(*alive, ending);
+    return FakeExecutor::status(folder, job);
+  }
+  FakeMachine::Ending ending = FakeMachine::Ending::fail;
+
+ private:
+  FakeMachine& jobs_;
+  int looks_;
+};
+
+}  // namespace
+
+TEST_CASE("a cancelled job is looked at until it has ended, or it is named") {
+  StudyFixture study(1, 1);
+  FakeExecutor executor = study.make_executor();
+  study.make_dispatcher(executor)->step();
+  const auto never = [] { return false; };
+  const auto cancel = [&](SlowToEnd& other, const std::function<bool()>& stop) {
+    const CancelCounts counts = cancel_attempts(study.results, study.observer.known(), other, study.observer);
+    REQUIRE(counts.asked.size() == 1);
+    return await_ends(study.results, counts.asked, other, study.clock, 15, stop, study.observer);
+  };
+  SUBCASE("one that takes its time") {
+    SlowToEnd other(study.machine, study.clock, 20);
+    CHECK(cancel(other, never).empty());
+    CHECK(study.observer.journal[study.key(0, 1)] == State::failed);  // as its finished.json says
+    CHECK(study.clock.monotonic_s() < 15);
+  }
+  SUBCASE("one that does not end") {
+    SlowToEnd other(study.machine, study.clock, 1'000'000);
+    const std::vector<CancelledJob> left = cancel(other, never);
+    REQUIRE(left.size() == 1);
+    CHECK(left[0].key == study.key(0, 1));
+    CHECK(study.observer.journal[study.key(0, 1)] == State::submitted);
+    CHECK(study.clock.monotonic_s() >= 15);
+  }
+  SUBCASE("one that ends without a word is lost, and what it left behind is ended") {
+    SlowToEnd other(study.machine, study.clock, 3);
+    other.ending = FakeMachine::Ending::vanish;
+    CHECK(cancel(other, never).empty());
+    CHECK(study.observer.journal[study.key(0, 1)] == State::lost);
+    CHECK(other.cancelled.size() == 2);
+  }
+  SUBCASE("the person does not wait") {
+    SlowToEnd other(study.machine, study.clock, 1'000'000);
+    CHECK(cancel(other, [] { return true; }).size() == 1);
+    CHECK(study.clock.monotonic_s() < 15);
+  }
+}
+
+TEST_CASE("prepare runs once, before the first submission, and only for one") {
+  StudyFixture study(2, 1);
+  study.experiment.prepare = {"bash", "-c", "echo made it; echo x >> made"};
+  FakeExecutor executor = study.make_executor();
+  study.run(executor);
+  CHECK(read_file(study.context.call_folder + "/made") == "x\n");
+  CHECK(read_file(study.results + "/prepare.log") == "made it\n");
+  FakeExecutor idle = study.make_executor();
+  study.run(idle);
+  CHECK(read_file(study.context.call_folder + "/made") == "x\n");
+}
+
+TEST_CASE("a failing prepare submits nothing and says why") {
+  StudyFixture study(1, 1);
+  FakeExecutor executor = study.make_executor();
+  SUBCASE("it fails") {
+    study.experiment.prepare = {"bash", "-c", "echo no data here >&2; exit 3"};
+    try {
+      study.run(executor);
+      FAIL("prepare failed");
+    } catch (const UnavailableError& error) {
+      CHECK(std::string(error.what()).find("exit status 3") != std::string::npos);
+      CHECK(std::string(error.what()).find("no data here") != std::string::npos);
+    }
+  }
+  SUBCASE("it cannot be started") {
+    study.experiment.prepare = {"no-such-program-anywhere"};
+    CHECK_THROWS_WITH_AS(study.run(executor),
+                         "error: cannot start `prepare` (no-such-program-anywhere): No such file or directory",
+                         UnavailableError);
+  }
+  CHECK(executor.requests.empty());
+  CHECK(study.observer.batches.empty());
+}
+
+}  // namespace
+
+}  // namespace hpcbench
