@@ -69,8 +69,10 @@ class Cluster:
         self.act("kill", daemon)
 
     def wait_until_saved(self):
-        """Until the controller, which saves its state every 5 s, has saved what is true now."""
+        """Until the controller, which saves its state 5 s after a change, has saved what is true now. There must be a job."""
         state, now = self.name / "state/job_state", time.time()
+        job = self.jobs("PD,R")[0][0]
+        self.tool("scontrol", "update", f"jobid={job}", "comment=saved")  # a change, in case it has just saved
         end = time.monotonic() + 60
         while not (state.exists() and state.stat().st_mtime > now):
             if time.monotonic() > end:
