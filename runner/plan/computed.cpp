@@ -105,7 +105,8 @@ std::vector<Value> PointComputer::compute(const Point& point, const Bindings& pa
   for (const PointExpression& each : require_) {
     if (each.holds(scope)) continue;
     const std::string values = each.describe_values(scope);
-    throw InputError(located_message(each.located().spot(), fmt::format("this does not hold for {}", point_text(point, axes_)),
+    throw InputError(located_message(each.located().location(),
+                                     fmt::format("this does not hold for {}", point_text(point, axes_)),
                                      fmt::format("{}{}leave such points out by `exclude`, or change what does not fit", values,
                                                  values.empty() ? "" : "; ")));
   }
@@ -133,9 +134,9 @@ void ExpressionCondition::try_dropped(const Point& point) {
 
 void ExpressionCondition::require_use(const std::string& what, std::vector<std::string>& notes) const {
   if (used_) return;
-  const SourceLocation spot = expression_.located().spot();
-  if (!may_be_empty_) throw InputError(located_message(spot, fmt::format("this {} is true for no point", what), ""));
-  notes.push_back(fmt::format("{}: this {} is true for no point that is there", describe_place(spot), what));
+  const SourceLocation location = expression_.located().location();
+  if (!may_be_empty_) throw InputError(located_message(location, fmt::format("this {} is true for no point", what), ""));
+  notes.push_back(fmt::format("{}: this {} is true for no point that is there", describe_place(location), what));
 }
 
 }  // namespace hpcbench

@@ -137,7 +137,7 @@ void require_names_of_points(const Plan& plan, const LocatedExpression& where) {
     };
     const bool value = std::any_of(plan.configurations.begin(), plan.configurations.end(), is_value);
     throw InputError(located_message(
-        where.spot(use.offset),
+        where.location(use.offset),
         fmt::format("`{}` is no axis, parameter or derived value{}", use.name, value ? "" : did_you_mean(use.name, known)),
         value ? fmt::format("a text has quotes: '{}'; or {}", use.name, kOnlyForm) : "names: " + join(known, ", ")));
   }
@@ -151,11 +151,11 @@ void require_names_of_points(const Plan& plan, const LocatedExpression& where) {
         axis == plan.axes.size() || std::any_of(plan.configurations.begin(), plan.configurations.end(),
                                                 [&](const Configuration& each) { return each.values[axis] == use.literal; });
     if (some) continue;
-    throw InputError(located_message(where.spot(use.offset),
+    throw InputError(located_message(where.location(use.offset),
                                      fmt::format("no configuration has {}={}", use.name, use.literal.text()),
                                      "there are: " + values_of_axis(plan, axis)));
   }
-  throw InputError(located_message(where.spot(), "this is true for no configuration", ""));
+  throw InputError(located_message(where.location(), "this is true for no configuration", ""));
 }
 
 bool begins_with_pair(const std::string& text) {

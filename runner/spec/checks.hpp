@@ -39,6 +39,12 @@ std::set<std::size_t> expressions_of(const ParsedExperiment& parsed);  // check_
 void refuse_value(const PointSpace& space, const std::string& axis, const Value& value, const SourceLocation& location,
                   Diagnostics& diagnostics);  // check_points.cpp
 
+/// The derived values in order of need: what one names stands before it; else as the file has them. Without cycles.
+std::vector<Derived> in_order_of_need(const std::vector<ParsedDerived>& derive);
+
+/// The names of values that are derived from each other, the first one again at the end; empty where there are none.
+std::vector<std::string> derive_cycle(const std::vector<ParsedDerived>& derive);  // check_expressions.cpp
+
 // The parts of check_parsed, one file each.
 void check_axes(const ParsedExperiment& parsed, Diagnostics& diagnostics);                             // check_points.cpp
 void check_points(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics);  // check_points.cpp

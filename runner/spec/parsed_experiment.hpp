@@ -84,7 +84,7 @@ void check_profile(const YamlNode& profile, const ParsedExperiment& base, Diagno
 // The parts, one file each.
 void read_points(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);   // read_points.cpp
 void read_work(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);     // read_work.cpp
-void read_derived(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);  // read_derived.cpp
+void read_derived(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);  // read_points.cpp
 /// A name that placeholders can use and that hpcbench does not use itself; a diagnostic otherwise.
 bool check_name(const YamlKey& key, const std::string& what, Diagnostics& diagnostics);  // read_points.cpp
 std::optional<ParsedCondition> read_condition(const YamlNode& node, const std::string& what, bool lists,

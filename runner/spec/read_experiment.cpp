@@ -9,7 +9,6 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "spec/checks.hpp"
-#include "spec/derive_order.hpp"
 #include "spec/fields.hpp"
 #include "spec/merge.hpp"
 #include "spec/site.hpp"
