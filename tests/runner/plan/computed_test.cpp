@@ -161,7 +161,7 @@ derive: {dp: gpus // tp}
 exclude: [tp > gpus]
 )");
   CHECK(selected(plan, "tp=2") == "gpus_per_node=4, tp=2; ");
-  CHECK(selected(plan, "tp = 1, gpus_per_node=1|4") == "gpus_per_node=1, tp=1; gpus_per_node=4, tp=1; ");
+  CHECK(selected(plan, "tp =1, gpus_per_node=1|4") == "gpus_per_node=1, tp=1; gpus_per_node=4, tp=1; ");
   CHECK(selected(plan, "dp=2") == "gpus_per_node=4, tp=2; ");
   CHECK(selected(plan, "tp==2") == "gpus_per_node=4, tp=2; ");
   CHECK(selected(plan, "tp * gpus >= 4 and dp != 4") == "gpus_per_node=4, tp=2; ");
