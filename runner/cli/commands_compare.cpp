@@ -82,7 +82,7 @@ Table load_side(const SideReference& side, const std::string& results, const Com
   ReportOptions report;
   report.all_repeats = !side.commit.empty();  // the commit says which runs count
   if (!arguments.metric.empty()) report.metric = arguments.metric;
-  if (!options.only.empty()) report.only = parse_only(options.only);
+  if (!options.only.empty()) report.only.push_back(parse_selection(options.only, "--only"));
   return build_table(study.experiment, study.plan, records, report);
 }
 
@@ -156,7 +156,9 @@ void add_compare(commandline::Command& command) {
       .value_name("SITE");
   command.add_option("--set", arguments->study.settings, "set one value in both, as in `--set report.confidence=0.9`")
       .value_name("A.B=YAML");
-  command.add_option("--only", arguments->study.only, "only the configurations that match, as in `strategy=ddp,nodes=1|2`")
+  command
+      .add_option("--only", arguments->study.only,
+                  "only the configurations that match: `strategy=ddp,nodes=1|2`, or `nodes * tp >= 4`")
       .value_name("AXIS=VALUE,...");
   command.add_option("--metric", arguments->metric, "train_s, wall_s or any metric of the runs").value_name("NAME");
   command.add_option("--margin", arguments->margin, "how far apart two configurations may be and still be equivalent")

@@ -66,7 +66,7 @@ std::vector<std::string> split_columns(const std::string& text) {
 
 void add_view_options(commandline::Command& command, ViewOptions& options) {
   command.add_option("--metric", options.metric, "train_s, wall_s or any metric of the runs").value_name("NAME");
-  command.add_option("--where", options.where, "only the rows that match, as in `strategy=ddp|fsdp`")
+  command.add_option("--where", options.where, "only the rows that match: `strategy=ddp|fsdp`, or an expression")
       .value_name("AXIS=VALUE,...");
   command.add_option("--sort", options.sort, "axes and columns; `-median`: the largest first").value_name("[-]NAME,...");
   command.add_option("--time-unit", options.time_unit, "s, min, h or h:mm:ss").one_of({"s", "min", "h", "h:mm:ss"});
@@ -89,11 +89,10 @@ Table view_study(Study& study, const StudyOptions& study_options, const ViewOpti
   override_report(study.experiment.report, options, study.plan.axes);
   ReportOptions report;
   if (!options.metric.empty()) report.metric = options.metric;
-  if (!study_options.only.empty()) report.only = parse_only(study_options.only);
+  if (!study_options.only.empty()) report.only.push_back(parse_selection(study_options.only, "--only"));
   if (!options.where.empty()) {
-    const Condition where = parse_only(options.where);
-    if (!options.orphans) select(study.plan, where);  // says what is wrong with it
-    report.only.insert(report.only.end(), where.begin(), where.end());
+    report.only.push_back(parse_selection(options.where, "--where"));
+    if (!options.orphans) select(study.plan, report.only.back());  // says what is wrong with it
   }
   report.orphans = options.orphans;
   report.methods = options.methods;

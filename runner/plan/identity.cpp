@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/host.hpp"
 #include "base/text.hpp"
@@ -34,7 +35,7 @@ std::string container_identity(const Container& container) {
   return out + '}';
 }
 
-std::string sorted_parameters(Bindings parameters) {
+std::string sorted_bindings(Bindings parameters) {
   std::sort(parameters.begin(), parameters.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::string out;
   for (const auto& [name, value] : parameters) {
@@ -54,24 +55,27 @@ std::string gres_without_count(const std::string& gres) {
   return join(kinds, ",");
 }
 
-std::string identity_tail(const Work& work) {
-  std::string out;
+IdentityTail identity_tail(const Work& work) {
+  IdentityTail tail;
+  std::string& out = tail.after_derived;
   const auto add = [&](std::string_view key, const std::string& json) { out += fmt::format(",\"{}\":{}", key, json); };
   if (!work.trainer) add("command", json_list(work.command));
   if (work.resources.constraint) add("constraint", json_quote(*work.resources.constraint));
   if (work.container) add("container", container_identity(*work.container));
   add("cpus_per_task", std::to_string(work.resources.cpus_per_task));
+  tail.before_derived = std::exchange(out, "");
   if (!work.environment.empty()) add("environment", sorted_variables(work.environment));
   if (work.resources.exclusive) add("exclusive", "true");
   if (work.resources.gres) add("gres", json_quote(gres_without_count(*work.resources.gres)));
   add("launch", json_quote(to_string(work.launch)));
   if (!work.modules.empty()) add("modules", json_list(work.modules));
-  if (!work.parameters.empty()) add("parameters", sorted_parameters(work.parameters));
+  if (!work.parameters.empty()) add("parameters", sorted_bindings(work.parameters));
   if (!work.setup.empty()) add("setup", json_list(work.setup));
   if (!work.trainer && work.shell) add("shell", "true");
   if (!work.srun.empty()) add("srun", json_list(work.srun));
   if (work.trainer) add("task", json_quote(*work.trainer));
-  return out + '}';
+  out += '}';
+  return tail;
 }
 
 PointIdentity::PointIdentity(const std::vector<std::string>& axes) {
@@ -79,7 +83,7 @@ PointIdentity::PointIdentity(const std::vector<std::string>& axes) {
   std::sort(keys_.begin(), keys_.end(), [&](const Key& a, const Key& b) { return axes[a.axis] < axes[b.axis]; });
 }
 
-std::string PointIdentity::config_id(const std::vector<Value>& point, const std::string& tail) const {
+std::string PointIdentity::config_id(const std::vector<Value>& point, const IdentityTail& tail, const Bindings& derived) const {
   std::string line = "{\"axes\":{";
   for (const Key& key : keys_) {
     if (&key != &keys_.front()) line += ',';
@@ -87,7 +91,9 @@ std::string PointIdentity::config_id(const std::vector<Value>& point, const std:
     line += point[key.axis].canonical();
   }
   line += '}';
-  line += tail;
+  line += tail.before_derived;
+  if (!derived.empty()) line += ",\"derived\":" + sorted_bindings(derived);
+  line += tail.after_derived;
   return sha256_hex(line, kIdDigits);
 }
 

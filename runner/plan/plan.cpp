@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
+#include "plan/computed.hpp"
 #include "plan/identity.hpp"
 #include "plan/points.hpp"
 #include "plan/resolve.hpp"
@@ -43,15 +44,23 @@ class PlanBuilder {
       : experiment_(experiment),
         plan_(plan),
         resolver_(experiment, plan.axes),
+        computer_(experiment, plan.axes),
         identity_(plan.axes),
         nodes_(column("nodes")),
         gpus_per_node_(column("gpus_per_node")),
-        strategy_(column("strategy")) {}
+        strategy_(column("strategy")) {
+    plan_.derived = computer_.names();
+  }
+
+  void finish() const { resolver_.require_use(plan_.notes); }
 
   void add(const Point& point) {
     Configuration configuration;
     const ResolvedWork& resolved = resolver_.resolve(point);
-    configuration.id = identity_.config_id(point, resolved.identity);
+    configuration.derived = computer_.compute(point, resolved.work->parameters);
+    Bindings given;
+    for (const std::size_t i : resolved.derived) given.emplace_back(plan_.derived[i], configuration.derived[i]);
+    configuration.id = identity_.config_id(point, resolved.identity, given);
     configuration.nodes = positive_count(point[nodes_], "nodes", experiment_.path);
     configuration.gpus_per_node = positive_count(point[gpus_per_node_], "gpus_per_node", experiment_.path);
     configuration.work = trains_in_one_process(*resolved.work, point) ? with_launch_per_node(*resolved.work) : resolved.work;
@@ -81,17 +90,20 @@ class PlanBuilder {
   const Experiment& experiment_;
   Plan& plan_;
   WorkResolver resolver_;
+  PointComputer computer_;
   PointIdentity identity_;
   std::size_t nodes_, gpus_per_node_, strategy_;  // strategy_: the number of axes where it is none
 };
 
-std::vector<std::string> varied_axes(const Plan& plan) {
+/// Of `names` those that have more than one value; `values` are those of a configuration.
+std::vector<std::string> varied_names(const Plan& plan, const std::vector<std::string>& names,
+                                      std::vector<Value> Configuration::*values) {
   std::vector<std::string> varied;
-  for (std::size_t axis = 0; axis < plan.axes.size(); ++axis) {
-    const Value& first = plan.configurations.front().values[axis];
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Value& first = (plan.configurations.front().*values)[i];
     const bool varies = std::any_of(plan.configurations.begin(), plan.configurations.end(),
-                                    [&](const Configuration& c) { return c.values[axis] != first; });
-    if (varies) varied.push_back(plan.axes[axis]);
+                                    [&](const Configuration& c) { return (c.*values)[i] != first; });
+    if (varies) varied.push_back(names[i]);
   }
   return varied;
 }
@@ -171,8 +183,11 @@ Plan make_plan(const Experiment& experiment) {
   plan.notes = experiment.notes;
 
   PlanBuilder builder(experiment, plan);
-  each_matrix_point(experiment, plan.axes, [&](const Point& point) { builder.add(point); });
+  Excluded excluded = each_matrix_point(experiment, plan.axes, [&](const Point& point) { builder.add(point); });
+  plan.excluded = excluded.points;
+  plan.notes.insert(plan.notes.end(), excluded.notes.begin(), excluded.notes.end());
   for (const Point& point : included_points(experiment, plan.axes)) builder.add(point);
+  builder.finish();
   keep_distinct(plan);
 
   if (plan.configurations.empty()) {
@@ -183,7 +198,8 @@ Plan make_plan(const Experiment& experiment) {
     throw InputError(fmt::format("error: {}: {} configurations are more than limits.configurations ({})", experiment.path,
                                  plan.configurations.size(), experiment.limits.configurations));
   }
-  plan.varied = varied_axes(plan);
+  plan.varied = varied_names(plan, plan.axes, &Configuration::values);
+  plan.varied_derived = varied_names(plan, plan.derived, &Configuration::derived);
   return plan;
 }
 
@@ -199,6 +215,18 @@ Bindings Plan::bindings(const Configuration& configuration) const {
   Bindings result;
   result.reserve(axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) result.emplace_back(axes[i], configuration.values[i]);
+  return result;
+}
+
+Bindings Plan::derived_bindings(const Configuration& configuration) const {
+  Bindings result;
+  for (std::size_t i = 0; i < derived.size(); ++i) result.emplace_back(derived[i], configuration.derived[i]);
+  return result;
+}
+
+Bindings Plan::all_bindings(const Configuration& configuration) const {
+  Bindings result = bindings(configuration);
+  for (std::size_t i = 0; i < derived.size(); ++i) result.emplace_back(derived[i], configuration.derived[i]);
   return result;
 }
 

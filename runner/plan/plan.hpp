@@ -15,8 +15,9 @@ namespace hpcbench {
 
 /// One point of the matrix with everything that follows from it.
 struct Configuration {
-  std::string id;             // config_id: 16 hex digits
-  std::vector<Value> values;  // one per Plan::axes
+  std::string id;                   // config_id: 16 hex digits
+  std::vector<Value> values;        // one per Plan::axes
+  std::vector<Value> derived = {};  // one per Plan::derived
   int nodes = 1;
   int gpus_per_node = 1;
   std::shared_ptr<const Work> work;  // overrides applied; shared between points of equal work
@@ -33,9 +34,12 @@ struct PlannedRun {
 
 /// All that an experiment asks for. Configurations are distinct by id and in the order of the file.
 struct Plan {
-  std::vector<std::string> axes;    // in table order, nodes and gpus_per_node among them
-  std::vector<std::string> varied;  // those with more than one value, in the same order: the columns of tables
+  std::vector<std::string> axes;            // in table order, nodes and gpus_per_node among them
+  std::vector<std::string> varied;          // those with more than one value, in the same order: the columns of tables
+  std::vector<std::string> derived;         // names of computed values, in order of need
+  std::vector<std::string> varied_derived;  // those with more than one value: columns, too
   std::vector<Configuration> configurations;
+  long long excluded = 0;  // points that `exclude` left out
   int repeats = 1;
   int warmups = 0;
   std::uint64_t order_seed = 0;  // recorded; first 52 bits of the SHA-256 of the experiment's name
@@ -45,6 +49,9 @@ struct Plan {
 
   /// The axes of a configuration by name.
   Bindings bindings(const Configuration& configuration) const;
+  Bindings derived_bindings(const Configuration& configuration) const;
+  /// Both.
+  Bindings all_bindings(const Configuration& configuration) const;
   /// Index by id; absent if the plan does not hold it.
   std::optional<std::size_t> find(std::string_view config_id) const;
 };
@@ -55,6 +62,18 @@ Plan make_plan(const Experiment& experiment);
 
 /// Keeps the configurations that match; InputError (with a suggestion) if a name is no axis or nothing is left.
 Plan select(const Plan& plan, const Condition& only);
+
+/// What --only and --where say: a condition, or an expression over the axes, gpus, parameters and derived values of a point.
+struct Selection {
+  Condition condition;
+  std::optional<LocatedExpression> expression;
+};
+
+/// Reads it as an expression unless it begins with `NAME=` (not `NAME==`). InputError on bad form; `option` is named in it.
+Selection parse_selection(const std::string& text, const std::string& option);
+Plan select(const Plan& plan, const Selection& only);
+/// The configurations for which an expression is true. InputError for names that the plan does not have.
+std::vector<std::size_t> configurations_where(const Plan& plan, const LocatedExpression& where);
 
 /// The runs in the order of submission: warm-ups of a configuration before its first repeat; `interleaved` = for each repeat
 /// all configurations in an order shuffled by order_seed and the repeat (randomised complete blocks), else one configuration

@@ -56,24 +56,28 @@ std::string aligned(const std::vector<TextRow>& rows) {
   return out;
 }
 
-std::vector<std::size_t> varied_columns(const Plan& plan) {
-  std::vector<std::size_t> columns;
-  for (std::size_t i = 0; i < plan.axes.size(); ++i) {
-    if (std::find(plan.varied.begin(), plan.varied.end(), plan.axes[i]) != plan.varied.end()) columns.push_back(i);
+/// Places in `names` of those that are among `varied`.
+std::vector<std::size_t> places_of(const std::vector<std::string>& varied, const std::vector<std::string>& names) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (std::find(varied.begin(), varied.end(), names[i]) != varied.end()) places.push_back(i);
   }
-  return columns;
+  return places;
 }
 
 std::string configuration_table(const Plan& plan, const PlanDiff& diff) {
-  const std::vector<std::size_t> columns = varied_columns(plan);
+  const std::vector<std::size_t> columns = places_of(plan.varied, plan.axes);
   std::vector<TextRow> rows = {{"config_id"}};
   for (const std::size_t column : columns) rows.front().push_back(cell_text(plan.axes[column]));
+  const std::vector<std::size_t> derived = places_of(plan.varied_derived, plan.derived);
+  for (const std::size_t column : derived) rows.front().push_back(cell_text(plan.derived[column]));
   for (const char* name : {"gpus", "runs", "new", "kept", "orphaned"}) rows.front().emplace_back(name);
   const std::size_t shown = std::min(kShownRows, plan.configurations.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const Configuration& configuration = plan.configurations[i];
     TextRow row = {configuration.id};
     for (const std::size_t column : columns) row.push_back(cell_text(configuration.values[column].text()));
+    for (const std::size_t column : derived) row.push_back(cell_text(configuration.derived[column].text()));
     const RunCounts& counts = diff.rows[i];
     for (const long long number : {static_cast<long long>(configuration.gpus()), static_cast<long long>(plan.repeats),
                                    counts.fresh, counts.kept, counts.orphaned}) {
@@ -90,6 +94,7 @@ std::string totals_line(const Plan& plan) {
   const auto configurations = static_cast<long long>(plan.configurations.size());
   std::string out = counted(configurations, "configuration") + ", " + counted(configurations * plan.repeats, "run");
   if (plan.warmups > 0) out += ", " + counted(configurations * plan.warmups, "warm-up");
+  if (plan.excluded > 0) out += ", " + counted(plan.excluded, "point") + " excluded";
   const std::optional<double> hours = gpu_hours(plan);
   return out + (hours ? fmt::format(", {} GPU-hours at most", hours_text(*hours))
                       : ", GPU-hours without a limit (resources.time is not set)");
@@ -108,6 +113,7 @@ class JsonRows {
  public:
   explicit JsonRows(const Plan& plan) : plan_(plan) {
     for (const std::string& axis : plan.axes) names_.push_back(json_quote(axis) + ':');
+    for (const std::string& name : plan.derived) derived_.push_back(json_quote(name) + ':');
   }
 
   void append(std::string& out, std::size_t index, const RunCounts& counts) const {
@@ -115,19 +121,26 @@ class JsonRows {
     out += "{\"config_id\":\"";
     out += configuration.id;
     out += "\",\"axes\":{";
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      if (i > 0) out += ',';
-      out += names_[i];
-      out += json_scalar(configuration.values[i]);
-    }
+    append_values(out, names_, configuration.values);
+    if (!derived_.empty()) out += "},\"derived\":{";
+    append_values(out, derived_, configuration.derived);
     fmt::format_to(std::back_inserter(out),
                    FMT_COMPILE("}},\"gpus\":{},\"repeats\":{},\"new\":{},\"kept\":{},\"orphaned\":{}}}"), configuration.gpus(),
                    plan_.repeats, counts.fresh, counts.kept, counts.orphaned);
   }
 
  private:
+  static void append_values(std::string& out, const std::vector<std::string>& names, const std::vector<Value>& values) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (i > 0) out += ',';
+      out += names[i];
+      out += json_scalar(values[i]);
+    }
+  }
+
   const Plan& plan_;
   std::vector<std::string> names_;
+  std::vector<std::string> derived_;  // of computed values
 };
 
 }  // namespace
@@ -144,8 +157,8 @@ std::string plan_text(const Experiment& experiment, const Plan& plan, const Plan
 std::string plan_json(const Experiment& experiment, const Plan& plan, const PlanDiff& diff) {
   const auto configurations = static_cast<long long>(plan.configurations.size());
   std::string out = fmt::format(
-      R"({{"schema":1,"experiment":{},"configurations":{},"runs":{},"gpu_hours":{},"new":{},"kept":{},"orphaned":{},)",
-      json_quote(experiment.name), configurations, configurations * plan.repeats, json_number(gpu_hours(plan)),
+      R"({{"schema":1,"experiment":{},"configurations":{},"runs":{},"excluded":{},"gpu_hours":{},"new":{},"kept":{},"orphaned":{},)",
+      json_quote(experiment.name), configurations, configurations * plan.repeats, plan.excluded, json_number(gpu_hours(plan)),
       diff.total.fresh, diff.total.kept, diff.total.orphaned);
   out += "\n\"rows\":[";
   const JsonRows rows(plan);

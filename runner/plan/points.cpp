@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "plan/computed.hpp"
 
 namespace hpcbench {
 
@@ -60,35 +61,63 @@ void set_point(Point& point, const AxisGroup& group, std::size_t index) {
   for (std::size_t i = 0; i < group.columns.size(); ++i) point[group.columns[i]] = group.axes[i]->values[index];
 }
 
-bool is_excluded(const Point& point, const std::vector<PointCondition>& exclude) {
-  return std::any_of(exclude.begin(), exclude.end(), [&](const PointCondition& condition) { return condition.matches(point); });
-}
+/// All of `exclude`. Maps come first: what they leave out, expressions need not be able to compute.
+class Excludes {
+ public:
+  Excludes(const Experiment& experiment, const std::vector<std::string>& axes) {
+    for (const Condition& condition : experiment.exclude) maps_.emplace_back(condition, axes);
+    for (const ConditionExpression& each : experiment.exclude_if)
+      expressions_.emplace_back(each, axes, experiment.work.parameters);
+  }
+
+  bool match(const Point& point) {
+    bool matched = std::any_of(maps_.begin(), maps_.end(), [&](const PointCondition& each) { return each.matches(point); });
+    for (ExpressionCondition& each : expressions_) {
+      if (matched) {
+        each.try_dropped(point);
+      } else {
+        matched = each.holds(point);
+      }
+    }
+    result_.points += matched ? 1 : 0;
+    return matched;
+  }
+
+  Excluded finish() {
+    for (const ExpressionCondition& each : expressions_) each.require_use("exclude", result_.notes);
+    return std::move(result_);
+  }
+
+ private:
+  std::vector<PointCondition> maps_;
+  std::vector<ExpressionCondition> expressions_;
+  Excluded result_;
+};
 
 }  // namespace
 
-void each_matrix_point(const Experiment& experiment, const std::vector<std::string>& axes,
-                       const std::function<void(const Point&)>& visit) {
+Excluded each_matrix_point(const Experiment& experiment, const std::vector<std::string>& axes,
+                           const std::function<void(const Point&)>& visit) {
   const std::vector<AxisGroup> groups = axis_groups(experiment, axes);
-  if (groups.empty()) return;
+  if (groups.empty()) return {};
   check_point_count(experiment, groups);
-  std::vector<PointCondition> exclude;
-  for (const Condition& condition : experiment.exclude) exclude.emplace_back(condition, axes);
+  Excludes excludes(experiment, axes);
 
   Point point(axes.size(), Value::from_integer(1));
   std::vector<std::size_t> index(groups.size(), 0);
   for (const AxisGroup& group : groups) {
-    if (group.length() == 0) return;
+    if (group.length() == 0) return {};
     set_point(point, group, 0);
   }
   while (true) {
-    if (!is_excluded(point, exclude)) visit(point);
+    if (!excludes.match(point)) visit(point);
     std::size_t digit = groups.size();  // an odometer: the last axis turns fastest
     while (digit > 0 && ++index[digit - 1] == groups[digit - 1].length()) {
       index[digit - 1] = 0;
       set_point(point, groups[digit - 1], 0);
       --digit;
     }
-    if (digit == 0) return;
+    if (digit == 0) return excludes.finish();
     set_point(point, groups[digit - 1], index[digit - 1]);
   }
 }

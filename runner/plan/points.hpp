@@ -12,10 +12,16 @@ namespace hpcbench {
 /// One value per axis of `Experiment::axis_names`.
 using Point = std::vector<Value>;
 
+/// What became of the points that `exclude` spoke of.
+struct Excluded {
+  long long points = 0;            // of the product, left out
+  std::vector<std::string> notes;  // expressions that a profile left without a point
+};
+
 /// Visits the points of matrix and zip in file order, the first axis slowest, less those that `exclude` matches.
-/// InputError if the limit on configurations is passed.
-void each_matrix_point(const Experiment& experiment, const std::vector<std::string>& axes,
-                       const std::function<void(const Point&)>& visit);
+/// InputError if the limit on configurations is passed, or an expression of `exclude` is true nowhere.
+Excluded each_matrix_point(const Experiment& experiment, const std::vector<std::string>& axes,
+                           const std::function<void(const Point&)>& visit);
 
 /// The points of `include`; nodes and gpus_per_node may be left out and are 1 then. InputError for any other gap.
 std::vector<Point> included_points(const Experiment& experiment, const std::vector<std::string>& axes);

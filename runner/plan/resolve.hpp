@@ -2,9 +2,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "plan/computed.hpp"
+#include "plan/identity.hpp"
 #include "plan/points.hpp"
 #include "spec/experiment.hpp"
 
@@ -13,7 +16,8 @@ namespace hpcbench {
 /// The work of a point and its share of the identity.
 struct ResolvedWork {
   std::shared_ptr<const Work> work;
-  std::string identity;  // identity_tail of work
+  IdentityTail identity;             // of work
+  std::vector<std::size_t> derived;  // indices of the derived values that it is given
 };
 
 /// Applies overrides: all that match, in file order, so that the last wins key by key. Points that the same overrides match
@@ -22,6 +26,8 @@ class WorkResolver {
  public:
   /// Keeps references to both.
   WorkResolver(const Experiment& experiment, const std::vector<std::string>& axes);
+  /// InputError (or a note) for overrides whose expression was true for no point.
+  void require_use(std::vector<std::string>& notes) const;
   /// InputError, naming the point, if its command or set-up uses a placeholder that nothing defines.
   const ResolvedWork& resolve(const Point& point);
 
@@ -30,8 +36,13 @@ class WorkResolver {
 
   const Experiment& experiment_;
   const std::vector<std::string>& axes_;
-  std::vector<PointCondition> conditions_;  // one per override
-  std::vector<bool> last_matching_;         // neighbours mostly share their overrides
+  /// `when` of an override.
+  struct When {
+    PointCondition map;
+    std::optional<ExpressionCondition> expression;
+  };
+  std::vector<When> conditions_;     // one per override
+  std::vector<bool> last_matching_;  // neighbours mostly share their overrides
   const ResolvedWork* last_ = nullptr;
   std::map<std::vector<bool>, ResolvedWork> by_matching_;
 };

@@ -20,10 +20,11 @@ std::string absolute_workdir(const ResolvedRun& run) {
   return text;
 }
 
-/// Axes, parameters and the names that are always defined; the first of a name is the one that counts.
+/// Axes, parameters, derived values and the names that are always defined; the first of a name is the one that counts.
 Bindings placeholder_bindings(const ResolvedRun& run) {
   Bindings bindings = run.axes;
   bindings.insert(bindings.end(), run.work().parameters.begin(), run.work().parameters.end());
+  bindings.insert(bindings.end(), run.derived.begin(), run.derived.end());
   bindings.emplace_back("gpus", Value::from_integer(run.configuration.gpus()));
   bindings.emplace_back("run_dir", Value::from_text(run.folder));
   bindings.emplace_back("repeat", Value::from_integer(run.key.run.number));
@@ -72,6 +73,7 @@ ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::siz
                        .folder = {},
                        .workdir = {},
                        .axes = plan.bindings(point),
+                       .derived = plan.derived_bindings(point),
                        .bindings = {},
                        .argv = {},
                        .setup = {},

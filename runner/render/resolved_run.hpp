@@ -20,6 +20,7 @@ struct ResolvedRun {
   std::string folder;              // absolute, the attempt's
   std::string workdir;             // absolute
   Bindings axes;                   // of the configuration
+  Bindings derived;                // its computed values
   Bindings bindings;               // all that a placeholder may name
   std::vector<std::string> argv;   // with `shell`: one text for `bash -c`
   std::vector<std::string> setup;  // values in it are words of the shell

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "plan/json_text.hpp"
 #include "render/resolved_run.hpp"
+#include "spec/read_experiment.hpp"
 
 namespace hpcbench {
 
@@ -27,7 +28,7 @@ class RunFields {
 
 std::string boolean_json(bool flag) { return flag ? "true" : "false"; }
 
-/// Parameters, then axes, then seed and task: later ones replace earlier ones of the same name.
+/// Parameters, then computed settings, then axes, then seed and task: later ones replace earlier ones of the same name.
 Bindings trainer_settings(const ResolvedRun& run) {
   Bindings settings;
   const auto put = [&](const std::string& name, const Value& value) {
@@ -39,6 +40,9 @@ Bindings trainer_settings(const ResolvedRun& run) {
     }
   };
   for (const auto& [name, value] : run.work().parameters) put(name, value);
+  for (const auto& [name, value] : run.derived) {
+    if (is_trainer_setting(name)) put(name, value);
+  }
   for (const auto& [name, value] : run.axes) put(name, value);
   put("seed", Value::from_integer(run.seed));
   if (run.work().trainer) put("task", Value::from_text(*run.work().trainer));
@@ -137,6 +141,7 @@ void add_identity(RunFields& fields, const ResolvedRun& run) {
 void add_point(RunFields& fields, const ResolvedRun& run) {
   fields.add("axes", json_object(run.axes));
   fields.add("parameters", json_object(run.work().parameters));
+  if (!run.derived.empty()) fields.add("derived", json_object(run.derived));
   fields.add("varied", json_list(run.plan.varied));
   fields.add_number("nodes", run.configuration.nodes);
   fields.add_number("gpus_per_node", run.configuration.gpus_per_node);

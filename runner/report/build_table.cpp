@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "plan/points.hpp"
 #include "report/columns.hpp"
 #include "report/samples.hpp"
 #include "report/size_axes.hpp"
@@ -32,19 +31,50 @@ std::vector<std::string> names_of(const Condition& condition) {
   throw InputError("error: no configuration is left to report; ask for fewer conditions in --only and report.where");
 }
 
-std::vector<const Sample*> select_rows(const std::vector<Sample>& samples, const Condition& where, const Condition& only) {
+/// Axes and computed values: what a condition may name.
+Bindings point_of(const Row& row) {
+  Bindings point = row.axes;
+  point.insert(point.end(), row.derived.begin(), row.derived.end());
+  return point;
+}
+
+/// Leaves out the rows for which an expression is not true. Of what the plan does not ask for nobody knows.
+void keep_where(std::vector<bool>& shown, const Plan& plan, const LocatedExpression& where) {
+  const std::vector<std::size_t> rows = configurations_where(plan, where);
+  for (std::size_t i = 0; i < shown.size(); ++i) shown[i] = shown[i] && std::binary_search(rows.begin(), rows.end(), i);
+}
+
+/// The samples of the plan come first, in its order.
+std::vector<const Sample*> select_rows(const std::vector<Sample>& samples, const Plan& plan, const ReportSettings& settings,
+                                       const std::vector<Selection>& only) {
+  std::vector<bool> chosen(samples.size(), true);
+  if (settings.where_if) keep_where(chosen, plan, *settings.where_if);
+  for (const Selection& each : only) {
+    if (each.expression) keep_where(chosen, plan, *each.expression);
+  }
   std::vector<const Sample*> shown;
-  for (const Sample& sample : samples) {
-    if (matches(where, sample.row.axes) && matches(only, sample.row.axes)) shown.push_back(&sample);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const Bindings point = point_of(samples[i].row);
+    const bool matching =
+        chosen[i] && matches(settings.where, point) &&
+        std::all_of(only.begin(), only.end(), [&](const Selection& each) { return matches(each.condition, point); });
+    if (matching) shown.push_back(&samples[i]);
   }
   if (shown.empty()) refuse_empty_report();
   return shown;
 }
 
+/// Axes and computed values of a plan: what tables may name of a point.
+std::vector<std::string> point_names(const Plan& plan) {
+  std::vector<std::string> names = plan.axes;
+  names.insert(names.end(), plan.derived.begin(), plan.derived.end());
+  return names;
+}
+
 /// Names that report.columns may use beside axes and columns: looked for only where there is such a name.
 std::vector<std::string> known_metrics(const Experiment& experiment, const Plan& plan,
                                        const std::vector<const AttemptRecord*>& attempts) {
-  if (metrics_among(experiment.report.columns, plan.axes).empty()) return {};
+  if (metrics_among(experiment.report.columns, point_names(plan)).empty()) return {};
   std::set<std::string> names;
   for (const Metric& metric : experiment.work.metrics) names.insert(metric.name);
   for (const Override& entry : experiment.overrides) {
@@ -130,10 +160,10 @@ void move_into_rows(Table& table, const std::vector<const Sample*>& shown) {
 /// What a report of this plan may name; InputError for what it names and is not there.
 void require_names(const Experiment& experiment, const Plan& plan, const std::vector<const AttemptRecord*>& attempts) {
   const ReportSettings& settings = experiment.report;
-  require_axes(names_of(settings.where), plan.axes, "report.where");
-  require_sort_keys(settings.sort, plan.axes, "report.sort");
+  require_axes(names_of(settings.where), point_names(plan), "report.where");
+  require_sort_keys(settings.sort, point_names(plan), "report.sort");
   require_axes(settings.group_by, plan.axes, "report.group_by");
-  require_columns(settings.columns, plan.axes, known_metrics(experiment, plan, attempts));
+  require_columns(settings.columns, point_names(plan), known_metrics(experiment, plan, attempts));
 }
 
 }  // namespace
@@ -142,17 +172,21 @@ void check_report(const Experiment& experiment, const Plan& plan) {
   require_names(experiment, plan, {});
   const MetricChoice metric = choose_metric(experiment, {}, {});
   if (metric.is_time && !experiment.baseline.empty()) check_baselines(experiment, plan);
-  const PointCondition where(experiment.report.where, plan.axes);
-  const bool some = std::any_of(plan.configurations.begin(), plan.configurations.end(),
-                                [&](const Configuration& configuration) { return where.matches(configuration.values); });
+  if (experiment.report.where_if) configurations_where(plan, *experiment.report.where_if);
+  const Condition& where = experiment.report.where;
+  const bool some =
+      where.empty() || std::any_of(plan.configurations.begin(), plan.configurations.end(),
+                                   [&](const Configuration& each) { return matches(where, plan.all_bindings(each)); });
   if (!some) refuse_empty_report();
 }
 
 Table build_table(const Experiment& experiment, const Plan& plan, const std::vector<AttemptRecord>& records,
                   const ReportOptions& options) {
   const ReportSettings& settings = experiment.report;
-  if (!options.only.empty() && !options.orphans) select(plan, options.only);  // says what is wrong with it
-  require_axes(names_of(options.only), plan.axes, "--only");
+  for (const Selection& only : options.only) {
+    if (!options.orphans) select(plan, only);  // says what is wrong with it
+    require_axes(names_of(only.condition), point_names(plan), "--only");
+  }
   const std::vector<const AttemptRecord*> on_record = counting_attempts(records);
   const bool all = options.orphans || options.all_repeats;
   const std::vector<const AttemptRecord*> attempts = all ? on_record : asked_repeats(plan, on_record);
@@ -186,8 +220,12 @@ Table build_table(const Experiment& experiment, const Plan& plan, const std::vec
   } else if (!experiment.baseline.empty()) {
     table.notes.push_back(fmt::format("`{}` is no time in seconds: no speedups", metric.name));
   }
-  measure_all(samples, table.axes, settings, options);
-  std::vector<const Sample*> shown = select_rows(samples, settings.where, options.only);
+  table.derived = plan.derived;
+  table.derived_columns = plan.varied_derived;
+  std::vector<std::string> names = table.axes;
+  names.insert(names.end(), plan.derived.begin(), plan.derived.end());
+  measure_all(samples, names, settings, options);
+  std::vector<const Sample*> shown = select_rows(samples, plan, settings, options.only);
   const WarningContext context{experiment, plan.repeats, samples, shown, attempts, table.columns, metric};
   table.warnings = find_warnings(context);
   table.simulated_nodes = std::any_of(table.warnings.begin(), table.warnings.end(),

@@ -167,6 +167,7 @@ std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const At
     Sample sample;
     sample.row.config_id = configuration.id;
     sample.row.axes = plan.bindings(configuration);
+    sample.row.derived = plan.derived_bindings(configuration);
     sample.row.gpus = configuration.gpus();
     index.emplace(configuration.id, samples.size());
     samples.push_back(std::move(sample));

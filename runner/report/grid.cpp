@@ -17,8 +17,10 @@
 namespace hpcbench {
 namespace {
 
+/// Computed values stand as axes do.
 bool is_axis(const Table& table, const std::string& name) {
-  return std::find(table.axes.begin(), table.axes.end(), name) != table.axes.end();
+  return std::find(table.axes.begin(), table.axes.end(), name) != table.axes.end() ||
+         std::find(table.derived.begin(), table.derived.end(), name) != table.derived.end();
 }
 
 /// What no row has is not shown unless somebody asks for it by name; the metric itself and what became of the runs always are.
@@ -35,6 +37,7 @@ std::vector<std::string> chosen_columns(const Table& table) {
   for (const std::string& axis : table.columns) {
     if (std::find(table.group_by.begin(), table.group_by.end(), axis) == table.group_by.end()) names.push_back(axis);
   }
+  names.insert(names.end(), table.derived_columns.begin(), table.derived_columns.end());
   const CellStyle style = cell_style(table);
   for (const Column& column : all_columns()) {
     const bool usual = column.is_usual && (table.has_speedup || !column.is_speedup);
@@ -48,8 +51,14 @@ std::string unit_suffix(const Table& table) {
   return unit.empty() ? "" : " (" + unit + ")";
 }
 
-std::string axis_text(const Row& row, const std::string& name) {
+/// Of an axis or a computed value; null where the row has none.
+const Value* find_value(const Row& row, const std::string& name) {
   const Value* value = find_binding(row.axes, name);
+  return value != nullptr ? value : find_binding(row.derived, name);
+}
+
+std::string axis_text(const Row& row, const std::string& name) {
+  const Value* value = find_value(row, name);
   return value == nullptr ? kAbsentCell : value->text();
 }
 
@@ -77,7 +86,7 @@ bool is_number_source(const Table& table, const CellSource& source) {
   if (source.shown.kind == ShownColumn::Kind::metric) return true;
   if (source.shown.kind == ShownColumn::Kind::fact) return false;
   return std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
-    const Value* value = find_binding(row.axes, source.shown.name);
+    const Value* value = find_value(row, source.shown.name);
     return value == nullptr || value->is_number();
   });
 }
@@ -102,7 +111,7 @@ void append_cell(GridRow& out, const Table& table, const Row& row, const CellSou
     if (source.column->number != nullptr) number = source.column->number(row);
   } else if (source.of_axis) {
     out.cells.push_back(axis_text(row, source.shown.name));
-    if (const Value* value = find_binding(row.axes, source.shown.name)) number = value->number();
+    if (const Value* value = find_value(row, source.shown.name)) number = value->number();
   } else if (source.shown.kind == ShownColumn::Kind::fact) {
     out.cells.push_back(fact_cell(row, source.shown.name));
   } else {

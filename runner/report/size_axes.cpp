@@ -123,7 +123,8 @@ Look look_at(const Plan& plan, const std::vector<std::size_t>& axes) {
 std::vector<std::string> size_axes(const Experiment& experiment, const Plan& plan) {
   std::vector<std::string> sizes = kPlacement;
   // In a full cross product every axis varies by itself.
-  if (experiment.zip.empty() && experiment.exclude.empty() && experiment.include.empty()) return sizes;
+  if (experiment.zip.empty() && experiment.exclude.empty() && experiment.exclude_if.empty() && experiment.include.empty())
+    return sizes;
   std::vector<std::size_t> axes = candidates(experiment, plan);
   while (!axes.empty()) {
     const Look look = look_at(plan, axes);

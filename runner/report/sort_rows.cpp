@@ -24,6 +24,11 @@ SortValue sort_value(const Table& table, const Row& row, const std::string& name
     result.is_absent = !result.value;
     return result;
   }
+  if (std::find(table.derived.begin(), table.derived.end(), name) != table.derived.end()) {
+    if (const Value* value = find_binding(row.derived, name)) result.value = *value;
+    result.is_absent = !result.value;
+    return result;
+  }
   const Column& column = *find_column(name);
   if (column.number != nullptr) {
     result.number = column.number(row);

@@ -13,8 +13,8 @@
 namespace hpcbench {
 
 struct ReportOptions {
-  std::optional<std::string> metric;  // --metric
-  Condition only;
+  std::optional<std::string> metric;        // --metric
+  std::vector<Selection> only;              // a row matches all of them
   bool orphans = false;                     // also configurations on record that the file no longer asks for
   bool methods = false;                     // text formats print the methods paragraph and the rules
   bool provenance = false;                  // text formats print the provenance
@@ -55,6 +55,7 @@ struct RankTimes {
 struct Row {
   std::string config_id;
   Bindings axes;
+  Bindings derived;  // computed values; of what the plan asks for
   int gpus = 1;
   int n = 0;         // runs that succeeded with a value, and those known to take longer than their limit
   int censored = 0;  // the latter
@@ -153,8 +154,10 @@ struct Table {
   bool simulated_nodes = false;  // rows of several nodes ran on one machine: titles say so
   bool paired = false;
   Scaling scaling = Scaling::fixed_work;
-  std::vector<std::string> axes;     // all, `strategy` first: what csv prints
-  std::vector<std::string> columns;  // the varied ones among them
+  std::vector<std::string> axes;             // all, `strategy` first: what csv prints
+  std::vector<std::string> derived;          // computed values; and those that vary,
+  std::vector<std::string> derived_columns;  // which stand beside the axes and tell no rows apart
+  std::vector<std::string> columns;          // the varied ones among them
   /// Those that say how large a row is, and what varies together with them: see size_axes.hpp.
   std::vector<std::string> size_axes = {"nodes", "gpus_per_node"};
   std::vector<std::string> shown_columns;  // of text and markdown, as report.columns names them; empty: the usual ones

@@ -124,6 +124,7 @@ void drop_entries(Entries& entries, Outside outside, const std::string& what, co
 
 void drop_outside(ParsedExperiment& parsed, const ParsedExperiment& base, const std::string& changes) {
   std::vector<std::string>& notes = parsed.experiment.notes;
+  parsed.inherited_expressions = expressions_of(base);
   if (is_inherited(parsed, base, "include")) {
     drop_entries(
         parsed.include, [&](const ParsedPoint& entry) { return is_outside(entry, parsed, base); }, "include", changes, notes);

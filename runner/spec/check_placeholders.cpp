@@ -18,6 +18,10 @@ class PlaceholderCheck {
       : parsed_(parsed), space_(space), diagnostics_(diagnostics), global_(builtin_placeholders()) {
     for (const std::string& axis : parsed.axis_names()) global_.push_back(axis);
     for (const auto& [name, value] : parsed.experiment.work.parameters) global_.push_back(name);
+    // Also of one that could not be read: it has its diagnostic.
+    if (const YamlNode* derive = parsed.root->find("derive"); derive != nullptr) {
+      for (const YamlKey& key : derive->keys) global_.push_back(key.name);
+    }
   }
 
   /// A text that counts in the points that match `when` and none of `replaced`.
@@ -54,7 +58,9 @@ class PlaceholderCheck {
     if (!in_overrides) {
       diagnostics_.add(location,
                        fmt::format("nothing defines {{{{{}}}}}{}", placeholder.name, did_you_mean(placeholder.name, names)),
-                       "names are those of the axes, of `parameters`, and " + join(builtin_placeholders(), ", "));
+                       "names are those of the axes, of `parameters`, of `derive`, and " + join(builtin_placeholders(), ", "));
+    } else if (chosen_by_expression()) {
+      return;  // which points these are is known when they are planned: WorkResolver asks each
     } else if (const auto point = space_.find_point(when, replaced)) {
       const std::string example = point->empty() ? "" : fmt::format(": not for {}", describe(*point));
       diagnostics_.add(
@@ -62,6 +68,11 @@ class PlaceholderCheck {
           fmt::format("only overrides define {{{{{}}}}}, and not for every point that uses it{}", placeholder.name, example),
           "give it a value in `parameters`, which overrides may replace");
     }
+  }
+
+  bool chosen_by_expression() const {
+    return std::any_of(parsed_.overrides.begin(), parsed_.overrides.end(),
+                       [](const ParsedOverride& entry) { return entry.when.expression.has_value(); });
   }
 
   const ParsedExperiment& parsed_;

@@ -13,6 +13,32 @@ namespace hpcbench {
 
 namespace {
 
+std::string value_advice(const PointSpace& space, const std::string& axis) {
+  std::vector<std::string> texts;
+  for (const Value& value : space.some_values(axis)) texts.push_back(value.text());
+  return fmt::format("values of {}: {}", cite(axis), cite_all(texts));
+}
+
+}  // namespace
+
+void refuse_value(const PointSpace& space, const std::string& axis, const Value& value, const SourceLocation& location,
+                  Diagnostics& diagnostics) {
+  std::vector<std::string> texts;
+  for (const Value& known : space.some_values(axis)) {
+    if (known.text() == value.text()) {
+      diagnostics.add(location, fmt::format("{} has no value {} that is a text", cite(axis), cite(value.text())),
+                      "write it with quotes or without them, as in the axis");
+      return;
+    }
+    texts.push_back(known.text());
+  }
+  diagnostics.add(location,
+                  fmt::format("{} has no value {}{}", cite(axis), cite(value.text()), did_you_mean(value.text(), texts)),
+                  value_advice(space, axis));
+}
+
+namespace {
+
 constexpr const char* kRunForm = "{files: old/ddp.out, run: {strategy: ddp, nodes: 2}}";
 
 /// Axes that the file names itself: nodes and gpus_per_node are there without it.
@@ -43,29 +69,6 @@ void check_parameters(const Bindings& parameters, const YamlNode* node, const Pa
   }
 }
 
-std::string value_advice(const PointSpace& space, const std::string& axis) {
-  std::vector<std::string> texts;
-  for (const Value& value : space.some_values(axis)) texts.push_back(value.text());
-  return fmt::format("values of {}: {}", cite(axis), cite_all(texts));
-}
-
-/// A value that no point has, with the one that was meant.
-void refuse_value(const PointSpace& space, const std::string& axis, const Value& value, const YamlNode& node,
-                  Diagnostics& diagnostics) {
-  std::vector<std::string> texts;
-  for (const Value& known : space.some_values(axis)) {
-    if (known.text() == value.text()) {
-      diagnostics.add(node.location, fmt::format("{} has no value {} that is a text", cite(axis), cite(value.text())),
-                      "write it with quotes or without them, as in the axis");
-      return;
-    }
-    texts.push_back(known.text());
-  }
-  diagnostics.add(node.location,
-                  fmt::format("{} has no value {}{}", cite(axis), cite(value.text()), did_you_mean(value.text(), texts)),
-                  value_advice(space, axis));
-}
-
 /// True if every name is an axis and every value one of its values.
 bool check_condition(const ParsedCondition& parsed, const std::string& what, bool included, const ParsedExperiment& whole,
                      const PointSpace& space, Diagnostics& diagnostics) {
@@ -75,9 +78,13 @@ bool check_condition(const ParsedCondition& parsed, const std::string& what, boo
     const auto& [name, values] = parsed.condition[i];
     if (!space.has_axis(name)) {
       const bool parameter = find_binding(whole.experiment.work.parameters, name) != nullptr;
+      const bool derived = std::any_of(whole.derive.begin(), whole.derive.end(),
+                                       [&](const ParsedDerived& entry) { return entry.derived.name == name; });
       diagnostics.add(parsed.node->keys[i].location,
-                      fmt::format("{} in {} is no axis{}", cite(name), what, did_you_mean(name, axes)),
-                      parameter ? "it is a parameter: all points have the same value" : "axes: " + cite_all(axes));
+                      fmt::format("{} in {} is no axis{}", cite(name), what, derived ? "" : did_you_mean(name, axes)),
+                      parameter ? "it is a parameter: all points have the same value"
+                      : derived ? "it is derived: name the axes that it comes from"
+                                : "axes: " + cite_all(axes));
       good = false;
       continue;
     }
@@ -85,7 +92,7 @@ bool check_condition(const ParsedCondition& parsed, const std::string& what, boo
     for (std::size_t k = 0; k < values.size() && !diagnostics.full(); ++k) {
       if (space.has_value(name, values[k], included)) continue;
       const YamlNode& item = parsed.node->items[i];
-      refuse_value(space, name, values[k], item.is_list() ? item.items[k] : item, diagnostics);
+      refuse_value(space, name, values[k], (item.is_list() ? item.items[k] : item).location, diagnostics);
       good = false;
     }
   }
@@ -95,6 +102,7 @@ bool check_condition(const ParsedCondition& parsed, const std::string& what, boo
 void check_excludes(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics) {
   for (const ParsedCondition& exclude : parsed.exclude) {
     if (diagnostics.full()) return;
+    if (exclude.expression) continue;  // make_plan says whether it is true somewhere
     if (!check_condition(exclude, "`exclude`", false, parsed, space, diagnostics) || space.product_matches(exclude.condition))
       continue;
     diagnostics.add(exclude.node->location, "this exclude matches nothing",
@@ -107,6 +115,7 @@ void check_overrides(const ParsedExperiment& parsed, const PointSpace& space, Di
   for (const ParsedOverride& entry : parsed.overrides) {
     if (diagnostics.full()) return;
     check_parameters(entry.override_.parameters, entry.node->find("parameters"), parsed, diagnostics);
+    if (entry.when.expression) continue;  // make_plan says whether it is true somewhere
     if (!check_condition(entry.when, "`when`", true, parsed, space, diagnostics)) continue;
     if (!space.find_point(entry.when.condition)) {
       diagnostics.add(entry.when.node->location, "this override matches nothing",
@@ -186,6 +195,7 @@ void check_baseline(const ParsedExperiment& parsed, const PointSpace& space, Dia
 /// Every name that a column can have before anything was measured: axes, columns, the metrics that the file declares.
 std::vector<std::string> known_columns(const ParsedExperiment& parsed, const std::vector<std::string>& axes) {
   std::vector<std::string> known = axes;
+  for (const ParsedDerived& entry : parsed.derive) known.push_back(entry.derived.name);
   known.insert(known.end(), report_column_names().begin(), report_column_names().end());
   for (const Metric& metric : parsed.experiment.work.metrics) known.push_back(metric.name);
   for (const ParsedOverride& entry : parsed.overrides) {
@@ -235,7 +245,7 @@ void check_where_values(const ParsedExperiment& parsed, const PointSpace& space,
     const YamlNode& item = of_axes.node->items[i];
     for (std::size_t k = 0; k < values.size() && !diagnostics.full(); ++k) {
       if (space.has_value(name, values[k], true)) continue;
-      refuse_value(space, name, values[k], item.is_list() ? item.items[k] : item, diagnostics);
+      refuse_value(space, name, values[k], (item.is_list() ? item.items[k] : item).location, diagnostics);
     }
   }
 }
@@ -266,6 +276,7 @@ void check_axes(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
 }
 
 void check_points(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics) {
+  check_expressions(parsed, space, diagnostics);
   check_excludes(parsed, space, diagnostics);
   check_overrides(parsed, space, diagnostics);
   check_baseline(parsed, space, diagnostics);

@@ -37,6 +37,10 @@ std::vector<GivenText> given_texts(const ParsedExperiment& parsed) {
   return all;
 }
 
+void add_names(const LocatedExpression& each, std::set<std::string>& names) {
+  for (const NameUse& use : each.expression().names()) names.insert(use.name);
+}
+
 /// Names that make a difference to what runs: used in a text, or chosen by in `when`.
 std::set<std::string> names_that_reach(const ParsedExperiment& parsed, const std::vector<GivenText>& texts) {
   std::set<std::string> names = {"nodes", "gpus_per_node"};
@@ -45,6 +49,14 @@ std::set<std::string> names_that_reach(const ParsedExperiment& parsed, const std
   }
   for (const ParsedOverride& entry : parsed.overrides) {
     for (const auto& [name, values] : entry.when.condition) names.insert(name);
+    if (entry.when.expression) add_names(*entry.when.expression, names);
+  }
+  // Through a derived value that reaches something, what it is derived from does.
+  for (std::size_t before = 0; before != names.size();) {
+    before = names.size();
+    for (const ParsedDerived& entry : parsed.derive) {
+      if (names.contains(entry.derived.name)) add_names(entry.derived.expression, names);
+    }
   }
   return names;
 }
@@ -182,6 +194,38 @@ void note_literal_values(const YamlNode* map, const char* kind, std::vector<std:
   }
 }
 
+/// Whether braces hold what could be computed: operators between names that are there.
+bool is_computation(std::string_view inside, const std::vector<std::string>& names) {
+  try {
+    const Expression expression{std::string(inside)};
+    return !expression.names().empty() &&
+           std::all_of(expression.names().begin(), expression.names().end(),
+                       [&](const NameUse& use) { return std::find(names.begin(), names.end(), use.name) != names.end(); });
+  } catch (const ExpressionError&) {
+    return false;
+  }
+}
+
+/// `{{gpus*2}}` is plain text: a placeholder holds one name.
+void note_computations(const ParsedExperiment& parsed, const std::vector<GivenText>& texts, std::vector<std::string>& notes) {
+  std::vector<std::string> names = parsed.axis_names();
+  names.emplace_back("gpus");
+  for (const auto& [name, value] : parsed.experiment.work.parameters) names.push_back(name);
+  for (const ParsedDerived& entry : parsed.derive) names.push_back(entry.derived.name);
+  for (const GivenText& given : texts) {
+    for (std::size_t at = given.text.find("{{"); at != std::string::npos; at = given.text.find("{{", at + 2)) {
+      const std::size_t end = given.text.find("}}", at);
+      if (end == std::string::npos) break;
+      const std::string inside(trim(std::string_view(given.text).substr(at + 2, end - at - 2)));
+      if (is_identifier(inside) || !is_computation(inside, names)) continue;
+      notes.push_back(
+          fmt::format("{}: {{{{{}}}}} is given to the program as it stands: a placeholder holds one name; compute it by "
+                      "derive: {{NAME: \"{}\"}} and write {{{{NAME}}}}",
+                      describe_place(given.node->location), inside, inside));
+    }
+  }
+}
+
 /// Programs that start others on the nodes of a job.
 bool starts_on_nodes(const std::vector<std::string>& command) {
   constexpr std::array kStarters = {"srun", "mpirun", "mpiexec", "orterun",    "prun",      "jsrun",    "aprun",   "flux",
@@ -271,6 +315,7 @@ std::vector<std::string> reach_notes(const ParsedExperiment& parsed) {
     notes.push_back(fmt::format("{}: `srun` is for jobs of Slurm: on this machine nothing reads it",
                                 describe_place(parsed.root->keys[srun].location)));
   }
+  note_computations(parsed, given_texts(parsed), notes);
   for (const char* const key : {"matrix", "parameters"}) {
     note_literal_values(parsed.root->find(key), std::string_view(key) == "matrix" ? "axis" : "parameter", notes);
   }

@@ -85,6 +85,11 @@ const std::vector<std::string>& trainer_settings() {
   return kSettings;
 }
 
+bool is_trainer_setting(const std::string& name) {
+  const std::vector<std::string>& known = trainer_settings();
+  return std::find(known.begin(), known.end(), name) != known.end();
+}
+
 namespace {
 
 /// A value of `strategy` and the node that says it.

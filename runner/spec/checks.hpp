@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "spec/diagnostics.hpp"
 #include "spec/parsed_experiment.hpp"
 #include "spec/points.hpp"
+#include "yaml/diagnostics.hpp"
 
 namespace hpcbench {
 
@@ -30,9 +32,25 @@ bool axes_are_sound(const ParsedExperiment& parsed);
 /// nodes that nothing is started on. Each with its place.
 std::vector<std::string> reach_notes(const ParsedExperiment& parsed);  // check_reach.cpp
 
+/// Where the expressions of a parsed experiment stand.
+std::set<std::size_t> expressions_of(const ParsedExperiment& parsed);  // check_expressions.cpp
+
+/// Refuses a value that no point has on an axis, with the one that was meant.
+void refuse_value(const PointSpace& space, const std::string& axis, const Value& value, const SourceLocation& location,
+                  Diagnostics& diagnostics);  // check_points.cpp
+
+/// The derived values in order of need: what one names stands before it; else as the file has them. Without cycles.
+std::vector<Derived> in_order_of_need(const std::vector<ParsedDerived>& derive);
+
+/// The names of values that are derived from each other, the first one again at the end; empty where there are none.
+std::vector<std::string> derive_cycle(const std::vector<ParsedDerived>& derive);  // check_expressions.cpp
+
 // The parts of check_parsed, one file each.
 void check_axes(const ParsedExperiment& parsed, Diagnostics& diagnostics);                             // check_points.cpp
 void check_points(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics);  // check_points.cpp
+/// Names, literals and cycles of all expressions; what they compute is found out for each point, by make_plan.
+void check_expressions(const ParsedExperiment& parsed, const PointSpace& space,
+                       Diagnostics& diagnostics);  // check_expressions.cpp
 void check_placeholders(const ParsedExperiment& parsed, const PointSpace& space,
                         Diagnostics& diagnostics);  // check_placeholders.cpp
 /// Axes and parameters that reach nothing, where it is plain what was meant.

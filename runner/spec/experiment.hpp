@@ -9,6 +9,7 @@
 
 #include "base/place.hpp"
 #include "base/value.hpp"
+#include "spec/located_expression.hpp"
 
 namespace hpcbench {
 
@@ -107,9 +108,22 @@ struct Work {
   Success success;
 };
 
+/// A condition that was written as an expression.
+struct ConditionExpression {
+  LocatedExpression expression;
+  bool may_be_empty = false;  // the file's, under a profile or --set: true nowhere is a note then, no error
+};
+
+/// One entry of `derive`.
+struct Derived {
+  std::string name;
+  LocatedExpression expression;
+};
+
 /// One entry of `overrides`: for points that match `when`, what is given here replaces the default, key by key.
 struct Override {
-  Condition when;
+  Condition when;                              // empty where it is written as
+  std::optional<ConditionExpression> when_if;  // an expression
   std::optional<std::vector<std::string>> command;
   std::optional<Launch> launch;
   Bindings parameters;
@@ -146,9 +160,10 @@ struct ReportSettings {
   std::vector<std::string> columns;
   std::vector<std::string> group_by;
   Condition where;
-  std::vector<std::string> sort;      // axis names
-  std::optional<double> peak_tflops;  // of one gpu, in 10^12 floating point operations a second: for `mfu`
-  std::optional<double> target_loss;  // for `time_to_target_s`
+  std::optional<LocatedExpression> where_if;  // where it is written as an expression
+  std::vector<std::string> sort;              // axis names
+  std::optional<double> peak_tflops;          // of one gpu, in 10^12 floating point operations a second: for `mfu`
+  std::optional<double> target_loss;          // for `time_to_target_s`
 };
 
 struct Limits {
@@ -184,7 +199,11 @@ struct Experiment {
   std::vector<Axis> matrix;
   std::vector<std::vector<Axis>> zip;
   std::vector<Condition> exclude;
-  std::vector<Bindings> include;  // whole points
+  std::vector<ConditionExpression> exclude_if;  // those of `exclude` that are written as expressions
+  std::vector<Bindings> include;                // whole points
+  /// Computed for each point, after its overrides, in order of need.
+  std::vector<Derived> derive;
+  std::vector<LocatedExpression> require;  // must hold at every point
 
   Work work;
   std::vector<Override> overrides;

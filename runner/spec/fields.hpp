@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/value.hpp"
-#include "spec/diagnostics.hpp"
-#include "spec/yaml_tree.hpp"
+#include "yaml/diagnostics.hpp"
+#include "yaml/yaml_tree.hpp"
 
 namespace hpcbench {
 

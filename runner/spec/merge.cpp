@@ -45,7 +45,8 @@ void drop_other_work(YamlNode& root, const YamlNode& over) {
 /// stays: without one the site's would count.)
 bool is_emptied(const YamlNode& over, const std::string& path) {
   constexpr std::array kLists = {"zip",    "exclude", "include",         "overrides",      "metrics",         "prepare",
-                                 "import", "srun",    "resources.extra", "report.columns", "report.group_by", "report.sort"};
+                                 "import", "srun",    "resources.extra", "report.columns", "report.group_by", "report.sort",
+                                 "require"};
   return over.is_list() && over.items.empty() && std::find(kLists.begin(), kLists.end(), path) != kLists.end();
 }
 

@@ -3,8 +3,8 @@
 #include <map>
 #include <string>
 
-#include "spec/diagnostics.hpp"
-#include "spec/yaml_tree.hpp"
+#include "yaml/diagnostics.hpp"
+#include "yaml/yaml_tree.hpp"
 
 namespace hpcbench {
 

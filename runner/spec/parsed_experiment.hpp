@@ -1,12 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "spec/diagnostics.hpp"
 #include "spec/experiment.hpp"
-#include "spec/yaml_tree.hpp"
+#include "yaml/diagnostics.hpp"
+#include "yaml/yaml_tree.hpp"
 
 namespace hpcbench {
 
@@ -21,11 +23,17 @@ struct ParsedAxis {
   const YamlNode* node = nullptr;
 };
 
-/// `condition[i]` was read from `node->keys[i]` and `node->items[i]`.
+/// `condition[i]` was read from `node->keys[i]` and `node->items[i]`; or it is an expression, and `condition` is empty.
 struct ParsedCondition {
   Condition condition;
   const YamlNode* node = nullptr;
   bool inherited = false;  // from the file, under a profile or --set: its values need not be there
+  std::optional<LocatedExpression> expression = {};
+};
+
+struct ParsedDerived {
+  Derived derived;
+  SourceLocation name_location;
 };
 
 /// `point[i]` was read from `node->keys[i]` and `node->items[i]`.
@@ -64,6 +72,9 @@ struct ParsedExperiment {
   std::vector<ParsedImport> imports;
   std::optional<ParsedCondition> baseline;
   std::optional<ParsedCondition> where;
+  std::vector<ParsedDerived> derive;
+  /// Expressions of the file under a profile or --set: values that they name need not be there.
+  std::set<std::size_t> inherited_expressions;
 
   /// All axes in table order: matrix, zip, those that only `include` names.
   std::vector<const ParsedAxis*> product_axes() const;
@@ -89,8 +100,13 @@ std::optional<Container> read_container(MapReader& reader, Diagnostics& diagnost
 void check_container(const ParsedExperiment& parsed, Diagnostics& diagnostics);
 /// The texts of `environment`, `srun` and `container` that count, the site's among them.
 std::vector<GivenText> start_texts(const ParsedExperiment& parsed);
+void read_derived(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);  // read_points.cpp
+/// A name that placeholders can use and that hpcbench does not use itself; a diagnostic otherwise.
+bool check_name(const YamlKey& key, const std::string& what, Diagnostics& diagnostics);  // read_points.cpp
 std::optional<ParsedCondition> read_condition(const YamlNode& node, const std::string& what, bool lists,
                                               Diagnostics& diagnostics);
+/// The same, or an expression: what conditions on points may be.
+std::optional<ParsedCondition> read_point_condition(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
 std::optional<Bindings> read_bindings(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
 void read_imports(const YamlNode& node, ParsedExperiment& parsed, Diagnostics& diagnostics);  // read_import.cpp
 /// `imported`: metrics of an import, which may name no file.

@@ -25,8 +25,33 @@ PointSpace::PointSpace(const ParsedExperiment& parsed) {
   }
   if (!has_product_) product_size_ = 0;
   for (const ParsedCondition& exclude : parsed.exclude) {
-    if (auto rows = rows_of(exclude.condition)) excludes_.push_back(*std::move(rows));
+    if (exclude.expression) {
+      add_exclude(*exclude.expression, parsed.experiment.work.parameters);
+    } else if (auto rows = rows_of(exclude.condition)) {
+      excludes_.push_back(*std::move(rows));
+    }
   }
+}
+
+/// One that names what is not there is left out: it has its diagnostic.
+void PointSpace::add_exclude(const LocatedExpression& expression, const Bindings& parameters) {
+  ExpressionExclude exclude{&expression, {}};
+  const auto depend_on = [&](const AxisPlace& place) { exclude.blocks.push_back(place.block); };
+  for (const NameUse& use : expression.expression().names()) {
+    if (const auto place = places_.find(use.name); place != places_.end()) {
+      exclude.sources.push_back({place->second.axis, place->second.block});
+      depend_on(place->second);
+    } else if (const Value* value = find_binding(parameters, use.name)) {
+      exclude.sources.push_back({nullptr, 0, *value});
+    } else if (use.name == "gpus" && places_.contains("nodes") && places_.contains("gpus_per_node")) {
+      exclude.sources.push_back({});
+      depend_on(places_.at("nodes"));
+      depend_on(places_.at("gpus_per_node"));
+    } else {
+      return;
+    }
+  }
+  expression_excludes_.push_back(std::move(exclude));
 }
 
 void PointSpace::add_block(Block block) {
@@ -124,6 +149,8 @@ struct PointSpace::Search {
     };
     add(wanted);
     for (const RowCondition* condition : avoid) add(*condition);
+    for (const ExpressionExclude& exclude : space.expression_excludes_)
+      order.insert(order.end(), exclude.blocks.begin(), exclude.blocks.end());
     std::sort(order.begin(), order.end());
     order.erase(std::unique(order.begin(), order.end()), order.end());
   }
@@ -139,7 +166,7 @@ struct PointSpace::Search {
       const bool done = condition->blocks.empty() || (depth > 0 && condition->blocks.back().first <= order[depth - 1]);
       if (done) return Answer::none;
     }
-    if (depth == order.size()) return Answer::found;
+    if (depth == order.size()) return is_excluded() ? Answer::none : Answer::found;
     const std::size_t block = order[depth];
     const std::vector<std::size_t>* allowed = rows_in(wanted, block);
     const std::size_t count = allowed != nullptr ? allowed->size() : space.blocks_[block].rows;
@@ -158,6 +185,36 @@ struct PointSpace::Search {
       chosen.pop_back();
     }
     return Answer::none;
+  }
+
+  std::size_t chosen_row(std::size_t block) const {
+    return chosen[static_cast<std::size_t>(std::lower_bound(order.begin(), order.end(), block) - order.begin())];
+  }
+
+  /// Whether an expression excludes what is chosen. One that cannot be computed excludes nothing: make_plan says so.
+  bool is_excluded() {
+    return std::any_of(space.expression_excludes_.begin(), space.expression_excludes_.end(),
+                       [&](const ExpressionExclude& exclude) {
+                         const auto at = [&](const char* axis) {
+                           const AxisPlace& place = space.places_.at(axis);
+                           return place.axis->values[chosen_row(place.block)].integer().value_or(1);
+                         };
+                         std::optional<Value> gpus;
+                         std::vector<const Value*> values;
+                         for (const ExpressionExclude::Source& source : exclude.sources) {
+                           if (source.axis == nullptr && !source.constant && !gpus)
+                             gpus = Value::from_integer(at("nodes") * at("gpus_per_node"));
+                           values.push_back(source.axis != nullptr ? &source.axis->values[chosen_row(source.block)]
+                                            : source.constant      ? &*source.constant
+                                                                   : &*gpus);
+                         }
+                         try {
+                           return exclude.expression->expression().holds(values);
+                         } catch (const ExpressionError&) {
+                           steps += 100;  // an exception costs as much
+                           return false;
+                         }
+                       });
   }
 
   Bindings point() const {

@@ -54,14 +54,27 @@ class PointSpace {
     std::vector<std::pair<std::size_t, std::vector<std::size_t>>> blocks;  // ascending by block
   };
   struct Search;
+  /// An exclude that is an expression: its names are looked up once.
+  struct ExpressionExclude {
+    struct Source {
+      const Axis* axis = nullptr;  // null: `constant`, or gpus
+      std::size_t block = 0;
+      std::optional<Value> constant = {};
+    };
+    const LocatedExpression* expression = nullptr;
+    std::vector<Source> sources;           // of its names
+    std::vector<std::size_t> blocks = {};  // that it depends on
+  };
 
   void add_block(Block block);
+  void add_exclude(const LocatedExpression& expression, const Bindings& parameters);
   std::optional<RowCondition> rows_of(const Condition& condition) const;
 
   std::vector<Axis> implied_;  // nodes and gpus_per_node, 1, where the parsed experiment has none
   std::vector<Block> blocks_;
   std::unordered_map<std::string_view, AxisPlace> places_;
   std::vector<RowCondition> excludes_;
+  std::vector<ExpressionExclude> expression_excludes_;
   std::vector<const Bindings*> included_;
   std::unordered_map<std::string, std::unordered_map<std::string, bool>> included_values_;
   long long product_size_ = 1;

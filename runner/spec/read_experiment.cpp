@@ -43,11 +43,11 @@ namespace {
 class Reading {
  public:
   Reading(const std::string& text, const std::string& path, const ReadOptions& options)
-      : path_(path), options_(options), file_(path, text) {}
+      : path_(path), options_(options), file_(std::make_shared<const YamlSource>(path, text)) {}
 
   Experiment run() {
     if (options_.site) read_site_file(find_site(*options_.site));
-    root_ = parse_yaml(file_, diagnostics_);
+    root_ = parse_yaml(*file_, diagnostics_);
     if (root_.kind == YamlNode::Kind::absent) {
       throw InputError(fmt::format("{}:1:1: error: the file is empty\n  = `hpcbench init` writes a commented example", path_));
     }
@@ -69,7 +69,7 @@ class Reading {
 
  private:
   void read_site_file(const std::string& path) {
-    site_source_ = std::make_unique<YamlSource>(path, read_file(path));
+    site_source_ = std::make_shared<const YamlSource>(path, read_file(path));
     site_root_ = parse_yaml(*site_source_, diagnostics_);
     if (site_root_.kind != YamlNode::Kind::absent) site_ = read_site(site_root_, path, diagnostics_);
   }
@@ -153,7 +153,7 @@ class Reading {
 
   void apply_setting(YamlNode& root, const std::string& setting) {
     const std::size_t equals = setting.find('=');
-    settings_.push_back(std::make_unique<YamlSource>("--set", setting, equals == std::string::npos ? 0 : equals + 1));
+    settings_.push_back(std::make_shared<const YamlSource>("--set", setting, equals == std::string::npos ? 0 : equals + 1));
     const YamlSource& source = *settings_.back();
     const char* const advice = "write --set key=VALUE or --set key.key=VALUE: --set repeats=3, --set 'matrix.nodes=[1, 2]'";
     if (equals == std::string::npos || equals == 0)
@@ -185,9 +185,19 @@ class Reading {
       std::vector<Axis>& axes = experiment.zip.emplace_back();
       for (const ParsedAxis& axis : block) axes.push_back(axis.axis);
     }
-    for (const ParsedCondition& exclude : parsed.exclude) experiment.exclude.push_back(exclude.condition);
+    for (const ParsedCondition& exclude : parsed.exclude) {
+      if (exclude.expression) {
+        experiment.exclude_if.push_back({*exclude.expression, exclude.inherited});
+      } else {
+        experiment.exclude.push_back(exclude.condition);
+      }
+    }
+    experiment.derive = in_order_of_need(parsed.derive);
     for (const ParsedPoint& point : parsed.include) experiment.include.push_back(point.point);
-    for (const ParsedOverride& entry : parsed.overrides) experiment.overrides.push_back(entry.override_);
+    for (const ParsedOverride& entry : parsed.overrides) {
+      experiment.overrides.push_back(entry.override_);
+      if (entry.when.expression) experiment.overrides.back().when_if = {*entry.when.expression, entry.when.inherited};
+    }
     for (const ParsedImport& entry : parsed.imports) experiment.imports.push_back(entry.import);
     if (parsed.baseline) experiment.baseline = parsed.baseline->condition;
     experiment.profile = profile_;
@@ -215,9 +225,10 @@ class Reading {
 
   std::string path_;
   const ReadOptions& options_;
-  YamlSource file_;
-  std::unique_ptr<YamlSource> site_source_;
-  std::vector<std::unique_ptr<YamlSource>> settings_;
+  // Expressions hold on to the text that they stand in.
+  std::shared_ptr<const YamlSource> file_;
+  std::shared_ptr<const YamlSource> site_source_;
+  std::vector<std::shared_ptr<const YamlSource>> settings_;
   Diagnostics diagnostics_;
   YamlNode root_;
   YamlNode site_root_;

@@ -31,6 +31,9 @@ const std::vector<std::string>& builtin_placeholders();
 /// The tasks of the built-in trainer that `trainer:` may name.
 const std::vector<std::string>& trainer_tasks();
 
+/// Whether the built-in trainer has a setting of this name.
+bool is_trainer_setting(const std::string& name);
+
 /// What a starter is of; of the last three at most one is said.
 struct StarterOptions {
   std::string name = "starter";        // of the study

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <unordered_map>
 
 #include "base/text.hpp"
@@ -33,12 +35,6 @@ std::vector<std::string> ParsedExperiment::axis_names() const {
   return names;
 }
 
-namespace {
-
-constexpr long long kMostNodes = 100'000;
-constexpr long long kMostGpusPerNode = 1'000;
-
-/// A name that placeholders can use and that hpcbench does not use itself.
 bool check_name(const YamlKey& key, const std::string& what, Diagnostics& diagnostics) {
   if (!is_identifier(key.name)) {
     diagnostics.add(key.location, fmt::format("{} cannot be the name of {}", cite(key.name), what),
@@ -63,6 +59,11 @@ bool check_name(const YamlKey& key, const std::string& what, Diagnostics& diagno
   }
   return true;
 }
+
+namespace {
+
+constexpr long long kMostNodes = 100'000;
+constexpr long long kMostGpusPerNode = 1'000;
 
 /// What only values of some axes must be.
 bool check_axis_value(const std::string& axis, const YamlNode& node, Diagnostics& diagnostics) {
@@ -203,6 +204,13 @@ std::optional<ParsedCondition> read_condition(const YamlNode& node, const std::s
   return good ? std::optional(parsed) : std::nullopt;
 }
 
+std::optional<ParsedCondition> read_point_condition(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {
+  if (!node.is_scalar()) return read_condition(node, what, true, diagnostics);
+  const std::optional<LocatedExpression> expression = LocatedExpression::read(node, what, diagnostics);
+  if (!expression) return std::nullopt;
+  return ParsedCondition{.condition = {}, .node = &node, .inherited = false, .expression = expression};
+}
+
 std::optional<Bindings> read_bindings(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {
   if (!expect_map(node, what, diagnostics)) return std::nullopt;
   Bindings bindings;
@@ -229,13 +237,50 @@ void read_points(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagn
   if (const YamlNode* node = reader.take("exclude"); node != nullptr && expect_list(*node, "`exclude`", diagnostics)) {
     for (const YamlNode& item : node->items) {
       if (diagnostics.full()) break;
-      if (auto condition = read_condition(item, "an entry of `exclude`", true, diagnostics))
+      if (auto condition = read_point_condition(item, "an entry of `exclude`", diagnostics))
         parsed.exclude.push_back(*condition);
     }
   }
   if (const YamlNode* node = reader.take("include")) read_include(*node, parsed, diagnostics);
   if (const YamlNode* node = reader.take("baseline")) {
     parsed.baseline = read_condition(*node, "`baseline`", false, diagnostics);
+  }
+}
+
+namespace {
+
+/// What expressions read as a word of their own could never be named in one.
+bool check_derived_name(const YamlKey& key, Diagnostics& diagnostics) {
+  constexpr std::array<std::string_view, 6> kWords = {"and", "or", "not", "in", "true", "false"};
+  if (!check_name(key, "a derived value", diagnostics)) return false;
+  if (std::find(kWords.begin(), kWords.end(), key.name) == kWords.end()) return true;
+  diagnostics.add(key.location, fmt::format("{} is a word of expressions: no value can be called so", cite(key.name)));
+  return false;
+}
+
+}  // namespace
+
+void read_derived(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  if (const YamlNode* node = reader.take("derive"); node != nullptr && expect_map(*node, "`derive`", diagnostics)) {
+    for (std::size_t i = 0; i < node->items.size() && !diagnostics.full(); ++i) {
+      const YamlKey& key = node->keys[i];
+      const bool good = check_derived_name(key, diagnostics);
+      if (node->items[i].kind == YamlNode::Kind::absent) {
+        diagnostics.add(key.location, fmt::format("the derived value {} has no expression", cite(key.name)),
+                        "write NAME: EXPRESSION, in quotes where it has a comma: {most: \"min(a, b)\"}");
+        continue;
+      }
+      const auto expression =
+          LocatedExpression::read(node->items[i], fmt::format("the derived value {}", cite(key.name)), diagnostics);
+      if (good && expression) parsed.derive.push_back({{key.name, *expression}, key.location});
+    }
+  }
+  if (const YamlNode* node = reader.take("require"); node != nullptr && expect_list(*node, "`require`", diagnostics)) {
+    for (const YamlNode& item : node->items) {
+      if (diagnostics.full()) return;
+      if (const auto expression = LocatedExpression::read(item, "an entry of `require`", diagnostics))
+        parsed.experiment.require.push_back(*expression);
+    }
   }
 }
 

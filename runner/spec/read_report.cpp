@@ -49,8 +49,9 @@ void read_report(const YamlNode& node, ParsedExperiment& parsed, Diagnostics& di
       read_positive(reader, node, "peak_tflops", "that of one gpu at this precision: an A100 has 312 in bf16", diagnostics);
   report.target_loss =
       read_positive(reader, node, "target_loss", "a loss that training passes on its way, as in 1.2", diagnostics);
-  if (const YamlNode* where = reader.take("where")) parsed.where = read_condition(*where, "`report.where`", true, diagnostics);
+  if (const YamlNode* where = reader.take("where")) parsed.where = read_point_condition(*where, "`report.where`", diagnostics);
   if (parsed.where) report.where = parsed.where->condition;
+  if (parsed.where) report.where_if = parsed.where->expression;
   reader.finish();
 }
 

@@ -74,6 +74,7 @@ void read_parts(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagno
   read_settings(reader, parsed, diagnostics);
   read_work(reader, parsed, diagnostics);
   read_points(reader, parsed, diagnostics);
+  read_derived(reader, parsed, diagnostics);
   reader.finish();
 }
 

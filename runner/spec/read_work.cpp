@@ -131,7 +131,7 @@ std::optional<ParsedOverride> read_override(const YamlNode& node, bool shell, Di
   const YamlNode* when = reader.take("when");
   if (!reader.has("when")) diagnostics.add(node.location, "an override needs `when`", "when: {strategy: ddp}");
   std::optional<ParsedCondition> condition;
-  if (when != nullptr) condition = read_condition(*when, "`when`", true, diagnostics);
+  if (when != nullptr) condition = read_point_condition(*when, "`when`", diagnostics);
   target.command = read_command(reader, "command", shell, diagnostics);
   target.launch = read_launch(reader);
   if (const YamlNode* parameters = reader.take("parameters")) {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "spec/diagnostics.hpp"
-#include "spec/yaml_tree.hpp"
+#include "yaml/diagnostics.hpp"
+#include "yaml/yaml_tree.hpp"
 
 namespace hpcbench {
 

@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "spec/diagnostics.hpp"
 #include "spec/experiment.hpp"
-#include "spec/yaml_tree.hpp"
+#include "yaml/diagnostics.hpp"
+#include "yaml/yaml_tree.hpp"
 
 namespace hpcbench {
 

@@ -83,7 +83,8 @@ void add_source_options(commandline::Command& command, StudyOptions& options, Fi
 
 void add_study_options(commandline::Command& command, StudyOptions& options, FileArgument file) {
   add_source_options(command, options, file);
-  command.add_option("--only", options.only, "only the configurations that match, as in `strategy=ddp,nodes=1|2`")
+  command
+      .add_option("--only", options.only, "only the configurations that match: `strategy=ddp,nodes=1|2`, or `nodes * tp >= 4`")
       .value_name("AXIS=VALUE,...");
   add_results_option(command, options.results);
 }
@@ -131,7 +132,7 @@ Study load_study(const StudyOptions& options) {
   if (options.repeats > 0) study.experiment.repeats = options.repeats;
   study.source.experiment = study.experiment.name;
   study.plan = make_plan(study.experiment);
-  if (!options.only.empty()) study.narrowed = select(study.plan, parse_only(options.only));
+  if (!options.only.empty()) study.narrowed = select(study.plan, parse_selection(options.only, "--only"));
   study.results = study.results_root + "/" + study.experiment.name;
   return study;
 }

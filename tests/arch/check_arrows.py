@@ -9,8 +9,10 @@ import sys
 # house: none knows one further down.
 MAY_KNOW = {
     "base": set(),
-    "spec": set(),
-    "plan": {"spec"},
+    "yaml": set(),
+    "expressions": set(),
+    "spec": {"yaml", "expressions"},
+    "plan": {"spec", "expressions"},
     "runfiles": {"launch"},
     "render": {"plan", "spec"},
     "launch": {"runfiles"},

@@ -53,6 +53,7 @@ void empty_absent_cells(Grid& grid) {
 Grid csv_grid(const Table& table) {
   if (!table.columns_asked) {
     std::vector<std::string> entries = table.axes;
+    entries.insert(entries.end(), table.derived.begin(), table.derived.end());
     for (const std::string& name : csv_columns()) entries.push_back("column:" + name);
     Grid grid = make_grid(table, entries, ";");
     for (GridColumn& column : grid.columns) {

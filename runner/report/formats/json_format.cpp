@@ -125,9 +125,10 @@ std::string json_beside(const Row& row) {
 }
 
 std::string json_row(const Row& row) {
-  return fmt::format(R"({{"config_id":{},"axes":{},"gpus":{},"n":{},{},"speedup":{},"ratio_of_medians":{},)",
-                     json_quote(row.config_id), json_axes(row.axes), row.gpus, row.n, json_summary(row),
-                     json_speedup(row.speedup), json_number(row.ratio_of_medians)) +
+  return fmt::format(R"({{"config_id":{},"axes":{},{}"gpus":{},"n":{},{},"speedup":{},"ratio_of_medians":{},)",
+                     json_quote(row.config_id), json_axes(row.axes),
+                     row.derived.empty() ? "" : "\"derived\":" + json_axes(row.derived) + ',', row.gpus, row.n,
+                     json_summary(row), json_speedup(row.speedup), json_number(row.ratio_of_medians)) +
          fmt::format(R"("efficiency":{},"karp_flatt":{},"train_loss":{},"validation_loss":{},"outcomes":{},)",
                      json_number(row.efficiency), json_number(row.karp_flatt), json_number(row.train_loss),
                      json_number(row.validation_loss), json_outcomes(row.outcomes)) +

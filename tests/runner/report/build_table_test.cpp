@@ -231,7 +231,8 @@ TEST_CASE("the baseline of a point equals it on every axis but strategy, nodes a
     CHECK(contains(error_of(study), "no configuration matches `baseline`"));
   }
   SUBCASE("what is not shown still serves as a baseline") {
-    const Table only = study.table({std::nullopt, {{"strategy", {Value::from_plain("ddp")}}}, false, false, false, {}});
+    const Table only = study.table(
+        {std::nullopt, {Selection{{{"strategy", {Value::from_plain("ddp")}}}, std::nullopt}}, false, false, false, {}});
     REQUIRE(only.rows.size() == 3);
     CHECK(only.rows[1].speedup->value == doctest::Approx(4));
   }

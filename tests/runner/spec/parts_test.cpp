@@ -9,7 +9,7 @@
 #include "spec/placeholders.hpp"
 #include "spec/points.hpp"
 #include "spec/read_experiment.hpp"
-#include "spec/yaml_tree.hpp"
+#include "yaml/yaml_tree.hpp"
 
 using namespace hpcbench;
 

@@ -1,4 +1,4 @@
-#include "spec/diagnostics.hpp"
+#include "yaml/diagnostics.hpp"
 
 #include <fmt/format.h>
 #include <utf8proc.h>

@@ -1,4 +1,4 @@
-#include "spec/yaml_tree.hpp"
+#include "yaml/yaml_tree.hpp"
 
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
@@ -13,7 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "spec/diagnostics.hpp"
+#include "yaml/diagnostics.hpp"
 
 namespace hpcbench {
 

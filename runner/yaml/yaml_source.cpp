@@ -6,8 +6,8 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "spec/diagnostics.hpp"
-#include "spec/yaml_tree.hpp"
+#include "yaml/diagnostics.hpp"
+#include "yaml/yaml_tree.hpp"
 
 namespace hpcbench {
 

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "spec/yaml_tree.hpp"
+#include "yaml/yaml_tree.hpp"
 
 namespace hpcbench {
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,7 @@ namespace hpcbench {
 class Diagnostics;
 
 /// A text that values come from: an experiment file, a site, one `--set`. Nodes point into it: it stays where it is.
-class YamlSource {
+class YamlSource : public std::enable_shared_from_this<YamlSource> {
  public:
   /// `yaml_begin`: where the YAML starts (after `a.b=` of a `--set`). The byte order mark of a file is dropped.
   YamlSource(std::string name, std::string text, std::size_t yaml_begin = 0);
