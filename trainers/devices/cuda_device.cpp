@@ -12,7 +12,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "devices/cuda_parts.hpp"
 
 namespace hpcbench::train {
