@@ -6,7 +6,6 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "launch/spawn.hpp"
 
 namespace hpcbench {
 
