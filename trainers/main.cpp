@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <iostream>
 
-#include "core/program.hpp"
 #include "kernels/busy_machine.hpp"
 #include "kernels/large_heap.hpp"
+#include "training/program.hpp"
 
 int main(int argc, char** argv) {
   const int exit_code = hpcbench::train::main_program({argv + 1, argv + argc});

@@ -36,8 +36,8 @@ NEEDS_GCC = re.compile(r"trainers/kernels/\w*_kernels\.cpp")
 FLAGS = ["-std=c++20", "-w", "-fpch-instantiate-templates", "-fsyntax-only", "-ferror-limit=5", "-DFMT_HEADER_ONLY=1", "-DUSE_C10D_GLOO", "-DUSE_DISTRIBUTED",
          '-DHPCBENCH_VERSION="0"', '-DHPCBENCH_SOURCE_DIR="."', '-DHPCBENCH_PROGRAMS="."']
 # trainers/ stands behind runner/ nowhere: both have folders of the same names.
-FOLDERS = {"cmake": [], "shared": ["shared"], "runner": ["runner", "shared"], "trainers": ["trainers", "shared"], "bench": ["runner", "trainers", "shared"],
-           "tests/trainers": ["tests", "runner", "trainers", "shared"], "tests/fuzz/safetensors": ["trainers"], "tests": ["tests", "runner", "shared"]}
+FOLDERS = {"cmake": [], "shared": ["shared"], "runner": ["runner", "shared"], "trainers": ["trainers", "shared"], "bench/trainers": ["trainers", "shared"], "bench": ["runner", "shared"],
+           "tests/trainers": ["tests", "trainers", "shared"], "tests/fuzz/safetensors": ["trainers"], "tests": ["tests", "runner", "shared"]}
 def folders_of(path):
     return next(folders for prefix, folders in sorted(FOLDERS.items(), reverse=True) if path.startswith(prefix))
 

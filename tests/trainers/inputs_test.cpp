@@ -2,16 +2,16 @@
 
 #include <fstream>
 
-#include "core/error.hpp"
-#include "core/options.hpp"
-#include "core/text.hpp"
-#include "core/training.hpp"
-#include "core/world.hpp"
-#include "data/digits.hpp"
-#include "data/idx.hpp"
+#include "base/error.hpp"
+#include "base/options.hpp"
+#include "base/text.hpp"
+#include "base/world.hpp"
 #include "fakes/temporary_folder.hpp"
+#include "tasks/mnist_rnn/digits.hpp"
+#include "tasks/mnist_rnn/idx.hpp"
 #include "trainers/ranks.hpp"
 #include "trainers/torch_doctest.hpp"
+#include "training/training.hpp"
 
 namespace hpcbench::train {
 

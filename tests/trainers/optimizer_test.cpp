@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "core/schedule.hpp"
 #include "trainers/torch_doctest.hpp"
+#include "training/schedule.hpp"
 
 namespace hpcbench::train {
 

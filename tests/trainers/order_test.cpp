@@ -1,4 +1,4 @@
-#include "data/order.hpp"
+#include "training/order.hpp"
 
 #include "trainers/torch_doctest.hpp"
 

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <thread>
 
-#include "core/signals.hpp"
+#include "base/signals.hpp"
 #include "fakes/temporary_folder.hpp"
 #include "trainers/ranks.hpp"
 #include "trainers/torch_doctest.hpp"

@@ -3,8 +3,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/tensors.hpp"
 #include "tasks/bert_squad/bert.hpp"
+#include "tasks/tensors.hpp"
 #include "trainers/torch_doctest.hpp"
 
 namespace hpcbench::train {

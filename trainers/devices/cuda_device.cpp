@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "devices/cuda_parts.hpp"
 
 namespace hpcbench::train {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/settings.hpp"
-#include "core/world.hpp"
+#include "base/settings.hpp"
+#include "base/world.hpp"
 
 namespace hpcbench::train {
 

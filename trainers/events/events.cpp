@@ -9,9 +9,9 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "core/clock.hpp"
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace hpcbench::train {
 

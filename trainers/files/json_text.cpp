@@ -6,8 +6,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace hpcbench::train {
 

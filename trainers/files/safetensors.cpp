@@ -14,10 +14,10 @@
 #include <set>
 #include <string_view>
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "files/atomic_file.hpp"
 #include "files/safetensors_header.hpp"
-#include "files/whole_file.hpp"
 
 namespace hpcbench::train {
 
@@ -201,7 +201,7 @@ void write_safetensors(const std::filesystem::path& path, std::span<const Stored
   const std::string header = header_text(path, order, metadata);
   std::vector<std::span<const std::byte>> parts = {std::as_bytes(std::span(header))};
   for (const StoredTensor* tensor : order) parts.push_back(tensor->bytes);
-  write_whole_file(path, parts);
+  write_atomically(path, parts);
 }
 
 }  // namespace hpcbench::train

@@ -10,10 +10,10 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 #include "checksum/crc32c.hpp"
-#include "core/clock.hpp"
-#include "core/error.hpp"
-#include "core/text.hpp"
 
 namespace hpcbench::train {
 

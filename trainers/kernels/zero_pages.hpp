@@ -28,10 +28,10 @@ inline std::shared_ptr<void> zero_pages(std::size_t size_bytes, Pages pages) {
 class PageArena {
  public:
   /// Writes to each page of fresh memory, so that the system makes them.
-  using FirstTouch = void (*)(char* begin, std::size_t size_bytes);
+  using Prefault = void (*)(char* begin, std::size_t size_bytes);
 
-  /// Without `first_touch` pages are made by whoever writes to them first, as far as they are written.
-  explicit PageArena(FirstTouch first_touch = nullptr) : first_touch_(first_touch) {}
+  /// Without `prefault` pages are made by whoever writes to them first, as far as they are written.
+  explicit PageArena(Prefault prefault = nullptr) : prefault_(prefault) {}
 
   std::shared_ptr<void> take(std::size_t size_bytes) {
     constexpr std::size_t kRegionBytes = std::size_t{32} << 20;
@@ -48,7 +48,7 @@ class PageArena {
     char* const part = next_;
     next_ += size;
     left_bytes_ -= size;
-    if (first_touch_) {
+    if (prefault_) {
       if (size > touched_bytes_) touch_at_least(part + touched_bytes_, size - touched_bytes_);
       touched_bytes_ -= size;
     }
@@ -61,11 +61,11 @@ class PageArena {
     constexpr std::size_t kTouchBytes = std::size_t{8} << 20;
     const auto left = static_cast<std::size_t>(next_ - begin) + left_bytes_;
     const std::size_t bytes = std::min(left, (size_bytes + kTouchBytes - 1) / kTouchBytes * kTouchBytes);
-    first_touch_(begin, bytes);
+    prefault_(begin, bytes);
     touched_bytes_ += bytes;
   }
 
-  FirstTouch first_touch_;
+  Prefault prefault_;
   std::shared_ptr<void> region_;
   char* next_ = nullptr;
   std::size_t left_bytes_ = 0;

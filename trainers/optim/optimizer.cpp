@@ -11,7 +11,7 @@
 #include <numeric>
 
 #include "kernels/kernels.hpp"
-#include "optim/first_touch.hpp"
+#include "optim/prefault.hpp"
 #include "optim/torch_update.hpp"
 #include "optim/zero_tensor.hpp"
 
@@ -36,7 +36,7 @@ bool has_trusted_marks(const NamedTensor& parameter) {
 }
 
 /// Is it a table whose rows AdamW leaves behind?
-bool has_late_rows(const NamedTensor& parameter, const OptimizerOptions& options) {
+bool uses_lazy_adamw(const NamedTensor& parameter, const OptimizerOptions& options) {
   return has_trusted_marks(parameter) && options.kind == OptimizerKind::adamw && !options.torch_kernels;
 }
 
@@ -45,7 +45,7 @@ std::vector<at::Tensor> flat_zeros(const std::vector<NamedTensor>& parameters, c
   std::vector<at::Tensor> views;
   if (parameters.empty()) return views;
   const auto aligned = [&](const NamedTensor& parameter) {
-    return has_late_rows(parameter, options) ? 0 : (parameter.tensor.numel() + kAlignment - 1) / kAlignment * kAlignment;
+    return uses_lazy_adamw(parameter, options) ? 0 : (parameter.tensor.numel() + kAlignment - 1) / kAlignment * kAlignment;
   };
   std::int64_t count = 0;
   for (const NamedTensor& parameter : parameters) count += aligned(parameter);
@@ -53,7 +53,7 @@ std::vector<at::Tensor> flat_zeros(const std::vector<NamedTensor>& parameters, c
   std::int64_t offset = 0;
   for (const NamedTensor& parameter : parameters) {
     const at::Tensor& tensor = parameter.tensor;
-    const bool is_late = has_late_rows(parameter, options);
+    const bool is_late = uses_lazy_adamw(parameter, options);
     views.push_back(is_late ? at::Tensor() : flat.narrow(0, offset, tensor.numel()).view(tensor.sizes()));
     offset += aligned(parameter);
   }
@@ -72,8 +72,8 @@ Optimizer::Optimizer(const OptimizerOptions& options, const std::vector<NamedTen
     const bool decays = options.decay_bias || parameter.dim() > 1;
     Part part{parameters[index].name, parameter, first[index], second[index], decays ? options.weight_decay : 0};
     if (has_trusted_marks(parameters[index])) part.touched = parameters[index].touched;
-    if (has_late_rows(parameters[index], options)) {
-      part.late = std::make_shared<LateRows>(parameter);
+    if (uses_lazy_adamw(parameters[index], options)) {
+      part.late = std::make_shared<LazyAdamW>(parameter);
       parameters[index].touched->before_read(
           [late = part.late](const std::int64_t* rows, std::int64_t count) { late->catch_up(rows, count); });
     }
@@ -208,7 +208,7 @@ void Optimizer::clear_gradients() {
 std::vector<NamedTensor> Optimizer::state() const {
   std::vector<NamedTensor> tensors;
   for (const Part& part : parts_) {
-    const LateRows::States states = part.late ? part.late->states() : LateRows::States{part.first, part.second};
+    const LazyAdamW::States states = part.late ? part.late->states() : LazyAdamW::States{part.first, part.second};
     tensors.push_back({kFirst + part.name, states.first});
     if (has_second()) tensors.push_back({kSecond + part.name, states.second});
   }

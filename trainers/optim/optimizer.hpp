@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/settings.hpp"
-#include "optim/late_rows.hpp"
-#include "tasks/model.hpp"
+#include "base/settings.hpp"
+#include "optim/lazy_adamw.hpp"
+#include "optim/model.hpp"
 
 namespace hpcbench::train {
 
@@ -25,7 +25,7 @@ struct OptimizerOptions {
 /// SGD, Adadelta (rho 0.9, eps 1e-6) or AdamW (0.9, 0.999, 1e-8), as torch.optim defines them: one parallel pass over all
 /// parameters, whose state lies side by side in flat memory. Results do not depend on the number of threads. Of a table whose
 /// rows' marks are trusted (TouchedRows), what is known to be 0 is not read, and AdamW leaves rows behind that nobody reads
-/// (LateRows); the results are the same, bit for bit.
+/// (LazyAdamW); the results are the same, bit for bit.
 class Optimizer {
  public:
   Optimizer(const OptimizerOptions& options, const std::vector<NamedTensor>& parameters);
@@ -56,7 +56,7 @@ class Optimizer {
     double weight_decay = 0;
     std::shared_ptr<const TouchedRows> touched = nullptr;  // of a table whose marks are trusted
     std::int64_t passes_before = 0;                        // that had begun when the gradients were dropped
-    std::shared_ptr<LateRows> late = nullptr;              // of such a table, with AdamW
+    std::shared_ptr<LazyAdamW> late = nullptr;             // of such a table, with AdamW
   };
   /// A range of one part: what one thread takes at a time.
   struct Block {

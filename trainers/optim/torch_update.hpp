@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/settings.hpp"
+#include "base/settings.hpp"
 
 namespace hpcbench::train {
 

@@ -2,16 +2,16 @@
 
 #include "strategies/exchange.hpp"
 #include "strategies/measures.hpp"
-#include "strategies/whole_model.hpp"
+#include "strategies/replicated_strategy.hpp"
 
 namespace hpcbench::train {
 
 namespace {
 
 /// One process, no communication: what every other strategy is compared with. Gradients are the tensors that backward made.
-class Baseline final : public WholeModel {
+class Baseline final : public ReplicatedStrategy {
  public:
-  using WholeModel::WholeModel;
+  using ReplicatedStrategy::ReplicatedStrategy;
 
   void prepare(Model& model) override {
     model_ = &model;
@@ -21,13 +21,13 @@ class Baseline final : public WholeModel {
     }
     make_optimizer(model);
     counted_.assign(model.parameters.size(), 0);
-    arrivals_.emplace(model, [this](std::size_t parameter) { count_gradient(parameter); });
+    gradient_hooks_.emplace(model, [this](std::size_t parameter) { count_gradient(parameter); });
   }
 
   std::vector<double> forward_backward(const std::vector<MicroBatch>& batches) override {
     optimizer_->clear_gradients();
     forget_gradients();
-    const PassWatch watch(statistics_);
+    const ScopedTimer watch(statistics_);
     std::vector<double> losses;
     for (const MicroBatch& batch : batches) {
       const at::Tensor value = batch.loss();
@@ -53,7 +53,7 @@ class Baseline final : public WholeModel {
     statistics_.memory.remove(Held::gradients, statistics_.memory.now(Held::gradients));
   }
 
-  std::optional<GradientArrivals> arrivals_;
+  std::optional<GradientHooks> gradient_hooks_;
   std::vector<char> counted_;  // by parameter: its gradient is held
 };
 

@@ -7,7 +7,7 @@
 #include "strategies/group.hpp"
 #include "strategies/measures.hpp"
 #include "strategies/recording_group.hpp"
-#include "strategies/whole_model.hpp"
+#include "strategies/replicated_strategy.hpp"
 
 namespace hpcbench::train {
 
@@ -16,9 +16,9 @@ namespace {
 /// Every rank holds the whole model and a share of each batch; gradients are averaged by c10d's Reducer, bucket by bucket while
 /// the backward pass still runs. Gradients are views of the buckets. The model's buffers are rank 0's at every forward pass, as
 /// in torch's DistributedDataParallel.
-class Ddp final : public WholeModel {
+class Ddp final : public ReplicatedStrategy {
  public:
-  explicit Ddp(const StrategyContext& context) : WholeModel(context), group_(*context.group) {}
+  explicit Ddp(const StrategyContext& context) : ReplicatedStrategy(context), group_(*context.group) {}
 
   void prepare(Model& model) override {
     model_ = &model;
@@ -27,7 +27,7 @@ class Ddp final : public WholeModel {
     joined_buffers_ = make_ranks_equal(model, group_);
     const at::NoGradGuard no_grad;
     // Before the reducer's own hooks, so that a gradient is noted before the sum that it completes begins.
-    arrivals_.emplace(model, [this](std::size_t) { statistics_.last_step.push_back({"gradient", 0}); });
+    gradient_hooks_.emplace(model, [this](std::size_t) { statistics_.last_step.push_back({"gradient", 0}); });
     make_reducer();
     make_optimizer(model);
     order_buckets();
@@ -35,7 +35,7 @@ class Ddp final : public WholeModel {
 
   std::vector<double> forward_backward(const std::vector<MicroBatch>& batches) override {
     optimizer_->clear_gradients();
-    const PassWatch watch(statistics_);
+    const ScopedTimer watch(statistics_);
     if (batches.size() > 1) add_up_in_buckets();
     std::vector<double> losses;
     for (std::size_t index = 0; index < batches.size(); ++index) {
@@ -45,9 +45,9 @@ class Ddp final : public WholeModel {
       if (last) begin_reduction();
       const at::Tensor value = batches[index].loss();
       if (last) reducer_->prepare_for_backward({});
-      arrivals_->begin_backward();
+      gradient_hooks_->begin_backward();
       (batches[index].scale == 1 ? value : value * batches[index].scale).backward();
-      arrivals_->require_all();
+      gradient_hooks_->require_all();
       losses.push_back(value.item<double>());
     }
     end_reduction();
@@ -57,7 +57,7 @@ class Ddp final : public WholeModel {
   std::vector<NamedTensor> gather_full_state() override {
     const at::NoGradGuard no_grad;
     broadcast_buffers();
-    return WholeModel::gather_full_state();
+    return ReplicatedStrategy::gather_full_state();
   }
 
   std::vector<std::string> exchange(const std::string& text) override { return group_.exchange(text); }
@@ -151,7 +151,7 @@ class Ddp final : public WholeModel {
   Group& group_;
   std::vector<at::Tensor> parameters_;
   at::Tensor joined_buffers_;  // undefined where there are none
-  std::optional<GradientArrivals> arrivals_;
+  std::optional<GradientHooks> gradient_hooks_;
   std::shared_ptr<ReductionTimes> times_ = std::make_shared<ReductionTimes>();
   int sums_ = 0;  // begun in this step
   std::shared_ptr<c10d::Reducer> reducer_;

@@ -10,7 +10,7 @@
 #include "strategies/device_threads.hpp"
 #include "strategies/exchange.hpp"
 #include "strategies/measures.hpp"
-#include "strategies/whole_model.hpp"
+#include "strategies/replicated_strategy.hpp"
 
 namespace hpcbench::train {
 
@@ -20,9 +20,9 @@ namespace {
 /// as torch.chunk does, the gradients are added up on the first device in the order of the devices, which updates the
 /// parameters and copies them to the others. `faithful` averages the devices' mean losses, as torch's DataParallel does, also
 /// where their parts are not of one size; `tuned` is the mean over the samples. Running statistics are the first device's.
-class Dp final : public WholeModel {
+class Dp final : public ReplicatedStrategy {
  public:
-  explicit Dp(const StrategyContext& context) : WholeModel(context), threads_(context.replicas.size() + 1) {}
+  explicit Dp(const StrategyContext& context) : ReplicatedStrategy(context), threads_(context.replicas.size() + 1) {}
 
   void prepare(Model& model) override {
     model_ = &model;
@@ -38,7 +38,7 @@ class Dp final : public WholeModel {
       for (NamedTensor& parameter : replicas_[device]->parameters) parameter.tensor.mutable_grad().reset();
       forget_gradients(device);
     }
-    const PassWatch watch(statistics_);
+    const ScopedTimer watch(statistics_);
     std::vector<double> losses;
     for (const MicroBatch& batch : batches) {
       copy_to_replicas(false);
@@ -57,7 +57,7 @@ class Dp final : public WholeModel {
 
   void load_state(const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer,
                   std::int64_t optimizer_steps) override {
-    WholeModel::load_state(model, optimizer, optimizer_steps);
+    ReplicatedStrategy::load_state(model, optimizer, optimizer_steps);
     copy_to_replicas(true);
   }
 
@@ -88,7 +88,7 @@ class Dp final : public WholeModel {
       const c10::DeviceGuard on_device(replicas_[device]->parameters.front().tensor.device());
       const std::int64_t first = static_cast<std::int64_t>(device) * part;
       const std::int64_t count = std::min(part, batch.samples - first);
-      const double weight = context_.flavour == Flavour::faithful
+      const double weight = context_.flavour == Flavour::reference
                                 ? 1.0 / static_cast<double>(parts)
                                 : static_cast<double>(count) / static_cast<double>(batch.samples);
       const at::Tensor loss = batch.part(device, first, count) * weight;
@@ -121,7 +121,7 @@ class Dp final : public WholeModel {
     gradient_bytes_.resize(replicas_.size());
     for (std::size_t device = 0; device < replicas_.size(); ++device) {
       counted_.emplace_back(replicas_[device]->parameters.size());
-      arrivals_.push_back(std::make_unique<GradientArrivals>(
+      gradient_hooks_.push_back(std::make_unique<GradientHooks>(
           *replicas_[device], [this, device](std::size_t parameter) { count_gradient(device, parameter); }));
     }
   }
@@ -144,9 +144,9 @@ class Dp final : public WholeModel {
 
   DeviceThreads threads_;
   std::vector<Model*> replicas_;
-  std::vector<std::unique_ptr<GradientArrivals>> arrivals_;  // by device
-  std::vector<std::vector<char>> counted_;                   // by device and parameter: its gradient is held
-  std::vector<std::int64_t> gradient_bytes_;                 // by device
+  std::vector<std::unique_ptr<GradientHooks>> gradient_hooks_;  // by device
+  std::vector<std::vector<char>> counted_;                      // by device and parameter: its gradient is held
+  std::vector<std::int64_t> gradient_bytes_;                    // by device
   std::mutex mutex_;
 };
 

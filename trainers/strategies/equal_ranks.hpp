@@ -2,8 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "optim/model.hpp"
 #include "strategies/group.hpp"
-#include "tasks/model.hpp"
 
 namespace hpcbench::train {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tasks/model.hpp"
+#include "optim/model.hpp"
 
 namespace hpcbench::train {
 

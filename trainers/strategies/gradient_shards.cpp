@@ -7,7 +7,7 @@
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include "strategies/gradient_arrivals.hpp"
+#include "strategies/gradient_hooks.hpp"
 
 namespace hpcbench::train {
 

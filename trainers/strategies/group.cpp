@@ -15,10 +15,10 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 
-#include "core/clock.hpp"
-#include "core/error.hpp"
-#include "core/signals.hpp"
-#include "core/text.hpp"
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/signals.hpp"
+#include "base/text.hpp"
 #include "strategies/host_exchange.hpp"
 
 namespace hpcbench::train {

@@ -11,7 +11,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <vector>
 
-#include "core/world.hpp"
+#include "base/world.hpp"
 #include "devices/device.hpp"
 
 namespace hpcbench::train {

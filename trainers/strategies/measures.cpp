@@ -4,11 +4,11 @@
 #include <numeric>
 #include <set>
 
-#include "core/clock.hpp"
+#include "base/clock.hpp"
 
 namespace hpcbench::train {
 
-PassWatch::PassWatch(StrategyStatistics& statistics)
+ScopedTimer::ScopedTimer(StrategyStatistics& statistics)
     : statistics_(statistics), begun_s_(monotonic_s()), unnamed_bytes_(TensorMemory::unnamed_bytes()) {
   if (statistics_.steps == 0) {
     statistics_.memory.forget_peaks();
@@ -19,7 +19,7 @@ PassWatch::PassWatch(StrategyStatistics& statistics)
   TensorMemory::forget_peak();
 }
 
-PassWatch::~PassWatch() {
+ScopedTimer::~ScopedTimer() {
   statistics_.step_s += monotonic_s() - begun_s_;
   statistics_.peak_activation_bytes =
       std::max(statistics_.peak_activation_bytes, TensorMemory::peak_unnamed_bytes() - unnamed_bytes_);

@@ -1,18 +1,18 @@
 #pragma once
 
-#include "core/world.hpp"
+#include "base/world.hpp"
 #include "strategies/strategy.hpp"
 
 namespace hpcbench::train {
 
 /// Around the passes of a step: how long they take and what they hold beside what has a name in the ledger. The first one
 /// forgets what was measured before the training.
-class PassWatch {
+class ScopedTimer {
  public:
-  explicit PassWatch(StrategyStatistics& statistics);
-  ~PassWatch();
-  PassWatch(const PassWatch&) = delete;
-  PassWatch& operator=(const PassWatch&) = delete;
+  explicit ScopedTimer(StrategyStatistics& statistics);
+  ~ScopedTimer();
+  ScopedTimer(const ScopedTimer&) = delete;
+  ScopedTimer& operator=(const ScopedTimer&) = delete;
 
  private:
   StrategyStatistics& statistics_;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/clock.hpp"
+#include "base/clock.hpp"
 #include "strategies/host_exchange.hpp"
 
 namespace hpcbench::train {

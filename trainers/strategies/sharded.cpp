@@ -49,7 +49,7 @@ void Sharded::move_into(const at::Tensor& whole, std::size_t unit) {
 }
 
 std::vector<double> Sharded::forward_backward(const std::vector<MicroBatch>& batches) {
-  const PassWatch watch(statistics_);
+  const ScopedTimer watch(statistics_);
   std::vector<double> losses;
   for (std::size_t index = 0; index < batches.size(); ++index) {
     broadcast_buffers();

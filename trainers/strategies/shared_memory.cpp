@@ -17,8 +17,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace hpcbench::train {
 

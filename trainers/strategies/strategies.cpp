@@ -1,5 +1,5 @@
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 #include "strategies/strategy.hpp"
 
 namespace hpcbench::train {

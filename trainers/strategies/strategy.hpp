@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "core/settings.hpp"
-#include "core/world.hpp"
+#include "base/settings.hpp"
+#include "base/world.hpp"
 #include "devices/device.hpp"
+#include "optim/model.hpp"
 #include "optim/optimizer.hpp"
 #include "strategies/statistics.hpp"
-#include "tasks/model.hpp"
 
 namespace hpcbench::train {
 

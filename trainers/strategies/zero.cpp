@@ -18,15 +18,15 @@ class Zero final : public Sharded {
  protected:
   Groups groups(const Model& model) const override {
     const std::int64_t element = static_cast<std::int64_t>(model.parameters.front().tensor.element_size());
-    const auto cap_bytes = context_.flavour == Flavour::faithful
-                               ? kFaithfulElements * element
+    const auto cap_bytes = context_.flavour == Flavour::reference
+                               ? kReferenceElements * element
                                : static_cast<std::int64_t>(context_.bucket_cap_mb * 1024 * 1024);
     return bucket_groups(model.parameters, cap_bytes, context_.flavour == Flavour::tuned);
   }
 
   GradientOptions gradient_options() const override {
-    const bool faithful = context_.flavour == Flavour::faithful;
-    return {stage_ == 1, !faithful, faithful && stage_ == 2 ? kFaithfulElements : 0};
+    const bool reference = context_.flavour == Flavour::reference;
+    return {stage_ == 1, !reference, reference && stage_ == 2 ? kReferenceElements : 0};
   }
 
   void place_parameters() override {
@@ -49,7 +49,7 @@ class Zero final : public Sharded {
   }
 
  private:
-  static constexpr std::int64_t kFaithfulElements = 200'000'000;
+  static constexpr std::int64_t kReferenceElements = 200'000'000;
   int stage_;
   std::vector<at::Tensor> wholes_;
 };

@@ -1,7 +1,7 @@
 #include "tasks/replicated_task.hpp"
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace hpcbench::train {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/settings.hpp"
-#include "tasks/model.hpp"
+#include "base/settings.hpp"
+#include "optim/model.hpp"
 
 namespace hpcbench::train {
 

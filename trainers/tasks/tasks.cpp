@@ -1,8 +1,8 @@
-#include "core/error.hpp"
-#include "core/tensors.hpp"
+#include "base/error.hpp"
 #include "tasks/bert_squad/squad_task.hpp"
 #include "tasks/mnist_rnn/mnist_rnn.hpp"
 #include "tasks/task.hpp"
+#include "tasks/tensors.hpp"
 
 namespace hpcbench::train {
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "fakes/temporary_folder.hpp"
 
 namespace hpcbench::train {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 #include "devices/device_choice.hpp"
 
 namespace hpcbench::train {

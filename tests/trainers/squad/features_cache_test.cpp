@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
-#include "data/squad/cache_folder.hpp"
-#include "data/squad/feature_file.hpp"
+#include "base/error.hpp"
+#include "tasks/bert_squad/data/cache_folder.hpp"
+#include "tasks/bert_squad/data/feature_file.hpp"
 #include "trainers/squad/features_fixture.hpp"
 
 namespace hpcbench::train {

@@ -1,11 +1,11 @@
-#include "data/squad/features_command.hpp"
+#include "tasks/bert_squad/data/features_command.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <sstream>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "trainers/squad/features_fixture.hpp"
 
 namespace hpcbench::train {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "data/squad/squad_features.hpp"
 #include "fakes/temporary_folder.hpp"
+#include "tasks/bert_squad/data/squad_features.hpp"
 
 namespace hpcbench::train::squad_test {
 

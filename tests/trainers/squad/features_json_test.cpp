@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "core/error.hpp"
-#include "data/squad/json_pull.hpp"
+#include "base/error.hpp"
+#include "tasks/bert_squad/data/json_pull.hpp"
 #include "trainers/squad/features_fixture.hpp"
 
 namespace hpcbench::train {

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 #include <zlib.h>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "trainers/squad/features_fixture.hpp"
 
 namespace hpcbench::train {

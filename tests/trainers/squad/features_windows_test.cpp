@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "data/squad/content_hash.hpp"
-#include "data/squad/squad_features.hpp"
-#include "data/squad/windows.hpp"
+#include "tasks/bert_squad/data/content_hash.hpp"
+#include "tasks/bert_squad/data/squad_features.hpp"
+#include "tasks/bert_squad/data/windows.hpp"
 
 namespace hpcbench::train {
 

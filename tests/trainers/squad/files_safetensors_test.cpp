@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "fakes/temporary_folder.hpp"
 #include "files/safetensors.hpp"
 #include "files/safetensors_header.hpp"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "checksum/crc32c.hpp"
-#include "core/error.hpp"
 #include "fakes/temporary_folder.hpp"
 #include "files/tensorboard.hpp"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes trainers/text/unicode_tables.hpp: what Hugging Face's tokenizers hold of each code point.
+"""Writes trainers/tasks/bert_squad/text/unicode_tables.hpp: what Hugging Face's tokenizers hold of each code point.
 
     python3 -m venv V && V/bin/pip install tokenizers
-    V/bin/python tests/trainers/squad/make_unicode_tables.py > trainers/text/unicode_tables.hpp && clang-format -i trainers/text/unicode_tables.hpp
+    V/bin/python tests/trainers/squad/make_unicode_tables.py > trainers/tasks/bert_squad/text/unicode_tables.hpp && clang-format -i trainers/tasks/bert_squad/text/unicode_tables.hpp
 
 The package is asked about each of the 1,112,064 code points by itself. It is built from crates of different Unicode versions
 (categories of Unicode 8, decompositions of Unicode 12, lower case of the compiler's), so no library's tables agree with it.

@@ -8,7 +8,7 @@
 #include <optional>
 #include <random>
 
-#include "score/answers.hpp"
+#include "tasks/bert_squad/score/answers.hpp"
 
 namespace hpcbench::train {
 

@@ -3,12 +3,12 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "fakes/temporary_folder.hpp"
-#include "score/normalise.hpp"
-#include "score/predictions.hpp"
-#include "score/score_command.hpp"
-#include "score/squad_score.hpp"
+#include "tasks/bert_squad/score/normalise.hpp"
+#include "tasks/bert_squad/score/predictions.hpp"
+#include "tasks/bert_squad/score/score_command.hpp"
+#include "tasks/bert_squad/score/squad_score.hpp"
 
 namespace hpcbench::train {
 

@@ -2,10 +2,10 @@
 #include <rapidcheck.h>
 #include <zlib.h>
 
-#include "core/error.hpp"
-#include "text/bert_tokenizer.hpp"
-#include "text/normalizer.hpp"
-#include "text/utf8.hpp"
+#include "base/error.hpp"
+#include "tasks/bert_squad/text/bert_tokenizer.hpp"
+#include "tasks/bert_squad/text/normalizer.hpp"
+#include "tasks/bert_squad/text/utf8.hpp"
 #include "trainers/squad/features_fixture.hpp"
 
 namespace hpcbench::train {

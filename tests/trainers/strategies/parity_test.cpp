@@ -109,7 +109,7 @@ TEST_CASE("fsdp with one unit, without resharding; zero as DeepSpeed does it") {
     trial.wrap = FsdpWrap::layers;
     trial.reshard_after_forward = false;
     check("fsdp");
-    trial.flavour = Flavour::faithful;
+    trial.flavour = Flavour::reference;
     check("zero1");
   }
 }
@@ -170,9 +170,9 @@ TEST_CASE("dp splits as torch.chunk does; faithful weighs the parts alike") {
   CHECK(worst_gradient(run_as(trial, "dp", 4).front(), baseline) <= 1);
   CHECK(worst_state(run_as(trial, "dp", 4).front(), baseline, trial) <= 1);
   // The mean of the parts' means: (a + b) / 2, (c + d) / 2 and e count alike.
-  trial.flavour = Flavour::faithful;
+  trial.flavour = Flavour::reference;
   trial.steps = 1;
-  const RankResult faithful = run_as(trial, "dp", 4).front();
+  const RankResult reference = run_as(trial, "dp", 4).front();
   Trial single = trial;
   single.strategy = "baseline";
   const auto loss_of = [&](std::int64_t batch) {
@@ -180,7 +180,7 @@ TEST_CASE("dp splits as torch.chunk does; faithful weighs the parts alike") {
     return run_trial(single).front().losses.front();
   };
   const double of_5 = loss_of(5) * 5, of_4 = loss_of(4) * 4, of_2 = loss_of(2) * 2;
-  CHECK(faithful.losses.front() == doctest::Approx((of_2 / 2 + (of_4 - of_2) / 2 + (of_5 - of_4)) / 3).epsilon(1e-12));
+  CHECK(reference.losses.front() == doctest::Approx((of_2 / 2 + (of_4 - of_2) / 2 + (of_5 - of_4)) / 3).epsilon(1e-12));
 }
 
 TEST_CASE("a parameter that the loss does not depend on is named, also with accumulation") {

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/error.hpp"
-#include "core/settings.hpp"
+#include "base/error.hpp"
+#include "base/settings.hpp"
 #include "trainers/strategies/trial.hpp"
 
 namespace hpcbench::train {

@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/options.hpp"
-#include "core/program.hpp"
-#include "core/signals.hpp"
-#include "core/training.hpp"
+#include "base/options.hpp"
+#include "base/signals.hpp"
+#include "training/program.hpp"
+#include "training/training.hpp"
 
 namespace {
 

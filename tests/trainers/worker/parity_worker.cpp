@@ -8,11 +8,11 @@
 #include <cstdio>
 #include <fstream>
 
-#include "core/options.hpp"
-#include "core/program.hpp"
-#include "core/signals.hpp"
-#include "core/text.hpp"
-#include "core/training.hpp"
+#include "base/options.hpp"
+#include "base/signals.hpp"
+#include "base/text.hpp"
+#include "training/program.hpp"
+#include "training/training.hpp"
 
 namespace {
 

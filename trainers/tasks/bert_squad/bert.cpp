@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "tasks/bert_squad/bert_eager.hpp"
 #include "tasks/bert_squad/bert_ends.hpp"
 #include "tasks/bert_squad/bert_layer.hpp"

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "optim/model.hpp"
 #include "tasks/bert_squad/bert_config.hpp"
-#include "tasks/model.hpp"
 
 namespace hpcbench::train {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/zero_pages.hpp"
-#include "optim/first_touch.hpp"
+#include "optim/prefault.hpp"
 #include "optim/touched_rows.hpp"
 
 namespace hpcbench::train {

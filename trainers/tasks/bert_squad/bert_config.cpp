@@ -4,10 +4,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "files/atomic_file.hpp"
 #include "files/json_text.hpp"
-#include "files/whole_file.hpp"
 
 namespace hpcbench::train {
 
@@ -172,7 +172,7 @@ void write_bert_config(const std::filesystem::path& path, const BertConfig& conf
   json["position_embedding_type"] = "absolute";
   json["pad_token_id"] = 0;
   json["torch_dtype"] = torch_dtype;
-  write_whole_file(path, json.dump(2) + "\n");
+  write_atomically(path, json.dump(2) + "\n");
 }
 
 std::optional<bool> read_lower_case(const std::filesystem::path& path) {
@@ -192,7 +192,7 @@ void write_tokenizer_config(const std::filesystem::path& path, const BertConfig&
   json["tokenizer_class"] = "BertTokenizer";
   json["do_lower_case"] = lower_case;
   json["model_max_length"] = config.max_position_embeddings;
-  write_whole_file(path, json.dump(2) + "\n");
+  write_atomically(path, json.dump(2) + "\n");
 }
 
 }  // namespace hpcbench::train

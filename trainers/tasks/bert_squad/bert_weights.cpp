@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <string>
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "kernels/bert_hash.hpp"
 #include "kernels/bert_kernels.hpp"
 #include "kernels/zero_pages.hpp"
-#include "optim/first_touch.hpp"
+#include "optim/prefault.hpp"
 
 namespace hpcbench::train {
 

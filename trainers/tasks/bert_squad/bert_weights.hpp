@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "optim/model.hpp"
 #include "tasks/bert_squad/bert_config.hpp"
-#include "tasks/model.hpp"
 
 namespace hpcbench::train {
 

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <span>
 
-#include "core/settings.hpp"
-#include "data/squad/squad_features.hpp"
+#include "base/settings.hpp"
 #include "tasks/bert_squad/bert.hpp"
+#include "tasks/bert_squad/data/squad_features.hpp"
 
 namespace hpcbench::train {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace hpcbench::train {
 

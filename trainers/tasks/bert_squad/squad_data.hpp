@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/settings.hpp"
-#include "data/squad/squad_features.hpp"
+#include "base/settings.hpp"
+#include "tasks/bert_squad/data/squad_features.hpp"
 #include "tasks/task.hpp"
 
 namespace hpcbench::train {

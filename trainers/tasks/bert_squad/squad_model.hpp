@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/settings.hpp"
+#include "base/settings.hpp"
 #include "tasks/bert_squad/bert.hpp"
 #include "tasks/bert_squad/bert_config.hpp"
 #include "tasks/task.hpp"

@@ -6,17 +6,17 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/error.hpp"
-#include "core/tensors.hpp"
-#include "core/text.hpp"
-#include "files/whole_file.hpp"
-#include "score/answers.hpp"
-#include "score/predictions.hpp"
-#include "score/squad_score.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "files/atomic_file.hpp"
 #include "tasks/bert_squad/bert.hpp"
+#include "tasks/bert_squad/score/answers.hpp"
+#include "tasks/bert_squad/score/predictions.hpp"
+#include "tasks/bert_squad/score/squad_score.hpp"
 #include "tasks/bert_squad/squad_batch.hpp"
 #include "tasks/bert_squad/squad_data.hpp"
 #include "tasks/bert_squad/squad_model.hpp"
+#include "tasks/tensors.hpp"
 
 namespace hpcbench::train {
 
@@ -142,7 +142,7 @@ class BertSquad final : public Task {
   void write_model(const std::filesystem::path& folder, const std::vector<NamedTensor>& state) const override {
     write_bert_config(folder / "config.json", config_, settings_.precision == Precision::fp64 ? "float64" : "float32");
     write_tokenizer_config(folder / "tokenizer_config.json", config_, !settings_.cased);
-    write_whole_file(folder / "vocab.txt", read_text(source_.vocabulary));
+    write_atomically(folder / "vocab.txt", read_text(source_.vocabulary));
     Task::write_model(folder, state);
   }
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "core/settings.hpp"
+#include "base/settings.hpp"
 #include "tasks/task.hpp"
 
 namespace hpcbench::train {

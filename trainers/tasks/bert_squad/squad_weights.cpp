@@ -4,10 +4,10 @@
 
 #include <map>
 
-#include "core/error.hpp"
-#include "core/tensors.hpp"
-#include "core/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 #include "files/safetensors.hpp"
+#include "tasks/tensors.hpp"
 
 namespace hpcbench::train {
 

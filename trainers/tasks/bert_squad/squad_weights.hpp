@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "tasks/model.hpp"
+#include "optim/model.hpp"
 #include "tasks/task.hpp"
 
 namespace hpcbench::train {

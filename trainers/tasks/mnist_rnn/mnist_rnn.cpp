@@ -18,9 +18,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/digits.hpp"
 #include "devices/device.hpp"
 #include "kernels/kernels.hpp"
+#include "tasks/mnist_rnn/digits.hpp"
 #include "tasks/mnist_rnn/lstm.hpp"
 
 namespace hpcbench::train {

@@ -15,11 +15,11 @@
 #include <stdexcept>
 #include <thread>
 
-#include "core/options.hpp"
-#include "core/program.hpp"
-#include "core/text.hpp"
-#include "core/training.hpp"
+#include "base/options.hpp"
+#include "base/text.hpp"
 #include "trainers/ranks.hpp"
+#include "training/program.hpp"
+#include "training/training.hpp"
 
 namespace hpcbench::train {
 

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "strategies/strategy.hpp"
 #include "trainers/ranks.hpp"
 

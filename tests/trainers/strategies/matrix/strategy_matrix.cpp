@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "fakes/temporary_folder.hpp"
 #include "forked_run.hpp"
 #include "matrix_cases.hpp"

@@ -1,0 +1,112 @@
+#include "base/options.hpp"
+
+#include <algorithm>
+#include <list>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "commandline/command.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  hpcbench-train run --task mnist_rnn --epochs 2 --data data/mnist\n"
+    "  hpcbench-train run --task bert_squad --model tiny --data data/squad2-excerpt.json --train-share 0.9 --max-steps 20\n"
+    "  hpcbench-train run --task bert_squad --model DIR --data SQUAD --preset huggingface --epochs 2 --save OUT\n"
+    "  hpcbench-train run --strategy ddp --global-batch 128 --optimizer sgd --lr 0.05 --momentum 0.9\n"
+    "  hpcbench launch -n 2 -- hpcbench-train run --task mnist_rnn --strategy ddp --epochs 2 --data data/mnist\n"
+    "\n"
+    "The same names, with underscores, are the keys under `settings` in run.json, which is read where the environment "
+    "variable\n"
+    "HPCBENCH_RUN names one; the command line wins. Ranks are told by RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and\n"
+    "MASTER_PORT, or by Slurm. Exit codes: 0 well, 1 training failed, 2 the input is wrong, 3 data cannot be read, 143 "
+    "SIGTERM.";
+
+std::string option_of(const std::string& name) {
+  std::string option = "--" + name;
+  std::replace(option.begin(), option.end(), '_', '-');
+  return option;
+}
+
+/// A setting of the table, and what the command line says of it.
+struct Given {
+  const SettingRow* row;
+  const commandline::Option* option = nullptr;
+  std::string text;
+};
+
+void declare_run(commandline::Command& run, std::list<Given>& given) {
+  run.footer(kExamples);
+  for (const SettingRow& row : setting_rows()) {
+    Given& setting = given.emplace_back(&row);
+    commandline::Option& option =
+        run.add_option(option_of(row.name), setting.text, row.help).value_name(row.value_name).last_wins();
+    if (row.value_name == "BOOL") option.value_may_be_left_out();
+    setting.option = &option;
+  }
+}
+
+[[noreturn]] void refuse(const commandline::UnexpectedArguments& error) {
+  const std::string& first = error.arguments.front();
+  const std::string advice = did_you_mean(error.misspelt(), error.candidates());
+  if (error.misspelt().starts_with('-')) {
+    throw InputError(
+        concat("error: there is no option ", error.misspelt(), advice, ". `hpcbench-train run --help` lists them"));
+  }
+  if (error.command.parent() == nullptr) {
+    throw InputError(concat("error: there is no command `", first, "`", advice, ". There are: run, features, score"));
+  }
+  throw InputError(
+      concat("error: the argument `", first, "` is not understood. `hpcbench-train run --help` lists the options"));
+}
+
+commandline::Parsed parse_or_refuse(commandline::Command& program, const std::vector<std::string>& arguments) {
+  try {
+    commandline::Parsed parsed = commandline::parse(program, arguments);
+    if (parsed.text || parsed.command->name() == "run") return parsed;
+    throw commandline::NoCommand(program, "only `run` is read here");
+  } catch (const commandline::NoCommand&) {
+    throw InputError("error: say what to do: `hpcbench-train run ...`, or `hpcbench-train --help`");
+  } catch (const commandline::UnexpectedArguments& error) {
+    refuse(error);
+  } catch (const commandline::UsageError& error) {
+    throw InputError(concat("error: ", error.what()));
+  }
+}
+
+}  // namespace
+
+Command read_command(const std::vector<std::string>& arguments, const Environment& environment, const std::string& version) {
+  commandline::Command program("hpcbench-train",
+                               "The trainer of hpcbench: trains a task with one or several processes and measures it.");
+  program.version(version);
+  program.footer("Try `hpcbench-train run --help`.");
+  program.command_may_be_left_out();
+  std::list<Given> given;
+  program.add_command("run", "train a task", [&](commandline::Command& run) { declare_run(run, given); });
+  // These two have parsers of their own; here they are named for --help.
+  program.add_command("features", "print the features of a SQuAD file (`hpcbench-train features --help`)");
+  program.add_command("score", "score predictions (`hpcbench-train score --help`)");
+  Command command;
+  command.text = parse_or_refuse(program, arguments).text;
+  if (command.text) return command;
+  RunFile file;
+  const auto run_file = environment("HPCBENCH_RUN");
+  if (run_file) file = read_run_file(*run_file);
+  for (const Given& setting : given) {
+    if (!setting.option->is_given()) continue;
+    // A switch alone means true.
+    const bool alone = setting.row->value_name == "BOOL" && setting.text.empty();
+    file.settings.push_back({setting.row->name, alone ? "true" : setting.text, option_of(setting.row->name)});
+  }
+  command.settings = make_settings(file.settings);
+  command.settings.gpus = file.gpus;
+  if (run_file) command.settings.run_folder = file.folder;
+  return command;
+}
+
+}  // namespace hpcbench::train

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/settings.hpp"
+
+namespace hpcbench::train {
+
+/// What the command line asks for: a text to print (help, version), or a run.
+struct Command {
+  std::optional<std::string> text;
+  Settings settings;
+};
+
+/// Reads `arguments` (without the program's name) over the settings of the run.json that HPCBENCH_RUN names: the command line
+/// wins. `version` is what --version prints. InputError says what is wrong and what was probably meant.
+Command read_command(const std::vector<std::string>& arguments, const Environment& environment, const std::string& version);
+
+}  // namespace hpcbench::train

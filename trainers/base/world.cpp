@@ -1,0 +1,116 @@
+#include "base/world.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+std::optional<int> environment_integer(const Environment& environment, const char* name, int least) {
+  const std::optional<std::string> text = environment(name);
+  if (!text) return std::nullopt;
+  int number = 0;
+  const char* end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, number);
+  if (error != std::errc() || stop != end || number < least) {
+    throw InputError(concat("error: the environment variable ", name, " is `", *text, "`: a whole number of at least ", least,
+                            " is needed"));
+  }
+  return number;
+}
+
+void read_meeting_place(const Environment& environment, World& world) {
+  if (const auto address = environment("MASTER_ADDR")) {
+    world.master_addr = *address;
+  } else if (const auto nodes = environment("SLURM_JOB_NODELIST")) {
+    world.master_addr = first_host(*nodes);
+  }
+  if (const auto port = environment_integer(environment, "MASTER_PORT", 1)) {
+    world.master_port = *port;
+  } else if (const auto job = environment_integer(environment, "SLURM_JOB_ID", 0)) {
+    world.master_port = 15000 + *job % 10000;
+  }
+  if (world.size == 1) return;
+  if (world.master_addr.empty() || world.master_port == 0) {
+    throw InputError(concat("error: there are ", world.size, " processes, but MASTER_ADDR or MASTER_PORT is not set. ",
+                            "Start them with `hpcbench launch -n ", world.size, " -- hpcbench-train run ...`"));
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> process_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value && *value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+std::string first_host(const std::string& node_list) {
+  const std::size_t open = node_list.find('[');
+  const std::size_t comma = node_list.find(',');
+  if (open == std::string::npos || comma < open) return node_list.substr(0, comma);
+  const std::size_t end = node_list.find_first_of("-,]", open);
+  const std::size_t close = node_list.find(']', open);
+  const std::string suffix =
+      close == std::string::npos ? "" : node_list.substr(close + 1, node_list.find(',', close) - close - 1);
+  return node_list.substr(0, open) + node_list.substr(open + 1, end - open - 1) + suffix;
+}
+
+World read_world(const Environment& environment) {
+  struct Names {
+    const char *rank, *size, *local_rank, *local_size;
+  };
+  constexpr Names kSources[] = {{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+                                {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"}};
+  World world;
+  char host[256] = {};
+  if (gethostname(host, sizeof host - 1) == 0) world.host = host;
+  for (const Names& names : kSources) {
+    const auto rank = environment_integer(environment, names.rank, 0);
+    const auto size = environment_integer(environment, names.size, 1);
+    if (!rank && !size) continue;
+    if (!rank || !size) {
+      throw InputError(concat("error: of ", names.rank, " and ", names.size, " only ", rank ? names.rank : names.size,
+                              " is set: both or neither are needed"));
+    }
+    if (*rank >= *size)
+      throw InputError(concat("error: ", names.rank, " is ", *rank, ", but ", names.size, " is only ", *size));
+    world.rank = *rank;
+    world.size = *size;
+    world.local_rank = environment_integer(environment, names.local_rank, 0).value_or(*rank);
+    world.local_size = environment_integer(environment, names.local_size, 1).value_or(*size);
+    break;
+  }
+  read_meeting_place(environment, world);
+  return world;
+}
+
+int thread_count(const Environment& environment, const World& world) {
+  if (const auto threads = environment_integer(environment, "OMP_NUM_THREADS", 1)) return *threads;
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return std::max(1, cores / world.local_size);
+}
+
+bool bind_to_share_of_cores(const World& world, int threads) {
+  cpu_set_t allowed;
+  if (world.local_size < 2 || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return false;
+  if (CPU_COUNT(&allowed) != world.local_size * threads || world.local_rank >= world.local_size) return false;
+  cpu_set_t share;
+  CPU_ZERO(&share);
+  int number = 0;  // of the allowed cores
+  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &allowed)) continue;
+    if (number++ / threads == world.local_rank) CPU_SET(core, &share);
+  }
+  return sched_setaffinity(0, sizeof share, &share) == 0;
+}
+
+}  // namespace hpcbench::train

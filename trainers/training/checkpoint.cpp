@@ -1,0 +1,144 @@
+#include "training/checkpoint.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "tasks/tensors.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+using CheckpointJson = nlohmann::json;
+
+constexpr const char* kMetadataKey = "hpcbench_training";
+constexpr int kCheckpointFormat = 1;
+
+CheckpointJson state_json(const TrainingState& state) {
+  CheckpointJson json = {{"epoch", state.epoch},
+                         {"epoch_steps", state.epoch_steps},
+                         {"steps", state.steps},
+                         {"optimizer_steps", state.optimizer_steps},
+                         {"loss_sums", state.loss_sums},
+                         {"best_epoch", state.best_epoch},
+                         {"worse_evaluations", state.worse_evaluations},
+                         {"stopped_early", state.stopped_early}};
+  if (state.best_loss) json["best_loss"] = *state.best_loss;
+  return json;
+}
+
+TrainingState state_of(const CheckpointJson& json) {
+  TrainingState state;
+  json.at("epoch").get_to(state.epoch);
+  json.at("epoch_steps").get_to(state.epoch_steps);
+  json.at("steps").get_to(state.steps);
+  json.at("optimizer_steps").get_to(state.optimizer_steps);
+  json.at("loss_sums").get_to(state.loss_sums);
+  json.at("best_epoch").get_to(state.best_epoch);
+  json.at("worse_evaluations").get_to(state.worse_evaluations);
+  json.at("stopped_early").get_to(state.stopped_early);
+  if (json.contains("best_loss")) state.best_loss = json.at("best_loss").get<double>();
+  return state;
+}
+
+std::vector<NamedTensor> prefixed(const char* prefix, const std::vector<NamedTensor>& tensors) {
+  std::vector<NamedTensor> named;
+  for (const NamedTensor& each : tensors) named.push_back({prefix + each.name, each.tensor});
+  return named;
+}
+
+/// The tensors of a file by name, sizes and type as `wanted`.
+std::vector<NamedTensor> read_named(const SafetensorsFile& file, const std::filesystem::path& path, const char* prefix,
+                                    const std::vector<NamedTensor>& wanted) {
+  std::vector<NamedTensor> found;
+  for (const NamedTensor& each : wanted) {
+    const StoredTensor* stored = file.find(prefix + each.name);
+    if (!stored) throw DataError(concat("error: ", path.string(), " has no tensor ", prefix, each.name));
+    const at::Tensor tensor = to_tensor(*stored);
+    if (tensor.sizes() != each.tensor.sizes() || tensor.scalar_type() != each.tensor.scalar_type())
+      throw DataError(concat("error: ", path.string(), ": the tensor ", stored->name, " is ", tensor.scalar_type(), " of ",
+                             tensor.sizes(), ", not ", each.tensor.scalar_type(), " of ", each.tensor.sizes()));
+    found.push_back({each.name, tensor});
+  }
+  return found;
+}
+
+CheckpointJson metadata_json(const SafetensorsFile& file, const std::filesystem::path& path) {
+  for (const auto& [key, value] : file.metadata()) {
+    if (key != kMetadataKey) continue;
+    CheckpointJson json = CheckpointJson::parse(value, nullptr, false);
+    if (json.is_object() && json.value("format", 0) == kCheckpointFormat) return json;
+  }
+  throw DataError(concat("error: ", path.string(), " is no checkpoint to resume from (trained weights alone are not enough)"));
+}
+
+void check_same_settings(const std::map<std::string, std::string>& stored, const std::map<std::string, std::string>& own,
+                         const std::filesystem::path& path) {
+  std::vector<std::string> differences;
+  for (const auto& [name, value] : own) {
+    const auto found = stored.find(name);
+    const std::string before = found == stored.end() ? "not set" : found->second;
+    if (before != value) differences.push_back(concat(name, " (", before, " there, ", value, " now)"));
+  }
+  for (const auto& [name, value] : stored) {
+    if (!own.count(name)) differences.push_back(concat(name, " (", value, " there, not set now)"));
+  }
+  if (!differences.empty())
+    throw InputError(concat("error: ", path.string(), " is of a run with other settings: ", join(differences, ", ")));
+}
+
+}  // namespace
+
+std::map<std::string, std::string> settings_to_keep(const Settings& settings, const World& world, std::int64_t train_samples) {
+  static const std::vector<std::string> kPaths = {"data", "model", "vocab", "eval_data"};
+  static const std::vector<std::string> kLengths = {"epochs", "max_steps"};
+  const auto among = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  std::map<std::string, std::string> kept;
+  for (const SettingRow& row : setting_rows()) {
+    if (!row.decides || (!row.task.empty() && row.task != settings.task) || among(kPaths, row.name)) continue;
+    if (settings.schedule == Schedule::constant && !settings.warmup_share && among(kLengths, row.name)) continue;
+    const SettingValue value = row.get(settings);
+    if (!std::holds_alternative<std::monostate>(value)) kept[row.name] = setting_text(value);
+  }
+  // How the work is spread may change: any strategy goes on with what any other left, at any number of ranks.
+  for (const char* const name :
+       {"strategy", "batch_size", "bucket_cap_mb", "exchange", "wrap", "reshard_after_forward", "devices"})
+    kept.erase(name);
+  if (settings.strategy != "dp" || settings.flavour == Flavour::tuned) kept.erase("flavour");
+  const std::int64_t batch = batch_per_process(settings, world);
+  kept["global_batch"] = std::to_string(batch * world.size * settings.accumulate);
+  // In this order the ranks' batches decide what a step is made of.
+  if (settings.order == Order::batches) kept["batch_size"] = std::to_string(batch);
+  kept["train_samples"] = std::to_string(train_samples);
+  return kept;
+}
+
+void write_checkpoint(const std::filesystem::path& path, const TrainingCheckpoint& checkpoint) {
+  const CheckpointJson json = {
+      {"format", kCheckpointFormat}, {"state", state_json(checkpoint.state)}, {"settings", checkpoint.settings}};
+  std::vector<NamedTensor> tensors = prefixed("model/", checkpoint.model);
+  for (const NamedTensor& each : prefixed("optimizer/", checkpoint.optimizer)) tensors.push_back(each);
+  write_tensors(path, tensors, {{kMetadataKey, json.dump()}});
+}
+
+TrainingCheckpoint read_checkpoint(const std::filesystem::path& path, const std::map<std::string, std::string>& settings,
+                                   const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer) {
+  const SafetensorsFile file(path);
+  const CheckpointJson json = metadata_json(file, path);
+  TrainingCheckpoint checkpoint;
+  try {
+    json.at("settings").get_to(checkpoint.settings);
+    checkpoint.state = state_of(json.at("state"));
+  } catch (const CheckpointJson::exception& error) {
+    throw DataError(concat("error: ", path.string(), " is damaged: ", error.what()));
+  }
+  check_same_settings(checkpoint.settings, settings, path);
+  checkpoint.model = read_named(file, path, "model/", model);
+  checkpoint.optimizer = read_named(file, path, "optimizer/", optimizer);
+  return checkpoint;
+}
+
+}  // namespace hpcbench::train

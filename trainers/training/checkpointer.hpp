@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/settings.hpp"
+#include "base/world.hpp"
+#include "events/events.hpp"
+#include "strategies/strategy.hpp"
+#include "tasks/task.hpp"
+#include "training/checkpoint.hpp"
+
+namespace hpcbench::train {
+
+/// What a run keeps on disk: checkpoint/last.safetensors (to resume), checkpoint/best/ (the model with the lowest validation
+/// loss), predictions.json of the last evaluation, and the model that `save` asks for. Rank 0 writes, the others wait; all
+/// functions but seconds() are collective.
+class Checkpointer {
+ public:
+  Checkpointer(Task& task, Strategy& strategy, const Settings& settings, const World& world, Events& events);
+
+  /// Makes the folders that will be needed: what cannot be written is said before training, not after it.
+  void make_folders() const;
+  /// Takes over the state that `resume` names.
+  TrainingState resume();
+  void keep_last(const TrainingState& state);
+  void keep_best(const TrainingState& state);
+  /// The predictions of the evaluation that has just been made; no time of the checkpoints.
+  void keep_predictions();
+  void save_model(const TrainingState& state);
+  /// Spent on all this so far.
+  double seconds() const { return seconds_; }
+
+ private:
+  void write_model_folder(const std::filesystem::path& folder, const char* kind, const TrainingState& state);
+  void report(const std::filesystem::path& path, const char* kind, const TrainingState& state, double start_s);
+
+  Task& task_;
+  Strategy& strategy_;
+  const Settings& settings_;
+  const World& world_;
+  Events& events_;
+  std::vector<std::string> predictions_;  // of all ranks, of the last evaluation
+  double seconds_ = 0;
+};
+
+}  // namespace hpcbench::train

@@ -1,0 +1,307 @@
+#include "training/program.hpp"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <torch/version.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <new>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/options.hpp"
+#include "base/signals.hpp"
+#include "base/text.hpp"
+#include "devices/device.hpp"
+#include "strategies/group.hpp"
+#include "strategies/measures.hpp"
+#include "strategies/socket_traffic.hpp"
+#include "tasks/bert_squad/data/features_command.hpp"
+#include "tasks/bert_squad/score/score_command.hpp"
+#include "tasks/replicated_task.hpp"
+#include "training/run_facts.hpp"
+#include "training/training.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+/// Why a run ended, as the program will say it.
+struct Failure {
+  std::string text;  // without "error: "
+  int exit_code = kExitFailed;
+  std::string code = {};  // of the error event: out_of_memory, nan_loss, or none
+  bool of_peer = false;   // `text` is already another rank's
+};
+
+constexpr const char* kOutOfMemory = "out_of_memory";
+
+/// How ranks may talk to each other, as --version has it; `hpcbench doctor` reads it.
+#ifdef USE_C10D_NCCL
+constexpr const char* kBackends = ", Gloo, NCCL";
+#else
+constexpr const char* kBackends = ", Gloo";
+#endif
+
+std::string without_prefix(const std::string& text) { return text.rfind("error: ", 0) == 0 ? text.substr(7) : text; }
+
+std::string code_of(const std::string& text) {
+  const bool out_of_memory =
+      text.find("can't allocate memory") != std::string::npos || text.find("out of memory") != std::string::npos;
+  return out_of_memory ? kOutOfMemory : "";
+}
+
+/// The exception in flight.
+Failure current_failure() {
+  try {
+    throw;
+  } catch (const InputError& error) {
+    return {without_prefix(error.what()), kExitInput};
+  } catch (const DataError& error) {
+    return {without_prefix(error.what()), kExitData};
+  } catch (const PeerError& error) {
+    return {error.what(), kExitFailed, "", true};
+  } catch (const Terminated& error) {
+    return {error.what(), kExitTerminated};
+  } catch (const c10::OutOfMemoryError& error) {  // of a GPU; a CPU's is a c10::Error or std::bad_alloc
+    return {error.what_without_backtrace(), kExitFailed, kOutOfMemory};
+  } catch (const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    return {text, kExitFailed, code_of(text)};
+  } catch (const Diverged& error) {
+    return {error.what(), kExitFailed, "nan_loss"};
+  } catch (const std::bad_alloc&) {
+    return {"out of memory", kExitFailed, kOutOfMemory};
+  } catch (const std::exception& error) {
+    return {error.what(), kExitFailed, code_of(error.what())};
+  }
+}
+
+/// One rank from set-up to the last event.
+class Run {
+ public:
+  Run(const Settings& settings, const World& world, const TrainingHooks& hooks)
+      : settings_(settings), world_(world), hooks_(hooks), events_(event_file(settings, world.rank), world.rank) {}
+
+  int run() {
+    try {
+      set_up();
+      facts_.setup_s = monotonic_s() - start_s_ - facts_.data_s;
+      const TrainingResult result = train(*task_, *strategy_, settings_, world_, events_, progress_, hooks_);
+      progress_.operation = "end of the run";
+      if (hooks_.at_end) hooks_.at_end(*strategy_);
+      facts_.max_device_bytes = device_->max_bytes();
+      write_run_end(events_, result, facts_, world_, compare_ranks(*strategy_, world_));
+      if (group_) group_->finish();
+      return 0;
+    } catch (...) {
+      return fail(current_failure());
+    }
+  }
+
+ private:
+  void set_up() {
+    check_settings(settings_, world_);
+    const StrategyRow& row = find_strategy(settings_.strategy, world_);
+    choose_device();
+    const int devices = device_count(settings_);
+    task_ = devices > 1 ? make_replicated_task(settings_, devices) : make_task(settings_);
+    if (row.several_processes) {
+      progress_.operation = "meeting the other ranks";
+      group_ = std::make_unique<Group>(
+          world_, settings_.timeout_s, [this](const std::string& cause) { end_of_peer(cause); }, *device_);
+      if (settings_.exchange == ExchangeChoice::shared_memory) group_->choose_exchange_way(ExchangeWay::shared_memory);
+      if (device_->is_cuda()) {
+        end_with_watchdog();
+        group_->refuse_shared_gpus(device_->uuid());
+      }
+    }
+    load_data();
+    task_->place(places());
+    if (group_) group_->agree("data");
+    progress_.operation = "connecting the ranks";
+    StrategyContext context{
+        {settings_.optimizer, settings_.momentum, weight_decay(settings_), settings_.decay_bias, settings_.clip}};
+    context.bucket_cap_mb = settings_.bucket_cap_mb;
+    context.group = group_.get();
+    context.device = device_.get();
+    context.optimizer.torch_kernels = settings_.kernels == KernelChoice::torch;
+    context.flavour = settings_.flavour;
+    context.wrap = fsdp_wrap(settings_);
+    context.reshard_after_forward = settings_.reshard_after_forward;
+    context.replicas = task_->replicas();
+    context.mutation = hooks_.mutation;
+    strategy_ = row.make(context);
+    strategy_->prepare(task_->model());
+    // Only now: the threads that communicate are there already, and stay free to run on any core.
+    facts_.bound = settings_.bind && bind_to_share_of_cores(world_, at::get_num_threads());
+    facts_.hosts = group_ ? group_->exchange(world_.host) : std::vector<std::string>{world_.host};
+    facts_.socket_bytes = socket_bytes_sent();
+    write_run_start(events_, settings_, world_, *task_, facts_);
+  }
+
+  void choose_device() {
+    progress_.operation = "choosing the device";
+    const Machine machine = find_machine(process_environment);
+    const DevicePlan plan = plan_device(settings_, world_, machine);
+    apply_plan(settings_, plan);
+    device_ = make_device(plan, settings_, machine);
+    facts_.device = device_->facts();
+    facts_.device_versions = device_->versions();
+    facts_.environment = recorded_environment(environ);
+  }
+
+  /// The devices of this process's models.
+  std::vector<at::Device> places() const {
+    std::vector<at::Device> all;
+    for (int number = 0; number < device_count(settings_); ++number) {
+      at::Device place = device_->place();
+      if (place.is_cuda()) place.set_index(static_cast<at::DeviceIndex>(place.index() + number));
+      all.push_back(place);
+    }
+    return all;
+  }
+
+  /// A collective of NCCL that does not end within the timeout ends the process in NCCL's own thread, by an exception that
+  /// nobody catches. Before that it is reported as any other failure.
+  void end_with_watchdog() {
+    static Run* run = nullptr;
+    run = this;
+    std::set_terminate([] {
+      Failure failure{"the process was ended without a word", kExitFailed};
+      if (std::current_exception()) failure = current_failure();
+      static_cast<void>(run->fail(failure));
+      end_process(failure.exit_code);
+    });
+  }
+
+  void load_data() {
+    progress_.operation = "reading the data";
+    const double start_s = monotonic_s();
+    task_->load();
+    facts_.data_s = monotonic_s() - start_s;
+    if (task_->train_samples() == 0) throw DataError("error: there is nothing to train on: the data has no training samples");
+    if (task_->validation_samples() == 0 && (settings_.patience || keeps_best(settings_)))
+      throw InputError(concat("error: ", settings_.patience ? "patience" : "the best checkpoint",
+                              " goes by the validation loss, but there is nothing to validate with"));
+    const BatchShape shape = batch_shape(settings_, world_);
+    const std::int64_t last = EpochPlan(shape, task_->train_samples()).least_batch();
+    if (std::min(shape.batch, last) < task_->least_batch())
+      throw InputError(concat("error: batch normalisation needs at least ", task_->least_batch(),
+                              " samples a step and process, but with batches of ", shape.batch, " the last of the ",
+                              task_->train_samples(), " training samples make one of ", last, ": choose another batch size"));
+  }
+
+  std::string who() const { return world_.size == 1 ? "" : concat("rank ", world_.rank, " on ", world_.host, ": "); }
+
+  std::string place() const {
+    return progress_.step == 0 ? progress_.operation : concat("step ", progress_.step, ", ", progress_.operation);
+  }
+
+  /// Says why this rank ends, tells the others, and ends.
+  int fail(Failure failure) {
+    const bool alone = !group_;
+    if (!alone && !group_->claim_report()) pause_forever();
+    if (is_terminated()) failure.exit_code = kExitTerminated;
+    std::string own = failure.of_peer ? failure.text : concat(who(), failure.text);
+    if (!failure.of_peer && failure.exit_code == kExitFailed) own += concat(" (", place(), ")");
+    if (alone) {
+      report(own, own, failure);
+      return failure.exit_code;
+    }
+    const std::string root = group_->report_failure(own);
+    report(root, own, failure);
+    end_process(failure.exit_code);
+  }
+
+  void report(const std::string& root, const std::string& own, const Failure& failure) {
+    if (failure.exit_code == kExitTerminated) {
+      std::fprintf(stderr, "%s\n", own.c_str());
+      events_.write(Event("warning").add("code", std::string("terminated")).add("text", own).add("step", progress_.step));
+      return;
+    }
+    if (root == own) {
+      std::fprintf(stderr, "error: %s\n", own.c_str());
+    } else {
+      std::fprintf(stderr, "error: another rank failed first: %s\n", root.c_str());
+    }
+    Event event("error");
+    event.add("text", root == own ? own : "another rank failed first: " + root);
+    if (!failure.code.empty()) event.add("code", failure.code);
+    events_.write(event.add("step", progress_.step).add("operation", progress_.operation).add("cause", root));
+  }
+
+  /// In the group's thread: another rank failed while this one was at work.
+  void end_of_peer(const std::string& cause) {
+    report(cause, "", {cause, is_terminated() ? kExitTerminated : kExitFailed, "", true});
+    end_process(is_terminated() ? kExitTerminated : kExitFailed);
+  }
+
+  [[noreturn]] static void end_process(int exit_code) {
+    std::fflush(stdout);
+    std::fflush(stderr);
+    _exit(exit_code);
+  }
+
+  /// The other thread reports and ends the process.
+  [[noreturn]] static void pause_forever() {
+    for (;;) pause();
+  }
+
+  Settings settings_;
+  World world_;
+  TrainingHooks hooks_;
+  Events events_;
+  Progress progress_;
+  double start_s_ = monotonic_s();
+  RunFacts facts_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Task> task_;
+  std::unique_ptr<Group> group_;
+  std::unique_ptr<Strategy> strategy_;
+};
+
+}  // namespace
+
+int run_training(const Settings& settings, const World& world, const TrainingHooks& hooks) {
+  at::set_num_threads(thread_count(process_environment, world));
+  at::globalContext().setDeterministicAlgorithms(true, false);
+  at::globalContext().setDeterministicFillUninitializedMemory(false);
+  try {
+    return Run(settings, world, hooks).run();
+  } catch (...) {
+    const Failure failure = current_failure();
+    std::fprintf(stderr, "error: %s\n", failure.text.c_str());
+    return failure.exit_code;
+  }
+}
+
+int main_program(const std::vector<std::string>& arguments) {
+  try {
+    const std::vector<std::string> rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
+    if (!arguments.empty() && arguments.front() == "features") return features_command(rest);
+    if (!arguments.empty() && arguments.front() == "score") return score_command(rest, std::cout, std::cerr);
+    // c10d tells of every attempt to reach a store that is not up yet; what matters comes as an error.
+    setenv("TORCH_CPP_LOG_LEVEL", "ERROR", 0);
+    const Command command =
+        read_command(arguments, process_environment,
+                     concat("hpcbench-train ", HPCBENCH_VERSION, " (LibTorch ", TORCH_VERSION, kBackends, ")"));
+    if (command.text) {
+      std::fputs(command.text->c_str(), stdout);
+      return 0;
+    }
+    const World world = read_world(process_environment);
+    install_signal_flags();
+    return run_training(command.settings, world, {});
+  } catch (...) {
+    const Failure failure = current_failure();
+    std::fprintf(stderr, "error: %s\n", failure.text.c_str());
+    return failure.exit_code;
+  }
+}
+
+}  // namespace hpcbench::train

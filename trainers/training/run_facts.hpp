@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/settings.hpp"
+#include "base/world.hpp"
+#include "events/events.hpp"
+#include "strategies/statistics.hpp"
+#include "tasks/task.hpp"
+#include "training/training.hpp"
+
+namespace hpcbench::train {
+
+/// What is known of a run beside its settings.
+struct RunFacts {
+  std::vector<std::string> hosts;  // of all ranks
+  bool bound = false;              // to its share of the cores
+  double data_s = 0;
+  double setup_s = 0;
+  std::vector<std::pair<std::string, std::string>> device;  // of a GPU what it is, and its modes
+  std::vector<std::pair<std::string, std::string>> device_versions;
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::optional<std::int64_t> max_device_bytes;
+  std::optional<std::int64_t> socket_bytes;  // sent by this process before the training
+};
+
+/// Of an environment as `environ` has it (NAME=value, ended by null) what changes how ranks communicate, how many threads there
+/// are and which GPUs are visible: NCCL_*, TORCH_NCCL_*, GLOO_*, OMP_*, GOMP_*, CUBLAS_WORKSPACE_CONFIG, CUDA_VISIBLE_DEVICES.
+/// By name.
+std::vector<std::pair<std::string, std::string>> recorded_environment(const char* const* variables);
+
+/// The run_start event (docs/events.md): every setting that decides what is computed, as it is in force; where and on what it
+/// runs. On rank 0 also a line on stdout and the task's notes, which become warnings.
+void write_run_start(Events& events, const Settings& settings, const World& world, const Task& task, const RunFacts& facts);
+
+/// The run_end event; on rank 0 also a line on stdout.
+void write_run_end(Events& events, const TrainingResult& result, const RunFacts& facts, const World& world,
+                   const StrategyStatistics& statistics);
+
+}  // namespace hpcbench::train

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/settings.hpp"
+#include "base/world.hpp"
+#include "events/events.hpp"
+#include "strategies/strategy.hpp"
+#include "tasks/task.hpp"
+#include "training/order.hpp"
+
+namespace hpcbench::train {
+
+/// What the loop is at, for the error event.
+struct Progress {
+  std::string operation = "set-up";
+  std::int64_t step = 0;  // steps begun
+};
+
+/// What tests look at; null functions are not called.
+struct TrainingHooks {
+  // The gradients are averaged, the parameters not yet updated.
+  std::function<void(std::int64_t step, Strategy&)> after_backward;
+  std::function<void(Strategy&)> at_end;
+  Mutation mutation = Mutation::none;
+};
+
+struct TrainingResult {
+  double train_s = 0;  // from a barrier before the first batch to the end of the last step, less evaluation and checkpoints
+  double eval_s = 0;
+  double checkpoint_s = 0;
+  std::int64_t steps = 0;  // of the whole run, those before it was resumed included
+};
+
+BatchShape batch_shape(const Settings& settings, const World& world);
+
+/// Optimiser steps of the whole run: as many as the epochs have, or max_steps where that is less.
+std::int64_t total_steps(const Settings& settings, const World& world, std::int64_t train_samples);
+
+/// The one loop for all tasks and strategies. The strategy is prepared, the data loaded. Writes step, epoch, eval and
+/// checkpoint events and, on rank 0, a line per epoch on stdout. Throws Terminated at a step boundary after SIGTERM, Diverged
+/// at the step whose loss is not a number.
+TrainingResult train(Task& task, Strategy& strategy, const Settings& settings, const World& world, Events& events,
+                     Progress& progress, const TrainingHooks& hooks);
+
+}  // namespace hpcbench::train
