@@ -28,6 +28,7 @@ namespace hpcbench {
 namespace {
 
 constexpr double kModulePatience = 30;  // seconds
+
 /// `KillUserProcesses=` and `KillExcludeUsers=` of one file; what it does not say stays as it was.
 void read_logind(const std::filesystem::path& file, bool& kills, std::vector<std::string>& excluded) {
   for (const std::string& raw : split(read_file_if_there(file).value_or(""), '\n')) {
