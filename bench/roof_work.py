@@ -1,4 +1,4 @@
-"""What this machine can do at most: the bounds that docs/notes/performance.md holds the figures against."""
+"""What this machine can do at most: the bounds that README.md holds the figures against."""
 import pathlib
 import subprocess
 import tempfile

@@ -1,11 +1,16 @@
-"""The lists in docs against the program's own: whoever adds one to the program adds it to the page."""
-import re
-import sys
+"""The lists in docs against the program's own: whoever adds one to the program adds it to the page. The links and command lines
+of all pages."""
+import os
 import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import ROOT, StudyTest  # noqa: E402
+from harness import PATIENCE_S, PROGRAMS, ROOT, StudyTest  # noqa: E402
 
 
 def page(name):
@@ -82,6 +87,98 @@ class DocsAgree(StudyTest):
         for key in said:
             self.assertNotIn(f"unknown key `{key}`", self.complaint(f"command: [p]\n{key}: {{nosuch_key_of_it: {{}}}}\n", code=None))
         self.assertIn("unknown key `nosuch`", self.complaint("command: [p]\nnosuch: 1\n"))
+
+
+def tracked_pages():
+    """Every page of the repository; golden ones are output of the program."""
+    done = subprocess.run(["git", "ls-files", "-z", "*.md"], cwd=ROOT, capture_output=True, text=True, check=False)
+    names = [name for name in done.stdout.split("\0") if name] or [str(path.relative_to(ROOT)) for path in ROOT.glob("docs/**/*.md")]
+    return [ROOT / name for name in names if not name.startswith("tests/golden/")]
+
+
+def without_code(text):
+    """Without fenced and indented blocks and words in backquotes: brackets there are no links."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"`[^`\n]*`", "", re.sub(r"(?m)(?<=\n\n)(?: {4}.*\n)+", "", text))
+
+
+def anchors(path):
+    """Those that GitHub makes of the headings of a page."""
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+    found = set()
+    for heading in re.findall(r"^#+ +(.*?) *$", text, re.MULTILINE):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        anchor = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+        number = 0
+        while (name := f"{anchor}-{number}" if number else anchor) in found:
+            number += 1
+        found.add(name)
+    return found
+
+
+def broken_links(page):
+    """`line: target` of each link of a page to nothing."""
+    text = page.read_text()
+    for target in re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", without_code(text)):
+        name, _, anchor = target.partition("#")
+        if re.match(r"[a-z]+:", name):
+            continue  # the web
+        other = (page.parent / name).resolve() if name else page
+        line = text[:text.index(target)].count("\n") + 1
+        if not other.exists() or (anchor and other.suffix == ".md" and anchor not in anchors(other)):
+            yield f"{os.path.relpath(page, ROOT)}:{line}: {target}"
+
+
+class Links(unittest.TestCase):
+    def test_every_link_and_anchor_leads_somewhere(self):
+        pages = tracked_pages()
+        self.assertGreater(len(pages), 25)
+        self.assertEqual([link for page in pages for link in broken_links(page)], [])
+
+    def test_a_broken_link_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "page.md"
+            page.write_text("# One `two` (three)\n[a](#one-two-three) [b](#four) [c](nosuch.md)\n`[d](no.md)` [e](https://x.org/#y)\n\n    [f](g)\n")
+            self.assertEqual([link.split(": ")[1] for link in broken_links(page)], ["#four", "nosuch.md"])
+
+
+def called(text):
+    """(program, command, options) of each command line of hpcbench on a page: a line of a block, or words in backquotes."""
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    blocks = [block for language, block in fenced if language in ("", "sh", "console")] + re.findall(r"(?m)^ {4}.*$", text)
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    lines += re.findall(r"`([^`\n]+)`", re.sub(r"(?ms)^```.*?^```", "", text))
+    for line in lines:
+        words = re.match(r"(?:\$ |-   )? *(hpcbench(?:-train)?) ([a-z][^#]*)", line)
+        if not words or "exits with 2" in line:
+            continue
+        try:
+            rest = shlex.split(words[2].partition(" -- ")[0])
+        except ValueError:
+            continue  # prose with an apostrophe
+        yield words[1], rest[0], [word.partition("=")[0] for word in rest[1:] if re.match(r"--?[a-z]", word)]
+
+
+class CommandLines(StudyTest):
+    def test_commands_and_options_of_all_pages_exist(self):
+        helps = {}
+        seen = 0
+        for page_path in tracked_pages():
+            if page_path.name == "CHANGELOG.md":
+                continue  # of commands that are refused, too
+            for program, command, options in called(page_path.read_text()):
+                if not (PROGRAMS / program).exists():
+                    continue
+                where = f"{page_path.relative_to(ROOT)}: {program} {command}"
+                if (program, command) not in helps:
+                    done = subprocess.run([str(PROGRAMS / program), command, "--help"], capture_output=True, text=True, timeout=PATIENCE_S)
+                    self.assertEqual(done.returncode, 0, where)
+                    helps[program, command] = done.stdout
+                for option in options:
+                    seen += 1
+                    if option != "--help":
+                        self.assertRegex(helps[program, command], rf"(?m)(?:^|[ ,\[]){re.escape(option)}(?![a-z-])", where)
+        self.assertGreater(seen, 30)
 
 
 if __name__ == "__main__":
