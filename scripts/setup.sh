@@ -32,7 +32,7 @@ packages=(g++ cmake ninja-build pkg-config libfmt-dev nlohmann-json3-dev libyaml
 if [ "$checks" = yes ]; then
   packages+=(clang-16 clang-tidy-16 clang-format-16 libclang-rt-16-dev shellcheck)
   # A real Slurm, which tests/slurm starts and stops by itself.
-  packages+=(slurmctld slurmd slurm-client slurmdbd munge mariadb-server)
+  packages+=(slurmctld slurmd slurm-client slurmdbd munge mariadb-server openmpi-bin python3-mpi4py)
   # A browser, which opens the HTML report; distributions name it differently, and some have none.
   optional=(chromium-headless-shell)
 fi

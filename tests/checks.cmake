@@ -51,6 +51,7 @@ check_python(slurm-cluster ${CMAKE_CURRENT_SOURCE_DIR}/slurm/cluster_test.py slu
 check_python(slurm-studies ${CMAKE_CURRENT_SOURCE_DIR}/slurm/slurm_test.py slurm 190 WAITS NEEDS slurm)
 check_python(slurm-outcomes ${CMAKE_CURRENT_SOURCE_DIR}/slurm/outcome_test.py slurm 180 WAITS NEEDS slurm)
 check_python(slurm-watch ${CMAKE_CURRENT_SOURCE_DIR}/slurm/watch_test.py slurm 100 WAITS NEEDS slurm)
+check_python(slurm-recipes ${CMAKE_CURRENT_SOURCE_DIR}/slurm/recipe_test.py slurm 100 WAITS NEEDS slurm)
 check(slurm-faults slurm 170 WAITS NEEDS slurm
   COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/slurm/fault_trials.py --clusters 2 --seed 1 --trials ${slurm_trials})
 

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 
@@ -113,9 +115,15 @@ std::string printable(std::string_view text) {
 }
 
 std::string_view last_line(std::string_view text) {
-  text = trim(text);
-  const std::size_t newline = text.find_last_of("\r\n");
-  return newline == std::string_view::npos ? text : trim(text.substr(newline + 1));
+  const auto says = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;
+  };
+  const auto last_of = [](std::string_view part) { return trim(part.substr(part.find_last_of("\r\n") + 1)); };
+  for (std::string_view rest = trim(text); !rest.empty(); rest = trim(rest.substr(0, rest.size() - last_of(rest).size()))) {
+    const std::string_view line = last_of(rest);
+    if (std::any_of(line.begin(), line.end(), says)) return line;
+  }
+  return last_of(trim(text));
 }
 
 }  // namespace hpcbench
