@@ -8,6 +8,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/study_options.hpp"
 #include "imports/import_runs.hpp"
 #include "study/index.hpp"
 #include "study/live_status.hpp"

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/terminal.hpp"
 #include "cli/command.hpp"
+#include "cli/study_options.hpp"
 #include "doctor/doctor.hpp"
 
 namespace hpcbench {

@@ -10,6 +10,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/study_options.hpp"
 #include "study/index.hpp"
 #include "study/study.hpp"
 

@@ -12,6 +12,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/study_options.hpp"
 #include "study/index.hpp"
 #include "study/last_run.hpp"
 #include "study/status_view.hpp"

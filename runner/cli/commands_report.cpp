@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/report_view.hpp"
+#include "cli/study_options.hpp"
 #include "imports/import_runs.hpp"
 #include "render/attempt.hpp"
 #include "report/plots/gnuplot.hpp"

@@ -13,6 +13,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/study_options.hpp"
 #include "launch/launch.hpp"
 #include "study/executors.hpp"
 #include "study/index.hpp"

@@ -13,6 +13,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/study_options.hpp"
 #include "ingest/metric_origin.hpp"
 #include "ingest/reading.hpp"
 #include "report/escapes.hpp"

@@ -12,6 +12,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/study_options.hpp"
 #include "cli/watch_view.hpp"
 #include "study/index.hpp"
 #include "study/live_status.hpp"

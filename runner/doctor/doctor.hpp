@@ -1,25 +1,12 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "base/tool_runner.hpp"
+#include "study/needs.hpp"
 #include "study/study.hpp"
 
 namespace hpcbench {
-
-/// One thing that was looked at: how it is, and, if it is not well, what to do.
-struct Finding {
-  enum class Kind {
-    fine,
-    warning,  // may go wrong, or differently from what was meant
-    problem,  // will not work
-  };
-  Kind kind = Kind::fine;
-  std::string text;
-  std::string advice;  // empty if it is fine
-};
-using Findings = std::vector<Finding>;
 
 /// A line for each finding: `problem  what is the case. What to do.`.
 std::string findings_text(const Findings& findings);
@@ -28,9 +15,6 @@ std::string findings_text(const Findings& findings);
 void examine_results(const Study& study, ToolRunner& tools, Findings& findings);
 /// What holds for any executor: results folder, programs, data, trainer.
 void examine_machine(const Study& study, ToolRunner& tools, Findings& findings);
-/// The programs, scripts, data and models that commands and the trainer name: what `run`, too, looks for before it starts
-/// anything.
-void examine_needs(const Study& study, Findings& findings);
 /// Whether the modules that jobs load can be loaded here.
 void examine_modules(const Study& study, ToolRunner& tools, Findings& findings);
 /// What only concerns jobs that are processes of this machine.

@@ -16,6 +16,7 @@
 
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "runfiles/run_description.hpp"
 
 namespace hpcbench {
 

@@ -25,9 +25,6 @@ struct ProcessSpec {
   std::vector<rlimit> limits;       // setrlimit(2), by the resource's number; empty: ours
 };
 
-/// Where the set-up shell writes what it hands over: out of the way of descriptors that people choose for themselves.
-inline constexpr int kHandOverFd = 99;
-
 struct StartedProcess {
   int rank = 0;
   pid_t pid = 0;

@@ -8,7 +8,7 @@
 #include "report/columns.hpp"
 #include "report/samples.hpp"
 #include "report/size_axes.hpp"
-#include "report/warnings/warnings.hpp"
+#include "report/table.hpp"
 
 namespace hpcbench {
 namespace {

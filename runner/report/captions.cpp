@@ -8,7 +8,7 @@
 #include "report/digits.hpp"
 #include "report/methods.hpp"
 #include "report/samples.hpp"
-#include "report/warnings/warnings.hpp"
+#include "report/table.hpp"
 
 namespace hpcbench {
 namespace {

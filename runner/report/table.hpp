@@ -128,6 +128,10 @@ struct ReportingRule {
   std::string reason;
 };
 
+// Codes of warnings that others than the warnings' own room ask about.
+inline constexpr const char* kNoSuccess = "no-success";
+inline constexpr const char* kSimulatedNodes = "simulated-nodes";
+
 struct TableWarning {
   std::string code;
   std::vector<std::string> rows;  // config_ids

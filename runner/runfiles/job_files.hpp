@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/host.hpp"
-#include "launch/supervisor.hpp"
+#include "runfiles/process_end.hpp"
 
 namespace hpcbench {
 

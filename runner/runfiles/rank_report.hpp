@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/supervisor.hpp"
+#include "runfiles/process_end.hpp"
 
 namespace hpcbench {
 

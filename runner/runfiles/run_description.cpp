@@ -8,7 +8,6 @@
 #include "base/error.hpp"
 #include "base/module_command.hpp"
 #include "base/text.hpp"
-#include "launch/spawn.hpp"
 
 namespace hpcbench {
 

@@ -7,6 +7,9 @@
 
 namespace hpcbench {
 
+/// Where the set-up shell writes what it hands over: out of the way of descriptors that people choose for themselves.
+inline constexpr int kHandOverFd = 99;
+
 /// What run.json says about starting a run; docs/run-directory.md describes the fields.
 struct RunDescription {
   std::vector<std::string> argv;                   // the program and its arguments; with `shell` none

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "doctor/doctor.hpp"
+#include "study/needs.hpp"
 
 namespace hpcbench {
 

@@ -228,7 +228,7 @@ void stop_early(const Study& study, const Dispatcher& dispatcher, Executor& exec
 }
 
 /// How many jobs go on without us, and what is left for another call.
-int detach(const Dispatcher& dispatcher, Executor& executor, Progress& progress) {
+void say_detached(const Dispatcher& dispatcher, Executor& executor, Progress& progress) {
   progress.finish();
   const DispatchCounts counts = dispatcher.counts();
   const long long not_begun = counts.total - counts.done - counts.running;
@@ -240,7 +240,33 @@ int detach(const Dispatcher& dispatcher, Executor& executor, Progress& progress)
                                        executor.in_batches() ? "been submitted" : "begun");
   say(fmt::format("detached: {}. `hpcbench run` carries on{}.", text,
                   counts.running > 0 ? ", `hpcbench cancel` ends what runs" : ""));
-  return 128 + interrupted();
+}
+
+enum class Ending { finished, stopped, interrupted, detached };
+
+/// Submits and settles until every run has an outcome, or until somebody or something ends this call before that.
+Ending carry_out(const Study& study, const RunOptions& options, const FailureLimits& limits, Dispatcher& dispatcher,
+                 Executor& executor, IndexWriter& index_writer, Progress& progress) {
+  while (dispatcher.step()) {
+    progress.show(dispatcher.counts(), executor.waiting());
+    // A round of Slurm lasts a second: what has been submitted can be written down at once.
+    index_writer.flush(executor.in_batches());
+    const bool all_handed_over = options.detach && executor.in_batches() && dispatcher.all_submitted();
+    if (interrupted() != 0 || all_handed_over) {
+      const Ending ending = interrupted() != 0 ? Ending::interrupted : Ending::detached;
+      index_writer.flush(true);
+      say_detached(dispatcher, executor, progress);
+      return ending;
+    }
+    std::optional<std::string> why = executor.broken();
+    if (!why) why = index_writer.failures().reason_to_stop(limits);
+    if (why) {
+      stop_early(study, dispatcher, executor, index_writer, progress, *why);
+      return Ending::stopped;
+    }
+    executor.wait(kStepWait);
+  }
+  return Ending::finished;
 }
 
 }  // namespace
@@ -310,37 +336,18 @@ int run_study(const Study& study, const RunOptions& options) {
   Accounting accounting(study, tools, clock);
   accounting.catch_up(store);
   const FailureLimits limits = failure_limits(study, diff, states, retried, options);
-  bool stopped = false;
   const bool anything = dispatcher.counts().done < dispatcher.counts().total;
   if (anything) {
     expect_runs(progress.remaining(), study, store, states, retried);
     progress.show(dispatcher.counts());
   }
-  while (dispatcher.step()) {
-    progress.show(dispatcher.counts(), executor->waiting());
-    // A round of Slurm lasts a second: what has been submitted can be written down at once.
-    index_writer.flush(executor->in_batches());
-    if (interrupted() != 0) {
-      index_writer.flush(true);
-      return detach(dispatcher, *executor, progress);
-    }
-    if (options.detach && executor->in_batches() && dispatcher.all_submitted()) {
-      index_writer.flush(true);
-      detach(dispatcher, *executor, progress);
-      return 0;
-    }
-    std::optional<std::string> why = executor->broken();
-    if (!why) why = index_writer.failures().reason_to_stop(limits);
-    if (why) {
-      stop_early(study, dispatcher, *executor, index_writer, progress, *why);
-      stopped = true;
-      break;
-    }
-    executor->wait(kStepWait);
-  }
+  const Ending ending = carry_out(study, options, limits, dispatcher, *executor, index_writer, progress);
+  if (ending == Ending::interrupted) return 128 + interrupted();
+  if (ending == Ending::detached) return 0;
   executor->flush();
   index_writer.flush(true);
   index_writer.tell_repeated_failures();
+  const bool stopped = ending == Ending::stopped;
   if (stopped) refresh_index(store, study.results_root, study.experiment.name);
   accounting.complete(store);
   progress.finish();

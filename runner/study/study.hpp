@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "commandline/command.hpp"
 #include "plan/plan.hpp"
 #include "spec/read_experiment.hpp"
 #include "study/last_run.hpp"
@@ -23,14 +22,6 @@ struct StudyOptions {
   /// For commands that look at results: a file is read with the site of its last run, unless one is named.
   bool looks_back = false;
 };
-
-enum class FileArgument { required, optional };
-/// FILE, --profile, --site and --set: what is read, and how.
-void add_source_options(commandline::Command& command, StudyOptions& options, FileArgument file);
-/// These, --only and --results.
-void add_study_options(commandline::Command& command, StudyOptions& options, FileArgument file);
-/// Only --results.
-void add_results_option(commandline::Command& command, std::string& results);
 
 /// A study at hand: what is asked for, and where its results are.
 struct Study {

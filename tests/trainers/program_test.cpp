@@ -105,6 +105,17 @@ TEST_CASE("one epoch on real digits: the loss falls, the accuracy rises, the eve
   CHECK(end.at("train_eval_s") == doctest::Approx(end.at("train_s").get<double>() + end.at("eval_s").get<double>()));
 }
 
+TEST_CASE("a strategy of another system's name is printed with what it is; events keep its name") {
+  const TemporaryFolder folder;
+  const std::vector<Ended> ranks = run_ranks(
+      folder.path(), 1,
+      train_command({"--strategy", "deepspeed", "--max-steps", "1", "--eval", "false", "--events", folder / "events.jsonl"}));
+  INFO(ranks.front().err);
+  REQUIRE(ranks.front().exit_code == 0);
+  CHECK(ranks.front().out.find("mnist_rnn, deepspeed (zero2) on 1 process ") != std::string::npos);
+  CHECK(read_events(folder / "events.jsonl").front().at("strategy") == "deepspeed");
+}
+
 TEST_CASE("two ranks: each writes its events, rank 0 those of the run") {
   const TemporaryFolder folder;
   const std::vector<std::string> options = {"--strategy", "ddp", "--epochs", "1", "--global-batch", "128"};

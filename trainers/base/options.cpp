@@ -50,7 +50,7 @@ void declare_run(commandline::Command& run, std::list<Given>& given) {
   }
 }
 
-[[noreturn]] void refuse(const commandline::UnexpectedArguments& error) {
+[[noreturn]] void refuse(const commandline::UnexpectedArguments& error, const std::vector<TaskCommand>& others) {
   const std::string& first = error.arguments.front();
   const std::string advice = did_you_mean(error.misspelt(), error.candidates());
   if (error.misspelt().starts_with('-')) {
@@ -58,13 +58,16 @@ void declare_run(commandline::Command& run, std::list<Given>& given) {
         concat("error: there is no option ", error.misspelt(), advice, ". `hpcbench-train run --help` lists them"));
   }
   if (error.command.parent() == nullptr) {
-    throw InputError(concat("error: there is no command `", first, "`", advice, ". There are: run, features, score"));
+    std::string names = "run";
+    for (const TaskCommand& other : others) names += concat(", ", other.name);
+    throw InputError(concat("error: there is no command `", first, "`", advice, ". There are: ", names));
   }
   throw InputError(
       concat("error: the argument `", first, "` is not understood. `hpcbench-train run --help` lists the options"));
 }
 
-commandline::Parsed parse_or_refuse(commandline::Command& program, const std::vector<std::string>& arguments) {
+commandline::Parsed parse_or_refuse(commandline::Command& program, const std::vector<std::string>& arguments,
+                                    const std::vector<TaskCommand>& others) {
   try {
     commandline::Parsed parsed = commandline::parse(program, arguments);
     if (parsed.text || parsed.command->name() == "run") return parsed;
@@ -72,7 +75,7 @@ commandline::Parsed parse_or_refuse(commandline::Command& program, const std::ve
   } catch (const commandline::NoCommand&) {
     throw InputError("error: say what to do: `hpcbench-train run ...`, or `hpcbench-train --help`");
   } catch (const commandline::UnexpectedArguments& error) {
-    refuse(error);
+    refuse(error, others);
   } catch (const commandline::UsageError& error) {
     throw InputError(concat("error: ", error.what()));
   }
@@ -80,7 +83,8 @@ commandline::Parsed parse_or_refuse(commandline::Command& program, const std::ve
 
 }  // namespace
 
-Command read_command(const std::vector<std::string>& arguments, const Environment& environment, const std::string& version) {
+Command read_command(const std::vector<std::string>& arguments, const Environment& environment, const std::string& version,
+                     const std::vector<TaskCommand>& others) {
   commandline::Command program("hpcbench-train",
                                "The trainer of hpcbench: trains a task with one or several processes and measures it.");
   program.version(version);
@@ -88,11 +92,10 @@ Command read_command(const std::vector<std::string>& arguments, const Environmen
   program.command_may_be_left_out();
   std::list<Given> given;
   program.add_command("run", "train a task", [&](commandline::Command& run) { declare_run(run, given); });
-  // These two have parsers of their own; here they are named for --help.
-  program.add_command("features", "print the features of a SQuAD file (`hpcbench-train features --help`)");
-  program.add_command("score", "score predictions (`hpcbench-train score --help`)");
+  // These have parsers of their own; here they are named for --help.
+  for (const TaskCommand& other : others) program.add_command(other.name, other.summary);
   Command command;
-  command.text = parse_or_refuse(program, arguments).text;
+  command.text = parse_or_refuse(program, arguments, others).text;
   if (command.text) return command;
   RunFile file;
   const auto run_file = environment("HPCBENCH_RUN");

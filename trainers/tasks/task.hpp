@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/options.hpp"
 #include "base/settings.hpp"
 #include "optim/model.hpp"
 
@@ -78,6 +79,7 @@ class Task {
 struct TaskRow {
   const char* name;
   std::unique_ptr<Task> (*make)(const Settings& settings);
+  std::vector<TaskCommand> commands = {};  // what the program can do for this task beside training it
 };
 const std::vector<TaskRow>& task_rows();
 

@@ -22,8 +22,8 @@ void Task::write_model(const std::filesystem::path& folder, const std::vector<Na
 
 const std::vector<TaskRow>& task_rows() {
   static const std::vector<TaskRow> rows = {
-      {"mnist_rnn", make_mnist_rnn},
-      {"bert_squad", make_bert_squad},
+      {"mnist_rnn", make_mnist_rnn, {}},
+      {"bert_squad", make_bert_squad, bert_squad_commands()},
   };
   return rows;
 }

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <iostream>
 #include <new>
 
 #include "base/clock.hpp"
@@ -23,6 +22,7 @@
 #include "tasks/bert_squad/data/features_command.hpp"
 #include "tasks/bert_squad/score/score_command.hpp"
 #include "tasks/replicated_task.hpp"
+#include "tasks/task.hpp"
 #include "training/run_facts.hpp"
 #include "training/training.hpp"
 
@@ -275,6 +275,13 @@ class Run {
   std::unique_ptr<Strategy> strategy_;
 };
 
+/// The commands of all tasks.
+std::vector<TaskCommand> task_commands() {
+  std::vector<TaskCommand> commands;
+  for (const TaskRow& row : task_rows()) commands.insert(commands.end(), row.commands.begin(), row.commands.end());
+  return commands;
+}
+
 }  // namespace
 
 int run_training(const Settings& settings, const World& world, const TrainingHooks& hooks) {
@@ -293,13 +300,15 @@ int run_training(const Settings& settings, const World& world, const TrainingHoo
 int main_program(const std::vector<std::string>& arguments) {
   try {
     const std::vector<std::string> rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
-    if (!arguments.empty() && arguments.front() == "features") return features_command(rest);
-    if (!arguments.empty() && arguments.front() == "score") return score_command(rest, std::cout, std::cerr);
+    const std::vector<TaskCommand> others = task_commands();
+    for (const TaskCommand& other : others) {
+      if (!arguments.empty() && arguments.front() == other.name) return other.run(rest);
+    }
     // c10d tells of every attempt to reach a store that is not up yet; what matters comes as an error.
     setenv("TORCH_CPP_LOG_LEVEL", "ERROR", 0);
     const Command command =
         read_command(arguments, process_environment,
-                     concat("hpcbench-train ", HPCBENCH_VERSION, " (LibTorch ", TORCH_VERSION, kBackends, ")"));
+                     concat("hpcbench-train ", HPCBENCH_VERSION, " (LibTorch ", TORCH_VERSION, kBackends, ")"), others);
     if (command.text) {
       std::fputs(command.text->c_str(), stdout);
       return 0;

@@ -17,6 +17,10 @@ namespace hpcbench::train {
 
 namespace {
 
+/// For people: what stands behind a name that is another system's. ZeRO's stage 2 is what Lightning's `deepspeed` does by
+/// default.
+std::string strategy_title(const std::string& name) { return name == "deepspeed" ? "deepspeed (zero2)" : name; }
+
 double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; }
 
 /// Seconds since this process was started, by the kernel's clock; absent where /proc does not say.
@@ -120,8 +124,8 @@ void write_run_start(Events& events, const Settings& settings, const World& worl
   if (world.rank != 0) return;
   std::printf(
       "%s, %s on %d process%s of %d thread%s%s: %lld training and %lld validation samples, global batch %lld, %s, seed %llu\n",
-      settings.task.c_str(), settings.strategy.c_str(), world.size, world.size == 1 ? "" : "es", at::get_num_threads(),
-      at::get_num_threads() == 1 ? "" : "s", settings.device == DeviceChoice::cuda ? " and a GPU" : "",
+      settings.task.c_str(), strategy_title(settings.strategy).c_str(), world.size, world.size == 1 ? "" : "es",
+      at::get_num_threads(), at::get_num_threads() == 1 ? "" : "s", settings.device == DeviceChoice::cuda ? " and a GPU" : "",
       static_cast<long long>(task.train_samples()), static_cast<long long>(task.validation_samples()),
       static_cast<long long>(global_batch), to_string(settings.precision), static_cast<unsigned long long>(settings.seed));
   std::vector<Note> notes = task.notes();

@@ -13,7 +13,7 @@
 #include "report/formats/inline_svg.hpp"
 #include "report/methods.hpp"
 #include "report/samples.hpp"
-#include "report/warnings/warnings.hpp"
+#include "report/table.hpp"
 
 namespace hpcbench {
 namespace {

@@ -31,11 +31,9 @@ void warn_failures(const WarningContext& context, Warnings& found);
 void warn_no_value(const WarningContext& context, Warnings& found);
 
 // Of a table without any value: runs have ended, and none succeeded. Nearly all else would be said of nothing.
-inline constexpr const char* kNoSuccess = "no-success";
 void warn_no_success(const WarningContext& context, Warnings& found);
 
 // Of the machine that a row ran on against the nodes, gpus and cores that it asks for (machine_warnings.cpp).
-inline constexpr const char* kSimulatedNodes = "simulated-nodes";
 void warn_simulated_nodes(const WarningContext& context, Warnings& found);
 void warn_cores_shared(const WarningContext& context, Warnings& found);
 

@@ -4,14 +4,17 @@
 #include <ATen/core/grad_mode.h>
 
 #include <fstream>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "files/atomic_file.hpp"
 #include "tasks/bert_squad/bert.hpp"
+#include "tasks/bert_squad/data/features_command.hpp"
 #include "tasks/bert_squad/score/answers.hpp"
 #include "tasks/bert_squad/score/predictions.hpp"
+#include "tasks/bert_squad/score/score_command.hpp"
 #include "tasks/bert_squad/score/squad_score.hpp"
 #include "tasks/bert_squad/squad_batch.hpp"
 #include "tasks/bert_squad/squad_data.hpp"
@@ -210,5 +213,12 @@ class BertSquad final : public Task {
 }  // namespace
 
 std::unique_ptr<Task> make_bert_squad(const Settings& settings) { return std::make_unique<BertSquad>(settings); }
+
+std::vector<TaskCommand> bert_squad_commands() {
+  const auto features = [](const std::vector<std::string>& arguments) { return features_command(arguments); };
+  const auto score = [](const std::vector<std::string>& arguments) { return score_command(arguments, std::cout, std::cerr); };
+  return {{"features", "print the features of a SQuAD file (`hpcbench-train features --help`)", features},
+          {"score", "score predictions (`hpcbench-train score --help`)", score}};
+}
 
 }  // namespace hpcbench::train

@@ -1,0 +1,177 @@
+#include "study/needs.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "base/host.hpp"
+#include "base/process.hpp"
+#include "plan/placeholders.hpp"
+#include "study/study.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr std::array kDataNames = {"data", "dataset", "data_dir", "data_path", "model"};
+/// What the trainer's `model` may be instead of a path.
+constexpr std::array<std::string_view, 4> kModelSizes = {"tiny", "small", "base", "large"};
+/// Folders of scripts/get-data.sh, and the sets that bring them.
+constexpr std::array<std::pair<const char*, const char*>, 4> kPublicSets = {
+    {{"squad1", "squad1"}, {"squad2", "squad2"}, {"mnist-full", "mnist"}, {"bert-base-uncased", "bert"}}};
+
+/// Whether each run has a folder of its own, so that nobody can look into it before.
+bool has_own_folder(const Study& study) {
+  const std::string said = study.experiment.workdir.value_or("");
+  return said == "attempt" || !placeholders_in(said).empty();
+}
+
+/// The folder in which commands run, if it is the same for all.
+std::string working_folder(const Study& study) {
+  const std::string said = study.experiment.workdir.value_or("");
+  if (said.empty() || has_own_folder(study)) return std::filesystem::current_path().string();
+  return std::filesystem::absolute(said).string();
+}
+
+bool is_there(const std::string& folder, const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(std::filesystem::path(folder) / path, ignored);
+}
+
+bool is_fixed(const std::string& text) { return placeholders_in(text).empty(); }
+
+/// `elsewhere`: jobs run on other machines, which may have programs of their own.
+void examine_program(const Work& work, const std::string& folder, bool own_folder, bool elsewhere, Findings& findings) {
+  if (work.shell || work.command.empty() || work.container || !is_fixed(work.command.front())) return;
+  const std::string& program = work.command.front();
+  const bool is_path = program.find('/') != std::string::npos;
+  if (is_path && own_folder && program.front() != '/') return;
+  const bool found =
+      is_path ? ::access((std::filesystem::path(folder) / program).c_str(), X_OK) == 0 : find_program(program).has_value();
+  if (!found) {
+    const bool on_nodes = elsewhere && (!is_path || program.front() == '/');
+    const bool may_come = !work.modules.empty() || !work.setup.empty() || on_nodes;
+    note_finding(findings, may_come ? Finding::Kind::warning : Finding::Kind::problem,
+                 is_path ? fmt::format("the program {} is not there, or not executable", program)
+                         : fmt::format("the program `{}` is not on PATH", program),
+                 on_nodes   ? "all is well if the compute nodes have it"
+                 : may_come ? "all is well if `modules` or `setup` bring it"
+                            : "install it, mend `command`, or let `setup` or `modules` bring it");
+  }
+  if (own_folder) return;
+  for (std::size_t i = 1; i < work.command.size(); ++i) {
+    const std::string& argument = work.command[i];
+    const std::string extension = std::filesystem::path(argument).extension().string();
+    const bool is_script = extension == ".py" || extension == ".sh" || extension == ".R" || extension == ".jl";
+    if (is_script && argument.front() != '-' && is_fixed(argument) && argument.find(' ') == std::string::npos &&
+        !is_there(folder, argument)) {
+      note_finding(findings, Finding::Kind::problem, fmt::format("the command names {}, which is not in {}", argument, folder),
+                   "call hpcbench in the folder of your programs, or set `workdir`");
+    }
+  }
+}
+
+/// `data/squad2`: the set that scripts/get-data.sh brings under that name; empty if it brings none.
+std::string public_set(const std::filesystem::path& path) {
+  for (const auto& [folder, set] : kPublicSets) {
+    if (path.filename() == folder) return set;
+  }
+  return "";
+}
+
+using NamedPaths = std::vector<std::pair<std::string, std::string>>;  // name, path
+
+/// What to do about all that is missing of the trainer: the one command that brings it, if one does.
+std::string advice_on_data(const NamedPaths& missing) {
+  const std::string parent = std::filesystem::path(missing.front().second).parent_path().string();
+  std::string sets;
+  for (const auto& [name, path] : missing) {
+    const std::string set = public_set(path);
+    if (set.empty() || std::filesystem::path(path).parent_path() != parent)
+      return "mend the path: it is relative to the folder in which hpcbench is called, or to `workdir`";
+    sets += " " + set;
+  }
+  return fmt::format("`scripts/get-data.sh{}{}` brings {}", parent == "data" ? "" : " --to " + (parent.empty() ? "." : parent),
+                     sets, missing.size() == 1 ? "it" : "them");
+}
+
+bool may_be_path(const Study& study, const std::string& name, const std::string& text) {
+  if (name != "model") return true;
+  return study.experiment.is_trainer() && std::find(kModelSizes.begin(), kModelSizes.end(), text) == kModelSizes.end();
+}
+
+/// Adds to `missing` what parameters and axes name and is not there; `seen` holds what was looked at before.
+void look_for_data(const Study& study, const Bindings& bindings, const std::string& folder, NamedPaths& seen,
+                   NamedPaths& missing) {
+  for (const char* name : kDataNames) {
+    const Value* value = find_binding(bindings, name);
+    if (value == nullptr || !value->is_text() || !is_fixed(value->text()) || value->text().empty()) continue;
+    const std::pair<std::string, std::string> named = {name, value->text()};
+    if (!may_be_path(study, name, named.second) || std::find(seen.begin(), seen.end(), named) != seen.end()) continue;
+    seen.push_back(named);
+    if (!is_there(folder, named.second)) missing.push_back(named);
+  }
+}
+
+void note_missing_data(const Study& study, const std::string& folder, const NamedPaths& missing, Findings& findings) {
+  const bool surely = study.experiment.is_trainer();
+  for (const auto& [name, path] : missing) {
+    note_finding(findings, surely ? Finding::Kind::problem : Finding::Kind::warning,
+                 fmt::format("{}: {} is not there (seen from {})", name, path, folder),
+                 surely
+                     ? advice_on_data(missing)
+                     : "if it is a path, mend it: it is relative to the folder in which hpcbench is called, or to `workdir`");
+  }
+}
+
+void examine_work(const Study& study, Findings& findings) {
+  const std::string folder = working_folder(study);
+  const bool own_folder = has_own_folder(study);
+  const Work* last = nullptr;
+  NamedPaths seen;
+  NamedPaths missing;
+  for (const Configuration& configuration : study.selected().configurations) {
+    Bindings bindings = study.selected().bindings(configuration);
+    bindings.insert(bindings.end(), configuration.work->parameters.begin(), configuration.work->parameters.end());
+    look_for_data(study, bindings, folder, seen, missing);
+    if (configuration.work.get() != last && !study.experiment.is_trainer())
+      examine_program(*configuration.work, folder, own_folder, study.experiment.executor == "slurm", findings);
+    last = configuration.work.get();
+  }
+  note_missing_data(study, folder, missing, findings);
+}
+
+void examine_trainer(const Study& study, Findings& findings) {
+  if (!study.experiment.is_trainer()) return;
+  const std::string trainer = program_folder() + "/hpcbench-train";
+  if (::access(trainer.c_str(), X_OK) != 0) {
+    note_finding(findings, Finding::Kind::problem, fmt::format("the trainer {} is not there", trainer),
+                 "build it with scripts/setup.sh (without --runner-only)");
+  }
+}
+
+}  // namespace
+
+void note_finding(Findings& findings, Finding::Kind kind, std::string text, std::string advice) {
+  const auto same = [&](const Finding& finding) { return finding.kind == kind && finding.text == text; };
+  if (std::any_of(findings.begin(), findings.end(), same)) return;
+  findings.push_back({kind, std::move(text), std::move(advice)});
+}
+
+void examine_needs(const Study& study, Findings& findings) {
+  examine_trainer(study, findings);
+  examine_work(study, findings);
+  if (study.experiment.prepare.empty()) return;
+  for (Finding& finding : findings) {
+    if (finding.kind != Finding::Kind::problem) continue;
+    finding.kind = Finding::Kind::warning;
+    finding.advice = "all is well if `prepare` brings it";
+  }
+}
+
+}  // namespace hpcbench
