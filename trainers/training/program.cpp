@@ -19,8 +19,6 @@
 #include "strategies/group.hpp"
 #include "strategies/measures.hpp"
 #include "strategies/socket_traffic.hpp"
-#include "tasks/bert_squad/data/features_command.hpp"
-#include "tasks/bert_squad/score/score_command.hpp"
 #include "tasks/replicated_task.hpp"
 #include "tasks/task.hpp"
 #include "training/run_facts.hpp"

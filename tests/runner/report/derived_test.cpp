@@ -61,7 +61,8 @@ TEST_CASE("computed values that vary are columns, can be sorted by, and choose r
         "dp tp half | 4 1 0.5 | 2 1 0.5 | 2 2 0.5 | 1 1 0.5 | 1 2 0.5 ");
   CHECK(first_cells(derived_study("report: {where: \"dp * tp == 2 and dp > 1\"}\n")) == "gpus_per_node tp dp | 2 1 2 ");
   CHECK(first_cells(derived_study("report: {where: {dp: [2, 4]}}\n")) == "gpus_per_node tp dp | 2 1 2 | 4 1 4 | 4 2 2 ");
-  const ReportOptions only{.metric = {}, .only = {parse_selection("dp >= 2", "--only"), parse_selection("tp=2", "--where")}};
+  ReportOptions only;
+  only.only = {parse_selection("dp >= 2", "--only"), parse_selection("tp=2", "--where")};
   CHECK(first_cells(derived_study(""), only) == "gpus_per_node tp dp | 4 2 2 ");
 }
 

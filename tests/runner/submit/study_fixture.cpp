@@ -22,7 +22,7 @@ StudyFixture::StudyFixture(int configurations, int repeats, int warmups)
   for (int i = 0; i < configurations; ++i) {
     axis.values.push_back(Value::from_integer(i));
     plan.configurations.push_back(
-        {fmt::format("{:016x}", i), {Value::from_integer(i), Value::from_integer(1), Value::from_integer(1)}, 1, 1, work});
+        {fmt::format("{:016x}", i), {Value::from_integer(i), Value::from_integer(1), Value::from_integer(1)}, {}, 1, 1, work});
   }
   experiment.matrix = {axis};
   experiment.order = Order::sequential;
