@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -16,6 +17,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/log_options.hpp"
+#include "launch/probe_node.hpp"
 #include "study/study_log.hpp"
 
 namespace hpcbench {
@@ -140,6 +142,8 @@ int run_parsed(int argc, char** argv) {
   commandline::Command program("hpcbench",
                                "hpcbench: a declarative experiment runner for scaling studies of distributed training");
   add_commands(program);
+  // What jobs of `doctor --probe` call on a node; no command for a person.
+  if (argc == 3 && argv[1] == std::string_view("probe-node")) return probe_node(argv[2]);
   try {
     const commandline::Parsed parsed =
         commandline::parse(program, without_help_command(std::vector<std::string>(argv + 1, argv + argc)));

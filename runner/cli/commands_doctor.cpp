@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/interrupt.hpp"
 #include "base/terminal.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/study_options.hpp"
 #include "doctor/doctor.hpp"
+#include "doctor/doctor_probe.hpp"
 
 namespace hpcbench {
 
@@ -25,8 +31,23 @@ void examine_study(const Study& study, Findings& findings) {
   }
 }
 
-int examine(const StudyOptions& options) {
-  const Study study = load_study(options);
+constexpr int kSignalExitBase = 128;
+
+struct DoctorOptions {
+  StudyOptions study;
+  bool probe = false;
+  std::string probe_timeout = "5m";
+};
+
+double probe_limit_s(const std::string& said) {
+  const std::optional<double> seconds = parse_duration(said);
+  if (seconds && *seconds > 0) return *seconds;
+  throw InputError(fmt::format("error: --probe-timeout: `{}` is no duration: write `90s`, `5m` or `1h`", said));
+}
+
+int examine(const DoctorOptions& options) {
+  const double limit_s = probe_limit_s(options.probe_timeout);
+  const Study study = load_study(options.study);
   Findings findings;
   ProcessToolRunner tools;
   examine_machine(study, tools, findings);
@@ -38,7 +59,9 @@ int examine(const StudyOptions& options) {
     examine_local(study, findings);
   }
   examine_study(study, findings);
+  if (options.probe) probe_nodes(study, tools, system_clock(), limit_s, findings);
   print_data(findings_text(findings));
+  if (interrupted() != 0) return kSignalExitBase + interrupted();
   const auto count = [&](Finding::Kind kind) {
     return std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) { return finding.kind == kind; });
   };
@@ -53,9 +76,14 @@ int examine(const StudyOptions& options) {
 }  // namespace
 
 void add_doctor(commandline::Command& command) {
-  const auto options = std::make_shared<StudyOptions>();
-  add_study_options(command, *options, FileArgument::optional);
-  options->looks_back = false;  // it looks ahead, as `run` does
+  const auto options = std::make_shared<DoctorOptions>();
+  add_study_options(command, options->study, FileArgument::optional);
+  command.add_flag("--probe", options->probe,
+                   "submit a short job for each shape of job, and say what its nodes report (Slurm)");
+  command.add_option("--probe-timeout", options->probe_timeout, "cancel what has not ended by then")
+      .value_name("DURATION")
+      .shows_initial();
+  options->study.looks_back = false;  // it looks ahead, as `run` does
   command.action([options] { return examine(*options); });
 }
 

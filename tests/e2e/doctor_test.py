@@ -44,6 +44,13 @@ class Local(StudyTest):
         done = self.hpcbench("doctor", *arguments, code=code, env=env)
         return done.stdout
 
+    def test_probe_asks_nodes_of_slurm_only(self):
+        self.write("tiny.yaml", LOCAL.replace("[1, 2]", "[1]"))
+        refused = self.hpcbench("doctor", "tiny.yaml", "--probe", code=2).stderr
+        self.assertIn("the executor is local", refused)
+        self.assertFalse((self.folder / "results").exists())
+        self.assertIn("is no duration", self.hpcbench("doctor", "tiny.yaml", "--probe", "--probe-timeout", "soon", code=2).stderr)
+
     def test_nothing_wrong(self):
         self.write("tiny.yaml", LOCAL.replace("[1, 2]", "[1]"))
         output = self.doctor("tiny.yaml", code=0)

@@ -12,7 +12,7 @@ _hpcbench() {
     init) options="--help --command --trainer --import" ;;
     check) options="--help --profile --site --set --only --results" ;;
     plan) options="--help --profile --site --set --only --results --repeats --format --scripts" ;;
-    doctor) options="--help --profile --site --set --only --results" ;;
+    doctor) options="--help --profile --site --set --only --results --probe --probe-timeout" ;;
     run) options="--help --profile --site --set --only --results --repeats --yes --detach --slots --keep-going --simulate-nodes --max-failures --dry-run" ;;
     status) options="--help --profile --site --set --only --results --format --all" ;;
     watch) options="--help --profile --site --set --only --results --interval" ;;

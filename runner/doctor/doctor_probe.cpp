@@ -1,0 +1,273 @@
+#include "doctor/doctor_probe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "base/interrupt.hpp"
+#include "base/text.hpp"
+#include "doctor/doctor_probe_facts.hpp"
+#include "render/attempt.hpp"
+#include "study/run_study.hpp"
+#include "submit/slurm/slurm_parse.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kJobLimitS = 300;
+constexpr double kLookPauseS = 0.02;  // for files of nodes: how far clocks differ is known as well as this is short
+constexpr double kAskPauseS = 1;      // for Slurm
+constexpr double kFilePatienceS = 5;  // files of a job that ended may be seen a little later
+constexpr double kCancelPatienceS = 20;
+constexpr double kToolPatienceS = 60;
+constexpr std::size_t kWordsBytes = 4096;
+
+/// A job of one shape, and what is known of it.
+struct ProbeJob {
+  ProbeShape shape;
+  std::size_t configuration = 0;
+  std::string folder;
+  std::string id;  // empty: it was refused
+  ProbeEnd end;
+  std::optional<double> gone_s;            // since when Slurm knows it as ended
+  std::map<std::string, double> answered;  // by node: when
+  bool over = false;
+};
+
+ProbeShape shape_of(const Study& study, const Configuration& configuration) {
+  const SlurmShape slurm = slurm_shape(configuration);
+  ProbeShape shape{configuration.nodes, std::nullopt, slurm.tasks_per_node * slurm.cpus_per_task};
+  const bool counted = study.experiment.site.gres_type != "none" && !configuration.work->resources.gres;
+  if (counted) shape.gpus = configuration.gpus_per_node;
+  return shape;
+}
+
+std::optional<int> status_in(const std::string& path) {
+  const std::string text(trim(read_file_if_there(path).value_or("")));
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+  return std::stoi(text);
+}
+
+std::string last_line(const std::string& path) {
+  std::string last;
+  for (const std::string& line : split(read_tail(path, kWordsBytes), '\n')) {
+    if (!trim(line).empty() && !line.starts_with("hpcbench: by hand:")) last = std::string(trim(line));
+  }
+  return last;
+}
+
+/// The jobs of one probe, in a folder of their own. All that is left of them ends with it.
+class Probe {
+ public:
+  Probe(const Study& study, ToolRunner& tools, Clock& clock)
+      : study_(study), tools_(tools), clock_(clock), token_(random_hex(8)), root_(study.results_root + "/.probe-" + token_) {
+    had_results_ = fs::exists(study.results_root);
+    make_folders(root_);
+  }
+  Probe(const Probe&) = delete;
+  Probe& operator=(const Probe&) = delete;
+  ~Probe() {
+    try {
+      end_jobs();
+    } catch (const std::exception&) {  // what cannot be ended ends at its time limit
+    }
+    std::error_code error;
+    fs::remove_all(root_, error);
+    if (!had_results_) fs::remove(study_.results_root, error);  // only if it is empty
+  }
+
+  void submit_all(Findings& findings);
+  void wait(double limit_s);
+  void tell(double limit_s, Findings& findings) const;
+
+ private:
+  std::string job_name() const { return "hpcbench-probe-" + token_; }
+  void write_scripts(const ProbeJob& job) const;
+  void submit(ProbeJob& job, Findings& findings);
+  void look(ProbeJob& job) const;
+  void ask();
+  void end_jobs();
+  bool all_over() const;
+
+  const Study& study_;
+  ToolRunner& tools_;
+  Clock& clock_;
+  std::string token_, root_;
+  bool had_results_ = true;
+  std::string hpcbench_;
+  std::vector<ProbeJob> jobs_;
+};
+
+/// job.sh is that of a run, by hand, whose program is `hpcbench probe-node`: what a run loads and sets up is what is tried.
+void Probe::write_scripts(const ProbeJob& job) const {
+  Plan plan = study_.selected();
+  Configuration& configuration = plan.configurations[job.configuration];
+  auto work = std::make_shared<Work>(*configuration.work);
+  RenderContext context = make_render_context(study_);
+  work->trainer.reset();
+  work->container.reset();
+  work->shell = false;
+  work->launch = Launch::node;
+  work->metrics.clear();
+  work->success = {};
+  work->command = {context.hpcbench, "probe-node", job.folder};
+  work->resources.time_s = std::min(work->resources.time_s.value_or(kJobLimitS), kJobLimitS);
+  configuration.work = work;
+  context.results = job.folder;
+  const RenderedAttempt attempt =
+      render_attempt(study_.experiment, plan, job.configuration, {RunKind::repeat, 1}, 1, "probe", context);
+  std::string script = "#!/usr/bin/env bash\n";
+  for (const std::string& option : slurm_options(study_.experiment, configuration)) script += "#SBATCH " + option + "\n";
+  const std::string folder = shell_quote(job.folder);
+  script += fmt::format(
+      "unset HPCBENCH_TRY\ntouch {0}/began || exit\n{1} --version >/dev/null\nstatus=$?\necho $status >{0}/starts\n"
+      "[ $status = 0 ] || exit $status\nbash {0}/job.sh\necho $? >{0}/ended\n",
+      folder, shell_quote(context.hpcbench));
+  write_file(job.folder + "/run.json", attempt.run_json, Durability::none);
+  write_file(job.folder + "/job.sh", attempt.job_sh, Durability::none);
+  write_file(job.folder + "/probe.sh", script, Durability::durable);
+}
+
+void Probe::submit(ProbeJob& job, Findings& findings) {
+  make_folders(job.folder);
+  write_scripts(job);
+  const ToolResult result =
+      tools_.run({{"sbatch", "--parsable", "--no-requeue", "--job-name=" + job_name(), "--chdir=" + job.folder,
+                   "--output=" + job.folder + "/job.log", job.folder + "/probe.sh"},
+                  "",
+                  kToolPatienceS});
+  const SbatchAnswer answer = parse_sbatch(result);
+  job.id = answer.job;
+  if (answer.kind == SbatchAnswer::Kind::accepted) return;
+  job.over = true;
+  findings.push_back({Finding::Kind::problem,
+                      fmt::format("the probe's job of {} was not submitted: {}", describe(job.shape), describe(result)),
+                      "compare resources and the site's file with `scontrol show partition`"});
+}
+
+void Probe::submit_all(Findings& findings) {
+  hpcbench_ = make_render_context(study_).hpcbench;
+  std::map<std::pair<int, int>, std::size_t> shapes;
+  const std::vector<Configuration>& all = study_.selected().configurations;
+  for (std::size_t i = 0; i < all.size(); ++i) shapes.try_emplace({all[i].nodes, all[i].gpus_per_node}, i);
+  for (const auto& [shape, configuration] : shapes) {
+    if (interrupted() != 0) return;
+    ProbeJob job;
+    job.shape = shape_of(study_, all[configuration]);
+    job.configuration = configuration;
+    job.folder = fmt::format("{}/{}x{}", root_, shape.first, shape.second);
+    jobs_.push_back(std::move(job));
+    submit(jobs_.back(), findings);
+  }
+}
+
+/// Answers nodes that are there, and takes in what they say.
+void Probe::look(ProbeJob& job) const {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(job.folder, error)) {
+    const std::string node = entry.path().stem().string();
+    if (entry.path().extension() == ".here" && !job.answered.contains(node)) {
+      job.answered[node] = clock_.unix_s();
+      write_file(job.folder + "/" + node + ".seen", "", Durability::none);
+    } else if (entry.path().extension() == ".json" && job.answered.contains(node)) {
+      const auto same = [&](const NodeWord& word) { return word.facts.node == node; };
+      if (std::any_of(job.end.said.begin(), job.end.said.end(), same)) continue;
+      const double seen_s = clock_.unix_s();
+      if (const auto facts = parse_node_facts(read_file_if_there(entry.path()).value_or(""))) {
+        job.end.said.push_back({*facts, job.answered[node], seen_s});
+      }
+    }
+  }
+  job.end.began = fs::exists(job.folder + "/began");
+  job.end.starts_status = status_in(job.folder + "/starts");
+  job.end.job_status = status_in(job.folder + "/ended");
+  job.end.words = last_line(job.folder + "/job.log");
+  const bool all_said = static_cast<int>(job.end.said.size()) >= job.shape.nodes;
+  job.over = (job.gone_s && clock_.monotonic_s() - *job.gone_s > kFilePatienceS) || (all_said && job.end.job_status) ||
+             (job.gone_s && job.end.starts_status.value_or(0) != 0);
+}
+
+void Probe::ask() {
+  const ToolResult answer = tools_.run({squeue_arguments(), "", kToolPatienceS});
+  if (!answer.succeeded()) return;  // nothing is concluded from a tool that fails
+  const std::vector<SlurmJob> known = parse_squeue(answer.output);
+  for (ProbeJob& job : jobs_) {
+    if (job.id.empty()) continue;
+    const auto at = std::find_if(known.begin(), known.end(), [&](const SlurmJob& each) { return each.id == job.id; });
+    if (at != known.end()) {
+      job.end.state = at->state;
+      job.end.reason = at->reason;
+      if (!at->nodes.empty()) job.end.nodes = at->nodes;
+    }
+    const bool gone = at == known.end() || phase_of(at->state) == SlurmPhase::ended;
+    if (gone && !job.gone_s) job.gone_s = clock_.monotonic_s();
+  }
+}
+
+bool Probe::all_over() const {
+  return std::all_of(jobs_.begin(), jobs_.end(), [](const ProbeJob& job) { return job.over; });
+}
+
+void Probe::wait(double limit_s) {
+  const double end_s = clock_.monotonic_s() + limit_s;
+  double ask_s = clock_.monotonic_s();
+  while (!all_over() && interrupted() == 0) {
+    for (ProbeJob& job : jobs_) {
+      if (!job.over) look(job);
+    }
+    const double now_s = clock_.monotonic_s();
+    if (now_s >= ask_s) {
+      ask();
+      ask_s = clock_.monotonic_s() + kAskPauseS;
+    }
+    if (now_s >= end_s) break;
+    clock_.sleep(kLookPauseS);
+  }
+  for (ProbeJob& job : jobs_) job.end.timed_out = !job.over;
+}
+
+/// By name: it finds also a job of which sbatch did not tell. Then waits until no job of ours can write to the folder.
+void Probe::end_jobs() {
+  if (jobs_.empty()) return;
+  tools_.run({{"scancel", "--quiet", "--name=" + job_name()}, "", kToolPatienceS});
+  const double end_s = clock_.monotonic_s() + kCancelPatienceS;
+  const auto gone = [](const ProbeJob& job) { return job.id.empty() || job.gone_s; };
+  while (clock_.monotonic_s() < end_s) {
+    ask();
+    if (std::all_of(jobs_.begin(), jobs_.end(), gone)) return;
+    clock_.sleep(kAskPauseS);
+  }
+}
+
+void Probe::tell(double limit_s, Findings& findings) const {
+  for (const ProbeJob& job : jobs_) {
+    if (!job.id.empty()) find_in_probe(job.shape, job.end, hpcbench_, limit_s, findings);
+  }
+}
+
+}  // namespace
+
+void probe_nodes(const Study& study, ToolRunner& tools, Clock& clock, double limit_s, Findings& findings) {
+  if (study.experiment.executor != "slurm") {
+    throw InputError(
+        "error: --probe asks the nodes that Slurm gives to jobs, and the executor is local: leave --probe out, or name "
+        "a site with `executor: slurm` (--site)");
+  }
+  catch_interrupts();
+  Probe probe(study, tools, clock);
+  probe.submit_all(findings);
+  probe.wait(limit_s);
+  if (interrupted() == 0) probe.tell(limit_s, findings);
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/tool_runner.hpp"
+#include "doctor/doctor.hpp"
+
+namespace hpcbench {
+
+/// Submits one short job for each shape (nodes x gpus_per_node) of the study, waits for them at most `limit_s` in all, and says
+/// what their nodes report. Jobs end or are cancelled, also where the user interrupts, and the probe's folder is removed; no
+/// run is made. InputError unless the executor is slurm.
+void probe_nodes(const Study& study, ToolRunner& tools, Clock& clock, double limit_s, Findings& findings);
+
+}  // namespace hpcbench
