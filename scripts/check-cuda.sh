@@ -102,7 +102,7 @@ compile() {
   local source sources=()
   for source in trainers/devices/cuda_*.cpp; do [ "$source" = trainers/devices/cuda_absent.cpp ] || sources+=("$source"); done
   printf '#include "%s"\n' "${sources[@]/#/$PWD/}" > "$unit"
-  ${CXX:-g++} -std=c++20 -fopenmp -fsyntax-only -Wall -Wextra -Wpedantic -Werror -DUSE_C10D_NCCL -DUSE_C10D_GLOO -DUSE_DISTRIBUTED -Itrainers \
+  ${CXX:-g++} -std=c++20 -fopenmp -fsyntax-only -Wall -Wextra -Wpedantic -Werror -DUSE_C10D_NCCL -DUSE_C10D_GLOO -DUSE_DISTRIBUTED -Itrainers -Ishared \
     -isystem "$torch/include" -isystem "$torch/include/torch/csrc/api/include" -isystem "$headers/generated" -isystem trainers/gloo_headers \
     -isystem "$toolkit" -isystem "$nccl" -isystem "$headers/stubs" "$unit" || status=$?
   if [ $status -eq 0 ]; then echo "compiled: ${sources[*]} (CUDA headers: $toolkit, NCCL headers: $nccl)"; fi

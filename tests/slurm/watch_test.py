@@ -48,7 +48,9 @@ class WatchTest(SlurmTest):
         self.submit(STUDY)
         self.assertEqual(self.status()["counts"]["intended"], 0, "what was submitted shows as submitted")
         watching = self.watch()
-        self.wait_for(lambda: self.cluster.jobs("R"), "running jobs")
+        self.wait_for(lambda: list(self.folder.glob("results/*/*/r01/a1/started.json")), "runs that have begun")
+        looks = self.cluster.count("squeue")
+        self.wait_for(lambda: self.cluster.count("squeue") >= looks + 2, "a look of watch that begins after that")
         self.write("go", "")
         text = watching.communicate(timeout=PATIENCE_S)[0]
         self.assertEqual(watching.returncode, 1, text)
