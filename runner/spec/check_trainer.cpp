@@ -59,6 +59,7 @@ const std::vector<std::string>& trainer_settings() {
                                                      "padding",
                                                      "pad_in_softmax",
                                                      "attention",
+                                                     "dropout_bits",
                                                      "checkpoint_activations",
                                                      "cache",
                                                      "eval",

@@ -46,7 +46,7 @@ TRAINER_MAY_KNOW = {
     # task.hpp says what a task is; tasks.cpp has a row for each of them, and alone knows them.
     "tasks": {"base", "files", "optim", "tasks/mnist_rnn", "tasks/bert_squad"},
     "tasks/mnist_rnn": {"base", "kernels", "devices", "optim", "tasks"},
-    "tasks/bert_squad": {"base", "files", "kernels", "optim", "tasks", "tasks/bert_squad/text", "tasks/bert_squad/data", "tasks/bert_squad/score"},
+    "tasks/bert_squad": {"base", "devices", "files", "kernels", "optim", "tasks", "tasks/bert_squad/text", "tasks/bert_squad/data", "tasks/bert_squad/score"},
     "tasks/bert_squad/text": {"base"},
     "tasks/bert_squad/data": {"base", "tasks/bert_squad/text", "commandline"},
     "tasks/bert_squad/score": {"base", "files", "tasks/bert_squad/data", "commandline"},

@@ -121,4 +121,22 @@ TEST_CASE("without padding in the softmax all paddings agree") {
                             packed.tensors.at("gradient/1/qa_outputs.weight")) > 1e-3);
 }
 
+TEST_CASE("BERT by LibTorch's operators equals our own kernels: one rank, and two that shard") {
+  const SquadFixture fixture;
+  const std::vector<std::string> options = joined(kSquadSgd, kSixSteps);
+  const std::vector<std::string> torch = joined(options, {"--kernels", "torch"});
+  const Dump own = fixture.train(1, options);
+  check_near(fixture.train(1, torch), own, "gradient/1/", 1e-10, 1e-10);
+  check_near(fixture.train(1, torch), own, "state/", 1e-10, 1e-10);
+  for (const char* strategy : {"ddp", "zero2", "fsdp"}) {
+    CAPTURE(strategy);
+    const Dump spread = fixture.train(2, joined(torch, {"--strategy", strategy}));
+    check_near(spread, own, "gradient/1/", 1e-10, 1e-10);
+    check_near(spread, own, "state/", 1e-10, 1e-10);
+  }
+  const Dump adamw = fixture.train(1, joined(kSixSteps, {"--lr", "1e-3", "--clip", "0.5"}));
+  const Dump adamw_by_torch = fixture.train(1, joined(kSixSteps, {"--lr", "1e-3", "--clip", "0.5", "--kernels", "torch"}));
+  check_near(adamw_by_torch, adamw, "state/", 1e-10, 2 * 1e-3 * 6);
+}
+
 }  // namespace hpcbench::train

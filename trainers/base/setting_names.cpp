@@ -21,6 +21,7 @@ const char* to_string(AccumulateBy value) { return name_at(value, {"real", "nomi
 const char* to_string(Order value) { return name_at(value, {"strided", "batches"}); }
 const char* to_string(Padding value) { return name_at(value, {"max", "longest", "grouped", "none"}); }
 const char* to_string(AttentionKind value) { return name_at(value, {"fused", "eager"}); }
+const char* to_string(DropoutDraw value) { return name_at(value, {"hash", "device"}); }
 const char* to_string(Preset value) { return name_at(value, {"none", "huggingface", "lightning"}); }
 const char* to_string(Flavour value) { return name_at(value, {"tuned", "faithful"}); }
 const char* to_string(FsdpWrap value) { return name_at(value, {"layers", "none"}); }

@@ -219,6 +219,8 @@ std::vector<SettingRow> make_rows() {
       switch_of(&Settings::pad_in_softmax));
   add("attention", "NAME", "fused (default), or eager: plain operators, to compare with",
       choice_of(&Settings::attention, {AttentionKind::fused, AttentionKind::eager}));
+  add("dropout_bits", "NAME", "drawn by a hash, the same whatever the ranks, or by a GPU's generator (device; hash on CPUs)",
+      choice_of(&Settings::dropout_bits, {DropoutDraw::hash, DropoutDraw::device}));
   add("checkpoint_activations", "BOOL", "keep only the layers' inputs and compute the rest again (false)",
       switch_of(&Settings::checkpoint_activations));
   decides = false;

@@ -21,6 +21,8 @@ enum class AccumulateBy { real, nominal };
 enum class Order { strided, batches };
 enum class Padding { max, longest, grouped, none };
 enum class AttentionKind { fused, eager };
+/// What draws dropout: a hash of seed, step and place, or the device's generator.
+enum class DropoutDraw { hash, device };
 enum class Preset { none, huggingface, lightning };
 enum class Checkpoints { none, last, best, both };
 /// Of a strategy. `faithful`: what Lightning's strategy of that name does by default; `tuned`: what is fastest.
@@ -43,6 +45,7 @@ const char* to_string(AccumulateBy value);
 const char* to_string(Order value);
 const char* to_string(Padding value);
 const char* to_string(AttentionKind value);
+const char* to_string(DropoutDraw value);
 const char* to_string(Preset value);
 const char* to_string(Checkpoints value);
 const char* to_string(Flavour value);
@@ -102,6 +105,7 @@ struct Settings {
   Padding padding = Padding::max;
   bool pad_in_softmax = true;
   AttentionKind attention = AttentionKind::fused;
+  std::optional<DropoutDraw> dropout_bits;  // absent: device on a GPU, else hash; in a run: absent for hash
   bool checkpoint_activations = false;
 
   // What is evaluated, kept and written.

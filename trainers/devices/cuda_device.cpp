@@ -176,6 +176,9 @@ std::unique_ptr<Device> make_cuda_device(const DevicePlan& plan, const Settings&
   at::Context& context = at::globalContext();
   context.lazyInitDevice(at::kCUDA);
   context.setDeterministicCuDNN(true);
+  // Attention's backward, too. Memory that is about to be written needs no filling.
+  context.setDeterministicAlgorithms(true, /*warn_only=*/false);
+  context.setDeterministicFillUninitializedMemory(false);
   context.setBenchmarkCuDNN(false);
   if (settings.tf32) {
     context.setAllowTF32CuBLAS(*settings.tf32);

@@ -92,6 +92,19 @@ void require_possible_with_torch(const Settings& settings) {
   }
 }
 
+/// The device's generator: only LibTorch's operators draw from it, and not those of the plain form.
+bool can_draw_by_device(const Settings& settings, const DevicePlan& plan) {
+  return plan.kernels == KernelChoice::torch && settings.attention == AttentionKind::fused;
+}
+
+void require_drawing(const Settings& settings, const DevicePlan& plan) {
+  if (settings.dropout_bits == DropoutDraw::device && !can_draw_by_device(settings, plan))
+    throw InputError(
+        "error: dropout_bits device needs `kernels: torch`, which a GPU has by itself, and `attention: fused`: choose these, "
+        "or "
+        "leave `dropout_bits` out");
+}
+
 }  // namespace
 
 DevicePlan plan_device(const Settings& settings, const World& world, const Machine& machine) {
@@ -112,14 +125,17 @@ DevicePlan plan_device(const Settings& settings, const World& world, const Machi
     require_possible_on_cpu(settings);
   }
   if (plan.kernels == KernelChoice::torch) require_possible_with_torch(settings);
+  require_drawing(settings, plan);
   return plan;
 }
 
 void apply_plan(Settings& settings, const DevicePlan& plan) {
   settings.device = plan.device;
   settings.kernels = plan.kernels;
-  // What the operators of LibTorch compute BERT with is the plain form.
-  if (plan.kernels == KernelChoice::torch) settings.attention = AttentionKind::eager;
+  const bool gpu_draws =
+      plan.device == DeviceChoice::cuda && settings.task == "bert_squad" && can_draw_by_device(settings, plan);
+  if (!settings.dropout_bits && gpu_draws) settings.dropout_bits = DropoutDraw::device;
+  if (settings.dropout_bits == DropoutDraw::hash) settings.dropout_bits.reset();
 }
 
 bool has_old_driver(const Machine& machine) {

@@ -24,6 +24,7 @@ struct DropoutSite {
   double kept = 1;              // 1 / (1 - rate): what elements that are kept are multiplied with
 
   bool on() const { return threshold != 0; }
+  double rate() const { return threshold / 4294967296.0; }
 };
 
 inline DropoutSite dropout_site(std::uint64_t seed, std::int64_t step, std::uint64_t site, double rate) {

@@ -2,7 +2,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,11 +34,20 @@ struct Model {
   std::function<void(int unit, const at::Tensor& result)> after_unit;
 };
 
-/// Moves parameters and buffers to a device; the tensors stay the same objects, so that who holds one sees it there.
+/// Moves parameters and buffers to a device; the tensors stay the same objects, so that who holds one sees it there. Neighbours
+/// in one memory stay neighbours.
 inline void move_model(Model& model, at::Device place) {
+  std::map<const c10::StorageImpl*, at::Tensor> moved;  // all of a memory, as one row
   for (std::vector<NamedTensor>* tensors : {&model.parameters, &model.buffers}) {
     for (NamedTensor& each : *tensors) {
-      if (each.tensor.device() != place) each.tensor.set_data(each.tensor.detach().to(place));
+      const at::Tensor here = each.tensor.detach();
+      if (here.device() == place) continue;
+      at::Tensor& there = moved[here.storage().unsafeGetStorageImpl()];
+      if (!there.defined()) {
+        const auto count = static_cast<std::int64_t>(here.storage().nbytes() / here.element_size());
+        there = here.as_strided({count}, {1}, 0).to(place);
+      }
+      each.tensor.set_data(there.as_strided(here.sizes(), here.strides(), here.storage_offset()));
     }
   }
 }

@@ -154,11 +154,13 @@ void check_golden_steps(const std::string& name, const GoldenVariant& variant) {
 
 }  // namespace
 
+constexpr const char* kAttentionNames[] = {"fused", "eager", "operators"};
+
 TEST_CASE("logits, loss and every gradient are those of transformers") {
   for (const char* name : {"two-layers", "three-layers"}) {
-    for (const Attention attention : {Attention::eager, Attention::fused}) {
+    for (const Attention attention : {Attention::eager, Attention::operators, Attention::fused}) {
       for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
-        INFO((attention == Attention::eager ? "eager " : "fused ") << std::string(c10::toString(type)));
+        INFO(kAttentionNames[static_cast<int>(attention)] << " " << std::string(c10::toString(type)));
         check_golden(name, {attention, type, false});
         if (attention == Attention::fused) check_golden(name, {attention, type, true});
       }
@@ -168,9 +170,9 @@ TEST_CASE("logits, loss and every gradient are those of transformers") {
 
 TEST_CASE("parameters after three steps of AdamW are those of torch") {
   for (const char* name : {"two-layers", "three-layers"}) {
-    for (const Attention attention : {Attention::eager, Attention::fused}) {
+    for (const Attention attention : {Attention::eager, Attention::operators, Attention::fused}) {
       for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
-        INFO((attention == Attention::eager ? "eager " : "fused ") << std::string(c10::toString(type)));
+        INFO(kAttentionNames[static_cast<int>(attention)] << " " << std::string(c10::toString(type)));
         check_golden_steps(name, {attention, type, false});
       }
     }

@@ -120,6 +120,27 @@ TEST_CASE("what is on its device already stays where it is") {
   CHECK(bring(handle, at::kCPU).is_same(handle));
 }
 
+TEST_CASE("neighbours in one memory are neighbours where they are moved to") {
+  const at::Tensor all = at::zeros({6, 2});
+  Model model;
+  for (std::int64_t third = 0; third < 3; ++third) {
+    at::Tensor part = all.narrow(0, 2 * third, 2).detach();
+    model.parameters.push_back({"p" + std::to_string(third), part.requires_grad_()});
+  }
+  model.buffers = {{"b", at::ones({4})}};
+  move_model(model, at::kMeta);
+  const auto tensor_of = [&](std::size_t index) { return model.parameters[index].tensor; };
+  for (std::size_t index = 0; index < 3; ++index) {
+    CHECK(tensor_of(index).is_meta());
+    CHECK(tensor_of(index).is_leaf());
+    CHECK(tensor_of(index).requires_grad());
+    CHECK(tensor_of(index).is_alias_of(tensor_of(0)));
+    CHECK(tensor_of(index).storage_offset() == 4 * static_cast<std::int64_t>(index));
+  }
+  CHECK(model.buffers[0].tensor.is_meta());
+  CHECK(!model.buffers[0].tensor.is_alias_of(tensor_of(0)));
+}
+
 TEST_CASE("a whole training with LibTorch's operators is that with our own kernels") {
   const TemporaryFolder own, torch;
   const std::vector<std::string> options = {"--precision", "fp64", "--max-steps", "30",

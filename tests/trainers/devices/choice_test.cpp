@@ -176,15 +176,35 @@ TEST_CASE("modes that a device or its kernels do not have") {
   CHECK(outcome(settings, {}, machine_with(false, 0)) == "cpu own");
 }
 
-TEST_CASE("the plan is taken over: BERT by LibTorch's operators is the plain form") {
+TEST_CASE("the plan is taken over: a GPU draws BERT's dropout, unless a hash is to or attention is the plain form") {
   Settings settings;
+  settings.task = "bert_squad";
   apply_plan(settings, {DeviceChoice::cuda, KernelChoice::torch, 0});
   CHECK(settings.device == DeviceChoice::cuda);
   CHECK(settings.kernels == KernelChoice::torch);
-  CHECK(settings.attention == AttentionKind::eager);
-  settings = {};
-  apply_plan(settings, {DeviceChoice::cpu, KernelChoice::own, 0});
   CHECK(settings.attention == AttentionKind::fused);
+  CHECK(settings.dropout_bits == DropoutDraw::device);
+  const auto drawn_with = [](AttentionKind attention, std::optional<DropoutDraw> bits, const DevicePlan& plan) {
+    Settings told;
+    told.task = "bert_squad";
+    told.attention = attention;
+    told.dropout_bits = bits;
+    apply_plan(told, plan);
+    return told.dropout_bits;
+  };
+  const DevicePlan gpu{DeviceChoice::cuda, KernelChoice::torch, 0}, torch{DeviceChoice::cpu, KernelChoice::torch, 0};
+  CHECK(!drawn_with(AttentionKind::fused, DropoutDraw::hash, gpu));
+  CHECK(!drawn_with(AttentionKind::eager, std::nullopt, gpu));
+  CHECK(!drawn_with(AttentionKind::fused, std::nullopt, torch));
+  CHECK(drawn_with(AttentionKind::fused, DropoutDraw::device, torch) == DropoutDraw::device);
+  CHECK(!drawn_with(AttentionKind::fused, std::nullopt, {DeviceChoice::cpu, KernelChoice::own, 0}));
+  settings = {};
+  settings.dropout_bits = DropoutDraw::device;
+  CHECK(says(outcome(settings, {}, machine_with(false, 0)), "error: dropout_bits device needs `kernels: torch`"));
+  settings.kernels = KernelChoice::torch;
+  CHECK(outcome(settings, {}, machine_with(false, 0)) == "cpu torch");
+  settings.attention = AttentionKind::eager;
+  CHECK(says(outcome(settings, {}, machine_with(false, 0)), "and `attention: fused`"));
 }
 
 TEST_CASE("two ranks on one GPU of one host are refused, and named") {

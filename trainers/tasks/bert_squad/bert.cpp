@@ -1,13 +1,16 @@
 #include "tasks/bert_squad/bert.hpp"
 
+#include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/error.hpp"
 #include "tasks/bert_squad/bert_eager.hpp"
 #include "tasks/bert_squad/bert_ends.hpp"
 #include "tasks/bert_squad/bert_layer.hpp"
+#include "tasks/bert_squad/bert_operators.hpp"
 #include "tasks/bert_squad/bert_products.hpp"
 #include "tasks/bert_squad/bert_weights.hpp"
 
@@ -28,8 +31,10 @@ void require_possible(const BertConfig& config, const BertOptions& options) {
   if (options.type != at::kFloat && options.type != at::kDouble)
     throw InputError("error: the parameters of BERT are fp32 or fp64");
   if (options.bf16 && options.type != at::kFloat) throw InputError("error: bf16 needs fp32 parameters");
-  if (options.checkpoint_activations && options.attention == Attention::eager)
+  if (options.checkpoint_activations && options.attention != Attention::fused)
     throw InputError("error: activation checkpointing needs fused attention");
+  if (options.dropout_bits == DropoutBits::device && options.attention != Attention::operators)
+    throw InputError("error: dropout_bits device needs LibTorch's operators");
   for (const double rate : {config.hidden_dropout_prob, config.attention_probs_dropout_prob}) {
     if (!(rate >= 0 && rate < 1)) throw InputError("error: a dropout rate must be at least 0 and below 1");
   }
@@ -46,6 +51,27 @@ void set_dropout(BertStep& step, const BertDropout& dropout) {
   }
 }
 
+/// So that a pass draws the same whatever was drawn before it: after a resumption, too.
+void seed_generator(const BertStep& step, const DropoutKey& key, std::int64_t place) {
+  const std::uint64_t seed = kernels::dropout_site(key.seed, key.step, static_cast<std::uint64_t>(place), 0).key;
+  at::Generator generator = at::globalContext().defaultGenerator(step.weights->word.device());
+  const std::lock_guard lock(generator.mutex());
+  generator.set_current_seed(seed);
+}
+
+/// The sums of the starts' and of the ends' losses.
+at::Tensor loss_sums(Attention attention, const BertBatch& batch, const at::Tensor& logits, bool pad_in_softmax) {
+  switch (attention) {
+    case Attention::eager:
+      return eager_loss_sums(batch, logits, pad_in_softmax);
+    case Attention::operators:
+      return operator_loss_sums(batch, logits, pad_in_softmax);
+    case Attention::fused:
+      break;
+  }
+  return bert_loss_sums(batch, logits, pad_in_softmax);
+}
+
 }  // namespace
 
 Bert::Bert(const BertConfig& config, const BertOptions& options, std::uint64_t seed) {
@@ -56,7 +82,7 @@ Bert::Bert(const BertConfig& config, const BertOptions& options, std::uint64_t s
   state_->weights = std::make_shared<BertWeights>(make_bert_weights(config, options.type, seed, state_->model));
   state_->buffers = std::make_shared<BertBuffers>();
   state_->touched = std::make_shared<TouchedRows>(config.vocab_size);
-  if (options.attention != Attention::eager) state_->model.parameters.front().touched = state_->touched;
+  if (options.attention == Attention::fused) state_->model.parameters.front().touched = state_->touched;
 }
 
 Bert::~Bert() = default;
@@ -80,9 +106,13 @@ at::Tensor Bert::logits(const BertBatch& batch, const DropoutKey* dropout) {
   step->types = batch.types;
   step->padded_rows = bert_padded_rows(rows.tokens);
   step->rows = std::move(rows);
-  step->buffers->begin_pass(step->padded_rows);
   set_dropout(*step, BertDropout(dropout, state_->config));
   const Model& model = state_->model;
+  if (state_->options.attention == Attention::operators) {
+    if (dropout && state_->options.dropout_bits == DropoutBits::device) seed_generator(*step, *dropout, batch.places.front());
+    return operator_logits(step, model);
+  }
+  step->buffers->begin_pass(step->padded_rows);
   const auto layers = static_cast<int>(state_->config.num_hidden_layers);
   at::Tensor x = in_unit(model, 0, [&] { return bert_embeddings(step); });
   for (int number = 0; number < layers; ++number) x = in_unit(model, number + 1, [&] { return bert_layer(step, number, x); });
@@ -98,11 +128,15 @@ BertLoss Bert::loss(const BertBatch& batch, const at::Tensor& logits) {
     loss.counted_starts += bert_target(batch, pad_in_softmax, row, false).counted ? 1 : 0;
     loss.counted_ends += bert_target(batch, pad_in_softmax, row, true).counted ? 1 : 0;
   }
-  const at::Tensor sums = state_->options.attention == Attention::eager ? eager_loss_sums(batch, logits, pad_in_softmax)
-                                                                        : bert_loss_sums(batch, logits, pad_in_softmax);
+  const Attention attention = state_->options.attention;
+  const at::Tensor sums = loss_sums(attention, batch, logits, pad_in_softmax);
   loss.start_sum = sums.select(0, 0);
   loss.end_sum = sums.select(0, 1);
   const auto divisor = [](std::int64_t counted) { return static_cast<double>(2 * std::max<std::int64_t>(counted, 1)); };
+  if (attention == Attention::operators && loss.counted_starts == loss.counted_ends) {
+    loss.mean = sums.sum() / divisor(loss.counted_starts);
+    return loss;
+  }
   loss.mean = loss.start_sum / divisor(loss.counted_starts) + loss.end_sum / divisor(loss.counted_ends);
   return loss;
 }

@@ -23,14 +23,19 @@ struct BertBatch {
   std::vector<std::int64_t> ends;
 };
 
-enum class Attention { fused, eager };
+/// fused: own kernels, on a CPU. operators: few operators of LibTorch, on any device. eager: its plain ones, to compare with.
+enum class Attention { fused, eager, operators };
+
+/// hash: see DropoutKey. device: what the device's generator draws, seeded for each pass, which costs a GPU far less.
+enum class DropoutBits { hash, device };
 
 struct BertOptions {
   at::ScalarType type = at::kFloat;  // of the parameters: kFloat or kDouble
-  bool bf16 = false;                 // linears in bfloat16 (autocast), parameters and residuals stay fp32
+  bool bf16 = false;                 // linears in bfloat16 (autocast; operators: whole layers), parameters stay fp32
   Attention attention = Attention::fused;
-  bool checkpoint_activations = false;  // keep only the layers' inputs, compute the rest again in backward
-  bool pad_in_softmax = true;           // padded positions compete for start and end, as at Hugging Face
+  bool checkpoint_activations = false;           // keep only the layers' inputs, compute the rest again in backward
+  bool pad_in_softmax = true;                    // padded positions compete for start and end, as at Hugging Face
+  DropoutBits dropout_bits = DropoutBits::hash;  // device: with operators only
 };
 
 /// What dropout is drawn from: a hash of (seed, step, place in the global batch, site, element), so that it does not depend on

@@ -82,7 +82,7 @@ class EagerBert {
     at::Tensor probabilities = at::softmax(scores, -1);
     if (site.on()) {
       std::vector<std::uint64_t> of_rows;
-      for (std::int64_t row = 0; row < rows_.count; ++row) add_attention_keys(site, row, of_rows);
+      for (std::int64_t row = 0; row < rows_.count; ++row) add_attention_keys(site, rows_, row, heads, of_rows);
       const at::Tensor mask = bert_mask(site, of_rows, size, probabilities.scalar_type(), probabilities.device());
       probabilities = probabilities * mask.view(probabilities.sizes());
     }
@@ -114,24 +114,8 @@ class EagerBert {
     };
     const at::Tensor scores = at::matmul(split(query, rows_.size(row)), split(key, keys).transpose(1, 2)) / std::sqrt(width);
     at::Tensor probabilities = at::softmax(scores, -1);
-    if (site.on()) probabilities = probabilities * attention_mask(site, row, probabilities);
+    if (site.on()) probabilities = probabilities * bert_attention_mask(site, rows_, row, probabilities);
     return at::matmul(probabilities, split(value, keys)).transpose(0, 1).reshape({rows_.size(row), config_.hidden_size});
-  }
-
-  at::Tensor attention_mask(const kernels::DropoutSite& site, std::int64_t row, const at::Tensor& like) const {
-    std::vector<std::uint64_t> of_rows;
-    add_attention_keys(site, row, of_rows);
-    return bert_mask(site, of_rows, like.size(-1), like.scalar_type(), like.device()).view(like.sizes());
-  }
-
-  /// What each head's queries of a row draw their dropout from, head by head.
-  void add_attention_keys(const kernels::DropoutSite& site, std::int64_t row, std::vector<std::uint64_t>& keys) const {
-    for (std::int64_t head = 0; head < config_.num_attention_heads; ++head) {
-      for (std::int64_t query = 0; query < rows_.size(row); ++query) {
-        const auto token = static_cast<std::size_t>(rows_.begin[static_cast<std::size_t>(row)] + query);
-        keys.push_back(kernels::head_key(site, rows_.token_keys[token], head));
-      }
-    }
   }
 
   at::Tensor dropped(const at::Tensor& x, const kernels::DropoutSite& site) const {

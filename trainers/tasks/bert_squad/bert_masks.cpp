@@ -51,4 +51,22 @@ at::Tensor bert_mask(const kernels::DropoutSite& site, const std::vector<std::ui
   return mask;
 }
 
+void add_attention_keys(const kernels::DropoutSite& site, const BertRows& rows, std::int64_t row, std::int64_t heads,
+                        std::vector<std::uint64_t>& keys) {
+  for (std::int64_t head = 0; head < heads; ++head) {
+    for (std::int64_t query = 0; query < rows.size(row); ++query) {
+      const auto token = static_cast<std::size_t>(rows.begin[static_cast<std::size_t>(row)] + query);
+      keys.push_back(kernels::head_key(site, rows.token_keys[token], head));
+    }
+  }
+}
+
+at::Tensor bert_attention_mask(const kernels::DropoutSite& site, const BertRows& rows, std::int64_t row,
+                               const at::Tensor& probabilities) {
+  std::vector<std::uint64_t> keys;
+  add_attention_keys(site, rows, row, probabilities.size(0), keys);
+  return bert_mask(site, keys, probabilities.size(-1), probabilities.scalar_type(), probabilities.device())
+      .view(probabilities.sizes());
+}
+
 }  // namespace hpcbench::train

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/bert_hash.hpp"
+#include "tasks/bert_squad/bert_rows.hpp"
 
 namespace hpcbench::train {
 
@@ -17,5 +18,13 @@ at::Tensor bert_mask(const kernels::DropoutSite& site, const std::vector<std::ui
 /// The same by operators on any device; `place` may be a CPU.
 at::Tensor bert_mask_by_operators(const kernels::DropoutSite& site, const std::vector<std::uint64_t>& keys, std::int64_t width,
                                   at::ScalarType type, at::Device place);
+
+/// Adds what the queries of a row draw their dropout of attention from, head by head.
+void add_attention_keys(const kernels::DropoutSite& site, const BertRows& rows, std::int64_t row, std::int64_t heads,
+                        std::vector<std::uint64_t>& keys);
+
+/// The mask of a row's probabilities, of their sizes: [heads, queries, keys].
+at::Tensor bert_attention_mask(const kernels::DropoutSite& site, const BertRows& rows, std::int64_t row,
+                               const at::Tensor& probabilities);
 
 }  // namespace hpcbench::train

@@ -32,7 +32,11 @@ BertOptions bert_options(const Settings& settings) {
   BertOptions options;
   options.type = settings.precision == Precision::fp64 ? at::kDouble : at::kFloat;
   options.bf16 = settings.precision == Precision::bf16;
-  options.attention = settings.attention == AttentionKind::eager ? Attention::eager : Attention::fused;
+  const bool by_torch = settings.kernels == KernelChoice::torch;
+  options.attention = settings.attention == AttentionKind::eager ? Attention::eager
+                      : by_torch                                 ? Attention::operators
+                                                                 : Attention::fused;
+  if (settings.dropout_bits == DropoutDraw::device) options.dropout_bits = DropoutBits::device;
   options.checkpoint_activations = settings.checkpoint_activations;
   options.pad_in_softmax = settings.pad_in_softmax;
   return options;

@@ -1,0 +1,141 @@
+// The model in few operators of LibTorch against the eager one.
+
+#include <limits>
+
+#include "bert_testing.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+BertOptions operator_options(Attention attention, at::ScalarType type = at::kDouble, bool pad_in_softmax = true) {
+  BertOptions options;
+  options.type = type;
+  options.attention = attention;
+  options.pad_in_softmax = pad_in_softmax;
+  return options;
+}
+
+Bert perturbed_bert(const BertConfig& config, const BertOptions& options) {
+  Bert bert(config, options, 7);
+  perturb(bert, 0.2, 3);
+  return bert;
+}
+
+const std::vector<std::int64_t> kOperatorLengths = {17, 1, 33, 40, 5};
+
+}  // namespace
+
+TEST_CASE("few operators equal the plain ones, dropout on and off, padded and packed, whatever competes") {
+  const BertConfig config = tiny_bert_config();
+  const DropoutKey key{123, 4};
+  for (const DropoutKey* dropout : {static_cast<const DropoutKey*>(nullptr), &key}) {
+    for (const std::int64_t padded_to : {0, 40}) {
+      for (const bool pad_in_softmax : {true, false}) {
+        const BertBatch batch = random_batch(config, kOperatorLengths, padded_to);
+        Bert reference = perturbed_bert(config, operator_options(Attention::eager, at::kDouble, pad_in_softmax));
+        const BertOutcome expected = run_step(reference, batch, dropout);
+        Bert bert = perturbed_bert(config, operator_options(Attention::operators, at::kDouble, pad_in_softmax));
+        const BertOutcome outcome = run_step(bert, batch, dropout);
+        check_same_outcome(outcome, expected, 1e-12, 1e-13);
+        CHECK(relative_difference(outcome.logits, expected.logits) <= 1e-12);
+      }
+    }
+  }
+}
+
+TEST_CASE("few operators: positions that are ignored, and rows of one size without padding") {
+  const BertConfig config = tiny_bert_config();
+  for (const std::vector<std::int64_t>& lengths : {kOperatorLengths, std::vector<std::int64_t>{9, 9, 9}}) {
+    BertBatch batch = random_batch(config, lengths, 0);
+    batch.starts[0] = 1000;
+    Bert reference = perturbed_bert(config, operator_options(Attention::eager));
+    Bert bert = perturbed_bert(config, operator_options(Attention::operators));
+    check_same_outcome(run_step(bert, batch, nullptr), run_step(reference, batch, nullptr), 1e-12, 1e-13);
+    for (std::vector<std::int64_t>* gold : {&batch.starts, &batch.ends}) gold->assign(lengths.size(), 1000);
+    CHECK(run_step(bert, batch, nullptr).loss == 0);
+  }
+}
+
+TEST_CASE("few operators in fp32 to 1e-5, and in bf16 to what bf16 resolves") {
+  const BertConfig config = tiny_bert_config();
+  const DropoutKey key{5, 1};
+  const BertBatch batch = random_batch(config, kOperatorLengths, 0);
+  Bert reference = perturbed_bert(config, operator_options(Attention::eager));
+  const BertOutcome expected = run_step(reference, batch, &key);
+  Bert single = perturbed_bert(config, operator_options(Attention::operators, at::kFloat));
+  check_same_outcome(run_step(single, batch, &key), expected, 1e-5, 1e-5);
+  BertOptions half = operator_options(Attention::operators, at::kFloat);
+  half.bf16 = true;
+  Bert bert = perturbed_bert(config, half);
+  const BertOutcome outcome = run_step(bert, batch, &key);
+  check_same_outcome(outcome, expected, 0.1, 0.02);
+  for (const NamedTensor& gradient : outcome.gradients) CHECK((gradient.tensor.scalar_type() == at::kFloat));
+}
+
+TEST_CASE("few operators: parameters that are away between a unit's passes, as a sharded strategy has it") {
+  const BertConfig config = tiny_bert_config();
+  const BertBatch batch = random_batch(config, kOperatorLengths, 0);
+  for (const bool bf16 : {false, true}) {
+    BertOptions options = operator_options(Attention::operators, at::kFloat);
+    options.bf16 = bf16;
+    Bert whole = perturbed_bert(config, options);
+    const BertOutcome expected = run_step(whole, batch, nullptr);
+    Bert bert = perturbed_bert(config, options);
+    std::vector<at::Tensor> kept;
+    for (const NamedTensor& each : bert.model().parameters) kept.push_back(each.tensor.detach().clone());
+    // Gone after the forward pass of their layer, back before backward.
+    const auto each_of = [&](int unit, const std::function<void(at::Tensor&, const at::Tensor&)>& change) {
+      const at::NoGradGuard no_grad;
+      for (std::size_t index = 0; index < kept.size(); ++index) {
+        NamedTensor& parameter = bert.model().parameters[index];
+        at::Tensor data = parameter.tensor.variable_data();
+        if (parameter.unit == unit) change(data, kept[index]);
+      }
+    };
+    bert.model().before_unit = [](int) {};
+    bert.model().after_unit = [&](int unit, const at::Tensor& result) {
+      if (unit < 1 || unit > config.num_hidden_layers) return;
+      each_of(unit, [](at::Tensor& data, const at::Tensor&) { data.fill_(std::numeric_limits<double>::quiet_NaN()); });
+      result.register_hook([&, unit](const at::Tensor&) {
+        each_of(unit, [](at::Tensor& data, const at::Tensor& value) { data.copy_(value); });
+      });
+    };
+    const BertOutcome outcome = run_step(bert, batch, nullptr);
+    check_same_outcome(outcome, expected, 1e-12, bf16 ? 0.02 : 1e-5);
+  }
+}
+
+TEST_CASE("dropout by the device's generator: the same for a step, another for the next, at its rate") {
+  BertConfig config = tiny_bert_config();
+  BertOptions options = operator_options(Attention::operators);
+  options.dropout_bits = DropoutBits::device;
+  Bert bert = perturbed_bert(config, options);
+  const BertBatch batch = random_batch(config, kOperatorLengths, 0);
+  const DropoutKey first{1, 1}, second{1, 2};
+  const BertOutcome once = run_step(bert, batch, &first);
+  const BertOutcome other = run_step(bert, batch, &second);
+  const BertOutcome again = run_step(bert, batch, &first);
+  CHECK(once.loss == again.loss);
+  CHECK(once.loss != other.loss);
+  for (std::size_t index = 0; index < once.gradients.size(); ++index)
+    CHECK(once.gradients[index].tensor.equal(again.gradients[index].tensor));
+  // The derivative is that of what was computed: along the gradient of one parameter.
+  at::Tensor& weight = bert.model().parameters[5].tensor;
+  const at::Tensor gradient = once.gradients[5].tensor;
+  const double step = 1e-5 / gradient.norm().item<double>();
+  const auto loss_at = [&](double shift) {
+    const at::NoGradGuard no_grad;
+    weight.variable_data().add_(gradient, shift);
+    const double loss = bert.loss(batch, bert.logits(batch, &first)).mean.item<double>();
+    weight.variable_data().add_(gradient, -shift);
+    return loss;
+  };
+  const double slope = (loss_at(step) - loss_at(-step)) / (2 * step);
+  CHECK(slope == doctest::Approx(gradient.square().sum().item<double>()).epsilon(1e-6));
+  BertOptions fused = operator_options(Attention::fused);
+  fused.dropout_bits = DropoutBits::device;
+  CHECK_THROWS_AS(Bert(config, fused, 1), std::runtime_error);
+}
+
+}  // namespace hpcbench::train

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "tasks/bert_squad/bert_rows.hpp"
+
+namespace hpcbench::train {
+
+/// Where the rows of a pass begin among its queries and among its keys. Padding asks, and is never asked.
+struct VarlenRows {
+  std::vector<std::int64_t> queries, keys;  // rows + 1 numbers each, from 0
+  std::int64_t most_queries = 0, most_keys = 0;
+  at::Tensor queries_there, keys_there;  // the same as int32 on the device
+  // int64 on the device, undefined where every token is a key: the tokens that are keys, and of each token the place among
+  // the keys; of padding the one behind the last.
+  at::Tensor key_tokens, token_keys;
+};
+
+/// A tensor after dropout, with the mask of what was kept: undefined where nothing is dropped.
+struct Dropped {
+  at::Tensor value;
+  at::Tensor mask;
+};
+
+/// Dropout of attention.
+struct VarlenDropout {
+  double rate = 0;         // 0: none
+  bool is_hashed = false;  // the device's own kernels cannot draw so
+  /// What the plain form calls. Draws for the probabilities of a row, [heads, queries, keys].
+  std::function<Dropped(const at::Tensor& probabilities, std::int64_t row)> draw;
+  /// The derivative by the probabilities.
+  std::function<at::Tensor(const at::Tensor& derivative, const at::Tensor& mask)> draw_backward;
+};
+
+/// What attention keeps for backward.
+struct VarlenSaved {
+  at::Tensor query, key, value;        // [tokens, heads, width]
+  at::Tensor output;                   // of the device's kernels
+  at::Tensor log_sum, seed, offset;    // of the device's kernels
+  std::vector<at::Tensor> softmax;     // of the plain form: by row
+  std::vector<Dropped> probabilities;  // of the plain form: by row, after dropout
+};
+
+struct VarlenGradients {
+  at::Tensor query, key, value;
+};
+
+/// Names of the plain form's calls in profiles, where each counts as the one operator that it is on a GPU.
+inline constexpr const char* kVarlenForward = "bert_attention";
+inline constexpr const char* kVarlenBackward = "bert_attention_backward";
+
+/// Attention of rows of different lengths in one call: [tokens, heads, width] from queries, keys and values of that form. On a
+/// GPU by its kernel for bf16 or for fp32; elsewhere, in fp64, and with hashed dropout, row by row with plain operators.
+at::Tensor varlen_attention(const VarlenRows& rows, const VarlenDropout& dropout, VarlenSaved& saved);
+VarlenGradients varlen_attention_backward(const VarlenRows& rows, const VarlenDropout& dropout, const VarlenSaved& saved,
+                                          const at::Tensor& derivative);
+
+}  // namespace hpcbench::train
