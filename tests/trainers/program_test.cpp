@@ -144,7 +144,8 @@ TEST_CASE("what cannot be done is refused with exit code 2") {
     return ended.err;
   };
   CHECK(complaint({"--strategy", "nonsense"}).find("no strategy `nonsense`; there are: baseline, ") != std::string::npos);
-  CHECK(complaint({"--task", "mnist"}).find("no task `mnist`; there are: mnist_rnn, bert_squad") != std::string::npos);
+  CHECK(complaint({"--task", "mnist"}).find("no task `mnist` (did you mean `mnist_rnn`?); there are: mnist_rnn, bert_squad") !=
+        std::string::npos);
   CHECK(complaint({"--strategy", "baseline"}, rank_environment(0, 2, 29999)).find("WORLD_SIZE is 2") != std::string::npos);
   CHECK(complaint({"--batch-size", "7999"}).find("batch normalisation needs at least 2") != std::string::npos);
   CHECK(complaint({"--epochs", "x"}).find("whole number") != std::string::npos);
