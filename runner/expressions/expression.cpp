@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <compare>
+
 #include "expressions/operands.hpp"
 
 namespace hpcbench {
@@ -111,16 +113,16 @@ class Machine {
         left = !are_equal(left, right);
         return;
       case Code::less:
-        left = compare_operands(left, right, "<") < 0;
+        left = std::is_lt(compare_operands(left, right, "<"));
         return;
       case Code::less_equal:
-        left = compare_operands(left, right, "<=") <= 0;
+        left = std::is_lteq(compare_operands(left, right, "<="));
         return;
       case Code::greater:
-        left = compare_operands(left, right, ">") > 0;
+        left = std::is_gt(compare_operands(left, right, ">"));
         return;
       case Code::greater_equal:
-        left = compare_operands(left, right, ">=") >= 0;
+        left = std::is_gteq(compare_operands(left, right, ">="));
         return;
       default:
         left = calculate(code, left, right);
@@ -143,7 +145,7 @@ class Machine {
     for (std::size_t i = first; i < stack_.size(); ++i) {
       if (!is_number(stack_[i])) throw OperationError{fmt::format("`{}` takes numbers, not {}", name, describe(stack_[i]))};
       const auto order = compare_operands(stack_[i], stack_[best], name);
-      if (each.code == Code::min ? order < 0 : order > 0) best = i;
+      if (each.code == Code::min ? std::is_lt(order) : std::is_gt(order)) best = i;
     }
     stack_[first] = stack_[best];
     stack_.resize(first + 1);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <compare>
 #include <optional>
 
 namespace hpcbench {
@@ -133,7 +134,11 @@ std::strong_ordering compare_numbers(const Operand& a, const Operand& b) {
   const auto* y = std::get_if<std::int64_t>(&b);
   if (x != nullptr && y != nullptr) return *x <=> *y;
   if (x == nullptr && y == nullptr) return order_of(std::get<double>(a), std::get<double>(b));
-  if (x == nullptr) return 0 <=> compare_numbers(b, a);
+  if (x == nullptr) {
+    const std::strong_ordering reversed = compare_numbers(b, a);
+    if (std::is_eq(reversed)) return reversed;
+    return std::is_lt(reversed) ? std::strong_ordering::greater : std::strong_ordering::less;
+  }
   const double number = std::get<double>(b);
   if (number >= kTwoTo63) return std::strong_ordering::less;
   if (number < -kTwoTo63) return std::strong_ordering::greater;

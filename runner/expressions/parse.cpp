@@ -85,9 +85,10 @@ class Parser {
   }
 
   void expression(int level) {
-    if (++depth_ > Expression::kMostDepth)
+    if (++depth_ > Expression::kMostDepth) {
       fail(token_, fmt::format("the expression is nested deeper than {}", Expression::kMostDepth),
            "derive a part of it by name");
+    }
     const std::size_t left = program_.steps.size();
     operand(level);
     while (const Operator* infix = find_operator()) {

@@ -1,6 +1,7 @@
 """Runs in containers, with small stand-ins for apptainer and podman that start the program on this machine."""
 import json
 import pathlib
+import shlex
 import shutil
 import subprocess
 import unittest
@@ -125,7 +126,7 @@ class Containers(StudyTest):
         path = next(path for path in (self.folder / "scripts").rglob("job.sh") if "batches" not in path.parts)
         script = path.read_text()
         for expected in ("--container-image='nvcr.io#nvidia/pytorch:2' ",
-                         f'--container-mounts="$run_dir:$run_dir,$PWD:$PWD",{HPCBENCH}:{HPCBENCH}:ro,/data:/data ',
+                         f'--container-mounts="$run_dir:$run_dir,$PWD:$PWD",{shlex.quote(f"{HPCBENCH}:{HPCBENCH}:ro")},/data:/data ',
                          '--container-workdir="$PWD" ', "OMP_NUM_THREADS", "LEVEL", "--container-remap-root "):
             self.assertIn(expected, script)
         self.assertNotIn("apptainer", script)

@@ -43,7 +43,7 @@ class Log(StudyTest):
     def test_a_local_run_from_its_call_to_its_exit_code(self):
         self.write("s.yaml", STUDY)
         self.hpcbench("run", "s.yaml", code=1)
-        self.in_order(r"^begins: \S*hpcbench run s\.yaml \(hpcbench [0-9.]+, on \S+, in /", "^intends batch [0-9a-f]{16}: 4 attempts",
+        self.in_order(r"^begins: '?/.*hpcbench'? run s\.yaml \(hpcbench [0-9.]+, on \S+, in /", "^intends batch [0-9a-f]{16}: 4 attempts",
                       r"^submitted \w{16}/r01/a1 as job \d+$", "^ends with exit code 1$")
         texts = self.texts()
         verdicts = [text for text in texts if text.startswith("verdict ")]

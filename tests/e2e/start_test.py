@@ -61,7 +61,7 @@ class Start(StudyTest):
         self.assertEqual(len(scripts), 4)
         for script in scripts:
             self.assertIn(" A=site B=file C=profile D='x y'\n", script)
-            self.assertRegex(script, r"--cpus-per-task=1 --mpi=pmix --cpu-bind=(cores|none) /")
+            self.assertRegex(script, r"--cpus-per-task=1 --mpi=pmix --cpu-bind=(cores|none) '?/")
 
     def test_a_template_of_ones_own_works_here_too(self):
         template = (ROOT / "templates/job.sh.mustache").read_text().replace("\ncd -- ", "\nexport MINE=yes\ncd -- ")
