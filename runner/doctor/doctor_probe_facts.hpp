@@ -52,5 +52,7 @@ struct ProbeEnd {
 /// One line or more for a job: what did not work and what to do, else what its nodes say.
 void find_in_probe(const ProbeShape& shape, const ProbeEnd& end, const std::string& hpcbench, double limit_s,
                    Findings& findings);
+/// The same of a job on this machine.
+void find_in_probe_here(const ProbeEnd& end, const std::string& hpcbench, double limit_s, Findings& findings);
 
 }  // namespace hpcbench
