@@ -32,9 +32,10 @@ constexpr const char* kFailureKey = "hpcbench/failure";
 // Who finds another rank gone sets this; every rank's watching thread then says that it is there, whatever its main thread
 // waits for.
 constexpr const char* kRollCallKey = "hpcbench/roll-call";
-constexpr double kWordsOfPeerS = 4;
+constexpr double kWordsOfPeerS = 3;
 constexpr double kReadersS = 6;
-constexpr double kLateRanksS = 30;  // for ranks that are still starting when rank 0 fails
+constexpr double kSilentReadersS = 1;  // for those that have not answered the roll call so far
+constexpr double kLateRanksS = 30;     // for ranks that are still starting when rank 0 fails
 constexpr double kStoreAnswersS = 3;
 
 std::string rank_key(const std::string& what, int rank) { return concat("hpcbench/", what, "/", rank); }
@@ -267,7 +268,8 @@ void Group::wait_for_readers(c10d::Store& store) {
   if (world_.rank != 0) return;
   const double start_s = monotonic_s();
   for (int rank = 1; rank < world_.size;) {
-    const double limit_s = has(store, rank_key("joined", rank)) ? kReadersS : kLateRanksS;
+    const bool silent = has(store, kRollCallKey) && !has(store, rank_key("alive", rank));  // it will not read either
+    const double limit_s = !has(store, rank_key("joined", rank)) ? kLateRanksS : silent ? kSilentReadersS : kReadersS;
     if (has(store, rank_key("read", rank)) || monotonic_s() - start_s > limit_s) {
       ++rank;
     } else {
