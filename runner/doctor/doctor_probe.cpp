@@ -16,6 +16,7 @@
 #include "base/interrupt.hpp"
 #include "base/text.hpp"
 #include "doctor/doctor_probe_facts.hpp"
+#include "plan/placeholders.hpp"
 #include "render/attempt.hpp"
 #include "study/run_study.hpp"
 #include "submit/slurm/slurm_parse.hpp"
@@ -53,6 +54,17 @@ ProbeShape shape_of(const Study& study, const Configuration& configuration) {
   const bool counted = study.experiment.site.gres_type != "none" && !configuration.work->resources.gres;
   if (counted) shape.gpus = configuration.gpus_per_node;
   return shape;
+}
+
+/// What a run starts on its nodes, where that is the same for all of them.
+std::vector<std::string> programs_of(const Work& work) {
+  const bool own_file = work.trainer.has_value();  // hpcbench-train stands beside hpcbench
+  if (work.container) {
+    if (work.container->runtime == ContainerRuntime::pyxis) return {};  // a plugin of Slurm
+    return {to_string(work.container->runtime)};
+  }
+  if (own_file || work.shell || work.command.empty() || !placeholders_in(work.command.front()).empty()) return {};
+  return {work.command.front()};
 }
 
 std::optional<int> status_in(const std::string& path) {
@@ -127,6 +139,7 @@ void Probe::write_scripts(const ProbeJob& job) const {
   Configuration& configuration = plan.configurations[job.configuration];
   auto work = std::make_shared<Work>(*configuration.work);
   RenderContext context = make_render_context(study_);
+  const std::vector<std::string> programs = programs_of(*work);
   work->trainer.reset();
   work->container.reset();
   work->shell = false;
@@ -134,6 +147,7 @@ void Probe::write_scripts(const ProbeJob& job) const {
   work->metrics.clear();
   work->success = {};
   work->command = {context.hpcbench, "probe-node", job.folder};
+  work->command.insert(work->command.end(), programs.begin(), programs.end());
   work->resources.time_s = std::min(work->resources.time_s.value_or(kJobLimitS), kJobLimitS);
   configuration.work = work;
   if (local_) configuration.nodes = 1;

@@ -48,7 +48,15 @@ std::string describe_means(const NodeFacts& facts) {
   if (facts.usable_cores) has += fmt::format("; {} usable", counted(*facts.usable_cores, "core", "cores"));
   if (facts.granted_cores) has += fmt::format(", {} granted", *facts.granted_cores);
   if (facts.granted_memory_mb) has += fmt::format("; {:.0f} MB of memory granted", *facts.granted_memory_mb);
+  if (facts.torch) has += "; PyTorch " + *facts.torch;
   return has;
+}
+
+void find_missing(const NodeFacts& facts, const std::string& where, Findings& findings) {
+  for (const std::string& program : facts.missing) {
+    findings.push_back({Kind::problem, fmt::format("{} has no program `{}` after `modules` and `setup`", where, program),
+                        "let `modules` or `setup` bring it, or mend `command`"});
+  }
 }
 
 void find_node(const ProbeShape& shape, const NodeWord& word, Findings& findings) {
@@ -63,6 +71,7 @@ void find_node(const ProbeShape& shape, const NodeWord& word, Findings& findings
                         fmt::format("node {} shows {} of {} GPUs (nvidia-smi -L)", facts.node, *facts.gpus, *shape.gpus),
                         "mend `partition` or `gres_type` in the site's file, or report the node to the administrators"});
   }
+  find_missing(facts, "node " + facts.node, findings);
   const std::optional<int> cores = facts.usable_cores;
   if (cores && *cores < shape.cores) {
     findings.push_back({Kind::warning, fmt::format("node {} lets the job use {} of {} cores", facts.node, *cores, shape.cores),
@@ -124,6 +133,13 @@ std::optional<NodeFacts> parse_node_facts(std::string_view json) {
   facts.usable_cores = number_in<int>(object, "usable_cores");
   facts.granted_cores = number_in<int>(object, "granted_cores");
   facts.granted_memory_mb = number_in<double>(object, "granted_memory_mb");
+  if (const auto missing = object.find("missing"); missing != object.end() && missing->is_array()) {
+    for (const nlohmann::json& program : *missing) {
+      if (program.is_string()) facts.missing.push_back(program.get<std::string>());
+    }
+  }
+  if (const auto torch = object.find("torch"); torch != object.end() && torch->is_string())
+    facts.torch = torch->get<std::string>();
   facts.answered = object.contains("answered") && object["answered"] == true;
   return facts;
 }
@@ -153,6 +169,7 @@ void find_in_probe_here(const ProbeEnd& end, const std::string& hpcbench, double
     findings.push_back(*failure);
     return;
   }
+  find_missing(end.said.front().facts, "this machine", findings);
   const std::string looked =
       "probe on this machine: hpcbench starts, `modules` and `setup` work, and a job writes to the results folder";
   findings.push_back({Kind::fine, looked + describe_means(end.said.front().facts), ""});

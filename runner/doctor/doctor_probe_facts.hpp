@@ -15,8 +15,10 @@ struct NodeFacts {
   std::optional<int> gpus;  // absent: no nvidia-smi
   std::optional<int> usable_cores, granted_cores;
   std::optional<double> granted_memory_mb;
-  bool answered = false;  // it saw the login side's file
-  double unix_s = 0;      // by its clock
+  std::vector<std::string> missing;  // of the programs that a run starts
+  std::optional<std::string> torch;  // `2.13.0, CUDA 13.0, NCCL 2.27.3`; absent: not asked, or not there
+  bool answered = false;             // it saw the login side's file
+  double unix_s = 0;                 // by its clock
 };
 /// Absent if the text is none.
 std::optional<NodeFacts> parse_node_facts(std::string_view json);

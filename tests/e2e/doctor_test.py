@@ -61,6 +61,18 @@ class Local(StudyTest):
         pid = (self.folder / "pid").read_text().strip()
         self.assertFalse(pathlib.Path(f"/proc/{pid}").exists(), "it was ended")
 
+    def test_a_probe_looks_for_the_program_after_setup_and_for_pytorch_beside_gpus(self):
+        self.write("bin/nvidia-smi", "#!/bin/sh\necho 'GPU 0: one'\n", 0o755)
+        self.write("late/python3", "#!/bin/sh\necho 2.13.0, CUDA 13.0, NCCL 2.27.3\n", 0o755)
+        self.write("tiny.yaml", LOCAL.replace("[1, 2]", "[1]").replace('[bash, -c, "true"]', "[python3, train.py]"))
+        self.write("train.py", "")
+        path = f"export PATH={self.folder}/late:{self.folder}/bin:/usr/bin:/bin"
+        self.assertIn("; PyTorch 2.13.0, CUDA 13.0, NCCL 2.27.3", self.probe("--set", f"setup=['{path}']", code=0))
+        self.write("tiny.yaml", LOCAL.replace("[1, 2]", "[1]").replace('[bash, -c, "true"]', "[no-such-program]"))
+        output = self.probe("--set", f"setup=['{path}']", code=1)
+        self.assertIn("this machine has no program `no-such-program` after `modules` and `setup`", output)
+        self.assertNotIn("PyTorch", output)
+
     def test_ctrl_c_ends_a_probe_and_what_it_started(self):
         self.write("tiny.yaml", LOCAL.replace("[1, 2]", "[1]"))
         said = self.folder / "pid"
