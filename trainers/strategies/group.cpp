@@ -20,6 +20,7 @@
 #include "base/error.hpp"
 #include "base/signals.hpp"
 #include "base/text.hpp"
+#include "strategies/exchange.hpp"
 #include "strategies/host_exchange.hpp"
 
 namespace hpcbench::train {
@@ -198,6 +199,10 @@ std::vector<std::string> Group::exchange(const std::string& value) {
   std::vector<std::string> values;
   for (int rank = 0; rank < world_.size; ++rank) values.push_back(text_of(store_->get(rank_key(name + "-value", rank))));
   return values;
+}
+
+std::unique_ptr<Exchange> Group::make_exchange(Traffic& traffic, Ledger& ledger) {
+  return std::make_unique<Exchange>(*this, traffic, ledger);
 }
 
 void Group::broadcast_from_first(const std::vector<at::Tensor>& tensors) {
