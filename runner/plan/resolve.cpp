@@ -58,7 +58,11 @@ void check_placeholders(const Work& work, const std::vector<std::string>& axes, 
   for (std::size_t i = 0; i < axes.size(); ++i) bindings.emplace_back(axes[i], point[i]);
   Bindings defined = bindings;
   for (const Derived& each : experiment.derive) defined.emplace_back(each.name, Value());
-  const std::vector<std::string> undefined = undefined_placeholders(work, defined);
+  std::vector<std::string> declared;
+  for (const Override& each : experiment.overrides) {
+    for (const auto& parameter : each.parameters) declared.push_back(parameter.first);
+  }
+  const std::vector<std::string> undefined = undefined_placeholders(work, defined, declared);
   if (undefined.empty()) return;
   std::vector<std::string> names = axes;
   for (const Derived& each : experiment.derive) names.push_back(each.name);

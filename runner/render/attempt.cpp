@@ -35,10 +35,9 @@ Bindings placeholder_bindings(const ResolvedRun& run) {
 
 std::vector<std::string> filled_command(const ResolvedRun& run) {
   if (run.work().trainer) return {run.context.trainer, "run"};
+  if (!run.is_shell()) return fill_arguments(run.work().command, run.bindings);
   std::vector<std::string> argv;
-  for (const std::string& argument : run.work().command) {
-    argv.push_back(run.is_shell() ? fill_shell_text(argument, run.bindings) : fill_placeholders(argument, run.bindings));
-  }
+  for (const std::string& text : run.work().command) argv.push_back(fill_shell_text(text, run.bindings));
   return argv;
 }
 
@@ -52,14 +51,6 @@ Container filled_container(const ResolvedRun& run) {
 }
 
 }  // namespace
-
-std::string fill_shell_text(const std::string& text, const Bindings& bindings) {
-  std::string out;
-  for (const TextPiece& piece : split_placeholders(text)) {
-    out += piece.is_name ? shell_quote(placeholder_value(piece.text, bindings).text()) : piece.text;
-  }
-  return out;
-}
 
 ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run, int attempt,
                         const std::string& batch, const RenderContext& context) {

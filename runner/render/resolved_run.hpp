@@ -40,9 +40,6 @@ struct ResolvedRun {
 ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run, int attempt,
                         const std::string& batch, const RenderContext& context);
 
-/// Replaces placeholders in a text that a shell reads: each value becomes one word.
-std::string fill_shell_text(const std::string& text, const Bindings& bindings);
-
 /// Where its metrics find files outside of its folder: the job keeps copies of them.
 std::vector<OutsideGlob> outside_globs(const ResolvedRun& run);
 

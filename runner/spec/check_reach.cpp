@@ -180,7 +180,8 @@ std::vector<NamedLocation> axes_that_reach_nothing(const ParsedExperiment& parse
 void note_literal_values(const YamlNode* map, const char* kind, std::vector<std::string>& notes) {
   if (map == nullptr || !map->is_map()) return;
   const auto note = [&](const std::string& name, const YamlNode& item) {
-    if (!item.is_scalar() || find_placeholders(item.text).empty()) return;
+    const std::vector<Placeholder> found = item.is_scalar() ? find_placeholders(item.text) : std::vector<Placeholder>();
+    if (std::all_of(found.begin(), found.end(), [](const Placeholder& each) { return each.spread; })) return;
     notes.push_back(
         fmt::format("{}: the {} {} is the text {} itself: values are neither filled in nor computed; placeholders belong "
                     "into `command`",
@@ -190,7 +191,12 @@ void note_literal_values(const YamlNode* map, const char* kind, std::vector<std:
     const YamlNode& item = map->items[i];
     note(map->keys[i].name, item);
     if (!item.is_list()) continue;
-    for (const YamlNode& value : item.items) note(map->keys[i].name, value);
+    for (const YamlNode& value : item.items) {
+      note(map->keys[i].name, value);
+      for (const YamlNode& argument : value.is_list() ? value.items : std::vector<YamlNode>()) {
+        note(map->keys[i].name, argument);
+      }
+    }
   }
 }
 

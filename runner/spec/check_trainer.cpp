@@ -183,6 +183,23 @@ void check_settings(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   for (const ParsedOverride& entry : parsed.overrides) check_map(entry.node->find("parameters"));
 }
 
+/// Lists are arguments, and the trainer has settings.
+void check_no_lists(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  const auto check = [&](const std::string& name, const Value& value, const YamlNode& node) {
+    if (value.list() == nullptr || !is_trainer_setting(name)) return;
+    diagnostics.add(node.location, fmt::format("the setting {} of the built-in trainer is one value, not a list", cite(name)),
+                    "lists are arguments of a `command`");
+  };
+  for (const ParsedAxis* axis : parsed.product_axes()) {
+    for (std::size_t i = 0; i < axis->axis.values.size(); ++i)
+      check(axis->axis.name, axis->axis.values[i], axis->node->items[i]);
+  }
+  for (const ParsedPoint& entry : parsed.include) {
+    for (std::size_t i = 0; i < entry.point.size(); ++i)
+      check(entry.point[i].first, entry.point[i].second, entry.node->items[i]);
+  }
+}
+
 }  // namespace
 
 void check_trainer(const ParsedExperiment& parsed, const PointSpace& space, bool points, Diagnostics& diagnostics) {
@@ -190,6 +207,7 @@ void check_trainer(const ParsedExperiment& parsed, const PointSpace& space, bool
   const std::vector<const Condition*> foreign = points_with_command(parsed);
   // Where overrides have commands of their own, axes and parameters may be theirs.
   if (foreign.empty()) check_settings(parsed, diagnostics);
+  check_no_lists(parsed, diagnostics);
   for (const SaidStrategy& said : said_strategies(parsed)) {
     if (diagnostics.full()) return;
     const bool one_process = said.value.text() == "baseline" || said.value.text() == "dp";

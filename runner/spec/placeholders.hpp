@@ -16,11 +16,15 @@ namespace hpcbench {
 struct Placeholder {
   std::string name;
   std::size_t offset = 0;
+  bool spread = false;  // `{{*name}}`: a list's arguments. Where nothing has that name it is plain text
 };
 
 /// The placeholders of a text, from left to right. Braces around anything but a name (letters, digits, `_`, and `-` and `.`
 /// inside, which no name can hold and which are therefore undefined) are plain text: `{{.ID}}`, `{{}}`.
 std::vector<Placeholder> find_placeholders(std::string_view text);
+
+/// Whether a text is one placeholder and nothing else.
+bool is_one_placeholder(std::string_view text);
 
 /// Where a placeholder of `text`, which was read from `node`, stands in the file.
 SourceLocation location_of_placeholder(const YamlNode& node, const std::string& text, const Placeholder& placeholder);
@@ -39,7 +43,8 @@ inline constexpr const char* kModulesAdvice =
 
 /// Names that the command, the set-up lines, the variables, the options of srun and the container of one point use and that are
 /// neither built in, nor its parameters, nor its axes; each once, in the order of their first use. For a point whose overrides
-/// are applied.
-std::vector<std::string> undefined_placeholders(const Work& work, const Bindings& axes);
+/// are applied. `{{*name}}` counts where `declared` has the name: overrides of other points give it a value.
+std::vector<std::string> undefined_placeholders(const Work& work, const Bindings& axes,
+                                                const std::vector<std::string>& declared = {});
 
 }  // namespace hpcbench
