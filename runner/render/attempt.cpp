@@ -26,6 +26,7 @@ Bindings placeholder_bindings(const ResolvedRun& run) {
   bindings.insert(bindings.end(), run.work().parameters.begin(), run.work().parameters.end());
   bindings.insert(bindings.end(), run.derived.begin(), run.derived.end());
   bindings.emplace_back("gpus", Value::from_integer(run.configuration.gpus()));
+  if (run.configuration.ranks_per_node) bindings.emplace_back("ranks", Value::from_integer(run.configuration.ranks()));
   bindings.emplace_back("run_dir", Value::from_text(run.folder));
   bindings.emplace_back("repeat", Value::from_integer(run.key.run.number));
   bindings.emplace_back("seed", Value::from_integer(run.seed));

@@ -117,6 +117,8 @@ TemplateValues job_values(const ResolvedRun& run) {
       {"nodes", std::to_string(configuration.nodes)},
       {"gpus_per_node", std::to_string(configuration.gpus_per_node)},
       {"gpus", std::to_string(configuration.gpus())},
+      {"ranks_per_node", std::to_string(configuration.node_ranks())},
+      {"ranks", std::to_string(configuration.ranks())},
       {"launch", to_string(run.work().launch)},
       {"processes", std::to_string(process_count(configuration))},
       {"processes_per_node", std::to_string(local_processes_per_node(run))},
@@ -129,12 +131,13 @@ TemplateValues job_values(const ResolvedRun& run) {
   };
   const bool local = run.context.executor != "slurm";
   const bool once = !local && run.work().launch == Launch::once;
-  const bool mpirun = !local && !once && run.experiment.launcher == "mpirun";
-  values.flags = {{"local", local},
+  const bool mpirun = run.by_mpirun() || (!local && !once && run.experiment.launcher == "mpirun");
+  values.flags = {{"local", local && !mpirun},
                   {"shell", run.is_shell()},
                   {"finds_module", calls_module(run.work().modules, run.work().setup)},
                   {"once", once},
                   {"mpirun", mpirun},
+                  {"mpirun_here", mpirun && local},
                   {"srun", !local && !once && !mpirun},
                   {"monitored", !local && run.experiment.monitor_s.value_or(0) > 0}};
   values.lists = {

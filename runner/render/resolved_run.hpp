@@ -32,7 +32,13 @@ struct ResolvedRun {
   /// Whether a job on this machine runs job.sh: else `launch` starts the processes that run.json names, which is faster.
   bool runs_script() const {
     return context.executor != "slurm" &&
-           (container || experiment.site.template_path || !work().modules.empty() || !work().setup.empty());
+           (by_mpirun() || container || experiment.site.template_path || !work().modules.empty() || !work().setup.empty());
+  }
+  /// Whether mpirun starts the ranks. On this machine only those that an axis counts, which are no gpus': processes of MPI that
+  /// somebody else starts are each alone.
+  bool by_mpirun() const {
+    return experiment.launcher == "mpirun" && work().launch == Launch::rank &&
+           (context.executor == "slurm" || configuration.ranks_per_node);
   }
   bool is_shell() const { return work().shell && !work().trainer; }
 };

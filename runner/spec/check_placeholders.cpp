@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "base/text.hpp"
 #include "spec/checks.hpp"
@@ -17,6 +19,7 @@ class PlaceholderCheck {
   PlaceholderCheck(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics)
       : parsed_(parsed), space_(space), diagnostics_(diagnostics), global_(builtin_placeholders()) {
     for (const std::string& axis : parsed.axis_names()) global_.push_back(axis);
+    if (std::find(global_.begin(), global_.end(), kRanksPerNode) != global_.end()) global_.emplace_back("ranks");
     for (const auto& [name, value] : parsed.experiment.work.parameters) global_.push_back(name);
     // Also of one that could not be read: it has its diagnostic.
     if (const YamlNode* derive = parsed.root->find("derive"); derive != nullptr) {
@@ -48,6 +51,20 @@ class PlaceholderCheck {
     }
   }
 
+  /// A text of what a run starts in.
+  void check_given(const GivenText& given, const Condition& when) {
+    check(*given.node, given.text, when, {}, given.filled == GivenText::Filled::modules ? Lists::argument : Lists::none);
+    if (given.filled == GivenText::Filled::for_run) return;
+    for (const Placeholder& placeholder : find_placeholders(given.text)) {
+      constexpr std::array<std::string_view, 3> kOfRuns = {"repeat", "seed", "run_dir"};
+      if (std::find(kOfRuns.begin(), kOfRuns.end(), placeholder.name) == kOfRuns.end()) continue;
+      diagnostics_.add(
+          location_of_placeholder(*given.node, given.text, placeholder),
+          fmt::format("{{{{{}}}}} differs from run to run, and this is the same for all runs of a point", placeholder.name),
+          "a line of `setup` may use it");
+    }
+  }
+
   /// Defined for some points at least.
   bool is_known(const std::string& name) const {
     return std::find(global_.begin(), global_.end(), name) != global_.end() ||
@@ -67,7 +84,7 @@ class PlaceholderCheck {
              lists == Lists::none ? "a list can stand in `command` and `setup` alone; give this text an axis of its own"
                                   : fmt::format("write {{{{*{}}}}}, which puts in as many arguments as the list has", name));
     } else if (lists == Lists::none) {
-      refuse(fmt::format("{{{{*{}}}}} puts in arguments, which only `command` and `setup` take", name),
+      refuse(fmt::format("{{{{*{}}}}} puts in arguments, which only `command`, `setup` and `modules` take", name),
              has_lists(name) ? "" : fmt::format("write {{{{{}}}}}", name));
     } else if (lists == Lists::argument && !is_one_placeholder(text)) {
       refuse(fmt::format("{{{{*{}}}}} stands for whole arguments, and this one holds more", name),
@@ -193,8 +210,9 @@ void check_placeholders(const ParsedExperiment& parsed, const PointSpace& space,
       check.check_all(entry.node->find("setup"), *entry.override_.setup, when, conditions_of(parsed, i + 1, has_setup),
                       Lists::words);
     }
+    for (const GivenText& given : start_texts(*entry.node)) check.check_given(given, when);
   }
-  for (const GivenText& given : start_texts(parsed)) check.check(*given.node, given.text, {}, {});
+  for (const GivenText& given : start_texts(parsed)) check.check_given(given, {});
   if (experiment.workdir) check_workdir(*parsed.root->find("workdir"), *experiment.workdir, check, diagnostics);
   for (std::size_t i = 0; i < experiment.prepare.size(); ++i) {
     for (const Placeholder& placeholder : find_placeholders(experiment.prepare[i])) {

@@ -33,6 +33,7 @@ std::vector<GivenText> given_texts(const ParsedExperiment& parsed) {
   for (const ParsedOverride& entry : parsed.overrides) {
     if (entry.override_.command) add_texts(all, entry.node->find("command"), *entry.override_.command);
     if (entry.override_.setup) add_texts(all, entry.node->find("setup"), *entry.override_.setup);
+    for (GivenText& given : start_texts(*entry.node)) all.push_back(std::move(given));
   }
   return all;
 }
@@ -43,7 +44,7 @@ void add_names(const LocatedExpression& each, std::set<std::string>& names) {
 
 /// Names that make a difference to what runs: used in a text, or chosen by in `when`.
 std::set<std::string> names_that_reach(const ParsedExperiment& parsed, const std::vector<GivenText>& texts) {
-  std::set<std::string> names = {"nodes", "gpus_per_node"};
+  std::set<std::string> names = {"nodes", "gpus_per_node", kRanksPerNode};
   for (const GivenText& given : texts) {
     for (const Placeholder& placeholder : find_placeholders(given.text)) names.insert(placeholder.name);
   }
@@ -86,7 +87,10 @@ bool may_be_of_import(const ParsedExperiment& parsed, const std::string& axis) {
 
 /// What people call the axes, and settings, that hpcbench has another name for; empty: nothing like them.
 std::string own_name_for(const std::string& name) {
-  constexpr std::array<std::pair<const char*, const char*>, 17> kCalled = {{{"gpu", "gpus_per_node"},
+  constexpr std::array<std::pair<const char*, const char*>, 20> kCalled = {{{"tasks_per_node", kRanksPerNode},
+                                                                            {"procs_per_node", kRanksPerNode},
+                                                                            {"ppn", kRanksPerNode},
+                                                                            {"gpu", "gpus_per_node"},
                                                                             {"ngpu", "gpus_per_node"},
                                                                             {"ngpus", "gpus_per_node"},
                                                                             {"n_gpus", "gpus_per_node"},
@@ -106,7 +110,7 @@ std::string own_name_for(const std::string& name) {
   for (const auto& [called, own] : kCalled) {
     if (name == called) return own;
   }
-  return nearest(name, {"nodes", "gpus_per_node"}).value_or("");
+  return nearest(name, {"nodes", "gpus_per_node", kRanksPerNode}).value_or("");
 }
 
 /// Whether a shell's text gives a variable of this name a value: `name=`, not `--name=`, or `for name in`.
@@ -215,7 +219,7 @@ bool is_computation(std::string_view inside, const std::vector<std::string>& nam
 /// `{{gpus*2}}` is plain text: a placeholder holds one name.
 void note_computations(const ParsedExperiment& parsed, const std::vector<GivenText>& texts, std::vector<std::string>& notes) {
   std::vector<std::string> names = parsed.axis_names();
-  names.emplace_back("gpus");
+  names.insert(names.end(), {"gpus", "ranks"});
   for (const auto& [name, value] : parsed.experiment.work.parameters) names.push_back(name);
   for (const ParsedDerived& entry : parsed.derive) names.push_back(entry.derived.name);
   for (const GivenText& given : texts) {

@@ -170,7 +170,7 @@ void check_one_gpu(const PointSpace& space, const SaidStrategy& said, const std:
 void check_settings(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   const auto check = [&](const std::string& name, const SourceLocation& location) {
     const std::vector<std::string>& known = trainer_settings();
-    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    if (name == kRanksPerNode || std::find(known.begin(), known.end(), name) != known.end()) return;
     diagnostics.add(location, fmt::format("the built-in trainer has no setting {}{}", cite(name), did_you_mean(name, known)),
                     "settings there are: " + join(known, ", "));
   };
@@ -181,6 +181,14 @@ void check_settings(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   check_map(parsed.root->find("parameters"));
   for (const ParsedAxis* axis : parsed.product_axes()) check(axis->axis.name, axis->name_location);
   for (const ParsedOverride& entry : parsed.overrides) check_map(entry.node->find("parameters"));
+}
+
+void check_no_ranks(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  for (const ParsedAxis* axis : parsed.product_axes()) {
+    if (axis->axis.name != kRanksPerNode) continue;
+    diagnostics.add(axis->name_location, "the built-in trainer has one rank for each gpu: `ranks_per_node` is for a `command`",
+                    "say gpus_per_node");
+  }
 }
 
 /// Lists are arguments, and the trainer has settings.
@@ -208,6 +216,7 @@ void check_trainer(const ParsedExperiment& parsed, const PointSpace& space, bool
   // Where overrides have commands of their own, axes and parameters may be theirs.
   if (foreign.empty()) check_settings(parsed, diagnostics);
   check_no_lists(parsed, diagnostics);
+  check_no_ranks(parsed, diagnostics);
   for (const SaidStrategy& said : said_strategies(parsed)) {
     if (diagnostics.full()) return;
     const bool one_process = said.value.text() == "baseline" || said.value.text() == "dp";

@@ -73,6 +73,31 @@ void refuse_placeholders_in(const YamlNode& map, std::initializer_list<std::stri
   }
 }
 
+std::vector<const std::string*> texts_of_run(const Work& work) {
+  std::vector<const std::string*> texts;
+  const auto add_all = [&](const std::vector<std::string>& list) {
+    for (const std::string& text : list) texts.push_back(&text);
+  };
+  add_all(work.command);
+  add_all(work.setup);
+  for (const auto& variable : work.environment) texts.push_back(&variable.second);
+  add_all(work.srun);
+  if (!work.container) return texts;
+  texts.push_back(&work.container->image);
+  add_all(work.container->args);
+  add_all(work.container->mounts);
+  return texts;
+}
+
+std::vector<const std::string*> texts_of_point(const Work& work) {
+  std::vector<const std::string*> texts;
+  for (const FilledText& each : work.resources.texts) texts.push_back(&each.text);
+  if (work.partition) texts.push_back(&*work.partition);
+  for (const std::string& option : work.resources.extra) texts.push_back(&option);
+  for (const std::string& module : work.modules) texts.push_back(&module);
+  return texts;
+}
+
 std::vector<std::string> undefined_placeholders(const Work& work, const Bindings& axes,
                                                 const std::vector<std::string>& declared) {
   std::vector<std::string> undefined;
@@ -81,21 +106,15 @@ std::vector<std::string> undefined_placeholders(const Work& work, const Bindings
     for (const Placeholder& placeholder : find_placeholders(text)) {
       const std::string& name = placeholder.name;
       if (placeholder.spread && std::find(declared.begin(), declared.end(), name) == declared.end()) continue;
-      const bool defined = std::find(builtin.begin(), builtin.end(), name) != builtin.end() ||
+      const bool defined = (name == "ranks" && find_binding(axes, kRanksPerNode) != nullptr) ||
+                           std::find(builtin.begin(), builtin.end(), name) != builtin.end() ||
                            find_binding(work.parameters, name) != nullptr || find_binding(axes, name) != nullptr ||
                            std::find(undefined.begin(), undefined.end(), name) != undefined.end();
       if (!defined) undefined.push_back(name);
     }
   };
-  for (const std::string& argument : work.command) look_at(argument);
-  for (const std::string& line : work.setup) look_at(line);
-  for (const auto& [name, value] : work.environment) look_at(value);
-  for (const std::string& option : work.srun) look_at(option);
-  if (work.container) {
-    look_at(work.container->image);
-    for (const std::string& option : work.container->args) look_at(option);
-    for (const std::string& mount : work.container->mounts) look_at(mount);
-  }
+  for (const std::string* text : texts_of_run(work)) look_at(*text);
+  for (const std::string* text : texts_of_point(work)) look_at(*text);
   return undefined;
 }
 

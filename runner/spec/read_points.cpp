@@ -64,6 +64,7 @@ namespace {
 
 constexpr long long kMostNodes = 100'000;
 constexpr long long kMostGpusPerNode = 1'000;
+constexpr long long kMostRanksPerNode = 10'000;
 
 /// A single value, or a list of arguments.
 std::optional<Value> read_axis_value(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {
@@ -81,6 +82,8 @@ std::optional<Value> read_axis_value(const YamlNode& node, const std::string& wh
 /// What only values of some axes must be.
 bool check_axis_value(const std::string& axis, const YamlNode& node, Diagnostics& diagnostics) {
   if (axis == "nodes") return read_integer(node, "`nodes`", 1, kMostNodes, diagnostics).has_value();
+  if (axis == kRanksPerNode) return read_integer(node, "`ranks_per_node`", 1, kMostRanksPerNode, diagnostics).has_value();
+  if (axis == "gpus_per_node" && node.is_scalar() && !node.quoted && node.text == "0") return true;  // check_ranks asks further
   if (axis == "gpus_per_node") return read_integer(node, "`gpus_per_node`", 1, kMostGpusPerNode, diagnostics).has_value();
   if (axis == "strategy" && node.is_list()) {
     diagnostics.add(node.location, "a strategy is one name, not a list");
