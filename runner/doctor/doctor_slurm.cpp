@@ -55,6 +55,19 @@ bool examine_tools(Findings& findings) {
   return all;
 }
 
+/// Containers of pyxis are options that its plugin gives srun.
+void examine_pyxis(const Study& study, ToolRunner& tools, Findings& findings) {
+  const std::vector<Configuration>& all = study.selected().configurations;
+  const bool needed = std::any_of(all.begin(), all.end(), [](const Configuration& configuration) {
+    return configuration.work->container && configuration.work->container->runtime == ContainerRuntime::pyxis;
+  });
+  if (!needed) return;
+  const ToolResult help = ask(tools, {"srun", "--help"});
+  if (!help.succeeded() || help.output.find("--container-image") != std::string::npos) return;
+  find(findings, Kind::problem, "srun has no --container-image here: the plugin pyxis is not loaded",
+       "ask the administrators for pyxis, or choose `runtime: apptainer` or `podman` of `container`");
+}
+
 void find_silent_controller(const ToolResult& answer, Findings& findings) {
   const std::string words = last_words(answer);
   const bool configuration = words.find("stat file") != std::string::npos || words.find("configuration") != std::string::npos;
@@ -303,6 +316,7 @@ void examine_slurm(const Study& study, ToolRunner& tools, Findings& findings) {
   if (!known_problem) ask_about_jobs(study, tools, findings);  // else it would say the same in fewer words
   examine_backends(study, tools, findings);
   examine_launcher(study, findings);
+  examine_pyxis(study, tools, findings);
 }
 
 }  // namespace hpcbench

@@ -200,6 +200,24 @@ std::optional<std::string> json_string(std::string_view value) {
   return safe_unquote(value);
 }
 
+std::string json_member_name(const JsonMember& member) { return json_string('"' + std::string(member.key) + '"').value_or(""); }
+
+std::string texts_object(const std::map<std::string, std::string>& texts) {
+  std::string out;
+  for (const auto& [name, text] : texts) out += (out.empty() ? "" : ",") + json_quote(name) + ':' + json_quote(text);
+  return '{' + out + '}';
+}
+
+std::map<std::string, std::string> read_texts_object(std::string_view object) {
+  std::map<std::string, std::string> texts;
+  JsonMembers members;
+  scan_object(object, members);
+  for (const JsonMember& member : members) {
+    if (auto text = json_string(member.value)) texts[json_member_name(member)] = *std::move(text);
+  }
+  return texts;
+}
+
 std::optional<bool> json_flag(std::string_view value) {
   if (value != "true" && value != "false") return std::nullopt;
   return value == "true";

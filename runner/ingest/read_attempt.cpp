@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <exception>
 #include <filesystem>
@@ -9,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "ingest/attempt_record.hpp"
+#include "ingest/event_files.hpp"
 #include "ingest/events.hpp"
 #include "ingest/gpu_samples.hpp"
 #include "ingest/imported.hpp"
@@ -28,19 +28,6 @@ namespace hpcbench {
 namespace fs = std::filesystem;
 
 namespace {
-
-/// `events.jsonl` is rank 0's, `events.R.jsonl` rank R's.
-std::optional<int> rank_of_event_file(std::string_view name) {
-  constexpr std::string_view kBegin = "events.";
-  constexpr std::string_view kEnd = ".jsonl";
-  if (name == "events.jsonl") return 0;
-  if (!name.starts_with(kBegin) || !name.ends_with(kEnd) || name.size() <= kBegin.size() + kEnd.size()) return std::nullopt;
-  const std::string_view digits = name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size());
-  int rank = 0;
-  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
-  const bool whole = read.ec == std::errc() && read.ptr == digits.data() + digits.size();
-  return whole && rank > 0 ? std::optional(rank) : std::nullopt;
-}
 
 /// Reads one attempt's folder into a record, file by file.
 class AttemptReader {
@@ -164,15 +151,10 @@ class AttemptReader {
   }
 
   void read_events() {
-    std::vector<std::pair<int, std::string>> files;
-    std::error_code error;
-    for (fs::directory_iterator entry(folder_, error), end; !error && entry != end; entry.increment(error)) {
-      const std::string name = entry->path().filename().string();
-      if (const std::optional<int> rank = rank_of_event_file(name)) files.emplace_back(*rank, name);
+    for (const auto& [rank, name] : find_event_files(folder_)) read_event_file(rank, name);
+    for (const auto& [name, size] : finished_.files) {
+      if (std::optional<std::string> missing = describe_missing_events(folder_, name, size)) warn(std::move(*missing));
     }
-    std::sort(files.begin(), files.end());
-    for (const auto& [rank, name] : files) read_event_file(rank, name);
-    for (const auto& [name, size] : finished_.files) warn_if_short(name, size);
     // What the launcher measured stands in for what the program did not say.
     for (const auto& [name, value] : {std::pair("user_s", finished_.user_s), std::pair("sys_s", finished_.sys_s),
                                       std::pair("max_rss_bytes", finished_.max_rss_bytes)}) {
@@ -228,17 +210,6 @@ class AttemptReader {
     }
     const bool several = std::any_of(points.begin(), points.end(), [](const SeriesPoint& point) { return point.index > 0; });
     if (several) record_.series.insert(record_.series.end(), points.begin(), points.end());
-  }
-
-  void warn_if_short(const std::string& name, long long size) {
-    if (!rank_of_event_file(name)) return;
-    std::error_code error;
-    const auto here = fs::file_size(folder_ + '/' + name, error);
-    if (error) {
-      warn(fmt::format("{}: missing, but {} bytes were written", name, size));
-    } else if (size > 0 && here < static_cast<unsigned long long>(size)) {
-      warn(fmt::format("{}: {} of {} bytes are here", name, here, size));
-    }
   }
 
   /// Files are called by their paths relative to the attempt's folder, where they stand in it.

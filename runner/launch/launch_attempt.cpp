@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
@@ -75,8 +76,7 @@ std::string job_workdir(const std::string& workdir, const JobPlace& place) {
 }
 
 EnvironmentChanges rank_changes(const RankLayout& layout, const JobPlace& place, int rank) {
-  EnvironmentChanges changes;
-  for (auto& [key, value] : rank_variables(layout, rank)) changes[key] = value;
+  EnvironmentChanges changes = rank_variables(layout, rank);
   changes["HPCBENCH_RUN"] = place.output_folder + "/run.json";
   return changes;
 }
@@ -87,7 +87,7 @@ std::vector<std::string> job_environment(const RunDescription& run, const RankLa
   for (const char* const key : {"RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "HPCBENCH_TOKEN"}) changes[key].reset();
   changes["OMP_NUM_THREADS"] = std::to_string(run.cpus_per_task);
   for (const auto& [name, value] : run.environment) changes[name] = value;
-  return changed_environment(changes);
+  return changed_environment(own_environment(), changes);
 }
 
 /// Rank 0's files are the job's: there goes the output of the set-up, too.
