@@ -195,7 +195,7 @@ RunInfo parse_run_json(std::string_view text) {
   info.batch = line_of(member("batch"));
   info.executor = line_of(member("executor")).value_or("");
   info.axes = json_bindings(member("axes"));
-  info.gpus = std::max(1, small_integer(member("gpus")).value_or(1));
+  info.gpus = std::max(0, small_integer(member("gpus")).value_or(1));
   info.launched_once = json_string(member("launch")) == "once";
   info.intended_unix_s = amount(member("intended_unix_s"));
   read_start(members, info);

@@ -97,7 +97,7 @@ constexpr std::array kSrunOptions = {
 void refuse_named_by_placeholder(const YamlNode& item, const std::string& option, Diagnostics& diagnostics) {
   const std::size_t name = option.find('=');
   for (const Placeholder& placeholder : find_placeholders(option)) {
-    if (placeholder.offset > name) continue;
+    if (placeholder.offset > name || placeholder.spread) continue;  // {{*name}} is plain text, or refused where names are known
     diagnostics.add(location_of_placeholder(item, option, placeholder),
                     fmt::format("{{{{{}}}}} cannot be part of an option's name in `srun`", placeholder.name),
                     "write the option's long form, and the placeholder behind `=`: \"--cpu-bind={{bind}}\"");
