@@ -1,5 +1,5 @@
 """What a study costs on a real Slurm, on a cluster of its own (tests/slurm/cluster.sh): calls of its tools, CPU time of hpcbench, the time until all has
-ended; against the same attempts in an array that a person would write, each launched as hpcbench's own array does: it claims and records; their end is looked for twice a second.
+ended; against an array that a person would write, whose elements are `srun true` and record nothing; its end is looked for twice a second.
 """
 import contextlib
 import json
@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 
-from process import HPCBENCH, ROOT, plain_environment, quietly, study_text, timed
+from process import HPCBENCH, ROOT, numbers, plain_environment, timed
 from runner_work import cpu_now_s
 
 sys.path.insert(0, str(ROOT / "tests/slurm"))
@@ -16,14 +16,19 @@ from slurm_harness import Cluster  # noqa: E402
 
 RUNS, QUICK_RUNS = 1_000, 200
 CALLS_BEFORE = 3  # of squeue, beyond one a second
-LIMITS = 'resources: {time: "00:05:00"}\n'
+STUDY = """experiment: cost
+command: ["true"]
+matrix: {{k: {values}}}
+repeats: 1
+resources: {{time: "00:05:00"}}
+"""
+# The file of an element says that its step ended well.
 HAND_WRITTEN = """#!/bin/bash
 #SBATCH --job-name=by-hand
 #SBATCH --time=5
 #SBATCH --output=/dev/null
 #SBATCH --no-requeue
-export HPCBENCH_TOKEN=0000000000000000
-exec {hpcbench} launch "$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" {listing})"
+srun true && : > {done}/$SLURM_ARRAY_TASK_ID
 """
 
 
@@ -74,11 +79,13 @@ def environment_of(cluster, folder):
 
 
 def written_study(folder, runs):
-    (folder / "cost.yaml").write_text(study_text("cost", {"k": runs}, command='["true"]', more=LIMITS))
+    """Each run has a rank, which srun starts."""
+    (folder / "cost.yaml").write_text(STUDY.format(values=numbers(runs)))
     (folder / "site.yaml").write_text("executor: slurm\ngres_type: none\n")
 
 
 def ours(cluster, folder, runs):
+    written_study(folder, runs)
     cluster.forget_calls()
     begin_s = cpu_now_s()
     seconds, peak_bytes = timed([HPCBENCH, "run", "cost.yaml", "--site", "./site.yaml"], folder, environment_of(cluster, folder))
@@ -87,21 +94,17 @@ def ours(cluster, folder, runs):
 
 
 def by_hand(cluster, folder, runs):
-    quietly([HPCBENCH, "plan", "cost.yaml", "--scripts", "scripts", "--site", "./site.yaml"], folder, environment_of(cluster, folder))
-    files = sorted((folder / "scripts").rglob("job.sh"))
-    if len(files) != runs:
-        raise SystemExit(f"error: {len(files)} scripts instead of {runs}")
-    listing, script = folder / "list", folder / "by-hand.sh"
-    listing.write_text("".join(f"{path.parent}\n" for path in files))
-    script.write_text(HAND_WRITTEN.format(listing=listing, hpcbench=HPCBENCH))
+    done, script = folder / "done", folder / "by-hand.sh"
+    done.mkdir()
+    script.write_text(HAND_WRITTEN.format(done=done))
     begin_s = time.monotonic()
     cluster.tool("sbatch", f"--array=0-{runs - 1}", str(script))
     while cluster.tool("squeue", "-h", "-n", "by-hand").strip():
         time.sleep(0.5)
     seconds = time.monotonic() - begin_s
-    finished = sum(1 for _ in (folder / "scripts").rglob("finished.json"))
-    if finished != runs:
-        raise SystemExit(f"error: {finished} of {runs} scripts of the hand-written array finished")
+    ended = sum(1 for _ in done.iterdir())
+    if ended != runs:
+        raise SystemExit(f"error: {ended} of {runs} elements of the hand-written array ended well")
     return {"seconds": seconds}
 
 
@@ -111,5 +114,4 @@ def measure(tool, data, quick, repeat):
     cluster = Client(json.loads((data / "cluster.json").read_text()))
     cluster.becomes_idle()
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{tool}-", dir=data))
-    written_study(folder, runs_of(quick))
     return {"ours": ours, "by_hand": by_hand}[tool](cluster, folder, runs_of(quick))

@@ -143,7 +143,7 @@ int run_parsed(int argc, char** argv) {
                                "hpcbench: a declarative experiment runner for scaling studies of distributed training");
   add_commands(program);
   // What jobs of `doctor --probe` call on a node; no command for a person.
-  if (argc == 3 && argv[1] == std::string_view("probe-node")) return probe_node(argv[2]);
+  if (argc >= 3 && argv[1] == std::string_view("probe-node")) return probe_node(argv[2], {argv + 3, argv + argc});
   try {
     const commandline::Parsed parsed =
         commandline::parse(program, without_help_command(std::vector<std::string>(argv + 1, argv + argc)));

@@ -5,6 +5,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/log_options.hpp"
 
 namespace hpcbench {
 
@@ -44,6 +45,7 @@ _hpcbench() {{
   fi
   case "${{COMP_WORDS[1]}}" in
 {command_cases}  esac
+  [ -z "$options" ] || options="$options {log_options}"
   if [[ "$typed" == --*=* ]]; then
     option="${{typed%%=*}}" typed="${{typed#*=}}"
     [[ "$COMP_WORDBREAKS" == *=* ]] || kept="$option="
@@ -52,7 +54,8 @@ _hpcbench() {{
     option="${{before[${{#before[@]}} - 1]}}"
   fi
   case "${{COMP_WORDS[1]}} $option" in
-{value_cases}  esac
+{value_cases}    *" {level_option}") values="{levels}" ;;
+  esac
   if [ -n "$values" ]; then
     compopt +o filenames 2> /dev/null
     [ -z "$list" ] || kept="$kept${{typed%"${{typed##*,}}"}}" typed="${{typed##*,}}"
@@ -86,7 +89,8 @@ std::string bash_completion(commandline::Command& program) {
   }
   for (const commandline::Option& option : program.options()) first_words += "--" + option.long_name + " ";
   return fmt::format(kBashFunction, fmt::arg("first_words", trim(first_words)), fmt::arg("command_cases", command_cases),
-                     fmt::arg("value_cases", value_cases));
+                     fmt::arg("value_cases", value_cases), fmt::arg("log_options", join(log_option_words(), " ")),
+                     fmt::arg("level_option", log_option_words().back()), fmt::arg("levels", join(log_level_names(), " ")));
 }
 
 }  // namespace

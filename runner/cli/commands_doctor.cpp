@@ -79,7 +79,7 @@ void add_doctor(commandline::Command& command) {
   const auto options = std::make_shared<DoctorOptions>();
   add_study_options(command, options->study, FileArgument::optional);
   command.add_flag("--probe", options->probe,
-                   "submit a short job for each shape of job, and say what its nodes report (Slurm)");
+                   "submit a short job for each shape of job, and say what its nodes report; without Slurm, run one here");
   command.add_option("--probe-timeout", options->probe_timeout, "cancel what has not ended by then")
       .value_name("DURATION")
       .shows_initial();

@@ -1,11 +1,14 @@
 #include "doctor/doctor_probe.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
@@ -14,6 +17,7 @@
 #include "base/interrupt.hpp"
 #include "base/text.hpp"
 #include "doctor/doctor_probe_facts.hpp"
+#include "plan/placeholders.hpp"
 #include "render/attempt.hpp"
 #include "study/run_study.hpp"
 #include "submit/slurm/slurm_parse.hpp"
@@ -30,6 +34,7 @@ constexpr double kAskPauseS = 1;      // for Slurm
 constexpr double kFilePatienceS = 5;  // files of a job that ended may be seen a little later
 constexpr double kCancelPatienceS = 20;
 constexpr double kToolPatienceS = 60;
+constexpr double kEndingPatienceS = 1;  // of a job on this machine that was asked to end
 constexpr std::size_t kWordsBytes = 4096;
 
 /// A job of one shape, and what is known of it.
@@ -37,7 +42,7 @@ struct ProbeJob {
   ProbeShape shape;
   std::size_t configuration = 0;
   std::string folder;
-  std::string id;  // empty: it was refused
+  std::string id;  // empty: it was refused; on this machine its process group
   ProbeEnd end;
   std::optional<double> gone_s;            // since when Slurm knows it as ended
   std::map<std::string, double> answered;  // by node: when
@@ -48,8 +53,19 @@ ProbeShape shape_of(const Study& study, const Configuration& configuration) {
   const SlurmShape slurm = slurm_shape(configuration);
   ProbeShape shape{configuration.nodes, std::nullopt, slurm.tasks_per_node * slurm.cpus_per_task};
   const bool counted = study.experiment.site.gres_type != "none" && !configuration.work->resources.gres;
-  if (counted) shape.gpus = configuration.gpus_per_node;
+  if (counted && configuration.gpus_per_node > 0) shape.gpus = configuration.gpus_per_node;
   return shape;
+}
+
+/// What a run starts on its nodes, where that is the same for all of them.
+std::vector<std::string> programs_of(const Work& work) {
+  const bool own_file = work.trainer.has_value();  // hpcbench-train stands beside hpcbench
+  if (work.container) {
+    if (work.container->runtime == ContainerRuntime::pyxis) return {};  // a plugin of Slurm
+    return {to_string(work.container->runtime)};
+  }
+  if (own_file || work.shell || work.command.empty() || !placeholders_in(work.command.front()).empty()) return {};
+  return {work.command.front()};
 }
 
 std::optional<int> status_in(const std::string& path) {
@@ -70,7 +86,12 @@ std::string last_line(const std::string& path) {
 class Probe {
  public:
   Probe(const Study& study, ToolRunner& tools, Clock& clock)
-      : study_(study), tools_(tools), clock_(clock), token_(random_hex(8)), root_(study.results_root + "/.probe-" + token_) {
+      : study_(study),
+        tools_(tools),
+        clock_(clock),
+        local_(study.experiment.executor != "slurm"),
+        token_(random_hex(8)),
+        root_(study.results_root + "/.probe-" + token_) {
     had_results_ = fs::exists(study.results_root);
     make_folders(root_);
   }
@@ -94,14 +115,19 @@ class Probe {
   std::string job_name() const { return "hpcbench-probe-" + token_; }
   void write_scripts(const ProbeJob& job) const;
   void submit(ProbeJob& job, Findings& findings);
+  ToolResult submit_to_slurm(ProbeJob& job);
+  ToolResult start_here(ProbeJob& job);
   void look(ProbeJob& job) const;
   void ask();
+  void ask_here();
   void end_jobs();
+  void end_jobs_here();
   bool all_over() const;
 
   const Study& study_;
   ToolRunner& tools_;
   Clock& clock_;
+  bool local_;
   std::string token_, root_;
   bool had_results_ = true;
   std::string hpcbench_;
@@ -114,20 +140,25 @@ void Probe::write_scripts(const ProbeJob& job) const {
   Configuration& configuration = plan.configurations[job.configuration];
   auto work = std::make_shared<Work>(*configuration.work);
   RenderContext context = make_render_context(study_);
+  const std::vector<std::string> programs = programs_of(*work);
   work->trainer.reset();
   work->container.reset();
   work->shell = false;
-  work->launch = Launch::node;
+  work->launch = local_ ? Launch::once : Launch::node;
   work->metrics.clear();
   work->success = {};
   work->command = {context.hpcbench, "probe-node", job.folder};
+  work->command.insert(work->command.end(), programs.begin(), programs.end());
   work->resources.time_s = std::min(work->resources.time_s.value_or(kJobLimitS), kJobLimitS);
   configuration.work = work;
+  if (local_) configuration.nodes = 1;
   context.results = job.folder;
   const RenderedAttempt attempt =
       render_attempt(study_.experiment, plan, job.configuration, {RunKind::repeat, 1}, 1, "probe", context);
   std::string script = "#!/usr/bin/env bash\n";
-  for (const std::string& option : slurm_options(study_.experiment, configuration)) script += "#SBATCH " + option + "\n";
+  if (!local_) {
+    for (const std::string& option : slurm_options(study_.experiment, configuration)) script += "#SBATCH " + option + "\n";
+  }
   const std::string folder = shell_quote(job.folder);
   script += fmt::format(
       "unset HPCBENCH_TRY\ntouch {0}/began || exit\n{1} --version >/dev/null\nstatus=$?\necho $status >{0}/starts\n"
@@ -138,34 +169,57 @@ void Probe::write_scripts(const ProbeJob& job) const {
   write_file(job.folder + "/probe.sh", script, Durability::durable);
 }
 
+ToolResult Probe::submit_to_slurm(ProbeJob& job) {
+  ToolResult result = tools_.run({{"sbatch", "--parsable", "--no-requeue", "--job-name=" + job_name(), "--chdir=" + job.folder,
+                                   "--output=" + job.folder + "/job.log", job.folder + "/probe.sh"},
+                                  "",
+                                  kToolPatienceS});
+  job.id = parse_sbatch(result).job;
+  return result;
+}
+
+/// A session of its own, which ends by a signal to its process group.
+ToolResult Probe::start_here(ProbeJob& job) {
+  ToolResult result =
+      tools_.run({{"bash", "-c", "setsid bash probe.sh >job.log 2>&1 </dev/null & echo $!"}, job.folder, kToolPatienceS});
+  if (result.succeeded()) job.id = trim(result.output);
+  return result;
+}
+
 void Probe::submit(ProbeJob& job, Findings& findings) {
   make_folders(job.folder);
   write_scripts(job);
-  const ToolResult result =
-      tools_.run({{"sbatch", "--parsable", "--no-requeue", "--job-name=" + job_name(), "--chdir=" + job.folder,
-                   "--output=" + job.folder + "/job.log", job.folder + "/probe.sh"},
-                  "",
-                  kToolPatienceS});
-  const SbatchAnswer answer = parse_sbatch(result);
-  job.id = answer.job;
-  if (answer.kind == SbatchAnswer::Kind::accepted) return;
+  const ToolResult result = local_ ? start_here(job) : submit_to_slurm(job);
+  if (!job.id.empty()) return;
   job.over = true;
   findings.push_back({Finding::Kind::problem,
-                      fmt::format("the probe's job of {} was not submitted: {}", describe(job.shape), describe(result)),
-                      "compare resources and the site's file with `scontrol show partition`"});
+                      fmt::format("the probe's job of {} was not {}: {}", describe(job.shape), local_ ? "started" : "submitted",
+                                  describe(result)),
+                      local_ ? "see whether bash and setsid are installed"
+                             : "compare resources and the site's file with `scontrol show partition`"});
 }
 
 void Probe::submit_all(Findings& findings) {
   hpcbench_ = make_render_context(study_).hpcbench;
-  std::map<std::pair<int, int>, std::size_t> shapes;
+  std::map<std::tuple<int, int, int, std::string>, std::size_t> shapes;
   const std::vector<Configuration>& all = study_.selected().configurations;
-  for (std::size_t i = 0; i < all.size(); ++i) shapes.try_emplace({all[i].nodes, all[i].gpus_per_node}, i);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    // All shapes are this machine where there are no other nodes.
+    const Configuration& each = all[i];
+    const int nodes = local_ ? 1 : each.nodes;
+    const int gpus = local_ ? 1 : each.gpus_per_node;
+    shapes.try_emplace({nodes, gpus, local_ ? 1 : each.node_ranks(), local_ ? "" : each.work->partition.value_or("")}, i);
+  }
   for (const auto& [shape, configuration] : shapes) {
     if (interrupted() != 0) return;
     ProbeJob job;
-    job.shape = shape_of(study_, all[configuration]);
+    if (local_) {
+      job.end.nodes = "this machine";
+    } else {
+      job.shape = shape_of(study_, all[configuration]);
+    }
     job.configuration = configuration;
-    job.folder = fmt::format("{}/{}x{}", root_, shape.first, shape.second);
+    job.folder = fmt::format("{}/{}-{}x{}", root_, jobs_.size() + 1, std::get<0>(shape), std::get<1>(shape));
     jobs_.push_back(std::move(job));
     submit(jobs_.back(), findings);
   }
@@ -193,11 +247,21 @@ void Probe::look(ProbeJob& job) const {
   job.end.job_status = status_in(job.folder + "/ended");
   job.end.words = last_line(job.folder + "/job.log");
   const bool all_said = static_cast<int>(job.end.said.size()) >= job.shape.nodes;
-  job.over = (job.gone_s && clock_.monotonic_s() - *job.gone_s > kFilePatienceS) || (all_said && job.end.job_status) ||
-             (job.gone_s && job.end.starts_status.value_or(0) != 0);
+  job.over = (job.gone_s && (local_ || clock_.monotonic_s() - *job.gone_s > kFilePatienceS)) ||
+             (all_said && job.end.job_status) || (job.gone_s && job.end.starts_status.value_or(0) != 0);
+}
+
+void Probe::ask_here() {
+  for (ProbeJob& job : jobs_) {
+    if (job.id.empty()) continue;
+    const pid_t leader = std::atoi(job.id.c_str());
+    const bool alive = ::kill(leader, 0) == 0 || ::kill(-leader, 0) == 0;  // it may not lead its group yet
+    if ((job.end.job_status || !alive) && !job.gone_s) job.gone_s = clock_.monotonic_s();
+  }
 }
 
 void Probe::ask() {
+  if (local_) return ask_here();
   const ToolResult answer = tools_.run({squeue_arguments(), "", kToolPatienceS});
   if (!answer.succeeded()) return;  // nothing is concluded from a tool that fails
   const std::vector<SlurmJob> known = parse_squeue(answer.output);
@@ -236,9 +300,22 @@ void Probe::wait(double limit_s) {
   for (ProbeJob& job : jobs_) job.end.timed_out = !job.over;
 }
 
+void Probe::end_jobs_here() {
+  for (const int signal : {SIGTERM, SIGKILL}) {
+    ask_here();
+    bool asked = false;
+    for (const ProbeJob& job : jobs_) {
+      if (!job.id.empty() && !job.gone_s) asked = ::kill(-std::atoi(job.id.c_str()), signal) == 0 || asked;
+    }
+    if (!asked) return;
+    clock_.sleep(kEndingPatienceS);
+  }
+}
+
 /// By name: it finds also a job of which sbatch did not tell. Then waits until no job of ours can write to the folder.
 void Probe::end_jobs() {
   if (jobs_.empty()) return;
+  if (local_) return end_jobs_here();
   tools_.run({{"scancel", "--quiet", "--name=" + job_name()}, "", kToolPatienceS});
   const double end_s = clock_.monotonic_s() + kCancelPatienceS;
   const auto gone = [](const ProbeJob& job) { return job.id.empty() || job.gone_s; };
@@ -251,18 +328,18 @@ void Probe::end_jobs() {
 
 void Probe::tell(double limit_s, Findings& findings) const {
   for (const ProbeJob& job : jobs_) {
-    if (!job.id.empty()) find_in_probe(job.shape, job.end, hpcbench_, limit_s, findings);
+    if (job.id.empty()) continue;
+    if (local_) {
+      find_in_probe_here(job.end, hpcbench_, limit_s, findings);
+    } else {
+      find_in_probe(job.shape, job.end, hpcbench_, limit_s, findings);
+    }
   }
 }
 
 }  // namespace
 
 void probe_nodes(const Study& study, ToolRunner& tools, Clock& clock, double limit_s, Findings& findings) {
-  if (study.experiment.executor != "slurm") {
-    throw InputError(
-        "error: --probe asks the nodes that Slurm gives to jobs, and the executor is local: leave --probe out, or name "
-        "a site with `executor: slurm` (--site)");
-  }
   catch_interrupts();
   Probe probe(study, tools, clock);
   probe.submit_all(findings);

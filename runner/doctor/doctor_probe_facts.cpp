@@ -41,6 +41,24 @@ void find_clock(const NodeWord& word, Findings& findings) {
   }
 }
 
+/// `; 2 GPUs; 8 cores usable, 8 granted`: what is known.
+std::string describe_means(const NodeFacts& facts) {
+  std::string has;
+  if (facts.gpus) has += fmt::format("; {}", counted(*facts.gpus, "GPU", "GPUs"));
+  if (facts.usable_cores) has += fmt::format("; {} usable", counted(*facts.usable_cores, "core", "cores"));
+  if (facts.granted_cores) has += fmt::format(", {} granted", *facts.granted_cores);
+  if (facts.granted_memory_mb) has += fmt::format("; {:.0f} MB of memory granted", *facts.granted_memory_mb);
+  if (facts.torch) has += "; PyTorch " + *facts.torch;
+  return has;
+}
+
+void find_missing(const NodeFacts& facts, const std::string& where, Findings& findings) {
+  for (const std::string& program : facts.missing) {
+    findings.push_back({Kind::problem, fmt::format("{} has no program `{}` after `modules` and `setup`", where, program),
+                        "let `modules` or `setup` bring it, or mend `command`"});
+  }
+}
+
 void find_node(const ProbeShape& shape, const NodeWord& word, Findings& findings) {
   const NodeFacts& facts = word.facts;
   if (shape.gpus && !facts.gpus) {
@@ -53,19 +71,16 @@ void find_node(const ProbeShape& shape, const NodeWord& word, Findings& findings
                         fmt::format("node {} shows {} of {} GPUs (nvidia-smi -L)", facts.node, *facts.gpus, *shape.gpus),
                         "mend `partition` or `gres_type` in the site's file, or report the node to the administrators"});
   }
+  find_missing(facts, "node " + facts.node, findings);
   const std::optional<int> cores = facts.usable_cores;
   if (cores && *cores < shape.cores) {
     findings.push_back({Kind::warning, fmt::format("node {} lets the job use {} of {} cores", facts.node, *cores, shape.cores),
                         "compare resources.cpus_per_task with `scontrol show partition`"});
   }
-  std::string has =
+  const std::string has =
       fmt::format("node {}: hpcbench starts; a file it wrote in the results folder was seen here after an answer in {:.0f} ms",
                   facts.node, (word.seen_unix_s - word.asked_unix_s) * 1000);
-  if (facts.gpus) has += fmt::format("; {}", counted(*facts.gpus, "GPU", "GPUs"));
-  if (cores) has += fmt::format("; {} usable", counted(*cores, "core", "cores"));
-  if (facts.granted_cores) has += fmt::format(", {} granted", *facts.granted_cores);
-  if (facts.granted_memory_mb) has += fmt::format("; {:.0f} MB of memory granted", *facts.granted_memory_mb);
-  findings.push_back({Kind::fine, has, ""});
+  findings.push_back({Kind::fine, has + describe_means(facts), ""});
   find_clock(word, findings);
 }
 
@@ -118,6 +133,13 @@ std::optional<NodeFacts> parse_node_facts(std::string_view json) {
   facts.usable_cores = number_in<int>(object, "usable_cores");
   facts.granted_cores = number_in<int>(object, "granted_cores");
   facts.granted_memory_mb = number_in<double>(object, "granted_memory_mb");
+  if (const auto missing = object.find("missing"); missing != object.end() && missing->is_array()) {
+    for (const nlohmann::json& program : *missing) {
+      if (program.is_string()) facts.missing.push_back(program.get<std::string>());
+    }
+  }
+  if (const auto torch = object.find("torch"); torch != object.end() && torch->is_string())
+    facts.torch = torch->get<std::string>();
   facts.answered = object.contains("answered") && object["answered"] == true;
   return facts;
 }
@@ -140,6 +162,17 @@ void find_in_probe(const ProbeShape& shape, const ProbeEnd& end, const std::stri
          fmt::format("{}: {} of {} nodes said nothing{}", job, silent, shape.nodes, end.words.empty() ? "" : ": " + end.words),
          "see whether all nodes of the partition share the results folder and start hpcbench"});
   }
+}
+
+void find_in_probe_here(const ProbeEnd& end, const std::string& hpcbench, double limit_s, Findings& findings) {
+  if (const std::optional<Finding> failure = failure_of(end, "the probe", hpcbench, limit_s)) {
+    findings.push_back(*failure);
+    return;
+  }
+  find_missing(end.said.front().facts, "this machine", findings);
+  const std::string looked =
+      "probe on this machine: hpcbench starts, `modules` and `setup` work, and a job writes to the results folder";
+  findings.push_back({Kind::fine, looked + describe_means(end.said.front().facts), ""});
 }
 
 }  // namespace hpcbench

@@ -15,8 +15,10 @@ struct NodeFacts {
   std::optional<int> gpus;  // absent: no nvidia-smi
   std::optional<int> usable_cores, granted_cores;
   std::optional<double> granted_memory_mb;
-  bool answered = false;  // it saw the login side's file
-  double unix_s = 0;      // by its clock
+  std::vector<std::string> missing;  // of the programs that a run starts
+  std::optional<std::string> torch;  // `2.13.0, CUDA 13.0, NCCL 2.27.3`; absent: not asked, or not there
+  bool answered = false;             // it saw the login side's file
+  double unix_s = 0;                 // by its clock
 };
 /// Absent if the text is none.
 std::optional<NodeFacts> parse_node_facts(std::string_view json);
@@ -52,5 +54,7 @@ struct ProbeEnd {
 /// One line or more for a job: what did not work and what to do, else what its nodes say.
 void find_in_probe(const ProbeShape& shape, const ProbeEnd& end, const std::string& hpcbench, double limit_s,
                    Findings& findings);
+/// The same of a job on this machine.
+void find_in_probe_here(const ProbeEnd& end, const std::string& hpcbench, double limit_s, Findings& findings);
 
 }  // namespace hpcbench

@@ -9,10 +9,10 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
+#include "imports/asked_by_hand.hpp"
 #include "ingest/attempt_record.hpp"
-#include "ingest/json_text.hpp"
-#include "ingest/line_reader.hpp"
 #include "ingest/read_sources.hpp"
 #include "render/attempt.hpp"
 #include "study/reading.hpp"
@@ -74,6 +74,7 @@ ImportFolder::ImportFolder(const Study& study, const ImportRequest& request, Att
   imported_.statistic = request.statistic;
   imported_.note = request.note;
   if (request.n) imported_.n = *request.n;
+  if (!by_file) imported_.asked = asked_json(request);
 }
 
 std::vector<std::string> ImportFolder::prepare() {
@@ -90,6 +91,7 @@ std::vector<std::string> ImportFolder::prepare() {
 
 void ImportFolder::copy_sources() {
   std::set<std::string> used;
+  auto file = request_->files.begin();  // where a source is read: a copy that an earlier attempt kept, or the source itself
   for (ImportedSource& source : imported_.sources) {
     if (source.line) {
       source.file = "sources/" + free_name(kLineName, used);
@@ -97,22 +99,24 @@ void ImportFolder::copy_sources() {
       write_file(folder_ + '/' + *source.file, request_->line->text, Durability::none);
       continue;
     }
+    const std::string& read_from = *file++;
     const std::string name = fs::path(source.path).filename().string();
     const bool read_in_place = is_attempt_file(name) && !fs::exists(folder_ + '/' + name);
     if (source.size_bytes > kLargestCopy && !read_in_place) continue;
     source.file = read_in_place ? name : "sources/" + free_name(name, used);
     make_folders(fs::path(folder_ + '/' + *source.file).parent_path());
     std::error_code error;
-    fs::copy_file(source.path, folder_ + '/' + *source.file, error);
-    if (error) problems_.push_back(fmt::format("{}: cannot be copied: {}", source.path, error.message()));
+    fs::copy_file(read_from, folder_ + '/' + *source.file, error);
+    if (error) problems_.push_back(fmt::format("{}: cannot be copied: {}", read_from, error.message()));
   }
 }
 
 void ImportFolder::read() {
   std::vector<SourceFile> files;
-  for (const std::string& path : request_->files) files.push_back({path, fs::path(path).filename().string()});
+  for (std::size_t i = 0; i < request_->files.size(); ++i)
+    files.push_back({request_->files[i], fs::path(imported_.sources[i].path).filename().string()});
   const Success& success = configuration().work->success;
-  SourceReading reading = read_sources(files, specs_of(request_->metrics), success.pattern);
+  SourceReading reading = read_sources(files, request_->metrics, success.pattern);
   for (const std::string& conflict : reading.conflicts) {
     problems_.push_back(
         conflict +

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -14,6 +15,7 @@
 #include "base/host.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
+#include "imports/asked_by_hand.hpp"
 #include "imports/import_folder.hpp"
 #include "runfiles/claim.hpp"
 #include "study/index.hpp"
@@ -44,6 +46,7 @@ struct Task {
   std::vector<ImportedSource> sources;
   std::string identity, wanted;
   AttemptKey key;
+  bool by_file = false;
 };
 
 class Importer {
@@ -109,7 +112,7 @@ class Importer {
     std::map<std::string, int> without_sources;
     for (const ImportRequest& request : requests) {
       const std::string& id = study_.plan.configurations[request.configuration].id;
-      Task task{&request, {}, {}, request_hash(study_, request), {}};
+      Task task{&request, {}, {}, request_hash(study_, request), {}, origin_ == ImportOrigin::experiment_file};
       if (!find_sources(request, existing_[id], task.sources)) continue;
       const int ordinal = task.sources.empty() ? ++without_sources[id] : 0;
       task.identity = import_identity(study_, request, task.sources, ordinal);
@@ -127,7 +130,24 @@ class Importer {
       }
     }
     place_fresh(std::move(fresh));
+    if (origin_ == ImportOrigin::experiment_file && !changed_for_now_) read_again_by_hand();
     find_stale();
+  }
+
+  /// What `hpcbench ingest` took in follows the file's metrics, too: it is read from the copies that it keeps.
+  void read_again_by_hand() {
+    by_hand_.clear();
+    for (const auto& [id, imports] : existing_) {
+      for (const ExistingImport& known : imports) {
+        if (known.revoked || known.matched) continue;
+        std::optional<ImportRequest> request = request_again(study_, known.key, known.imported);
+        if (!request) continue;
+        std::string wanted = request_hash(study_, *request);
+        if (wanted == known.imported.request) continue;
+        by_hand_.push_back(*std::move(request));
+        next_attempt(known, {&by_hand_.back(), known.imported.sources, known.imported.identity, std::move(wanted), {}, false});
+      }
+    }
   }
 
   static ExistingImport* match(std::vector<ExistingImport>& known, const std::string& identity) {
@@ -234,8 +254,7 @@ class Importer {
     std::vector<AttemptKey> keys;
     for (const Task& task : tasks_) remove_left_over(task.key.config_id);
     for (const Task& task : tasks_) {
-      ImportFolder folder(study_, *task.request, task.key, task.sources, task.identity, task.wanted,
-                          origin_ == ImportOrigin::experiment_file);
+      ImportFolder folder(study_, *task.request, task.key, task.sources, task.identity, task.wanted, task.by_file);
       if (const std::vector<std::string> problems = folder.prepare(); !problems.empty()) {
         for (const std::string& problem : problems)
           result_.problems.push_back(fmt::format("{}: error: {}", task.request->where, problem));
@@ -279,6 +298,7 @@ class Importer {
   std::map<std::string, std::vector<ExistingImport>> existing_;  // by config_id
   std::map<std::string, ImportedSource> hashes_;                 // by path
   std::vector<Task> tasks_;
+  std::deque<ImportRequest> by_hand_;  // of tasks: their addresses stay
   std::vector<AttemptKey> stale_;
   ImportResult result_;
 };

@@ -5,31 +5,13 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/json_text.hpp"
 #include "base/measured_time.hpp"
 #include "base/text.hpp"
-#include "ingest/json_text.hpp"
 
 namespace hpcbench {
 
 namespace {
-
-std::string member_text(std::string_view key) { return json_string('"' + std::string(key) + '"').value_or(""); }
-
-std::string texts_object(const std::map<std::string, std::string>& texts) {
-  std::string out;
-  for (const auto& [name, text] : texts) out += (out.empty() ? "" : ",") + json_quote(name) + ':' + json_quote(text);
-  return '{' + out + '}';
-}
-
-std::map<std::string, std::string> read_texts_object(std::string_view object) {
-  std::map<std::string, std::string> texts;
-  JsonMembers members;
-  scan_object(object, members);
-  for (const JsonMember& member : members) {
-    if (auto text = json_string(member.value)) texts[member_text(member.key)] = *std::move(text);
-  }
-  return texts;
-}
 
 std::string numbers_object(const std::map<std::string, double>& numbers) {
   std::string out;
@@ -61,7 +43,7 @@ std::vector<SeriesPoint> read_series_object(std::string_view object) {
       if (pair.size() != 2) continue;
       const std::optional<long long> index = json_integer(pair[0]);
       const std::optional<double> value = json_number(pair[1]);
-      if (index && value) series.push_back({member_text(member.key), *index, *value});
+      if (index && value) series.push_back({json_member_name(member), *index, *value});
     }
   }
   return series;
@@ -98,12 +80,12 @@ std::string imported_json(const Imported& imported) {
   return fmt::format(
       "{{\n  \"schema\": 1,\n  \"identity\": {},\n  \"request\": {},\n  \"by\": \"{}\",\n  \"sources\": [{}],\n"
       "  \"values\": {},\n  \"units\": {},\n  \"series\": {},\n  \"facts\": {},\n  \"places\": {},\n  \"warnings\": [{}],\n"
-      "  \"outcome\": \"{}\",\n  \"reason\": {},\n  \"statistic\": {},\n  \"n\": {},\n  \"note\": {}\n}}\n",
+      "  \"outcome\": \"{}\",\n  \"reason\": {},\n  \"statistic\": {},\n  \"n\": {},\n  \"note\": {}{}\n}}\n",
       json_quote(imported.identity), json_quote(imported.request), imported.by_file ? "file" : "ingest", sources,
       numbers_object(imported.values), texts_object(imported.units), series_object(imported.series),
       texts_object(imported.facts), texts_object(imported.places), warnings, to_string(imported.outcome),
       text_or_null(imported.reason), text_or_null(imported.statistic), imported.n ? std::to_string(*imported.n) : "null",
-      text_or_null(imported.note));
+      text_or_null(imported.note), imported.asked ? ",\n  \"asked\": " + *imported.asked : "");
 }
 
 std::optional<Imported> parse_imported(std::string_view text) {
@@ -120,7 +102,7 @@ std::optional<Imported> parse_imported(std::string_view text) {
   JsonMembers values;
   scan_object(member("values"), values);
   for (const JsonMember& value : values) {
-    if (const auto number = json_number(value.value)) imported.values[member_text(value.key)] = *number;
+    if (const auto number = json_number(value.value)) imported.values[json_member_name(value)] = *number;
   }
   imported.units = read_texts_object(member("units"));
   imported.series = read_series_object(member("series"));
@@ -134,6 +116,7 @@ std::optional<Imported> parse_imported(std::string_view text) {
   imported.statistic = json_string(member("statistic"));
   imported.n = json_integer(member("n"));
   imported.note = json_string(member("note"));
+  if (!member("asked").empty()) imported.asked = std::string(member("asked"));
   return imported;
 }
 

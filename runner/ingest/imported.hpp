@@ -36,7 +36,8 @@ struct Imported {
   std::vector<std::string> warnings;
   State outcome = State::succeeded;
   std::optional<std::string> reason, statistic, note;
-  std::optional<long long> n;  // how many runs the statistic is of
+  std::optional<long long> n;        // how many runs the statistic is of
+  std::optional<std::string> asked;  // JSON: what `hpcbench ingest` was told beside the files (imports/asked_by_hand.hpp)
 };
 
 inline constexpr const char* kImportExecutor = "import";

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <exception>
 #include <filesystem>
@@ -9,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "ingest/attempt_record.hpp"
+#include "ingest/event_files.hpp"
 #include "ingest/events.hpp"
 #include "ingest/gpu_samples.hpp"
 #include "ingest/imported.hpp"
@@ -18,29 +18,16 @@
 #include "ingest/metric_scan.hpp"
 #include "ingest/outcome.hpp"
 #include "ingest/reading.hpp"
-#include "ingest/run_info.hpp"
 #include "ingest/settled.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/job_files.hpp"
+#include "runfiles/run_info.hpp"
 
 namespace hpcbench {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-/// `events.jsonl` is rank 0's, `events.R.jsonl` rank R's.
-std::optional<int> rank_of_event_file(std::string_view name) {
-  constexpr std::string_view kBegin = "events.";
-  constexpr std::string_view kEnd = ".jsonl";
-  if (name == "events.jsonl") return 0;
-  if (!name.starts_with(kBegin) || !name.ends_with(kEnd) || name.size() <= kBegin.size() + kEnd.size()) return std::nullopt;
-  const std::string_view digits = name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size());
-  int rank = 0;
-  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
-  const bool whole = read.ec == std::errc() && read.ptr == digits.data() + digits.size();
-  return whole && rank > 0 ? std::optional(rank) : std::nullopt;
-}
 
 /// Reads one attempt's folder into a record, file by file.
 class AttemptReader {
@@ -112,7 +99,7 @@ class AttemptReader {
     record_.executor = info_.executor;
     record_.intended_unix_s = info_.intended_unix_s;
     record_.time_limit_s = info_.time_limit_s;
-    for (const MetricSpec& metric : info_.metrics) {
+    for (const Metric& metric : info_.metrics) {
       if (!metric.unit.empty()) record_.units[metric.name] = printable(metric.unit);
     }
   }
@@ -164,15 +151,10 @@ class AttemptReader {
   }
 
   void read_events() {
-    std::vector<std::pair<int, std::string>> files;
-    std::error_code error;
-    for (fs::directory_iterator entry(folder_, error), end; !error && entry != end; entry.increment(error)) {
-      const std::string name = entry->path().filename().string();
-      if (const std::optional<int> rank = rank_of_event_file(name)) files.emplace_back(*rank, name);
+    for (const auto& [rank, name] : find_event_files(folder_)) read_event_file(rank, name);
+    for (const auto& [name, size] : finished_.files) {
+      if (std::optional<std::string> missing = describe_missing_events(folder_, name, size)) warn(std::move(*missing));
     }
-    std::sort(files.begin(), files.end());
-    for (const auto& [rank, name] : files) read_event_file(rank, name);
-    for (const auto& [name, size] : finished_.files) warn_if_short(name, size);
     // What the launcher measured stands in for what the program did not say.
     for (const auto& [name, value] : {std::pair("user_s", finished_.user_s), std::pair("sys_s", finished_.sys_s),
                                       std::pair("max_rss_bytes", finished_.max_rss_bytes)}) {
@@ -230,27 +212,16 @@ class AttemptReader {
     if (several) record_.series.insert(record_.series.end(), points.begin(), points.end());
   }
 
-  void warn_if_short(const std::string& name, long long size) {
-    if (!rank_of_event_file(name)) return;
-    std::error_code error;
-    const auto here = fs::file_size(folder_ + '/' + name, error);
-    if (error) {
-      warn(fmt::format("{}: missing, but {} bytes were written", name, size));
-    } else if (size > 0 && here < static_cast<unsigned long long>(size)) {
-      warn(fmt::format("{}: {} of {} bytes are here", name, here, size));
-    }
-  }
-
   /// Files are called by their paths relative to the attempt's folder, where they stand in it.
   std::string short_name(const std::string& file) const {
     return file.starts_with(folder_ + '/') ? file.substr(folder_.size() + 1) : file;
   }
 
   void read_metrics() {
-    AttemptPlace place{folder_, info_.workdir, info_.outside_globs, std::nullopt, finished_.readable};
+    AttemptPlace place{folder_, info_.workdir, info_.outside_globs(), std::nullopt, finished_.readable};
     if (started_.started_unix_s && finished_.finished_unix_s)
       place.ran = ChangedBetween{*started_.started_unix_s, *finished_.finished_unix_s};
-    for (const MetricSpec& metric : info_.metrics) {
+    for (const Metric& metric : info_.metrics) {
       const MetricFiles found = find_metric_files(metric.file, place);
       std::vector<std::string> names;
       for (const std::string& file : found.files) names.push_back(short_name(file));
@@ -259,7 +230,7 @@ class AttemptReader {
     }
   }
 
-  void take_matches(const MetricSpec& metric, bool no_files, MetricMatches matches) {
+  void take_matches(const Metric& metric, bool no_files, MetricMatches matches) {
     // A metric of the author's replaces one of the same name that events gave.
     if (matches.last) add_metric(metric.name, matches.last, matches.place);
     if (metric.series && matches.count > 0) {

@@ -3,22 +3,29 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/process.hpp"
 #include "base/text.hpp"
+#include "base/tool_runner.hpp"
 #include "launch/slurm_job.hpp"
 
 namespace hpcbench {
 
 namespace {
 
-constexpr double kAnswerPatienceS = 30;  // file systems over a network show new files late
+constexpr double kAnswerPatienceS = 30;   // file systems over a network show new files late
+constexpr double kImportPatienceS = 120;  // of PyTorch from a file system that many read
 constexpr long kLookNs = 20'000'000;
 
 nlohmann::json number_of(const char* variable) {
@@ -42,6 +49,37 @@ nlohmann::json gpu_count() {
   return count;
 }
 
+/// As a shell would find it: a path as it stands, else on PATH.
+bool is_program_here(const std::string& program) {
+  if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0;
+  return find_program(program).has_value();
+}
+
+/// The interpreter behind a command; absent where nothing says that it is Python's.
+std::optional<std::string> python_of(const std::string& program) {
+  constexpr std::array kOfPython = {"torchrun", "accelerate", "deepspeed", "lightning", "fabric"};
+  const std::string name = std::filesystem::path(program).filename().string();
+  if (name.starts_with("python")) return program;
+  if (std::find(kOfPython.begin(), kOfPython.end(), name) != kOfPython.end()) return "python3";
+  return std::nullopt;
+}
+
+/// `2.13.0, CUDA 13.0, NCCL 2.27.3`; null where Python or PyTorch is not there.
+nlohmann::json torch_here(const std::vector<std::string>& programs) {
+  constexpr const char* kAsk =
+      "import torch\n"
+      "nccl = torch.distributed.is_available() and torch.distributed.is_nccl_available()\n"
+      "nccl = 'NCCL ' + '.'.join(map(str, torch.cuda.nccl.version())) if nccl else 'without NCCL'\n"
+      "print(torch.__version__, 'CUDA ' + torch.version.cuda if torch.version.cuda else 'without CUDA', nccl, sep=', ')";
+  for (const std::string& program : programs) {
+    const std::optional<std::string> python = python_of(program);
+    if (!python || !is_program_here(*python)) continue;
+    const ToolResult answer = ProcessToolRunner().run({{*python, "-c", kAsk}, "", kImportPatienceS});
+    if (answer.succeeded()) return std::string(trim(answer.output));
+  }
+  return {};
+}
+
 bool await_answer(const std::string& path) {
   const double end_s = monotonic_s() + kAnswerPatienceS;
   while (!std::filesystem::exists(path)) {
@@ -54,7 +92,7 @@ bool await_answer(const std::string& path) {
 
 }  // namespace
 
-int probe_node(const std::string& folder) {
+int probe_node(const std::string& folder, const std::vector<std::string>& programs) {
   const std::string node = slurm_job_facts().node;
   const std::string place = folder + "/" + node;
   nlohmann::json facts = {{"node", node},
@@ -63,6 +101,11 @@ int probe_node(const std::string& folder) {
                           {"usable_cores", usable_cores()},
                           {"granted_cores", number_of("SLURM_CPUS_ON_NODE")},
                           {"granted_memory_mb", number_of("SLURM_MEM_PER_NODE")}};
+  facts["missing"] = nlohmann::json::array();
+  for (const std::string& program : programs) {
+    if (!is_program_here(program)) facts["missing"].push_back(program);
+  }
+  if (facts["gpus"].is_number() && facts["gpus"] > 0) facts["torch"] = torch_here(programs);
   write_file(place + ".here", "", Durability::none);
   const bool answered = await_answer(place + ".seen");
   facts["answered"] = answered;

@@ -35,7 +35,7 @@ struct RenderContext {
   Provenance provenance;
   std::string job_template_name = "job.sh.mustache";  // for messages
   std::optional<double> intended_unix_s;              // absent: now
-  std::string array_template;                         // text of templates/slurm_array.sh.mustache; only for slurm
+  std::string array_template;  // text of templates/slurm_array.sh.mustache; empty: the executor has no batches
 };
 
 /// An attempt ready to be written to its folder.
@@ -69,6 +69,13 @@ SlurmShape slurm_shape(const Configuration& configuration);
 std::string slurm_job_name(const std::string& experiment, const std::string& batch);
 /// The script of a batch, relative to results/EXPERIMENT.
 std::string batch_script_path(const std::string& batch);
+/// What the configurations of one batch have in common, as the executor is asked for it once: slurm_options. Empty where the
+/// executor starts each attempt by itself.
+std::vector<std::string> batch_options(const Experiment& experiment, const Configuration& configuration,
+                                       const RenderContext& context);
+/// The script of a batch of `count` attempts of configurations like this one; absent where the executor needs none.
+std::optional<std::string> render_batch_script(const Experiment& experiment, const Configuration& configuration,
+                                               const std::string& batch, int count, const RenderContext& context);
 /// The script of a batch of `count` attempts with these options.
 std::string render_array_script(const Experiment& experiment, const std::vector<std::string>& options, const std::string& batch,
                                 int count, const RenderContext& context);

@@ -146,6 +146,10 @@ void add_point(RunFields& fields, const ResolvedRun& run) {
   fields.add_number("nodes", run.configuration.nodes);
   fields.add_number("gpus_per_node", run.configuration.gpus_per_node);
   fields.add_number("gpus", run.configuration.gpus());
+  if (run.configuration.ranks_per_node) {
+    fields.add_number("ranks_per_node", *run.configuration.ranks_per_node);
+    fields.add_number("ranks", run.configuration.ranks());
+  }
   fields.add_text("launch", to_string(run.work().launch));
   fields.add_number("processes", process_count(run.configuration));
   fields.add_number("repeat", run.key.run.number);
@@ -177,6 +181,7 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   if (!work.srun.empty()) fields.add("srun", srun_json(run));
   add_container(fields, run);
   fields.add("resources", resources_json(work.resources));
+  if (work.partition) fields.add_text("partition", *work.partition);
   if (run.experiment.merged_output) fields.add_text("output", "merged");
   fields.add("metrics", metrics_json(work.metrics));
   fields.add("outside", outside_json(run));

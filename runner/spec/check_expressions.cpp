@@ -87,6 +87,7 @@ class ExpressionCheck {
  public:
   ExpressionCheck(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics)
       : parsed_(parsed), space_(space), diagnostics_(diagnostics), axes_(parsed.axis_names()) {
+    if (is_among(axes_, kRanksPerNode)) axes_.emplace_back("ranks");
     axes_.emplace_back("gpus");
     for (const auto& [name, value] : parsed.experiment.work.parameters) parameters_.push_back(name);
     for (const ParsedOverride& entry : parsed.overrides) {

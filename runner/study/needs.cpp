@@ -76,6 +76,28 @@ void examine_program(const Work& work, const std::string& folder, bool own_folde
   }
 }
 
+/// The runtime of a container, and an image that is a file.
+void examine_container(const Work& work, const std::string& folder, bool own_folder, bool elsewhere, Findings& findings) {
+  if (!work.container) return;
+  const Container& container = *work.container;
+  const bool is_plugin = container.runtime == ContainerRuntime::pyxis;  // of Slurm
+  const std::string runtime = to_string(container.runtime);
+  if (!is_plugin && !find_program(runtime)) {
+    const bool may_come = elsewhere || !work.modules.empty() || !work.setup.empty();
+    note_finding(findings, may_come ? Finding::Kind::warning : Finding::Kind::problem,
+                 fmt::format("`{}`, which is to run the container, is not on PATH", runtime),
+                 may_come ? "all is well if the compute nodes have it; `doctor --probe` asks them"
+                          : "install it, or choose another `runtime` of `container`");
+  }
+  const std::string& image = container.image;
+  const bool is_file = image.starts_with('/') || image.starts_with("./") ||
+                       (container.runtime == ContainerRuntime::apptainer && image.find("://") == std::string::npos);
+  if (!is_file || !is_fixed(image) || (own_folder && !image.starts_with('/')) || is_there(folder, image)) return;
+  note_finding(findings, elsewhere ? Finding::Kind::warning : Finding::Kind::problem,
+               fmt::format("the image {} of `container` is not there (seen from {})", image, folder),
+               "mend the path, or build the image first");
+}
+
 /// `data/squad2`: the set that scripts/get-data.sh brings under that name; empty if it brings none.
 std::string public_set(const std::filesystem::path& path) {
   for (const auto& [folder, set] : kPublicSets) {
@@ -139,8 +161,11 @@ void examine_work(const Study& study, Findings& findings) {
     Bindings bindings = study.selected().bindings(configuration);
     bindings.insert(bindings.end(), configuration.work->parameters.begin(), configuration.work->parameters.end());
     look_for_data(study, bindings, folder, seen, missing);
-    if (configuration.work.get() != last && !study.experiment.is_trainer())
-      examine_program(*configuration.work, folder, own_folder, study.experiment.executor == "slurm", findings);
+    const bool elsewhere = study.experiment.executor == "slurm";
+    if (configuration.work.get() != last) {
+      if (!study.experiment.is_trainer()) examine_program(*configuration.work, folder, own_folder, elsewhere, findings);
+      examine_container(*configuration.work, folder, own_folder, elsewhere, findings);
+    }
     last = configuration.work.get();
   }
   note_missing_data(study, folder, missing, findings);

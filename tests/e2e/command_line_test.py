@@ -153,6 +153,11 @@ class CommandLine(StudyTest):
         self.assertEqual(self.completed("hpcbench db "), ["rebuild", "unlock"])
         self.assertEqual(self.completed("hpcbench db rebuild --re"), ["--results"])
         self.assertEqual(self.completed("hpcbench run --det"), ["--detach"])
+        for command in COMMANDS:
+            self.assertEqual(self.completed(f"hpcbench {command} --log-"), ["--log-level"], command)
+            self.assertEqual(self.completed(f"hpcbench {command} --qu"), ["--quiet"], command)
+            self.assertEqual(self.completed(f"hpcbench {command} --verb"), ["--verbose"], command)
+            self.assertEqual(self.completed(f"hpcbench {command} --log-level w"), ["warning"], command)
         self.assertEqual(self.completed("hpcbench run sm"), ["small.yaml"])
         self.assertEqual(self.completed("hpcbench plot --out sm"), ["small.yaml"])
 

@@ -51,6 +51,8 @@ class Containers(StudyTest):
         super().setUp()
         self.write("bin/apptainer", APPTAINER, 0o755)
         self.write("bin/podman", PODMAN, 0o755)
+        for image in ("torch.sif", "torch-2.sif"):
+            self.write(image, "")
         self.calls = self.folder / "calls"
 
     def environment(self, extra=None):
@@ -114,6 +116,18 @@ class Containers(StudyTest):
             self.assertIn(f"--bind {manual}:{manual}", self.calls.read_text())
             shutil.rmtree(place)
         self.assertEqual(sorted(path.name for path in self.attempt().iterdir()), before)
+
+    def test_a_runtime_or_an_image_that_is_not_there_is_refused_before_the_first_run(self):
+        self.study("away.sif")
+        said = self.hpcbench("run", "boxed.yaml", code=3).stderr
+        self.assertIn(f"the image away.sif of `container` is not there (seen from {self.folder})", said)
+        (self.folder / "bin/podman").unlink()
+        self.study("{image: 'example.org/torch:2', runtime: podman}")
+        nowhere = {"PATH": f"{self.folder}/bin:/nowhere"}
+        said = self.hpcbench("run", "boxed.yaml", code=3, env=self.environment() | nowhere).stderr
+        self.assertIn("`podman`, which is to run the container, is not on PATH", said)
+        self.assertNotIn("example.org", said, "a name in a registry is no file")
+        self.assertEqual(list(self.folder.rglob("a1")), [])
 
     def test_a_folder_that_cannot_be_named_in_a_mount_is_refused(self):
         self.study("torch.sif")

@@ -2,8 +2,10 @@
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -44,11 +46,47 @@ class Local(StudyTest):
         done = self.hpcbench("doctor", *arguments, code=code, env=env)
         return done.stdout
 
-    def test_probe_asks_nodes_of_slurm_only(self):
+    def probe(self, *arguments, code):
+        output = self.doctor("tiny.yaml", "--probe", *arguments, code=code)
+        self.assertFalse((self.folder / "results").exists(), "a probe leaves nothing behind")
+        return output
+
+    def test_a_probe_runs_one_job_on_this_machine(self):
         self.write("tiny.yaml", LOCAL.replace("[1, 2]", "[1]"))
-        refused = self.hpcbench("doctor", "tiny.yaml", "--probe", code=2).stderr
-        self.assertIn("the executor is local", refused)
+        self.assertIn("probe on this machine: hpcbench starts", self.probe(code=0))
+        output = self.probe("--set", "setup=['echo no license here >&2', 'exit 9']", code=1)
+        self.assertIn("fail on this machine (exit status 9): no license here", output)
+        output = self.probe("--probe-timeout", "1s", "--set", f"setup=['echo $$ > {self.folder}/pid; sleep 300']", code=1)
+        self.assertIn("did not end within", output)
+        pid = (self.folder / "pid").read_text().strip()
+        self.assertFalse(pathlib.Path(f"/proc/{pid}").exists(), "it was ended")
+
+    def test_a_probe_looks_for_the_program_after_setup_and_for_pytorch_beside_gpus(self):
+        self.write("bin/nvidia-smi", "#!/bin/sh\necho 'GPU 0: one'\n", 0o755)
+        self.write("late/python3", "#!/bin/sh\necho 2.13.0, CUDA 13.0, NCCL 2.27.3\n", 0o755)
+        self.write("tiny.yaml", LOCAL.replace("[1, 2]", "[1]").replace('[bash, -c, "true"]', "[python3, train.py]"))
+        self.write("train.py", "")
+        path = f"export PATH={self.folder}/late:{self.folder}/bin:/usr/bin:/bin"
+        self.assertIn("; PyTorch 2.13.0, CUDA 13.0, NCCL 2.27.3", self.probe("--set", f"setup=['{path}']", code=0))
+        self.write("tiny.yaml", LOCAL.replace("[1, 2]", "[1]").replace('[bash, -c, "true"]', "[no-such-program]"))
+        output = self.probe("--set", f"setup=['{path}']", code=1)
+        self.assertIn("this machine has no program `no-such-program` after `modules` and `setup`", output)
+        self.assertNotIn("PyTorch", output)
+
+    def test_ctrl_c_ends_a_probe_and_what_it_started(self):
+        self.write("tiny.yaml", LOCAL.replace("[1, 2]", "[1]"))
+        said = self.folder / "pid"
+        process = self.start("doctor", "tiny.yaml", "--probe", "--set", f"setup=['echo $$ > {said}; sleep 300']")
+        end = time.monotonic() + 60
+        while not (said.exists() and said.read_text().strip()) and time.monotonic() < end:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(60), 130)
+        self.assertFalse(pathlib.Path(f"/proc/{said.read_text().strip()}").exists(), "it was ended")
         self.assertFalse((self.folder / "results").exists())
+
+    def test_the_limit_of_a_probe_is_a_duration(self):
+        self.write("tiny.yaml", LOCAL.replace("[1, 2]", "[1]"))
         self.assertIn("is no duration", self.hpcbench("doctor", "tiny.yaml", "--probe", "--probe-timeout", "soon", code=2).stderr)
 
     def test_nothing_wrong(self):

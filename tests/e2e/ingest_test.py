@@ -76,6 +76,29 @@ class Ingest(OldResults):
         (self.folder / "results/hpcbench.db").unlink()
         self.assertEqual(report, self.hpcbench("report", "old.yaml", "--format", "json").stdout)
 
+    def test_what_was_taken_in_by_hand_follows_the_metrics_of_today(self):
+        """From its own copies: the files that it came from are gone. What was given beside them stays."""
+        self.write("old.yaml", STUDY.replace("took ([", "needed (["))
+        self.write("a.log", "took 100.5 s\n")
+        self.write("b.log", "took 50.25 s\n")
+        self.assertIn("failed: no metric found", self.ingest("baseline", "a.log").stdout)
+        self.ingest("ddp,nodes=2", "b.log", "--value", "samples=12", "--fact", "precision=bf16", "--note", "by Ada")
+        for name in ("a.log", "b.log"):
+            (self.folder / name).unlink()
+        self.write("old.yaml", STUDY)
+        mended = self.hpcbench("report", "old.yaml", "--format", "json")
+        self.assertIn("imports: 0 taken in, 2 read again, 0 revoked", mended.stderr)
+        rows = self.rows()
+        self.assertEqual((rows["baseline", 1]["median"], rows["ddp", 2]["median"]), (100.5, 50.25))
+        self.assertEqual(self.outcomes(rows["ddp", 2]), {"succeeded": 1})
+        again = [self.imported(index) for index, folder in enumerate(self.folders()) if folder.endswith("a2")]
+        self.assertEqual(sorted(one["values"]["train_s"] for one in again), [50.25, 100.5])
+        ddp = next(one for one in again if one["values"]["train_s"] == 50.25)
+        self.assertEqual((ddp["values"]["samples"], ddp["facts"]["precision"], ddp["note"]), (12, "bf16", "by Ada"))
+        folders = self.folders()
+        self.assertEqual(self.hpcbench("report", "old.yaml").stderr, "", "once read again is enough")
+        self.assertEqual(self.folders(), folders)
+
     def test_run_does_not_count_imported_runs_as_its_repeats(self):
         self.write("a.log", "took 100.5 s\n")
         self.ingest("baseline", "a.log")
@@ -261,6 +284,9 @@ class Import(OldResults):
         medians = {(row["axes"]["strategy"], row["axes"]["nodes"]): row["median"] for row in json.loads(done.stdout)["rows"]}
         self.assertEqual(medians["baseline", 1], 100, "what can be read is shown all the same")
         self.hpcbench("compare", "old.yaml", "old.yaml", code=2)
+        plotted = self.hpcbench("plot", "old.yaml", "--kind", "time", code=2)
+        self.assertIn("runs.csv:3: error: no point has nodes=3", plotted.stderr)
+        self.assertTrue((self.folder / "plots/time.svg").is_file(), "what can be read is drawn all the same")
 
     def test_a_mended_import_is_exit_0_again(self):
         self.write("results/runs.csv", "strategy,nodes,train_s\nbaseline,1,100\nddp,3,50\n")

@@ -33,6 +33,7 @@ _hpcbench() {
     help) options="--help" ;;
     completion) options="--help" ;;
   esac
+  [ -z "$options" ] || options="$options --verbose --quiet --log-level"
   if [[ "$typed" == --*=* ]]; then
     option="${typed%%=*}" typed="${typed#*=}"
     [[ "$COMP_WORDBREAKS" == *=* ]] || kept="$option="
@@ -54,6 +55,7 @@ _hpcbench() {
     "compare --format") values="text markdown json" ;;
     "ls --format") values="text json" ;;
     "clean --remove") values="void orphans all" ;;
+    *" --log-level") values="debug info warning error off" ;;
   esac
   if [ -n "$values" ]; then
     compopt +o filenames 2> /dev/null

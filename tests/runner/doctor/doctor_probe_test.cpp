@@ -87,4 +87,23 @@ TEST_CASE("a job that did not come so far says where it stopped") {
   CHECK(has(told({}, end), "(exit status 9): no such module"));
 }
 
+TEST_CASE("a job on this machine says what works, and nothing of clocks and other nodes") {
+  const auto told_here = [](const ProbeEnd& end) {
+    Findings findings;
+    find_in_probe_here(end, "/opt/hpcbench", 300, findings);
+    return findings_text(findings);
+  };
+  ProbeEnd end = good_end();
+  const std::string text = told_here(end);
+  CHECK(has(text, "probe on this machine: hpcbench starts"));
+  CHECK(has(text, "2 GPUs; 4 cores usable"));
+  CHECK(!has(text, "clock"));
+  end.said.clear();
+  end.nodes = "this machine";
+  end.job_status = 9;
+  end.words = "no license";
+  CHECK(has(told_here(end),
+            "problem  the probe: `modules`, `setup` or the launcher fail on this machine (exit status 9): no license"));
+}
+
 }  // namespace hpcbench

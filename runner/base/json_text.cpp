@@ -1,4 +1,4 @@
-#include "ingest/json_text.hpp"
+#include "base/json_text.hpp"
 
 #include <charconv>
 #include <cmath>
@@ -198,6 +198,24 @@ std::optional<long long> json_integer(std::string_view value) {
 std::optional<std::string> json_string(std::string_view value) {
   if (value.size() < 2 || value.front() != '"' || value.back() != '"') return std::nullopt;
   return safe_unquote(value);
+}
+
+std::string json_member_name(const JsonMember& member) { return json_string('"' + std::string(member.key) + '"').value_or(""); }
+
+std::string texts_object(const std::map<std::string, std::string>& texts) {
+  std::string out;
+  for (const auto& [name, text] : texts) out += (out.empty() ? "" : ",") + json_quote(name) + ':' + json_quote(text);
+  return '{' + out + '}';
+}
+
+std::map<std::string, std::string> read_texts_object(std::string_view object) {
+  std::map<std::string, std::string> texts;
+  JsonMembers members;
+  scan_object(object, members);
+  for (const JsonMember& member : members) {
+    if (auto text = json_string(member.value)) texts[json_member_name(member)] = *std::move(text);
+  }
+  return texts;
 }
 
 std::optional<bool> json_flag(std::string_view value) {
