@@ -34,20 +34,25 @@ struct Model {
   std::function<void(int unit, const at::Tensor& result)> after_unit;
 };
 
-/// Moves parameters and buffers to a device; the tensors stay the same objects, so that who holds one sees it there. Neighbours
-/// in one memory stay neighbours.
+/// Memories that have been moved, each as one row of elements.
+using MovedMemories = std::map<const c10::StorageImpl*, at::Tensor>;
+
+/// A tensor's place on another device, where neighbours in one memory stay neighbours.
+inline at::Tensor moved_to(at::Device place, const at::Tensor& tensor, MovedMemories& moved) {
+  at::Tensor& all = moved[tensor.storage().unsafeGetStorageImpl()];
+  if (!all.defined()) {
+    const auto count = static_cast<std::int64_t>(tensor.storage().nbytes() / tensor.element_size());
+    all = tensor.as_strided({count}, {1}, 0).to(place);
+  }
+  return all.as_strided(tensor.sizes(), tensor.strides(), tensor.storage_offset());
+}
+
+/// Moves parameters and buffers to a device; the tensors stay the same objects, so that who holds one sees it there.
 inline void move_model(Model& model, at::Device place) {
-  std::map<const c10::StorageImpl*, at::Tensor> moved;  // all of a memory, as one row
+  MovedMemories moved;
   for (std::vector<NamedTensor>* tensors : {&model.parameters, &model.buffers}) {
     for (NamedTensor& each : *tensors) {
-      const at::Tensor here = each.tensor.detach();
-      if (here.device() == place) continue;
-      at::Tensor& there = moved[here.storage().unsafeGetStorageImpl()];
-      if (!there.defined()) {
-        const auto count = static_cast<std::int64_t>(here.storage().nbytes() / here.element_size());
-        there = here.as_strided({count}, {1}, 0).to(place);
-      }
-      each.tensor.set_data(there.as_strided(here.sizes(), here.strides(), here.storage_offset()));
+      if (each.tensor.device() != place) each.tensor.set_data(moved_to(place, each.tensor.detach(), moved));
     }
   }
 }

@@ -121,24 +121,19 @@ TEST_CASE("what is on its device already stays where it is") {
 }
 
 TEST_CASE("neighbours in one memory are neighbours where they are moved to") {
-  const at::Tensor all = at::zeros({6, 2});
-  Model model;
-  for (std::int64_t third = 0; third < 3; ++third) {
-    at::Tensor part = all.narrow(0, 2 * third, 2).detach();
-    model.parameters.push_back({"p" + std::to_string(third), part.requires_grad_()});
-  }
-  model.buffers = {{"b", at::ones({4})}};
-  move_model(model, at::kMeta);
-  const auto tensor_of = [&](std::size_t index) { return model.parameters[index].tensor; };
-  for (std::size_t index = 0; index < 3; ++index) {
-    CHECK(tensor_of(index).is_meta());
-    CHECK(tensor_of(index).is_leaf());
-    CHECK(tensor_of(index).requires_grad());
-    CHECK(tensor_of(index).is_alias_of(tensor_of(0)));
-    CHECK(tensor_of(index).storage_offset() == 4 * static_cast<std::int64_t>(index));
-  }
-  CHECK(model.buffers[0].tensor.is_meta());
-  CHECK(!model.buffers[0].tensor.is_alias_of(tensor_of(0)));
+  const at::Tensor all = at::zeros({6, 2}), alone = at::ones({4});
+  MovedMemories moved;
+  const at::Tensor first = moved_to(at::kMeta, all.narrow(0, 0, 2), moved);
+  const at::Tensor third = moved_to(at::kMeta, all.narrow(0, 4, 2), moved);
+  CHECK(first.is_meta());
+  CHECK(third.is_alias_of(first));
+  CHECK(third.storage_offset() == 8);
+  CHECK((third.sizes() == at::IntArrayRef({2, 2})));
+  CHECK(!moved_to(at::kMeta, alone, moved).is_alias_of(first));
+  // What is moved has the values.
+  MovedMemories copies;
+  all.narrow(0, 2, 2).fill_(3);
+  CHECK(moved_to(at::kCPU, all.narrow(0, 2, 2), copies).equal(all.narrow(0, 2, 2)));
 }
 
 TEST_CASE("a whole training with LibTorch's operators is that with our own kernels") {
