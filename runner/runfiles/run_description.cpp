@@ -97,6 +97,16 @@ std::string executor_of(const std::string& run_json) {
   return run.is_object() && found != run.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+std::vector<std::string> deck_names(const std::string& run_json) {
+  std::vector<std::string> names;
+  const Json run = Json::parse(run_json, nullptr, false);
+  if (!run.is_object() || !run.contains("files") || !run["files"].is_array()) return names;
+  for (const Json& file : run["files"]) {
+    if (file.is_object() && file.contains("path") && file["path"].is_string()) names.push_back(file["path"].get<std::string>());
+  }
+  return names;
+}
+
 std::vector<std::string> executed_argv(const RunDescription& run) {
   return run.shell_text ? std::vector<std::string>{"bash", "-c", *run.shell_text, "bash"} : run.argv;
 }

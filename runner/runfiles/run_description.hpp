@@ -29,6 +29,9 @@ struct RunDescription {
 /// `executor` of a run.json; empty for any other text.
 std::string executor_of(const std::string& run_json);
 
+/// The names of input decks in a run.json, relative to the attempt's folder; none of any other text.
+std::vector<std::string> deck_names(const std::string& run_json);
+
 /// InputError `error: PATH: ...` says what is wrong with `text`.
 RunDescription parse_run_description(const std::string& text, const std::string& path);
 
