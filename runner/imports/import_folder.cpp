@@ -9,11 +9,10 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "imports/asked_by_hand.hpp"
 #include "ingest/attempt_record.hpp"
-#include "ingest/json_text.hpp"
-#include "ingest/line_reader.hpp"
 #include "ingest/read_sources.hpp"
 #include "render/attempt.hpp"
 #include "study/reading.hpp"
@@ -117,7 +116,7 @@ void ImportFolder::read() {
   for (std::size_t i = 0; i < request_->files.size(); ++i)
     files.push_back({request_->files[i], fs::path(imported_.sources[i].path).filename().string()});
   const Success& success = configuration().work->success;
-  SourceReading reading = read_sources(files, specs_of(request_->metrics), success.pattern);
+  SourceReading reading = read_sources(files, request_->metrics, success.pattern);
   for (const std::string& conflict : reading.conflicts) {
     problems_.push_back(
         conflict +

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.hpp"
 #include "ingest/line_reader.hpp"
 #include "ingest/metric_scan.hpp"
 
@@ -115,8 +116,7 @@ const MetricSource* find_metric_source(std::string_view key) {
   return nullptr;
 }
 
-MetricMatches read_metric(const MetricSpec& spec, const std::vector<std::string>& files,
-                          const std::vector<std::string>& names) {
+MetricMatches read_metric(const Metric& spec, const std::vector<std::string>& files, const std::vector<std::string>& names) {
   const MetricSource* source = find_metric_source(spec.source);
   MetricMatches failed;
   if (source == nullptr) {
@@ -143,7 +143,7 @@ MetricMatches read_metric(const MetricSpec& spec, const std::vector<std::string>
   return matches;
 }
 
-MetricMatches read_metric_text(const MetricSpec& spec, std::string_view text, const std::string& file) {
+MetricMatches read_metric_text(const Metric& spec, std::string_view text, const std::string& file) {
   const MetricSource* source = find_metric_source(spec.source);
   if (source == nullptr) return {};
   const std::unique_ptr<MetricReader> reader = source->make(spec);

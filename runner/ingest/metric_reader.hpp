@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/metric.hpp"
 #include "ingest/attempt_record.hpp"
-#include "ingest/run_info.hpp"
 
 namespace hpcbench {
 
@@ -53,7 +53,7 @@ class MatchTaker {
 /// warning with its place.
 class MetricReader {
  public:
-  explicit MetricReader(const MetricSpec& spec) : spec_(spec), taker_(spec.name, spec.series) {}
+  explicit MetricReader(const Metric& spec) : spec_(spec), taker_(spec.name, spec.series.has_value()) {}
   virtual ~MetricReader() = default;
   MetricReader(const MetricReader&) = delete;
   MetricReader& operator=(const MetricReader&) = delete;
@@ -76,7 +76,7 @@ class MetricReader {
   void warn_at_byte(long long byte, std::string_view text);
   void warn(const std::string& text);
 
-  const MetricSpec spec_;
+  const Metric spec_;
   MatchTaker taker_;
   std::string file_;
 
@@ -88,7 +88,7 @@ class MetricReader {
 struct MetricSource {
   std::string key;
   std::string description;
-  std::unique_ptr<MetricReader> (*make)(const MetricSpec& spec);
+  std::unique_ptr<MetricReader> (*make)(const Metric& spec);
   bool (*is_usual_file)(std::string_view name);  // the files that an import reads where no name matches
 };
 const std::vector<MetricSource>& metric_sources();
@@ -96,17 +96,17 @@ const std::vector<MetricSource>& metric_sources();
 const MetricSource* find_metric_source(std::string_view key);
 
 // The adapters, one file each.
-std::unique_ptr<MetricReader> make_pattern_reader(const MetricSpec& spec);     // metric_scan.cpp
-std::unique_ptr<MetricReader> make_column_reader(const MetricSpec& spec);      // column_source.cpp
-std::unique_ptr<MetricReader> make_pointer_reader(const MetricSpec& spec);     // pointer_source.cpp
-std::unique_ptr<MetricReader> make_tag_reader(const MetricSpec& spec);         // tag_source.cpp
-std::unique_ptr<MetricReader> make_time_reader(const MetricSpec& spec);        // time_source.cpp
-std::unique_ptr<MetricReader> make_accounting_reader(const MetricSpec& spec);  // accounting_source.cpp
+std::unique_ptr<MetricReader> make_pattern_reader(const Metric& spec);     // metric_scan.cpp
+std::unique_ptr<MetricReader> make_column_reader(const Metric& spec);      // column_source.cpp
+std::unique_ptr<MetricReader> make_pointer_reader(const Metric& spec);     // pointer_source.cpp
+std::unique_ptr<MetricReader> make_tag_reader(const Metric& spec);         // tag_source.cpp
+std::unique_ptr<MetricReader> make_time_reader(const Metric& spec);        // time_source.cpp
+std::unique_ptr<MetricReader> make_accounting_reader(const Metric& spec);  // accounting_source.cpp
 
 /// Reads files through an adapter. `names[i]` is what messages call `files[i]`.
-MetricMatches read_metric(const MetricSpec& spec, const std::vector<std::string>& files, const std::vector<std::string>& names);
+MetricMatches read_metric(const Metric& spec, const std::vector<std::string>& files, const std::vector<std::string>& names);
 /// The same for one text.
-MetricMatches read_metric_text(const MetricSpec& spec, std::string_view text, const std::string& file);
+MetricMatches read_metric_text(const Metric& spec, std::string_view text, const std::string& file);
 
 /// Lines of a text that comes in pieces cut anywhere. Of a line longer than 1 MiB the beginning stands for it.
 class LineSplitter {

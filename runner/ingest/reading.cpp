@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/host.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "ingest/json_text.hpp"
 #include "ingest/line_reader.hpp"
 
 namespace hpcbench {
@@ -14,7 +14,7 @@ namespace {
 constexpr int kRulesDigits = 12;
 constexpr int kReaderVersion = 1;  // another one reads all attempts again
 
-std::string metric_rule_json(const MetricSpec& metric) {
+std::string metric_rule_json(const Metric& metric) {
   return fmt::format(R"({{"name":{},"file":{},"{}":{},"unit":{},"series":{}{}}})", json_quote(metric.name),
                      json_quote(metric.file), metric.source, json_quote(metric.selector), json_quote(metric.unit),
                      metric.series ? "true" : "false", metric.index.empty() ? "" : ",\"index\":" + json_quote(metric.index));
@@ -31,7 +31,7 @@ ReadingRules rules_of(const RunInfo& info) { return {info.metrics, info.success_
 
 std::string rules_json(const ReadingRules& rules) {
   std::string metrics;
-  for (const MetricSpec& metric : rules.metrics) metrics += (metrics.empty() ? "" : ",") + metric_rule_json(metric);
+  for (const Metric& metric : rules.metrics) metrics += (metrics.empty() ? "" : ",") + metric_rule_json(metric);
   return fmt::format(R"({{"metrics":[{}],"success":{{"exit_code":{},"pattern":{}}}}})", metrics, rules.success_exit_code,
                      rules.success_pattern ? json_quote(*rules.success_pattern) : "null");
 }

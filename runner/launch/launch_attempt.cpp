@@ -32,6 +32,7 @@
 #include "runfiles/job_files.hpp"
 #include "runfiles/outside_files.hpp"
 #include "runfiles/run_description.hpp"
+#include "runfiles/run_info.hpp"
 
 namespace hpcbench {
 
@@ -50,7 +51,7 @@ std::string make_manual_folder(const std::string& run_json, const std::string& a
     const std::string folder = number == 1 ? base : fmt::format("{}-{}", base, number);
     if (::mkdir(folder.c_str(), 0777) == 0) {
       write_file(folder + "/run.json", run_json, Durability::none);
-      for (const std::string& name : deck_names(run_json)) {
+      for (const std::string& name : parse_run_json(run_json).decks) {
         const std::filesystem::path copy = std::filesystem::path(folder) / name;
         make_folders(copy.parent_path().string());
         write_file(copy.string(), read_file(attempt_folder + "/" + name), Durability::none);
@@ -142,7 +143,7 @@ struct PreparedJob {
 };
 
 PreparedJob prepare_job(const std::string& run_json, const JobPlace& place, double grace_s) {
-  RunDescription run = parse_run_description(run_json, place.attempt_folder + "/run.json");
+  RunDescription run = describe_run(run_json, place.attempt_folder + "/run.json");
   if (place.by_hand()) {
     move_folder(run, place.attempt_folder, place.output_folder);
     run.time_s.reset();  // a person waits as long as he likes
@@ -259,7 +260,7 @@ Supervisor::Place prepare_signals(bool by_hand, bool in_slurm) {
 
 /// Before the next run may begin: it may write the same files.
 void keep_outside(const JobPlace& place, const std::string& run_json) {
-  keep_outside_files(place.attempt_folder, parse_outside_globs(run_json).value_or(std::vector<OutsideGlob>()));
+  keep_outside_files(place.attempt_folder, parse_run_json(run_json).outside.value_or(std::vector<OutsideGlob>()));
 }
 
 void write_finished(const JobPlace& place, const FinishedFacts& facts) {
@@ -271,7 +272,7 @@ int run_in_slurm(const std::string& run_json, const JobPlace& place, StartedFact
                  Supervisor& supervisor) {
   RunDescription run;
   try {
-    run = parse_run_description(run_json, place.attempt_folder + "/run.json");
+    run = describe_run(run_json, place.attempt_folder + "/run.json");
   } catch (const InputError& problem) {  // for good: the next try would meet the same
     FinishedFacts facts;
     facts.host = job.node;
@@ -299,7 +300,7 @@ int launch_attempt(const std::string& attempt_folder, const std::string& token, 
   place.attempt_folder = std::filesystem::absolute(attempt_folder + "/.").lexically_normal().parent_path().string();
   place.output_folder = place.attempt_folder;
   const std::string run_json = read_file(place.attempt_folder + "/run.json");
-  const bool in_slurm = !token.empty() && executor_of(run_json) == "slurm";
+  const bool in_slurm = !token.empty() && parse_run_json(run_json).executor == "slurm";
   // Before the claim: from then on a signal must not end us without finished.json.
   Supervisor supervisor(prepare_signals(token.empty(), in_slurm));
   StartedFacts started{.process = this_process(), .job = std::nullopt};

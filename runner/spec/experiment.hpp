@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/metric.hpp"
 #include "base/place.hpp"
 #include "base/value.hpp"
 #include "spec/located_expression.hpp"
@@ -43,20 +44,6 @@ struct Resources {
   std::vector<std::string> extra;      // further #SBATCH options, each one argument
   std::vector<FilledText> texts = {};  // in place of the members of these keys; none in the work of a plan
 };
-
-/// How a program that writes no events is measured (docs/sources.md).
-struct Metric {
-  std::string name;
-  std::string file;                   // glob, relative to the attempt's folder, then to the working directory
-  std::string selector;               // what `source` is told: a pattern, a column, a pointer ...
-  std::string unit;                   // `s`, `bytes` ...; empty if not said
-  std::optional<std::string> series;  // `epoch`, `step`: keep all values; absent: the last one
-  std::string source = "pattern";     // one of metric_source_keys()
-  std::string index = {};             // what numbers the series, of `column` and `pointer`; empty: numbered from 1
-};
-
-/// `pattern`, `column`, `pointer`, `tag`, `time`, `accounting`: the keys of which a metric has exactly one.
-const std::vector<std::string>& metric_source_keys();
 
 /// A number of an earlier result, as somebody wrote it.
 struct GivenValue {

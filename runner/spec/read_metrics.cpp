@@ -92,11 +92,6 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnosti
 
 }  // namespace
 
-const std::vector<std::string>& metric_source_keys() {
-  static const std::vector<std::string> kKeys = {"pattern", "column", "pointer", "tag", "time", "accounting"};
-  return kKeys;
-}
-
 void check_pattern(const YamlNode& node, const std::string& pattern, Diagnostics& diagnostics) {
   RE2::Options options;
   options.set_encoding(RE2::Options::EncodingLatin1);

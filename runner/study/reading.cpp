@@ -14,7 +14,7 @@ namespace hpcbench {
 
 namespace {
 
-ReadingRules rules_of_work(const Work& work) { return {specs_of(work.metrics), work.success.exit_code, work.success.pattern}; }
+ReadingRules rules_of_work(const Work& work) { return {work.metrics, work.success.exit_code, work.success.pattern}; }
 
 /// The hash that most of them have.
 std::string most_frequent(const std::map<std::string, std::size_t>& counts) {
@@ -34,15 +34,6 @@ void take_rules(const Reading& from, const std::string& hash, Reading& into) {
 }
 
 }  // namespace
-
-std::vector<MetricSpec> specs_of(const std::vector<Metric>& metrics) {
-  std::vector<MetricSpec> specs;
-  for (const Metric& metric : metrics) {
-    specs.push_back(
-        {metric.name, metric.file, metric.selector, metric.unit, metric.series.has_value(), metric.source, metric.index});
-  }
-  return specs;
-}
 
 Reading reading_of_today(const Study& study, const Reading& before, const std::vector<AttemptKey>& keys) {
   Reading today;

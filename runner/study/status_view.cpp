@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "ingest/line_reader.hpp"
 
 namespace hpcbench {
 

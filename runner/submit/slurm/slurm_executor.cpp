@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.hpp"
@@ -13,6 +12,7 @@
 #include "base/text.hpp"
 #include "render/attempt.hpp"
 #include "runfiles/claim.hpp"
+#include "runfiles/run_info.hpp"
 #include "submit/cancel_notice.hpp"
 #include "submit/judge.hpp"
 
@@ -24,24 +24,6 @@ constexpr int kUsualArraySize = 1001;  // Slurm's default of MaxArraySize
 constexpr int kMostElements = 1'000'000;
 constexpr double kShortestPause = 1;  // seconds before a submission is tried again
 constexpr double kLongestPause = 60;
-
-/// What is told of a run.json: its batch and when it was made.
-struct Intent {
-  std::string batch;
-  std::optional<double> unix_s;
-};
-
-Intent read_intent(const std::string& folder) {
-  const std::optional<std::string> text = read_file_if_there(folder + "/run.json");
-  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
-  Intent intent;
-  if (!json.is_object()) return intent;
-  if (const auto batch = json.find("batch"); batch != json.end() && batch->is_string())
-    intent.batch = batch->get<std::string>();
-  if (const auto made = json.find("intended_unix_s"); made != json.end() && made->is_number())
-    intent.unix_s = made->get<double>();
-  return intent;
-}
 
 }  // namespace
 
@@ -152,10 +134,11 @@ int SlurmExecutor::index_in_batch(const std::string& batch, const std::string& f
 }
 
 void SlurmExecutor::identify(Entry& entry) {
-  const Intent intent = read_intent(entry.folder);
-  if (intent.unix_s) earliest_unix_s_ = std::min(earliest_unix_s_, *intent.unix_s);
-  entry.index = index_in_batch(intent.batch, entry.folder);
-  if (entry.index >= 0) entry.name = slurm_job_name(settings_.experiment, intent.batch);
+  const RunInfo run = parse_run_json(read_file_if_there(entry.folder + "/run.json").value_or(""));
+  if (run.intended_unix_s) earliest_unix_s_ = std::min(earliest_unix_s_, *run.intended_unix_s);
+  const std::string batch = run.batch.value_or("");
+  entry.index = index_in_batch(batch, entry.folder);
+  if (entry.index >= 0) entry.name = slurm_job_name(settings_.experiment, batch);
 }
 
 SlurmExecutor::Entry& SlurmExecutor::entry_of(const std::string& folder, const std::string& job) {
