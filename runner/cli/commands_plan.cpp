@@ -200,6 +200,11 @@ void render_scripts(const Study& study, const std::string& folder) {
       make_folders(attempt.folder);
       write_file(attempt.folder + "/run.json", attempt.run_json, Durability::none);
       write_file(attempt.folder + "/job.sh", attempt.job_sh, Durability::none);
+      for (const FilledDeck& deck : attempt.decks) {
+        const std::filesystem::path path = std::filesystem::path(attempt.folder) / deck.to;
+        make_folders(path.parent_path().string());
+        write_file(path.string(), deck.content, Durability::none);
+      }
       attempts += to_string(attempt.key) + "\n";
       ++count;
     }

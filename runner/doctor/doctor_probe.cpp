@@ -143,6 +143,7 @@ void Probe::write_scripts(const ProbeJob& job) const {
   const std::vector<std::string> programs = programs_of(*work);
   work->trainer.reset();
   work->container.reset();
+  work->files.clear();
   work->shell = false;
   work->launch = local_ ? Launch::once : Launch::node;
   work->metrics.clear();

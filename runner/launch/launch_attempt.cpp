@@ -41,7 +41,7 @@ namespace {
 constexpr double kSlurmGraceS = 10;  // from the request to end a step to its end; `hpcbench cancel` looks at jobs for 25 s
 
 /// A new folder ./manual-TIME with a copy of run.json.
-std::string make_manual_folder(const std::string& run_json) {
+std::string make_manual_folder(const std::string& run_json, const std::string& attempt_folder) {
   constexpr int kTries = 1000;
   const std::time_t now = std::time(nullptr);
   std::tm local{};
@@ -51,6 +51,11 @@ std::string make_manual_folder(const std::string& run_json) {
     const std::string folder = number == 1 ? base : fmt::format("{}-{}", base, number);
     if (::mkdir(folder.c_str(), 0777) == 0) {
       write_file(folder + "/run.json", run_json, Durability::none);
+      for (const std::string& name : parse_run_json(run_json).decks) {
+        const std::filesystem::path copy = std::filesystem::path(folder) / name;
+        make_folders(copy.parent_path().string());
+        write_file(copy.string(), read_file(attempt_folder + "/" + name), Durability::none);
+      }
       return folder;
     }
     if (errno != EEXIST) throw UnavailableError(fmt::format("error: cannot create {}: {}", folder, std::strerror(errno)));
@@ -308,7 +313,7 @@ int launch_attempt(const std::string& attempt_folder, const std::string& token, 
   }
   if (in_slurm) return run_in_slurm(run_json, place, started, std::move(job), kSlurmGraceS, supervisor);
   if (token.empty()) {
-    place.output_folder = make_manual_folder(run_json);
+    place.output_folder = make_manual_folder(run_json, place.attempt_folder);
     say("by hand: this run claims nothing and does not count; its output is in " + place.output_folder);
   }
   const FinishedFacts facts = run_job(run_json, place, started, grace_s, supervisor);

@@ -41,12 +41,14 @@ PointExpression::PointExpression(const LocatedExpression& located, const std::ve
       sources_.push_back({Kind::parameter, 0, use.name});
     }
   }
+  totals_ = static_cast<std::size_t>(
+      std::count_if(sources_.begin(), sources_.end(), [](const Source& source) { return source.kind == Kind::total; }));
 }
 
 template <class Use>
 auto PointExpression::with_values(const PointScope& scope, Use use) const {
   std::vector<Value> totals;
-  totals.reserve(sources_.size());
+  totals.reserve(totals_);
   std::vector<const Value*> values;
   values.reserve(sources_.size());
   for (const Source& source : sources_) {

@@ -43,6 +43,7 @@ class PointExpression {
   LocatedExpression located_;
   const std::vector<std::string>& axes_;
   std::vector<Source> sources_;
+  std::size_t totals_ = 0;  // how many of them
 };
 
 /// Computes `derive` and asks `require` for each point.

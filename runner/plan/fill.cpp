@@ -11,7 +11,7 @@
 #include "plan/identity.hpp"
 #include "plan/placeholders.hpp"
 #include "spec/placeholders.hpp"
-#include "spec/resource_values.hpp"
+#include "spec/point_values.hpp"
 
 namespace hpcbench {
 
@@ -28,6 +28,20 @@ long long total(const Point& point, const std::vector<std::string>& axes, const 
 [[noreturn]] void refuse(const FilledText& text, const std::string& value, const std::string& wanted, const Bindings& point) {
   throw InputError(fmt::format("{}:{}:{}: error: `resources.{}` is `{}` for {}\n  = it must be {}", text.place.file,
                                text.place.line, text.place.column, text.key, value, describe(point), wanted));
+}
+
+void fill_decks(std::vector<InputDeck>& decks, const Bindings& bindings) {
+  for (InputDeck& deck : decks) {
+    deck.from = fill_placeholders(deck.from, bindings);
+    deck.to = fill_placeholders(deck.to, bindings);
+    if (const std::string why = why_no_deck(deck.to); !why.empty())
+      throw InputError(fmt::format("{}:{}:{}: error: {}", deck.place.file, deck.place.line, deck.place.column, why));
+  }
+  if (const std::string twice = repeated_deck(decks); !twice.empty()) {
+    const Place& place = decks.front().place;
+    throw InputError(
+        fmt::format("{}:{}:{}: error: two entries of `files` write `{}`", place.file, place.line, place.column, twice));
+  }
 }
 
 }  // namespace
@@ -66,6 +80,7 @@ const ResolvedWork& WorkFiller::fill(const ResolvedWork& resolved, const Point& 
   for (std::string& option : changed->resources.extra) option = fill_placeholders(option, bindings);
   if (work.partition) changed->partition = fill_placeholders(*work.partition, bindings);
   changed->modules = fill_arguments(work.modules, bindings);
+  fill_decks(changed->files, bindings);
   ResolvedWork made{changed, identity_tail(*changed), resolved.derived, false};
   return filled_.emplace(std::pair(resolved.work.get(), std::move(values)), std::move(made)).first->second;
 }

@@ -66,6 +66,11 @@ IdentityTail identity_tail(const Work& work) {
   tail.before_derived = std::exchange(out, "");
   if (!work.environment.empty()) add("environment", sorted_variables(work.environment));
   if (work.resources.exclusive) add("exclusive", "true");
+  if (!work.files.empty()) {
+    std::vector<std::string> names;
+    for (const InputDeck& deck : work.files) names.push_back(deck.to);
+    add("files", json_list(names));
+  }
   if (work.resources.gres) add("gres", json_quote(gres_without_count(*work.resources.gres)));
   add("launch", json_quote(to_string(work.launch)));
   if (!work.modules.empty()) add("modules", json_list(work.modules));

@@ -74,6 +74,7 @@ void apply_override(Work& work, const Override& given) {
   if (given.container) work.container = given.container;
   if (given.partition) work.partition = given.partition;
   replace_if_given(work.modules, given.modules);
+  replace_if_given(work.files, given.files);
   replace_if_given(work.setup, given.setup);
   replace_if_given(work.metrics, given.metrics);
   replace_if_given(work.success.exit_code, given.success_exit_code);
@@ -104,6 +105,7 @@ void check_placeholders(const Work& work, const std::vector<std::string>& axes, 
 /// Whether what runs is given a derived value: by a placeholder, or as a setting of the trainer.
 bool is_given(const Work& work, const std::string& name) {
   if (work.trainer && is_trainer_setting(name)) return true;
+  if (!work.files.empty()) return true;  // any name may stand in a deck, and an identity never needs the disk
   const auto names_it = [&](const std::string& text) {
     const std::vector<Placeholder> found = find_placeholders(text);
     return std::any_of(found.begin(), found.end(), [&](const Placeholder& each) { return each.name == name; });

@@ -70,6 +70,7 @@ ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::siz
                        .argv = {},
                        .setup = {},
                        .container = {},
+                       .decks = {},
                        .seed = run_seed(experiment, run)};
   resolved.folder = context.results + '/' + to_string(resolved.key);
   resolved.bindings = placeholder_bindings(resolved);
@@ -77,13 +78,19 @@ ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::siz
   resolved.argv = filled_command(resolved);
   for (const std::string& line : resolved.work().setup) resolved.setup.push_back(fill_shell_text(line, resolved.bindings));
   if (resolved.work().container) resolved.container = filled_container(resolved);
+  for (const InputDeck& deck : resolved.work().files) {
+    FilledDeck filled{deck.from, deck.to, {}, {}};
+    const std::string path = (std::filesystem::path(context.call_folder) / deck.from).string();
+    filled.content = filled_deck(path, resolved.bindings, filled.sha256);
+    resolved.decks.push_back(std::move(filled));
+  }
   return resolved;
 }
 
 RenderedAttempt render_attempt(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run,
                                int attempt, const std::string& batch, const RenderContext& context) {
   const ResolvedRun resolved = resolve_run(experiment, plan, configuration, run, attempt, batch, context);
-  return {resolved.key, resolved.folder, run_json_text(resolved), job_script_text(resolved)};
+  return {resolved.key, resolved.folder, run_json_text(resolved), job_script_text(resolved), resolved.decks};
 }
 
 }  // namespace hpcbench

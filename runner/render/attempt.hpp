@@ -7,6 +7,7 @@
 #include "base/run_name.hpp"
 #include "plan/placeholders.hpp"  // fill_placeholders, placeholders_in
 #include "plan/plan.hpp"
+#include "render/input_decks.hpp"
 #include "spec/experiment.hpp"
 
 namespace hpcbench {
@@ -44,6 +45,7 @@ struct RenderedAttempt {
   std::string folder;    // absolute
   std::string run_json;  // everything resolved; docs/run-directory.md has the fields
   std::string job_sh;    // runnable by hand
+  std::vector<FilledDeck> decks;
 };
 
 /// Fills a configuration's placeholders and renders both files. `batch` is the id of its batch.

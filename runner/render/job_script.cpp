@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/module_command.hpp"
@@ -95,6 +96,28 @@ std::vector<std::string> outside_words(const ResolvedRun& run) {
   return words;
 }
 
+/// Names of input decks: a run by hand takes copies of them.
+std::vector<std::string> deck_names(const ResolvedRun& run) {
+  std::vector<std::string> names;
+  for (const FilledDeck& deck : run.decks) names.push_back(deck.to);
+  return names;
+}
+
+std::vector<std::pair<std::string, bool>> job_flags(const ResolvedRun& run) {
+  const bool local = run.context.executor != "slurm";
+  const bool once = !local && run.work().launch == Launch::once;
+  const bool mpirun = run.by_mpirun() || (!local && !once && run.experiment.launcher == "mpirun");
+  return {{"here", local},
+          {"local", local && !mpirun},  // the script itself starts the ranks
+          {"shell", run.is_shell()},
+          {"finds_module", calls_module(run.work().modules, run.work().setup)},
+          {"once", once},
+          {"mpirun", mpirun},
+          {"mpirun_here", mpirun && local},
+          {"srun", !local && !once && !mpirun},
+          {"monitored", !local && run.experiment.monitor_s.value_or(0) > 0}};
+}
+
 TemplateValues job_values(const ResolvedRun& run) {
   const Configuration& configuration = run.configuration;
   const Resources& resources = run.work().resources;
@@ -129,23 +152,14 @@ TemplateValues job_values(const ResolvedRun& run) {
       {"find_module", std::string(kFindModule)},
       {"good_exit_code", std::to_string(run.work().success.exit_code)},
   };
-  const bool local = run.context.executor != "slurm";
-  const bool once = !local && run.work().launch == Launch::once;
-  const bool mpirun = run.by_mpirun() || (!local && !once && run.experiment.launcher == "mpirun");
-  values.flags = {{"local", local && !mpirun},
-                  {"shell", run.is_shell()},
-                  {"finds_module", calls_module(run.work().modules, run.work().setup)},
-                  {"once", once},
-                  {"mpirun", mpirun},
-                  {"mpirun_here", mpirun && local},
-                  {"srun", !local && !once && !mpirun},
-                  {"monitored", !local && run.experiment.monitor_s.value_or(0) > 0}};
+  values.flags = job_flags(run);
   values.lists = {
       {"workdir", run.workdir_is_attempt() ? none : std::vector<std::string>{run.workdir}},
       {"argv", argument_words(run)},
       {"container", container.prefix.empty() ? none : std::vector<std::string>{run.container->image}},
       {"modules", run.work().modules},
       {"setup", run.setup},
+      {"decks", deck_names(run)},
       {"outside", outside_words(run)},
       {"environment", environment_words(run)},
       {"srun_options", srun_words(run, container.srun_options)},

@@ -6,6 +6,7 @@
 
 #include "base/glob.hpp"
 #include "render/attempt.hpp"
+#include "render/input_decks.hpp"
 
 namespace hpcbench {
 
@@ -25,6 +26,7 @@ struct ResolvedRun {
   std::vector<std::string> argv;   // with `shell`: one text for `bash -c`
   std::vector<std::string> setup;  // values in it are words of the shell
   std::optional<Container> container;
+  std::vector<FilledDeck> decks;
   long long seed = 0;
 
   const Work& work() const { return *configuration.work; }

@@ -127,6 +127,15 @@ std::string outside_json(const ResolvedRun& run) {
   return '[' + out + ']';
 }
 
+std::string decks_json(const ResolvedRun& run) {
+  std::string out;
+  for (const FilledDeck& deck : run.decks) {
+    out += fmt::format(R"({}{{"path":{},"from":{},"sha256":"{}"}})", out.empty() ? "" : ",", json_quote(deck.to),
+                       json_quote(deck.from), deck.sha256);
+  }
+  return '[' + out + ']';
+}
+
 void add_identity(RunFields& fields, const ResolvedRun& run) {
   fields.add_number("schema", 1);
   fields.add_text("experiment", run.experiment.name);
@@ -185,6 +194,7 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   if (run.experiment.merged_output) fields.add_text("output", "merged");
   fields.add("metrics", metrics_json(work.metrics));
   fields.add("outside", outside_json(run));
+  if (!run.decks.empty()) fields.add("files", decks_json(run));
   fields.add("success",
              fmt::format(R"({{"exit_code":{},"pattern":{}}})", work.success.exit_code, json_or_null(work.success.pattern)));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "plan/placeholders.hpp"
 #include "spec/placeholders.hpp"
@@ -14,6 +15,7 @@ namespace {
 std::vector<std::string> surroundings(Work work) {
   work.command.clear();
   work.srun.clear();
+  work.files.clear();
   std::vector<std::string> texts;
   for (const std::string* text : texts_of_run(work)) texts.push_back(*text);
   for (const std::string* text : texts_of_point(work)) texts.push_back(*text);
@@ -37,6 +39,22 @@ bool changes_surroundings(const Override& given) {
          given.gres;
 }
 
+void add_when(const Override& given, std::set<std::string>& names) {
+  for (const auto& clause : given.when) names.insert(clause.first);
+  if (!given.when_if) return;
+  for (const NameUse& use : given.when_if->expression.expression().names()) names.insert(use.name);
+}
+
+/// Of `axes` those that have one of these names, or that a value of such a name is derived from.
+std::vector<std::string> named_axes(const Experiment& experiment, std::set<std::string> names, std::vector<std::string> axes) {
+  for (auto each = experiment.derive.rbegin(); each != experiment.derive.rend(); ++each) {  // in order of need
+    if (!names.contains(each->name)) continue;
+    for (const NameUse& use : each->expression.expression().names()) names.insert(use.name);
+  }
+  std::erase_if(axes, [&](const std::string& axis) { return !names.contains(axis); });
+  return axes;
+}
+
 }  // namespace
 
 std::vector<std::string> software_axes(const Experiment& experiment, std::vector<std::string> axes) {
@@ -50,16 +68,27 @@ std::vector<std::string> software_axes(const Experiment& experiment, std::vector
   for (const Override& given : experiment.overrides) {
     add_texts(work_of(given));
     if (!changes_surroundings(given)) continue;
-    for (const auto& clause : given.when) names.insert(clause.first);
-    if (!given.when_if) continue;
-    for (const NameUse& use : given.when_if->expression.expression().names()) names.insert(use.name);
+    add_when(given, names);
   }
-  for (auto each = experiment.derive.rbegin(); each != experiment.derive.rend(); ++each) {  // in order of need
-    if (!names.contains(each->name)) continue;
-    for (const NameUse& use : each->expression.expression().names()) names.insert(use.name);
+  return named_axes(experiment, names, std::move(axes));
+}
+
+std::vector<std::string> deck_axes(const Experiment& experiment, std::vector<std::string> axes) {
+  std::set<std::string> names;
+  const auto add_decks = [&](const std::vector<InputDeck>& decks) {
+    for (const InputDeck& deck : decks) {
+      for (const std::string* text : {&deck.from, &deck.to}) {
+        for (std::string& name : placeholders_in(*text)) names.insert(std::move(name));
+      }
+    }
+  };
+  add_decks(experiment.work.files);
+  for (const Override& given : experiment.overrides) {
+    if (!given.files) continue;
+    add_decks(*given.files);
+    add_when(given, names);
   }
-  std::erase_if(axes, [&](const std::string& axis) { return !names.contains(axis); });
-  return axes;
+  return named_axes(experiment, names, std::move(axes));
 }
 
 }  // namespace hpcbench

@@ -12,4 +12,7 @@ namespace hpcbench {
 /// `when`.
 std::vector<std::string> software_axes(const Experiment& experiment, std::vector<std::string> axes);
 
+/// Those that choose input decks: in the names of `files`, or by `when` of overrides that bring files.
+std::vector<std::string> deck_axes(const Experiment& experiment, std::vector<std::string> axes);
+
 }  // namespace hpcbench

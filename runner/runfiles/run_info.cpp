@@ -34,9 +34,9 @@ bool scan_schema_1(std::string_view text, JsonMembers& members) {
   return scan_object(text, members) && json_integer(find_member(members, "schema")).value_or(1) == 1;
 }
 
-/// The files that a command names, as facts `code:PATH`, and one short hash for all of them as `code`: equal if and only if
-/// the command names the same files with the same content.
-void add_code_facts(std::string_view list, std::map<std::string, std::string>& facts) {
+/// Files of a run, as facts `code:PATH`, and one short hash for all of them as `code`: equal if and only if these are the same
+/// files with the same content. `kind` is `code` (what the command names) or `deck` (what `files` brings).
+void add_file_facts(std::string_view list, const std::string& kind, std::map<std::string, std::string>& facts) {
   std::vector<std::string> lines;
   JsonMembers file;
   for (const std::string_view item : scan_array(list).value_or(std::vector<std::string_view>())) {
@@ -45,13 +45,13 @@ void add_code_facts(std::string_view list, std::map<std::string, std::string>& f
     const std::optional<std::string> sha256 = json_string(find_member(file, "sha256"));
     if (!path || !sha256) continue;
     lines.push_back(*path + '\0' + *sha256 + '\n');
-    facts["code:" + printable(*path)] = printable(sha256->substr(0, kHashDigits));
+    facts[kind + ":" + printable(*path)] = printable(sha256->substr(0, kHashDigits));
   }
   if (lines.empty()) return;
   std::sort(lines.begin(), lines.end());
   std::string all;
   for (const std::string& line : lines) all += line;
-  facts["code"] = sha256_hex(all, kHashDigits);
+  facts[kind] = sha256_hex(all, kHashDigits);
 }
 
 std::vector<Metric> read_metrics_json(std::string_view list) {
@@ -180,6 +180,18 @@ void add_processes(std::string_view list, Finished& finished) {
   }
 }
 
+/// Names that leave the attempt's folder are left out.
+std::vector<std::string> read_decks(std::string_view list) {
+  std::vector<std::string> names;
+  JsonMembers file;
+  for (const std::string_view item : scan_array(list).value_or(std::vector<std::string_view>())) {
+    const std::string name = scan_object(item, file) ? json_string(find_member(file, "path")).value_or("") : "";
+    const bool leaves = name.starts_with('/') || ("/" + name + "/").find("/../") != std::string::npos;
+    if (!name.empty() && !leaves) names.push_back(name);
+  }
+  return names;
+}
+
 }  // namespace
 
 RunInfo parse_run_json(std::string_view text) {
@@ -205,7 +217,9 @@ RunInfo parse_run_json(std::string_view text) {
     if (const auto fact = json_scalar_text(member(name))) info.facts[name] = printable(*fact);
   }
   if (const auto repeats = small_integer(member("repeats"))) info.facts["planned_repeats"] = std::to_string(*repeats);
-  add_code_facts(member("code"), info.facts);
+  add_file_facts(member("code"), "code", info.facts);
+  add_file_facts(member("files"), "deck", info.facts);
+  info.decks = read_decks(member("files"));
   JsonMembers inner;
   if (scan_object(member("resources"), inner)) {
     StartFields fields(inner, info.wrong);

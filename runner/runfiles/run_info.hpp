@@ -28,6 +28,7 @@ struct RunInfo {
   std::optional<double> intended_unix_s;
   std::string workdir;
   std::optional<std::vector<OutsideGlob>> outside;  // absent: made before copies were kept
+  std::vector<std::string> decks;                   // what `files` brought, relative to the attempt's folder
   std::vector<Metric> metrics;
   int success_exit_code = 0;
   std::optional<std::string> success_pattern;

@@ -173,6 +173,10 @@ bool runs_commands_alone(const ParsedExperiment& parsed) {
 }
 
 std::vector<NamedLocation> axes_that_reach_nothing(const ParsedExperiment& parsed, const std::vector<GivenText>& texts) {
+  const bool decks = !parsed.experiment.work.files.empty() ||
+                     std::any_of(parsed.overrides.begin(), parsed.overrides.end(),
+                                 [](const ParsedOverride& entry) { return entry.override_.files.has_value(); });
+  if (decks) return {};  // any name may stand in them
   std::vector<NamedLocation> left = said_axes(parsed);
   const std::set<std::string> reaching = names_that_reach(parsed, texts);
   std::erase_if(left,

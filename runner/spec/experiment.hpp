@@ -88,13 +88,20 @@ struct Container {
 /// As files spell it.
 const char* to_string(ContainerRuntime runtime);
 
+/// An entry of `files`: a file whose placeholders are filled in, in the folder of each attempt.
+struct InputDeck {
+  std::string from;  // relative to the folder of the call
+  std::string to;    // relative to the attempt's folder
+  Place place;
+};
+
 struct Success {
   int exit_code = 0;
   std::optional<std::string> pattern;  // must be found in stdout.log
 };
 
 /// What a trainer or a command is, for one point: the defaults of the experiment with its overrides applied. Placeholders
-/// (`{{name}}`) are not yet filled in; those of `resources`, `partition` and `modules` are in the work of a plan.
+/// (`{{name}}`) are not yet filled in; those of `resources`, `partition`, `modules` and `files` are in the work of a plan.
 struct Work {
   std::optional<std::string> trainer;  // a built-in task; or
   std::vector<std::string> command;    // any program: its arguments
@@ -108,6 +115,7 @@ struct Work {
   Variables environment;                 // the site's, then those of the experiment; of one name the latter
   std::vector<std::string> srun;         // further options of srun, each one argument: the site's, then the experiment's
   std::optional<Container> container;
+  std::vector<InputDeck> files;
   std::vector<Metric> metrics;
   Success success;
 };
@@ -142,6 +150,7 @@ struct Override {
   std::optional<std::vector<std::string>> setup;
   Variables environment;  // of one name these
   std::optional<Container> container;
+  std::optional<std::vector<InputDeck>> files;
   std::optional<std::vector<Metric>> metrics;
   std::optional<int> success_exit_code;
   std::optional<std::string> success_pattern;

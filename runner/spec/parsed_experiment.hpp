@@ -99,9 +99,11 @@ std::optional<Variables> read_environment(MapReader& reader, Diagnostics& diagno
 /// `srun` of a file or of a site.
 std::optional<std::vector<std::string>> read_srun_options(MapReader& reader, Diagnostics& diagnostics);
 std::optional<Container> read_container(MapReader& reader, Diagnostics& diagnostics);
+std::optional<std::vector<InputDeck>> read_decks(MapReader& reader, Diagnostics& diagnostics);  // point_values.cpp
 /// What its runtime cannot do with this executor and launcher.
 void check_container(const ParsedExperiment& parsed, Diagnostics& diagnostics);
-/// The texts of `environment`, `srun`, `container`, `partition`, `modules` and `resources` in the map of a file or an override.
+/// The texts of `environment`, `srun`, `container`, `partition`, `modules`, `files` and `resources` in the map of a file or an
+/// override.
 std::vector<GivenText> start_texts(const YamlNode& map);
 /// Those of the file, and the site's `environment` and `srun` as far as they count.
 std::vector<GivenText> start_texts(const ParsedExperiment& parsed);

@@ -95,6 +95,10 @@ std::vector<const std::string*> texts_of_point(const Work& work) {
   if (work.partition) texts.push_back(&*work.partition);
   for (const std::string& option : work.resources.extra) texts.push_back(&option);
   for (const std::string& module : work.modules) texts.push_back(&module);
+  for (const InputDeck& deck : work.files) {
+    texts.push_back(&deck.from);
+    texts.push_back(&deck.to);
+  }
   return texts;
 }
 

@@ -318,6 +318,13 @@ std::vector<GivenText> start_texts(const YamlNode& map) {
   }
   add_scalar(map.find("partition"), Filled::for_point);
   add_list(texts, map.find("modules"), Filled::modules);
+  const YamlNode* const files = map.find("files");
+  for (std::size_t i = 0; files != nullptr && files->is_list() && i < files->items.size(); ++i) {
+    const YamlNode& file = files->items[i];
+    if (!file.is_map()) continue;
+    add_scalar(file.find("from"), Filled::for_point);
+    add_scalar(file.find("to"), Filled::for_point);
+  }
   const YamlNode* const resources = map.find("resources");
   for (std::size_t i = 0; resources != nullptr && resources->is_map() && i < resources->items.size(); ++i) {
     add_scalar(&resources->items[i], Filled::for_point);

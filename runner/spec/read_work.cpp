@@ -6,8 +6,8 @@
 #include "spec/fields.hpp"
 #include "spec/parsed_experiment.hpp"
 #include "spec/placeholders.hpp"
+#include "spec/point_values.hpp"
 #include "spec/read_experiment.hpp"
-#include "spec/resource_values.hpp"
 #include "spec/sbatch_options.hpp"
 
 namespace hpcbench {
@@ -161,6 +161,7 @@ std::optional<ParsedOverride> read_override(const YamlNode& node, bool shell, Di
   target.setup = reader.texts_or_none("setup");
   assign(target.environment, read_environment(reader, diagnostics));
   target.container = read_container(reader, diagnostics);
+  target.files = read_decks(reader, diagnostics);
   target.metrics = read_metrics(reader, false, diagnostics);
   const ParsedSuccess success = read_success(reader, diagnostics);
   target.success_exit_code = success.exit_code;
@@ -194,6 +195,7 @@ void read_work(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnos
   assign(work.modules, reader.texts_or_none("modules"));
   assign(work.setup, reader.texts_or_none("setup"));
   read_start(reader, parsed, diagnostics);
+  assign(work.files, read_decks(reader, diagnostics));
   assign(work.metrics, read_metrics(reader, false, diagnostics));
   const ParsedSuccess success = read_success(reader, diagnostics);
   assign(work.success.exit_code, success.exit_code);

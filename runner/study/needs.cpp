@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/host.hpp"
 #include "base/process.hpp"
 #include "plan/placeholders.hpp"
+#include "render/input_decks.hpp"
 #include "study/study.hpp"
 
 namespace hpcbench {
@@ -171,6 +174,29 @@ void examine_work(const Study& study, Findings& findings) {
   note_missing_data(study, folder, missing, findings);
 }
 
+/// Input decks are read here, so that what is wrong with one is known before the first run.
+void examine_decks(const Study& study, Findings& findings) {
+  const Plan& plan = study.selected();
+  const Work* last = nullptr;
+  for (const Configuration& configuration : plan.configurations) {
+    if (configuration.work.get() == last) continue;
+    last = configuration.work.get();
+    Bindings bindings = plan.all_bindings(configuration);
+    bindings.insert(bindings.end(), last->parameters.begin(), last->parameters.end());
+    for (const char* const name : {"gpus", "ranks", "repeat", "seed"}) bindings.emplace_back(name, Value::from_integer(1));
+    for (const InputDeck& deck : last->files) {
+      std::string sha256;
+      try {
+        filled_deck(std::filesystem::absolute(deck.from).string(), bindings, sha256);
+      } catch (const InputError& problem) {
+        const std::string_view text = problem.what();
+        note_finding(findings, Finding::Kind::problem, std::string(text.starts_with("error: ") ? text.substr(7) : text),
+                     "`files` names it relative to the folder in which hpcbench is called");
+      }
+    }
+  }
+}
+
 void examine_trainer(const Study& study, Findings& findings) {
   if (!study.experiment.is_trainer()) return;
   const std::string trainer = program_folder() + "/hpcbench-train";
@@ -191,6 +217,7 @@ void note_finding(Findings& findings, Finding::Kind kind, std::string text, std:
 void examine_needs(const Study& study, Findings& findings) {
   examine_trainer(study, findings);
   examine_work(study, findings);
+  examine_decks(study, findings);
   if (study.experiment.prepare.empty()) return;
   for (Finding& finding : findings) {
     if (finding.kind != Finding::Kind::problem) continue;

@@ -134,6 +134,11 @@ std::vector<OpenBatch> read_open_batches(const std::string& results) {
 void write_attempt_files(const RenderedAttempt& attempt) {
   write_plainly(attempt.folder + "/run.json", attempt.run_json, 0666);
   write_plainly(attempt.folder + "/job.sh", attempt.job_sh, 0777);
+  for (const FilledDeck& deck : attempt.decks) {
+    const std::filesystem::path path = std::filesystem::path(attempt.folder) / deck.to;
+    make_folders(path.parent_path().string());
+    write_plainly(path.string(), deck.content, 0666);
+  }
 }
 
 }  // namespace hpcbench

@@ -56,7 +56,7 @@ class Recipes(SlurmTest):
     def test_lightning(self):
         self.trains("lightning")
 
-    def test_mpirun(self):
+    def mpi(self):
         if not shutil.which("mpirun"):
             self.skipTest("mpirun is not installed (Debian: openmpi-bin python3-mpi4py)")
         if subprocess.run(["/usr/bin/python3", "-c", "import mpi4py"], capture_output=True).returncode != 0:
@@ -64,8 +64,24 @@ class Recipes(SlurmTest):
         # Nodes that are one machine: what passes messages through its memory would find ranks of the other node there.
         env = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self", "OMPI_ALLOW_RUN_AS_ROOT": "1",
                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PATH": f"/usr/bin:{self.cluster.environment()['PATH']}"}
-        for row in self.rows("mpirun", env):
+        return env
+
+    def test_mpirun(self):
+        for row in self.rows("mpirun", self.mpi()):
             self.assertGreater(row["median"], 0)
+
+    def test_ranks_that_are_no_gpus(self):
+        env = self.mpi()
+        for name in ("stencil.py", "stencil_weak.yaml"):
+            shutil.copy(ROOT / "examples/mpi" / name, self.folder)
+        self.hpcbench("run", "stencil_weak.yaml", "--site", "./site.yaml", "--set", "repeats=1", "--set", "matrix.nodes=[1, 2]", env=env)
+        rows = self.report("stencil_weak.yaml")["rows"]
+        self.assertEqual([(row["axes"]["nodes"], row["scale"], row["gpus"], row["outcomes"]) for row in rows],
+                         [(1, 1, 0, {"succeeded": 1}), (1, 2, 0, {"succeeded": 1}), (2, 2, 0, {"succeeded": 1}), (2, 4, 0, {"succeeded": 1})])
+        for row in rows:
+            output = next(self.folder.glob(f"results/stencil_weak/{row['config_id']}/r01/a1/stdout.log")).read_text()
+            self.assertIn(f"{row['scale']} ranks, main loop: ", output)
+            self.assertIn("heat: 1.000000000", output)
 
 
 if __name__ == "__main__":

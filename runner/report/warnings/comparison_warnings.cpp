@@ -19,22 +19,24 @@ constexpr double kLossTolerance = 0.05;
 struct ConfoundedKind {
   const char* name;
   std::array<const char*, 2> facts;
-  bool grows_with_size;      // under weak scaling
-  bool of_software = false;  // it may be what an axis of modules, containers, partitions ... changes on purpose
+  bool grows_with_size;  // under weak scaling
+  /// Axes that may change it on purpose: of modules, containers, partitions ...; of input decks.
+  enum class Factor { none, software, deck } factor = Factor::none;
 };
 constexpr std::array kKinds = {
     ConfoundedKind{"precision", {"precision", nullptr}, false},
     ConfoundedKind{"global batch", {"global_batch", nullptr}, true},
     ConfoundedKind{"optimizer steps", {"optimizer_steps", nullptr}, false},
     ConfoundedKind{"samples", {"samples", nullptr}, true},
-    ConfoundedKind{"device", {"node_type", "device"}, false, true},
-    ConfoundedKind{"gpu model", {"gpu_model", nullptr}, false, true},
-    ConfoundedKind{"TF32 setting of matrix products", {"tf32_matmul", nullptr}, false, true},
-    ConfoundedKind{"TF32 setting of convolutions", {"tf32_cudnn", nullptr}, false, true},
-    ConfoundedKind{"choice of kernels", {"kernels", nullptr}, false, true},
-    ConfoundedKind{"library", {"torch", nullptr}, false, true},
-    ConfoundedKind{"training program", {"trainer", "library"}, false, true},
+    ConfoundedKind{"device", {"node_type", "device"}, false, ConfoundedKind::Factor::software},
+    ConfoundedKind{"gpu model", {"gpu_model", nullptr}, false, ConfoundedKind::Factor::software},
+    ConfoundedKind{"TF32 setting of matrix products", {"tf32_matmul", nullptr}, false, ConfoundedKind::Factor::software},
+    ConfoundedKind{"TF32 setting of convolutions", {"tf32_cudnn", nullptr}, false, ConfoundedKind::Factor::software},
+    ConfoundedKind{"choice of kernels", {"kernels", nullptr}, false, ConfoundedKind::Factor::software},
+    ConfoundedKind{"library", {"torch", nullptr}, false, ConfoundedKind::Factor::software},
+    ConfoundedKind{"training program", {"trainer", "library"}, false, ConfoundedKind::Factor::software},
     ConfoundedKind{"code", {"code", "commit"}, false},
+    ConfoundedKind{"input deck", {"deck", nullptr}, false, ConfoundedKind::Factor::deck},
 };
 
 /// A fact over the measured runs of a row: the value of the first, and one that differs from it.
@@ -111,7 +113,7 @@ bool follows(const WarningContext& context, const ConfoundedKind& kind, const st
 bool is_factor(const WarningContext& context, const ConfoundedKind& kind, const Sample& sample,
                const std::vector<std::string>& axes) {
   const Sample* base = baseline_of(context, sample);
-  return kind.of_software && base != nullptr && std::any_of(axes.begin(), axes.end(), [&](const std::string& axis) {
+  return base != nullptr && std::any_of(axes.begin(), axes.end(), [&](const std::string& axis) {
            const Value* ours = find_binding(sample.row.axes, axis);
            const Value* theirs = find_binding(base->row.axes, axis);
            return ours != nullptr && theirs != nullptr && *ours != *theirs && follows(context, kind, axis);
@@ -155,12 +157,15 @@ void warn_superlinear(const WarningContext& context, Warnings& found) {
 }
 
 void warn_confounded(const WarningContext& context, Warnings& found) {
-  const std::vector<std::string> software = software_axes(context.experiment, context.columns);
+  const std::map<ConfoundedKind::Factor, std::vector<std::string>> factors = {
+      {ConfoundedKind::Factor::none, {}},
+      {ConfoundedKind::Factor::software, software_axes(context.experiment, context.columns)},
+      {ConfoundedKind::Factor::deck, deck_axes(context.experiment, context.columns)}};
   for (const ConfoundedKind& kind : kKinds) {
     Sightings rows;
     for (const Sample* sample : context.shown) {
       const auto difference = find_difference(context, *sample, kind);
-      if (!difference || is_factor(context, kind, *sample, software)) continue;
+      if (!difference || is_factor(context, kind, *sample, factors.at(kind.factor))) continue;
       rows.add(sample->row, [&] { return describe_difference(kind, *difference, row_label(context.columns, sample->row)); });
     }
     rows.report("confounded", fmt::format("the speedup mixes the strategy's effect with that of another {}", kind.name),

@@ -50,11 +50,13 @@ TEST_CASE("every field of the identity has its place in the line") {
   work.partition = "big";
   work.setup = {"ulimit -l unlimited"};
   work.container = Container{"x.sif"};
+  work.files = {{"on/disk.in", "HPL.dat", {}}};
   work.parameters = plain_bindings({{"z", "true"}, {"a", "text"}});
   const IdentityTail tail = identity_tail(work);
-  CHECK(tail.before_derived + tail.after_derived ==
-        R"(,"constraint":"nvlink","container":"x.sif","cpus_per_task":8,"exclusive":true,"gres":"gpu:a100","launch":"node",)"
-        R"("modules":["cuda"],"parameters":{"a":"text","z":true},"partition":"big","setup":["ulimit -l unlimited"],"task":"mnist_rnn"})");
+  CHECK(
+      tail.before_derived + tail.after_derived ==
+      R"(,"constraint":"nvlink","container":"x.sif","cpus_per_task":8,"exclusive":true,"files":["HPL.dat"],"gres":"gpu:a100","launch":"node",)"
+      R"("modules":["cuda"],"parameters":{"a":"text","z":true},"partition":"big","setup":["ulimit -l unlimited"],"task":"mnist_rnn"})");
   CHECK(gres_without_count("gpu:4") == "gpu");
   CHECK(gres_without_count("gpu") == "gpu");
   CHECK(gres_without_count("gpu:a100:2,shard:8") == "gpu:a100,shard");

@@ -263,3 +263,14 @@ TEST_CASE("confounded: what an axis of software changes is the factor") {
     CHECK(warns(study.table(), "confounded"));
   }
 }
+
+TEST_CASE("confounded: input decks that no axis chooses") {
+  Study study = clean_study();
+  for (AttemptRecord& record : study.records) {
+    record.facts["deck"] = record.key.config_id == study.plan.configurations[0].id ? "aaaa" : "bbbb";
+  }
+  study.experiment.work.files = {{"a.in", "a", {}}};
+  CHECK(contains(warning_of(study.table(), "confounded").seen, "input deck"));
+  study.experiment.work.files = {{"{{strategy}}.in", "a", {}}};
+  CHECK_FALSE(warns(study.table(), "confounded"));
+}
