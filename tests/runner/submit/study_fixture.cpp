@@ -21,8 +21,9 @@ StudyFixture::StudyFixture(int configurations, int repeats, int warmups)
   plan.order = Order::sequential;
   for (int i = 0; i < configurations; ++i) {
     axis.values.push_back(Value::from_integer(i));
-    plan.configurations.push_back(
-        {fmt::format("{:016x}", i), {Value::from_integer(i), Value::from_integer(1), Value::from_integer(1)}, {}, 1, 1, work});
+    plan.configurations.push_back({.id = fmt::format("{:016x}", i),
+                                   .values = {Value::from_integer(i), Value::from_integer(1), Value::from_integer(1)},
+                                   .work = work});
   }
   experiment.matrix = {axis};
   experiment.order = Order::sequential;
