@@ -5,8 +5,8 @@
 
 #include "base/state.hpp"
 #include "ingest/events.hpp"
-#include "ingest/settled.hpp"
 #include "runfiles/run_info.hpp"
+#include "runfiles/settled.hpp"
 
 namespace hpcbench {
 

@@ -18,10 +18,10 @@
 #include "ingest/metric_scan.hpp"
 #include "ingest/outcome.hpp"
 #include "ingest/reading.hpp"
-#include "ingest/settled.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/job_files.hpp"
 #include "runfiles/run_info.hpp"
+#include "runfiles/settled.hpp"
 
 namespace hpcbench {
 

@@ -1,4 +1,4 @@
-#include "ingest/settled.hpp"
+#include "runfiles/settled.hpp"
 
 #include <fmt/format.h>
 
