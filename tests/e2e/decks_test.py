@@ -38,7 +38,7 @@ class Decks(StudyTest):
         self.hpcbench("run", "decks.yaml")
         small, large = self.attempts("r02")
         filled = "n=100 blocks=10 {{*nothing}} {.x} \\xff-free é\n"
-        self.assertEqual((small / "stdout.log").read_text(), filled + "seed=2 repeat=2 small\n")
+        self.assertEqual((small / "stdout.log").read_text(), filled + "seed=3 repeat=2 small\n")
         self.assertEqual((large / "HPL.dat").read_text(), filled)
         run = json.loads((large / "run.json").read_text())
         self.assertEqual([(f["path"], f["from"], len(f["sha256"])) for f in run["files"]],
@@ -57,12 +57,12 @@ class Decks(StudyTest):
             self.assertEqual(list(self.folder.glob("results/decks/*/r01")), [])
 
     def test_a_changed_deck_runs_nothing_again_and_confounds(self):
-        text = STUDY.replace("in/seed.txt'", "in/seed.txt; echo took=1'").replace("name: n, file: stdout.log, pattern: 'n=", "name: took_s, unit: s, file: stdout.log, pattern: 'took=")
+        text = STUDY.replace("HPL.dat in/seed.txt'", "HPL.dat; echo took=1'").replace('  - {from: "decks/{{case}}.in", to: in/seed.txt}\n', "").replace("name: n, file: stdout.log, pattern: 'n=", "name: took_s, unit: s, file: stdout.log, pattern: 'took=")
         text = text.replace("report: {metric: n}", "baseline: {case: small}\nreport: {metric: took_s}")
         self.write("decks.yaml", text)
         self.hpcbench("run", "decks.yaml", "--only", "case=small")
         self.write("HPL.dat.in", DECK + "more\n")
-        self.assertEqual(json.loads(self.hpcbench("plan", "decks.yaml", "--format", "json").stdout)["kept"], 1)
+        self.assertEqual(json.loads(self.hpcbench("plan", "decks.yaml", "--format", "json").stdout)["kept"], 2)
         self.hpcbench("run", "decks.yaml", "--only", "case=large")
         facts = [path for path in self.folder.rglob("run.json")]
         self.assertEqual(len(facts), 4)
@@ -82,7 +82,7 @@ class Decks(StudyTest):
         folders = [folder for folder in by_hand.iterdir() if folder.name.startswith("manual-")]
         self.assertEqual(len(folders), 2)
         for folder in folders:
-            self.assertEqual((folder / "in/seed.txt").read_text(), "seed=1 repeat=1 small\n")
+            self.assertEqual((folder / "in/seed.txt").read_text(), "seed=2 repeat=1 small\n")
         self.assertTrue(os.listdir(attempt))
 
 
