@@ -74,7 +74,8 @@ std::string explain_missed_metric(const MetricSpec& metric, const std::string& f
   }
   const std::string& file = found.files.back();
   std::string text =
-      fmt::format("nothing in {} is what {} {} names", printable(file), metric.source, printable(metric.selector));
+      fmt::format("nothing in {} is what {} {} names{}", printable(file), metric.source, printable(metric.selector),
+                  metric.skip > 0 ? fmt::format(" beyond the first {} (`skip`)", metric.skip) : "");
   if (metric.source == "tag") return text;  // no text
   const std::string end = last_lines_of(file);
   return end.empty() ? text + ": it is empty" : fmt::format("{}. It ends:\n{}", text, end);

@@ -25,8 +25,7 @@ RE2::Options pattern_options() {
 }  // namespace
 
 struct MetricScanner::Impl {
-  explicit Impl(const MetricSpec& metric)
-      : spec(metric), pattern("(?m)" + metric.selector, pattern_options()), taker(metric.name, metric.series) {
+  explicit Impl(const MetricSpec& metric) : spec(metric), pattern("(?m)" + metric.selector, pattern_options()), taker(metric) {
     if (!pattern.ok()) return;
     const auto& names = pattern.NamedCapturingGroups();
     const auto named = names.find(spec.name);

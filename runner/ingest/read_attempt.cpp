@@ -232,7 +232,7 @@ class AttemptReader {
 
   void take_matches(const MetricSpec& metric, bool no_files, MetricMatches matches) {
     // A metric of the author's replaces one of the same name that events gave.
-    if (matches.last) add_metric(metric.name, matches.last, matches.place);
+    if (matches.value) add_metric(metric.name, matches.value, matches.place);
     if (metric.series && matches.count > 0) {
       std::erase_if(record_.series, [&](const SeriesPoint& point) { return point.name == metric.name; });
       std::move(matches.series.begin(), matches.series.end(), std::back_inserter(record_.series));
@@ -241,7 +241,7 @@ class AttemptReader {
     if (matches.not_numbers > 0) {
       warn(fmt::format("metric {}: {} matches are no numbers, the first is `{}`", metric.name, matches.not_numbers,
                        matches.first_not_number));
-    } else if (!matches.last && matches.warnings.empty() && finished_.readable) {
+    } else if (!matches.value && matches.warnings.empty() && finished_.readable) {
       warn(fmt::format("metric {}: {} {}", metric.name, no_files ? "no file is" : "no match in", printable(metric.file)));
     }
   }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/host.hpp"
+#include "base/take.hpp"
 #include "ingest/json_text.hpp"
 #include "ingest/line_reader.hpp"
 #include "ingest/metric_reader.hpp"
@@ -64,6 +65,8 @@ std::vector<MetricSpec> read_metric_specs(std::string_view list) {
     MetricSpec spec{text("name"), text("file"), "", text("unit"), false, "", text("index")};
     const std::string_view series = find_member(members, "series");
     spec.series = json_flag(series).value_or(!json_string(series).value_or("").empty());
+    if (const std::string take = text("take"); parse_take(take)) spec.take = take;
+    spec.skip = std::max(0LL, json_integer(find_member(members, "skip")).value_or(0));
     for (const MetricSource& source : metric_sources()) {
       if (find_member(members, source.key).empty()) continue;
       spec.source = source.key;

@@ -21,6 +21,8 @@ struct MetricSpec {
   bool series = false;
   std::string source = "pattern";  // a key of metric_sources()
   std::string index = {};          // what numbers the series; empty: numbered from 1
+  std::string take = "last";       // which of several values counts (base/take.hpp)
+  long long skip = 0;              // the first values that `take` leaves out
 };
 
 /// What ingest needs of run.json. Fields that are missing or of a wrong type keep their defaults.

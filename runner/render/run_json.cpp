@@ -74,10 +74,13 @@ std::string resources_json(const Resources& resources) {
 std::string metrics_json(const std::vector<Metric>& metrics) {
   std::string out = "[";
   for (const Metric& metric : metrics) {
+    std::string more;
+    if (!metric.index.empty()) more += ",\"index\":" + json_quote(metric.index);
+    if (metric.take != "last") more += ",\"take\":" + json_quote(metric.take);
+    if (metric.skip > 0) more += fmt::format(",\"skip\":{}", metric.skip);
     out += fmt::format(R"({}{{"name":{},"file":{},"{}":{},"unit":{},"series":{}{}}})", out.size() > 1 ? "," : "",
                        json_quote(metric.name), json_quote(metric.file), metric.source, json_quote(metric.selector),
-                       json_quote(metric.unit), json_or_null(metric.series),
-                       metric.index.empty() ? "" : ",\"index\":" + json_quote(metric.index));
+                       json_quote(metric.unit), json_or_null(metric.series), more);
   }
   return out + ']';
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/take.hpp"
 #include "base/text.hpp"
 #include "spec/fields.hpp"
 #include "spec/parsed_experiment.hpp"
@@ -64,6 +65,26 @@ void read_index(MapReader& reader, Metric& metric, Diagnostics& diagnostics) {
   }
 }
 
+/// Which of several values of one run counts.
+void read_take(MapReader& reader, const YamlNode& node, Metric& metric, Diagnostics& diagnostics) {
+  const std::optional<std::string> take = reader.filled_text("take");
+  assign(metric.skip, reader.integer("skip", 0, 1'000'000'000));
+  if (take && !parse_take(*take)) {
+    const std::vector<std::string> words = {"last", "first", "min", "max", "sum", "count", "mean", "median", "p95"};
+    diagnostics.add(node.find("take")->location, fmt::format("`take` knows no {}{}", cite(*take), did_you_mean(*take, words)),
+                    "write last, first, min, max, sum, count, mean, median, or a percentile between 0 and 100: p95, p99.9");
+    return;
+  }
+  assign(metric.take, take);
+  if (take && metric.source == "accounting") {
+    diagnostics.add(reader.location_of("take"), "`take` chooses among several values, and `accounting` gives one",
+                    "leave it out");
+  } else if (reader.has("skip") && !reader.has("take")) {
+    diagnostics.add(reader.location_of("skip"), "`skip` leaves out the first values of `take`, and this metric has none",
+                    "add take: median (or mean, min ...); a series keeps all of its values");
+  }
+}
+
 std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.made();
   MapReader reader(node, "metrics", diagnostics);
@@ -84,6 +105,7 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnosti
   assign(metric.unit, reader.text("unit"));
   metric.series = reader.filled_text("series");
   read_index(reader, metric, diagnostics);
+  read_take(reader, node, metric, diagnostics);
   refuse_placeholders_in(node, {"file", "pattern", "column", "pointer", "tag", "index"}, "metrics",
                          "`file` is a glob: `*/metrics.csv`; or give points their own in `overrides`", diagnostics);
   reader.finish();

@@ -38,8 +38,8 @@ void take_rules(const Reading& from, const std::string& hash, Reading& into) {
 std::vector<MetricSpec> specs_of(const std::vector<Metric>& metrics) {
   std::vector<MetricSpec> specs;
   for (const Metric& metric : metrics) {
-    specs.push_back(
-        {metric.name, metric.file, metric.selector, metric.unit, metric.series.has_value(), metric.source, metric.index});
+    specs.push_back({metric.name, metric.file, metric.selector, metric.unit, metric.series.has_value(), metric.source,
+                     metric.index, metric.take, metric.skip});
   }
   return specs;
 }
