@@ -65,6 +65,7 @@ std::string last_lines_of(const std::string& file) {
 }  // namespace
 
 std::string explain_missed_metric(const MetricSpec& metric, const std::string& folder) {
+  if (metric.is_formula()) return fmt::format("a name in its formula {} has no value", printable(metric.selector));
   std::string problem;
   const RunInfo info = parse_run_json(read_small_file(folder + "/run.json", problem).value_or(""));
   const MetricFiles found = find_metric_files(metric.file, {folder, info.workdir, info.outside_globs, std::nullopt, true});

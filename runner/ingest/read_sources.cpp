@@ -141,7 +141,9 @@ std::optional<Outcome> find_slurm_words(std::string_view text) {
 SourceReading read_sources(const std::vector<SourceFile>& files, const std::vector<MetricSpec>& metrics,
                            const std::optional<std::string>& success_pattern) {
   SourceReading reading;
-  for (const MetricSpec& metric : metrics) read_source_metric(metric, files_of_metric(files, metric), reading);
+  for (const MetricSpec& metric : metrics) {
+    if (!metric.is_formula()) read_source_metric(metric, files_of_metric(files, metric), reading);
+  }
   SlurmWords words;
   for (const SourceFile& file : files) {
     if (!is_usual_text(file.name)) continue;

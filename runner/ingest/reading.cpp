@@ -25,6 +25,20 @@ std::string metric_rule_json(const MetricSpec& metric) {
                      metric.series ? "true" : "false", more);
 }
 
+std::string require_json(const std::vector<std::string>& require) {
+  std::string list;
+  for (const std::string& each : require) list += (list.empty() ? "" : ",") + json_quote(each);
+  return list.empty() ? "" : ",\"require\":[" + list + ']';
+}
+
+std::string names_json(const NamesOfFormulas& names) {
+  if (names.empty()) return "";
+  std::string derived;
+  for (const auto& [name, text] : names.derived)
+    derived += fmt::format("{}{}:{}", derived.empty() ? "" : ",", json_quote(name), json_quote(text));
+  return fmt::format(R"(,"formulas":{{"parameters":{},"derived":{{{}}}}})", bindings_json(names.parameters), derived);
+}
+
 std::string hash_or_null(const std::string& hash) { return hash.empty() ? "null" : json_quote(hash); }
 
 /// The text of a key of an object: keys come as they stand in the file, without their quotes.
@@ -32,13 +46,16 @@ std::string key_text(std::string_view key) { return json_string('"' + std::strin
 
 }  // namespace
 
-ReadingRules rules_of(const RunInfo& info) { return {info.metrics, info.success_exit_code, info.success_pattern}; }
+ReadingRules rules_of(const RunInfo& info) {
+  return {info.metrics, info.success_exit_code, info.success_pattern, info.success_require, info.formula_names};
+}
 
 std::string rules_json(const ReadingRules& rules) {
   std::string metrics;
   for (const MetricSpec& metric : rules.metrics) metrics += (metrics.empty() ? "" : ",") + metric_rule_json(metric);
-  return fmt::format(R"({{"metrics":[{}],"success":{{"exit_code":{},"pattern":{}}}}})", metrics, rules.success_exit_code,
-                     rules.success_pattern ? json_quote(*rules.success_pattern) : "null");
+  return fmt::format(R"({{"metrics":[{}],"success":{{"exit_code":{},"pattern":{}{}}}{}}})", metrics, rules.success_exit_code,
+                     rules.success_pattern ? json_quote(*rules.success_pattern) : "null", require_json(rules.success_require),
+                     names_json(rules.formula_names));
 }
 
 std::string rules_hash(const ReadingRules& rules) {

@@ -72,9 +72,24 @@ std::vector<MetricSpec> read_metric_specs(std::string_view list) {
       spec.source = source.key;
       spec.selector = text(source.key.c_str());
     }
-    if (!spec.name.empty() && !spec.file.empty()) specs.push_back(std::move(spec));
+    if (const std::string formula = text("formula"); !formula.empty()) {
+      spec.source = "formula";
+      spec.selector = formula;
+    }
+    if (!spec.name.empty() && (!spec.file.empty() || spec.is_formula())) specs.push_back(std::move(spec));
   }
   return specs;
+}
+
+NamesOfFormulas read_names_of_formulas(std::string_view object) {
+  NamesOfFormulas names;
+  JsonMembers members, derived;
+  if (!scan_object(object, members)) return names;
+  names.parameters = json_bindings(find_member(members, "parameters"));
+  scan_object(find_member(members, "derived"), derived);
+  for (const JsonMember& member : derived)
+    names.derived.emplace_back(std::string(member.key), json_string(member.value).value_or(""));
+  return names;
 }
 
 void add_processes(std::string_view list, Finished& finished) {
@@ -118,6 +133,7 @@ RunInfo parse_run_json(std::string_view text) {
   info.workdir = json_string(member("workdir")).value_or("");
   if (const auto outside = scan_array(member("outside"))) info.outside_globs = outside->size();
   info.metrics = read_metric_specs(member("metrics"));
+  info.formula_names = read_names_of_formulas(member("formulas"));
   for (const char* name : {"commit", "dirty", "hpcbench", "seed"}) {
     if (const auto fact = json_scalar_text(member(name))) info.facts[name] = printable(*fact);
   }
@@ -131,6 +147,8 @@ RunInfo parse_run_json(std::string_view text) {
   if (scan_object(member("success"), inner)) {
     info.success_exit_code = small_integer(find_member(inner, "exit_code")).value_or(0);
     info.success_pattern = json_string(find_member(inner, "pattern"));
+    for (const std::string_view text : scan_array(find_member(inner, "require")).value_or(std::vector<std::string_view>()))
+      info.success_require.push_back(json_string(text).value_or(""));
   }
   return info;
 }

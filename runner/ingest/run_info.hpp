@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/value.hpp"
@@ -23,6 +24,18 @@ struct MetricSpec {
   std::string index = {};          // what numbers the series; empty: numbered from 1
   std::string take = "last";       // which of several values counts (base/take.hpp)
   long long skip = 0;              // the first values that `take` leaves out
+
+  /// Computed from other metrics: `selector` is its expression, and no file is read.
+  bool is_formula() const { return source == "formula"; }
+};
+
+/// What formulas and requirements name beside metrics and axes: parameters, and derived values with their expressions in order
+/// of need.
+struct NamesOfFormulas {
+  Bindings parameters;
+  std::vector<std::pair<std::string, std::string>> derived;
+
+  bool empty() const { return parameters.empty() && derived.empty(); }
 };
 
 /// What ingest needs of run.json. Fields that are missing or of a wrong type keep their defaults.
@@ -43,6 +56,8 @@ struct RunInfo {
   std::vector<MetricSpec> metrics;
   int success_exit_code = 0;
   std::optional<std::string> success_pattern;
+  std::vector<std::string> success_require;
+  NamesOfFormulas formula_names;
   std::map<std::string, std::string> facts;  // commit, dirty, code (one hash of all files that the command names), hpcbench
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/host.hpp"
 #include "base/text.hpp"
+#include "plan/formula_names.hpp"
 #include "plan/json_text.hpp"
 #include "render/resolved_run.hpp"
 #include "spec/read_experiment.hpp"
@@ -88,7 +89,7 @@ std::string metrics_json(const std::vector<Metric>& metrics) {
 std::vector<OutsideGlob> outside_globs(const ResolvedRun& run) {
   std::vector<OutsideGlob> globs;
   for (const Metric& metric : run.work().metrics) {
-    if (metric.source == "accounting") continue;  // hpcbench writes that file itself, when Slurm knows
+    if (metric.formula || metric.source == "accounting") continue;  // the latter's file hpcbench writes, when Slurm knows
     const std::string glob = outside_glob(metric.file, run.folder, run.workdir);
     const bool known =
         std::any_of(globs.begin(), globs.end(), [&](const OutsideGlob& other) { return other.file == metric.file; });
@@ -183,8 +184,9 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   if (run.experiment.merged_output) fields.add_text("output", "merged");
   fields.add("metrics", metrics_json(work.metrics));
   fields.add("outside", outside_json(run));
-  fields.add("success",
-             fmt::format(R"({{"exit_code":{},"pattern":{}}})", work.success.exit_code, json_or_null(work.success.pattern)));
+  fields.add("success", success_json(work.success));
+  const FormulaNames names = formula_names(work, run.experiment.derive);
+  if (!names.empty()) fields.add("formulas", formula_names_json(names));
 }
 
 void add_provenance(RunFields& fields, const ResolvedRun& run) {

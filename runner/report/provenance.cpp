@@ -53,6 +53,7 @@ bool is_provenance(const std::string& name) {
 }
 
 std::string how_it_is_read(const Metric& metric) {
+  if (metric.formula) return "formula " + metric.selector;
   std::string text = fmt::format("{}, {} {}", metric.file, metric.source, metric.selector);
   if (metric.take != "last") text += ", take " + metric.take;
   if (metric.skip > 0) text += fmt::format(", skip {}", metric.skip);
@@ -69,6 +70,7 @@ void add_reading(const Plan& plan, std::map<std::string, std::set<std::string>>&
     const Success& success = work->success;
     if (success.exit_code != 0) distinct["success"].insert(fmt::format("exit code {}", success.exit_code));
     if (success.pattern) distinct["success"].insert("stdout.log holds " + *success.pattern);
+    for (const LocatedExpression& each : success.require) distinct["success"].insert(each.expression().text());
   }
 }
 

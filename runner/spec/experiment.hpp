@@ -35,14 +35,20 @@ struct Metric {
   std::string selector;               // what `source` is told: a pattern, a column, a pointer ...
   std::string unit;                   // `s`, `bytes` ...; empty if not said
   std::optional<std::string> series;  // `epoch`, `step`: keep all values; absent: one value
-  std::string source = "pattern";     // one of metric_source_keys()
+  std::string source = "pattern";     // one of metric_source_keys(), or `formula`
   std::string index = {};             // what numbers the series, of `column` and `pointer`; empty: numbered from 1
   std::string take = "last";          // which of several values of one run counts (base/take.hpp)
   long long skip = 0;                 // the first values that `take` leaves out
+  std::optional<LocatedExpression> formula =
+      {};  // computed of others when a run is read, in place of a file; its text is `selector`
 };
 
 /// `pattern`, `column`, `pointer`, `tag`, `time`, `accounting`: the keys of which a metric has exactly one.
 const std::vector<std::string>& metric_source_keys();
+
+/// Metrics that hpcbench measures of every run, and those that the built-in trainer writes (docs/events.md).
+const std::vector<std::string>& measured_metrics();
+const std::vector<std::string>& trainer_metrics();
 
 /// A number of an earlier result, as somebody wrote it.
 struct GivenValue {
@@ -89,7 +95,8 @@ const char* to_string(ContainerRuntime runtime);
 
 struct Success {
   int exit_code = 0;
-  std::optional<std::string> pattern;  // must be found in stdout.log
+  std::optional<std::string> pattern;      // must be found in stdout.log
+  std::vector<LocatedExpression> require;  // must hold of the run's metrics
 };
 
 /// What a trainer or a command is, for one point: the defaults of the experiment with its overrides applied.
@@ -138,6 +145,7 @@ struct Override {
   std::optional<std::vector<Metric>> metrics;
   std::optional<int> success_exit_code;
   std::optional<std::string> success_pattern;
+  std::optional<std::vector<LocatedExpression>> success_require;
   Place place;
 };
 

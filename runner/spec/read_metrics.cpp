@@ -14,6 +14,7 @@ namespace hpcbench {
 namespace {
 
 constexpr const char* kMetricForm = "{name: epoch_s, file: \"*.log\", pattern: 'Time: +([0-9.]+)', unit: s}";
+constexpr const char* kFormulaForm = "{name: samples_per_s, formula: samples / train_s, unit: samples/s}";
 
 /// What is wrong with a selector beside its being a text; and what to write instead.
 void check_selector(const YamlNode& node, const Metric& metric, Diagnostics& diagnostics) {
@@ -85,7 +86,42 @@ void read_take(MapReader& reader, const YamlNode& node, Metric& metric, Diagnost
   }
 }
 
+void read_name(MapReader& reader, const YamlNode& node, Metric& metric, Diagnostics& diagnostics) {
+  assign(metric.name, reader.filled_text("name"));
+  if (metric.name.empty() || is_identifier(metric.name)) return;
+  diagnostics.add(node.find("name")->location, fmt::format("{} cannot be the name of a metric", cite(metric.name)),
+                  "a name has letters, digits and _, and does not start with a digit");
+}
+
+/// A metric that is computed of others reads no file.
+std::optional<Metric> read_formula(const YamlNode& node, bool imported, Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.made();
+  MapReader reader(node, "metrics", diagnostics);
+  Metric metric;
+  if (!reader.has("name")) diagnostics.add(node.location, "a metric needs `name`", kFormulaForm);
+  read_name(reader, node, metric, diagnostics);
+  assign(metric.unit, reader.text("unit"));
+  metric.source = "formula";
+  if (const YamlNode* formula = reader.take("formula"))
+    metric.formula = LocatedExpression::read(*formula, "`formula`", diagnostics);
+  if (metric.formula) metric.selector = metric.formula->expression().text();
+  if (imported) {
+    diagnostics.add(reader.location_of("formula"), "a formula stands in the experiment's `metrics`, not in an import's",
+                    "it is computed for imported runs, too");
+  }
+  std::vector<std::string> of_files = metric_source_keys();
+  of_files.insert(of_files.end(), {"file", "series", "index", "take", "skip"});
+  for (const std::string& key : of_files) {
+    if (reader.take(key) == nullptr) continue;
+    diagnostics.add(reader.location_of(key), fmt::format("{} is about files, and a formula reads none", cite(key)),
+                    "make a metric of it, and name that in the formula");
+  }
+  reader.finish();
+  return diagnostics.made() == before ? std::optional(metric) : std::nullopt;
+}
+
 std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnostics& diagnostics) {
+  if (node.is_map() && node.index_of("formula") != YamlNode::npos) return read_formula(node, imported, diagnostics);
   const std::size_t before = diagnostics.made();
   MapReader reader(node, "metrics", diagnostics);
   Metric metric;
@@ -94,11 +130,7 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnosti
     if (node.is_map() && needed && !reader.has(key))
       diagnostics.add(node.location, fmt::format("a metric needs `{}`", key), kMetricForm);
   }
-  assign(metric.name, reader.filled_text("name"));
-  if (!metric.name.empty() && !is_identifier(metric.name)) {
-    diagnostics.add(node.find("name")->location, fmt::format("{} cannot be the name of a metric", cite(metric.name)),
-                    "a name has letters, digits and _, and does not start with a digit");
-  }
+  read_name(reader, node, metric, diagnostics);
   if (imported) metric.file = "*";
   assign(metric.file, reader.filled_text("file"));
   read_source(reader, node, metric, diagnostics);
@@ -117,6 +149,54 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnosti
 const std::vector<std::string>& metric_source_keys() {
   static const std::vector<std::string> kKeys = {"pattern", "column", "pointer", "tag", "time", "accounting"};
   return kKeys;
+}
+
+const std::vector<std::string>& measured_metrics() {
+  static const std::vector<std::string> kNames = {"wall_s",
+                                                  "user_s",
+                                                  "sys_s",
+                                                  "max_rss_bytes",
+                                                  "gpu_utilization_percent",
+                                                  "energy_wh",
+                                                  "energy_wh_per_sample",
+                                                  "gpu_memory_peak_bytes"};
+  return kNames;
+}
+
+const std::vector<std::string>& trainer_metrics() {
+  static const std::vector<std::string> kNames = {"train_s",
+                                                  "train_eval_s",
+                                                  "setup_s",
+                                                  "data_s",
+                                                  "eval_s",
+                                                  "checkpoint_s",
+                                                  "communication_s",
+                                                  "communication_exposed_s",
+                                                  "communication_hidden_s",
+                                                  "bytes_sent",
+                                                  "bytes_sent_per_step",
+                                                  "socket_bytes_sent",
+                                                  "peak_parameter_bytes",
+                                                  "peak_gradient_bytes",
+                                                  "peak_optimizer_bytes",
+                                                  "peak_communication_bytes",
+                                                  "peak_activation_bytes",
+                                                  "compute_s",
+                                                  "compute_max_s",
+                                                  "compute_mean_s",
+                                                  "imbalance",
+                                                  "max_device_bytes",
+                                                  "real_s",
+                                                  "train_loss",
+                                                  "val_loss",
+                                                  "epoch_s",
+                                                  "accuracy",
+                                                  "em",
+                                                  "f1",
+                                                  "samples",
+                                                  "tokens",
+                                                  "optimizer_steps"};
+  return kNames;
 }
 
 void check_pattern(const YamlNode& node, const std::string& pattern, Diagnostics& diagnostics) {

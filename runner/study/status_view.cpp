@@ -110,6 +110,10 @@ class MissedCounter {
 };
 
 std::string missed_line(const MissedMetric& missed) {
+  if (missed.file.empty()) {
+    return fmt::format("  metric {}: no value in {} of {} runs that succeeded: the formula {} names what has none\n",
+                       missed.name, missed.runs, missed.of, printable(missed.selector));
+  }
   return fmt::format(
       "  metric {}: no value in {} of {} runs that succeeded ({} {} in {}); mend it in the experiment file, and the kept logs "
       "are "
