@@ -29,7 +29,8 @@ packages=--tests
 [[ $form != all && $form != long ]] || packages=--checks
 long=OFF
 [ "$form" != long ] || long=ON
-logs=$(mktemp -d)
+mkdir -p build
+logs=$(mktemp -d "$PWD/build/logs.XXXXXX")  # here, so that not even kill -9 leaves a folder elsewhere
 child=
 # Whoever ends this ends what it started: CTest ends with us, and each check with CTest (tests/check.py).
 trap '[ -z "$child" ] || kill "$child" 2> /dev/null; wait; rm -rf "$logs"' EXIT

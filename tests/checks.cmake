@@ -48,7 +48,11 @@ endforeach()
 # A real Slurm, started and stopped by the tests; skipped where it is not installed. They mostly wait. The first one shows that one
 # can be started here, which is what the others need.
 check_python(slurm-cluster ${CMAKE_CURRENT_SOURCE_DIR}/slurm/cluster_test.py slurm 60 WAITS SETS_UP slurm)
-check_python(slurm-studies ${CMAKE_CURRENT_SOURCE_DIR}/slurm/slurm_test.py slurm 190 WAITS NEEDS slurm)
+check_python(slurm-studies ${CMAKE_CURRENT_SOURCE_DIR}/slurm/slurm_test.py slurm 80 WAITS NEEDS slurm)
+check_python(slurm-scripts ${CMAKE_CURRENT_SOURCE_DIR}/slurm/script_test.py slurm 30 WAITS NEEDS slurm)
+check_python(slurm-restarts ${CMAKE_CURRENT_SOURCE_DIR}/slurm/restart_test.py slurm 80 WAITS NEEDS slurm)
+check_python(slurm-accounting ${CMAKE_CURRENT_SOURCE_DIR}/slurm/accounting_test.py slurm 50 WAITS NEEDS slurm)
+check_python(slurm-probes ${CMAKE_CURRENT_SOURCE_DIR}/slurm/probe_test.py slurm 30 WAITS NEEDS slurm)
 check_python(slurm-outcomes ${CMAKE_CURRENT_SOURCE_DIR}/slurm/outcome_test.py slurm 180 WAITS NEEDS slurm)
 check_python(slurm-watch ${CMAKE_CURRENT_SOURCE_DIR}/slurm/watch_test.py slurm 100 WAITS NEEDS slurm)
 check_python(slurm-recipes ${CMAKE_CURRENT_SOURCE_DIR}/slurm/recipe_test.py slurm 100 WAITS NEEDS slurm)
@@ -59,6 +63,9 @@ check(slurm-faults slurm 170 WAITS NEEDS slurm
 check(cuda-compile cuda 60 COMMAND ${CMAKE_SOURCE_DIR}/scripts/check-cuda.sh)
 # Where the build finds these headers; the trainer on GPUs that only count, which takes 1.8 GB of wheels and a build of its own: with --long.
 check_python(cuda-headers ${CMAKE_CURRENT_SOURCE_DIR}/gpu/headers_test.py cuda 5)
+if(HPCBENCH_TRAINER)
+  check_python(gpu-check ${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_check_test.py cuda 100)
+endif()
 check_python(cuda-null-gpu ${CMAKE_CURRENT_SOURCE_DIR}/gpu/null_gpu_test.py cuda 5 CORES ${HPCBENCH_CORES})
 
 # One build under sanitizers, for the runner's tests and for the fuzzers.

@@ -58,12 +58,16 @@ class Collate:
 
 
 class Clock:
-    """Called at the end of each step."""
+    """Called at the end of each step. It looks at every `every`-th one: on a GPU that waits until it has been computed."""
 
-    def __init__(self):
+    def __init__(self, every=1):
+        self.every, self.steps = every, 0
         self.ends_s, self.losses, self.tokens, self.first_step_s = [], [], [], None
 
     def step(self, loss, batch=None):
+        self.steps += 1
+        if self.steps % self.every:
+            return
         self.losses.append(loss.item())
         self.ends_s.append(time.monotonic())
         if batch is not None:
@@ -72,8 +76,9 @@ class Clock:
             self.first_step_s = since_process_start_s()
 
     def summary(self):
-        # The first two steps warm up.
-        return {"first_step_s": self.first_step_s, "ms": [1000 * (end - begin) for begin, end in zip(self.ends_s[1:], self.ends_s[2:])],
+        # The first two steps warm up, or the first `every`.
+        first = 1 if self.every == 1 else 0
+        return {"first_step_s": self.first_step_s, "ms": [1000 * (end - begin) for begin, end in zip(self.ends_s[first:], self.ends_s[first + 1:])],
                 "tokens": self.tokens, "losses": self.losses}
 
 
@@ -120,12 +125,14 @@ def endless(loader):
 
 def run_plain(rows, options, clock):
     import torch
-    model = make_model(options).train()
+    model = make_model(options).train().to(options.device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=options.lr, fused=options.fused or None)
+    if options.compile:
+        model = torch.compile(model)
     batches = endless(make_loader(rows, options))
     for _ in range(options.steps):
-        batch = next(batches)
-        with torch.autocast("cpu", torch.bfloat16, enabled=options.precision == "bf16"):
+        batch = {key: tensor.to(options.device, non_blocking=True) for key, tensor in next(batches).items()}
+        with torch.autocast(options.device, torch.bfloat16, enabled=options.precision == "bf16"):
             loss = loss_of(model, batch, options.mask_padding)
         loss.backward()
         optimizer.step()
@@ -185,6 +192,9 @@ def main():
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="bf16: autocast")
     parser.add_argument("--attention", choices=("sdpa", "eager"), default="sdpa")
     parser.add_argument("--fused", action="store_true", help="fused=True for AdamW (trainer: always)")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="plain only")
+    parser.add_argument("--compile", action="store_true", help="torch.compile, plain only")
+    parser.add_argument("--log-every", type=int, default=1, help="look at the loss, and at the time, every so many steps only")
     parser.add_argument("--data", help="a SQuAD file")
     parser.add_argument("--mask-padding", action="store_true", help="padded positions do not compete for start and end (not trainer)")
     parser.add_argument("--save-model", metavar="FOLDER", help="write the random weights of --size there; train nothing")
@@ -203,14 +213,16 @@ def main():
     options.length = options.length or SIZES[options.size][4]
     options.batch_size = options.batch_size or SIZES[options.size][5]
 
-    os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_PROGRESS_BARS="1", TRANSFORMERS_VERBOSITY="error", CUDA_VISIBLE_DEVICES="")
+    os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_PROGRESS_BARS="1", TRANSFORMERS_VERBOSITY="error")
+    if options.device == "cpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
     import torch
     torch.set_num_threads(options.threads)
     if options.save_model:
         make_model(options).save_pretrained(options.save_model)
         return
     rows = squad_rows(options.data, options.vocab, options.length, options.doc_stride)
-    clock = Clock()
+    clock = Clock(options.log_every)
     {"plain": run_plain, "fabric": run_fabric, "trainer": run_trainer}[options.peer](rows, options, clock)
     print(json.dumps({"peer": options.peer, "size": options.size, "threads": options.threads, **clock.summary()}))
 

@@ -14,7 +14,7 @@
 #include "ingest/attempt_record.hpp"
 #include "ingest/imported.hpp"
 #include "ingest/metric_scan.hpp"
-#include "ingest/run_info.hpp"
+#include "runfiles/run_info.hpp"
 #include "spec/site.hpp"
 
 namespace hpcbench {
@@ -117,8 +117,8 @@ class ArchiveCollector {
   void add_metric_files(const AttemptKey& key) {
     const std::string folder = study_.results + "/" + to_string(key);
     const RunInfo info = parse_run_json(read_file_if_there(folder + "/run.json").value_or(""));
-    if (info.outside_globs) return;  // copies of them stand beside the run
-    for (const MetricSpec& metric : info.metrics) {
+    if (info.outside) return;  // copies of them stand beside the run
+    for (const Metric& metric : info.metrics) {
       if (metric.is_formula()) continue;
       if (!expand_glob(metric.file, folder, "").empty()) continue;
       for (const std::string& source : expand_glob(metric.file, folder, info.workdir)) {

@@ -34,6 +34,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "base/files.hpp"
@@ -204,7 +205,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& entries) {
 
 /// Its pid; 0 and `error` if it could not be started.
 pid_t start_tool(const std::string& program, const ToolCall& call, const ToolFiles& files, std::error_code& error) {
-  std::vector<std::string> entries = merged_environment(call.environment, call.keeps);
+  std::vector<std::string> entries = changed_environment(own_environment(), call.environment);
   std::vector<char*> environment = pointers_to(entries);
   const std::vector<std::string> arguments(call.argv.begin() + 1, call.argv.end());
   const BlockedSignals blocked;
@@ -284,19 +285,6 @@ std::optional<std::string> find_program(const std::string& name) {
     if (std::filesystem::is_regular_file(candidate, ignored) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   return std::nullopt;
-}
-
-std::vector<std::string> merged_environment(const std::vector<std::pair<std::string, std::string>>& changes,
-                                            bool (*keeps)(std::string_view variable)) {
-  std::vector<std::string> entries;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::string_view name = text.substr(0, text.find('='));
-    const bool changed = std::any_of(changes.begin(), changes.end(), [&](const auto& change) { return change.first == name; });
-    if (!changed && (keeps == nullptr || keeps(name))) entries.emplace_back(text);
-  }
-  for (const auto& [name, value] : changes) entries.push_back(name + "=" + value);
-  return entries;
 }
 
 ToolResult run_tool(const ToolCall& call) {

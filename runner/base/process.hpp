@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
+
+#include "base/environment.hpp"
 
 namespace hpcbench {
 
@@ -16,12 +16,11 @@ namespace hpcbench {
 /// A call of a tool. It never passes through a shell. The tool inherits descriptors 0, 1 and 2 and no others, blocks no signal
 /// and ignores none.
 struct ToolCall {
-  std::vector<std::string> argv;  // a program without `/` is looked up in PATH
-  std::string folder = {};        // working directory; empty: ours
-  double timeout_s = 60;          // then it is killed with all of its session; infinite: never
-  std::string input = {};         // its standard input; empty: /dev/null
-  std::vector<std::pair<std::string, std::string>> environment = {};  // beside ours, or instead
-  bool (*keeps)(std::string_view variable) = nullptr;                 // which variables of ours it sees; null: all
+  std::vector<std::string> argv;         // a program without `/` is looked up in PATH
+  std::string folder = {};               // working directory; empty: ours
+  double timeout_s = 60;                 // then it is killed with all of its session; infinite: never
+  std::string input = {};                // its standard input; empty: /dev/null
+  EnvironmentChanges environment = {};   // of ours
   int output_fd = -1;                    // standard output and error go there, not to us; -1: they are captured
   bool own_session = true;               // no terminal and no signal for us reaches it; false: Ctrl-C ends it as well
   std::size_t most_bytes = 256U << 20U;  // of captured output, and of errors; beyond, it is killed
@@ -57,9 +56,5 @@ std::string describe_wait_status(int status);
 
 /// The executable file that a name without `/` stands for in PATH, or the path itself; absent if there is none.
 std::optional<std::string> find_program(const std::string& name);
-
-/// Our environment as KEY=VALUE, with `changes` beside or instead; `keeps` as in ToolCall.
-std::vector<std::string> merged_environment(const std::vector<std::pair<std::string, std::string>>& changes,
-                                            bool (*keeps)(std::string_view variable) = nullptr);
 
 }  // namespace hpcbench

@@ -218,6 +218,24 @@ std::optional<double> parse_duration(std::string_view text) {
   return days * 86400 + seconds;
 }
 
+std::string printable(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c == 0x1B) {
+      // ECMA-48: ESC [ parameters, then one final byte from @ to ~.
+      if (i + 1 < text.size() && text[i + 1] == '[') {
+        for (i += 2; i < text.size() && (text[i] < '@' || text[i] > '~');) ++i;
+      }
+    } else if (c == '\t' || c == '\n') {
+      out += ' ';
+    } else if (c >= 0x20 && c != 0x7F) {
+      out += text[i];
+    }
+  }
+  return is_utf8(out) ? out : json_unquote(json_quote(out));
+}
+
 std::string counted(long long count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }

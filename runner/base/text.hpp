@@ -30,6 +30,9 @@ std::string shell_quote(std::string_view text);
 /// True for well-formed UTF-8 (no surrogates, no overlong forms).
 bool is_utf8(std::string_view text);
 
+/// One line for a person: terminal escapes and control characters taken out, bytes that are no UTF-8 replaced.
+std::string printable(std::string_view text);
+
 /// True for a name that is one plain file name: letters, digits, `.`, `_`, `-`; not starting with `.` or `-`; at most 100
 /// bytes.
 bool is_plain_name(std::string_view name);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
 #include "base/host.hpp"
 #include "base/log.hpp"
@@ -58,16 +60,19 @@ void ToolRunner::log_answer(const ToolCall& call, const ToolResult& result, doub
 bool is_kept_for_tools(std::string_view variable) {
   constexpr std::array<std::string_view, 7> kForeign = {"SBATCH_",   "SQUEUE_", "SACCT_", "SCANCEL_",
                                                         "SCONTROL_", "SINFO_",  "SLURM_"};
-  if (variable == "SLURM_CONF" || variable == "SLURM_CLUSTERS") return true;
+  if (variable == "SLURM_CONF" || variable == "SLURM_CLUSTERS" || variable == "SLURM_JWT") return true;
   return std::none_of(kForeign.begin(), kForeign.end(), [&](std::string_view prefix) { return variable.starts_with(prefix); });
 }
 
 ToolResult ProcessToolRunner::perform(const ToolCall& call) {
   ToolCall plain = call;
   // The messages that are told apart are English ones.
-  plain.environment.emplace_back("LC_ALL", "C.UTF-8");
-  plain.environment.emplace_back("SLURM_TIME_FORMAT", "standard");
-  plain.keeps = is_kept_for_tools;
+  plain.environment["LC_ALL"] = "C.UTF-8";
+  plain.environment["SLURM_TIME_FORMAT"] = "standard";
+  for (const std::string& entry : own_environment()) {
+    std::string name = entry.substr(0, entry.find('='));
+    if (!is_kept_for_tools(name)) plain.environment.try_emplace(std::move(name), std::nullopt);
+  }
   return run_tool(plain);
 }
 

@@ -30,7 +30,7 @@ class ProcessToolRunner : public ToolRunner {
 
 /// Whether a tool sees this variable of our environment: SBATCH_*, SQUEUE_*, SACCT_*, SCANCEL_* and SLURM_* change what the
 /// tools do (SQUEUE_PARTITION alone makes an answer that looks complete and is not). SLURM_CONF and SLURM_CLUSTERS say which
-/// Slurm.
+/// Slurm, and SLURM_JWT who we are to it.
 bool is_kept_for_tools(std::string_view variable);
 
 }  // namespace hpcbench

@@ -13,6 +13,7 @@ struct Value::Data {
   std::string text;
   std::string canonical;
   std::optional<double> number;
+  std::optional<std::vector<std::string>> list;
 };
 
 namespace {
@@ -126,6 +127,16 @@ Value Value::from_boolean(bool flag) {
   return Value(std::move(data));
 }
 
+Value Value::from_list(std::vector<std::string> words) {
+  std::vector<std::string> quoted;
+  for (const std::string& word : words) quoted.push_back(shell_quote(word));
+  auto data = std::make_shared<Data>();
+  data->text = join(quoted, " ");
+  data->canonical = json_quote(data->text);
+  data->list = std::move(words);
+  return Value(std::move(data));
+}
+
 Value Value::from_canonical(std::string_view json) {
   if (!json.empty() && json.front() == '"') return from_text(json_unquote(json));
   return from_plain(json);
@@ -136,6 +147,8 @@ Value::Kind Value::kind() const { return data_->kind; }
 const std::string& Value::text() const { return data_->text; }
 
 const std::string& Value::canonical() const { return data_->canonical; }
+
+const std::vector<std::string>* Value::list() const { return data_->list ? &*data_->list : nullptr; }
 
 std::optional<double> Value::number() const { return data_->number; }
 

@@ -25,6 +25,8 @@ class Value {
   static Value from_text(std::string_view text);
   static Value from_integer(long long number);
   static Value from_boolean(bool flag);
+  /// A list of arguments. Everywhere else it is the text that a shell would read as these words: empty for none.
+  static Value from_list(std::vector<std::string> words);
   /// The inverse of `canonical()`, for values read back from JSON (`json` is the text of one JSON scalar).
   static Value from_canonical(std::string_view json);
 
@@ -35,6 +37,8 @@ class Value {
   const std::string& text() const;
   /// JSON text that is equal for equal values: `true`, `0.00001` and `1e-5` both as `1e-5`, text as a JSON string.
   const std::string& canonical() const;
+  /// The arguments of a list; null for all else.
+  const std::vector<std::string>* list() const;
   /// The number as a double; absent unless `kind()` is number.
   std::optional<double> number() const;
   /// The number where it is an integer that fits; absent otherwise.

@@ -108,15 +108,14 @@ int check_file(const StudyOptions& options) {
 }
 
 /// Runs in the order of the plan as `run` hands them over together: with Slurm those of equal resources, up to the usual size.
-std::vector<std::vector<PlannedRun>> batches_in_order(const Study& study) {
+std::vector<std::vector<PlannedRun>> batches_in_order(const Study& study, const RenderContext& context) {
   constexpr std::size_t kBatchLimit = 1000;
   std::vector<std::vector<PlannedRun>> batches;
   std::map<std::vector<std::string>, std::size_t> open;  // by options: where the batch that still grows is
   for (const PlannedRun& run : runs_in_order(study.selected())) {
     if (run.name.kind == RunKind::warmup && study.experiment.executor == "slurm") continue;
     const Configuration& configuration = study.selected().configurations[run.configuration];
-    const auto options =
-        study.experiment.executor == "slurm" ? slurm_options(study.experiment, configuration) : std::vector<std::string>();
+    const auto options = batch_options(study.experiment, configuration, context);
     const auto found = open.find(options);
     if (found != open.end() && batches[found->second].size() < kBatchLimit) {
       batches[found->second].push_back(run);
@@ -131,11 +130,12 @@ std::vector<std::vector<PlannedRun>> batches_in_order(const Study& study) {
 /// The script of a batch as `run` would submit it, and its list of attempts, below `folder`.
 void render_batch(const Study& study, const RenderContext& context, const std::string& folder, const std::string& id,
                   const std::vector<PlannedRun>& runs, const std::string& attempts) {
-  const auto options = slurm_options(study.experiment, study.selected().configurations[runs.front().configuration]);
+  const Configuration& any = study.selected().configurations[runs.front().configuration];
+  const auto text = render_batch_script(study.experiment, any, id, static_cast<int>(runs.size()), context);
+  if (!text) return;
   const std::filesystem::path script = std::filesystem::path(folder) / batch_script_path(id);
   make_folders(script.parent_path());
-  write_file(script, render_array_script(study.experiment, options, id, static_cast<int>(runs.size()), context),
-             Durability::none);
+  write_file(script, *text, Durability::none);
   write_file(script.parent_path() / "attempts.txt", attempts, Durability::none);
 }
 
@@ -147,7 +147,7 @@ void render_scripts(const Study& study, const std::string& folder) {
   context.results = std::filesystem::absolute(folder).lexically_normal().string();
   std::size_t count = 0;
   std::size_t number = 0;
-  for (const std::vector<PlannedRun>& batch : batches_in_order(study)) {
+  for (const std::vector<PlannedRun>& batch : batches_in_order(study, context)) {
     const std::string id = fmt::format("{:016x}", number++);
     std::string attempts;
     for (const PlannedRun& run : batch) {
@@ -159,7 +159,7 @@ void render_scripts(const Study& study, const std::string& folder) {
       attempts += to_string(attempt.key) + "\n";
       ++count;
     }
-    if (context.executor == "slurm") render_batch(study, submitted, context.results, id, batch, attempts);
+    render_batch(study, submitted, context.results, id, batch, attempts);
   }
   say(fmt::format("rendered {} job scripts below {}; each runs by hand with `bash job.sh`{}", count, context.results,
                   context.executor == "slurm"

@@ -95,12 +95,11 @@ int cancel_study(const StudyOptions& options, bool yes) {
   catch_interrupts();
   open_study_log(study.results);
   Progress progress(system_clock());
-  const auto note = [&progress](const std::string& text) { progress.print(text); };
-  const std::unique_ptr<Executor> executor = choose_executor(study, 1, note);
+  const std::unique_ptr<Executor> executor =
+      choose_executor(study, 1, [&progress](const std::string& text) { progress.print(text); });
   IndexWriter index_writer(store, study.experiment.name, study.results, progress, system_clock());
   const CancelCounts counts = cancel_attempts(study.results, active, *executor, index_writer);
-  const std::unique_ptr<Executor> looker = choose_executor(study, 1, note);
-  const std::size_t left = watch_ends(study, counts.asked, *looker, index_writer);
+  const std::size_t left = watch_ends(study, counts.asked, *executor, index_writer);
   index_writer.flush(true);
   note_owner(study, store);
   say(fmt::format("{} running ended, {} not begun revoked. `hpcbench retry --outcome cancelled` runs again what was cancelled.",

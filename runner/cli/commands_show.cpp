@@ -17,6 +17,7 @@
 #include "ingest/metric_origin.hpp"
 #include "ingest/reading.hpp"
 #include "report/escapes.hpp"
+#include "runfiles/run_info.hpp"
 #include "study/run_reference.hpp"
 #include "study/study.hpp"
 #include "submit/judge.hpp"
@@ -77,10 +78,11 @@ void add_origin(Lines& lines, const std::string& folder) {
   const auto add = [&](const char* label, const std::string& text) {
     if (!text.empty()) lines.add(label, text);
   };
+  const std::string run_json = read_file_if_there(folder + "/run.json").value_or("");
   add("command", command_line_of(folder));
-  add("task", run_json_field(folder, "task"));
-  add("seed", run_json_field(folder, "seed"));
-  add("working directory", run_json_field(folder, "workdir"));
+  add("task", run_json_field(run_json, "task"));
+  add("seed", run_json_field(run_json, "seed"));
+  add("working directory", run_json_field(run_json, "workdir"));
   for (const std::string& source : imported_sources(folder)) lines.add("imported from", source);
   add("job script", std::filesystem::exists(folder + "/job.sh") ? folder + "/job.sh" : "");
 }

@@ -7,7 +7,6 @@
 #include <array>
 
 #include "base/text.hpp"
-#include "ingest/line_reader.hpp"
 
 namespace hpcbench {
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
@@ -52,7 +53,7 @@ ProbeShape shape_of(const Study& study, const Configuration& configuration) {
   const SlurmShape slurm = slurm_shape(configuration);
   ProbeShape shape{configuration.nodes, std::nullopt, slurm.tasks_per_node * slurm.cpus_per_task};
   const bool counted = study.experiment.site.gres_type != "none" && !configuration.work->resources.gres;
-  if (counted) shape.gpus = configuration.gpus_per_node;
+  if (counted && configuration.gpus_per_node > 0) shape.gpus = configuration.gpus_per_node;
   return shape;
 }
 
@@ -200,11 +201,14 @@ void Probe::submit(ProbeJob& job, Findings& findings) {
 
 void Probe::submit_all(Findings& findings) {
   hpcbench_ = make_render_context(study_).hpcbench;
-  std::map<std::pair<int, int>, std::size_t> shapes;
+  std::map<std::tuple<int, int, int, std::string>, std::size_t> shapes;
   const std::vector<Configuration>& all = study_.selected().configurations;
   for (std::size_t i = 0; i < all.size(); ++i) {
     // All shapes are this machine where there are no other nodes.
-    shapes.try_emplace(local_ ? std::pair(1, 1) : std::pair(all[i].nodes, all[i].gpus_per_node), i);
+    const Configuration& each = all[i];
+    const int nodes = local_ ? 1 : each.nodes;
+    const int gpus = local_ ? 1 : each.gpus_per_node;
+    shapes.try_emplace({nodes, gpus, local_ ? 1 : each.node_ranks(), local_ ? "" : each.work->partition.value_or("")}, i);
   }
   for (const auto& [shape, configuration] : shapes) {
     if (interrupted() != 0) return;
@@ -215,7 +219,7 @@ void Probe::submit_all(Findings& findings) {
       job.shape = shape_of(study_, all[configuration]);
     }
     job.configuration = configuration;
-    job.folder = fmt::format("{}/{}x{}", root_, shape.first, shape.second);
+    job.folder = fmt::format("{}/{}-{}x{}", root_, jobs_.size() + 1, std::get<0>(shape), std::get<1>(shape));
     jobs_.push_back(std::move(job));
     submit(jobs_.back(), findings);
   }

@@ -13,6 +13,7 @@
 #include "doctor/doctor_machine.hpp"
 #include "doctor/doctor_quota.hpp"
 #include "doctor/doctor_slurm_facts.hpp"
+#include "plan/select.hpp"
 #include "render/attempt.hpp"
 
 namespace hpcbench {
@@ -75,12 +76,13 @@ void find_silent_controller(const ToolResult& answer, Findings& findings) {
                      : "wait until `scontrol ping` says UP; `hpcbench run` would wait, too, and lose nothing");
 }
 
-/// The partitions that the study's jobs may go to.
-std::vector<SlurmPartition> chosen_partitions(const Site& site, const std::vector<SlurmPartition>& known, Findings& findings) {
+/// The partitions that jobs with this `partition` may go to. `whose`: who says it.
+std::vector<SlurmPartition> chosen_partitions(const std::optional<std::string>& said, const std::string& whose,
+                                              const std::vector<SlurmPartition>& known, Findings& findings) {
   std::vector<std::string> names;
   for (const SlurmPartition& partition : known) names.push_back(partition.name);
   std::vector<SlurmPartition> chosen;
-  if (!site.partition) {
+  if (!said) {
     for (const SlurmPartition& partition : known) {
       if (partition.is_default) chosen.push_back(partition);
     }
@@ -90,14 +92,14 @@ std::vector<SlurmPartition> chosen_partitions(const Site& site, const std::vecto
     }
     return chosen;
   }
-  for (const std::string& name : split(*site.partition, ',')) {
+  for (const std::string& name : split(*said, ',')) {
     const auto at = std::find_if(known.begin(), known.end(), [&](const SlurmPartition& p) { return p.name == name; });
     if (at != known.end()) {
       chosen.push_back(*at);
       continue;
     }
     find(findings, Kind::problem, fmt::format("there is no partition `{}`{}", name, did_you_mean(name, names)),
-         fmt::format("set `partition` in the site's file; there are: {}", join(names, ", ")));
+         fmt::format("set `partition` in {}; there are: {}", whose, join(names, ", ")));
   }
   return chosen;
 }
@@ -137,10 +139,10 @@ void examine_partition(const SlurmPartition& partition, const Plan& plan, Findin
 }
 
 /// GPUs and cores a node that configurations ask for, and how many nodes have as many.
-void examine_nodes(const std::string& partition, const std::vector<SlurmNode>& nodes, const Study& study, Findings& findings) {
-  const std::string type = study.experiment.site.gres_type.value_or("");
+void examine_nodes(const std::string& partition, const std::vector<SlurmNode>& nodes, const std::string& type, const Plan& plan,
+                   Findings& findings) {
   std::map<std::pair<int, int>, int> shapes;  // GPUs and cores a node -> most nodes
-  for (const Configuration& configuration : study.selected().configurations) {
+  for (const Configuration& configuration : plan.configurations) {
     const bool gpus = type != "none" && !configuration.work->resources.gres;
     const SlurmShape shape = slurm_shape(configuration);
     int& most = shapes[{gpus ? configuration.gpus_per_node : 0, shape.tasks_per_node * shape.cpus_per_task}];
@@ -270,6 +272,34 @@ void examine_launcher(const Study& study, Findings& findings) {
   }
 }
 
+/// The configurations of each `partition`: the experiment's, else the site's.
+std::map<std::optional<std::string>, Plan> plans_by_partition(const Study& study) {
+  std::map<std::optional<std::string>, std::vector<std::size_t>> indices;
+  const std::vector<Configuration>& all = study.selected().configurations;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::optional<std::string>& own = all[i].work->partition;
+    indices[own ? own : study.experiment.site.partition].push_back(i);
+  }
+  std::map<std::optional<std::string>, Plan> plans;
+  for (const auto& [partition, kept] : indices) plans.emplace(partition, keep_configurations(study.selected(), kept));
+  return plans;
+}
+
+void examine_partitions(const Study& study, const std::vector<SlurmPartition>& there, ToolRunner& tools, Findings& findings) {
+  const std::string type = study.experiment.site.gres_type.value_or("");
+  for (const auto& [said, plan] : plans_by_partition(study)) {
+    const std::string whose = plan.configurations.front().work->partition ? "the experiment's file" : "the site's file";
+    for (const SlurmPartition& partition : chosen_partitions(said, whose, there, findings)) {
+      examine_partition(partition, plan, findings);
+      const ToolResult nodes = ask(tools, {"sinfo", "-h", "-N", "-p", partition.name, "-o", "%n|%T|%c|%G"});
+      const std::vector<SlurmNode> known = parse_nodes(nodes.output, type == "none" ? "" : type);
+      if (known.empty()) continue;
+      examine_nodes(partition.name, known, type, plan, findings);
+      examine_sharing(known, study, findings);
+    }
+  }
+}
+
 }  // namespace
 
 void examine_slurm(const Study& study, ToolRunner& tools, Findings& findings) {
@@ -279,16 +309,8 @@ void examine_slurm(const Study& study, ToolRunner& tools, Findings& findings) {
     find_silent_controller(answer, findings);
     return;
   }
-  const std::string type = study.experiment.site.gres_type.value_or("");
   const std::size_t before = findings.size();
-  for (const SlurmPartition& partition : chosen_partitions(study.experiment.site, parse_partitions(answer.output), findings)) {
-    examine_partition(partition, study.selected(), findings);
-    const ToolResult nodes = ask(tools, {"sinfo", "-h", "-N", "-p", partition.name, "-o", "%n|%T|%c|%G"});
-    const std::vector<SlurmNode> known = parse_nodes(nodes.output, type == "none" ? "" : type);
-    if (known.empty()) continue;
-    examine_nodes(partition.name, known, study, findings);
-    examine_sharing(known, study, findings);
-  }
+  examine_partitions(study, parse_partitions(answer.output), tools, findings);
   const bool known_problem = std::any_of(findings.begin() + static_cast<std::ptrdiff_t>(before), findings.end(),
                                          [](const Finding& finding) { return finding.kind == Kind::problem; });
   if (!known_problem) ask_about_jobs(study, tools, findings);  // else it would say the same in fewer words

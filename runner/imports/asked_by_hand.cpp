@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "ingest/json_text.hpp"
 
 namespace hpcbench {
 

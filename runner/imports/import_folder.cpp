@@ -9,15 +9,12 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "imports/asked_by_hand.hpp"
 #include "ingest/attempt_record.hpp"
 #include "ingest/formulas.hpp"
-#include "ingest/json_text.hpp"
-#include "ingest/line_reader.hpp"
 #include "ingest/read_sources.hpp"
-#include "ingest/run_info.hpp"
-#include "plan/formula_names.hpp"
 #include "render/attempt.hpp"
 #include "study/reading.hpp"
 
@@ -55,7 +52,7 @@ std::vector<Metric> metrics_of(const Study& study, const ImportRequest& request)
   std::vector<Metric> metrics = request.metrics;
   for (const Metric& metric : study.plan.configurations[request.configuration].work->metrics) {
     const auto same = [&](const Metric& other) { return other.name == metric.name; };
-    if (metric.formula && std::none_of(metrics.begin(), metrics.end(), same)) metrics.push_back(metric);
+    if (metric.is_formula() && std::none_of(metrics.begin(), metrics.end(), same)) metrics.push_back(metric);
   }
   return metrics;
 }
@@ -72,8 +69,7 @@ std::string request_hash(const Study& study, const ImportRequest& request) {
   const Work& work = *study.plan.configurations[request.configuration].work;
   text += work.success.pattern.value_or("");
   if (!work.success.require.empty()) text += success_json(work.success);
-  if (const FormulaNames names = formula_names(work, study.experiment.derive); !names.empty())
-    text += formula_names_json(names);
+  text += formulas_json(work, study.experiment.derive);
   return sha256_hex(text);
 }
 
@@ -134,7 +130,7 @@ void ImportFolder::read() {
   for (std::size_t i = 0; i < request_->files.size(); ++i)
     files.push_back({request_->files[i], fs::path(imported_.sources[i].path).filename().string()});
   const Success& success = configuration().work->success;
-  SourceReading reading = read_sources(files, specs_of(request_->metrics), success.pattern);
+  SourceReading reading = read_sources(files, request_->metrics, success.pattern);
   for (const std::string& conflict : reading.conflicts) {
     problems_.push_back(
         conflict +
@@ -198,12 +194,12 @@ void ImportFolder::decide_outcome_of_import(const std::optional<Outcome>& said, 
 
 bool ImportFolder::computes() const {
   const std::vector<Metric>& metrics = configuration().work->metrics;
-  return std::any_of(metrics.begin(), metrics.end(), [](const Metric& metric) { return metric.formula.has_value(); });
+  return std::any_of(metrics.begin(), metrics.end(), [](const Metric& metric) { return metric.is_formula(); });
 }
 
 std::string ImportFolder::run_json() const {
   const Configuration& point = configuration();
-  const FormulaNames names = formula_names(*point.work, study_->experiment.derive);
+  const std::string formulas = formulas_json(*point.work, study_->experiment.derive);
   return fmt::format(
       "{{\n  \"schema\": 1,\n  \"experiment\": {},\n  \"config_id\": {},\n  \"run\": \"{}\",\n  \"attempt\": {},\n"
       "  \"executor\": \"{}\",\n  \"axes\": {},\n  \"parameters\": {},\n  \"nodes\": {},\n  \"gpus_per_node\": {},\n  "
@@ -212,7 +208,7 @@ std::string ImportFolder::run_json() const {
       json_quote(study_->experiment.name), json_quote(key_.config_id), to_string(key_.run), key_.attempt, kImportExecutor,
       bindings_json(study_->plan.bindings(point)), bindings_json(point.work->parameters), point.nodes, point.gpus_per_node,
       point.gpus(), metrics_json(metrics_of(*study_, *request_)), success_json(point.work->success),
-      names.empty() ? "" : ",\n  \"formulas\": " + formula_names_json(names));
+      formulas.empty() ? "" : ",\n  \"formulas\": " + formulas);
 }
 
 void ImportFolder::finish() { write_file(folder_ + '/' + kImportedFile, imported_json(imported_), Durability::none); }

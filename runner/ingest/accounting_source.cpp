@@ -5,7 +5,6 @@
 
 #include "base/measured_time.hpp"
 #include "base/text.hpp"
-#include "ingest/line_reader.hpp"
 #include "ingest/metric_reader.hpp"
 #include "ingest/metric_scan.hpp"
 
@@ -41,7 +40,7 @@ std::optional<double> accounting_value(std::string_view field, std::string_view 
 /// A field of `sacct -P`: of each job its own row's value, else the largest of its steps.
 class AccountingReader : public MetricReader {
  public:
-  explicit AccountingReader(const MetricSpec& spec)
+  explicit AccountingReader(const Metric& spec)
       : MetricReader(spec), lines_([this](std::string_view line, long long number) { take_line(line, number); }) {}
 
   void feed(std::string_view piece) override { lines_.feed(piece); }
@@ -132,8 +131,6 @@ class AccountingReader : public MetricReader {
 
 }  // namespace
 
-std::unique_ptr<MetricReader> make_accounting_reader(const MetricSpec& spec) {
-  return std::make_unique<AccountingReader>(spec);
-}
+std::unique_ptr<MetricReader> make_accounting_reader(const Metric& spec) { return std::make_unique<AccountingReader>(spec); }
 
 }  // namespace hpcbench

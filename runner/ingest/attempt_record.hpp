@@ -6,18 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "base/metric.hpp"
 #include "base/run_name.hpp"
 #include "base/state.hpp"
 #include "base/value.hpp"
 
 namespace hpcbench {
-
-/// A point of a series: the n-th epoch's `train_loss`, for example.
-struct SeriesPoint {
-  std::string name;  // `train_loss`, `val_loss`, `epoch_s` ...
-  long long index = 0;
-  double value = 0;
-};
 
 /// All that is known of one attempt, read from its folder alone: what the index holds and reports are made of.
 struct AttemptRecord {

@@ -4,7 +4,6 @@
 
 #include "base/text.hpp"
 #include "ingest/csv_text.hpp"
-#include "ingest/line_reader.hpp"
 #include "ingest/metric_reader.hpp"
 #include "ingest/metric_scan.hpp"
 
@@ -17,7 +16,7 @@ constexpr std::size_t kColumnsNamed = 20;
 /// A column of CSV files, as Lightning's CSVLogger writes them: an empty cell is no value.
 class ColumnReader : public MetricReader {
  public:
-  explicit ColumnReader(const MetricSpec& spec)
+  explicit ColumnReader(const Metric& spec)
       : MetricReader(spec),
         csv_([this](long long line, std::vector<std::string>& cells) { take_row(line, cells); },
              [this](long long line, const std::string& text) { warn_at_line(line, text); }) {}
@@ -81,6 +80,6 @@ class ColumnReader : public MetricReader {
 
 }  // namespace
 
-std::unique_ptr<MetricReader> make_column_reader(const MetricSpec& spec) { return std::make_unique<ColumnReader>(spec); }
+std::unique_ptr<MetricReader> make_column_reader(const Metric& spec) { return std::make_unique<ColumnReader>(spec); }
 
 }  // namespace hpcbench

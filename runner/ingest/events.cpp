@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "ingest/line_reader.hpp"
 
 namespace hpcbench {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_text.hpp"
 #include "ingest/attempt_record.hpp"
-#include "ingest/json_text.hpp"
 
 namespace hpcbench {
 

@@ -8,7 +8,6 @@
 #include "base/text.hpp"
 #include "expressions/expression.hpp"
 #include "expressions/operands.hpp"
-#include "ingest/line_reader.hpp"
 
 namespace hpcbench {
 
@@ -26,6 +25,7 @@ class RunScope {
  public:
   RunScope(const RunInfo& info, const AttemptRecord& record) : record_(record), known_(record.axes) {
     known_.emplace_back("gpus", Value::from_integer(record.gpus));
+    add_ranks();
     known_.insert(known_.end(), info.formula_names.parameters.begin(), info.formula_names.parameters.end());
     for (const auto& [name, text] : info.formula_names.derived) add_derived(name, text);
   }
@@ -66,6 +66,15 @@ class RunScope {
     return metric == record_.metrics.end() ? std::nullopt : std::optional<Operand>(metric->second);
   }
 
+  /// Beside the axis ranks_per_node there is their number.
+  void add_ranks() {
+    const Value* const nodes = find_binding(record_.axes, "nodes");
+    const Value* const ranks = find_binding(record_.axes, "ranks_per_node");
+    if (ranks == nullptr || !ranks->integer()) return;
+    known_.emplace_back("ranks",
+                        Value::from_integer((nodes == nullptr ? 1 : nodes->integer().value_or(1)) * *ranks->integer()));
+  }
+
   void add_derived(const std::string& name, const std::string& text) {
     try {
       const Expression expression(text);
@@ -82,9 +91,9 @@ class RunScope {
   Bindings known_;  // all but metrics
 };
 
-std::vector<const MetricSpec*> formulas_of(const RunInfo& info) {
-  std::vector<const MetricSpec*> formulas;
-  for (const MetricSpec& metric : info.metrics) {
+std::vector<const Metric*> formulas_of(const RunInfo& info) {
+  std::vector<const Metric*> formulas;
+  for (const Metric& metric : info.metrics) {
     if (metric.is_formula()) formulas.push_back(&metric);
   }
   return formulas;
@@ -93,9 +102,9 @@ std::vector<const MetricSpec*> formulas_of(const RunInfo& info) {
 }  // namespace
 
 void compute_formulas(const RunInfo& info, AttemptRecord& record, bool warn) {
-  std::vector<const MetricSpec*> open = formulas_of(info);
+  std::vector<const Metric*> open = formulas_of(info);
   if (open.empty()) return;
-  for (const MetricSpec* formula : open) {  // one of the same name from events is another thing
+  for (const Metric* formula : open) {  // one of the same name from events is another thing
     record.metrics.erase(formula->name);
     record.places.erase(formula->name);
   }
@@ -103,17 +112,18 @@ void compute_formulas(const RunInfo& info, AttemptRecord& record, bool warn) {
   // Each pass computes those whose names have their values by then; without cycles the passes end with the longest way.
   for (bool found = true; found && !open.empty();) {
     const RunScope scope(info, record);
-    std::vector<const MetricSpec*> still_open;
-    std::vector<std::pair<const MetricSpec*, double>> values;
+    std::vector<const Metric*> still_open;
+    std::vector<std::pair<const Metric*, double>> values;
     problems.clear();
-    for (const MetricSpec* formula : open) {
+    for (const Metric* formula : open) {
       const Computed computed = scope.compute(formula->selector);
       if (computed.number) {
         values.emplace_back(formula, *computed.number);
       } else {
         still_open.push_back(formula);
-        problems.push_back(
-            fmt::format("metric {}: {}, in the formula {}", formula->name, computed.problem, printable(formula->selector)));
+        problems.push_back(fmt::format("metric {}: {}, in the formula {}", formula->name,
+                                       computed.truth ? "it gives true or false" : computed.problem,
+                                       printable(formula->selector)));
       }
     }
     for (const auto& [formula, value] : values) {

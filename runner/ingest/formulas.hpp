@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ingest/attempt_record.hpp"
-#include "ingest/run_info.hpp"
+#include "runfiles/run_info.hpp"
 
 namespace hpcbench {
 

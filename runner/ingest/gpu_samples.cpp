@@ -9,7 +9,6 @@
 #include "base/measured_time.hpp"
 #include "base/text.hpp"
 #include "ingest/csv_text.hpp"
-#include "ingest/line_reader.hpp"
 
 namespace hpcbench {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/json_text.hpp"
 #include "base/measured_time.hpp"
 #include "base/text.hpp"
-#include "ingest/json_text.hpp"
 
 namespace hpcbench {
 

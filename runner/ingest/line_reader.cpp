@@ -96,24 +96,6 @@ std::optional<std::string> read_small_file(const std::string& path, std::string&
   return content;
 }
 
-std::string printable(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (c == 0x1B) {
-      // ECMA-48: ESC [ parameters, then one final byte from @ to ~.
-      if (i + 1 < text.size() && text[i + 1] == '[') {
-        for (i += 2; i < text.size() && (text[i] < '@' || text[i] > '~');) ++i;
-      }
-    } else if (c == '\t' || c == '\n') {
-      out += ' ';
-    } else if (c >= 0x20 && c != 0x7F) {
-      out += text[i];
-    }
-  }
-  return is_utf8(out) ? out : json_unquote(json_quote(out));
-}
-
 std::string_view last_line(std::string_view text) {
   const auto says = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;

@@ -16,8 +16,6 @@ std::optional<std::string> read_lines(const std::string& path, const std::functi
 /// 64 MiB, is absent too and `problem` says why.
 std::optional<std::string> read_small_file(const std::string& path, std::string& problem);
 
-/// One line for a person: terminal escapes and control characters taken out, bytes that are no UTF-8 replaced.
-std::string printable(std::string_view text);
 /// The last line of `text` that says something: that has a letter or a digit. mpirun and others draw lines of dashes around
 /// their messages. Where no line does, the last one that is not blank.
 std::string_view last_line(std::string_view text);

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "ingest/line_reader.hpp"
 #include "ingest/metric_scan.hpp"
-#include "ingest/run_info.hpp"
+#include "runfiles/run_info.hpp"
 
 namespace hpcbench {
 
@@ -64,11 +64,12 @@ std::string last_lines_of(const std::string& file) {
 
 }  // namespace
 
-std::string explain_missed_metric(const MetricSpec& metric, const std::string& folder) {
-  if (metric.is_formula()) return fmt::format("a name in its formula {} has no value", printable(metric.selector));
+std::string explain_missed_metric(const Metric& metric, const std::string& folder) {
+  if (metric.is_formula())
+    return fmt::format("its formula {} gives none; `hpcbench show` says why", printable(metric.selector));
   std::string problem;
   const RunInfo info = parse_run_json(read_small_file(folder + "/run.json", problem).value_or(""));
-  const MetricFiles found = find_metric_files(metric.file, {folder, info.workdir, info.outside_globs, std::nullopt, true});
+  const MetricFiles found = find_metric_files(metric.file, {folder, info.workdir, info.outside_globs(), std::nullopt, true});
   if (found.files.empty()) {
     if (!found.left_out.empty()) return found.left_out;
     return fmt::format("no file is {}; in {} are {}", printable(metric.file), folder, join(names_in(folder), ", "));
@@ -86,13 +87,12 @@ void keep_outside_files_late(const std::string& folder) {
   std::string problem;
   if (read_small_file(folder + '/' + kOutsideList, problem)) return;
   const auto text = [&](const char* name) { return read_small_file(folder + '/' + name, problem).value_or(""); };
-  const std::string run_json = text("run.json");
-  if (parse_run_json(run_json).outside_globs.value_or(0) == 0) return;
+  const auto globs = parse_run_json(text("run.json")).outside.value_or(std::vector<OutsideGlob>());
+  if (globs.empty()) return;
   const std::optional<double> started_unix_s = parse_started(text("started.json")).started_unix_s;
   const std::optional<double> finished_unix_s = parse_finished(text("finished.json")).finished_unix_s;
   if (!started_unix_s || !finished_unix_s) return;
-  keep_outside_files(folder, parse_outside_globs(run_json).value_or(std::vector<OutsideGlob>()),
-                     ChangedBetween{*started_unix_s, *finished_unix_s});
+  keep_outside_files(folder, globs, ChangedBetween{*started_unix_s, *finished_unix_s});
 }
 
 MetricFiles find_metric_files(const std::string& glob, const AttemptPlace& place) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ingest/run_info.hpp"
+#include "base/metric.hpp"
 #include "runfiles/outside_files.hpp"
 
 namespace hpcbench {
@@ -31,7 +31,7 @@ struct MetricFiles {
 MetricFiles find_metric_files(const std::string& glob, const AttemptPlace& place);
 
 /// For a person, of a metric without a value in an attempt that has ended: what was looked for, where, and how that file ends.
-std::string explain_missed_metric(const MetricSpec& metric, const std::string& folder);
+std::string explain_missed_metric(const Metric& metric, const std::string& folder);
 
 /// Keeps copies for a job that has ended and kept none (a job script of somebody's own), of files that were last changed while
 /// it ran.

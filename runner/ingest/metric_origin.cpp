@@ -12,6 +12,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "ingest/imported.hpp"
+#include "runfiles/run_info.hpp"
 
 namespace hpcbench {
 
@@ -90,13 +91,10 @@ std::string metric_origin(const AttemptRecord& record, const std::string& folder
 }
 
 std::string command_line_of(const std::string& folder) {
-  const nlohmann::json json = parse_traced(read_file_if_there(folder + "/run.json").value_or(""));
-  if (!json.is_object() || !json.contains("argv") || !json["argv"].is_array()) return "";
+  const RunInfo run = parse_run_json(read_file_if_there(folder + "/run.json").value_or(""));
   std::vector<std::string> words;
-  if (json.value("shell", false)) words = {"bash", "-c"};
-  for (const nlohmann::json& word : json["argv"]) {
-    if (word.is_string()) words.push_back(shell_quote(word.get<std::string>()));
-  }
+  if (run.shell) words = {"bash", "-c"};
+  for (const std::string& word : run.argv) words.push_back(shell_quote(word));
   return join(words, " ");
 }
 
@@ -110,13 +108,6 @@ std::vector<std::string> imported_sources(const std::string& folder) {
     lines.push_back(fmt::format("{}{} (sha256 {})", source.path, line, source.sha256));
   }
   return lines;
-}
-
-std::string run_json_field(const std::string& folder, const std::string& name) {
-  const nlohmann::json json = parse_traced(read_file_if_there(folder + "/run.json").value_or(""));
-  const auto field = json.is_object() ? json.find(name) : json.end();
-  if (field == json.end() || field->is_null()) return "";
-  return field->is_string() ? field->get<std::string>() : field->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace hpcbench

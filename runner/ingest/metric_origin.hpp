@@ -21,7 +21,4 @@ std::string command_line_of(const std::string& folder);
 /// Of an imported run: the files that it was taken from, each with its hash.
 std::vector<std::string> imported_sources(const std::string& folder);
 
-/// A text, number or list of run.json for a person; empty where it is absent.
-std::string run_json_field(const std::string& folder, const std::string& name);
-
 }  // namespace hpcbench

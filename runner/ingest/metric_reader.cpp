@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.hpp"
 #include "ingest/line_reader.hpp"
 #include "ingest/metric_scan.hpp"
 
@@ -20,7 +21,7 @@ bool is_json_name(std::string_view name) { return name.ends_with(".json") || nam
 bool is_csv_name(std::string_view name) { return name.ends_with(".csv"); }
 bool is_tensorboard_name(std::string_view name) { return name.find("tfevents") != std::string_view::npos; }
 /// What `take` and `skip` made of the values, where a person would wonder.
-void explain_take(const MetricSpec& spec, const std::vector<std::string>& files, bool readable, MetricMatches& matches) {
+void explain_take(const Metric& spec, const std::vector<std::string>& files, bool readable, MetricMatches& matches) {
   if (matches.value && spec.take != "last") {
     matches.place = fmt::format("{} ({} of {} value{})", matches.place, spec.take, matches.chosen_from,
                                 matches.chosen_from == 1 ? "" : "s");
@@ -39,7 +40,7 @@ bool is_text_name(std::string_view name) { return !is_json_name(name) && !is_csv
 
 }  // namespace
 
-MatchTaker::MatchTaker(const MetricSpec& spec)
+MatchTaker::MatchTaker(const Metric& spec)
     : name_(spec.name), series_(spec.series), taken_(parse_take(spec.take).value_or(Take()), spec.skip) {}
 
 void MatchTaker::take(double value, std::optional<double> index) {
@@ -141,8 +142,7 @@ const MetricSource* find_metric_source(std::string_view key) {
   return nullptr;
 }
 
-MetricMatches read_metric(const MetricSpec& spec, const std::vector<std::string>& files,
-                          const std::vector<std::string>& names) {
+MetricMatches read_metric(const Metric& spec, const std::vector<std::string>& files, const std::vector<std::string>& names) {
   const MetricSource* source = find_metric_source(spec.source);
   MetricMatches failed;
   if (source == nullptr) {
@@ -170,7 +170,7 @@ MetricMatches read_metric(const MetricSpec& spec, const std::vector<std::string>
   return matches;
 }
 
-MetricMatches read_metric_text(const MetricSpec& spec, std::string_view text, const std::string& file) {
+MetricMatches read_metric_text(const Metric& spec, std::string_view text, const std::string& file) {
   const MetricSource* source = find_metric_source(spec.source);
   if (source == nullptr) return {};
   const std::unique_ptr<MetricReader> reader = source->make(spec);

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/metric.hpp"
 #include "ingest/attempt_record.hpp"
-#include "ingest/run_info.hpp"
 #include "ingest/taken_value.hpp"
 
 namespace hpcbench {
@@ -30,7 +30,7 @@ struct MetricMatches {
 /// last point is always among them.
 class MatchTaker {
  public:
-  explicit MatchTaker(const MetricSpec& spec);
+  explicit MatchTaker(const Metric& spec);
 
   /// `index` absent: numbered from 1. One that is no whole number belongs to the next: epoch 0.5 to epoch 1.
   void take(double value, std::optional<double> index = std::nullopt);
@@ -56,7 +56,7 @@ class MatchTaker {
 /// warning with its place.
 class MetricReader {
  public:
-  explicit MetricReader(const MetricSpec& spec) : spec_(spec), taker_(spec) {}
+  explicit MetricReader(const Metric& spec) : spec_(spec), taker_(spec) {}
   virtual ~MetricReader() = default;
   MetricReader(const MetricReader&) = delete;
   MetricReader& operator=(const MetricReader&) = delete;
@@ -79,7 +79,7 @@ class MetricReader {
   void warn_at_byte(long long byte, std::string_view text);
   void warn(const std::string& text);
 
-  const MetricSpec spec_;
+  const Metric spec_;
   MatchTaker taker_;
   std::string file_;
 
@@ -91,7 +91,7 @@ class MetricReader {
 struct MetricSource {
   std::string key;
   std::string description;
-  std::unique_ptr<MetricReader> (*make)(const MetricSpec& spec);
+  std::unique_ptr<MetricReader> (*make)(const Metric& spec);
   bool (*is_usual_file)(std::string_view name);  // the files that an import reads where no name matches
 };
 const std::vector<MetricSource>& metric_sources();
@@ -99,17 +99,17 @@ const std::vector<MetricSource>& metric_sources();
 const MetricSource* find_metric_source(std::string_view key);
 
 // The adapters, one file each.
-std::unique_ptr<MetricReader> make_pattern_reader(const MetricSpec& spec);     // metric_scan.cpp
-std::unique_ptr<MetricReader> make_column_reader(const MetricSpec& spec);      // column_source.cpp
-std::unique_ptr<MetricReader> make_pointer_reader(const MetricSpec& spec);     // pointer_source.cpp
-std::unique_ptr<MetricReader> make_tag_reader(const MetricSpec& spec);         // tag_source.cpp
-std::unique_ptr<MetricReader> make_time_reader(const MetricSpec& spec);        // time_source.cpp
-std::unique_ptr<MetricReader> make_accounting_reader(const MetricSpec& spec);  // accounting_source.cpp
+std::unique_ptr<MetricReader> make_pattern_reader(const Metric& spec);     // metric_scan.cpp
+std::unique_ptr<MetricReader> make_column_reader(const Metric& spec);      // column_source.cpp
+std::unique_ptr<MetricReader> make_pointer_reader(const Metric& spec);     // pointer_source.cpp
+std::unique_ptr<MetricReader> make_tag_reader(const Metric& spec);         // tag_source.cpp
+std::unique_ptr<MetricReader> make_time_reader(const Metric& spec);        // time_source.cpp
+std::unique_ptr<MetricReader> make_accounting_reader(const Metric& spec);  // accounting_source.cpp
 
 /// Reads files through an adapter. `names[i]` is what messages call `files[i]`.
-MetricMatches read_metric(const MetricSpec& spec, const std::vector<std::string>& files, const std::vector<std::string>& names);
+MetricMatches read_metric(const Metric& spec, const std::vector<std::string>& files, const std::vector<std::string>& names);
 /// The same for one text.
-MetricMatches read_metric_text(const MetricSpec& spec, std::string_view text, const std::string& file);
+MetricMatches read_metric_text(const Metric& spec, std::string_view text, const std::string& file);
 
 /// Lines of a text that comes in pieces cut anywhere. Of a line longer than 1 MiB the beginning stands for it.
 class LineSplitter {

@@ -25,7 +25,7 @@ RE2::Options pattern_options() {
 }  // namespace
 
 struct MetricScanner::Impl {
-  explicit Impl(const MetricSpec& metric) : spec(metric), pattern("(?m)" + metric.selector, pattern_options()), taker(metric) {
+  explicit Impl(const Metric& metric) : spec(metric), pattern("(?m)" + metric.selector, pattern_options()), taker(metric) {
     if (!pattern.ok()) return;
     const auto& names = pattern.NamedCapturingGroups();
     const auto named = names.find(spec.name);
@@ -33,14 +33,14 @@ struct MetricScanner::Impl {
     groups.resize(static_cast<std::size_t>(group) + 1);
   }
 
-  MetricSpec spec;
+  Metric spec;
   RE2 pattern;
   int group = 0;
   std::vector<re2::StringPiece> groups;
   MatchTaker taker;
 };
 
-MetricScanner::MetricScanner(const MetricSpec& spec) : impl_(std::make_unique<Impl>(spec)) {}
+MetricScanner::MetricScanner(const Metric& spec) : impl_(std::make_unique<Impl>(spec)) {}
 
 MetricScanner::~MetricScanner() = default;
 
@@ -73,7 +73,7 @@ namespace {
 /// A regular expression over text files. A line longer than a piece is searched piece by piece.
 class PatternReader : public MetricReader {
  public:
-  explicit PatternReader(const MetricSpec& spec) : MetricReader(spec), scanner_(spec) {}
+  explicit PatternReader(const Metric& spec) : MetricReader(spec), scanner_(spec) {}
 
   std::optional<std::string> error() const override {
     const std::optional<std::string> why = scanner_.error();
@@ -104,9 +104,9 @@ class PatternReader : public MetricReader {
 
 }  // namespace
 
-std::unique_ptr<MetricReader> make_pattern_reader(const MetricSpec& spec) { return std::make_unique<PatternReader>(spec); }
+std::unique_ptr<MetricReader> make_pattern_reader(const Metric& spec) { return std::make_unique<PatternReader>(spec); }
 
-MetricMatches scan_metric(std::string_view text, const MetricSpec& spec) {
+MetricMatches scan_metric(std::string_view text, const Metric& spec) {
   MetricScanner scanner(spec);
   scanner.feed(text);
   return scanner.finish();

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/metric.hpp"
 #include "ingest/metric_reader.hpp"
-#include "ingest/run_info.hpp"
 
 namespace hpcbench {
 
@@ -16,7 +16,7 @@ namespace hpcbench {
 /// else the whole match; it must be a number and nothing else.
 class MetricScanner {
  public:
-  explicit MetricScanner(const MetricSpec& spec);
+  explicit MetricScanner(const Metric& spec);
   ~MetricScanner();
   MetricScanner(const MetricScanner&) = delete;
   MetricScanner& operator=(const MetricScanner&) = delete;
@@ -33,7 +33,7 @@ class MetricScanner {
 };
 
 /// The same for one text.
-MetricMatches scan_metric(std::string_view text, const MetricSpec& spec);
+MetricMatches scan_metric(std::string_view text, const Metric& spec);
 
 /// Whether a pattern is found in a file, read piece by piece; absent if it is no pattern. A missing file holds nothing.
 std::optional<bool> file_holds(const std::string& path, const std::string& pattern);

@@ -5,8 +5,8 @@
 
 #include "base/state.hpp"
 #include "ingest/events.hpp"
-#include "ingest/run_info.hpp"
 #include "ingest/settled.hpp"
+#include "runfiles/run_info.hpp"
 
 namespace hpcbench {
 

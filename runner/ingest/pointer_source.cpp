@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "ingest/json_text.hpp"
 #include "ingest/metric_reader.hpp"
 
 namespace hpcbench {
@@ -51,7 +51,7 @@ long long count_lines(std::string_view text) { return 1 + std::count(text.begin(
 /// Values in a JSON document, or in JSON lines: the first line that is not blank says which.
 class PointerReader : public MetricReader {
  public:
-  explicit PointerReader(const MetricSpec& spec) : MetricReader(spec), tokens_(pointer_tokens(spec.selector)) {}
+  explicit PointerReader(const Metric& spec) : MetricReader(spec), tokens_(pointer_tokens(spec.selector)) {}
 
   std::optional<std::string> error() const override {
     if (tokens_) return std::nullopt;
@@ -168,6 +168,6 @@ class PointerReader : public MetricReader {
 
 }  // namespace
 
-std::unique_ptr<MetricReader> make_pointer_reader(const MetricSpec& spec) { return std::make_unique<PointerReader>(spec); }
+std::unique_ptr<MetricReader> make_pointer_reader(const Metric& spec) { return std::make_unique<PointerReader>(spec); }
 
 }  // namespace hpcbench

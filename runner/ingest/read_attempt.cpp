@@ -19,10 +19,10 @@
 #include "ingest/metric_scan.hpp"
 #include "ingest/outcome.hpp"
 #include "ingest/reading.hpp"
-#include "ingest/run_info.hpp"
 #include "ingest/settled.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/job_files.hpp"
+#include "runfiles/run_info.hpp"
 
 namespace hpcbench {
 
@@ -101,7 +101,7 @@ class AttemptReader {
     record_.executor = info_.executor;
     record_.intended_unix_s = info_.intended_unix_s;
     record_.time_limit_s = info_.time_limit_s;
-    for (const MetricSpec& metric : info_.metrics) {
+    for (const Metric& metric : info_.metrics) {
       if (!metric.unit.empty()) record_.units[metric.name] = printable(metric.unit);
     }
   }
@@ -222,10 +222,10 @@ class AttemptReader {
   }
 
   void read_metrics() {
-    AttemptPlace place{folder_, info_.workdir, info_.outside_globs, std::nullopt, finished_.readable};
+    AttemptPlace place{folder_, info_.workdir, info_.outside_globs(), std::nullopt, finished_.readable};
     if (started_.started_unix_s && finished_.finished_unix_s)
       place.ran = ChangedBetween{*started_.started_unix_s, *finished_.finished_unix_s};
-    for (const MetricSpec& metric : info_.metrics) {
+    for (const Metric& metric : info_.metrics) {
       if (metric.is_formula()) continue;
       const MetricFiles found = find_metric_files(metric.file, place);
       std::vector<std::string> names;
@@ -235,7 +235,7 @@ class AttemptReader {
     }
   }
 
-  void take_matches(const MetricSpec& metric, bool no_files, MetricMatches matches) {
+  void take_matches(const Metric& metric, bool no_files, MetricMatches matches) {
     // A metric of the author's replaces one of the same name that events gave.
     if (matches.value) add_metric(metric.name, matches.value, matches.place);
     if (metric.series && matches.count > 0) {

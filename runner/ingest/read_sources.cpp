@@ -65,7 +65,7 @@ class SlurmWords {
 
 bool is_usual_text(std::string_view name) { return find_metric_source("pattern")->is_usual_file(name); }
 
-std::vector<SourceFile> files_of_metric(const std::vector<SourceFile>& files, const MetricSpec& metric) {
+std::vector<SourceFile> files_of_metric(const std::vector<SourceFile>& files, const Metric& metric) {
   const std::string glob = metric.file.substr(metric.file.rfind('/') + 1);  // npos + 1 = 0: the whole
   std::vector<SourceFile> chosen;
   if (glob != "*") {
@@ -81,7 +81,7 @@ std::vector<SourceFile> files_of_metric(const std::vector<SourceFile>& files, co
   return chosen;
 }
 
-void take_metric(const MetricSpec& metric, MetricMatches matches, SourceReading& reading) {
+void take_metric(const Metric& metric, MetricMatches matches, SourceReading& reading) {
   if (matches.value) {
     reading.values[metric.name] = *matches.value;
     reading.places[metric.name] = matches.place;
@@ -96,7 +96,7 @@ void take_metric(const MetricSpec& metric, MetricMatches matches, SourceReading&
   }
 }
 
-void read_source_metric(const MetricSpec& metric, const std::vector<SourceFile>& files, SourceReading& reading) {
+void read_source_metric(const Metric& metric, const std::vector<SourceFile>& files, SourceReading& reading) {
   // One writer's scalars may stand in several files; what is not in one of them is no second count.
   if (metric.source == "tag" || metric.take == "count") {
     std::vector<std::string> paths, names;
@@ -138,10 +138,10 @@ std::optional<Outcome> find_slurm_words(std::string_view text) {
   return words.finish();
 }
 
-SourceReading read_sources(const std::vector<SourceFile>& files, const std::vector<MetricSpec>& metrics,
+SourceReading read_sources(const std::vector<SourceFile>& files, const std::vector<Metric>& metrics,
                            const std::optional<std::string>& success_pattern) {
   SourceReading reading;
-  for (const MetricSpec& metric : metrics) {
+  for (const Metric& metric : metrics) {
     if (!metric.is_formula()) read_source_metric(metric, files_of_metric(files, metric), reading);
   }
   SlurmWords words;

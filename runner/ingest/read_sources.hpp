@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/metric.hpp"
 #include "ingest/attempt_record.hpp"
 #include "ingest/outcome.hpp"
-#include "ingest/run_info.hpp"
 
 namespace hpcbench {
 
@@ -31,7 +31,7 @@ struct SourceReading {
 
 /// Reads each metric from the files whose name matches its glob (without folders), else from those of the kind that its source
 /// reads. Total, in bounded memory.
-SourceReading read_sources(const std::vector<SourceFile>& files, const std::vector<MetricSpec>& metrics,
+SourceReading read_sources(const std::vector<SourceFile>& files, const std::vector<Metric>& metrics,
                            const std::optional<std::string>& success_pattern);
 
 /// True for events.jsonl, events.R.jsonl, gpu.csv and gpu.N.csv: what an attempt's folder holds under these names.

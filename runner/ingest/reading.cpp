@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/host.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "ingest/json_text.hpp"
 #include "ingest/line_reader.hpp"
 
 namespace hpcbench {
@@ -15,7 +15,7 @@ constexpr int kRulesDigits = 12;
 constexpr int kReaderVersion = 1;  // another one reads all attempts again
 
 /// Keys that say nothing are left out: rules of files without them keep their hash.
-std::string metric_rule_json(const MetricSpec& metric) {
+std::string metric_rule_json(const Metric& metric) {
   std::string more;
   if (!metric.index.empty()) more += ",\"index\":" + json_quote(metric.index);
   if (metric.take != "last") more += ",\"take\":" + json_quote(metric.take);
@@ -52,7 +52,7 @@ ReadingRules rules_of(const RunInfo& info) {
 
 std::string rules_json(const ReadingRules& rules) {
   std::string metrics;
-  for (const MetricSpec& metric : rules.metrics) metrics += (metrics.empty() ? "" : ",") + metric_rule_json(metric);
+  for (const Metric& metric : rules.metrics) metrics += (metrics.empty() ? "" : ",") + metric_rule_json(metric);
   return fmt::format(R"({{"metrics":[{}],"success":{{"exit_code":{},"pattern":{}{}}}{}}})", metrics, rules.success_exit_code,
                      rules.success_pattern ? json_quote(*rules.success_pattern) : "null", require_json(rules.success_require),
                      names_json(rules.formula_names));

@@ -6,14 +6,14 @@
 #include <string_view>
 #include <vector>
 
-#include "ingest/run_info.hpp"
+#include "runfiles/run_info.hpp"
 
 namespace hpcbench {
 
 /// How the results of a run are read. Never part of what was run: the experiment file of today says it, run.json only where no
 /// file has been applied yet.
 struct ReadingRules {
-  std::vector<MetricSpec> metrics;
+  std::vector<Metric> metrics;
   int success_exit_code = 0;
   std::optional<std::string> success_pattern;
   std::vector<std::string> success_require = {};

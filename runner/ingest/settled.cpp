@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/files.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "ingest/json_text.hpp"
 
 namespace hpcbench {
 

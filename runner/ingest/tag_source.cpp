@@ -283,6 +283,6 @@ class TagReader : public MetricReader {
 
 }  // namespace
 
-std::unique_ptr<MetricReader> make_tag_reader(const MetricSpec& spec) { return std::make_unique<TagReader>(spec); }
+std::unique_ptr<MetricReader> make_tag_reader(const Metric& spec) { return std::make_unique<TagReader>(spec); }
 
 }  // namespace hpcbench

@@ -70,7 +70,7 @@ constexpr std::array<TimeWords, 4> kTimeWords = {{
 /// One of the times that bash's and GNU's `time` print.
 class TimeReader : public MetricReader {
  public:
-  explicit TimeReader(const MetricSpec& spec)
+  explicit TimeReader(const Metric& spec)
       : MetricReader(spec), lines_([this](std::string_view line, long long number) { take_line(line, number); }) {
     for (const TimeWords& words : kTimeWords) {
       if (words.name == spec.selector) words_ = &words;
@@ -101,6 +101,6 @@ class TimeReader : public MetricReader {
 
 }  // namespace
 
-std::unique_ptr<MetricReader> make_time_reader(const MetricSpec& spec) { return std::make_unique<TimeReader>(spec); }
+std::unique_ptr<MetricReader> make_time_reader(const Metric& spec) { return std::make_unique<TimeReader>(spec); }
 
 }  // namespace hpcbench

@@ -11,7 +11,9 @@
 
 namespace hpcbench {
 
-/// What the shell of `modules` and `setup` leaves to the processes that are started after it.
+/// What the shell of `modules` and `setup` leaves to the processes that are started after it. Only attempts of earlier versions
+/// need it: their run.json says what to set up, and their job.sh starts no ranks for us, but claims, and calls `launch` itself.
+/// People start them anew by hand, and results folders of theirs are there to stay.
 struct HandOver {
   std::string workdir;  // empty: it has gone
   mode_t file_mask = 0;

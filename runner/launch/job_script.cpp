@@ -8,12 +8,12 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "launch/free_port.hpp"
 #include "launch/oom_count.hpp"
-#include "launch/rank_environment.hpp"
 #include "launch/script_reports.hpp"
 #include "runfiles/rank_report.hpp"
 #include "runfiles/try_mark.hpp"
@@ -73,7 +73,7 @@ ProcessSpec JobScript::spec() const {
   changes["SLURM_EXPORT_ENV"] = std::nullopt;
   ProcessSpec spec;
   spec.argv = {"bash", folder_ + "/job.sh"};
-  spec.environment = changed_environment(changes);
+  spec.environment = changed_environment(own_environment(), changes);
   spec.stdout_path = folder_ + "/stdout.log";
   spec.stderr_path = folder_ + "/stderr.log";
   spec.append = try_ > 1;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
@@ -31,6 +32,7 @@
 #include "runfiles/job_files.hpp"
 #include "runfiles/outside_files.hpp"
 #include "runfiles/run_description.hpp"
+#include "runfiles/run_info.hpp"
 
 namespace hpcbench {
 
@@ -75,8 +77,7 @@ std::string job_workdir(const std::string& workdir, const JobPlace& place) {
 }
 
 EnvironmentChanges rank_changes(const RankLayout& layout, const JobPlace& place, int rank) {
-  EnvironmentChanges changes;
-  for (auto& [key, value] : rank_variables(layout, rank)) changes[key] = value;
+  EnvironmentChanges changes = rank_variables(layout, rank);
   changes["HPCBENCH_RUN"] = place.output_folder + "/run.json";
   return changes;
 }
@@ -87,7 +88,7 @@ std::vector<std::string> job_environment(const RunDescription& run, const RankLa
   for (const char* const key : {"RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "HPCBENCH_TOKEN"}) changes[key].reset();
   changes["OMP_NUM_THREADS"] = std::to_string(run.cpus_per_task);
   for (const auto& [name, value] : run.environment) changes[name] = value;
-  return changed_environment(changes);
+  return changed_environment(own_environment(), changes);
 }
 
 /// Rank 0's files are the job's: there goes the output of the set-up, too.
@@ -137,7 +138,7 @@ struct PreparedJob {
 };
 
 PreparedJob prepare_job(const std::string& run_json, const JobPlace& place, double grace_s) {
-  RunDescription run = parse_run_description(run_json, place.attempt_folder + "/run.json");
+  RunDescription run = describe_run(run_json, place.attempt_folder + "/run.json");
   if (place.by_hand()) {
     move_folder(run, place.attempt_folder, place.output_folder);
     run.time_s.reset();  // a person waits as long as he likes
@@ -254,7 +255,7 @@ Supervisor::Place prepare_signals(bool by_hand, bool in_slurm) {
 
 /// Before the next run may begin: it may write the same files.
 void keep_outside(const JobPlace& place, const std::string& run_json) {
-  keep_outside_files(place.attempt_folder, parse_outside_globs(run_json).value_or(std::vector<OutsideGlob>()));
+  keep_outside_files(place.attempt_folder, parse_run_json(run_json).outside.value_or(std::vector<OutsideGlob>()));
 }
 
 void write_finished(const JobPlace& place, const FinishedFacts& facts) {
@@ -266,7 +267,7 @@ int run_in_slurm(const std::string& run_json, const JobPlace& place, StartedFact
                  Supervisor& supervisor) {
   RunDescription run;
   try {
-    run = parse_run_description(run_json, place.attempt_folder + "/run.json");
+    run = describe_run(run_json, place.attempt_folder + "/run.json");
   } catch (const InputError& problem) {  // for good: the next try would meet the same
     FinishedFacts facts;
     facts.host = job.node;
@@ -294,7 +295,7 @@ int launch_attempt(const std::string& attempt_folder, const std::string& token, 
   place.attempt_folder = std::filesystem::absolute(attempt_folder + "/.").lexically_normal().parent_path().string();
   place.output_folder = place.attempt_folder;
   const std::string run_json = read_file(place.attempt_folder + "/run.json");
-  const bool in_slurm = !token.empty() && executor_of(run_json) == "slurm";
+  const bool in_slurm = !token.empty() && parse_run_json(run_json).executor == "slurm";
   // Before the claim: from then on a signal must not end us without finished.json.
   Supervisor supervisor(prepare_signals(token.empty(), in_slurm));
   StartedFacts started{.process = this_process(), .job = std::nullopt};

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/environment.hpp"
 #include "base/error.hpp"
 #include "launch/free_port.hpp"
 #include "launch/launch.hpp"
@@ -22,15 +23,14 @@ std::vector<ProcessSpec> foreground_specs(int ranks, const std::vector<std::stri
   const long cores = ::sysconf(_SC_NPROCESSORS_ONLN);
   std::vector<ProcessSpec> specs;
   for (int rank = 0; rank < ranks; ++rank) {
-    std::map<std::string, std::optional<std::string>> changes;
-    for (auto& [key, value] : rank_variables(layout, rank)) changes[key] = value;
+    EnvironmentChanges changes = rank_variables(layout, rank);
     changes["HPCBENCH_TOKEN"] = std::nullopt;
     // All ranks together use the machine once.
     if (std::getenv("OMP_NUM_THREADS") == nullptr) changes["OMP_NUM_THREADS"] = std::to_string(std::max(1L, cores / ranks));
     ProcessSpec spec;
     spec.rank = rank;
     spec.argv = command;
-    spec.environment = changed_environment(changes);
+    spec.environment = changed_environment(own_environment(), changes);
     specs.push_back(std::move(spec));
   }
   return specs;

@@ -7,8 +7,8 @@
 #include <optional>
 #include <system_error>
 
+#include "base/environment.hpp"
 #include "base/files.hpp"
-#include "launch/rank_environment.hpp"
 #include "launch/script_reports.hpp"
 #include "runfiles/try_mark.hpp"
 

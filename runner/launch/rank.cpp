@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/process.hpp"
@@ -89,8 +90,7 @@ void add_meeting_place(EnvironmentChanges& changes) {
 }
 
 EnvironmentChanges variables_of(const RankPlace& place, int port) {
-  EnvironmentChanges changes;
-  for (auto& [key, value] : rank_variables({place.ranks, place.local_ranks, port}, place.rank)) changes[key] = value;
+  EnvironmentChanges changes = rank_variables({place.ranks, place.local_ranks, port}, place.rank);
   changes["LOCAL_RANK"] = std::to_string(place.local_rank);
   changes["NODE_RANK"] = changes["GROUP_RANK"] = std::to_string(place.node_rank);
   for (const char* const ours : {"HPCBENCH_TOKEN", "HPCBENCH_TRY", "HPCBENCH_GRACE"}) changes[ours] = std::nullopt;
@@ -128,7 +128,7 @@ ProcessSpec rank_spec(const RankRequest& request, int rank, const EnvironmentCha
   ProcessSpec spec;
   spec.rank = rank;
   spec.argv = request.command;
-  spec.environment = changed_environment(changes);
+  spec.environment = changed_environment(own_environment(), changes);
   spec.isolated = true;
   if (const std::string folder = output_folder(); !folder.empty()) {
     spec.stdout_path = folder + "/" + rank_file("stdout", rank, ".log");
@@ -170,7 +170,7 @@ void start_monitor(const RankRequest& request, const RankPlace& place) {
   spec.argv = {"nvidia-smi", "--query-gpu=timestamp,index,utilization.gpu,memory.used,power.draw", "--format=csv", "-l",
                fmt::format("{:.0f}", std::ceil(request.monitor_s))};
   if (!find_program(spec.argv.front())) return;
-  spec.environment = changed_environment({});
+  spec.environment = own_environment();
   spec.stdout_path = spec.stderr_path = folder + "/" + rank_file("gpu", place.node_rank, ".csv");
   spec.isolated = true;
   spawn_processes({spec});

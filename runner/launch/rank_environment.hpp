@@ -1,9 +1,6 @@
 #pragma once
 
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
+#include "base/environment.hpp"
 
 namespace hpcbench {
 
@@ -18,15 +15,6 @@ struct RankLayout {
 int processes_per_node(int processes, int nodes);
 
 /// The variables of one rank, named and counted as torchrun has them (MASTER_ADDR is this host).
-std::map<std::string, std::string> rank_variables(const RankLayout& layout, int rank);
-
-/// By name; absent: removed.
-using EnvironmentChanges = std::map<std::string, std::optional<std::string>>;
-
-/// `environment`, `KEY=VALUE` each, with `changes` made.
-std::vector<std::string> changed_environment(const std::vector<std::string>& environment, const EnvironmentChanges& changes);
-
-/// This process's environment with `changes` made.
-std::vector<std::string> changed_environment(const EnvironmentChanges& changes);
+EnvironmentChanges rank_variables(const RankLayout& layout, int rank);
 
 }  // namespace hpcbench

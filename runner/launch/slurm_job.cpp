@@ -8,6 +8,7 @@
 #include "base/host.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
+#include "base/tool_runner.hpp"
 #include "launch/first_host.hpp"
 
 namespace hpcbench {
@@ -21,17 +22,10 @@ std::string variable_or(const char* name, const std::string& otherwise) {
   return value == nullptr || *value == '\0' ? otherwise : value;
 }
 
-/// Nothing of the user's changes what Slurm's tools answer.
-bool is_kept_for_tools(std::string_view variable) {
-  return !variable.starts_with("SQUEUE_") && !variable.starts_with("SCANCEL_") && !variable.starts_with("SCONTROL_");
-}
-
-/// What a tool printed on stdout; absent if it cannot be started, fails, or takes too long. Its messages are English ones.
+/// What a tool printed on stdout; absent if it cannot be started, fails, or takes too long.
 std::optional<std::string> output_of(std::vector<std::string> argv) {
-  ToolCall call{.argv = std::move(argv), .timeout_s = kToolTimeoutS};
-  call.environment = {{"LC_ALL", "C.UTF-8"}};
-  call.keeps = is_kept_for_tools;
-  ToolResult result = run_tool(call);
+  ProcessToolRunner tools;
+  ToolResult result = tools.run({.argv = std::move(argv), .timeout_s = kToolTimeoutS});
   return result.succeeded() ? std::optional(std::move(result.output)) : std::nullopt;
 }
 

@@ -32,7 +32,9 @@ PointExpression::PointExpression(const LocatedExpression& located, const std::ve
     if (const std::size_t axis = index_in(axes, use.name); axis < axes.size()) {
       sources_.push_back({Kind::axis, axis, use.name});
     } else if (use.name == "gpus") {
-      sources_.push_back({Kind::gpus, 0, use.name});
+      sources_.push_back({Kind::total, index_in(axes, "gpus_per_node"), use.name});
+    } else if (const std::size_t ranks = index_in(axes, kRanksPerNode); use.name == "ranks" && ranks < axes.size()) {
+      sources_.push_back({Kind::total, ranks, use.name});
     } else if (const std::size_t value = index_in(derived, use.name); value < derived.size()) {
       sources_.push_back({Kind::derived, value, use.name});
     } else {
@@ -43,7 +45,8 @@ PointExpression::PointExpression(const LocatedExpression& located, const std::ve
 
 template <class Use>
 auto PointExpression::with_values(const PointScope& scope, Use use) const {
-  std::optional<Value> gpus;
+  std::vector<Value> totals;
+  totals.reserve(sources_.size());
   std::vector<const Value*> values;
   values.reserve(sources_.size());
   for (const Source& source : sources_) {
@@ -51,10 +54,10 @@ auto PointExpression::with_values(const PointScope& scope, Use use) const {
       case Kind::axis:
         values.push_back(&scope.point[source.index]);
         break;
-      case Kind::gpus:
-        gpus = Value::from_integer(scope.point[index_in(axes_, "nodes")].integer().value_or(1) *
-                                   scope.point[index_in(axes_, "gpus_per_node")].integer().value_or(1));
-        values.push_back(&*gpus);
+      case Kind::total:
+        totals.push_back(Value::from_integer(scope.point[index_in(axes_, "nodes")].integer().value_or(1) *
+                                             scope.point[source.index].integer().value_or(1)));
+        values.push_back(&totals.back());
         break;
       case Kind::derived:
         values.push_back(&scope.derived[source.index]);

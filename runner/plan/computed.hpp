@@ -31,7 +31,7 @@ class PointExpression {
   const LocatedExpression& located() const { return located_; }
 
  private:
-  enum class Kind { axis, gpus, derived, parameter };
+  enum class Kind { axis, total, derived, parameter };  // total: over the nodes, of gpus or ranks
   struct Source {
     Kind kind = Kind::parameter;
     std::size_t index = 0;

@@ -20,10 +20,4 @@ struct FormulaNames {
 
 FormulaNames formula_names(const Work& work, const std::vector<Derived>& derive);
 
-/// The same as run.json has it: `{"parameters":{"sequence":2048},"derived":{"dp":"gpus // tp"}}`.
-std::string formula_names_json(const FormulaNames& names);
-
-/// `{"exit_code":0,"pattern":null}`, and its `require` where it has any.
-std::string success_json(const Success& success);
-
 }  // namespace hpcbench

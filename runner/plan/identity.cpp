@@ -70,6 +70,7 @@ IdentityTail identity_tail(const Work& work) {
   add("launch", json_quote(to_string(work.launch)));
   if (!work.modules.empty()) add("modules", json_list(work.modules));
   if (!work.parameters.empty()) add("parameters", sorted_bindings(work.parameters));
+  if (work.partition) add("partition", json_quote(*work.partition));
   if (!work.setup.empty()) add("setup", json_list(work.setup));
   if (!work.trainer && work.shell) add("shell", "true");
   if (!work.srun.empty()) add("srun", json_list(work.srun));

@@ -12,6 +12,7 @@
 #include "base/host.hpp"
 #include "base/text.hpp"
 #include "plan/computed.hpp"
+#include "plan/fill.hpp"
 #include "plan/identity.hpp"
 #include "plan/points.hpp"
 #include "plan/resolve.hpp"
@@ -29,10 +30,11 @@ std::uint64_t hex_number(std::string_view digits) {
   return number;
 }
 
-int positive_count(const Value& value, const std::string& axis, const std::string& path) {
+int count_of(const Value& value, int least, const std::string& axis, const std::string& path) {
   const std::optional<long long> count = value.integer();
-  if (!count || *count < 1 || *count > INT_MAX) {
-    throw InputError(fmt::format("error: {}: {} must be a positive integer, not {}", path, axis, value.text()));
+  if (!count || *count < least || *count > INT_MAX) {
+    throw InputError(fmt::format("error: {}: {} must be {}positive integer, not {}", path, axis, least == 0 ? "0 or a " : "a ",
+                                 value.text()));
   }
   return static_cast<int>(*count);
 }
@@ -45,9 +47,11 @@ class PlanBuilder {
         plan_(plan),
         resolver_(experiment, plan.axes),
         computer_(experiment, plan.axes),
+        filler_(experiment, plan.axes),
         identity_(plan.axes),
         nodes_(column("nodes")),
         gpus_per_node_(column("gpus_per_node")),
+        ranks_per_node_(column(kRanksPerNode)),
         strategy_(column("strategy")) {
     plan_.derived = computer_.names();
   }
@@ -56,13 +60,16 @@ class PlanBuilder {
 
   void add(const Point& point) {
     Configuration configuration;
-    const ResolvedWork& resolved = resolver_.resolve(point);
-    configuration.derived = computer_.compute(point, resolved.work->parameters);
+    const ResolvedWork& unfilled = resolver_.resolve(point);
+    configuration.derived = computer_.compute(point, unfilled.work->parameters);
+    const ResolvedWork& resolved = filler_.fill(unfilled, point, configuration.derived);
     Bindings given;
     for (const std::size_t i : resolved.derived) given.emplace_back(plan_.derived[i], configuration.derived[i]);
     configuration.id = identity_.config_id(point, resolved.identity, given);
-    configuration.nodes = positive_count(point[nodes_], "nodes", experiment_.path);
-    configuration.gpus_per_node = positive_count(point[gpus_per_node_], "gpus_per_node", experiment_.path);
+    const bool has_ranks = ranks_per_node_ < point.size();
+    configuration.nodes = count_of(point[nodes_], 1, "nodes", experiment_.path);
+    configuration.gpus_per_node = count_of(point[gpus_per_node_], has_ranks ? 0 : 1, "gpus_per_node", experiment_.path);
+    if (has_ranks) configuration.ranks_per_node = count_of(point[ranks_per_node_], 1, kRanksPerNode, experiment_.path);
     configuration.work = trains_in_one_process(*resolved.work, point) ? with_launch_per_node(*resolved.work) : resolved.work;
     configuration.values = point;
     plan_.configurations.push_back(std::move(configuration));
@@ -91,8 +98,9 @@ class PlanBuilder {
   Plan& plan_;
   WorkResolver resolver_;
   PointComputer computer_;
+  WorkFiller filler_;
   PointIdentity identity_;
-  std::size_t nodes_, gpus_per_node_, strategy_;  // strategy_: the number of axes where it is none
+  std::size_t nodes_, gpus_per_node_, ranks_per_node_, strategy_;  // the number of axes where one is none
 };
 
 /// Of `names` those that have more than one value; `values` are those of a configuration.
@@ -168,6 +176,20 @@ int process_count(const Configuration& configuration) {
     case Launch::once:
       return 1;
     case Launch::rank:
+      break;
+  }
+  return configuration.ranks();
+}
+
+int run_size(const Configuration& configuration, ScaleBy unit) {
+  switch (unit) {
+    case ScaleBy::ranks:
+      return configuration.ranks();
+    case ScaleBy::nodes:
+      return configuration.nodes;
+    case ScaleBy::cores:
+      return configuration.ranks() * configuration.work->resources.cpus_per_task;
+    case ScaleBy::gpus:
       break;
   }
   return configuration.gpus();

@@ -19,10 +19,14 @@ struct Configuration {
   std::vector<Value> values;        // one per Plan::axes
   std::vector<Value> derived = {};  // one per Plan::derived
   int nodes = 1;
-  int gpus_per_node = 1;
-  std::shared_ptr<const Work> work;  // overrides applied; shared between points of equal work
+  int gpus_per_node = 1;                   // 0 only beside ranks_per_node
+  std::optional<int> ranks_per_node = {};  // of the axis of this name
+  std::shared_ptr<const Work> work;        // overrides applied; shared between points of equal work
 
   int gpus() const { return nodes * gpus_per_node; }
+  /// Processes of a node where each has a rank: as many as gpus unless an axis says more.
+  int node_ranks() const { return ranks_per_node.value_or(gpus_per_node); }
+  int ranks() const { return nodes * node_ranks(); }
 };
 
 /// One run that the experiment asks for.
@@ -92,6 +96,9 @@ Condition parse_only(const std::string& text);
 
 /// `rank`, `node`, `once`, as files spell it.
 std::string to_string(Launch launch);
+
+/// How large a run is: its gpus, ranks, nodes, or cores (cpus_per_task for each rank).
+int run_size(const Configuration& configuration, ScaleBy unit);
 
 /// How many processes a run of the configuration has in all.
 int process_count(const Configuration& configuration);

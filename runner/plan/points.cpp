@@ -12,6 +12,12 @@ namespace hpcbench {
 
 namespace {
 
+/// The value of `nodes` and `gpus_per_node` where nobody says them.
+Value implied_count(const std::vector<std::string>& axes, const std::string& axis) {
+  const bool none = axis == "gpus_per_node" && std::find(axes.begin(), axes.end(), kRanksPerNode) != axes.end();
+  return Value::from_integer(none ? 0 : 1);
+}
+
 /// Axes that vary together: one of the matrix, or a zip block.
 struct AxisGroup {
   std::vector<std::size_t> columns;
@@ -103,7 +109,8 @@ Excluded each_matrix_point(const Experiment& experiment, const std::vector<std::
   check_point_count(experiment, groups);
   Excludes excludes(experiment, axes);
 
-  Point point(axes.size(), Value::from_integer(1));
+  Point point;
+  for (const std::string& axis : axes) point.push_back(implied_count(axes, axis));
   std::vector<std::size_t> index(groups.size(), 0);
   for (const AxisGroup& group : groups) {
     if (group.length() == 0) return {};
@@ -138,7 +145,7 @@ std::vector<Point> included_points(const Experiment& experiment, const std::vect
         throw InputError(fmt::format("error: {}: include {}: a whole point names every axis, `{}` is missing", experiment.path,
                                      describe(bindings), axis));
       }
-      point.push_back(value == nullptr ? Value::from_integer(1) : *value);
+      point.push_back(value == nullptr ? implied_count(axes, axis) : *value);
     }
     points.push_back(std::move(point));
   }

@@ -23,7 +23,8 @@ struct Excluded {
 Excluded each_matrix_point(const Experiment& experiment, const std::vector<std::string>& axes,
                            const std::function<void(const Point&)>& visit);
 
-/// The points of `include`; nodes and gpus_per_node may be left out and are 1 then. InputError for any other gap.
+/// The points of `include`; nodes and gpus_per_node may be left out and are 1 (0 gpus beside ranks_per_node) then. InputError
+/// for any other gap.
 std::vector<Point> included_points(const Experiment& experiment, const std::vector<std::string>& axes);
 
 /// A condition with its names looked up once. One that names no axis matches nothing.

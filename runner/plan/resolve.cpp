@@ -30,6 +30,37 @@ void override_parameters(Bindings& parameters, const Bindings& given) {
   }
 }
 
+/// What an override says of `resources`; a text in place of a value, and the other way round.
+void override_resources(Resources& resources, const Override& given) {
+  const auto replace = [&](const char* key, auto& target, const auto& source) {
+    const auto same_key = [&](const FilledText& each) { return each.key == key; };
+    const auto text = std::find_if(given.resource_texts.begin(), given.resource_texts.end(), same_key);
+    if (!source && text == given.resource_texts.end()) return;
+    std::erase_if(resources.texts, same_key);
+    if (source) target = *source;
+    if (text != given.resource_texts.end()) resources.texts.push_back(*text);
+  };
+  replace("time", resources.time_s, given.time_s);
+  replace("cpus_per_task", resources.cpus_per_task, given.cpus_per_task);
+  replace("mem", resources.mem, given.mem);
+  replace("gres", resources.gres, given.gres);
+  replace("constraint", resources.constraint, given.constraint);
+  replace("exclusive", resources.exclusive, given.exclusive);
+  replace_if_given(resources.extra, given.extra);
+}
+
+void override_environment(Variables& environment, const Variables& given) {
+  for (const auto& [name, value] : given) {
+    const auto known =
+        std::find_if(environment.begin(), environment.end(), [&](const auto& each) { return each.first == name; });
+    if (known == environment.end()) {
+      environment.emplace_back(name, value);
+    } else {
+      known->second = value;
+    }
+  }
+}
+
 void apply_override(Work& work, const Override& given) {
   if (given.command) {
     work.trainer.reset();
@@ -38,13 +69,11 @@ void apply_override(Work& work, const Override& given) {
   }
   override_parameters(work.parameters, given.parameters);
   replace_if_given(work.launch, given.launch);
-  replace_if_given(work.resources.time_s, given.time_s);
-  replace_if_given(work.resources.cpus_per_task, given.cpus_per_task);
-  replace_if_given(work.resources.mem, given.mem);
-  replace_if_given(work.resources.gres, given.gres);
-  replace_if_given(work.resources.constraint, given.constraint);
-  replace_if_given(work.resources.exclusive, given.exclusive);
-  replace_if_given(work.resources.extra, given.extra);
+  override_resources(work.resources, given);
+  override_environment(work.environment, given.environment);
+  if (given.container) work.container = given.container;
+  if (given.partition) work.partition = given.partition;
+  replace_if_given(work.modules, given.modules);
   replace_if_given(work.setup, given.setup);
   replace_if_given(work.metrics, given.metrics);
   replace_if_given(work.success.exit_code, given.success_exit_code);
@@ -59,7 +88,11 @@ void check_placeholders(const Work& work, const std::vector<std::string>& axes, 
   for (std::size_t i = 0; i < axes.size(); ++i) bindings.emplace_back(axes[i], point[i]);
   Bindings defined = bindings;
   for (const Derived& each : experiment.derive) defined.emplace_back(each.name, Value());
-  const std::vector<std::string> undefined = undefined_placeholders(work, defined);
+  std::vector<std::string> declared;
+  for (const Override& each : experiment.overrides) {
+    for (const auto& parameter : each.parameters) declared.push_back(parameter.first);
+  }
+  const std::vector<std::string> undefined = undefined_placeholders(work, defined, declared);
   if (undefined.empty()) return;
   std::vector<std::string> names = axes;
   for (const Derived& each : experiment.derive) names.push_back(each.name);
@@ -76,16 +109,9 @@ bool is_given(const Work& work, const std::string& name) {
     const std::vector<Placeholder> found = find_placeholders(text);
     return std::any_of(found.begin(), found.end(), [&](const Placeholder& each) { return each.name == name; });
   };
-  const auto any_names_it = [&](const std::vector<std::string>& texts) {
-    return std::any_of(texts.begin(), texts.end(), names_it);
-  };
-  const auto value_names_it = [&](const auto& variable) { return names_it(variable.second); };
-  const auto container_names_it = [&](const Container& container) {
-    return names_it(container.image) || any_names_it(container.args) || any_names_it(container.mounts);
-  };
-  return (!work.trainer && any_names_it(work.command)) || any_names_it(work.setup) || any_names_it(work.srun) ||
-         std::any_of(work.environment.begin(), work.environment.end(), value_names_it) ||
-         (work.container && container_names_it(*work.container));
+  // A trainer has no command; where overrides bring one, there is no trainer.
+  const std::vector<const std::string*> texts = texts_of_run(work);
+  return std::any_of(texts.begin(), texts.end(), [&](const std::string* text) { return names_it(*text); });
 }
 
 }  // namespace
@@ -124,7 +150,10 @@ const ResolvedWork& WorkResolver::make(const std::vector<bool>& matching, const 
     if (matching[i]) apply_override(*work, experiment_.overrides[i]);
   }
   check_placeholders(*work, axes_, point, experiment_);
-  ResolvedWork resolved{work, identity_tail(*work), {}};
+  const std::vector<const std::string*> texts = texts_of_point(*work);
+  ResolvedWork resolved{work, identity_tail(*work), {}, std::any_of(texts.begin(), texts.end(), [](const std::string* text) {
+                          return !find_placeholders(*text).empty();
+                        })};
   for (std::size_t i = 0; i < experiment_.derive.size(); ++i) {
     if (is_given(*work, experiment_.derive[i].name)) resolved.derived.push_back(i);
   }

@@ -18,6 +18,7 @@ struct ResolvedWork {
   std::shared_ptr<const Work> work;
   IdentityTail identity;             // of work
   std::vector<std::size_t> derived;  // indices of the derived values that it is given
+  bool has_point_texts = false;      // placeholders that WorkFiller fills in
 };
 
 /// Applies overrides: all that match, in file order, so that the last wins key by key. Points that the same overrides match

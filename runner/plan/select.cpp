@@ -117,6 +117,7 @@ namespace {
 std::vector<std::string> names_of_points(const Plan& plan) {
   std::vector<std::string> names = plan.axes;
   names.emplace_back("gpus");
+  if (std::find(plan.axes.begin(), plan.axes.end(), kRanksPerNode) != plan.axes.end()) names.emplace_back("ranks");
   names.insert(names.end(), plan.derived.begin(), plan.derived.end());
   for (const Configuration& configuration : plan.configurations) {
     if (&configuration != &plan.configurations.front() && configuration.work == (&configuration - 1)->work) continue;

@@ -44,6 +44,7 @@ std::string slurm_time(double seconds) {
 std::optional<std::string> gpu_option(const Site& site, const Configuration& configuration) {
   const Resources& resources = configuration.work->resources;
   if (resources.gres) return "--gres=" + sbatch_value("gres", *resources.gres);
+  if (configuration.gpus_per_node == 0) return std::nullopt;
   if (site.gres_type == "none") return std::nullopt;
   if (site.gres_type) {
     return fmt::format("--gres=gpu:{}:{}", sbatch_value("gres_type", *site.gres_type), configuration.gpus_per_node);
@@ -60,7 +61,7 @@ std::vector<std::string> slurm_options(const Experiment& experiment, const Confi
   const auto add = [&](const char* name, const std::optional<std::string>& value) {
     if (value) options.push_back(fmt::format("--{}={}", name, sbatch_value(name, *value)));
   };
-  add("partition", site.partition);
+  add("partition", work.partition ? work.partition : site.partition);
   add("account", site.account);
   add("qos", site.qos);
   add("reservation", site.reservation);
@@ -90,12 +91,23 @@ std::vector<std::string> slurm_options(const Experiment& experiment, const Confi
 
 SlurmShape slurm_shape(const Configuration& configuration) {
   const int cpus = configuration.work->resources.cpus_per_task;
-  // One process a node has the cores of all its gpus.
-  if (configuration.work->launch == Launch::node) return {1, cpus * configuration.gpus_per_node};
-  return {configuration.gpus_per_node, cpus};
+  // One process a node has the cores of all its ranks.
+  if (configuration.work->launch == Launch::node) return {1, cpus * configuration.node_ranks()};
+  return {configuration.node_ranks(), cpus};
 }
 
 std::string slurm_job_name(const std::string& experiment, const std::string& batch) { return experiment + "." + batch; }
+
+std::vector<std::string> batch_options(const Experiment& experiment, const Configuration& configuration,
+                                       const RenderContext& context) {
+  return context.array_template.empty() ? std::vector<std::string>() : slurm_options(experiment, configuration);
+}
+
+std::optional<std::string> render_batch_script(const Experiment& experiment, const Configuration& configuration,
+                                               const std::string& batch, int count, const RenderContext& context) {
+  if (context.array_template.empty()) return std::nullopt;
+  return render_array_script(experiment, slurm_options(experiment, configuration), batch, count, context);
+}
 
 std::string batch_script_path(const std::string& batch) { return "batches/" + batch + "/job.sh"; }
 

@@ -26,6 +26,7 @@ Bindings placeholder_bindings(const ResolvedRun& run) {
   bindings.insert(bindings.end(), run.work().parameters.begin(), run.work().parameters.end());
   bindings.insert(bindings.end(), run.derived.begin(), run.derived.end());
   bindings.emplace_back("gpus", Value::from_integer(run.configuration.gpus()));
+  if (run.configuration.ranks_per_node) bindings.emplace_back("ranks", Value::from_integer(run.configuration.ranks()));
   bindings.emplace_back("run_dir", Value::from_text(run.folder));
   bindings.emplace_back("repeat", Value::from_integer(run.key.run.number));
   bindings.emplace_back("seed", Value::from_integer(run.seed));
@@ -35,10 +36,9 @@ Bindings placeholder_bindings(const ResolvedRun& run) {
 
 std::vector<std::string> filled_command(const ResolvedRun& run) {
   if (run.work().trainer) return {run.context.trainer, "run"};
+  if (!run.is_shell()) return fill_arguments(run.work().command, run.bindings);
   std::vector<std::string> argv;
-  for (const std::string& argument : run.work().command) {
-    argv.push_back(run.is_shell() ? fill_shell_text(argument, run.bindings) : fill_placeholders(argument, run.bindings));
-  }
+  for (const std::string& text : run.work().command) argv.push_back(fill_shell_text(text, run.bindings));
   return argv;
 }
 
@@ -52,14 +52,6 @@ Container filled_container(const ResolvedRun& run) {
 }
 
 }  // namespace
-
-std::string fill_shell_text(const std::string& text, const Bindings& bindings) {
-  std::string out;
-  for (const TextPiece& piece : split_placeholders(text)) {
-    out += piece.is_name ? shell_quote(placeholder_value(piece.text, bindings).text()) : piece.text;
-  }
-  return out;
-}
 
 ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run, int attempt,
                         const std::string& batch, const RenderContext& context) {

@@ -35,7 +35,7 @@ struct RenderContext {
   Provenance provenance;
   std::string job_template_name = "job.sh.mustache";  // for messages
   std::optional<double> intended_unix_s;              // absent: now
-  std::string array_template;                         // text of templates/slurm_array.sh.mustache; only for slurm
+  std::string array_template;  // text of templates/slurm_array.sh.mustache; empty: the executor has no batches
 };
 
 /// An attempt ready to be written to its folder.
@@ -53,6 +53,10 @@ RenderedAttempt render_attempt(const Experiment& experiment, const Plan& plan, s
 
 /// The metrics of an experiment file as run.json has them.
 std::string metrics_json(const std::vector<Metric>& metrics);
+/// `{"exit_code":0,"pattern":null}`, and its `require` where it has any.
+std::string success_json(const Success& success);
+/// What formulas and `success.require` name beside metrics and axes; empty where that is nothing.
+std::string formulas_json(const Work& work, const std::vector<Derived>& derive);
 
 /// The #SBATCH options that follow from a configuration's resources and the site: configurations with equal ones may share an
 /// array. InputError for a value that cannot stand in such a line.
@@ -69,6 +73,13 @@ SlurmShape slurm_shape(const Configuration& configuration);
 std::string slurm_job_name(const std::string& experiment, const std::string& batch);
 /// The script of a batch, relative to results/EXPERIMENT.
 std::string batch_script_path(const std::string& batch);
+/// What the configurations of one batch have in common, as the executor is asked for it once: slurm_options. Empty where the
+/// executor starts each attempt by itself.
+std::vector<std::string> batch_options(const Experiment& experiment, const Configuration& configuration,
+                                       const RenderContext& context);
+/// The script of a batch of `count` attempts of configurations like this one; absent where the executor needs none.
+std::optional<std::string> render_batch_script(const Experiment& experiment, const Configuration& configuration,
+                                               const std::string& batch, int count, const RenderContext& context);
 /// The script of a batch of `count` attempts with these options.
 std::string render_array_script(const Experiment& experiment, const std::vector<std::string>& options, const std::string& batch,
                                 int count, const RenderContext& context);

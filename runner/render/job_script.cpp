@@ -27,25 +27,31 @@ template <typename ValueText>
 std::string script_word(const std::string& text, const Bindings& bindings, std::string_view variable, ValueText value_text) {
   std::string word;
   std::string closed;
-  for (const TextPiece& piece : split_placeholders(text)) {
+  for (const TextPiece& piece : split_placeholders(text, bindings)) {
     if (piece.is_name && piece.text == "run_dir") {
       if (!closed.empty()) word += shell_quote(closed);
       word += fmt::format("\"${}\"", variable);
       closed.clear();
     } else {
-      closed += piece.is_name ? value_text(placeholder_value(piece.text, bindings).text()) : piece.text;
+      closed += piece.is_name ? value_text(placeholder_value(piece.text, bindings)) : piece.text;
     }
   }
   return word.empty() || !closed.empty() ? word + shell_quote(closed) : word;
 }
 
 std::string argument_word(const std::string& argument, const Bindings& bindings) {
-  return script_word(argument, bindings, "run_dir", [](const std::string& value) { return value; });
+  return script_word(argument, bindings, "run_dir", [](const Value& value) { return value.text(); });
+}
+
+void add_argument_words(const std::string& argument, const Bindings& bindings, std::vector<std::string>& words) {
+  const auto list = spread_argument(argument, bindings);
+  if (!list) return words.push_back(argument_word(argument, bindings));
+  for (const std::string& each : *list) words.push_back(shell_quote(each));
 }
 
 /// For the text of a shell: values are words in it, so they are quoted once more, as `$run_dir_word` is.
 std::string shell_text_word(const std::string& command, const Bindings& bindings) {
-  return script_word(command, bindings, "run_dir_word", [](const std::string& value) { return shell_quote(value); });
+  return script_word(command, bindings, "run_dir_word", shell_words_of);
 }
 
 std::vector<std::string> shell_words(const ResolvedRun& run) {
@@ -58,7 +64,7 @@ std::vector<std::string> argument_words(const ResolvedRun& run) {
   if (run.work().trainer) {
     for (const std::string& argument : run.argv) words.push_back(shell_quote(argument));
   } else {
-    for (const std::string& argument : run.work().command) words.push_back(argument_word(argument, run.bindings));
+    for (const std::string& argument : run.work().command) add_argument_words(argument, run.bindings, words);
   }
   return words;
 }
@@ -111,6 +117,8 @@ TemplateValues job_values(const ResolvedRun& run) {
       {"nodes", std::to_string(configuration.nodes)},
       {"gpus_per_node", std::to_string(configuration.gpus_per_node)},
       {"gpus", std::to_string(configuration.gpus())},
+      {"ranks_per_node", std::to_string(configuration.node_ranks())},
+      {"ranks", std::to_string(configuration.ranks())},
       {"launch", to_string(run.work().launch)},
       {"processes", std::to_string(process_count(configuration))},
       {"processes_per_node", std::to_string(local_processes_per_node(run))},
@@ -123,12 +131,13 @@ TemplateValues job_values(const ResolvedRun& run) {
   };
   const bool local = run.context.executor != "slurm";
   const bool once = !local && run.work().launch == Launch::once;
-  const bool mpirun = !local && !once && run.experiment.launcher == "mpirun";
-  values.flags = {{"local", local},
+  const bool mpirun = run.by_mpirun() || (!local && !once && run.experiment.launcher == "mpirun");
+  values.flags = {{"local", local && !mpirun},
                   {"shell", run.is_shell()},
                   {"finds_module", calls_module(run.work().modules, run.work().setup)},
                   {"once", once},
                   {"mpirun", mpirun},
+                  {"mpirun_here", mpirun && local},
                   {"srun", !local && !once && !mpirun},
                   {"monitored", !local && run.experiment.monitor_s.value_or(0) > 0}};
   values.lists = {

@@ -32,16 +32,19 @@ struct ResolvedRun {
   /// Whether a job on this machine runs job.sh: else `launch` starts the processes that run.json names, which is faster.
   bool runs_script() const {
     return context.executor != "slurm" &&
-           (container || experiment.site.template_path || !work().modules.empty() || !work().setup.empty());
+           (by_mpirun() || container || experiment.site.template_path || !work().modules.empty() || !work().setup.empty());
+  }
+  /// Whether mpirun starts the ranks. On this machine only those that an axis counts, which are no gpus': processes of MPI that
+  /// somebody else starts are each alone.
+  bool by_mpirun() const {
+    return experiment.launcher == "mpirun" && work().launch == Launch::rank &&
+           (context.executor == "slurm" || configuration.ranks_per_node);
   }
   bool is_shell() const { return work().shell && !work().trainer; }
 };
 
 ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run, int attempt,
                         const std::string& batch, const RenderContext& context);
-
-/// Replaces placeholders in a text that a shell reads: each value becomes one word.
-std::string fill_shell_text(const std::string& text, const Bindings& bindings);
 
 /// Where its metrics find files outside of its folder: the job keeps copies of them.
 std::vector<OutsideGlob> outside_globs(const ResolvedRun& run);

@@ -86,10 +86,28 @@ std::string metrics_json(const std::vector<Metric>& metrics) {
   return out + ']';
 }
 
+std::string formulas_json(const Work& work, const std::vector<Derived>& derive) {
+  const FormulaNames names = formula_names(work, derive);
+  if (names.empty()) return "";
+  std::string derived;
+  for (const auto& [name, text] : names.derived)
+    derived += fmt::format("{}{}:{}", derived.empty() ? "" : ",", json_quote(name), json_quote(text));
+  return fmt::format(R"({{"parameters":{},"derived":{{{}}}}})", json_object(names.parameters), derived);
+}
+
+std::string success_json(const Success& success) {
+  std::string require;
+  for (const LocatedExpression& each : success.require)
+    require += (require.empty() ? "" : ",") + json_quote(each.expression().text());
+  if (!require.empty()) require = ",\"require\":[" + require + ']';
+  return fmt::format(R"({{"exit_code":{},"pattern":{}{}}})", success.exit_code,
+                     success.pattern ? json_quote(*success.pattern) : "null", require);
+}
+
 std::vector<OutsideGlob> outside_globs(const ResolvedRun& run) {
   std::vector<OutsideGlob> globs;
   for (const Metric& metric : run.work().metrics) {
-    if (metric.formula || metric.source == "accounting") continue;  // the latter's file hpcbench writes, when Slurm knows
+    if (metric.is_formula() || metric.source == "accounting") continue;  // the latter's file hpcbench writes, when Slurm knows
     const std::string glob = outside_glob(metric.file, run.folder, run.workdir);
     const bool known =
         std::any_of(globs.begin(), globs.end(), [&](const OutsideGlob& other) { return other.file == metric.file; });
@@ -150,6 +168,10 @@ void add_point(RunFields& fields, const ResolvedRun& run) {
   fields.add_number("nodes", run.configuration.nodes);
   fields.add_number("gpus_per_node", run.configuration.gpus_per_node);
   fields.add_number("gpus", run.configuration.gpus());
+  if (run.configuration.ranks_per_node) {
+    fields.add_number("ranks_per_node", *run.configuration.ranks_per_node);
+    fields.add_number("ranks", run.configuration.ranks());
+  }
   fields.add_text("launch", to_string(run.work().launch));
   fields.add_number("processes", process_count(run.configuration));
   fields.add_number("repeat", run.key.run.number);
@@ -181,12 +203,13 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   if (!work.srun.empty()) fields.add("srun", srun_json(run));
   add_container(fields, run);
   fields.add("resources", resources_json(work.resources));
+  if (work.partition) fields.add_text("partition", *work.partition);
   if (run.experiment.merged_output) fields.add_text("output", "merged");
   fields.add("metrics", metrics_json(work.metrics));
   fields.add("outside", outside_json(run));
   fields.add("success", success_json(work.success));
-  const FormulaNames names = formula_names(work, run.experiment.derive);
-  if (!names.empty()) fields.add("formulas", formula_names_json(names));
+  const std::string formulas = formulas_json(work, run.experiment.derive);
+  if (!formulas.empty()) fields.add("formulas", formulas);
 }
 
 void add_provenance(RunFields& fields, const ResolvedRun& run) {

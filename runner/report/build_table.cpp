@@ -203,6 +203,7 @@ Table build_table(const Experiment& experiment, const Plan& plan, const std::vec
   table.has_speedup = metric.is_time && !experiment.baseline.empty();
   table.paired = settings.paired;
   table.scaling = settings.scaling;
+  table.scale_by = to_string(experiment.scale_by());
   table.speedup_style = settings.speedup_style;
   table.peak_tflops = settings.peak_tflops;
   table.target_loss = settings.target_loss;
@@ -211,7 +212,7 @@ Table build_table(const Experiment& experiment, const Plan& plan, const std::vec
   table.shown_columns = settings.columns;
   table.group_by = settings.group_by;
 
-  std::vector<Sample> samples = collect_samples(plan, attempts, metric, settings, options.orphans);
+  std::vector<Sample> samples = collect_samples(plan, attempts, metric, settings, experiment.scale_by(), options.orphans);
   choose_axes(table, plan, samples);
   if (!all) note_orphans(table, plan, count_orphans(plan, on_record));
   table.size_axes = size_axes(experiment, plan);

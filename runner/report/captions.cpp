@@ -41,18 +41,18 @@ std::string baseline_text(const Condition& baseline) {
   return join(parts, ", ");
 }
 
-std::string fit_line(const Fit& fit) {
+std::string fit_line(const Table& table, const Fit& fit) {
   std::string line = fmt::format("{}, {}: serial fraction {}, residuals {} (root mean square, {} degree{} of freedom)", fit.law,
                                  fit.label, three_digits(fit.serial_fraction), three_digits(fit.residual_rms),
                                  fit.degrees_of_freedom, fit.degrees_of_freedom == 1 ? "" : "s");
   std::vector<std::string> parts;
   for (const FitPoint& point : fit.points) {
     if (!point.speedup) continue;
-    parts.push_back(fmt::format("{} gpu{} {} (fit {})", point.gpus, point.gpus == 1 ? "" : "s", three_digits(point.speedup),
+    parts.push_back(fmt::format("{} {} (fit {})", counted_size(table.scale_by, point.size), three_digits(point.speedup),
                                 three_digits(point.fitted)));
   }
   for (const FitPoint& point : fit.extrapolated) {
-    parts.push_back(fmt::format("{} gpus extrapolated {}", point.gpus, three_digits(point.fitted)));
+    parts.push_back(fmt::format("{} {} extrapolated {}", point.size, table.scale_by, three_digits(point.fitted)));
   }
   return line + (parts.empty() ? "" : ": " + join(parts, ", "));
 }
@@ -62,6 +62,10 @@ std::string verdict_text(RuleVerdict verdict) {
 }
 
 }  // namespace
+
+std::string counted_size(const std::string& unit, int count) {
+  return fmt::format("{} {}", count, count == 1 ? unit.substr(0, unit.size() - 1) : unit);
+}
 
 std::string table_title(const Table& table) { return table.experiment + (table.simulated_nodes ? " (simulated nodes)" : ""); }
 
@@ -80,9 +84,10 @@ std::vector<std::string> caption(const Table& table) {
     if (has_other_ratio(table)) {
       lines.back() += " It is not the ratio of the medians: that is the column `ratio_of_medians`.";
     }
-    lines.emplace_back(table.scaling == Scaling::weak
-                           ? "Efficiency: the same ratio, as the work grows with the gpus (weak scaling)."
-                           : "Efficiency: speedup / (gpus / the baseline's gpus).");
+    lines.push_back(
+        table.scaling == Scaling::weak
+            ? fmt::format("Efficiency: the same ratio, as the work grows with the {} (weak scaling).", table.scale_by)
+            : fmt::format("Efficiency: speedup / ({0} / the baseline's {0}).", table.scale_by));
   }
   if (std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return !row.statistic.empty(); })) {
     lines.emplace_back(
@@ -99,7 +104,7 @@ std::vector<Section> sections(const Table& table) {
   std::vector<Section> result;
   if (!table.fits.empty()) {
     result.push_back({"Fits", {}});
-    for (const Fit& fit : table.fits) result.back().lines.push_back(fit_line(fit));
+    for (const Fit& fit : table.fits) result.back().lines.push_back(fit_line(table, fit));
   }
   if (table.show_methods) {
     result.push_back({"Methods", {table.methods.empty() ? "-" : table.methods}});

@@ -158,8 +158,20 @@ std::vector<const AttemptRecord*> asked_repeats(const Plan& plan, std::vector<co
   return attempts;
 }
 
+/// Of what the plan does not ask for; 0 where the record does not say.
+static int size_on_record(const AttemptRecord& attempt, ScaleBy unit) {
+  const auto count = [&](const char* axis) {
+    const Value* value = find_binding(attempt.axes, axis);
+    return static_cast<int>(value == nullptr ? 0 : value->integer().value_or(0));
+  };
+  const Value* ranks = find_binding(attempt.axes, kRanksPerNode);
+  if (unit == ScaleBy::nodes) return count("nodes");
+  if (unit == ScaleBy::ranks && ranks != nullptr) return count("nodes") * count(kRanksPerNode);
+  return unit == ScaleBy::cores ? 0 : attempt.gpus;
+}
+
 std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const AttemptRecord*>& attempts,
-                                    const MetricChoice& metric, const ReportSettings& settings, bool orphans) {
+                                    const MetricChoice& metric, const ReportSettings& settings, ScaleBy unit, bool orphans) {
   std::vector<Sample> samples;
   std::unordered_map<std::string, std::size_t> index;
   samples.reserve(plan.configurations.size());
@@ -169,6 +181,7 @@ std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const At
     sample.row.axes = plan.bindings(configuration);
     sample.row.derived = plan.derived_bindings(configuration);
     sample.row.gpus = configuration.gpus();
+    sample.row.size = run_size(configuration, unit);
     index.emplace(configuration.id, samples.size());
     samples.push_back(std::move(sample));
   }
@@ -180,6 +193,7 @@ std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const At
       sample.row.config_id = attempt->key.config_id;
       sample.row.axes = attempt->axes;
       sample.row.gpus = attempt->gpus;
+      sample.row.size = size_on_record(*attempt, unit);
       found = index.emplace(attempt->key.config_id, samples.size()).first;
       samples.push_back(std::move(sample));
     }

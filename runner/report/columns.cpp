@@ -64,6 +64,10 @@ std::optional<double> speedup_end_number(const Row& row) {
   return row.speedup && row.speedup->interval ? std::optional((*row.speedup->interval).*kMember) : std::nullopt;
 }
 
+std::string scale_cell(const Table&, const Row& row, const CellStyle&) {
+  return row.size == 0 ? kAbsentCell : std::to_string(row.size);
+}
+
 /// As a string for InputError: what a column can be.
 std::vector<std::string> known_names(const std::vector<std::string>& axes, const std::vector<std::string>& metrics) {
   std::vector<std::string> known = axes;
@@ -85,6 +89,7 @@ CellStyle cell_style(const Table& table, std::string_view list_separator) {
 const std::vector<Column>& all_columns() {
   static const std::vector<Column> kColumns = {
       {"gpus", "gpus", true, false, whole_cell<&Row::gpus>, number_of<&Row::gpus>},
+      {"scale", "scale", false, false, scale_cell, number_of<&Row::size>},
       {"n", "n", true, false, whole_cell<&Row::n>, number_of<&Row::n>},
       {"median", "median", true, false, median_cell, median_number},
       {"interval", "interval", true, false, interval_cell, interval_number<&Interval::low>},

@@ -34,13 +34,13 @@ void note_missing(const std::vector<std::string>& missing, std::vector<std::stri
 }
 
 /// Where the work is to be the same, whoever reads a speedup should know what is not.
-void note_grown(const std::vector<std::string>& sizes, const Experiment& experiment, std::vector<std::string>& notes) {
-  if (experiment.report.scaling == Scaling::weak || sizes.size() < 3) return;
-  const std::vector<std::string> grown(sizes.begin() + 2, sizes.end());
+void note_grown(std::vector<std::string> grown, const Experiment& experiment, std::vector<std::string>& notes) {
+  std::erase_if(grown, is_placement);
+  if (experiment.report.scaling == Scaling::weak || grown.empty()) return;
   notes.push_back(
-      fmt::format("{} var{} together with the number of gpus: speedups compare rows of different {}; where the work "
+      fmt::format("{} var{} together with the number of {}: speedups compare rows of different {}; where the work "
                   "grows with them, say `report: {{scaling: weak}}`",
-                  join(grown, ", "), grown.size() == 1 ? "ies" : "y", join(grown, ", ")));
+                  join(grown, ", "), grown.size() == 1 ? "ies" : "y", to_string(experiment.scale_by()), join(grown, ", ")));
 }
 
 bool all_positive(const std::vector<double>& values) {
@@ -95,8 +95,10 @@ void fill_in_comparison(Sample& sample, const Sample& base, const ReportSettings
   row.speedup = estimate_speedup(base, sample, settings);
   if (!row.speedup) return;
   const bool weak = settings.scaling == Scaling::weak;
-  row.efficiency = weak ? row.speedup->value : efficiency(row.speedup->value, row.gpus, base.row.gpus);
-  if (!weak) row.karp_flatt = karp_flatt(row.speedup->value, row.gpus, base.row.gpus);
+  if (weak) row.efficiency = row.speedup->value;
+  if (weak || row.size == 0 || base.row.size == 0) return;
+  row.efficiency = efficiency(row.speedup->value, row.size, base.row.size);
+  row.karp_flatt = karp_flatt(row.speedup->value, row.size, base.row.size);
 }
 
 }  // namespace
@@ -114,45 +116,82 @@ std::optional<Ratio> estimate_speedup(const Sample& base, const Sample& sample, 
   return paired_speedup(base_values, values, settings.confidence);
 }
 
-void check_baselines(const Experiment& experiment, const Plan& plan) {
-  const PointCondition is_baseline(experiment.baseline, plan.axes);
-  const std::vector<std::string> sizes = compared_sizes(experiment, plan);
-  std::unordered_map<std::string, const Configuration*> baselines;
-  for (const Configuration& configuration : plan.configurations) {
-    if (!is_baseline.matches(configuration.values)) continue;
-    const Bindings axes = plan.bindings(configuration);
-    const auto [other, is_new] = baselines.emplace(comparison_key(axes, experiment.baseline, sizes), &configuration);
-    if (!is_new) refuse_ambiguous(experiment, plan.bindings(*other->second), axes);
+namespace {
+
+/// The baselines of a plan: one for the points that are alike but for what `baseline` names and their size, or one for each
+/// size.
+class Baselines {
+ public:
+  Baselines(const Experiment& experiment, const Plan& plan)
+      : experiment_(experiment), sizes_(compared_sizes(experiment, plan)), matched_(sizes_) {
+    std::erase_if(matched_, [&](const std::string& name) {
+      return std::any_of(experiment.baseline.begin(), experiment.baseline.end(),
+                         [&](const auto& clause) { return clause.first == name; });
+    });
+    const PointCondition is_baseline(experiment.baseline, plan.axes);
+    for (std::size_t i = 0; i < plan.configurations.size(); ++i) {
+      if (is_baseline.matches(plan.configurations[i].values)) add(plan, i);
+    }
+    if (by_key_.empty()) refuse_no_baseline(experiment);
   }
-  if (baselines.empty()) refuse_no_baseline(experiment);
-}
+
+  const std::vector<std::string>& sizes() const { return sizes_; }
+  const std::vector<std::size_t>& indices() const { return indices_; }
+  bool of_each_size() const {
+    return std::any_of(by_key_.begin(), by_key_.end(), [](const auto& entry) { return entry.second.size() > 1; });
+  }
+  /// Of several the one of equal size, as far as `baseline` does not name what it is.
+  std::optional<std::size_t> of(const Bindings& axes) const {
+    const auto found = by_key_.find(comparison_key(axes, experiment_.baseline, sizes_));
+    if (found == by_key_.end()) return std::nullopt;
+    if (found->second.size() == 1) return found->second.begin()->second;
+    const auto same = found->second.find(size_key(axes, matched_));
+    return same == found->second.end() ? std::nullopt : std::optional(same->second);
+  }
+
+ private:
+  void add(const Plan& plan, std::size_t index) {
+    const Bindings axes = plan.bindings(plan.configurations[index]);
+    const auto [other, is_new] =
+        by_key_[comparison_key(axes, experiment_.baseline, sizes_)].emplace(size_key(axes, matched_), index);
+    if (!is_new) refuse_ambiguous(experiment_, plan.bindings(plan.configurations[other->second]), axes);
+    indices_.push_back(index);
+  }
+
+  const Experiment& experiment_;
+  std::vector<std::string> sizes_;
+  std::vector<std::string> matched_;  // those of them in which a baseline and its rows are equal
+  std::unordered_map<std::string, std::unordered_map<std::string, std::size_t>> by_key_;
+  std::vector<std::size_t> indices_;
+};
+
+}  // namespace
+
+void check_baselines(const Experiment& experiment, const Plan& plan) { Baselines(experiment, plan); }
 
 void compare_with_baselines(std::vector<Sample>& samples, const Experiment& experiment, const Plan& plan,
                             std::vector<std::string>& notes) {
-  const std::vector<std::string> sizes = compared_sizes(experiment, plan);
-  std::unordered_map<std::string, std::size_t> baselines;
-  for (std::size_t i = 0; i < plan.configurations.size(); ++i) {
-    if (!matches(experiment.baseline, samples[i].row.axes)) continue;
-    const auto [other, is_new] = baselines.emplace(comparison_key(samples[i].row.axes, experiment.baseline, sizes), i);
-    if (!is_new) refuse_ambiguous(experiment, samples[other->second].row.axes, samples[i].row.axes);
-    samples[i].row.is_baseline = true;
-  }
-  if (baselines.empty()) refuse_no_baseline(experiment);
+  const Baselines baselines(experiment, plan);
+  for (const std::size_t index : baselines.indices()) samples[index].row.is_baseline = true;
   std::vector<std::string> missing;
   std::vector<std::string> unmeasured;
   for (Sample& sample : samples) {
-    const auto found = baselines.find(comparison_key(sample.row.axes, experiment.baseline, sizes));
-    if (found == baselines.end()) {
+    const std::optional<std::size_t> found = baselines.of(sample.row.axes);
+    if (!found) {
       missing.push_back("`" + describe(sample.row.axes) + "`");
       continue;
     }
-    sample.baseline = found->second;
-    const Sample& base = samples[found->second];
+    sample.baseline = *found;
+    const Sample& base = samples[*found];
     if (sample.row.is_baseline && !base.row.summary) unmeasured.push_back("`" + describe(base.row.axes) + "`");
     fill_in_comparison(sample, base, experiment.report);
   }
   note_missing(missing, notes);
-  note_grown(sizes, experiment, notes);
+  note_grown(baselines.sizes(), experiment, notes);
+  if (baselines.of_each_size()) {
+    notes.emplace_back(
+        "several configurations match `baseline`: each row is compared with the one of equal nodes, gpus and ranks");
+  }
   if (!unmeasured.empty())
     notes.push_back(fmt::format("the baseline {} has no median yet: no speedup against it", list_some(unmeasured)));
 }

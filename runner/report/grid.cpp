@@ -30,6 +30,13 @@ bool is_worth_showing(const Table& table, const Column& column, const CellStyle&
                      [&](const Row& row) { return column.cell(table, row, style) != kAbsentCell; });
 }
 
+/// How large a row is stands once: in what the report scales by. `nodes` are an axis.
+bool is_usual(const Table& table, const Column& column) {
+  if (column.name == "gpus") return table.scale_by == "gpus";
+  if (column.name == "scale") return table.scale_by == "ranks" || table.scale_by == "cores";
+  return column.is_usual;
+}
+
 /// The usual columns that have a cell, or those of report.columns; what all rows of a group share stands in its heading alone.
 std::vector<std::string> chosen_columns(const Table& table) {
   if (!table.shown_columns.empty()) return table.shown_columns;
@@ -40,7 +47,7 @@ std::vector<std::string> chosen_columns(const Table& table) {
   names.insert(names.end(), table.derived_columns.begin(), table.derived_columns.end());
   const CellStyle style = cell_style(table);
   for (const Column& column : all_columns()) {
-    const bool usual = column.is_usual && (table.has_speedup || !column.is_speedup);
+    const bool usual = is_usual(table, column) && (table.has_speedup || !column.is_speedup);
     if (usual && is_worth_showing(table, column, style)) names.push_back("column:" + std::string(column.name));
   }
   return names;
@@ -97,6 +104,7 @@ GridColumn grid_column(const Table& table, const CellSource& source) {
   if (source.of_axis && find_column(source.shown.name) != nullptr) result.heading = "axis:" + source.shown.name;
   if (source.column != nullptr) {
     result.heading = std::string(source.column->heading);
+    if (source.column->name == "scale") result.heading = table.scale_by;
     if (source.column->name == "median") result.heading += unit_suffix(table);
     if (source.column->name == "time_to_target") result.heading += " (" + table.time_unit + ")";
   }

@@ -72,6 +72,7 @@ std::optional<double> operations_of(const AttemptRecord& run) {
 }
 
 void count_gpu_hours(Sample& sample) {
+  if (sample.row.gpus == 0) return;
   for (const AttemptRecord* run : sample.runs) {
     const auto wall_s = run->metrics.find("wall_s");
     if (wall_s == run->metrics.end() || !std::isfinite(wall_s->second)) continue;
@@ -99,7 +100,7 @@ void measure_parts(Sample& sample, const ReportSettings& settings, const std::ve
            (!row.tokens_per_s || metric_value(*run, "tokens_per_s"));
   });
   count_gpu_hours(sample);
-  if (!settings.peak_tflops) return;
+  if (!settings.peak_tflops || row.gpus == 0) return;
   const double peak = *settings.peak_tflops * kTera * row.gpus;
   row.mfu = median_over(sample, [&](const AttemptRecord& run) -> std::optional<double> {
     const auto operations = operations_of(run);

@@ -53,7 +53,7 @@ bool is_provenance(const std::string& name) {
 }
 
 std::string how_it_is_read(const Metric& metric) {
-  if (metric.formula) return "formula " + metric.selector;
+  if (metric.is_formula()) return "formula " + metric.selector;
   std::string text = fmt::format("{}, {} {}", metric.file, metric.source, metric.selector);
   if (metric.take != "last") text += ", take " + metric.take;
   if (metric.skip > 0) text += fmt::format(", skip {}", metric.skip);

@@ -17,9 +17,9 @@ Judgement judge_base_case(const Table& table, const WarningContext& context) {
   if (!table.has_speedup) return {RuleVerdict::not_applicable, "no speedups are reported"};
   for (const Sample& sample : context.samples) {
     if (!sample.row.is_baseline || !sample.row.summary) continue;
-    return {RuleVerdict::met, fmt::format("the base case is {} on {} gpu{}, with its absolute time: median {:g} s",
-                                          row_label(context.columns, sample.row), sample.row.gpus,
-                                          sample.row.gpus == 1 ? "" : "s", sample.row.summary->median)};
+    return {RuleVerdict::met, fmt::format("the base case is {} on {}, with its absolute time: median {:g} s",
+                                          row_label(context.columns, sample.row), counted_size(table.scale_by, sample.row.size),
+                                          sample.row.summary->median)};
   }
   return {RuleVerdict::not_met, "the baseline has no time yet"};
 }

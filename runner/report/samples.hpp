@@ -46,7 +46,7 @@ std::vector<const AttemptRecord*> asked_repeats(const Plan& plan, std::vector<co
 
 /// Summaries of all configurations of the plan, in its order; after them, if `orphans`, those only on record.
 std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const AttemptRecord*>& attempts,
-                                    const MetricChoice& metric, const ReportSettings& settings, bool orphans);
+                                    const MetricChoice& metric, const ReportSettings& settings, ScaleBy unit, bool orphans);
 
 /// Finds each sample's baseline (one of the plan, whose samples come first), and fills in speedup, efficiency and Karp-Flatt.
 /// Appends notes for points that have none. InputError if nothing has one, or one has two.
@@ -102,6 +102,9 @@ bool is_imported(const Sample& sample);
 
 /// `strategy=ddp, nodes=2`: the axes of `columns`; the config_id if there are none.
 std::string row_label(const std::vector<std::string>& columns, const Row& row);
+
+/// `1 gpu`, `8 ranks`: `unit` is a plural, as in Table::scale_by.
+std::string counted_size(const std::string& unit, int count);
 
 /// The experiment's name, with `(simulated nodes)` where rows are such: what tables and plots are called.
 std::string table_title(const Table& table);

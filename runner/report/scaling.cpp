@@ -29,8 +29,8 @@ std::string label_of_family(const Row& row, const std::vector<std::string>& colu
 }
 
 struct Family {
-  const Sample* one_gpu = nullptr;
-  std::vector<const Sample*> members;  // by gpus
+  const Sample* single = nullptr;      // of size 1
+  std::vector<const Sample*> members;  // by size
 };
 
 /// In the order of the first row of each.
@@ -42,33 +42,33 @@ std::vector<Family> families_of(const std::vector<const Sample*>& shown, const s
     if (is_new) families.emplace_back();
     Family& family = families[found->second];
     family.members.push_back(sample);
-    if (sample->row.gpus == 1) family.one_gpu = sample;
+    if (sample->row.size == 1) family.single = sample;
   }
   for (Family& family : families) {
     std::stable_sort(family.members.begin(), family.members.end(),
-                     [](const Sample* a, const Sample* b) { return a->row.gpus < b->row.gpus; });
+                     [](const Sample* a, const Sample* b) { return a->row.size < b->row.size; });
   }
   return families;
 }
 
-/// Speedups over the family's own row on one gpu; under weak scaling the scaled ones, gpus x T(1) / T(gpus).
+/// Speedups over the family's own row of size 1; under weak scaling the scaled ones, size x T(1) / T(size).
 std::vector<ScalingPoint> points_of(const Family& family, const ReportSettings& settings) {
   std::vector<ScalingPoint> points;
   for (const Sample* sample : family.members) {
-    if (sample == family.one_gpu) {
+    if (sample == family.single) {
       if (sample->row.summary) points.push_back({1, 1});
       continue;
     }
-    const auto ratio = estimate_speedup(*family.one_gpu, *sample, settings);
-    if (!ratio) continue;
-    points.push_back({sample->row.gpus, ratio->value * (settings.scaling == Scaling::weak ? sample->row.gpus : 1)});
+    const auto ratio = estimate_speedup(*family.single, *sample, settings);
+    if (!ratio || sample->row.size == 0) continue;
+    points.push_back({sample->row.size, ratio->value * (settings.scaling == Scaling::weak ? sample->row.size : 1)});
   }
   return points;
 }
 
 std::optional<Fit> fit_family(const Family& family, const ReportSettings& settings, const std::vector<std::string>& columns,
                               const std::vector<std::string>& sizes) {
-  if (family.one_gpu == nullptr) return std::nullopt;
+  if (family.single == nullptr) return std::nullopt;
   const bool weak = settings.scaling == Scaling::weak;
   const std::vector<ScalingPoint> points = points_of(family, settings);
   const auto result = weak ? fit_gustafson(points) : fit_amdahl(points);

@@ -12,15 +12,23 @@
 
 #include "base/text.hpp"
 #include "base/value.hpp"
+#include "plan/placeholders.hpp"
 #include "plan/points.hpp"
 
 namespace hpcbench {
 namespace {
 
-const std::vector<std::string> kPlacement = {"nodes", "gpus_per_node"};
+const std::vector<std::string> kPlacement = {"nodes", "gpus_per_node", kRanksPerNode};
 
 bool holds(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// What a plan has of these axes.
+std::vector<std::string> placement_of(const Plan& plan) {
+  std::vector<std::string> names = kPlacement;
+  if (!holds(plan.axes, kRanksPerNode)) names.pop_back();
+  return names;
 }
 
 std::vector<std::size_t> positions(const Plan& plan, const std::vector<std::string>& names) {
@@ -118,10 +126,26 @@ Look look_at(const Plan& plan, const std::vector<std::size_t>& axes) {
   return look;
 }
 
+/// Counted in cores, a run also grows with the threads of a process: the axes that cpus_per_task takes.
+std::vector<std::string> core_axes(const Experiment& experiment, const Plan& plan) {
+  std::vector<std::string> found;
+  if (experiment.scale_by() != ScaleBy::cores) return found;
+  for (const FilledText& text : experiment.work.resources.texts) {
+    if (text.key != "cpus_per_task") continue;
+    for (const std::string& name : placeholders_in(text.text)) {
+      if (holds(plan.axes, name) && !holds(kPlacement, name)) found.push_back(name);
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
+bool is_placement(const std::string& axis) { return holds(kPlacement, axis); }
+
 std::vector<std::string> size_axes(const Experiment& experiment, const Plan& plan) {
-  std::vector<std::string> sizes = kPlacement;
+  std::vector<std::string> sizes = placement_of(plan);
+  for (std::string& axis : core_axes(experiment, plan)) sizes.push_back(std::move(axis));
   // In a full cross product every axis varies by itself.
   if (experiment.zip.empty() && experiment.exclude.empty() && experiment.exclude_if.empty() && experiment.include.empty())
     return sizes;
@@ -130,6 +154,7 @@ std::vector<std::string> size_axes(const Experiment& experiment, const Plan& pla
     const Look look = look_at(plan, axes);
     if (look.free.empty()) {
       for (const std::size_t axis : axes) {
+        if (holds(sizes, plan.axes[axis])) continue;
         if (look.varied.contains(axis)) sizes.push_back(plan.axes[axis]);
       }
       break;
@@ -142,14 +167,25 @@ std::vector<std::string> size_axes(const Experiment& experiment, const Plan& pla
 
 std::vector<std::string> compared_sizes(const Experiment& experiment, const Plan& plan) {
   const std::vector<std::string> sizes = size_axes(experiment, plan);
-  if (sizes.size() == kPlacement.size()) return sizes;
+  if (std::all_of(sizes.begin(), sizes.end(), is_placement)) return sizes;
   const PointCondition is_baseline(experiment.baseline, plan.axes);
   std::unordered_set<std::string> keys;
   for (const Configuration& configuration : plan.configurations) {
     if (!is_baseline.matches(configuration.values)) continue;
-    if (!keys.insert(comparison_key(plan.bindings(configuration), experiment.baseline, sizes)).second) return kPlacement;
+    const Bindings axes = plan.bindings(configuration);
+    const std::string key = comparison_key(axes, experiment.baseline, sizes) + "|" + size_key(axes, kPlacement);
+    if (!keys.insert(key).second) return placement_of(plan);
   }
   return sizes;
+}
+
+std::string size_key(const Bindings& axes, const std::vector<std::string>& sizes) {
+  std::string key;
+  for (const std::string& name : sizes) {
+    const Value* value = find_binding(axes, name);
+    key += (value == nullptr ? "" : value->canonical()) + ",";
+  }
+  return key;
 }
 
 std::string comparison_key(const Bindings& axes, const Condition& baseline, const std::vector<std::string>& sizes) {

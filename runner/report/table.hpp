@@ -57,6 +57,7 @@ struct Row {
   Bindings axes;
   Bindings derived;  // computed values; of what the plan asks for
   int gpus = 1;
+  int size = 1;      // what Table::scale_by counts; 0: not known
   int n = 0;         // runs that succeeded with a value, and those known to take longer than their limit
   int censored = 0;  // the latter
   /// Of the n runs, those censored counted at their limit: a bound that equals `censored_at_s` means `more than`.
@@ -96,8 +97,9 @@ struct Row {
 
 /// One measured point of a fit, or one that the fit says where nothing was measured.
 struct FitPoint {
-  int gpus = 1;
-  std::optional<double> speedup;  // measured: median on 1 gpu / median here, both of the fitted rows; absent: extrapolated
+  int size = 1;  // in Table::scale_by
+  std::optional<double>
+      speedup;  // measured: median on 1 gpu (or rank ...) / median here, both of the fitted rows; absent: extrapolated
   double fitted = 1;
   std::optional<double> residual;  // speedup - fitted
 };
@@ -158,6 +160,7 @@ struct Table {
   bool simulated_nodes = false;  // rows of several nodes ran on one machine: titles say so
   bool paired = false;
   Scaling scaling = Scaling::fixed_work;
+  std::string scale_by = "gpus";             // what Row::size counts: gpus, ranks, nodes, cores
   std::vector<std::string> axes;             // all, `strategy` first: what csv prints
   std::vector<std::string> derived;          // computed values; and those that vary,
   std::vector<std::string> derived_columns;  // which stand beside the axes and tell no rows apart

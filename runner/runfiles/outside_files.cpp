@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.hpp"
@@ -37,18 +36,6 @@ std::string keep_file(const std::string& folder, const std::string& file, long l
 }
 
 }  // namespace
-
-std::optional<std::vector<OutsideGlob>> parse_outside_globs(const std::string& run_json) {
-  const nlohmann::json run = nlohmann::json::parse(run_json, nullptr, false);
-  if (!run.is_object() || !run.contains("outside") || !run["outside"].is_array()) return std::nullopt;
-  std::vector<OutsideGlob> globs;
-  for (const nlohmann::json& entry : run["outside"]) {
-    if (!entry.is_object() || !entry.contains("file") || !entry.contains("glob")) continue;
-    if (entry["file"].is_string() && entry["glob"].is_string())
-      globs.push_back({entry["file"].get<std::string>(), entry["glob"].get<std::string>()});
-  }
-  return globs;
-}
 
 bool was_changed(const std::string& path, const ChangedBetween& between) {
   constexpr double kNanoseconds = 1e-9;

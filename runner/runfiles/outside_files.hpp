@@ -18,9 +18,6 @@ inline constexpr const char* kOutsideList = "outside.txt";
 inline constexpr long long kLargestOutsideFile = 64LL << 20;
 inline constexpr long long kLargestOutside = 256LL << 20;  // all copies of an attempt
 
-/// The list `outside` of a run.json; absent if it has none: it was made before copies were kept.
-std::optional<std::vector<OutsideGlob>> parse_outside_globs(const std::string& run_json);
-
 /// Time stamps between which a file was last changed, in seconds since the epoch.
 struct ChangedBetween {
   double from_unix_s = 0;

@@ -2,36 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <map>
-#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
+#include "base/json_text.hpp"
 #include "base/module_command.hpp"
 #include "base/text.hpp"
+#include "runfiles/run_info.hpp"
 
 namespace hpcbench {
 
 namespace {
-
-using Json = nlohmann::json;
-
-/// The value of `key`, or `otherwise` if it is absent or null. A wrong type throws Json::exception.
-template <typename T>
-T value_or(const Json& object, const char* key, T otherwise) {
-  const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? std::move(otherwise) : found->get<T>();
-}
-
-const Json& object_or_empty(const Json& object, const char* key) {
-  static const Json kEmpty = Json::object();
-  const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? kEmpty : *found;
-}
-
-std::vector<std::string> words_of(const Json& argv) {
-  if (argv.is_string()) return {argv.get<std::string>()};
-  return argv.get<std::vector<std::string>>();
-}
 
 /// Every `from` in `text` becomes `to`.
 void replace_text(std::string& text, const std::string& from, const std::string& to) {
@@ -40,35 +22,13 @@ void replace_text(std::string& text, const std::string& from, const std::string&
   }
 }
 
-RunDescription read_description(const Json& run) {
-  const std::vector<std::string> words = words_of(run.at("argv"));
-  const Json& resources = object_or_empty(run, "resources");
-  const auto modules = value_or<std::vector<std::string>>(run, "modules", {});
-  const auto setup = value_or<std::vector<std::string>>(run, "setup", {});
-  RunDescription description;
-  const bool shell = value_or(run, "shell", false);
-  if (shell) {
-    description.shell_text = join(words, " ");
-  } else {
-    description.argv = words;
-  }
-  description.script = value_or(run, "script", false);
-  description.merged_output = value_or(run, "output", std::string()) == "merged";
-  description.nodes = value_or(run, "nodes", 1);
-  description.processes = value_or(run, "processes", 1);
-  description.cpus_per_task = value_or(resources, "cpus_per_task", 1);
-  description.environment = value_or<std::map<std::string, std::string>>(run, "environment", {});
-  description.workdir = value_or(run, "workdir", std::string());
-  if (const double time_s = value_or(resources, "time_s", 0.0); time_s > 0) description.time_s = time_s;
-  description.good_exit_code = value_or(object_or_empty(run, "success"), "exit_code", 0);
-  if (!modules.empty() || !setup.empty()) {
-    description.setup = setup_script(modules, setup, shell, description.good_exit_code);
-  }
-  if (words.empty() || words[0].empty()) throw InputError("`argv` names no program");
-  if (description.processes < 1 || description.nodes < 1 || description.cpus_per_task < 1) {
-    throw InputError("`processes`, `nodes` and `cpus_per_task` must be positive");
-  }
-  return description;
+/// What of a run.json keeps a run from being started; empty if nothing.
+std::string find_mistake(std::string_view text, const RunInfo& info) {
+  if (const auto offset = json_error_offset(text)) return fmt::format("no JSON from byte {} on", *offset);
+  if (!info.readable) return "no JSON object of schema 1";
+  if (!info.wrong.empty()) return fmt::format("the value of `{}` is not one that it may have", info.wrong.front());
+  if (info.argv.empty() || info.argv[0].empty()) return "`argv` names no program";
+  return "";
 }
 
 }  // namespace
@@ -91,12 +51,6 @@ prepare
   return fmt::format(kScript, fmt::arg("prepare", prepare), fmt::arg("good", good_exit_code), fmt::arg("fd", kHandOverFd));
 }
 
-std::string executor_of(const std::string& run_json) {
-  const Json run = Json::parse(run_json, nullptr, false);
-  const auto found = run.is_object() ? run.find("executor") : run.end();
-  return run.is_object() && found != run.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 std::vector<std::string> executed_argv(const RunDescription& run) {
   return run.shell_text ? std::vector<std::string>{"bash", "-c", *run.shell_text, "bash"} : run.argv;
 }
@@ -110,14 +64,29 @@ void move_folder(RunDescription& run, const std::string& from, const std::string
   }
 }
 
-RunDescription parse_run_description(const std::string& text, const std::string& path) {
-  try {
-    return read_description(Json::parse(text));
-  } catch (const Json::exception& problem) {
-    throw InputError(fmt::format("error: {}: {}", path, problem.what()));
-  } catch (const InputError& problem) {
-    throw InputError(fmt::format("error: {}: {}", path, problem.what()));
+RunDescription describe_run(const std::string& text, const std::string& path) {
+  RunInfo info = parse_run_json(text);
+  if (const std::string mistake = find_mistake(text, info); !mistake.empty())
+    throw InputError(fmt::format("error: {}: {}", path, mistake));
+  RunDescription run;
+  if (info.shell) {
+    run.shell_text = join(info.argv, " ");
+  } else {
+    run.argv = std::move(info.argv);
   }
+  if (!info.modules.empty() || !info.setup.empty()) {
+    run.setup = setup_script(info.modules, info.setup, info.shell, info.success_exit_code);
+  }
+  run.environment = std::move(info.environment);
+  run.merged_output = info.merged_output;
+  run.script = info.script;
+  run.nodes = info.nodes;
+  run.processes = info.processes;
+  run.cpus_per_task = info.cpus_per_task;
+  run.workdir = std::move(info.workdir);
+  if (info.time_limit_s.value_or(0) > 0) run.time_s = info.time_limit_s;
+  run.good_exit_code = info.success_exit_code;
+  return run;
 }
 
 }  // namespace hpcbench

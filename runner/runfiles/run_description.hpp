@@ -10,7 +10,7 @@ namespace hpcbench {
 /// Where the set-up shell writes what it hands over: out of the way of descriptors that people choose for themselves.
 inline constexpr int kHandOverFd = 99;
 
-/// What run.json says about starting a run; docs/run-directory.md describes the fields.
+/// What run.json (runfiles/run_info.hpp) says about starting a run, ready for it; docs/run-directory.md describes the fields.
 struct RunDescription {
   std::vector<std::string> argv;                   // the program and its arguments; with `shell` none
   std::optional<std::string> shell_text;           // text for `bash -c`
@@ -26,11 +26,8 @@ struct RunDescription {
   int good_exit_code = 0;
 };
 
-/// `executor` of a run.json; empty for any other text.
-std::string executor_of(const std::string& run_json);
-
-/// InputError `error: PATH: ...` says what is wrong with `text`.
-RunDescription parse_run_description(const std::string& text, const std::string& path);
+/// InputError `error: PATH: ...` says what is wrong with `text`, a run.json.
+RunDescription describe_run(const std::string& text, const std::string& path);
 
 /// What each process executes: `argv`, or a shell with `shell_text`.
 std::vector<std::string> executed_argv(const RunDescription& run);

@@ -250,6 +250,41 @@ void check_where_values(const ParsedExperiment& parsed, const PointSpace& space,
   }
 }
 
+/// Nodes without gpus need `ranks_per_node`, which gives `ranks` its meaning.
+void check_ranks(const ParsedExperiment& parsed, const std::vector<std::string>& axes, Diagnostics& diagnostics) {
+  const bool ranks = std::find(axes.begin(), axes.end(), kRanksPerNode) != axes.end();
+  const auto check_gpus = [&](const std::string& axis, const Value& value, const YamlNode& node) {
+    if (ranks || axis != "gpus_per_node" || value.integer() != 0) return;
+    diagnostics.add(node.location, "`gpus_per_node` must be a positive integer, not `0`",
+                    "a program without gpus has the axis ranks_per_node, how many processes a node has");
+  };
+  const auto check_name = [&](const std::string& name, const SourceLocation& location) {
+    if (ranks && name == "ranks") diagnostics.add(location, "`ranks` is nodes x ranks_per_node", "choose another name");
+  };
+  for (const ParsedAxis* axis : parsed.product_axes()) {
+    check_name(axis->axis.name, axis->name_location);
+    for (std::size_t i = 0; i < axis->axis.values.size(); ++i)
+      check_gpus(axis->axis.name, axis->axis.values[i], axis->node->items[i]);
+  }
+  for (const ParsedPoint& entry : parsed.include) {
+    for (std::size_t i = 0; i < entry.point.size(); ++i)
+      check_gpus(entry.point[i].first, entry.point[i].second, entry.node->items[i]);
+  }
+  for (const YamlNode* map : {parsed.root->find("parameters"), parsed.root->find("derive")}) {
+    for (std::size_t i = 0; map != nullptr && i < map->keys.size(); ++i) check_name(map->keys[i].name, map->keys[i].location);
+  }
+}
+
+/// Rows without a gpu cannot be compared by their gpus.
+void check_scale(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics) {
+  if (parsed.experiment.report.scale_by != ScaleBy::gpus) return;
+  const auto point = space.find_point({{"gpus_per_node", {Value::from_integer(0)}}});
+  if (!point) return;
+  diagnostics.add(parsed.root->find("report")->find("scale_by")->location,
+                  "`report.scale_by: gpus` cannot compare points without gpus",
+                  "write ranks, nodes or cores, or give every point gpus_per_node");
+}
+
 }  // namespace
 
 bool axes_are_sound(const ParsedExperiment& parsed) {
@@ -272,6 +307,7 @@ void check_axes(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   const std::vector<std::string> axes = parsed.axis_names();
   check_parameters(parsed.experiment.work.parameters, parsed.root->find("parameters"), parsed, diagnostics);
   check_include(parsed, diagnostics);
+  check_ranks(parsed, axes, diagnostics);
   check_report_names(parsed, axes, diagnostics);
 }
 
@@ -283,6 +319,7 @@ void check_points(const ParsedExperiment& parsed, const PointSpace& space, Diagn
   check_baseline(parsed, space, diagnostics);
   check_imports(parsed, space, diagnostics);
   check_where_values(parsed, space, diagnostics);
+  check_scale(parsed, space, diagnostics);
   const long long limit = parsed.experiment.limits.configurations;
   const long long size = space.product_size() + static_cast<long long>(parsed.include.size());
   if (size <= limit) return;

@@ -33,6 +33,7 @@ std::vector<GivenText> given_texts(const ParsedExperiment& parsed) {
   for (const ParsedOverride& entry : parsed.overrides) {
     if (entry.override_.command) add_texts(all, entry.node->find("command"), *entry.override_.command);
     if (entry.override_.setup) add_texts(all, entry.node->find("setup"), *entry.override_.setup);
+    for (GivenText& given : start_texts(*entry.node)) all.push_back(std::move(given));
   }
   return all;
 }
@@ -43,7 +44,7 @@ void add_names(const LocatedExpression& each, std::set<std::string>& names) {
 
 /// Names that make a difference to what runs: used in a text, or chosen by in `when`.
 std::set<std::string> names_that_reach(const ParsedExperiment& parsed, const std::vector<GivenText>& texts) {
-  std::set<std::string> names = {"nodes", "gpus_per_node"};
+  std::set<std::string> names = {"nodes", "gpus_per_node", kRanksPerNode};
   for (const GivenText& given : texts) {
     for (const Placeholder& placeholder : find_placeholders(given.text)) names.insert(placeholder.name);
   }
@@ -86,7 +87,10 @@ bool may_be_of_import(const ParsedExperiment& parsed, const std::string& axis) {
 
 /// What people call the axes, and settings, that hpcbench has another name for; empty: nothing like them.
 std::string own_name_for(const std::string& name) {
-  constexpr std::array<std::pair<const char*, const char*>, 17> kCalled = {{{"gpu", "gpus_per_node"},
+  constexpr std::array<std::pair<const char*, const char*>, 20> kCalled = {{{"tasks_per_node", kRanksPerNode},
+                                                                            {"procs_per_node", kRanksPerNode},
+                                                                            {"ppn", kRanksPerNode},
+                                                                            {"gpu", "gpus_per_node"},
                                                                             {"ngpu", "gpus_per_node"},
                                                                             {"ngpus", "gpus_per_node"},
                                                                             {"n_gpus", "gpus_per_node"},
@@ -106,7 +110,7 @@ std::string own_name_for(const std::string& name) {
   for (const auto& [called, own] : kCalled) {
     if (name == called) return own;
   }
-  return nearest(name, {"nodes", "gpus_per_node"}).value_or("");
+  return nearest(name, {"nodes", "gpus_per_node", kRanksPerNode}).value_or("");
 }
 
 /// Whether a shell's text gives a variable of this name a value: `name=`, not `--name=`, or `for name in`.
@@ -180,7 +184,8 @@ std::vector<NamedLocation> axes_that_reach_nothing(const ParsedExperiment& parse
 void note_literal_values(const YamlNode* map, const char* kind, std::vector<std::string>& notes) {
   if (map == nullptr || !map->is_map()) return;
   const auto note = [&](const std::string& name, const YamlNode& item) {
-    if (!item.is_scalar() || find_placeholders(item.text).empty()) return;
+    const std::vector<Placeholder> found = item.is_scalar() ? find_placeholders(item.text) : std::vector<Placeholder>();
+    if (std::all_of(found.begin(), found.end(), [](const Placeholder& each) { return each.spread; })) return;
     notes.push_back(
         fmt::format("{}: the {} {} is the text {} itself: values are neither filled in nor computed; placeholders belong "
                     "into `command`",
@@ -190,7 +195,12 @@ void note_literal_values(const YamlNode* map, const char* kind, std::vector<std:
     const YamlNode& item = map->items[i];
     note(map->keys[i].name, item);
     if (!item.is_list()) continue;
-    for (const YamlNode& value : item.items) note(map->keys[i].name, value);
+    for (const YamlNode& value : item.items) {
+      note(map->keys[i].name, value);
+      for (const YamlNode& argument : value.is_list() ? value.items : std::vector<YamlNode>()) {
+        note(map->keys[i].name, argument);
+      }
+    }
   }
 }
 
@@ -209,7 +219,7 @@ bool is_computation(std::string_view inside, const std::vector<std::string>& nam
 /// `{{gpus*2}}` is plain text: a placeholder holds one name.
 void note_computations(const ParsedExperiment& parsed, const std::vector<GivenText>& texts, std::vector<std::string>& notes) {
   std::vector<std::string> names = parsed.axis_names();
-  names.emplace_back("gpus");
+  names.insert(names.end(), {"gpus", "ranks"});
   for (const auto& [name, value] : parsed.experiment.work.parameters) names.push_back(name);
   for (const ParsedDerived& entry : parsed.derive) names.push_back(entry.derived.name);
   for (const GivenText& given : texts) {

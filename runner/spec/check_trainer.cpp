@@ -170,7 +170,7 @@ void check_one_gpu(const PointSpace& space, const SaidStrategy& said, const std:
 void check_settings(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   const auto check = [&](const std::string& name, const SourceLocation& location) {
     const std::vector<std::string>& known = trainer_settings();
-    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    if (name == kRanksPerNode || std::find(known.begin(), known.end(), name) != known.end()) return;
     diagnostics.add(location, fmt::format("the built-in trainer has no setting {}{}", cite(name), did_you_mean(name, known)),
                     "settings there are: " + join(known, ", "));
   };
@@ -183,6 +183,31 @@ void check_settings(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   for (const ParsedOverride& entry : parsed.overrides) check_map(entry.node->find("parameters"));
 }
 
+void check_no_ranks(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  for (const ParsedAxis* axis : parsed.product_axes()) {
+    if (axis->axis.name != kRanksPerNode) continue;
+    diagnostics.add(axis->name_location, "the built-in trainer has one rank for each gpu: `ranks_per_node` is for a `command`",
+                    "say gpus_per_node");
+  }
+}
+
+/// Lists are arguments, and the trainer has settings.
+void check_no_lists(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  const auto check = [&](const std::string& name, const Value& value, const YamlNode& node) {
+    if (value.list() == nullptr || !is_trainer_setting(name)) return;
+    diagnostics.add(node.location, fmt::format("the setting {} of the built-in trainer is one value, not a list", cite(name)),
+                    "lists are arguments of a `command`");
+  };
+  for (const ParsedAxis* axis : parsed.product_axes()) {
+    for (std::size_t i = 0; i < axis->axis.values.size(); ++i)
+      check(axis->axis.name, axis->axis.values[i], axis->node->items[i]);
+  }
+  for (const ParsedPoint& entry : parsed.include) {
+    for (std::size_t i = 0; i < entry.point.size(); ++i)
+      check(entry.point[i].first, entry.point[i].second, entry.node->items[i]);
+  }
+}
+
 }  // namespace
 
 void check_trainer(const ParsedExperiment& parsed, const PointSpace& space, bool points, Diagnostics& diagnostics) {
@@ -190,6 +215,8 @@ void check_trainer(const ParsedExperiment& parsed, const PointSpace& space, bool
   const std::vector<const Condition*> foreign = points_with_command(parsed);
   // Where overrides have commands of their own, axes and parameters may be theirs.
   if (foreign.empty()) check_settings(parsed, diagnostics);
+  check_no_lists(parsed, diagnostics);
+  check_no_ranks(parsed, diagnostics);
   for (const SaidStrategy& said : said_strategies(parsed)) {
     if (diagnostics.full()) return;
     const bool one_process = said.value.text() == "baseline" || said.value.text() == "dp";

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/metric.hpp"
 #include "base/place.hpp"
 #include "base/value.hpp"
 #include "spec/located_expression.hpp"
@@ -17,6 +18,21 @@ namespace hpcbench {
 enum class Launch { rank, node, once };
 enum class Order { interleaved, sequential };
 enum class Scaling { fixed_work, weak };
+/// What a run's size is counted in: speedups and efficiencies are per one of these.
+enum class ScaleBy { gpus, ranks, nodes, cores };
+/// As files spell it.
+const char* to_string(ScaleBy unit);
+
+/// The axis that says how many processes a node has where they are not one for each gpu. With it `gpus_per_node` may be 0,
+/// which is its default then.
+inline constexpr const char* kRanksPerNode = "ranks_per_node";
+
+/// A text of `resources` with placeholders: what it says is known for each point.
+struct FilledText {
+  std::string key;  // `cpus_per_task`
+  std::string text;
+  Place place;
+};
 
 struct Resources {
   std::optional<double> time_s;  // absent: no limit of ours
@@ -25,26 +41,9 @@ struct Resources {
   std::optional<std::string> gres;
   std::optional<std::string> constraint;
   bool exclusive = false;
-  std::vector<std::string> extra;  // further #SBATCH options, each one argument
+  std::vector<std::string> extra;      // further #SBATCH options, each one argument
+  std::vector<FilledText> texts = {};  // in place of the members of these keys; none in the work of a plan
 };
-
-/// How a program that writes no events is measured (docs/sources.md).
-struct Metric {
-  std::string name;
-  std::string file;                   // glob, relative to the attempt's folder, then to the working directory
-  std::string selector;               // what `source` is told: a pattern, a column, a pointer ...
-  std::string unit;                   // `s`, `bytes` ...; empty if not said
-  std::optional<std::string> series;  // `epoch`, `step`: keep all values; absent: one value
-  std::string source = "pattern";     // one of metric_source_keys(), or `formula`
-  std::string index = {};             // what numbers the series, of `column` and `pointer`; empty: numbered from 1
-  std::string take = "last";          // which of several values of one run counts (base/take.hpp)
-  long long skip = 0;                 // the first values that `take` leaves out
-  std::optional<LocatedExpression> formula =
-      {};  // computed of others when a run is read, in place of a file; its text is `selector`
-};
-
-/// `pattern`, `column`, `pointer`, `tag`, `time`, `accounting`: the keys of which a metric has exactly one.
-const std::vector<std::string>& metric_source_keys();
 
 /// Metrics that hpcbench measures of every run, and those that the built-in trainer writes (docs/events.md).
 const std::vector<std::string>& measured_metrics();
@@ -99,8 +98,8 @@ struct Success {
   std::vector<LocatedExpression> require;  // must hold of the run's metrics
 };
 
-/// What a trainer or a command is, for one point: the defaults of the experiment with its overrides applied.
-/// Placeholders (`{{name}}`) are not yet filled in.
+/// What a trainer or a command is, for one point: the defaults of the experiment with its overrides applied. Placeholders
+/// (`{{name}}`) are not yet filled in; those of `resources`, `partition` and `modules` are in the work of a plan.
 struct Work {
   std::optional<std::string> trainer;  // a built-in task; or
   std::vector<std::string> command;    // any program: its arguments
@@ -108,10 +107,11 @@ struct Work {
   Launch launch = Launch::rank;
   Bindings parameters;
   Resources resources;
-  std::vector<std::string> modules;  // those of the site where the experiment has none; so with `setup`
-  std::vector<std::string> setup;    // lines of the job script
-  Variables environment;             // the site's, then those of the experiment; of one name the latter
-  std::vector<std::string> srun;     // further options of srun, each one argument: the site's, then the experiment's
+  std::optional<std::string> partition;  // in place of the site's
+  std::vector<std::string> modules;      // those of the site where the experiment has none; so with `setup`
+  std::vector<std::string> setup;        // lines of the job script
+  Variables environment;                 // the site's, then those of the experiment; of one name the latter
+  std::vector<std::string> srun;         // further options of srun, each one argument: the site's, then the experiment's
   std::optional<Container> container;
   std::vector<Metric> metrics;
   Success success;
@@ -141,7 +141,12 @@ struct Override {
   std::optional<std::string> mem, gres, constraint;
   std::optional<bool> exclusive;
   std::optional<std::vector<std::string>> extra;
+  std::vector<FilledText> resource_texts;
+  std::optional<std::string> partition;
+  std::optional<std::vector<std::string>> modules;
   std::optional<std::vector<std::string>> setup;
+  Variables environment;  // of one name these
+  std::optional<Container> container;
   std::optional<std::vector<Metric>> metrics;
   std::optional<int> success_exit_code;
   std::optional<std::string> success_pattern;
@@ -167,6 +172,7 @@ struct ReportSettings {
   double confidence = 0.95;
   bool paired = false;
   Scaling scaling = Scaling::fixed_work;
+  std::optional<ScaleBy> scale_by;  // absent: ranks where there is an axis ranks_per_node, else gpus
   std::vector<std::string> columns;
   std::vector<std::string> group_by;
   Condition where;
@@ -237,9 +243,10 @@ struct Experiment {
   Site site;
   std::vector<std::string> profiles;  // the names of those that the file has
 
-  /// Names of all axes in table order, `nodes` and `gpus_per_node` always among them (added with 1 where absent, then hidden in
+  /// Names of all axes in table order, `nodes` and `gpus_per_node` always among them (added where absent, then hidden in
   /// tables).
   std::vector<std::string> axis_names() const;
+  ScaleBy scale_by() const;
   /// False for a study of imports alone: it has no repeats.
   bool runs_anything() const { return is_trainer() || !work.command.empty(); }
   bool is_trainer() const { return work.trainer.has_value(); }

@@ -56,8 +56,11 @@ struct ParsedImport {
 
 /// A text that programs are given, and the node that it was read from.
 struct GivenText {
+  /// When its placeholders are filled in; `modules` for each point, and lists become several.
+  enum class Filled { for_run, for_point, modules };
   std::string text;
   const YamlNode* node = nullptr;
+  Filled filled = Filled::for_run;
 };
 
 struct ParsedExperiment {
@@ -98,7 +101,9 @@ std::optional<std::vector<std::string>> read_srun_options(MapReader& reader, Dia
 std::optional<Container> read_container(MapReader& reader, Diagnostics& diagnostics);
 /// What its runtime cannot do with this executor and launcher.
 void check_container(const ParsedExperiment& parsed, Diagnostics& diagnostics);
-/// The texts of `environment`, `srun` and `container` that count, the site's among them.
+/// The texts of `environment`, `srun`, `container`, `partition`, `modules` and `resources` in the map of a file or an override.
+std::vector<GivenText> start_texts(const YamlNode& map);
+/// Those of the file, and the site's `environment` and `srun` as far as they count.
 std::vector<GivenText> start_texts(const ParsedExperiment& parsed);
 void read_derived(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);  // read_points.cpp
 /// A name that placeholders can use and that hpcbench does not use itself; a diagnostic otherwise.

@@ -20,15 +20,22 @@ std::vector<Placeholder> find_placeholders(std::string_view text) {
     constexpr std::size_t kLongest = 200;  // of a name with its blanks: keeps the search linear
     const std::size_t length = text.substr(at + 2, kLongest).find("}}");
     const std::size_t end = at + 2 + length;
-    const std::string_view name = length == std::string_view::npos ? "" : trim(text.substr(at + 2, length));
+    std::string_view name = length == std::string_view::npos ? "" : trim(text.substr(at + 2, length));
+    const bool spread = name.starts_with('*');
+    if (spread) name = trim(name.substr(1));
     if (!name.empty() && is_identifier(name.substr(0, 1)) && name.find_first_not_of(kInside) == std::string_view::npos) {
-      found.push_back({std::string(name), at});
+      found.push_back({std::string(name), at, spread});
       at = text.find("{{", end + 2);
     } else {
       at = text.find("{{", at + 2);
     }
   }
   return found;
+}
+
+bool is_one_placeholder(std::string_view text) {
+  const std::vector<Placeholder> found = find_placeholders(text);
+  return found.size() == 1 && found.front().offset == 0 && text.find("}}") + 2 == text.size();
 }
 
 // Escapes and folded lines move it, so it is looked for.
@@ -43,7 +50,8 @@ SourceLocation location_of_placeholder(const YamlNode& node, const std::string& 
 
 bool refuse_placeholders(const YamlNode& node, const std::string& text, const std::string& what, const std::string& advice,
                          Diagnostics& diagnostics) {
-  const std::vector<Placeholder> found = find_placeholders(text);
+  std::vector<Placeholder> found = find_placeholders(text);
+  std::erase_if(found, [](const Placeholder& each) { return each.spread; });
   for (const Placeholder& placeholder : found) {
     diagnostics.add(location_of_placeholder(node, text, placeholder),
                     fmt::format("{} is used as it is written: nothing fills in {{{{{}}}}}", what, placeholder.name), advice);
@@ -65,27 +73,48 @@ void refuse_placeholders_in(const YamlNode& map, std::initializer_list<std::stri
   }
 }
 
-std::vector<std::string> undefined_placeholders(const Work& work, const Bindings& axes) {
+std::vector<const std::string*> texts_of_run(const Work& work) {
+  std::vector<const std::string*> texts;
+  const auto add_all = [&](const std::vector<std::string>& list) {
+    for (const std::string& text : list) texts.push_back(&text);
+  };
+  add_all(work.command);
+  add_all(work.setup);
+  for (const auto& variable : work.environment) texts.push_back(&variable.second);
+  add_all(work.srun);
+  if (!work.container) return texts;
+  texts.push_back(&work.container->image);
+  add_all(work.container->args);
+  add_all(work.container->mounts);
+  return texts;
+}
+
+std::vector<const std::string*> texts_of_point(const Work& work) {
+  std::vector<const std::string*> texts;
+  for (const FilledText& each : work.resources.texts) texts.push_back(&each.text);
+  if (work.partition) texts.push_back(&*work.partition);
+  for (const std::string& option : work.resources.extra) texts.push_back(&option);
+  for (const std::string& module : work.modules) texts.push_back(&module);
+  return texts;
+}
+
+std::vector<std::string> undefined_placeholders(const Work& work, const Bindings& axes,
+                                                const std::vector<std::string>& declared) {
   std::vector<std::string> undefined;
   const std::vector<std::string>& builtin = builtin_placeholders();
   const auto look_at = [&](const std::string& text) {
     for (const Placeholder& placeholder : find_placeholders(text)) {
       const std::string& name = placeholder.name;
-      const bool defined = std::find(builtin.begin(), builtin.end(), name) != builtin.end() ||
+      if (placeholder.spread && std::find(declared.begin(), declared.end(), name) == declared.end()) continue;
+      const bool defined = (name == "ranks" && find_binding(axes, kRanksPerNode) != nullptr) ||
+                           std::find(builtin.begin(), builtin.end(), name) != builtin.end() ||
                            find_binding(work.parameters, name) != nullptr || find_binding(axes, name) != nullptr ||
                            std::find(undefined.begin(), undefined.end(), name) != undefined.end();
       if (!defined) undefined.push_back(name);
     }
   };
-  for (const std::string& argument : work.command) look_at(argument);
-  for (const std::string& line : work.setup) look_at(line);
-  for (const auto& [name, value] : work.environment) look_at(value);
-  for (const std::string& option : work.srun) look_at(option);
-  if (work.container) {
-    look_at(work.container->image);
-    for (const std::string& option : work.container->args) look_at(option);
-    for (const std::string& mount : work.container->mounts) look_at(mount);
-  }
+  for (const std::string* text : texts_of_run(work)) look_at(*text);
+  for (const std::string* text : texts_of_point(work)) look_at(*text);
   return undefined;
 }
 

@@ -20,7 +20,8 @@ PointSpace::PointSpace(const ParsedExperiment& parsed) {
   }
   for (const char* const name : {"nodes", "gpus_per_node"}) {
     if (places_.contains(name) || (!has_product_ && included_values_.contains(name))) continue;
-    implied_.push_back(Axis{name, {Value::from_integer(1)}});
+    const bool none = name == std::string_view("gpus_per_node") && has_axis(kRanksPerNode);
+    implied_.push_back(Axis{name, {Value::from_integer(none ? 0 : 1)}});
     add_block({{&implied_.back()}, 1});
   }
   if (!has_product_) product_size_ = 0;
@@ -33,20 +34,29 @@ PointSpace::PointSpace(const ParsedExperiment& parsed) {
   }
 }
 
+namespace {
+
+/// The axis that a total counts on each node: of `gpus` and `ranks`. Empty for any other name.
+const char* counted_per_node(std::string_view total) {
+  return total == "gpus" ? "gpus_per_node" : total == "ranks" ? kRanksPerNode : "";
+}
+
+}  // namespace
+
 /// One that names what is not there is left out: it has its diagnostic.
 void PointSpace::add_exclude(const LocatedExpression& expression, const Bindings& parameters) {
   ExpressionExclude exclude{&expression, {}};
   const auto depend_on = [&](const AxisPlace& place) { exclude.blocks.push_back(place.block); };
   for (const NameUse& use : expression.expression().names()) {
     if (const auto place = places_.find(use.name); place != places_.end()) {
-      exclude.sources.push_back({place->second.axis, place->second.block});
+      exclude.sources.push_back({.axis = place->second.axis, .block = place->second.block});
       depend_on(place->second);
     } else if (const Value* value = find_binding(parameters, use.name)) {
-      exclude.sources.push_back({nullptr, 0, *value});
-    } else if (use.name == "gpus" && places_.contains("nodes") && places_.contains("gpus_per_node")) {
-      exclude.sources.push_back({});
+      exclude.sources.push_back({.constant = *value});
+    } else if (const char* const each = counted_per_node(use.name); places_.contains("nodes") && places_.contains(each)) {
+      exclude.sources.push_back({.per_node = each});
       depend_on(places_.at("nodes"));
-      depend_on(places_.at("gpus_per_node"));
+      depend_on(places_.at(each));
     } else {
       return;
     }
@@ -199,14 +209,15 @@ struct PointSpace::Search {
                            const AxisPlace& place = space.places_.at(axis);
                            return place.axis->values[chosen_row(place.block)].integer().value_or(1);
                          };
-                         std::optional<Value> gpus;
+                         std::vector<Value> totals;
+                         totals.reserve(exclude.sources.size());
                          std::vector<const Value*> values;
                          for (const ExpressionExclude::Source& source : exclude.sources) {
-                           if (source.axis == nullptr && !source.constant && !gpus)
-                             gpus = Value::from_integer(at("nodes") * at("gpus_per_node"));
+                           if (source.per_node != nullptr)
+                             totals.push_back(Value::from_integer(at("nodes") * at(source.per_node)));
                            values.push_back(source.axis != nullptr ? &source.axis->values[chosen_row(source.block)]
                                             : source.constant      ? &*source.constant
-                                                                   : &*gpus);
+                                                                   : &totals.back());
                          }
                          try {
                            return exclude.expression->expression().holds(values);

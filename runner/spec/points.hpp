@@ -57,9 +57,10 @@ class PointSpace {
   /// An exclude that is an expression: its names are looked up once.
   struct ExpressionExclude {
     struct Source {
-      const Axis* axis = nullptr;  // null: `constant`, or gpus
+      const Axis* axis = nullptr;
       std::size_t block = 0;
       std::optional<Value> constant = {};
+      const char* per_node = nullptr;  // nodes times this axis: gpus, ranks
     };
     const LocatedExpression* expression = nullptr;
     std::vector<Source> sources;           // of its names
@@ -70,7 +71,7 @@ class PointSpace {
   void add_exclude(const LocatedExpression& expression, const Bindings& parameters);
   std::optional<RowCondition> rows_of(const Condition& condition) const;
 
-  std::vector<Axis> implied_;  // nodes and gpus_per_node, 1, where the parsed experiment has none
+  std::vector<Axis> implied_;  // nodes and gpus_per_node where the parsed experiment has none
   std::vector<Block> blocks_;
   std::unordered_map<std::string_view, AxisPlace> places_;
   std::vector<RowCondition> excludes_;

@@ -37,6 +37,26 @@ std::vector<std::string> Experiment::axis_names() const {
   return names;
 }
 
+ScaleBy Experiment::scale_by() const {
+  const std::vector<std::string> names = axis_names();
+  const bool ranks = std::find(names.begin(), names.end(), kRanksPerNode) != names.end();
+  return report.scale_by.value_or(ranks ? ScaleBy::ranks : ScaleBy::gpus);
+}
+
+const char* to_string(ScaleBy unit) {
+  switch (unit) {
+    case ScaleBy::ranks:
+      return "ranks";
+    case ScaleBy::nodes:
+      return "nodes";
+    case ScaleBy::cores:
+      return "cores";
+    case ScaleBy::gpus:
+      break;
+  }
+  return "gpus";
+}
+
 namespace {
 
 /// Everything that one reading needs: sources stay where they are while nodes point into them.

@@ -102,9 +102,10 @@ std::optional<Metric> read_formula(const YamlNode& node, bool imported, Diagnost
   read_name(reader, node, metric, diagnostics);
   assign(metric.unit, reader.text("unit"));
   metric.source = "formula";
-  if (const YamlNode* formula = reader.take("formula"))
-    metric.formula = LocatedExpression::read(*formula, "`formula`", diagnostics);
-  if (metric.formula) metric.selector = metric.formula->expression().text();
+  if (const YamlNode* formula = reader.take("formula")) {
+    if (const auto located = LocatedExpression::read(*formula, "`formula`", diagnostics))
+      metric.selector = located->expression().text();
+  }
   if (imported) {
     diagnostics.add(reader.location_of("formula"), "a formula stands in the experiment's `metrics`, not in an import's",
                     "it is computed for imported runs, too");
@@ -145,11 +146,6 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnosti
 }
 
 }  // namespace
-
-const std::vector<std::string>& metric_source_keys() {
-  static const std::vector<std::string> kKeys = {"pattern", "column", "pointer", "tag", "time", "accounting"};
-  return kKeys;
-}
 
 const std::vector<std::string>& measured_metrics() {
   static const std::vector<std::string> kNames = {"wall_s",

@@ -64,11 +64,31 @@ namespace {
 
 constexpr long long kMostNodes = 100'000;
 constexpr long long kMostGpusPerNode = 1'000;
+constexpr long long kMostRanksPerNode = 10'000;
+
+/// A single value, or a list of arguments.
+std::optional<Value> read_axis_value(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {
+  if (!node.is_list()) return read_value(node, what, diagnostics);
+  std::vector<std::string> words;
+  bool good = true;
+  for (const YamlNode& item : node.items) {
+    std::optional<std::string> word = read_text(item, "an argument in " + what, diagnostics);
+    good = good && word;
+    if (word) words.push_back(*std::move(word));
+  }
+  return good ? std::optional(Value::from_list(std::move(words))) : std::nullopt;
+}
 
 /// What only values of some axes must be.
 bool check_axis_value(const std::string& axis, const YamlNode& node, Diagnostics& diagnostics) {
   if (axis == "nodes") return read_integer(node, "`nodes`", 1, kMostNodes, diagnostics).has_value();
+  if (axis == kRanksPerNode) return read_integer(node, "`ranks_per_node`", 1, kMostRanksPerNode, diagnostics).has_value();
+  if (axis == "gpus_per_node" && node.is_scalar() && !node.quoted && node.text == "0") return true;  // check_ranks asks further
   if (axis == "gpus_per_node") return read_integer(node, "`gpus_per_node`", 1, kMostGpusPerNode, diagnostics).has_value();
+  if (axis == "strategy" && node.is_list()) {
+    diagnostics.add(node.location, "a strategy is one name, not a list");
+    return false;
+  }
   if (axis == "strategy" && node.is_scalar() && !is_plain_name(node.text)) {
     diagnostics.add(node.location, fmt::format("{} cannot be the name of a strategy", cite(node.text)),
                     "a name has letters, digits, `.`, `_` and `-`");
@@ -92,14 +112,14 @@ ParsedAxis read_axis(const YamlKey& key, const YamlNode& node, bool distinct, Di
   std::unordered_map<std::string_view, const YamlNode*> seen;
   for (const YamlNode& item : node.items) {
     if (diagnostics.full()) return parsed;
-    const std::optional<Value> value = read_value(item, fmt::format("a value of {}", cite(key.name)), diagnostics);
+    const std::optional<Value> value = read_axis_value(item, fmt::format("a value of {}", cite(key.name)), diagnostics);
     good = value && check_axis_value(key.name, item, diagnostics) && good;
     if (!value) continue;
     parsed.axis.values.push_back(*value);
     const auto [first, is_new] = seen.emplace(parsed.axis.values.back().canonical(), &item);
     if (is_new || !distinct) continue;
-    const bool same = first->second->text == item.text;
-    diagnostics.add(item.location, fmt::format("{} has the value {} twice", cite(key.name), cite(item.text)),
+    const bool same = !value->is_number() || first->second->text == item.text;
+    diagnostics.add(item.location, fmt::format("{} has the value {} twice", cite(key.name), cite(value->text())),
                     same ? "remove one of them" : fmt::format("{} is the same number", cite(first->second->text)));
     good = false;
   }
@@ -167,7 +187,7 @@ void read_include(const YamlNode& node, ParsedExperiment& parsed, Diagnostics& d
     bool good = true;
     for (std::size_t i = 0; i < item.items.size(); ++i) {
       const YamlNode& value_node = item.items[i];
-      const std::optional<Value> value = read_value(value_node, cite(item.keys[i].name), diagnostics);
+      const std::optional<Value> value = read_axis_value(value_node, cite(item.keys[i].name), diagnostics);
       good = check_name(item.keys[i], "an axis", diagnostics) && good;
       good = value && check_axis_value(item.keys[i].name, value_node, diagnostics) && good;
       if (value) point.point.emplace_back(item.keys[i].name, *value);
@@ -190,12 +210,12 @@ std::optional<ParsedCondition> read_condition(const YamlNode& node, const std::s
     if (item.is_list() && lists) {
       good = expect_list(item, cite(name), diagnostics) && good;
       for (const YamlNode& entry : item.items) {
-        const std::optional<Value> value = read_value(entry, "a value of " + cite(name), diagnostics);
+        const std::optional<Value> value = read_axis_value(entry, "a value of " + cite(name), diagnostics);
         if (value) values.push_back(*value);
         good = value && good;
       }
     } else {
-      const std::optional<Value> value = read_value(item, fmt::format("{} in {}", cite(name), what), diagnostics);
+      const std::optional<Value> value = read_axis_value(item, fmt::format("{} in {}", cite(name), what), diagnostics);
       if (value) values.push_back(*value);
       good = value && good;
     }

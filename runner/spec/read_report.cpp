@@ -42,6 +42,8 @@ void read_report(const YamlNode& node, ParsedExperiment& parsed, Diagnostics& di
   }
   assign(report.paired, reader.flag("paired"));
   assign(report.scaling, reader.choice<Scaling>("scaling", {{"fixed_work", Scaling::fixed_work}, {"weak", Scaling::weak}}));
+  report.scale_by = reader.choice<ScaleBy>(
+      "scale_by", {{"gpus", ScaleBy::gpus}, {"ranks", ScaleBy::ranks}, {"nodes", ScaleBy::nodes}, {"cores", ScaleBy::cores}});
   assign(report.columns, reader.texts("columns"));
   assign(report.group_by, reader.texts("group_by"));
   assign(report.sort, reader.texts("sort"));

@@ -70,11 +70,24 @@ void read_name(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnos
                   "results go to a folder of this name: letters, digits, `.`, `_` and `-`, not starting with `.` or `-`");
 }
 
+/// Sites are no axis: each has a queue, modules and results of its own.
+void refuse_sites(MapReader& reader, Diagnostics& diagnostics) {
+  for (const char* const key : {"sites", "site"}) {
+    if (!reader.has(key)) continue;
+    reader.take(key);
+    diagnostics.add(
+        reader.location_of(key), fmt::format("a study runs on one site: `{}` cannot stand in the file", key),
+        "run the file on each, `hpcbench run FILE --site NAME --results FOLDER`, then `hpcbench compare FILE --results "
+        "FOLDER FOLDER`");
+  }
+}
+
 void read_parts(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics) {
   read_settings(reader, parsed, diagnostics);
   read_work(reader, parsed, diagnostics);
   read_points(reader, parsed, diagnostics);
   read_derived(reader, parsed, diagnostics);
+  refuse_sites(reader, diagnostics);
   reader.finish();
 }
 

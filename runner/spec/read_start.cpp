@@ -105,10 +105,10 @@ std::optional<std::string> read_variable(const YamlKey& key, const YamlNode& nod
   return std::nullopt;
 }
 
-void add_list(std::vector<GivenText>& texts, const YamlNode* list) {
+void add_list(std::vector<GivenText>& texts, const YamlNode* list, GivenText::Filled filled) {
   if (list == nullptr || !list->is_list()) return;
   for (const YamlNode& item : list->items) {
-    if (item.is_scalar()) texts.push_back({item.text, &item});
+    if (item.is_scalar()) texts.push_back({item.text, &item, filled});
   }
 }
 
@@ -247,10 +247,16 @@ std::optional<Container> read_container(MapReader& reader, Diagnostics& diagnost
   return diagnostics.made() == before ? std::optional(container) : std::nullopt;
 }
 
-void check_container(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+namespace {
+
+/// Where the file, or an override, says pyxis; null if it does not.
+const YamlNode* pyxis_node(const std::optional<Container>& container, const YamlNode& map) {
+  const bool pyxis = container && container->runtime == ContainerRuntime::pyxis;
+  return pyxis ? map.find("container")->find("runtime") : nullptr;
+}
+
+void check_pyxis(const ParsedExperiment& parsed, const SourceLocation& location, Diagnostics& diagnostics) {
   const Experiment& experiment = parsed.experiment;
-  if (!experiment.work.container || experiment.work.container->runtime != ContainerRuntime::pyxis) return;
-  const SourceLocation& location = parsed.root->find("container")->find("runtime")->location;
   if (experiment.executor == "local") {
     diagnostics.add(location, "`runtime: pyxis` is a plugin of Slurm's srun, and the executor is local",
                     "say `runtime: apptainer` or `runtime: podman`, or `executor: slurm` or a --site");
@@ -264,6 +270,17 @@ void check_container(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   if (once) {
     diagnostics.add(location, "`runtime: pyxis` is a plugin of srun, and with `launch: once` hpcbench calls no srun",
                     "say `runtime: apptainer`, or let `command` call srun with `--container-image`");
+  }
+}
+
+}  // namespace
+
+void check_container(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  if (const YamlNode* node = pyxis_node(parsed.experiment.work.container, *parsed.root))
+    check_pyxis(parsed, node->location, diagnostics);
+  for (const ParsedOverride& entry : parsed.overrides) {
+    if (const YamlNode* node = pyxis_node(entry.override_.container, *entry.node))
+      check_pyxis(parsed, node->location, diagnostics);
   }
 }
 
@@ -283,23 +300,45 @@ void read_start(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagno
   work.container = read_container(reader, diagnostics);
 }
 
+std::vector<GivenText> start_texts(const YamlNode& map) {
+  std::vector<GivenText> texts;
+  const auto add_scalar = [&](const YamlNode* node, GivenText::Filled filled) {
+    if (node != nullptr && node->is_scalar()) texts.push_back({node->text, node, filled});
+  };
+  using Filled = GivenText::Filled;
+  const YamlNode* const variables = map.find("environment");
+  for (std::size_t i = 0; variables != nullptr && variables->is_map() && i < variables->items.size(); ++i)
+    add_scalar(&variables->items[i], Filled::for_run);
+  add_list(texts, map.find("srun"), Filled::for_run);
+  const YamlNode* const container = map.find("container");
+  add_scalar(container, Filled::for_run);
+  if (container != nullptr && container->is_map()) {
+    add_scalar(container->find("image"), Filled::for_run);
+    for (const char* const key : {"args", "mounts"}) add_list(texts, container->find(key), Filled::for_run);
+  }
+  add_scalar(map.find("partition"), Filled::for_point);
+  add_list(texts, map.find("modules"), Filled::modules);
+  const YamlNode* const resources = map.find("resources");
+  for (std::size_t i = 0; resources != nullptr && resources->is_map() && i < resources->items.size(); ++i) {
+    add_scalar(&resources->items[i], Filled::for_point);
+    add_list(texts, &resources->items[i], Filled::for_point);
+  }
+  return texts;
+}
+
 std::vector<GivenText> start_texts(const ParsedExperiment& parsed) {
   std::vector<GivenText> texts;
-  const YamlNode* const own = parsed.root->find("environment");
-  for (const YamlNode* const root : {parsed.site_root, parsed.root}) {
-    const YamlNode* const variables = root == nullptr ? nullptr : root->find("environment");
-    for (std::size_t i = 0; variables != nullptr && i < variables->items.size() && variables->is_map(); ++i) {
-      const bool replaced = root == parsed.site_root && own != nullptr && own->find(variables->keys[i].name) != nullptr;
+  if (parsed.site_root != nullptr && parsed.site_root->is_map()) {
+    const YamlNode* const own = parsed.root->find("environment");
+    const YamlNode* const variables = parsed.site_root->find("environment");
+    for (std::size_t i = 0; variables != nullptr && variables->is_map() && i < variables->items.size(); ++i) {
+      const bool replaced = own != nullptr && own->find(variables->keys[i].name) != nullptr;
       if (!replaced && variables->items[i].is_scalar()) texts.push_back({variables->items[i].text, &variables->items[i]});
     }
-    if (root != nullptr) add_list(texts, root->find("srun"));
+    add_list(texts, parsed.site_root->find("srun"), GivenText::Filled::for_run);
   }
-  const YamlNode* const container = parsed.root->find("container");
-  if (container != nullptr && container->is_scalar()) texts.push_back({container->text, container});
-  if (container == nullptr || !container->is_map()) return texts;
-  if (const YamlNode* image = container->find("image"); image != nullptr && image->is_scalar())
-    texts.push_back({image->text, image});
-  for (const char* const key : {"args", "mounts"}) add_list(texts, container->find(key));
+  const std::vector<GivenText> own = start_texts(*parsed.root);
+  texts.insert(texts.end(), own.begin(), own.end());
   return texts;
 }
 

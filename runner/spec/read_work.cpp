@@ -7,6 +7,7 @@
 #include "spec/parsed_experiment.hpp"
 #include "spec/placeholders.hpp"
 #include "spec/read_experiment.hpp"
+#include "spec/resource_values.hpp"
 #include "spec/sbatch_options.hpp"
 
 namespace hpcbench {
@@ -24,32 +25,47 @@ struct ParsedResources {
   std::optional<std::string> mem, gres, constraint;
   std::optional<bool> exclusive;
   std::optional<std::vector<std::string>> extra;
+  std::vector<FilledText> texts;
 };
 
-bool is_memory(std::string_view text) {
-  if (!text.empty() && std::string_view("KMGT").find(text.back()) != std::string_view::npos) text.remove_suffix(1);
-  return !text.empty() && text.size() <= 12 && text.find_first_not_of("0123456789") == std::string_view::npos &&
-         text.find_first_not_of('0') != std::string_view::npos;
+/// A text with placeholders, in place of a value; true if the key has one.
+bool take_text(MapReader& reader, const YamlNode& map, const char* key, std::vector<FilledText>& texts) {
+  const YamlNode* node = map.is_map() ? map.find(key) : nullptr;
+  if (node == nullptr || !node->is_scalar() || find_placeholders(node->text).empty()) return false;
+  reader.take(key);
+  texts.push_back({key, node->text, place_of(node->location)});
+  return true;
+}
+
+/// Which options there are is checked here, so it cannot depend on a point.
+void refuse_named_options(const YamlNode& extra, Diagnostics& diagnostics) {
+  for (const YamlNode& item : extra.items) {
+    for (const Placeholder& placeholder : find_placeholders(item.text)) {
+      if (placeholder.spread || placeholder.offset > item.text.find('=')) continue;
+      diagnostics.add(location_of_placeholder(item, item.text, placeholder),
+                      fmt::format("{{{{{}}}}} cannot be part of an option's name in `resources.extra`", placeholder.name),
+                      "write the option's long form, and the placeholder behind `=`: \"--comment={{name}}\"");
+    }
+  }
 }
 
 ParsedResources read_resources(const YamlNode& node, Diagnostics& diagnostics) {
-  constexpr long long kMostCpus = 10'000;
   MapReader reader(node, "resources", diagnostics);
   ParsedResources parsed;
-  parsed.time_s = reader.duration("time");
-  assign(parsed.cpus_per_task, reader.integer("cpus_per_task", 1, kMostCpus));
-  parsed.mem = reader.filled_text("mem");
-  if (parsed.mem && !is_memory(*parsed.mem) && find_placeholders(*parsed.mem).empty()) {
+  const auto has_text = [&](const char* key) { return take_text(reader, node, key, parsed.texts); };
+  if (!has_text("time")) parsed.time_s = reader.duration("time");
+  if (!has_text("cpus_per_task")) assign(parsed.cpus_per_task, reader.integer("cpus_per_task", 1, kMostCpus));
+  if (!has_text("mem")) parsed.mem = reader.filled_text("mem");
+  if (parsed.mem && !is_memory(*parsed.mem)) {
     diagnostics.add(node.find("mem")->location, fmt::format("`resources.mem` cannot be {}", cite(*parsed.mem)),
                     "write a number with K, M, G or T: 32G");
   }
-  parsed.gres = reader.filled_text("gres");
-  parsed.constraint = reader.filled_text("constraint");
-  parsed.exclusive = reader.flag("exclusive");
+  if (!has_text("gres")) parsed.gres = reader.filled_text("gres");
+  if (!has_text("constraint")) parsed.constraint = reader.filled_text("constraint");
+  if (!has_text("exclusive")) parsed.exclusive = reader.flag("exclusive");
   parsed.extra = reader.texts_or_none("extra");
   if (parsed.extra) check_sbatch_options(*node.find("extra"), *parsed.extra, "resources.extra", diagnostics);
-  refuse_placeholders_in(node, {"mem", "gres", "constraint", "extra"}, "resources",
-                         "give points their own in `overrides`: {when: {nodes: 2}, resources: {mem: 64G}}", diagnostics);
+  if (parsed.extra) refuse_named_options(*node.find("extra"), diagnostics);
   reader.finish();
   return parsed;
 }
@@ -62,6 +78,7 @@ void apply(const ParsedResources& parsed, Resources& resources) {
   if (parsed.constraint) resources.constraint = parsed.constraint;
   assign(resources.exclusive, parsed.exclusive);
   assign(resources.extra, parsed.extra);
+  resources.texts = parsed.texts;
 }
 
 void apply(const ParsedResources& parsed, Override& target) {
@@ -72,6 +89,7 @@ void apply(const ParsedResources& parsed, Override& target) {
   target.constraint = parsed.constraint;
   target.exclusive = parsed.exclusive;
   target.extra = parsed.extra;
+  target.resource_texts = parsed.texts;
 }
 
 struct ParsedSuccess {
@@ -154,7 +172,11 @@ std::optional<ParsedOverride> read_override(const YamlNode& node, bool shell, Di
     assign(target.parameters, read_bindings(*parameters, "`parameters`", diagnostics));
   }
   if (const YamlNode* resources = reader.take("resources")) apply(read_resources(*resources, diagnostics), target);
+  target.partition = reader.filled_text("partition");
+  target.modules = reader.texts_or_none("modules");
   target.setup = reader.texts_or_none("setup");
+  assign(target.environment, read_environment(reader, diagnostics));
+  target.container = read_container(reader, diagnostics);
   target.metrics = read_metrics(reader, false, diagnostics);
   const ParsedSuccess success = read_success(reader, diagnostics);
   target.success_exit_code = success.exit_code;
@@ -185,8 +207,8 @@ void read_work(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnos
   if (const YamlNode* node = reader.take("parameters"))
     assign(work.parameters, read_bindings(*node, "`parameters`", diagnostics));
   if (const YamlNode* node = reader.take("resources")) apply(read_resources(*node, diagnostics), work.resources);
+  work.partition = reader.filled_text("partition");
   assign(work.modules, reader.texts_or_none("modules"));
-  refuse_placeholders_in(*parsed.root, {"modules"}, "", kModulesAdvice, diagnostics);
   assign(work.setup, reader.texts_or_none("setup"));
   read_start(reader, parsed, diagnostics);
   assign(work.metrics, read_metrics(reader, false, diagnostics));

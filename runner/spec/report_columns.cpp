@@ -10,6 +10,7 @@ namespace hpcbench {
 const std::vector<std::string>& report_column_names() {
   static const std::vector<std::string> kNames = {
       "gpus",
+      "scale",
       "n",
       "median",
       "interval",

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "ingest/json_text.hpp"
+#include "base/json_text.hpp"
 #include "store/record_text.hpp"
 #include "store/store.hpp"
 

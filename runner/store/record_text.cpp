@@ -6,8 +6,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "ingest/json_text.hpp"
 
 namespace hpcbench {
 

@@ -84,7 +84,7 @@ void IndexWriter::log_verdict(const AttemptRecord& record, const std::string& fo
 void IndexWriter::warn_of_missed_metrics(const AttemptRecord& record, const std::string& folder) {
   const ReadingRules* rules = reading_.find(record.key.config_id);
   if (rules == nullptr || record.state != State::succeeded || !seen_.insert(record.key.config_id).second) return;
-  for (const MetricSpec& metric : rules->metrics) {
+  for (const Metric& metric : rules->metrics) {
     if (record.metrics.contains(metric.name) || metric.source == "accounting") continue;  // Slurm's comes later
     if (!warned_.insert(metric.name).second) continue;
     progress_.print(

@@ -19,7 +19,7 @@ ReadingRules rules_of_work(const Work& work, const std::vector<Derived>& derive)
   FormulaNames names = formula_names(work, derive);
   std::vector<std::string> require;
   for (const LocatedExpression& each : work.success.require) require.push_back(each.expression().text());
-  return {specs_of(work.metrics),
+  return {work.metrics,
           work.success.exit_code,
           work.success.pattern,
           std::move(require),
@@ -44,15 +44,6 @@ void take_rules(const Reading& from, const std::string& hash, Reading& into) {
 }
 
 }  // namespace
-
-std::vector<MetricSpec> specs_of(const std::vector<Metric>& metrics) {
-  std::vector<MetricSpec> specs;
-  for (const Metric& metric : metrics) {
-    specs.push_back({metric.name, metric.file, metric.selector, metric.unit, metric.series.has_value(), metric.source,
-                     metric.index, metric.take, metric.skip});
-  }
-  return specs;
-}
 
 Reading reading_of_today(const Study& study, const Reading& before, const std::vector<AttemptKey>& keys) {
   Reading today;

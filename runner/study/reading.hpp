@@ -9,9 +9,6 @@
 
 namespace hpcbench {
 
-/// Metrics of an experiment file as readers of files take them.
-std::vector<MetricSpec> specs_of(const std::vector<Metric>& metrics);
-
 /// How the runs of a study are to be read: as its file says today. Configurations on record (`keys`) that it does not ask for
 /// keep the rules that were last applied to them.
 Reading reading_of_today(const Study& study, const Reading& before, const std::vector<AttemptKey>& keys);

@@ -5,7 +5,6 @@
 
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "ingest/line_reader.hpp"
 #include "study/index.hpp"
 #include "study/preflight.hpp"
 #include "study/run_study.hpp"

@@ -215,10 +215,7 @@ void stop_early(const Study& study, const Dispatcher& dispatcher, Executor& exec
   index_writer.expect_cancels();
   progress.finish();
   const CancelCounts cancelled = cancel_attempts(study.results, active, executor, index_writer);
-  // Of a batch only one that has seen nothing yet asks for each job anew.
-  const std::unique_ptr<Executor> looker =
-      executor.in_batches() ? choose_executor(study, 1, [](const std::string& text) { say(text); }) : nullptr;
-  watch_ends(study, cancelled.asked, looker ? *looker : executor, index_writer);
+  watch_ends(study, cancelled.asked, executor, index_writer);
   index_writer.flush(true);
   const DispatchCounts counts = dispatcher.counts();
   say(
@@ -237,7 +234,7 @@ void say_detached(const Dispatcher& dispatcher, Executor& executor, Progress& pr
   if (counts.running > 0 && !waiting.empty()) text += fmt::format(" ({})", waiting);
   text += not_begun == 0 ? ""
                          : fmt::format(", {} not {}", counted(not_begun, "run has", "runs have"),
-                                       executor.in_batches() ? "been submitted" : "begun");
+                                       executor.runs_here() ? "begun" : "been submitted");
   say(fmt::format("detached: {}. `hpcbench run` carries on{}.", text,
                   counts.running > 0 ? ", `hpcbench cancel` ends what runs" : ""));
 }
@@ -249,9 +246,8 @@ Ending carry_out(const Study& study, const RunOptions& options, const FailureLim
                  Executor& executor, IndexWriter& index_writer, Progress& progress) {
   while (dispatcher.step()) {
     progress.show(dispatcher.counts(), executor.waiting());
-    // A round of Slurm lasts a second: what has been submitted can be written down at once.
-    index_writer.flush(executor.in_batches());
-    const bool all_handed_over = options.detach && executor.in_batches() && dispatcher.all_submitted();
+    index_writer.flush(false);
+    const bool all_handed_over = options.detach && dispatcher.all_submitted();
     if (interrupted() != 0 || all_handed_over) {
       const Ending ending = interrupted() != 0 ? Ending::interrupted : Ending::detached;
       index_writer.flush(true);

@@ -14,17 +14,13 @@ namespace hpcbench {
 
 namespace {
 
-// Longer than a job may take from SIGTERM to its finished.json; with Slurm less than the time after which a job that no tool
-// knows would count as gone.
-constexpr double kLocalPatience = 15;
-constexpr double kSlurmPatience = 25;
 constexpr std::size_t kMostNamed = 10;
 
 }  // namespace
 
 std::size_t watch_ends(const Study& study, const std::vector<CancelledJob>& asked, Executor& executor,
                        IndexWriter& index_writer) {
-  const double patience_s = executor.in_batches() ? kSlurmPatience : kLocalPatience;
+  const double patience_s = executor.end_patience_s();
   if (!asked.empty()) {
     say(fmt::format("waiting for {}, at most {:.0f} s",
                     counted(static_cast<long long>(asked.size()), "job to end", "jobs to end"), patience_s));

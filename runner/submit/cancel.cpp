@@ -13,17 +13,17 @@ namespace hpcbench {
 namespace {
 
 constexpr const char* kCancelledWhy = "cancelled before it began";
-constexpr double kLookInterval = 0.1;       // seconds between looks where jobs are processes of this host
-constexpr double kBatchLookInterval = 1.0;  // where each look may ask a scheduler
+constexpr double kLookInterval = 1;  // seconds between looks if the executor sees nothing change
 
 /// Settles what can be settled of an attempt whose job was asked to end. False while the job goes on.
 bool settle_if_ended(const std::string& results, const CancelledJob& cancelled, Executor& executor,
                      DispatchObserver& observer) {
   const std::string folder = results + "/" + to_string(cancelled.key);
-  if (!has_finished(folder) && executor.status(folder, cancelled.job).kind != JobStatus::Kind::ended) return false;
+  const bool ended = executor.status(folder, cancelled.job).kind == JobStatus::Kind::ended;
+  if (!ended && !has_finished(folder)) return false;
   if (has_finished(folder)) {
     observer.settled(cancelled.key, std::nullopt, {});
-  } else if (executor.in_batches()) {
+  } else if (!executor.runs_here()) {
     observer.note(to_string(cancelled.key) + ": its job has ended; `hpcbench run` settles it");
   } else {
     executor.cancel(folder, cancelled.job);  // a job that was killed may have left processes behind
@@ -47,7 +47,7 @@ CancelCounts cancel_attempts(const std::string& results, const std::vector<Known
       continue;
     }
     observer.settled(attempt.key, State::cancelled, kCancelledWhy);
-    if (executor.in_batches()) executor.cancel(folder, {});
+    executor.cancel(folder, {});  // its job may wait in a queue, or be about to claim
     ++counts.revoked;
   }
   for (const AttemptKey& key : begun) {
@@ -59,7 +59,7 @@ CancelCounts cancel_attempts(const std::string& results, const std::vector<Known
         break;
       case Verdict::Kind::voided:
       case Verdict::Kind::settled:
-        if (executor.in_batches() && verdict.outcome == State::lost) {
+        if (!executor.runs_here() && verdict.outcome == State::lost) {
           observer.note(to_string(key) + ": its job has ended; `hpcbench run` settles it");
           break;
         }
@@ -85,18 +85,12 @@ std::vector<CancelledJob> await_ends(const std::string& results, std::vector<Can
                                      Clock& clock, double patience_s, const std::function<bool()>& stop,
                                      DispatchObserver& observer) {
   const double end_s = clock.monotonic_s() + patience_s;
-  if (executor.in_batches()) {
-    for (const CancelledJob& job : jobs) executor.adopt(results + "/" + to_string(job.key), job.job);
-  }
+  for (const CancelledJob& job : jobs) executor.adopt(results + "/" + to_string(job.key), job.job);
   while (true) {
     std::erase_if(jobs, [&](const CancelledJob& job) { return settle_if_ended(results, job, executor, observer); });
     const double left_s = end_s - clock.monotonic_s();
     if (jobs.empty() || left_s <= 0 || stop()) return jobs;
-    if (executor.in_batches()) {
-      executor.wait(std::min(left_s, kBatchLookInterval));
-    } else {
-      clock.sleep(std::min(left_s, kLookInterval));
-    }
+    executor.wait(std::min(left_s, kLookInterval));
   }
 }
 

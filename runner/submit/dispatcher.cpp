@@ -17,8 +17,6 @@ namespace {
 constexpr double kUnseenLookInterval = 1;    // seconds between looks for a finished.json that another host will write
 constexpr std::size_t kLaunchLogTail = 300;  // bytes of a job's last words in its outcome
 
-bool runs_warmups(const Executor& executor) { return executor.name() == "local"; }
-
 }  // namespace
 
 Dispatcher::Impl::Impl(const Experiment& the_experiment, const Plan& the_plan, RenderContext the_context,
@@ -29,7 +27,7 @@ Dispatcher::Impl::Impl(const Experiment& the_experiment, const Plan& the_plan, R
       executor(the_executor),
       clock(the_clock),
       observer(the_observer),
-      runs(the_plan, runs_warmups(the_executor)) {}
+      runs(the_plan, the_executor.runs_here()) {}
 
 bool Dispatcher::Impl::step() {
   // Free slots are filled before outcomes are read and written: reading takes time in which the machine would idle.
@@ -60,86 +58,56 @@ void Dispatcher::Impl::collect_ended() {
 }
 
 void Dispatcher::Impl::hand_over() {
-  if (executor.in_batches()) {
-    while (hand_over_some()) {
-    }
-    return;
-  }
-  while (!pending.empty() && runs.may_begin(pending.front().run) && executor.free_slots() > 0) {
-    const Pending next = pending.front();
-    pending.pop_front();
-    submit_one(next);
-    if (--next.batch->waiting == 0) next.batch->batch.close();
+  while (hand_over_some()) {
   }
 }
 
-void Dispatcher::Impl::submit_one(const Pending& next) {
-  const RunTable::Run& run = runs[next.run];
-  const Configuration& configuration = plan.configurations[run.planned.configuration];
-  const AttemptKey key = runs.key(next.run, run.attempt);
-  AttemptBatch& batch = next.batch->batch;
-  const JobRequest request{folder_of(key), batch.id(), configuration.gpus(), configuration.work->resources.time_s};
-  batch.note_leaving(key);
-  const Submission submission = executor.submit(request);
-  switch (submission.kind) {
-    case Submission::Kind::accepted:
-      batch.note_job(key, submission.job);
-      runs.set_state(next.run, State::submitted);
-      active.push_back({.run = next.run, .key = key, .folder = request.folder, .job = submission.job, .batch = batch.id()});
-      observer.submitted(key, submission.job);
-      break;
-    case Submission::Kind::refused: {
-      const std::string why = fmt::format("{}refused by the executor: {}", kVoidPrefix, submission.text);
-      apply(next.run, key, judge_attempt(request.folder, {}, std::nullopt, revoke_attempt(why), executor));
-      throw UnavailableError(fmt::format(
-          "error: executor `{}` takes no job: {}\nNothing was started for {}. Mend that, then `hpcbench run` carries on.",
-          executor.name(), submission.text, to_string(key)));
-    }
-    case Submission::Kind::doubtful: {
-      observer.note(fmt::format("{}: not known whether it was started ({}); it is revoked unless its job has begun",
-                                to_string(key), submission.text));
-      const std::string why = fmt::format("{}doubtful submission: {}", kVoidPrefix, submission.text);
-      apply(next.run, key, judge_attempt(request.folder, submission.job, std::nullopt, revoke_attempt(why), executor));
-      break;
-    }
-  }
-}
-
-/// Hands over the next attempts of one batch, as many as the executor takes at a time. False if there are none, or it takes
-/// none.
-bool Dispatcher::Impl::hand_over_some() {
-  const int room = pending.empty() ? 0 : executor.free_slots();
-  if (room <= 0) return false;
-  const std::shared_ptr<LiveBatch> batch = pending.front().batch;
-  BatchRequest request{batch->batch.id(), pending.front().index, {}};
+/// The next attempts of one batch, as many as the executor takes at a time; none while the first of them may not begin.
+std::vector<AttemptKey> Dispatcher::Impl::next_keys() const {
   std::vector<AttemptKey> keys;
+  const std::size_t room = pending.empty() ? 0 : static_cast<std::size_t>(std::max(0, executor.free_slots()));
   for (const Pending& next : pending) {
-    const int place = static_cast<int>(keys.size());
-    if (next.batch != batch || next.index != request.first + place || place == room) break;
+    const int index = pending.front().index + static_cast<int>(keys.size());
+    if (keys.size() == room || next.batch != pending.front().batch || next.index != index || !runs.may_begin(next.run)) break;
     keys.push_back(runs.key(next.run, runs[next.run].attempt));
-    request.folders.push_back(folder_of(keys.back()));
   }
-  batch->batch.note_leaving(keys);
-  const BatchSubmission submission = executor.submit_batch(request);
-  if (submission.kind == BatchSubmission::Kind::refused || submission.kind == BatchSubmission::Kind::later) {
-    batch->batch.note_returned(keys);
-    if (submission.kind == BatchSubmission::Kind::later) return true;
-    throw UnavailableError(fmt::format(
-        "error: executor `{}` takes no job: {}\nNothing was submitted for batch {}. Mend that, then `hpcbench run` carries on.",
-        executor.name(), submission.text, request.batch));
+  return keys;
+}
+
+/// False if nothing is left to hand over now.
+bool Dispatcher::Impl::hand_over_some() {
+  const std::vector<AttemptKey> keys = next_keys();
+  if (keys.empty()) return false;
+  const std::shared_ptr<LiveBatch> live = pending.front().batch;
+  AttemptBatch& batch = live->batch;
+  AttemptSpan span{batch.id(), pending.front().index, {}};
+  for (const AttemptKey& key : keys) span.folders.push_back(folder_of(key));
+  batch.note_leaving(keys);
+  const Submission submission = executor.submit(span);
+  const std::size_t taken = std::min(submission.jobs.size(), keys.size());
+  const bool returned = submission.kind == Submission::Kind::refused || submission.kind == Submission::Kind::later;
+  if (returned) batch.note_returned({keys.begin() + static_cast<std::ptrdiff_t>(taken), keys.end()});
+  if (submission.kind == Submission::Kind::doubtful) {
+    observer.note(fmt::format("not known whether batch {} was submitted ({}); it is looked for", span.batch, submission.text));
   }
-  if (submission.kind == BatchSubmission::Kind::doubtful) {
-    observer.note(
-        fmt::format("not known whether batch {} was submitted ({}); it is looked for", request.batch, submission.text));
-  }
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const std::string job = i < submission.jobs.size() ? submission.jobs[i] : "";
-    watch(pending.front().run, keys[i], job, request.batch);
+  for (std::size_t i = 0; i < (returned ? taken : keys.size()); ++i) {
+    const std::size_t run = pending.front().run;
     pending.pop_front();
-    if (!job.empty()) batch->batch.note_job(keys[i], job);
-    --batch->waiting;
+    --live->waiting;
+    if (i < taken) {
+      batch.note_job(keys[i], submission.jobs[i]);
+      watch(run, keys[i], submission.jobs[i], span.batch);
+    } else {
+      take_over(run, keys[i], fmt::format("{}doubtful submission: {}", kVoidPrefix, submission.text), span.batch);
+    }
   }
-  if (batch->waiting == 0) batch->batch.close();
+  if (live->waiting == 0) batch.close();
+  if (submission.kind == Submission::Kind::refused) {
+    throw UnavailableError(fmt::format(
+        "error: executor `{}` takes no job: {}\n{} of batch {} not started. Mend that, then `hpcbench run` carries on.",
+        executor.name(), submission.text, counted(static_cast<long long>(keys.size() - taken), "attempt was", "attempts were"),
+        span.batch));
+  }
   return true;
 }
 
@@ -152,9 +120,8 @@ void Dispatcher::Impl::watch(std::size_t run, const AttemptKey& key, const std::
 std::string Dispatcher::Impl::died_early(const Active& job) const {
   std::string why = "the job ended before it began";
   if (!job.end.text.empty()) why += fmt::format(" ({})", job.end.text);
-  if (job.batch.empty()) return why;
-  const std::string log = executor.in_batches() ? fmt::format("slurm-{}.out", job.end.job) : "launch.log";
-  const std::string words = read_tail(context.results + "/batches/" + job.batch + "/" + log, kLaunchLogTail);
+  if (job.batch.empty() || job.end.log.empty()) return why;
+  const std::string words = read_tail(context.results + "/batches/" + job.batch + "/" + job.end.log, kLaunchLogTail);
   if (!trim(words).empty()) why += fmt::format(": {}", trim(words));
   return why;
 }

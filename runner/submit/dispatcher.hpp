@@ -86,8 +86,7 @@ struct CancelCounts {
 CancelCounts cancel_attempts(const std::string& results, const std::vector<KnownAttempt>& attempts, Executor& executor,
                              DispatchObserver& observer);
 /// Looks at jobs that were asked to end until each has, `patience_s` is over or `stop` says so; settles those that wrote
-/// finished.json. Returns those that were not seen to end. With jobs in batches `executor` must be another one than asked
-/// them: that one looks at them no more.
+/// finished.json. Returns those that were not seen to end.
 std::vector<CancelledJob> await_ends(const std::string& results, std::vector<CancelledJob> jobs, Executor& executor,
                                      Clock& clock, double patience_s, const std::function<bool()>& stop,
                                      DispatchObserver& observer);

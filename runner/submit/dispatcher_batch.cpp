@@ -60,25 +60,29 @@ std::vector<std::size_t> Dispatcher::Impl::take_due() {
   return chosen;
 }
 
-/// Makes batches of these runs' next attempts: one, or, where they are handed over together, one for each kind of resources.
+/// Makes batches of these runs' next attempts, one for each kind of resources that the executor is asked for.
 void Dispatcher::Impl::make_batch(const std::vector<std::size_t>& chosen, bool first) {
   prepare_once();
   std::vector<std::size_t> taken;
   for (const std::size_t run : chosen) {
     if (make_attempt_folder(run)) taken.push_back(run);
   }
-  for (const std::vector<std::size_t>& part : equal_parts(taken)) make_one_batch(part, first);
+  std::deque<Pending> queue;
+  for (const std::vector<std::size_t>& part : equal_parts(taken)) {
+    const std::deque<Pending> made = make_one_batch(part);
+    queue.insert(queue.end(), made.begin(), made.end());
+  }
+  pending.insert(first ? pending.begin() : pending.end(), queue.begin(), queue.end());
 }
 
-/// In the order of their first runs; one part where resources do not matter.
+/// In the order of their first runs.
 std::vector<std::vector<std::size_t>> Dispatcher::Impl::equal_parts(const std::vector<std::size_t>& taken) {
   if (taken.empty()) return {};
-  if (!executor.in_batches()) return {taken};
   const auto limit = static_cast<std::size_t>(std::max(1, executor.batch_limit()));
   std::vector<std::vector<std::size_t>> parts;
   std::map<std::vector<std::string>, std::size_t> open;  // by options: where the part that still grows is
   for (const std::size_t run : taken) {
-    const auto options = slurm_options(experiment, plan.configurations[runs[run].planned.configuration]);
+    const auto options = batch_options(experiment, plan.configurations[runs[run].planned.configuration], context);
     const auto found = open.find(options);
     if (found != open.end() && parts[found->second].size() < limit) {
       parts[found->second].push_back(run);
@@ -92,7 +96,7 @@ std::vector<std::vector<std::size_t>> Dispatcher::Impl::equal_parts(const std::v
 
 /// Folders are there; list, files, one sync, journal; in this order, so that at each point the disk tells what was certainly
 /// not handed over.
-void Dispatcher::Impl::make_one_batch(const std::vector<std::size_t>& taken, bool first) {
+std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::make_one_batch(const std::vector<std::size_t>& taken) {
   const std::string id = random_hex(kBatchIdDigits);
   std::vector<AttemptKey> keys;
   std::vector<RenderedAttempt> rendered;
@@ -103,11 +107,9 @@ void Dispatcher::Impl::make_one_batch(const std::vector<std::size_t>& taken, boo
   }
   const auto batch = std::make_shared<LiveBatch>(LiveBatch{AttemptBatch::create(context.results, id, keys), taken.size()});
   for (const RenderedAttempt& attempt : rendered) write_attempt_files(attempt);
-  if (executor.in_batches()) {
-    const auto options = slurm_options(experiment, plan.configurations[runs[taken.front()].planned.configuration]);
-    write_file(context.results + "/" + batch_script_path(id),
-               render_array_script(experiment, options, id, static_cast<int>(taken.size()), context), Durability::none);
-  }
+  const Configuration& any = plan.configurations[runs[taken.front()].planned.configuration];
+  if (const auto script = render_batch_script(experiment, any, id, static_cast<int>(taken.size()), context))
+    write_file(context.results + "/" + batch_script_path(id), *script, Durability::none);
   sync_file_system(context.results);
   observer.intended(id, keys);
 
@@ -118,7 +120,7 @@ void Dispatcher::Impl::make_one_batch(const std::vector<std::size_t>& taken, boo
     runs.set_state(taken[i], State::intended);
     queue.push_back({taken[i], batch, static_cast<int>(i)});
   }
-  pending.insert(first ? pending.begin() : pending.end(), queue.begin(), queue.end());
+  return queue;
 }
 
 /// False if an attempt that nobody told us of is there: then it is taken over instead.

@@ -53,7 +53,7 @@ struct Dispatcher::Impl {
   void collect_ended();
   bool has_ended(Active& active);
   void hand_over();
-  void submit_one(const Pending& next);
+  std::vector<AttemptKey> next_keys() const;
   bool hand_over_some();
   void watch(std::size_t run, const AttemptKey& key, const std::string& job, const std::string& batch);
   void settle_ended();
@@ -67,7 +67,7 @@ struct Dispatcher::Impl {
   void make_batches();
   std::vector<std::size_t> take_due();
   void make_batch(const std::vector<std::size_t>& chosen, bool first);
-  void make_one_batch(const std::vector<std::size_t>& taken, bool first);
+  std::deque<Pending> make_one_batch(const std::vector<std::size_t>& taken);
   std::vector<std::vector<std::size_t>> equal_parts(const std::vector<std::size_t>& taken);
   bool make_attempt_folder(std::size_t run);
   void discover_attempts(std::size_t run);
@@ -78,7 +78,7 @@ struct Dispatcher::Impl {
   void note_known(std::size_t run, const KnownAttempt& known);
   std::vector<AttemptKey> note_open_batches(const std::vector<OpenBatch>& batches);
   void recover_attempt(const AttemptKey& key);
-  void take_over(std::size_t run, const AttemptKey& key, const std::string& why);
+  void take_over(std::size_t run, const AttemptKey& key, const std::string& why, const std::string& batch = {});
   void keep_unused(std::size_t run, const AttemptKey& key);
   void close_left_batches(const std::vector<OpenBatch>& batches);
 

@@ -13,7 +13,7 @@ std::string recovery_why() { return fmt::format("{}an earlier call ended before 
 }  // namespace
 
 void Dispatcher::Impl::recover(const std::vector<KnownAttempt>& known) {
-  if (plan.warmups > 0 && executor.name() != "local")
+  if (plan.warmups > 0 && !executor.runs_here())
     observer.note("no warm-ups are run: on this executor they would warm another node");
   std::vector<AttemptKey> open;
   for (const KnownAttempt& attempt : known) {
@@ -81,16 +81,16 @@ void Dispatcher::Impl::recover_attempt(const AttemptKey& key) {
 }
 
 /// Of jobs in a queue it takes time to say that one is not there: until then all that may be are watched.
-void Dispatcher::Impl::take_over(std::size_t run, const AttemptKey& key, const std::string& why) {
+void Dispatcher::Impl::take_over(std::size_t run, const AttemptKey& key, const std::string& why, const std::string& batch) {
   const std::string folder = folder_of(key);
-  const std::optional<Claim> claim = executor.in_batches() ? read_claim(folder) : std::nullopt;
-  if (!executor.in_batches() || has_finished(folder) || (claim && claim->revoked)) {
+  const std::optional<Claim> claim = executor.runs_here() ? std::nullopt : read_claim(folder);
+  if (executor.runs_here() || has_finished(folder) || (claim && claim->revoked)) {
     apply(run, key, judge_attempt(folder, {}, std::nullopt, revoke_attempt(why), executor));
     return;
   }
   const std::string job = claim ? claim->job : "";
   executor.adopt(folder, job);
-  watch(run, key, job, {});
+  watch(run, key, job, batch);
 }
 
 /// An attempt that was certainly never handed over is still to be had: its files are made anew, its number stays.

@@ -8,24 +8,25 @@
 
 namespace hpcbench {
 
-/// What an executor is handed for one attempt. Its folder holds run.json and job.sh already, durably.
-struct JobRequest {
-  std::string folder;  // absolute
-  std::string token;   // batch id
-  int gpus = 1;
-  std::optional<double> time_s;
+/// Attempts that are handed over in one call: elements `first`, `first` + 1 ... of a batch. Their folders hold run.json and
+/// job.sh already, durably.
+struct AttemptSpan {
+  std::string batch;
+  int first = 0;
+  std::vector<std::string> folders;  // absolute
 };
 
-/// What became of a submission.
+/// What became of them: those from the front that `jobs` names were taken, and `kind` says what holds of the rest.
 struct Submission {
   enum class Kind {
-    accepted,  // `job` is the executor's id
-    refused,   // known: nothing was started; `text` says why
-    doubtful,  // may have been started or not
+    accepted,  // there is no rest
+    refused,   // known: it was not submitted, and will not be until something is mended
+    later,     // known: it was not submitted; `free_slots` says when to try again, and how many
+    doubtful,  // it may have been submitted or not
   };
-  Kind kind = Kind::accepted;
-  std::string job;
-  std::string text;
+  Kind kind = Kind::doubtful;
+  std::vector<std::string> jobs = {};  // the executor's ids
+  std::string text = {};               // why there is a rest
 };
 
 /// What is known of a job that was accepted.
@@ -38,26 +39,7 @@ struct JobStatus {
   std::optional<State> outcome = {};    // of the attempt if that job claimed it; absent: lost
   std::optional<State> unclaimed = {};  // of the attempt if nobody claimed it; absent: lost
   bool voids = false;                   // if nobody claimed it, it never ran, and its run gets another attempt
-};
-
-/// Attempts that are handed over in one call: elements `first`, `first` + 1 ... of a batch, whose script is on disk.
-struct BatchRequest {
-  std::string batch;
-  int first = 0;
-  std::vector<std::string> folders;  // absolute, of the attempts
-};
-
-/// What became of them.
-struct BatchSubmission {
-  enum class Kind {
-    accepted,  // `jobs` holds each one's id
-    refused,   // known: none was submitted, and none will be until something is mended
-    later,     // known: none was submitted; `free_slots` says when to try again, and how many
-    doubtful,  // they may have been submitted or not: `status` will tell
-  };
-  Kind kind = Kind::doubtful;
-  std::vector<std::string> jobs = {};
-  std::string text = {};
+  std::string log = {};                 // where it may have said why: a file in its batch's folder
 };
 
 /// Who starts jobs. `local` is the embedded default; Slurm comes beside it.
@@ -68,22 +50,26 @@ class Executor {
   virtual std::string name() const = 0;
   /// How many more jobs it takes now.
   virtual int free_slots() = 0;
-  virtual Submission submit(const JobRequest& request) = 0;
+  /// Hands over at most `free_slots()` attempts.
+  virtual Submission submit(const AttemptSpan& attempts) = 0;
   /// Whether the job that claimed (or was submitted for) this attempt still runs. `job` may be empty after a crash between
   /// start and record: then only the claim in `folder` tells.
   virtual JobStatus status(const std::string& folder, const std::string& job) = 0;
   /// Asks it to end; harmless if it has.
   virtual void cancel(const std::string& folder, const std::string& job) = 0;
-  /// A job found running after a restart of ours: it takes a slot.
+  /// A job found running after a restart of ours takes a slot; one that was asked to end is watched until it has ended.
   virtual void adopt(const std::string& folder, const std::string& job) = 0;
   /// Waits until something may have changed, at most `seconds`.
   virtual void wait(double seconds) = 0;
 
-  /// Whether attempts of equal resources are handed over together, by submit_batch, instead of one by one.
-  virtual bool in_batches() const { return false; }
+  /// Whether jobs are processes of this host: what is not seen here does not run, what has ended writes nothing more, and a
+  /// warm-up warms the machine of its repeats. Otherwise jobs wait in a queue and run elsewhere, and all that takes time to
+  /// tell.
+  virtual bool runs_here() const = 0;
   /// Most attempts of a batch.
   virtual int batch_limit() { return 1000; }
-  virtual BatchSubmission submit_batch(const BatchRequest& /*request*/) { return {BatchSubmission::Kind::refused, {}, {}}; }
+  /// Seconds that a job may take from `cancel` until its end is seen.
+  virtual double end_patience_s() const = 0;
   /// Does at once what `cancel` may have put off.
   virtual void flush() {}
   /// Why no job of it can begin until a person has mended something; absent: as far as is known, they can.

@@ -24,6 +24,8 @@ namespace {
 
 /// How often an adopted job is looked at where the kernel cannot tell of its end.
 constexpr double kBlindLookInterval = 0.2;
+/// In a batch's folder: what its `launch` processes themselves say.
+constexpr const char* kLaunchLog = "launch.log";
 
 void wake_up(int /*signal*/) {}
 
@@ -53,30 +55,36 @@ LocalExecutor::~LocalExecutor() { ::sigaction(SIGCHLD, &old_action_, nullptr); }
 
 int LocalExecutor::free_slots() { return std::max(0, slots_ - running_); }
 
-int LocalExecutor::output_for(const JobRequest& request) {
-  if (request.token == output_token_ && output_.get() >= 0) return output_.get();
+int LocalExecutor::output_for(const std::string& batch, const std::string& folder) {
+  if (batch == output_batch_ && output_.get() >= 0) return output_.get();
   // FOLDER is results/EXPERIMENT/CONFIG_ID/RUN/ATTEMPT.
-  const auto results = std::filesystem::path(request.folder).parent_path().parent_path().parent_path();
+  const auto results = std::filesystem::path(folder).parent_path().parent_path().parent_path();
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
-  output_ = Descriptor(::open((results / "batches" / request.token / "launch.log").c_str(), flags, 0666));
-  output_token_ = output_.get() >= 0 ? request.token : "";
-  if (output_.get() < 0) output_ = Descriptor(::open((request.folder + "/launch.log").c_str(), flags, 0666));
+  output_ = Descriptor(::open((results / "batches" / batch / kLaunchLog).c_str(), flags, 0666));
+  output_batch_ = output_.get() >= 0 ? batch : "";
+  if (output_.get() < 0) output_ = Descriptor(::open((folder + "/" + kLaunchLog).c_str(), flags, 0666));
   return output_.get();
 }
 
-Submission LocalExecutor::submit(const JobRequest& request) {
-  const StartedJob started = start_job({.argv = {program_, "launch", request.folder},
-                                        .environment = {{"HPCBENCH_TOKEN", request.token}},
-                                        .output_fd = output_for(request)});
-  if (started.pid < 0) {
-    return {Submission::Kind::refused, {}, fmt::format("cannot start {}: {}", program_, std::strerror(started.error))};
+Submission LocalExecutor::submit(const AttemptSpan& attempts) {
+  Submission submission{Submission::Kind::accepted, {}, {}};
+  for (const std::string& folder : attempts.folders) {
+    const StartedJob started = start_job({.argv = {program_, "launch", folder},
+                                          .environment = {{"HPCBENCH_TOKEN", attempts.batch}},
+                                          .output_fd = output_for(attempts.batch, folder)});
+    if (started.pid < 0) {
+      submission.kind = Submission::Kind::refused;
+      submission.text = fmt::format("cannot start {}: {}", program_, std::strerror(started.error));
+      break;
+    }
+    Job& job = jobs_[folder];
+    job = Job{};
+    job.pid = started.pid;
+    job.child = true;
+    ++running_;
+    submission.jobs.push_back(std::to_string(started.pid));
   }
-  Job& job = jobs_[request.folder];
-  job = Job{};
-  job.pid = started.pid;
-  job.child = true;
-  ++running_;
-  return {Submission::Kind::accepted, std::to_string(started.pid), {}};
+  return submission;
 }
 
 void LocalExecutor::refresh(Job& job) {
@@ -103,6 +111,7 @@ JobStatus LocalExecutor::status(const std::string& folder, const std::string& /*
     refresh(known->second);
     if (!known->second.ended) return {JobStatus::Kind::active, "running"};
     JobStatus status{JobStatus::Kind::ended, std::move(known->second.text)};
+    status.log = kLaunchLog;
     jobs_.erase(known);
     return status;
   }
@@ -142,10 +151,11 @@ void LocalExecutor::wait(double seconds) {
   ::sigaddset(&child_only, SIGCHLD);
   // Blocked from the look to the wait, so that no end falls between them.
   ::sigprocmask(SIG_BLOCK, &child_only, &before);
-  bool changed = false;
+  bool changed = false;  // a job has ended that was seen running before
   double limit = seconds;
   std::vector<pollfd> ends;
   for (auto& [folder, job] : jobs_) {
+    if (job.ended) continue;
     refresh(job);
     changed = changed || job.ended;
     if (job.child) continue;

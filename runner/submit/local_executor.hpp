@@ -24,8 +24,10 @@ class LocalExecutor : public Executor {
   LocalExecutor& operator=(const LocalExecutor&) = delete;
 
   std::string name() const override { return "local"; }
+  bool runs_here() const override { return true; }
+  double end_patience_s() const override { return 15; }  // longer than a job takes from SIGTERM to its finished.json
   int free_slots() override;
-  Submission submit(const JobRequest& request) override;
+  Submission submit(const AttemptSpan& attempts) override;
   JobStatus status(const std::string& folder, const std::string& job) override;
   /// SIGTERM to the launch process, which ends its processes; where that is gone, SIGKILL to what it left behind.
   void cancel(const std::string& folder, const std::string& job) override;
@@ -44,13 +46,13 @@ class LocalExecutor : public Executor {
   };
 
   void refresh(Job& job);
-  int output_for(const JobRequest& request);
+  int output_for(const std::string& batch, const std::string& folder);
 
   int slots_;
   std::string program_;
   std::unordered_map<std::string, Job> jobs_;  // by folder; forgotten once their end was told
   int running_ = 0;                            // of jobs_
-  std::string output_token_;                   // whose launch.log is open
+  std::string output_batch_;                   // whose launch.log is open
   Descriptor output_;
   struct sigaction old_action_ {};
 };

@@ -80,7 +80,7 @@ StartedJob start_job(const JobStart& start) {
   // The name itself if nothing is found: execve then says why not.
   const std::string program = find_program(start.argv.front()).value_or(start.argv.front());
   std::vector<std::string> arguments = start.argv;
-  std::vector<std::string> environment = merged_environment(start.environment);
+  std::vector<std::string> environment = changed_environment(own_environment(), start.environment);
   const std::vector<char*> argv = pointers(arguments);
   const std::vector<char*> envp = pointers(environment);
   // Never one of 0, 1 and 2 themselves (one of them may be closed): dup2 in the child would overwrite it.

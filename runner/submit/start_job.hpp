@@ -1,8 +1,9 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "base/environment.hpp"
 
 namespace hpcbench {
 
@@ -11,9 +12,9 @@ namespace hpcbench {
 ///
 /// It is no tool (base/process.hpp): nobody waits for its answer, and a study of short runs starts thousands of them.
 struct JobStart {
-  std::vector<std::string> argv;                                 // a program without `/` is looked up in PATH
-  std::vector<std::pair<std::string, std::string>> environment;  // beside ours, or instead
-  int output_fd = -1;                                            // standard output and error; -1: /dev/null
+  std::vector<std::string> argv;   // a program without `/` is looked up in PATH
+  EnvironmentChanges environment;  // of ours
+  int output_fd = -1;              // standard output and error; -1: /dev/null
 };
 
 struct StartedJob {

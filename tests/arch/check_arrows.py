@@ -29,7 +29,7 @@ MAY_KNOW = {
     "report/comparison": {"report", "stats", "plan"},
     "study": {"spec", "plan", "render", "runfiles", "submit", "submit/slurm", "ingest", "store", "report"},
     "imports": {"study", "render", "runfiles", "submit", "ingest", "store"},
-    "archive": {"study", "spec", "ingest"},
+    "archive": {"study", "spec", "runfiles", "ingest"},
     "doctor": {"study", "submit", "submit/slurm", "render", "plan"},
     "cli": {"spec", "plan", "render", "runfiles", "launch", "submit", "submit/slurm", "ingest", "store", "stats", "report", "report/formats",
             "report/plots", "report/warnings", "report/comparison", "study", "imports", "archive", "doctor", "commandline"},

@@ -33,7 +33,7 @@ class Terminal:
                                         stderr=side, start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
         os.close(side)
         self.text = ""
-        self.reader = threading.Thread(target=self.read)
+        self.reader = threading.Thread(target=self.read, daemon=True)  # an interrupted test does not wait for it
         self.reader.start()
 
     def read(self):

@@ -108,18 +108,20 @@ class FakeExecutor : public Executor {
  public:
   FakeExecutor(FakeMachine& machine, Clock& clock, int slots) : machine_(machine), clock_(clock), slots_(slots) {}
 
-  std::string executor_name = "local";
+  bool here = true;  // what runs_here says
   FaultPoints* faults = nullptr;
-  /// What the next submissions become, instead of being accepted: `doubtful` starts the job or not.
-  std::function<Submission::Kind(const JobRequest&)> answer;
-  bool doubtful_starts = false;
+  /// What becomes of an attempt, instead of being accepted: of one that is not, and of those behind it.
+  std::function<Submission::Kind(const std::string& folder)> answer;
+  bool doubtful_starts = false;        // whether a doubtful one was started
   std::set<std::string> unseen;        // folders of jobs that cannot be seen from here
-  std::vector<JobRequest> requests;    // in order
+  std::vector<AttemptSpan> requests;   // in order
   std::vector<std::string> cancelled;  // folders, in order
   std::vector<std::string> adopted;
   int most_at_once = 0;
 
-  std::string name() const override { return executor_name; }
+  std::string name() const override { return "fake"; }
+  bool runs_here() const override { return here; }
+  double end_patience_s() const override { return 15; }
 
   int free_slots() override {
     int used = 0;
@@ -128,19 +130,22 @@ class FakeExecutor : public Executor {
     return used < slots_ ? slots_ - used : 0;
   }
 
-  Submission submit(const JobRequest& request) override {
-    pass();
-    requests.push_back(request);
-    const Submission::Kind kind = answer ? answer(request) : Submission::Kind::accepted;
-    if (kind == Submission::Kind::refused) return {kind, {}, "no such queue"};
-    if (kind == Submission::Kind::doubtful) {
-      if (doubtful_starts) machine_.start(request.folder, request.token);
-      return {kind, {}, "no answer"};
+  Submission submit(const AttemptSpan& attempts) override {
+    requests.push_back(attempts);
+    Submission submission{Submission::Kind::accepted, {}, {}};
+    for (const std::string& folder : attempts.folders) {
+      pass();
+      submission.kind = answer ? answer(folder) : Submission::Kind::accepted;
+      if (submission.kind == Submission::Kind::doubtful && doubtful_starts) machine_.start(folder, attempts.batch);
+      if (submission.kind != Submission::Kind::accepted) {
+        submission.text = submission.kind == Submission::Kind::doubtful ? "no answer" : "no such queue";
+        break;
+      }
+      submission.jobs.push_back(machine_.start(folder, attempts.batch));
+      mine_.insert(folder);
+      pass();
     }
-    const std::string id = machine_.start(request.folder, request.token);
-    mine_.insert(request.folder);
-    pass();
-    return {kind, id, {}};
+    return submission;
   }
 
   JobStatus status(const std::string& folder, const std::string& /*job*/) override {

@@ -6,14 +6,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "ingest/events.hpp"
-#include "ingest/json_text.hpp"
-#include "ingest/line_reader.hpp"
 #include "ingest/metric_scan.hpp"
 #include "ingest/outcome.hpp"
-#include "ingest/run_info.hpp"
 #include "runfiles/claim.hpp"
+#include "runfiles/run_info.hpp"
 
 namespace {
 
@@ -51,7 +50,8 @@ void scan(std::string_view text, bool series) {
   const std::size_t cut = text.find('\n');
   constexpr std::size_t kLongestPattern = 200;
   if (cut == std::string_view::npos || cut > kLongestPattern) return;
-  const MetricMatches matches = scan_metric(text.substr(cut + 1), {"m", "", std::string(text.substr(0, cut)), "", series});
+  const MetricMatches matches = scan_metric(text.substr(cut + 1), {"m", "", std::string(text.substr(0, cut)), "",
+                                                                   series ? std::optional<std::string>("step") : std::nullopt});
   require(matches.last.has_value() == (matches.count > 0));
   if (series) require(matches.series.size() == static_cast<std::size_t>(matches.count));
 }

@@ -25,7 +25,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-MetricMatches read_pieces(const MetricSpec& spec, std::string_view text, std::size_t size) {
+MetricMatches read_pieces(const Metric& spec, std::string_view text, std::size_t size) {
   const auto reader = find_metric_source(spec.source)->make(spec);
   reader->begin("f");
   for (; !text.empty(); text.remove_prefix(std::min(size, text.size()))) reader->feed(text.substr(0, size));
@@ -33,7 +33,7 @@ MetricMatches read_pieces(const MetricSpec& spec, std::string_view text, std::si
   return reader->finish();
 }
 
-void check(const MetricSpec& spec, std::string_view text) {
+void check(const Metric& spec, std::string_view text) {
   const auto reader = find_metric_source(spec.source)->make(spec);
   if (reader->error()) return;
   const MetricMatches whole = read_metric_text(spec, text, "f");
@@ -50,7 +50,7 @@ void check(const MetricSpec& spec, std::string_view text) {
 void check_json(std::string_view text) {
   const std::size_t cut = text.find('\n');
   if (cut == std::string_view::npos || cut > 100) return;
-  check({"m", "*", std::string(text.substr(0, cut)), "", true, "pointer", "step"}, text.substr(cut + 1));
+  check({"m", "*", std::string(text.substr(0, cut)), "", "step", "pointer", "step"}, text.substr(cut + 1));
   const std::optional<Imported> imported = parse_imported(text.substr(cut + 1));
   if (!imported) return;
   const std::optional<Imported> again = parse_imported(imported_json(*imported));
@@ -75,7 +75,7 @@ std::string little_endian_of(std::uint64_t value, int size) {
 
 /// As a file, and as the content of a record whose checksums hold: mutations hardly ever get past a checksum.
 void check_tensorboard(std::string_view text) {
-  const MetricSpec spec{"m", "*", "loss", "", true, "tag", ""};
+  const Metric spec{"m", "*", "loss", "", "step", "tag", ""};
   check(spec, text);
   const std::string length = little_endian_of(text.size(), 8);
   check(spec, length + little_endian_of(masked_crc32c_of(length), 4) + std::string(text) +
@@ -94,8 +94,8 @@ void check_gpu(std::string_view text) {
 }
 
 void check_csv(std::string_view text) {
-  check({"m", "*", "a", "", true, "column", "b"}, text);
-  check({"m", "*", "a", "", false, "column", ""}, text);
+  check({"m", "*", "a", "", "step", "column", "b"}, text);
+  check({"m", "*", "a", "", std::nullopt, "column", ""}, text);
   // What is written as a cell reads back as that cell.
   const std::string cell(text.substr(0, 200));
   std::vector<std::string> read;
@@ -124,9 +124,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else if (fuzzed_source == "gpu") {
     check_gpu(text);
   } else {
-    for (const char* time : {"real", "user", "sys", "max_rss"}) check({"m", "*", time, "", true, "time", ""}, text);
+    for (const char* time : {"real", "user", "sys", "max_rss"}) check({"m", "*", time, "", "step", "time", ""}, text);
     for (const char* field : {"Elapsed", "MaxRSS", "ConsumedEnergy"})
-      check({"m", "*", field, "", true, "accounting", ""}, text);
+      check({"m", "*", field, "", "step", "accounting", ""}, text);
     const std::optional<Outcome> words = find_slurm_words(text);
     require(!words || (is_outcome(words->state) && is_utf8(words->reason.value_or(""))));
   }

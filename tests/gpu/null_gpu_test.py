@@ -7,6 +7,7 @@ reports and ends, and what it asks of the GPU.
 import json
 import os
 import pathlib
+import shutil
 import socket
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build/null-gpu"
+PROGRAMS = pathlib.Path(os.environ.get("HPCBENCH_PROGRAMS", ROOT / "build/default/bin"))
 TRAIN = os.environ.get("HPCBENCH_NULL_GPU_TRAIN")
 BERT = ["--task", "bert_squad", "--data", "data/squad2-excerpt.json", "--train-share", "0.9", "--eval", "false", "--batch-size", "4"]
 MNIST = ["--data", "data/mnist", "--eval", "false"]
@@ -118,6 +120,29 @@ def step_counts(arguments):
     copies = sum(counts.get(name, 0) for name in ("copy to device", "copy to host", "copy on device"))
     counts["launches"] = counts.get("kernel", 0) + counts.get("product", 0) + counts.get("memset", 0) + copies
     return counts
+
+
+class GpuCheck(unittest.TestCase):
+    def test_its_flow_runs_whole_and_it_claims_no_number(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "bin").mkdir()
+            for program in (pathlib.Path(TRAIN), PROGRAMS / "hpcbench"):
+                shutil.copy(program, folder / "bin")
+            (folder / "templates").symlink_to(ROOT / "templates")
+            done = subprocess.run([sys.executable, ROOT / "bench/gpu_check/check.py", "--programs", folder / "bin", "--minutes", "8", "--out", folder / "out"], cwd=ROOT,
+                                  env={**os.environ, "NULL_GPU_COUNT": "2"}, capture_output=True, text=True)
+            report = json.loads((folder / "out/report.json").read_text())
+        self.assertFalse(report["numbers_count"], done.stdout + done.stderr)
+        self.assertEqual(report["device_name"], "Null GPU")
+        steps = {step["name"]: step for step in report["steps"]}
+        for name in ("start", "parity", "speed", "scaling"):
+            self.assertIn(steps[name]["status"], ("passed", "not measured"), steps[name])
+        ran = [row["why"] for row in steps["parity"]["rows"]]
+        self.assertIn("it ran; this GPU computes nothing", ran)
+        self.assertEqual([row for row in steps["speed"]["rows"] if row["status"] == "passed"], [])
+        faults = {row["name"]: row["status"] for row in steps["faults"]["rows"]}
+        self.assertEqual((faults["no GPU is visible"], faults["out of memory in a forward pass"]), ("passed", "passed"), steps["faults"])
 
 
 class NullGpu(unittest.TestCase):

@@ -66,7 +66,7 @@ class Ddp final : public ReplicatedStrategy {
 
  private:
   void broadcast_buffers() {
-    if (!joined_buffers_.defined() || context_.mutation == Mutation::skip_buffer_broadcast) return;
+    if (!joined_buffers_.defined()) return;
     const ExposedWatch watch(statistics_.traffic);
     group_.broadcast_from_first({joined_buffers_});
   }
@@ -87,9 +87,6 @@ class Ddp final : public ReplicatedStrategy {
     for (int sum = 0; sum < sums_; ++sum) statistics_.last_step.push_back({"sum-done", sum});
     sums_ = 0;
     times_->settle(statistics_.traffic);
-    if (context_.mutation == Mutation::skip_division_by_world_size) {
-      for (at::Tensor& parameter : parameters_) parameter.mutable_grad().mul_(group_.size());
-    }
   }
 
   /// Several micro-batches' gradients are summed where the reducer will look for them: no second copy is held.

@@ -25,6 +25,9 @@ class Exchange {
         ledger_(ledger),
         sum_stream_(group.device().make_stream()),
         gather_stream_(group.device().make_stream()) {}
+  virtual ~Exchange() = default;
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
 
   /// An exchange under way. It holds the tensors that others read and write.
   struct Pending {
@@ -36,11 +39,11 @@ class Exchange {
   };
 
   /// Sends the chunks of `flat` to their ranks.
-  Pending begin_sum(const at::Tensor& flat, int tag);
+  virtual Pending begin_sum(const at::Tensor& flat, int tag);
   /// Waits; then this rank's chunk of `flat` is the sum over the ranks times `factor`, the other chunks are as they were.
-  void finish_sum(Pending& pending, double factor);
+  virtual void finish_sum(Pending& pending, double factor);
   /// Sends this rank's chunk of `flat` to all.
-  Pending begin_gather(const at::Tensor& flat, int tag);
+  virtual Pending begin_gather(const at::Tensor& flat, int tag);
   /// Waits; then all chunks of `flat` are there.
   void finish_gather(Pending& pending);
 

@@ -46,9 +46,8 @@ class Fsdp final : public Sharded {
       move_into(whole, unit);
       shards_.push_back(exchange_.own_chunk(whole).clone());
       statistics_.memory.add(Held::parameters, bytes_of_elements(shards_.back()));
-      states_.push_back({whole, {}, true, {}});
+      states_.push_back({whole, {}, true});
       statistics_.memory.add(Held::parameters, bytes_of_elements(whole));
-      if (context_.mutation == Mutation::stale_gather) states_.back().stale = shards_.back().clone();
       number_of_.emplace(model_->parameters[units_[unit].members.front()].unit, unit);
       release(unit);
     }
@@ -73,7 +72,6 @@ class Fsdp final : public Sharded {
     at::Tensor whole;  // its storage is empty while the unit is away
     Exchange::Pending gather;
     bool here = false;  // or on its way
-    at::Tensor stale;
   };
 
   void before_forward(std::size_t unit) {
@@ -111,7 +109,7 @@ class Fsdp final : public Sharded {
     statistics_.memory.add(Held::parameters, whole_bytes(unit));
     group_.device().resize(state.whole, whole_bytes(unit));
     statistics_.last_step.push_back({"gather", static_cast<int>(unit)});
-    exchange_.own_chunk(state.whole).copy_(state.stale.defined() ? state.stale : shards_[unit]);
+    exchange_.own_chunk(state.whole).copy_(shards_[unit]);
     state.gather = exchange_.begin_gather(state.whole, static_cast<int>(unit) * 2 + 1);
     state.here = true;
   }

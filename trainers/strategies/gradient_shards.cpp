@@ -2,7 +2,6 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/roll.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/autograd/variable.h>
@@ -25,15 +24,13 @@ void clear_gaps(const at::Tensor& flat, const FlatUnit& unit, const std::vector<
 }  // namespace
 
 GradientShards::GradientShards(Model& model, const std::vector<FlatUnit>& units, Exchange& exchange,
-                               StrategyStatistics& statistics, const GradientOptions& options, const StrategyContext& context)
+                               StrategyStatistics& statistics, const GradientOptions& options, const Group& group)
     : model_(model),
       units_(units),
       exchange_(exchange),
       statistics_(statistics),
       options_(options),
-      mutation_(context.mutation),
-      ranks_(context.group->size()),
-      rank_(context.group->rank()),
+      ranks_(group.size()),
       state_(units.size()) {
   const at::NoGradGuard no_grad;
   const at::TensorOptions type = model.parameters.front().tensor.options().requires_grad(false);
@@ -117,25 +114,14 @@ void GradientShards::complete(std::size_t unit) {
 void GradientShards::begin_sum(std::size_t unit) {
   statistics_.last_step.push_back({"sum", static_cast<int>(unit)});
   summing_ = unit;
-  if (mutation_ == Mutation::skip_unit && unit == 0) {
-    sum_ = {};
-    sum_.flat = state_[unit].flat;
-    return;
-  }
   sum_ = exchange_.begin_sum(state_[unit].flat, static_cast<int>(unit) * 2);
 }
 
 void GradientShards::finish_sum() {
   if (!sum_.is_open()) return;
-  const double factor = mutation_ == Mutation::skip_division_by_world_size ? 1.0 : 1.0 / ranks_;
   UnitGradients& state = state_[summing_];
   at::Tensor own = exchange_.own_chunk(state.flat);
-  if (mutation_ == Mutation::skip_unit && summing_ == 0) {
-    sum_ = {};
-  } else {
-    exchange_.finish_sum(sum_, factor);
-  }
-  if (mutation_ != Mutation::none) spoil(summing_, own);
+  exchange_.finish_sum(sum_, 1.0 / ranks_);
   statistics_.last_step.push_back({"sum-done", static_cast<int>(summing_)});
   if (options_.whole) return;
   if (first_) {
@@ -147,13 +133,6 @@ void GradientShards::finish_sum() {
   own.reset();
   state.flat.reset();
   if (preallocated_.empty()) statistics_.memory.remove(Held::gradients, bytes);
-}
-
-void GradientShards::spoil(std::size_t unit, at::Tensor own) const {
-  if (mutation_ == Mutation::shift_shard && rank_ == ranks_ - 1) own.copy_(at::roll(own, 1));
-  if (mutation_ != Mutation::forget_padding || rank_ != ranks_ - 1) return;
-  const std::vector<ShardPiece> pieces = pieces_of(units_[unit], rank_, model_.parameters);
-  if (!pieces.empty()) own.narrow(0, pieces.back().in_chunk + pieces.back().count - 1, 1).zero_();
 }
 
 void GradientShards::end_backward() {

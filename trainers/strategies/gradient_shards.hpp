@@ -27,7 +27,7 @@ struct GradientOptions {
 class GradientShards {
  public:
   GradientShards(Model& model, const std::vector<FlatUnit>& units, Exchange& exchange, StrategyStatistics& statistics,
-                 const GradientOptions& options, const StrategyContext& context);
+                 const GradientOptions& options, const Group& group);
   GradientShards(const GradientShards&) = delete;
   GradientShards& operator=(const GradientShards&) = delete;
 
@@ -51,16 +51,13 @@ class GradientShards {
   void complete(std::size_t unit);
   void begin_sum(std::size_t unit);
   void finish_sum();
-  void spoil(std::size_t unit, at::Tensor own) const;
 
   Model& model_;
   const std::vector<FlatUnit>& units_;
   Exchange& exchange_;
   StrategyStatistics& statistics_;
   GradientOptions options_;
-  Mutation mutation_;
   int ranks_;
-  int rank_;
   std::vector<UnitGradients> state_;
   std::vector<at::Tensor> shards_;
   std::vector<decltype(torch::autograd::impl::grad_accumulator({}))>

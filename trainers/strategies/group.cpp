@@ -20,6 +20,7 @@
 #include "base/error.hpp"
 #include "base/signals.hpp"
 #include "base/text.hpp"
+#include "strategies/exchange.hpp"
 #include "strategies/host_exchange.hpp"
 
 namespace hpcbench::train {
@@ -32,9 +33,10 @@ constexpr const char* kFailureKey = "hpcbench/failure";
 // Who finds another rank gone sets this; every rank's watching thread then says that it is there, whatever its main thread
 // waits for.
 constexpr const char* kRollCallKey = "hpcbench/roll-call";
-constexpr double kWordsOfPeerS = 4;
+constexpr double kWordsOfPeerS = 3;
 constexpr double kReadersS = 6;
-constexpr double kLateRanksS = 30;  // for ranks that are still starting when rank 0 fails
+constexpr double kSilentReadersS = 1;  // for those that have not answered the roll call so far
+constexpr double kLateRanksS = 30;     // for ranks that are still starting when rank 0 fails
 constexpr double kStoreAnswersS = 3;
 
 std::string rank_key(const std::string& what, int rank) { return concat("hpcbench/", what, "/", rank); }
@@ -199,6 +201,10 @@ std::vector<std::string> Group::exchange(const std::string& value) {
   return values;
 }
 
+std::unique_ptr<Exchange> Group::make_exchange(Traffic& traffic, Ledger& ledger) {
+  return std::make_unique<Exchange>(*this, traffic, ledger);
+}
+
 void Group::broadcast_from_first(const std::vector<at::Tensor>& tensors) {
   constexpr std::size_t kBufferBytes = std::size_t{250} << 20;
   if (world_.size > 1 && !tensors.empty()) c10d::broadcast_coalesced(process_group_, tensors, kBufferBytes, 0);
@@ -267,7 +273,8 @@ void Group::wait_for_readers(c10d::Store& store) {
   if (world_.rank != 0) return;
   const double start_s = monotonic_s();
   for (int rank = 1; rank < world_.size;) {
-    const double limit_s = has(store, rank_key("joined", rank)) ? kReadersS : kLateRanksS;
+    const bool silent = has(store, kRollCallKey) && !has(store, rank_key("alive", rank));  // it will not read either
+    const double limit_s = !has(store, rank_key("joined", rank)) ? kLateRanksS : silent ? kSilentReadersS : kReadersS;
     if (has(store, rank_key("read", rank)) || monotonic_s() - start_s > limit_s) {
       ++rank;
     } else {

@@ -17,7 +17,10 @@
 
 namespace hpcbench::train {
 
+class Exchange;
 class HostExchange;
+class Ledger;
+struct Traffic;
 
 /// How flat tensors are exchanged: each rank sends to each other one directly (Gloo), by the backend's own collectives, or
 /// through memory that the ranks of one host share.
@@ -33,7 +36,7 @@ class Group {
 
   /// Opens the store. Throws when rank 0 is not there within `timeout_s`. `device` must outlive the group.
   Group(const World& world, double timeout_s, PeerFailed peer_failed, const Device& device = cpu_device());
-  ~Group();
+  virtual ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
@@ -62,7 +65,9 @@ class Group {
   int rank() const { return world_.rank; }
   int size() const { return world_.size; }
 
-  void broadcast_from_first(const std::vector<at::Tensor>& tensors);
+  /// How strategies exchange flat tensors; both outlive it. Tests have one that goes wrong (tests/trainers/strategies).
+  virtual std::unique_ptr<Exchange> make_exchange(Traffic& traffic, Ledger& ledger);
+  virtual void broadcast_from_first(const std::vector<at::Tensor>& tensors);
   void sum(at::Tensor tensor);
   /// Numbers of the host; the device has then done what was enqueued before.
   void sum(std::vector<double>& values);

@@ -10,7 +10,10 @@
 namespace hpcbench::train {
 
 Sharded::Sharded(const StrategyContext& context)
-    : context_(context), group_(*context.group), exchange_(group_, statistics_.traffic, statistics_.memory) {}
+    : context_(context),
+      group_(*context.group),
+      own_exchange_(group_.make_exchange(statistics_.traffic, statistics_.memory)),
+      exchange_(*own_exchange_) {}
 
 void Sharded::prepare(Model& model) {
   model_ = &model;
@@ -20,7 +23,7 @@ void Sharded::prepare(Model& model) {
   joined_buffers_ = make_ranks_equal(model, group_);
   units_ = lay_out(model.parameters, groups(model), group_.size());
   place_parameters();
-  gradients_.emplace(model, units_, exchange_, statistics_, gradient_options(), context_);
+  gradients_.emplace(model, units_, exchange_, statistics_, gradient_options(), group_);
   gradients_->unit_complete = [this](std::size_t unit) { unit_complete(unit); };
   optimizer_.emplace(context_.optimizer, model, units_, shards_, gradients_->shards(), group_, statistics_.traffic);
   statistics_.memory.add(Held::optimizer, optimizer_->state_bytes());
@@ -94,7 +97,7 @@ std::vector<NamedTensor> Sharded::gather_chunks(const std::vector<at::Tensor>& c
 std::vector<NamedTensor> Sharded::gather_gradients() { return gather_chunks(gradients_->shards()); }
 
 void Sharded::broadcast_buffers() {
-  if (!joined_buffers_.defined() || context_.mutation == Mutation::skip_buffer_broadcast) return;
+  if (!joined_buffers_.defined()) return;
   const ExposedWatch watch(statistics_.traffic);
   group_.broadcast_from_first({joined_buffers_});
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,7 +50,8 @@ class Sharded : public Strategy {
   Group& group_;
   Model* model_ = nullptr;
   StrategyStatistics statistics_;
-  Exchange exchange_;
+  const std::unique_ptr<Exchange> own_exchange_;
+  Exchange& exchange_;
   std::vector<FlatUnit> units_;
   std::vector<at::Tensor> shards_;  // this rank's chunk of each unit
 

@@ -20,17 +20,6 @@ namespace hpcbench::train {
 
 class Group;
 
-/// A wrong turn that tests ask for, to prove that they would notice it. No setting reaches it.
-enum class Mutation {
-  none,
-  skip_division_by_world_size,
-  skip_unit,              // one bucket or unit is not summed over the ranks
-  shift_shard,            // the last rank's chunks of the gradient are shifted by one element
-  forget_padding,         // the last element before a unit's padding is left out
-  skip_buffer_broadcast,  // the ranks' running statistics drift apart
-  stale_gather,           // a unit's parameters are gathered as they were before
-};
-
 struct StrategyContext {
   OptimizerOptions optimizer;
   double bucket_cap_mb = 25;
@@ -40,7 +29,6 @@ struct StrategyContext {
   Group* group = nullptr;             // null for a strategy of one process
   const Device* device = &cpu_device();
   std::vector<Model*> replicas = {};  // dp: the models of the devices but the first
-  Mutation mutation = Mutation::none;
 };
 
 /// One of the forward and backward passes of an optimiser step: the gradient of `scale` times its loss is added up.

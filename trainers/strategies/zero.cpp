@@ -41,7 +41,6 @@ class Zero final : public Sharded {
   void parameters_changed() override {
     std::vector<Exchange::Pending> gathers;
     for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-      if (context_.mutation == Mutation::stale_gather && unit == 0) continue;
       statistics_.last_step.push_back({"gather", static_cast<int>(unit)});
       gathers.push_back(exchange_.begin_gather(wholes_[unit], static_cast<int>(unit) * 2 + 1));
     }

@@ -137,7 +137,6 @@ class Run {
     context.wrap = fsdp_wrap(settings_);
     context.reshard_after_forward = settings_.reshard_after_forward;
     context.replicas = task_->replicas();
-    context.mutation = hooks_.mutation;
     strategy_ = row.make(context);
     strategy_->prepare(task_->model());
     // Only now: the threads that communicate are there already, and stay free to run on any core.

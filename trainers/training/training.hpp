@@ -25,7 +25,6 @@ struct TrainingHooks {
   // The gradients are averaged, the parameters not yet updated.
   std::function<void(std::int64_t step, Strategy&)> after_backward;
   std::function<void(Strategy&)> at_end;
-  Mutation mutation = Mutation::none;
 };
 
 struct TrainingResult {

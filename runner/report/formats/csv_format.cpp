@@ -55,6 +55,7 @@ Grid csv_grid(const Table& table) {
     std::vector<std::string> entries = table.axes;
     entries.insert(entries.end(), table.derived.begin(), table.derived.end());
     for (const std::string& name : csv_columns()) entries.push_back("column:" + name);
+    if (table.scale_by != "gpus") entries.emplace_back("column:scale");
     Grid grid = make_grid(table, entries, ";");
     for (GridColumn& column : grid.columns) {
       if (!column.of_axis) column.heading = column.name;

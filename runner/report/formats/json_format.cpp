@@ -124,11 +124,17 @@ std::string json_beside(const Row& row) {
                      json_number(row.time_to_target_s), row.reached_target);
 }
 
-std::string json_row(const Row& row) {
-  return fmt::format(R"({{"config_id":{},"axes":{},{}"gpus":{},"n":{},{},"speedup":{},"ratio_of_medians":{},)",
+/// What the report scales by, where that is not gpus.
+std::string json_scale(const Table& table, const Row& row) {
+  if (table.scale_by == "gpus") return "";
+  return fmt::format(R"("scale":{},)", row.size == 0 ? "null" : std::to_string(row.size));
+}
+
+std::string json_row(const Table& table, const Row& row) {
+  return fmt::format(R"({{"config_id":{},"axes":{},{}"gpus":{},{}"n":{},{},"speedup":{},"ratio_of_medians":{},)",
                      json_quote(row.config_id), json_axes(row.axes),
-                     row.derived.empty() ? "" : "\"derived\":" + json_axes(row.derived) + ',', row.gpus, row.n,
-                     json_summary(row), json_speedup(row.speedup), json_number(row.ratio_of_medians)) +
+                     row.derived.empty() ? "" : "\"derived\":" + json_axes(row.derived) + ',', row.gpus, json_scale(table, row),
+                     row.n, json_summary(row), json_speedup(row.speedup), json_number(row.ratio_of_medians)) +
          fmt::format(R"("efficiency":{},"karp_flatt":{},"train_loss":{},"validation_loss":{},"outcomes":{},)",
                      json_number(row.efficiency), json_number(row.karp_flatt), json_number(row.train_loss),
                      json_number(row.validation_loss), json_outcomes(row.outcomes)) +
@@ -142,18 +148,18 @@ std::string json_warning(const TableWarning& warning) {
                      json_list(warning.rows), json_quote(warning.seen), json_quote(warning.why), json_quote(warning.advice));
 }
 
-std::string json_fit_points(const std::vector<FitPoint>& points) {
-  return json_items(points, [](const FitPoint& point) {
-    return fmt::format(R"({{"gpus":{},"speedup":{},"fitted":{},"residual":{}}})", point.gpus, json_number(point.speedup),
+std::string json_fit_points(const std::string& unit, const std::vector<FitPoint>& points) {
+  return json_items(points, [&](const FitPoint& point) {
+    return fmt::format(R"({{"{}":{},"speedup":{},"fitted":{},"residual":{}}})", unit, point.size, json_number(point.speedup),
                        json_number(point.fitted), json_number(point.residual));
   });
 }
 
-std::string json_fit(const Fit& fit) {
+std::string json_fit(const Table& table, const Fit& fit) {
   return fmt::format(
       R"({{"law":{},"label":{},"serial_fraction":{},"residual_rms":{},"degrees_of_freedom":{},"points":{},"extrapolated":{}}})",
       json_quote(fit.law), json_quote(fit.label), json_number(fit.serial_fraction), json_number(fit.residual_rms),
-      fit.degrees_of_freedom, json_fit_points(fit.points), json_fit_points(fit.extrapolated));
+      fit.degrees_of_freedom, json_fit_points(table.scale_by, fit.points), json_fit_points(table.scale_by, fit.extrapolated));
 }
 
 std::string json_rule(const ReportingRule& rule) {
@@ -191,13 +197,14 @@ std::string print_json(const Table& table) {
       "  \"baseline\": {},\n",
       json_quote(table.experiment), json_quote(table.description), json_quote(table.metric), json_quote(table.unit),
       json_number(table.confidence), json_condition(table.baseline));
-  append_elements(out, "rows", table.rows, json_row);
+  if (table.scale_by != "gpus") out += fmt::format("  \"scale_by\": \"{}\",\n", table.scale_by);
+  append_elements(out, "rows", table.rows, [&](const Row& row) { return json_row(table, row); });
   out += ",\n";
   append_elements(out, "warnings", table.warnings, json_warning);
   out += ",\n";
   append_elements(out, "notes", table.notes, [](const std::string& note) { return json_quote(note); });
   out += ",\n";
-  append_elements(out, "fits", table.fits, json_fit);
+  append_elements(out, "fits", table.fits, [&](const Fit& fit) { return json_fit(table, fit); });
   out += fmt::format(",\n  \"methods\": {},\n", json_text(table.methods));
   append_elements(out, "rules", table.rules, json_rule);
   out += fmt::format(",\n  \"provenance\": {}", json_provenance(table.provenance));

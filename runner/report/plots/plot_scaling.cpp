@@ -14,7 +14,7 @@ namespace hpcbench {
 namespace {
 
 struct PlottedPoint {
-  int gpus = 1;
+  int size = 1;
   double value = 0, low = 0, high = 0;  // low = high = value without an interval
   std::string label;
 };
@@ -35,18 +35,18 @@ std::vector<std::string> series_axes(const Table& table) {
   return axes;
 }
 
-/// Series in the order of the rows, their points by gpus. Efficiency has the interval of its speedup in its own measure.
+/// Series in the order of the rows, their points by size. Efficiency has the interval of its speedup in its own measure.
 std::vector<PlottedSeries> scaling_series(const Table& table, bool efficiency, std::size_t& without) {
   std::vector<PlottedSeries> series;
   const std::vector<std::string> axes = series_axes(table);
   std::map<std::string, std::size_t> by_name;
   for (const Row& row : table.rows) {
-    if (!row.speedup || (efficiency && !row.efficiency)) {
+    if (!row.speedup || row.size == 0 || (efficiency && !row.efficiency)) {
       ++without;
       continue;
     }
     const double factor = efficiency ? (row.speedup->value > 0 ? *row.efficiency / row.speedup->value : 0) : 1;
-    PlottedPoint point{row.gpus, row.speedup->value * factor, 0, 0, row_label(table.columns, row)};
+    PlottedPoint point{row.size, row.speedup->value * factor, 0, 0, row_label(table.columns, row)};
     const std::optional<Interval>& interval = row.speedup->interval;
     point.low = interval ? interval->low * factor : point.value;
     point.high = interval ? interval->high * factor : point.value;
@@ -57,7 +57,7 @@ std::vector<PlottedSeries> scaling_series(const Table& table, bool efficiency, s
   }
   for (PlottedSeries& one : series) {
     std::stable_sort(one.points.begin(), one.points.end(),
-                     [](const PlottedPoint& a, const PlottedPoint& b) { return a.gpus < b.gpus; });
+                     [](const PlottedPoint& a, const PlottedPoint& b) { return a.size < b.size; });
   }
   return series;
 }
@@ -73,58 +73,60 @@ std::string name_series(const Table& table, std::vector<PlottedSeries>& series) 
   return labels.heading;
 }
 
-/// The baseline's gpus, where all rows have the same.
-std::optional<double> baseline_gpus(const Table& table) {
+/// The baseline's size, where all rows have the same.
+std::optional<double> baseline_size(const Table& table) {
   std::optional<double> found;
   for (const Row& row : table.rows) {
     if (!row.is_baseline) continue;
-    if (found && *found != row.gpus) return std::nullopt;
-    found = row.gpus;
+    if (found && *found != row.size) return std::nullopt;
+    found = row.size;
   }
   if (found) return found;
   for (const Row& row : table.rows) {
     if (table.scaling == Scaling::weak || !row.speedup || !row.efficiency || !(row.speedup->value > 0)) continue;
-    return std::round(row.gpus * *row.efficiency / row.speedup->value);
+    const double size = std::round(row.size * *row.efficiency / row.speedup->value);
+    if (found && *found != size) return std::nullopt;
+    found = size;
   }
-  return std::nullopt;
+  return found;
 }
 
-std::string scaling_data(const std::vector<PlottedSeries>& series, const std::string& measure) {
+std::string scaling_data(const std::vector<PlottedSeries>& series, const std::string& unit, const std::string& measure) {
   std::string out = fmt::format(
-      "# gpus\tx (gpus, moved a little apart)\t{0}\tlow\thigh (of the interval; both {0} where there is none)"
+      "# {1}\tx ({1}, moved a little apart)\t{0}\tlow\thigh (of the interval; both {0} where there is none)"
       "\tconfiguration\n",
-      measure);
+      measure, unit);
   for (std::size_t i = 0; i < series.size(); ++i) {
     if (i > 0) out += "\n\n";
     out += "# " + plot_field(series[i].full_name) + "\n";
-    // Intervals of several series at one number of gpus stand side by side.
+    // Intervals of several series at one size stand side by side.
     const double shift = series.size() < 2 ? 0 : 0.08 * (static_cast<double>(i) / static_cast<double>(series.size() - 1) - 0.5);
     for (const PlottedPoint& point : series[i].points) {
-      out += fmt::format("{}\t{:.4f}\t{}\t{}\t{}\t{}\n", point.gpus, point.gpus * std::exp2(shift), plot_number(point.value),
+      out += fmt::format("{}\t{:.4f}\t{}\t{}\t{}\t{}\n", point.size, point.size * std::exp2(shift), plot_number(point.value),
                          plot_number(point.low), plot_number(point.high), plot_field(point.label));
     }
   }
   return out;
 }
 
-/// Tics at each number of gpus that was measured; where there are many, at powers of two.
-std::string gpu_axis(const std::vector<PlottedSeries>& series) {
-  std::map<int, bool> gpus;
+/// Tics at each size that was measured; where there are many, at powers of two.
+std::string size_axis(const std::vector<PlottedSeries>& series, const std::string& unit) {
+  std::map<int, bool> sizes;
   for (const PlottedSeries& one : series) {
-    for (const PlottedPoint& point : one.points) gpus[point.gpus] = true;
+    for (const PlottedPoint& point : one.points) sizes[point.size] = true;
   }
   std::string tics;
   double before = 0;
-  for (const auto& [count, there] : gpus) {
+  for (const auto& [count, there] : sizes) {
     if (before > 0 && count < before * 1.19) continue;  // its label would touch the one before
     tics += fmt::format("{}'{}' {}", tics.empty() ? "" : ", ", count, count);
     before = count;
   }
-  return fmt::format("set xlabel 'gpus'\nset logscale x 2\nset xrange [{:.4f}:{:.4f}]\nset xtics ({})\n",
-                     gpus.begin()->first * 0.8, gpus.rbegin()->first * 1.25, tics);
+  return fmt::format("set xlabel '{}'\nset logscale x 2\nset xrange [{:.4f}:{:.4f}]\nset xtics ({})\n", unit,
+                     sizes.begin()->first * 0.8, sizes.rbegin()->first * 1.25, tics);
 }
 
-/// Speedups as powers of two apart, like the gpus, so that the ideal is a straight line; efficiencies from 0.
+/// Speedups as powers of two apart, like the sizes, so that the ideal is a straight line; efficiencies from 0.
 std::string value_axis(const std::vector<PlottedSeries>& series, bool efficiency, const std::optional<double>& base) {
   double least = 1;
   double most = 1;
@@ -132,7 +134,7 @@ std::string value_axis(const std::vector<PlottedSeries>& series, bool efficiency
     for (const PlottedPoint& point : one.points) {
       most = std::max({most, point.value, std::isfinite(point.high) ? point.high : 0});
       for (const double value : {point.value, point.low}) least = value > 0 ? std::min(least, value) : least;
-      if (!efficiency && base) most = std::max(most, point.gpus / *base);
+      if (!efficiency && base) most = std::max(most, point.size / *base);
     }
   }
   if (efficiency) return fmt::format("set ylabel 'efficiency'\nset yrange [0:{:.4g}]\n", most * 1.1);
@@ -175,16 +177,16 @@ std::optional<Plot> draw_scaling(const Table& table, bool efficiency) {
   for (const PlottedSeries& one : series) names.push_back(one.name);
   frame.width = 620 + text_width(longest(names)) + 60;
   frame.height = std::max(440, 90 + 18 * static_cast<int>(names.size()));
-  const std::optional<double> base = baseline_gpus(table);
+  const std::optional<double> base = baseline_size(table);
   const bool flat = efficiency || table.scaling == Scaling::weak;
   const std::string ideal = flat ? "1" : base ? fmt::format("x/{:g}", *base) : "";
   std::string script = plot_head(frame);
   script += "set key outside right top vertical Left reverse samplen 2\n";
   if (!heading.empty()) script += fmt::format("set key title {} noenhanced\n", gnuplot_string(heading));
-  script += gpu_axis(series);
+  script += size_axis(series, table.scale_by);
   script += value_axis(series, efficiency, flat ? std::nullopt : base);
   script += plot_commands(frame.name, series, ideal);
-  return Plot{frame.name, frame.title, scaling_data(series, frame.name), script};
+  return Plot{frame.name, frame.title, scaling_data(series, table.scale_by, frame.name), script};
 }
 
 }  // namespace

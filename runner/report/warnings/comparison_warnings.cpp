@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "base/text.hpp"
+#include "report/software_axes.hpp"
 #include "report/warnings/warnings.hpp"
 
 namespace hpcbench {
@@ -17,20 +19,21 @@ constexpr double kLossTolerance = 0.05;
 struct ConfoundedKind {
   const char* name;
   std::array<const char*, 2> facts;
-  bool grows_with_gpus;  // under weak scaling
+  bool grows_with_size;      // under weak scaling
+  bool of_software = false;  // it may be what an axis of modules, containers, partitions ... changes on purpose
 };
 constexpr std::array kKinds = {
     ConfoundedKind{"precision", {"precision", nullptr}, false},
     ConfoundedKind{"global batch", {"global_batch", nullptr}, true},
     ConfoundedKind{"optimizer steps", {"optimizer_steps", nullptr}, false},
     ConfoundedKind{"samples", {"samples", nullptr}, true},
-    ConfoundedKind{"device", {"node_type", "device"}, false},
-    ConfoundedKind{"gpu model", {"gpu_model", nullptr}, false},
-    ConfoundedKind{"TF32 setting of matrix products", {"tf32_matmul", nullptr}, false},
-    ConfoundedKind{"TF32 setting of convolutions", {"tf32_cudnn", nullptr}, false},
-    ConfoundedKind{"choice of kernels", {"kernels", nullptr}, false},
-    ConfoundedKind{"library", {"torch", nullptr}, false},
-    ConfoundedKind{"training program", {"trainer", "library"}, false},
+    ConfoundedKind{"device", {"node_type", "device"}, false, true},
+    ConfoundedKind{"gpu model", {"gpu_model", nullptr}, false, true},
+    ConfoundedKind{"TF32 setting of matrix products", {"tf32_matmul", nullptr}, false, true},
+    ConfoundedKind{"TF32 setting of convolutions", {"tf32_cudnn", nullptr}, false, true},
+    ConfoundedKind{"choice of kernels", {"kernels", nullptr}, false, true},
+    ConfoundedKind{"library", {"torch", nullptr}, false, true},
+    ConfoundedKind{"training program", {"trainer", "library"}, false, true},
     ConfoundedKind{"code", {"code", "commit"}, false},
 };
 
@@ -59,10 +62,10 @@ std::string show_fact(const FactOfRow& fact) {
 }
 
 /// Under weak scaling the work per rank is what must be equal.
-bool is_same_per_gpu(const std::string& ours, const std::string& theirs, int gpus, int baseline_gpus) {
+bool is_same_per_rank(const std::string& ours, const std::string& theirs, int size, int baseline_size) {
   const auto mine = Value::from_plain(ours).number();
   const auto base = Value::from_plain(theirs).number();
-  return mine && base && *mine * baseline_gpus == *base * gpus;
+  return mine && base && *mine * baseline_size == *base * size;
 }
 
 /// What differs between a row and its baseline, or among the runs of the row itself.
@@ -80,13 +83,39 @@ std::optional<Difference> find_difference(const WarningContext& context, const S
     if (base == nullptr) return std::nullopt;
     const FactOfRow theirs = fact_of(*base, name);
     if (theirs.value == nullptr) continue;
-    const bool weak = context.experiment.report.scaling == Scaling::weak && kind.grows_with_gpus;
+    const bool weak = context.experiment.report.scaling == Scaling::weak && kind.grows_with_size;
     const bool same =
         theirs.other == nullptr &&
-        (weak ? is_same_per_gpu(*ours.value, *theirs.value, sample.row.gpus, base->row.gpus) : *ours.value == *theirs.value);
+        (weak ? is_same_per_rank(*ours.value, *theirs.value, sample.row.size, base->row.size) : *ours.value == *theirs.value);
     return same ? std::nullopt : std::optional(Difference{ours, theirs});
   }
   return std::nullopt;
+}
+
+/// Whether all rows with one value of an axis have one value of each fact of this kind: the axis is what changes it.
+bool follows(const WarningContext& context, const ConfoundedKind& kind, const std::string& axis) {
+  std::map<std::string, std::string> by_value;
+  for (const Sample& sample : context.samples) {
+    const Value* value = find_binding(sample.row.axes, axis);
+    for (const char* name : kind.facts) {
+      const FactOfRow fact = fact_of(sample, name);
+      if (value == nullptr || fact.value == nullptr) continue;
+      const auto [known, is_new] = by_value.emplace(std::string(name) + ' ' + value->canonical(), *fact.value);
+      if (fact.other != nullptr || (!is_new && known->second != *fact.value)) return false;
+    }
+  }
+  return true;
+}
+
+/// A difference that an axis of software makes on purpose, between rows that differ in it, is what the study asks about.
+bool is_factor(const WarningContext& context, const ConfoundedKind& kind, const Sample& sample,
+               const std::vector<std::string>& axes) {
+  const Sample* base = baseline_of(context, sample);
+  return kind.of_software && base != nullptr && std::any_of(axes.begin(), axes.end(), [&](const std::string& axis) {
+           const Value* ours = find_binding(sample.row.axes, axis);
+           const Value* theirs = find_binding(base->row.axes, axis);
+           return ours != nullptr && theirs != nullptr && *ours != *theirs && follows(context, kind, axis);
+         });
 }
 
 std::string describe_difference(const ConfoundedKind& kind, const Difference& difference, const std::string& label) {
@@ -108,9 +137,9 @@ void warn_superlinear(const WarningContext& context, Warnings& found) {
   for (const Sample* sample : context.shown) {
     const Sample* base = baseline_of(context, *sample);
     const Row& row = sample->row;
-    if (base == nullptr || row.gpus <= base->row.gpus || !row.speedup) continue;
+    if (base == nullptr || base->row.size == 0 || row.size <= base->row.size || !row.speedup) continue;
     const bool weak = context.experiment.report.scaling == Scaling::weak;
-    const double ideal = weak ? 1 : static_cast<double>(row.gpus) / base->row.gpus;
+    const double ideal = weak ? 1 : static_cast<double>(row.size) / base->row.size;
     const auto& interval = row.speedup->interval;
     const double least = interval ? interval->low : row.speedup->value;
     if (least <= ideal) continue;
@@ -119,16 +148,19 @@ void warn_superlinear(const WarningContext& context, Warnings& found) {
                          interval ? "at least" : "(without an interval)", least, ideal);
     });
   }
-  rows.report("superlinear", "more gpus than paid for: mostly a cache that now fits, or less work than the baseline did",
+  const std::string unit = to_string(context.experiment.scale_by());
+  rows.report("superlinear",
+              "more " + unit + " than paid for: mostly a cache that now fits, or less work than the baseline did",
               same_advice("compare samples, optimizer steps and losses of both rows; say what the cause is"), found);
 }
 
 void warn_confounded(const WarningContext& context, Warnings& found) {
+  const std::vector<std::string> software = software_axes(context.experiment, context.columns);
   for (const ConfoundedKind& kind : kKinds) {
     Sightings rows;
     for (const Sample* sample : context.shown) {
       const auto difference = find_difference(context, *sample, kind);
-      if (!difference) continue;
+      if (!difference || is_factor(context, kind, *sample, software)) continue;
       rows.add(sample->row, [&] { return describe_difference(kind, *difference, row_label(context.columns, sample->row)); });
     }
     rows.report("confounded", fmt::format("the speedup mixes the strategy's effect with that of another {}", kind.name),

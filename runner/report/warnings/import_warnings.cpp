@@ -79,19 +79,29 @@ bool names_hosts(const Sample& sample, double nodes) {
   });
 }
 
+/// Where the axis ranks_per_node counts them.
+std::optional<double> asked_ranks(const Sample& sample) {
+  const Value* nodes = find_binding(sample.row.axes, "nodes");
+  const Value* ranks = find_binding(sample.row.axes, kRanksPerNode);
+  if (nodes == nullptr || ranks == nullptr || !nodes->number() || !ranks->number()) return std::nullopt;
+  return *nodes->number() * *ranks->number();
+}
+
 /// How fewer or more gpus worked than the row says; empty if they did not, or nobody can know.
 std::string describe_gpus_mismatch(const Sample& sample) {
   // A process may use several gpus (dp), so a program of ours that names its gpus is believed.
-  const auto used = is_imported(sample) ? std::nullopt : number_fact(sample, "gpus");
+  const auto used = is_imported(sample) || asked_ranks(sample) ? std::nullopt : number_fact(sample, "gpus");
   const auto ran = used ? used : number_fact(sample, "world_size");
-  const double claimed = number_fact(sample, "claimed_gpus").value_or(sample.row.gpus);
+  const auto ranks = asked_ranks(sample);
+  const double claimed = number_fact(sample, "claimed_gpus").value_or(ranks.value_or(sample.row.gpus));
+  const char* const what = ranks ? "ranks" : "gpus";
   if (ran && *ran != claimed)
-    return fmt::format("{} gpus claimed, {} {}", count_of(claimed), count_of(*ran), used ? "used" : "ranks ran");
+    return fmt::format("{} {} claimed, {} {}", count_of(claimed), what, count_of(*ran), used ? "used" : "ranks ran");
   const auto nodes = number_fact(sample, "launched_once_on_nodes");
   if (ran || !nodes || names_hosts(sample, *nodes)) return "";
   return fmt::format(
-      "{} gpus claimed, but `launch: once` started one process on one of {} nodes, and nothing shows that it started others",
-      count_of(claimed), count_of(*nodes));
+      "{} {} claimed, but `launch: once` started one process on one of {} nodes, and nothing shows that it started others",
+      count_of(claimed), what, count_of(*nodes));
 }
 
 }  // namespace

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "render/attempt.hpp"
 #include "runfiles/claim.hpp"
+#include "runfiles/run_info.hpp"
 #include "submit/cancel_notice.hpp"
 #include "submit/judge.hpp"
 
@@ -23,24 +24,6 @@ constexpr int kUsualArraySize = 1001;  // Slurm's default of MaxArraySize
 constexpr int kMostElements = 1'000'000;
 constexpr double kShortestPause = 1;  // seconds before a submission is tried again
 constexpr double kLongestPause = 60;
-
-/// What is told of a run.json: its batch and when it was made.
-struct Intent {
-  std::string batch;
-  std::optional<double> unix_s;
-};
-
-Intent read_intent(const std::string& folder) {
-  const std::optional<std::string> text = read_file_if_there(folder + "/run.json");
-  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
-  Intent intent;
-  if (!json.is_object()) return intent;
-  if (const auto batch = json.find("batch"); batch != json.end() && batch->is_string())
-    intent.batch = batch->get<std::string>();
-  if (const auto made = json.find("intended_unix_s"); made != json.end() && made->is_number())
-    intent.unix_s = made->get<double>();
-  return intent;
-}
 
 }  // namespace
 
@@ -86,65 +69,54 @@ void SlurmExecutor::pause() {
   not_before_s_ = clock_.monotonic_s() + pause_s_;
 }
 
-BatchSubmission SlurmExecutor::submit_batch(const BatchRequest& request) {
-  const int size = static_cast<int>(request.folders.size());
-  std::string array = fmt::format("--array={}-{}", request.first, request.first + size - 1);
+Submission SlurmExecutor::submit(const AttemptSpan& attempts) {
+  const int size = static_cast<int>(attempts.folders.size());
+  std::string array = fmt::format("--array={}-{}", attempts.first, attempts.first + size - 1);
   if (settings_.max_running) array += fmt::format("%{}", *settings_.max_running);
-  const SbatchAnswer answer = parse_sbatch(call({"sbatch", "--parsable", array, batch_script_path(request.batch)}));
-  BatchSubmission submission{BatchSubmission::Kind::doubtful, {}, answer.text};
+  const SbatchAnswer answer = parse_sbatch(call({"sbatch", "--parsable", array, batch_script_path(attempts.batch)}));
   switch (answer.kind) {
     case SbatchAnswer::Kind::refused:
-      submission.kind = BatchSubmission::Kind::refused;
-      return submission;
+      return {Submission::Kind::refused, {}, answer.text};
     case SbatchAnswer::Kind::limited:
       chunk_limit_ = std::max(1, size / 2);
       if (size == 1) {
         pause();
         say_once("later", fmt::format("Slurm takes no more jobs of yours now ({}); the rest waits here", answer.text));
       }
-      submission.kind = BatchSubmission::Kind::later;
-      return submission;
+      return {Submission::Kind::later, {}, answer.text};
     case SbatchAnswer::Kind::busy:
       pause();
       say_once("later", fmt::format("Slurm's controller takes no jobs now ({}); waiting for it", answer.text));
-      submission.kind = BatchSubmission::Kind::later;
-      return submission;
+      return {Submission::Kind::later, {}, answer.text};
     case SbatchAnswer::Kind::accepted:
-      submission.kind = BatchSubmission::Kind::accepted;
       forget_lost(answer.job);
       if (said_.erase("later") != 0) note_("Slurm takes jobs again");
       pause_s_ = 0;
       chunk_limit_ = std::min(kMostElements, chunk_limit_ * 2);
-      break;
+      return {Submission::Kind::accepted, expect(attempts, answer.job), {}};
     case SbatchAnswer::Kind::doubtful:
       break;
   }
-  for (int i = 0; i < size; ++i) {
-    Entry& entry = entries_[request.folders[static_cast<std::size_t>(i)]];
-    entry = Entry{};
-    entry.folder = request.folders[static_cast<std::size_t>(i)];
-    entry.name = slurm_job_name(settings_.experiment, request.batch);
-    entry.index = request.first + i;
-    if (!answer.job.empty()) entry.job = fmt::format("{}_{}", answer.job, entry.index);
-    open_.push_back(entry.folder);
-    if (!answer.job.empty()) submission.jobs.push_back(entry.job);
-  }
-  changed();
-  return submission;
+  expect(attempts, {});
+  return {Submission::Kind::doubtful, {}, answer.text};
 }
 
-Submission SlurmExecutor::submit(const JobRequest& request) {
-  const BatchSubmission batch = submit_batch({request.token, 0, {request.folder}});
-  switch (batch.kind) {
-    case BatchSubmission::Kind::accepted:
-      return {Submission::Kind::accepted, batch.jobs.front(), {}};
-    case BatchSubmission::Kind::doubtful:
-      return {Submission::Kind::doubtful, {}, batch.text};
-    case BatchSubmission::Kind::refused:
-    case BatchSubmission::Kind::later:
-      break;
+/// Looks for these attempts' jobs from now on, by name where the array's id is not known. Their ids.
+std::vector<std::string> SlurmExecutor::expect(const AttemptSpan& attempts, const std::string& array) {
+  std::vector<std::string> jobs;
+  int index = attempts.first;
+  for (const std::string& folder : attempts.folders) {
+    Entry& entry = entries_[folder];
+    entry = Entry{};
+    entry.folder = folder;
+    entry.name = slurm_job_name(settings_.experiment, attempts.batch);
+    entry.index = index++;
+    if (!array.empty()) entry.job = fmt::format("{}_{}", array, entry.index);
+    open_.push_back(folder);
+    jobs.push_back(entry.job);
   }
-  return {Submission::Kind::refused, {}, batch.text};
+  changed();
+  return jobs;
 }
 
 // ---- Which job an attempt is ---------------------------------------------------------------------------------------------
@@ -162,10 +134,11 @@ int SlurmExecutor::index_in_batch(const std::string& batch, const std::string& f
 }
 
 void SlurmExecutor::identify(Entry& entry) {
-  const Intent intent = read_intent(entry.folder);
-  if (intent.unix_s) earliest_unix_s_ = std::min(earliest_unix_s_, *intent.unix_s);
-  entry.index = index_in_batch(intent.batch, entry.folder);
-  if (entry.index >= 0) entry.name = slurm_job_name(settings_.experiment, intent.batch);
+  const RunInfo run = parse_run_json(read_file_if_there(entry.folder + "/run.json").value_or(""));
+  if (run.intended_unix_s) earliest_unix_s_ = std::min(earliest_unix_s_, *run.intended_unix_s);
+  const std::string batch = run.batch.value_or("");
+  entry.index = index_in_batch(batch, entry.folder);
+  if (entry.index >= 0) entry.name = slurm_job_name(settings_.experiment, batch);
 }
 
 SlurmExecutor::Entry& SlurmExecutor::entry_of(const std::string& folder, const std::string& job) {
@@ -180,7 +153,14 @@ SlurmExecutor::Entry& SlurmExecutor::entry_of(const std::string& folder, const s
   return entry;
 }
 
-void SlurmExecutor::adopt(const std::string& folder, const std::string& job) { entry_of(folder, job); }
+void SlurmExecutor::adopt(const std::string& folder, const std::string& job) {
+  Entry& entry = entry_of(folder, job);
+  if (!entry.dead) return;
+  entry.dead = false;
+  if (!std::exchange(entry.ended, false)) return;
+  open_.push_back(folder);
+  if (const SlurmJob* row = find_row(queued_, entry)) see(entry, *row);
+}
 
 JobStatus SlurmExecutor::status(const std::string& folder, const std::string& job) {
   Entry& entry = entry_of(folder, job);

@@ -32,14 +32,15 @@ class SlurmExecutor : public Executor {
   SlurmExecutor(SlurmSettings settings, ToolRunner& tools, Clock& clock, std::function<void(const std::string&)> note);
 
   std::string name() const override { return "slurm"; }
-  bool in_batches() const override { return true; }
+  bool runs_here() const override { return false; }
+  /// Less than the time after which a job that no tool knows would count as gone.
+  double end_patience_s() const override { return 25; }
   /// MaxArraySize, asked once.
   int batch_limit() override;
   /// 0 while a pause after a refusal for the time being lasts.
   int free_slots() override;
-  BatchSubmission submit_batch(const BatchRequest& request) override;
-  /// As a batch of one.
-  Submission submit(const JobRequest& request) override;
+  /// By one sbatch: all of them, or none. The batch's script is on disk.
+  Submission submit(const AttemptSpan& attempts) override;
   JobStatus status(const std::string& folder, const std::string& job) override;
   /// By name and id, with the next flush or wait. Leaves `cancel_requested` in the folder: then the job's own end says so.
   void cancel(const std::string& folder, const std::string& job) override;
@@ -68,6 +69,7 @@ class SlurmExecutor : public Executor {
   };
   using Rows = std::map<std::string, std::unordered_map<int, SlurmJob>>;  // by name and index
 
+  std::vector<std::string> expect(const AttemptSpan& attempts, const std::string& array);
   Entry& entry_of(const std::string& folder, const std::string& job);
   void identify(Entry& entry);
   int index_in_batch(const std::string& batch, const std::string& folder);

@@ -289,6 +289,7 @@ void SlurmExecutor::conclude_absent(Entry& entry) {
 void SlurmExecutor::conclude(Entry& entry, JobStatus end) {
   entry.ended = true;
   entry.end = std::move(end);
+  entry.end.log = fmt::format("slurm-{}.out", entry.end.job);
   open_.erase(std::remove(open_.begin(), open_.end(), entry.folder), open_.end());
   changed();
 }

@@ -14,8 +14,8 @@ namespace hpcbench {
 
 namespace {
 
-MetricSpec formula_spec(const std::string& name, const std::string& text) {
-  MetricSpec spec;
+Metric formula_spec(const std::string& name, const std::string& text) {
+  Metric spec;
   spec.name = name;
   spec.selector = text;
   spec.source = "formula";

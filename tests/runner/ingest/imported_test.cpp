@@ -115,13 +115,15 @@ TEST_CASE("which files a metric reads, and two that both give it") {
     for (const char* name : names) found.push_back({folder.path() + '/' + name, name});
     return found;
   };
-  const MetricSpec pattern{"t", "logs/stdout.log", "t=([0-9]+)", "s", false};
+  const Metric pattern{"t", "logs/stdout.log", "t=([0-9]+)", "s"};
   CHECK(read_sources(files({"a.log", "m.csv", "s.json", "events.jsonl"}), {pattern}, std::nullopt).values.at("t") == 1);
   CHECK(read_sources(files({"a.log"}), {pattern}, std::nullopt).units.at("t") == "s");
-  CHECK(read_sources(files({"a.log", "m.csv"}), {{"t", "*", "t", "", false, "column"}}, std::nullopt).values.at("t") == 3);
-  CHECK(read_sources(files({"a.log", "s.json"}), {{"t", "*", "/t", "", false, "pointer"}}, std::nullopt).places.at("t") ==
-        "s.json:1");
-  MetricSpec narrow = pattern;
+  CHECK(read_sources(files({"a.log", "m.csv"}), {{"t", "*", "t", "", std::nullopt, "column"}}, std::nullopt).values.at("t") ==
+        3);
+  CHECK(
+      read_sources(files({"a.log", "s.json"}), {{"t", "*", "/t", "", std::nullopt, "pointer"}}, std::nullopt).places.at("t") ==
+      "s.json:1");
+  Metric narrow = pattern;
   narrow.file = "x/b.*";
   CHECK(read_sources(files({"a.log", "b.log"}), {narrow}, std::nullopt).values.at("t") == 2);
   CHECK(read_sources(files({"a.log", "b.log"}), {pattern}, std::nullopt).conflicts ==

@@ -12,7 +12,9 @@ using namespace hpcbench;
 
 namespace {
 
-MetricSpec spec_of(const std::string& pattern, bool series = false) { return {"loss", "*.log", pattern, "", series}; }
+Metric spec_of(const std::string& pattern, bool series = false) {
+  return {"loss", "*.log", pattern, "", series ? std::optional<std::string>("epoch") : std::nullopt};
+}
 
 }  // namespace
 

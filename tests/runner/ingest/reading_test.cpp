@@ -12,7 +12,7 @@ namespace hpcbench {
 namespace {
 
 ReadingRules rules_with(const std::string& pattern) {
-  return {{{"score", "stdout.log", pattern, "s", false, "pattern", ""}}, 0, std::nullopt};
+  return {{{"score", "stdout.log", pattern, "s", std::nullopt, "pattern", ""}}, 0, std::nullopt};
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ TEST_CASE("rules of today go before those of run.json, and the record says which
   const AttemptRecord then = folder.read();
   CHECK(then.state == State::failed);
   CHECK_FALSE(then.metrics.contains("score"));
-  CHECK(then.rules == rules_hash({{{"score", "stdout.log", "Score (\\d)", "", false}}, 0, std::nullopt}));
+  CHECK(then.rules == rules_hash({{{"score", "stdout.log", "Score (\\d)"}}, 0, std::nullopt}));
 
   ReadingRules today = rules_with("score (\\d)");
   today.success_exit_code = 3;

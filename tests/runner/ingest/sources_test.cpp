@@ -3,8 +3,8 @@
 #include <rapidcheck.h>
 
 #include "base/files.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "ingest/json_text.hpp"
 #include "ingest/metric_reader.hpp"
 
 using namespace hpcbench;
@@ -13,12 +13,11 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-MetricSpec source_spec(const std::string& source, const std::string& selector, const std::string& index = "",
-                       bool series = true) {
-  return {"m", "*", selector, "", series, source, index};
+Metric source_spec(const std::string& source, const std::string& selector, const std::string& index = "", bool series = true) {
+  return {"m", "*", selector, "", series ? std::optional<std::string>("step") : std::nullopt, source, index};
 }
 
-MetricMatches read_golden(const MetricSpec& spec, const std::string& name) {
+MetricMatches read_golden(const Metric& spec, const std::string& name) {
   return read_metric(spec, {std::string(HPCBENCH_SOURCE_DIR) + "/tests/golden/sources/" + name}, {name});
 }
 
@@ -31,7 +30,7 @@ std::vector<std::pair<long long, double>> points_of(const MetricMatches& matches
 using Points = std::vector<std::pair<long long, double>>;
 
 /// The same bytes in pieces of one size give the same.
-MetricMatches read_in_pieces(const MetricSpec& spec, std::string_view text, std::size_t size) {
+MetricMatches read_in_pieces(const Metric& spec, std::string_view text, std::size_t size) {
   const auto reader = find_metric_source(spec.source)->make(spec);
   reader->begin("f");
   for (; !text.empty(); text.remove_prefix(std::min(size, text.size()))) reader->feed(text.substr(0, size));
@@ -162,7 +161,7 @@ TEST_CASE("tag: every scalar is what TensorBoard reads") {
 
 TEST_CASE("tag: damage costs only itself") {
   const std::string whole = read_file(std::string(HPCBENCH_SOURCE_DIR) + "/tests/golden/sources/events.out.tfevents.fabric");
-  const MetricSpec spec = source_spec("tag", "loss");
+  const Metric spec = source_spec("tag", "loss");
   const auto read = [&](const std::string& bytes) { return read_metric_text(spec, bytes, "e"); };
   REQUIRE(points_of(read(whole)).size() == 3);
   int cut_short = 0;
@@ -235,9 +234,9 @@ TEST_CASE("accounting: a job's own row, else the largest of its steps") {
 }
 
 TEST_CASE("pieces make no difference to any source, and no bytes break one") {
-  const std::vector<MetricSpec> specs = {source_spec("column", "a", "b"), source_spec("pointer", "/*/a", "b"),
-                                         source_spec("tag", "loss"), source_spec("time", "real"),
-                                         source_spec("accounting", "Elapsed")};
+  const std::vector<Metric> specs = {source_spec("column", "a", "b"), source_spec("pointer", "/*/a", "b"),
+                                     source_spec("tag", "loss"), source_spec("time", "real"),
+                                     source_spec("accounting", "Elapsed")};
   const Strings seeds = {"b,a\n1,2\n\"3\",\"4\"\n", "[{\"a\":1,\"b\":2},{\"a\":3}]\n",
                          read_file(std::string(HPCBENCH_SOURCE_DIR) + "/tests/golden/sources/events.out.tfevents.fabric"),
                          "real\t0m1.5s\n1user 2system 0:03elapsed\n", "JobID|Elapsed\n1|00:01:00\n1.0|00:02:00\n"};

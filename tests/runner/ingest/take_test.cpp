@@ -18,8 +18,8 @@ constexpr const char* kSteps =
     "75.77 362.36 294.58 21.82 308.72 12.45 227.85 7.01 -49.2 342.13 44.26 46.97 392.09 342.58 80.19 382.67 192.65 255.02 "
     "42.15 373.44 260.79 384.95 352.18\n";
 
-MetricSpec step_spec(const std::string& take, long long skip) {
-  MetricSpec spec{"step_ms", "stdout.log", "(-?[0-9.]+)", ""};
+Metric step_spec(const std::string& take, long long skip) {
+  Metric spec{"step_ms", "stdout.log", "(-?[0-9.]+)", ""};
   spec.take = take;
   spec.skip = skip;
   return spec;
@@ -56,8 +56,8 @@ TEST_CASE("take: words that are none") {
 }
 
 TEST_CASE("take: a series keeps its points, `skip` or not") {
-  MetricSpec spec = step_spec("mean", 2);
-  spec.series = true;
+  Metric spec = step_spec("mean", 2);
+  spec.series = "step";
   const MetricMatches matches = read_metric_text(spec, "1\n2\n3\n4\n", "stdout.log");
   CHECK(matches.value == 3.5);
   CHECK(matches.series.size() == 4);
@@ -100,7 +100,7 @@ TEST_CASE("take: a run says what was taken, and why there is nothing") {
 }
 
 TEST_CASE("take: rules without it keep their hash, and with it come back from run.json and reading.json") {
-  const ReadingRules plain{{{"a", "f", "x", "s", false, "pattern", ""}}, 0, std::nullopt};
+  const ReadingRules plain{{{"a", "f", "x", "s", std::nullopt, "pattern", ""}}, 0, std::nullopt};
   CHECK(rules_json(plain) == R"({"metrics":[{"name":"a","file":"f","pattern":"x","unit":"s","series":false}],)"
                              R"("success":{"exit_code":0,"pattern":null}})");
   ReadingRules taking = plain;

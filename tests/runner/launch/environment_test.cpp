@@ -1,12 +1,18 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <map>
+#include <optional>
+#include <string>
 
+#include "base/files.hpp"
 #include "base/text.hpp"
+#include "fakes/temporary_folder.hpp"
 #include "job_folder.hpp"
 #include "launch/free_port.hpp"
 #include "launch/rank_environment.hpp"
+#include "launch/slurm_job.hpp"
 
 using namespace hpcbench;
 
@@ -50,6 +56,21 @@ TEST_CASE("the environment of one rank") {
   CHECK(variables["OMP_NUM_THREADS"] == "3");
   CHECK(variables["LAUNCH_TEST_KEPT"] == "as it was");
   CHECK_FALSE(variables.contains("HPCBENCH_TOKEN"));
+}
+
+TEST_CASE("tools that a job asks see nothing that changes their answers") {
+  const TemporaryFolder folder;
+  write_file(folder / "nvidia-smi", "#!/bin/sh\necho ${SLURM_JOB_ID-none} ${SLURM_CONF-none} $LC_ALL\n", Durability::none);
+  std::filesystem::permissions(folder / "nvidia-smi", std::filesystem::perms::owner_all);
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", (folder / "" + ":" + path).c_str(), 1);
+  ::setenv("SLURM_JOB_ID", "7", 1);
+  ::setenv("SLURM_CONF", "/etc/here", 1);
+  const std::optional<std::string> gpus = list_gpus();
+  ::unsetenv("SLURM_CONF");
+  ::unsetenv("SLURM_JOB_ID");
+  ::setenv("PATH", path.c_str(), 1);
+  CHECK(gpus == "none /etc/here C.UTF-8");
 }
 
 TEST_CASE("three ranks on one node") {

@@ -47,13 +47,14 @@ TEST_CASE("every field of the identity has its place in the line") {
   work.resources.constraint = "nvlink";
   work.resources.exclusive = true;
   work.modules = {"cuda"};
+  work.partition = "big";
   work.setup = {"ulimit -l unlimited"};
   work.container = Container{"x.sif"};
   work.parameters = plain_bindings({{"z", "true"}, {"a", "text"}});
   const IdentityTail tail = identity_tail(work);
   CHECK(tail.before_derived + tail.after_derived ==
         R"(,"constraint":"nvlink","container":"x.sif","cpus_per_task":8,"exclusive":true,"gres":"gpu:a100","launch":"node",)"
-        R"("modules":["cuda"],"parameters":{"a":"text","z":true},"setup":["ulimit -l unlimited"],"task":"mnist_rnn"})");
+        R"("modules":["cuda"],"parameters":{"a":"text","z":true},"partition":"big","setup":["ulimit -l unlimited"],"task":"mnist_rnn"})");
   CHECK(gres_without_count("gpu:4") == "gpu");
   CHECK(gres_without_count("gpu") == "gpu");
   CHECK(gres_without_count("gpu:a100:2,shard:8") == "gpu:a100,shard");

@@ -39,3 +39,24 @@ TEST_CASE("a value is never read as a template") {
     RC_ASSERT(fill_placeholders(before + "{{a}}", bindings) == before + value);
   }));
 }
+
+TEST_CASE("a list becomes several arguments, or none") {
+  const Bindings bindings = {{"none", Value::from_list({})},
+                             {"two", Value::from_list({"--a", "b c"})},
+                             {"blank", Value::from_list({""})},
+                             {"one", Value::from_plain("8")}};
+  using Arguments = std::vector<std::string>;
+  CHECK(fill_arguments({"prog", "{{*none}}", "{{*two}}", "{{*one}}", "{{*blank}}"}, bindings) ==
+        Arguments{"prog", "--a", "b c", "8", ""});
+  CHECK(fill_shell_text("prog {{*none}} {{*two}} {{*one}} {{*blank}}", bindings) == "prog  --a 'b c' 8 ''");
+  SUBCASE("of a name that nothing has it is plain text") {
+    CHECK(fill_arguments({"{{*other}}", "x{{*other}}"}, bindings) == Arguments{"{{*other}}", "x{{*other}}"});
+    CHECK(fill_shell_text("{{*other}}{{one}}", bindings) == "{{*other}}8");
+  }
+  SUBCASE("everywhere else it is its words as a shell reads them") {
+    CHECK(bindings[1].second.text() == "--a 'b c'");
+    CHECK(bindings[1].second == Value::from_text("--a 'b c'"));
+    CHECK(bindings[0].second.text().empty());
+    CHECK(bindings[2].second != bindings[0].second);
+  }
+}

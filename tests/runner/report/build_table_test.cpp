@@ -221,11 +221,30 @@ TEST_CASE("the baseline of a point equals it on every axis but strategy, nodes a
   REQUIRE(table.notes.size() == 1);
   CHECK(contains(table.notes[0], "epochs=3, nodes=2, gpus_per_node=2, strategy=ddp"));
 
+  SUBCASE("of several the one of equal nodes and gpus counts") {
+    const std::size_t base2x2 = study.add_configuration({"1", "2", "2", "baseline"});
+    study.add_run(base2x2, 1, 15, 15);
+    const Table sized = study.table();
+    CHECK(sized.rows[ddp1].speedup->value == doctest::Approx(15.0 / 4));
+    CHECK(sized.rows[ddp2].speedup->value == doctest::Approx(4));
+    CHECK(sized.rows[base2x2].is_baseline);
+    CHECK(contains(sized.notes.back(), "the one of equal nodes, gpus and ranks"));
+    SUBCASE("and none where no size is equal") {
+      const std::size_t ddp4 = study.add_configuration({"1", "4", "2", "ddp"});
+      study.add_run(ddp4, 1, 2, 16);
+      CHECK_FALSE(study.table().rows[ddp4].speedup);
+    }
+    SUBCASE("as far as `baseline` does not name it") {
+      study.experiment.baseline.emplace_back("nodes", std::vector{Value::from_plain("1")});
+      CHECK(study.table().rows[ddp1].speedup->value == doctest::Approx(2));
+    }
+  }
   SUBCASE("two for one point are an error") {
-    study.add_configuration({"1", "1", "2", "baseline"});
+    study.experiment.baseline = {{"epochs", {Value::from_plain("1")}}};
+    study.add_configuration({"1", "1", "1", "ddp"});
     const std::string error = error_of(study);
     CHECK(contains(error, "error: digits.yaml: two configurations are a baseline for the same points"));
-    CHECK(contains(error, "`epochs=1, nodes=1, gpus_per_node=2, strategy=baseline`"));
+    CHECK(contains(error, "`epochs=1, nodes=1, gpus_per_node=1, strategy=baseline`"));
   }
   SUBCASE("none at all is an error") {
     study.experiment.baseline = {{"strategy", {Value::from_plain("serial")}}};
@@ -352,6 +371,7 @@ TEST_CASE("a plan is refused for the same reasons, and in the same words, withou
     study.experiment.baseline = {{"strategy", {Value::from_plain("serial")}}};
     CHECK(contains(both(), "no configuration matches `baseline`"));
     study.experiment.baseline = {{"nodes", {Value::from_plain("1")}}};
+    study.add_configuration({"1", "1", "ddp"});
     CHECK(contains(both(), "two configurations are a baseline for the same points"));
     study.experiment.report.metric = "accuracy";  // no time: no speedups
     CHECK(both().empty());

@@ -121,7 +121,7 @@ TEST_CASE("Amdahl's law of a strategy on three numbers of gpus, with its residua
   CHECK(fit.residual_rms < 1e-6);
   CHECK(fit.degrees_of_freedom == 1);
   REQUIRE(fit.extrapolated.size() == 2);
-  CHECK(fit.extrapolated[0].gpus == 8);
+  CHECK(fit.extrapolated[0].size == 8);
   CHECK_FALSE(fit.extrapolated[0].speedup);
   CHECK(fit.extrapolated[0].fitted == doctest::Approx(1 / (0.04 + 0.96 / 8)));
 }

@@ -232,3 +232,34 @@ TEST_CASE("unresolved: the interval of the speedup holds 1") {
   CHECK(codes_of(table) == std::vector<std::string>{"unresolved"});
   CHECK(table.rows[1].speedup->resolved == false);
 }
+
+TEST_CASE("confounded: what an axis of software changes is the factor") {
+  Study study = clean_study();
+  for (AttemptRecord& record : study.records) {
+    record.facts["torch"] = record.key.config_id == study.plan.configurations[0].id ? "2.6" : "2.9";
+  }
+  CHECK(warns(study.table(), "confounded"));
+  SUBCASE("a container's") {
+    study.experiment.work.container = Container{"torch-{{strategy}}.sif"};
+    CHECK_FALSE(warns(study.table(), "confounded"));
+    SUBCASE("not where the fact does not follow it") {
+      study.records.back().facts["torch"] = "2.8";
+      CHECK(warns(study.table(), "confounded"));
+    }
+    SUBCASE("not what runs do") {
+      for (AttemptRecord& record : study.records) record.facts["samples"] = record.facts["torch"];
+      CHECK(warns(study.table(), "confounded"));
+    }
+  }
+  SUBCASE("an override's") {
+    Override given;
+    given.when = {{"strategy", {Value::from_plain("ddp")}}};
+    given.modules = {"torch/2.9"};
+    study.experiment.overrides.push_back(given);
+    CHECK_FALSE(warns(study.table(), "confounded"));
+  }
+  SUBCASE("not one that the command alone is given") {
+    study.experiment.work.command = {"prog", "{{strategy}}"};
+    CHECK(warns(study.table(), "confounded"));
+  }
+}

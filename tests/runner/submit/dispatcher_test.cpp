@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -29,8 +30,8 @@ TEST_CASE("each run is submitted once, in order, in one batch") {
     CHECK(study.machine.executed[study.folder(key)] == 1);
     CHECK(std::filesystem::exists(study.folder(key) + "/run.json"));
   }
-  CHECK(executor.requests[0].folder == study.folder(study.key(0, 1)));
-  CHECK(executor.requests[0].token == study.observer.batch_ids[0]);
+  CHECK(executor.requests[0].folders == std::vector<std::string>{study.folder(study.key(0, 1))});
+  CHECK(executor.requests[0].batch == study.observer.batch_ids[0]);
 
   const std::string batch = study.results + "/batches/" + study.observer.batch_ids[0];
   CHECK(read_file(batch + "/attempts.txt") ==
@@ -46,6 +47,7 @@ TEST_CASE("slots are filled and never exceeded") {
   const auto dispatcher = study.make_dispatcher(executor);
   CHECK(dispatcher->step());
   CHECK(dispatcher->running().size() == 3);
+  CHECK(executor.requests.size() == 1);  // three attempts in one call
   CHECK(dispatcher->counts().running == 3);
   CHECK(dispatcher->counts().total == 10);
   while (dispatcher->step()) executor.wait(1);
@@ -65,6 +67,23 @@ TEST_CASE("a batch holds at most 1,000 attempts") {
   CHECK(dispatcher->step());
   REQUIRE(study.observer.batches.size() == 2);
   CHECK(study.observer.batches[1] == std::vector<AttemptKey>{study.key(1000, 1)});
+}
+
+TEST_CASE("runs that are tried again keep their order over several batches") {
+  StudyFixture study(1001, 1);
+  study.machine.ending = [](const std::string& folder) { return folder.ends_with("/a1") ? Ending::vanish : Ending::succeed; };
+  FakeExecutor executor = study.make_executor(1001);
+  const auto dispatcher = study.make_dispatcher(executor);
+  dispatcher->step();
+  dispatcher->step();
+  REQUIRE(dispatcher->running().size() == 1001);
+  while (study.machine.end_oldest()) continue;
+  study.observer.submissions.clear();
+  dispatcher->step();
+  CHECK(study.observer.batches.size() == 4);
+  std::vector<AttemptKey> expected;
+  for (int i = 0; i < 1001; ++i) expected.push_back(study.key(i, 1, 2));
+  CHECK(study.observer.submissions == expected);
 }
 
 TEST_CASE("a lost job gets a new attempt, twice at most") {
@@ -126,8 +145,8 @@ TEST_CASE("a failure is a result: only a person asks for another attempt") {
 TEST_CASE("a doubtful submission is revoked, never repeated, and no retry") {
   StudyFixture study(1, 1);
   FakeExecutor executor = study.make_executor();
-  executor.answer = [](const JobRequest& request) {
-    return request.folder.ends_with("/a1") ? Submission::Kind::doubtful : Submission::Kind::accepted;
+  executor.answer = [](const std::string& folder) {
+    return folder.ends_with("/a1") ? Submission::Kind::doubtful : Submission::Kind::accepted;
   };
   study.experiment.retries.lost = 0;
   SUBCASE("it had not been started") {
@@ -152,20 +171,35 @@ TEST_CASE("a doubtful submission is revoked, never repeated, and no retry") {
   }
 }
 
-TEST_CASE("a refusal ends the call; the rest of the batch is still to be had") {
+TEST_CASE("a refusal ends the call; what it refused keeps its numbers") {
+  for (const int slots : {1, 2, 3}) {
+    StudyFixture study(3, 1);
+    FakeExecutor executor = study.make_executor(slots);
+    executor.answer = [&](const std::string& folder) {
+      return folder == study.folder(study.key(1, 1)) ? Submission::Kind::refused : Submission::Kind::accepted;
+    };
+    CHECK_THROWS_AS(study.run(executor), UnavailableError);
+    CHECK(study.machine.started.size() == 1);
+    FakeExecutor mended = study.make_executor(slots);
+    study.run(mended);
+    CHECK(study.observer.journal.size() == 3);
+    for (int i = 0; i < 3; ++i) CHECK(study.observer.journal[study.key(i, 1)] == State::succeeded);
+    for (const auto& [folder, times] : study.machine.started) CHECK(times == 1);
+  }
+}
+
+TEST_CASE("of a span that an executor does not take as a whole, the rest comes later") {
   StudyFixture study(3, 1);
-  FakeExecutor executor = study.make_executor();
-  executor.answer = [&](const JobRequest& request) {
-    return request.folder == study.folder(study.key(1, 1)) ? Submission::Kind::refused : Submission::Kind::accepted;
+  FakeExecutor executor = study.make_executor(3);
+  bool full = true;
+  executor.answer = [&](const std::string& folder) {
+    const bool later = folder == study.folder(study.key(1, 1)) && std::exchange(full, false);
+    return later ? Submission::Kind::later : Submission::Kind::accepted;
   };
-  CHECK_THROWS_AS(study.run(executor), UnavailableError);
-  FakeExecutor mended = study.make_executor();
-  study.run(mended);
-  CHECK(study.observer.journal[study.key(0, 1)] == State::succeeded);
-  CHECK(study.observer.journal[study.key(1, 1, 1)] == State::cancelled);
-  CHECK(study.observer.journal[study.key(1, 1, 2)] == State::succeeded);
-  CHECK(study.observer.journal[study.key(2, 1)] == State::succeeded);
-  CHECK(study.observer.journal.size() == 4);
+  study.run(executor);
+  CHECK(study.observer.submissions == std::vector<AttemptKey>{study.key(0, 1), study.key(1, 1), study.key(2, 1)});
+  CHECK(study.observer.journal.size() == 3);
+  for (const auto& [folder, times] : study.machine.started) CHECK(times == 1);
 }
 
 TEST_CASE("warm-ups end before their configuration's repeats begin") {
@@ -206,7 +240,7 @@ TEST_CASE("warm-ups that nothing needs are left out") {
   SUBCASE("the executor sends jobs to other nodes") {
     StudyFixture study(1, 1, 1);
     FakeExecutor executor = study.make_executor();
-    executor.executor_name = "slurm";
+    executor.here = false;
     study.run(executor);
     CHECK(study.observer.submissions == std::vector<AttemptKey>{study.key(0, 1)});
     CHECK(study.observer.notes.size() == 1);
@@ -222,7 +256,7 @@ TEST_CASE("cancel revokes what waits and ends what runs") {
   const CancelCounts counts = cancel_attempts(study.results, study.observer.known(), other, study.observer);
   CHECK(counts.asked.size() == 1);
   CHECK(counts.revoked == 2);
-  CHECK(other.cancelled == std::vector<std::string>{study.folder(study.key(0, 1))});
+  CHECK(other.cancelled.back() == study.folder(study.key(0, 1)));  // after those that wait
   CHECK(study.observer.journal[study.key(1, 1)] == State::cancelled);
 
   // The campaign that goes on hands them over all the same: the jobs find their claims taken, and nothing is tried again.
@@ -242,7 +276,9 @@ namespace {
 /// Its jobs end `looks` looks after they were asked to, if ever.
 class SlowToEnd : public FakeExecutor {
  public:
-  SlowToEnd(FakeMachine& machine, Clock& clock, int looks) : FakeExecutor(machine, clock, 1), jobs_(machine), looks_(looks) {}
+  SlowToEnd(FakeMachine& machine, Clock& clock, int looks)
+      : FakeExecutor(machine, clock, 1), jobs_(machine), time_(clock), looks_(looks) {}
+  void wait(double seconds) override { time_.sleep(seconds); }
   void cancel(const std::string& folder, const std::string& /*job*/) override { cancelled.push_back(folder); }
   JobStatus status(const std::string& folder, const std::string& job) override {
     FakeMachine::Job* const alive = jobs_.find_alive(folder);
@@ -253,6 +289,7 @@ class SlowToEnd : public FakeExecutor {
 
  private:
   FakeMachine& jobs_;
+  Clock& time_;
   int looks_;
 };
 
@@ -269,7 +306,7 @@ TEST_CASE("a cancelled job is looked at until it has ended, or it is named") {
     return await_ends(study.results, counts.asked, other, study.clock, 15, stop, study.observer);
   };
   SUBCASE("one that takes its time") {
-    SlowToEnd other(study.machine, study.clock, 20);
+    SlowToEnd other(study.machine, study.clock, 10);
     CHECK(cancel(other, never).empty());
     CHECK(study.observer.journal[study.key(0, 1)] == State::failed);  // as its finished.json says
     CHECK(study.clock.monotonic_s() < 15);

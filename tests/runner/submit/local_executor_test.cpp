@@ -63,7 +63,7 @@ TEST_CASE("a job runs in a session of its own, with its token, and its end is se
   const LocalAttempt attempt(results, "echo hello; ps -o sid= -p $PPID | tr -d ' ' > sid; exit 3\n", "a1");
   LocalExecutor executor(2, kFakeLaunch);
   CHECK(executor.free_slots() == 2);
-  const Submission submission = executor.submit({attempt.folder, "0011223344556677", 1, std::nullopt});
+  const Submission submission = executor.submit({"0011223344556677", 0, {attempt.folder}});
   REQUIRE(submission.kind == Submission::Kind::accepted);
   CHECK(executor.free_slots() == 1);
   JobStatus status;
@@ -75,17 +75,35 @@ TEST_CASE("a job runs in a session of its own, with its token, and its end is se
   const auto claim = read_claim(attempt.folder);
   REQUIRE(claim);
   CHECK(claim->token == "0011223344556677");
-  CHECK(claim->job == submission.job);
-  CHECK(read_file(attempt.folder + "/sid") == submission.job + "\n");
+  CHECK(claim->job == submission.jobs.front());
+  CHECK(read_file(attempt.folder + "/sid") == submission.jobs.front() + "\n");
   // Asked again, after its end was told: its claim says the same.
-  CHECK(executor.status(attempt.folder, submission.job).kind == JobStatus::Kind::ended);
+  CHECK(executor.status(attempt.folder, submission.jobs.front()).kind == JobStatus::Kind::ended);
+}
+
+TEST_CASE("a span is started as a whole, each attempt as a job of its own") {
+  const TemporaryFolder results;
+  const LocalAttempt first(results, "exit 3\n", "a1");
+  const LocalAttempt second(results, "exit 4\n", "a2");
+  LocalExecutor executor(2, kFakeLaunch);
+  const Submission submission = executor.submit({"t", 0, {first.folder, second.folder}});
+  CHECK(submission.kind == Submission::Kind::accepted);
+  REQUIRE(submission.jobs.size() == 2);
+  CHECK(submission.jobs[0] != submission.jobs[1]);
+  CHECK(executor.free_slots() == 0);
+  JobStatus status;
+  REQUIRE(wait_for_end(executor, first.folder, status));
+  CHECK(status.text == "exit status 3");
+  REQUIRE(wait_for_end(executor, second.folder, status));
+  CHECK(status.text == "exit status 4");
+  CHECK(status.log == "launch.log");
 }
 
 TEST_CASE("a program that is not there is a refusal") {
   const TemporaryFolder results;
   const LocalAttempt attempt(results, "", "a1");
   LocalExecutor executor(1, "/nonexistent/hpcbench");
-  const Submission submission = executor.submit({attempt.folder, "t", 1, std::nullopt});
+  const Submission submission = executor.submit({"t", 0, {attempt.folder}});
   CHECK(submission.kind == Submission::Kind::refused);
   CHECK(submission.text == "cannot start /nonexistent/hpcbench: No such file or directory");
   CHECK(executor.free_slots() == 1);
@@ -99,7 +117,7 @@ TEST_CASE("what the launch process itself says is kept") {
   const LocalAttempt attempt(results, "", "a1");
   fs::create_directories(results / "batches/beef");
   LocalExecutor executor(1, program);
-  executor.submit({attempt.folder, "beef", 1, std::nullopt});
+  executor.submit({"beef", 0, {attempt.folder}});
   JobStatus status;
   REQUIRE(wait_for_end(executor, attempt.folder, status));
   CHECK(status.text == "exit status 4");
@@ -110,42 +128,42 @@ TEST_CASE("cancel ends a job of ours, and one that was adopted") {
   const TemporaryFolder results;
   const LocalAttempt attempt(results, "sleep 600\n", "a1");
   LocalExecutor executor(1, kFakeLaunch);
-  const Submission submission = executor.submit({attempt.folder, "t", 1, std::nullopt});
+  const Submission submission = executor.submit({"t", 0, {attempt.folder}});
   REQUIRE(eventually([&] { return is_claimed(attempt.folder) && fs::exists(attempt.folder + "/stdout.log"); }));
   JobStatus status;
   SUBCASE("ours") {
-    executor.cancel(attempt.folder, submission.job);
+    executor.cancel(attempt.folder, submission.jobs.front());
     REQUIRE(wait_for_end(executor, attempt.folder, status));
   }
   SUBCASE("adopted") {
     LocalExecutor other(1, kFakeLaunch);
     CHECK(other.status(attempt.folder, {}).kind == JobStatus::Kind::active);
-    other.adopt(attempt.folder, submission.job);
-    other.adopt(attempt.folder, submission.job);
+    other.adopt(attempt.folder, submission.jobs.front());
+    other.adopt(attempt.folder, submission.jobs.front());
     CHECK(other.free_slots() == 0);
-    other.cancel(attempt.folder, submission.job);
+    other.cancel(attempt.folder, submission.jobs.front());
     REQUIRE(wait_for_end(other, attempt.folder, status));
     CHECK(other.free_slots() == 1);
     REQUIRE(wait_for_end(executor, attempt.folder, status));
   }
   CHECK(read_file(attempt.folder + "/finished.json") == "{\"schema\":1,\"exit_code\":143,\"cancelled\":true}");
-  executor.cancel(attempt.folder, submission.job);  // harmless
+  executor.cancel(attempt.folder, submission.jobs.front());  // harmless
 }
 
 TEST_CASE("a killed job is gone, and what it left behind is ended") {
   const TemporaryFolder results;
   const LocalAttempt attempt(results, "echo $$ > pid.tmp; mv pid.tmp pid; sleep 600\n", "a1");
   LocalExecutor executor(1, kFakeLaunch);
-  const Submission submission = executor.submit({attempt.folder, "t", 1, std::nullopt});
+  const Submission submission = executor.submit({"t", 0, {attempt.folder}});
   REQUIRE(eventually([&] { return fs::exists(attempt.folder + "/pid"); }));
   const auto orphan = identify_process(std::stoi(read_file(attempt.folder + "/pid")));
   REQUIRE(orphan);
-  ::kill(std::stoi(submission.job), SIGKILL);
+  ::kill(std::stoi(submission.jobs.front()), SIGKILL);
   JobStatus status;
   REQUIRE(wait_for_end(executor, attempt.folder, status));
   CHECK(status.text == "killed by signal 9 (Killed)");
   CHECK(is_alive(*orphan) == true);
-  executor.cancel(attempt.folder, submission.job);
+  executor.cancel(attempt.folder, submission.jobs.front());
   CHECK(is_alive(*orphan) == false);
 }
 
@@ -184,11 +202,11 @@ TEST_CASE("an empty claim belongs to the process that was started for the folder
   write_file(program, "#!/bin/sh\n: > \"$2/claim\"\nsleep 600\n", Durability::none);
   fs::permissions(program, fs::perms::owner_all);
   LocalExecutor executor(1, program);
-  const Submission submission = executor.submit({attempt.folder, "t", 1, std::nullopt});
+  const Submission submission = executor.submit({"t", 0, {attempt.folder}});
   REQUIRE(eventually([&] { return fs::exists(attempt.folder + "/claim"); }));
   LocalExecutor other(1, program);
   CHECK(other.status(attempt.folder, {}).kind == JobStatus::Kind::active);
-  ::kill(-std::stoi(submission.job), SIGKILL);
+  ::kill(-std::stoi(submission.jobs.front()), SIGKILL);
   JobStatus status;
   REQUIRE(wait_for_end(executor, attempt.folder, status));
   // The script's own child dies a moment later.

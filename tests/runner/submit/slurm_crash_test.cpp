@@ -41,9 +41,8 @@ TEST_CASE("slurm: a job that scancel does not end is named, and one that it ends
   const CancelCounts counts = cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.observer);
   REQUIRE(counts.asked.size() == 2);
   test.job(1, 1).state = "RUNNING";  // as one whose processes do not end
-  SlurmExecutor looker(settings, test.slurm, test.study.clock, [](const std::string&) {});
   const auto left = await_ends(
-      test.study.results, counts.asked, looker, test.study.clock, 25, [] { return false; }, test.study.observer);
+      test.study.results, counts.asked, other, test.study.clock, 25, [] { return false; }, test.study.observer);
   REQUIRE(left.size() == 1);
   CHECK(left[0].key == test.study.key(1, 1));
   CHECK(!left[0].job.empty());

@@ -149,7 +149,7 @@ TEST_CASE("tools see no variable that changes their answers") {
   for (const char* name : {"SQUEUE_PARTITION", "SBATCH_ACCOUNT", "SLURM_JOB_ID", "SACCT_FORMAT", "SCANCEL_NAME"}) {
     CHECK_FALSE(is_kept_for_tools(name));
   }
-  for (const char* name : {"SLURM_CONF", "SLURM_CLUSTERS", "PATH", "HOME"}) CHECK(is_kept_for_tools(name));
+  for (const char* name : {"SLURM_CONF", "SLURM_CLUSTERS", "SLURM_JWT", "PATH", "HOME"}) CHECK(is_kept_for_tools(name));
   ::setenv("SQUEUE_PARTITION", "nowhere", 1);
   ProcessToolRunner tools;
   const ToolResult result = tools.run({{"bash", "-c", "echo \"${SQUEUE_PARTITION-none}\"; echo oops >&2; exit 7"}, {}, 60});

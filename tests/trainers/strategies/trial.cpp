@@ -34,7 +34,6 @@ StrategyContext context_of(const Trial& trial, Group* group) {
   context.wrap = trial.wrap;
   context.reshard_after_forward = trial.reshard_after_forward;
   context.group = group;
-  context.mutation = trial.mutation;
   return context;
 }
 
@@ -68,7 +67,7 @@ void count_parameters(const Model& model, RankResult& result) {
 }
 
 /// `group` null: one process, of a baseline or of dp's devices.
-void run_rank(const Trial& trial, int rank, int ranks, Group* group, RankResult& result) {
+void run_rank(const Trial& trial, int rank, int ranks, SpoiltGroup* group, RankResult& result) {
   Tasks tasks;
   StrategyContext context = context_of(trial, group);
   for (int device = 0; device < (trial.strategy == "dp" ? trial.ranks : 1); ++device) {
@@ -82,10 +81,15 @@ void run_rank(const Trial& trial, int rank, int ranks, Group* group, RankResult&
   world.size = ranks;
   const std::unique_ptr<Strategy> strategy = find_strategy(trial.strategy, world).make(context);
   strategy->prepare(tasks.front()->model());
+  if (group != nullptr) group->begin_training();
   if (trial.from) strategy->load_state(trial.from->model, trial.from->optimizer, trial.from->steps);
   for (std::int64_t step = strategy->optimizer_steps(); step < trial.steps; ++step) {
     const std::vector<double> losses = strategy->forward_backward(batches_of(tasks, trial, step, rank, ranks));
     result.losses.insert(result.losses.end(), losses.begin(), losses.end());
+    // What ddp gives are its gradients themselves; its reducer divides where no exchange of ours is.
+    if (trial.strategy == "ddp" && trial.mutation == Mutation::skip_division_by_world_size) {
+      for (const NamedTensor& gradient : strategy->gather_gradients()) gradient.tensor.mul_(ranks);
+    }
     if (result.gradients.empty()) result.gradients = copies(strategy->gather_gradients());
     const auto norm = strategy->optimizer_step(learning_rate_of(trial));
     if (!result.norm) result.norm = norm;
@@ -102,7 +106,7 @@ void run_rank_of_group(const Trial& trial, int rank, int port, RankResult& resul
   try {
     if (is_one_process(trial)) return run_rank(trial, 0, 1, nullptr, result);
     World world{rank, trial.ranks, rank, trial.ranks, "127.0.0.1", port, "here"};
-    Group group(world, 30, [](const std::string&) {});
+    SpoiltGroup group(world, 30, trial.mutation);
     if (trial.collectives) group.choose_exchange_way(ExchangeWay::collectives);
     if (trial.shared_memory) group.choose_exchange_way(ExchangeWay::shared_memory);
     run_rank(trial, rank, trial.ranks, &group, result);

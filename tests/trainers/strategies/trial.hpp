@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "strategies/strategy.hpp"
+#include "trainers/strategies/spoilt_group.hpp"
 #include "trainers/torch_doctest.hpp"
 
 namespace hpcbench::train {

@@ -30,8 +30,11 @@ int work(const std::vector<std::string>& arguments) {
   const Command command = read_command({arguments.begin() + 2, arguments.end()}, process_environment, "");
   std::ofstream file(concat(arguments[0], ".", world.rank), std::ios::binary);
   TrainingHooks hooks;
-  if (arguments[1] == "skip_division") hooks.mutation = Mutation::skip_division_by_world_size;
   hooks.after_backward = [&](std::int64_t step, Strategy& strategy) {
+    // ddp's gradients themselves: as if nobody had divided by the number of ranks.
+    if (arguments[1] == "skip_division") {
+      for (const NamedTensor& gradient : strategy.gather_gradients()) gradient.tensor.mul_(world.size);
+    }
     if (arguments[1] == concat("kill_at_", step)) raise(SIGKILL);
     if (arguments[1] == concat("term_at_", step) && world.rank == 0) raise(SIGTERM);
     if (step != 1 && step != command.settings.max_steps) return;

@@ -1,4 +1,4 @@
-#include "ingest/json_text.hpp"
+#include "base/json_text.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

@@ -8,26 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/glob.hpp"
+#include "base/metric.hpp"
 #include "base/value.hpp"
-#include "ingest/attempt_record.hpp"
 
 namespace hpcbench {
-
-/// A metric that is read from files, as run.json has it (docs/sources.md).
-struct MetricSpec {
-  std::string name;
-  std::string file;      // glob
-  std::string selector;  // what the source is told: a pattern (RE2), a column, a pointer ...
-  std::string unit;
-  bool series = false;
-  std::string source = "pattern";  // a key of metric_sources()
-  std::string index = {};          // what numbers the series; empty: numbered from 1
-  std::string take = "last";       // which of several values counts (base/take.hpp)
-  long long skip = 0;              // the first values that `take` leaves out
-
-  /// Computed from other metrics: `selector` is its expression, and no file is read.
-  bool is_formula() const { return source == "formula"; }
-};
 
 /// What formulas and requirements name beside metrics and axes: parameters, and derived values with their expressions in order
 /// of need.
@@ -38,7 +23,7 @@ struct NamesOfFormulas {
   bool empty() const { return parameters.empty() && derived.empty(); }
 };
 
-/// What ingest needs of run.json. Fields that are missing or of a wrong type keep their defaults.
+/// run.json, read for all who need something of it. Fields that are missing or of a wrong type keep their defaults.
 struct RunInfo {
   bool readable = false;  // the text is a JSON object of schema 1
   std::string experiment, config_id, run;
@@ -52,16 +37,30 @@ struct RunInfo {
   std::optional<double> time_limit_s;
   std::optional<double> intended_unix_s;
   std::string workdir;
-  std::optional<std::size_t> outside_globs;  // how many `outside` names; absent: made before copies were kept
-  std::vector<MetricSpec> metrics;
+  std::optional<std::vector<OutsideGlob>> outside;  // absent: made before copies were kept
+  std::vector<Metric> metrics;
   int success_exit_code = 0;
   std::optional<std::string> success_pattern;
   std::vector<std::string> success_require;
   NamesOfFormulas formula_names;
   std::map<std::string, std::string> facts;  // commit, dirty, code (one hash of all files that the command names), hpcbench
+
+  // How it is started; run_description.hpp makes that ready for starting.
+  std::vector<std::string> argv, modules, setup;
+  bool shell = false;                              // `argv` is a text for a shell
+  std::map<std::string, std::string> environment;  // values by name
+  bool merged_output = false;
+  bool script = false;  // its job.sh is to be run
+  /// What of that has a wrong type, `processes`, or makes no sense: nothing may be started by it.
+  std::vector<std::string> wrong;
+
+  std::optional<std::size_t> outside_globs() const { return outside ? std::optional(outside->size()) : std::nullopt; }
 };
 
 RunInfo parse_run_json(std::string_view text);
+
+/// A field of run.json as text for people: strings as they are, anything else as JSON; empty where there is none, or null.
+std::string run_json_field(std::string_view text, std::string_view name);
 
 /// started.json.
 struct Started {

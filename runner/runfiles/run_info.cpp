@@ -1,13 +1,12 @@
-#include "ingest/run_info.hpp"
+#include "runfiles/run_info.hpp"
 
 #include <algorithm>
 #include <limits>
 
 #include "base/host.hpp"
+#include "base/json_text.hpp"
 #include "base/take.hpp"
-#include "ingest/json_text.hpp"
-#include "ingest/line_reader.hpp"
-#include "ingest/metric_reader.hpp"
+#include "base/text.hpp"
 
 namespace hpcbench {
 
@@ -56,29 +55,118 @@ void add_code_facts(std::string_view list, std::map<std::string, std::string>& f
   facts["code"] = sha256_hex(all, kHashDigits);
 }
 
-std::vector<MetricSpec> read_metric_specs(std::string_view list) {
-  std::vector<MetricSpec> specs;
+std::vector<Metric> read_metrics_json(std::string_view list) {
+  std::vector<Metric> metrics;
   JsonMembers members;
   for (const std::string_view item : scan_array(list).value_or(std::vector<std::string_view>())) {
     if (!scan_object(item, members)) continue;
     const auto text = [&](std::string_view key) { return json_string(find_member(members, key)).value_or(std::string()); };
-    MetricSpec spec{text("name"), text("file"), "", text("unit"), false, "", text("index")};
+    Metric metric{text("name"), text("file"), "", text("unit"), std::nullopt, "", text("index")};
     const std::string_view series = find_member(members, "series");
-    spec.series = json_flag(series).value_or(!json_string(series).value_or("").empty());
-    if (const std::string take = text("take"); parse_take(take)) spec.take = take;
-    spec.skip = std::max(0LL, json_integer(find_member(members, "skip")).value_or(0));
-    for (const MetricSource& source : metric_sources()) {
-      if (find_member(members, source.key).empty()) continue;
-      spec.source = source.key;
-      spec.selector = text(source.key.c_str());
+    // The rules of reading.json (ingest/reading.hpp) have `true` here: what numbers the points does not matter to readers.
+    if (json_flag(series).value_or(false)) metric.series = "true";
+    if (const std::string word = text("series"); !word.empty()) metric.series = word;
+    for (const std::string& source : metric_source_keys()) {
+      if (find_member(members, source).empty()) continue;
+      metric.source = source;
+      metric.selector = text(source);
     }
     if (const std::string formula = text("formula"); !formula.empty()) {
-      spec.source = "formula";
-      spec.selector = formula;
+      metric.source = "formula";
+      metric.selector = formula;
     }
-    if (!spec.name.empty() && (!spec.file.empty() || spec.is_formula())) specs.push_back(std::move(spec));
+    if (const std::string take = text("take"); parse_take(take)) metric.take = take;
+    metric.skip = std::max(0LL, json_integer(find_member(members, "skip")).value_or(0));
+    if (!metric.name.empty() && (!metric.file.empty() || metric.is_formula())) metrics.push_back(std::move(metric));
   }
-  return specs;
+  return metrics;
+}
+
+/// Absent for anything but a list of objects of which each names both.
+std::optional<std::vector<OutsideGlob>> read_outside(std::string_view list) {
+  const auto items = scan_array(list);
+  if (!items) return std::nullopt;
+  std::vector<OutsideGlob> globs;
+  JsonMembers members;
+  for (const std::string_view item : *items) {
+    if (!scan_object(item, members)) continue;
+    const std::optional<std::string> file = json_string(find_member(members, "file"));
+    const std::optional<std::string> glob = json_string(find_member(members, "glob"));
+    if (file && glob) globs.push_back({*file, *glob});
+  }
+  return globs;
+}
+
+/// Absent if it is no list, or one of its values is no string.
+std::optional<std::vector<std::string>> read_words(std::string_view list) {
+  const auto items = scan_array(list);
+  if (!items) return std::nullopt;
+  std::vector<std::string> words;
+  for (const std::string_view item : *items) {
+    std::optional<std::string> word = json_string(item);
+    if (!word) return std::nullopt;
+    words.push_back(std::move(*word));
+  }
+  return words;
+}
+
+std::optional<std::map<std::string, std::string>> read_texts(std::string_view object) {
+  JsonMembers members;
+  if (!scan_object(object, members)) return std::nullopt;
+  std::map<std::string, std::string> texts;
+  for (const JsonMember& member : members) {
+    const std::optional<std::string> key = json_string('"' + std::string(member.key) + '"');
+    const std::optional<std::string> value = json_string(member.value);
+    if (!key || !value) return std::nullopt;
+    texts[*key] = *value;
+  }
+  return texts;
+}
+
+std::optional<int> positive(std::string_view value) {
+  const std::optional<int> number = small_integer(value);
+  return number && *number > 0 ? number : std::nullopt;
+}
+
+/// Fields whose values must be right where they are there: nothing is started by others.
+class StartFields {
+ public:
+  StartFields(const JsonMembers& members, std::vector<std::string>& wrong) : members_(members), wrong_(wrong) {}
+
+  /// Gives `value` what `read` makes of the field; leaves it alone where there is none, or null.
+  template <typename T, typename Read>
+  void take(const std::string& name, T& value, Read read) {
+    const std::string_view text = find_member(members_, name);
+    if (text.empty() || text == "null") return;
+    if (auto found = read(text)) {
+      value = std::move(*found);
+    } else {
+      wrong_.push_back(name);
+    }
+  }
+
+ private:
+  const JsonMembers& members_;
+  std::vector<std::string>& wrong_;
+};
+
+void read_start(const JsonMembers& members, RunInfo& info) {
+  StartFields fields(members, info.wrong);
+  fields.take("argv", info.argv, [](std::string_view text) {
+    const std::optional<std::string> program = json_string(text);
+    return program ? std::optional(std::vector{*program}) : read_words(text);
+  });
+  fields.take("shell", info.shell, json_flag);
+  fields.take("modules", info.modules, read_words);
+  fields.take("setup", info.setup, read_words);
+  fields.take("environment", info.environment, read_texts);
+  fields.take("script", info.script, json_flag);
+  fields.take("workdir", info.workdir, json_string);
+  fields.take("nodes", info.nodes, positive);
+  fields.take("processes", info.processes, positive);
+  std::string output;
+  fields.take("output", output, json_string);
+  info.merged_output = output == "merged";
 }
 
 NamesOfFormulas read_names_of_formulas(std::string_view object) {
@@ -125,14 +213,12 @@ RunInfo parse_run_json(std::string_view text) {
   info.batch = line_of(member("batch"));
   info.executor = line_of(member("executor")).value_or("");
   info.axes = json_bindings(member("axes"));
-  info.gpus = std::max(1, small_integer(member("gpus")).value_or(1));
-  info.nodes = std::max(1, small_integer(member("nodes")).value_or(1));
-  info.processes = std::max(1, small_integer(member("processes")).value_or(1));
+  info.gpus = std::max(0, small_integer(member("gpus")).value_or(1));
   info.launched_once = json_string(member("launch")) == "once";
   info.intended_unix_s = amount(member("intended_unix_s"));
-  info.workdir = json_string(member("workdir")).value_or("");
-  if (const auto outside = scan_array(member("outside"))) info.outside_globs = outside->size();
-  info.metrics = read_metric_specs(member("metrics"));
+  read_start(members, info);
+  info.outside = read_outside(member("outside"));
+  info.metrics = read_metrics_json(member("metrics"));
   info.formula_names = read_names_of_formulas(member("formulas"));
   for (const char* name : {"commit", "dirty", "hpcbench", "seed"}) {
     if (const auto fact = json_scalar_text(member(name))) info.facts[name] = printable(*fact);
@@ -141,16 +227,25 @@ RunInfo parse_run_json(std::string_view text) {
   add_code_facts(member("code"), info.facts);
   JsonMembers inner;
   if (scan_object(member("resources"), inner)) {
-    info.time_limit_s = amount(find_member(inner, "time_s"));
-    info.cpus_per_task = std::max(1, small_integer(find_member(inner, "cpus_per_task")).value_or(1));
+    StartFields fields(inner, info.wrong);
+    fields.take("time_s", info.time_limit_s, amount);
+    fields.take("cpus_per_task", info.cpus_per_task, positive);
   }
   if (scan_object(member("success"), inner)) {
-    info.success_exit_code = small_integer(find_member(inner, "exit_code")).value_or(0);
+    StartFields(inner, info.wrong).take("exit_code", info.success_exit_code, small_integer);
     info.success_pattern = json_string(find_member(inner, "pattern"));
     for (const std::string_view text : scan_array(find_member(inner, "require")).value_or(std::vector<std::string_view>()))
       info.success_require.push_back(json_string(text).value_or(""));
   }
   return info;
+}
+
+std::string run_json_field(std::string_view text, std::string_view name) {
+  JsonMembers members;
+  if (!scan_object(text, members)) return "";
+  const std::string_view value = find_member(members, name);
+  if (value == "null") return "";
+  return json_string(value).value_or(std::string(value));
 }
 
 Started parse_started(std::string_view text) {

@@ -1,0 +1,90 @@
+"""What scripts/gpu-check.sh runs: the steps, one after the other, and a report that is whole after each of them."""
+import argparse
+import json
+import os
+import pathlib
+import sys
+import time
+import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import collective_step  # noqa: E402
+import fact_steps  # noqa: E402
+import fault_steps  # noqa: E402
+import page  # noqa: E402
+import parity_step  # noqa: E402
+import profile_step  # noqa: E402
+import study_steps  # noqa: E402
+from trainer import Machine  # noqa: E402
+
+# Name, what it asks, the function, its share of the time.
+STEPS = [
+    ("facts", "What is this machine?", fact_steps.facts, 0.02),
+    ("start", "Does the trainer start, what does it see, and how long until its first step?", fact_steps.start, 0.06),
+    ("parity", "Does every strategy compute here what one process computes on the CPU?", parity_step.parity, 0.22),
+    ("faults", "Is what goes wrong noticed, named, and over in time?", fault_steps.faults, 0.16),
+    ("profile", "What does one optimiser step ask of the GPU?", profile_step.profile, 0.04),
+    ("collectives", "How fast do ranks exchange data?", collective_step.collectives, 0.08),
+    ("speed", "How fast is BERT, beside transformers on the same machine?", study_steps.speed, 0.27),
+    ("scaling", "How does ddp scale over the devices that are here?", study_steps.scaling, 0.15),
+]
+
+
+
+
+def write_report(folder, report):
+    """Both files, each of them whole at any time."""
+    for name, text in (("report.json", json.dumps(report, indent=1) + "\n"), ("report.html", page.html_of(report))):
+        draft = folder / ("." + name)
+        draft.write_text(text)
+        draft.replace(folder / name)
+
+
+def run_step(function, machine, limit_s):
+    """{status, reason, rows, seconds}. What fails ends this step alone."""
+    begin_s = time.monotonic()
+    rows = []
+    try:
+        reason = function(machine, rows, begin_s + limit_s)
+        failed = [row["name"] for row in rows if row["status"] == "failed"]
+        measured = any(row["status"] == "passed" for row in rows)
+        status = "failed" if failed else "passed" if measured else "not measured"
+        reason = f"failed: {', '.join(failed)}" if failed else reason or ""
+    except Exception as problem:  # a broken step is a finding, too
+        status, reason = "failed", f"{type(problem).__name__}: {problem}\n{traceback.format_exc(limit=-3)}"
+    return {"status": status, "reason": reason, "rows": rows, "seconds": round(time.monotonic() - begin_s, 1)}
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/gpu-check.sh")
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--programs", type=pathlib.Path, required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--only", action="append", choices=[name for name, *_ in STEPS])
+    options = parser.parse_args()
+    folder = options.out.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    machine = Machine(options.programs.resolve(), folder, options.cpu)
+    report = {"schema": 1, "device": machine.device, "minutes": options.minutes, "began": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+              "numbers_count": machine.numbers_count, "steps": []}
+    chosen = [step for step in STEPS if not options.only or step[0] in options.only]
+    whole = sum(share for *_, share in chosen)
+    spare_s = 0.0  # what earlier steps did not need
+    for name, question, function, share in chosen:
+        limit_s = options.minutes * 60 * share / whole + spare_s
+        print(f"{name}: {question} (at most {limit_s:.0f} s)", flush=True)
+        outcome = run_step(function, machine, limit_s)
+        spare_s = max(0.0, limit_s - outcome["seconds"])
+        report["steps"].append({"name": name, "question": question, **outcome})
+        report["device_name"] = machine.device_name
+        report["numbers_count"] = machine.numbers_count
+        write_report(folder, report)
+        print(f"{name}: {outcome['status']}{': ' + outcome['reason'].splitlines()[0] if outcome['reason'] else ''} ({outcome['seconds']} s)", flush=True)
+    print(f"report: {folder / 'report.html'} and {folder / 'report.json'}: send both back")
+    return 1 if any(step["status"] == "failed" for step in report["steps"]) else 0
+
+
+if __name__ == "__main__":
+    os.environ.pop("HPCBENCH_RUN", None)
+    sys.exit(main())

@@ -1,0 +1,145 @@
+"""What takes statistics: studies of hpcbench itself, with its own report."""
+import json
+import pathlib
+import signal
+import subprocess
+import time
+
+from process import plain_environment
+from trainer import PYTHON, ROOT, out_of_time, row
+
+# Dense bf16, 10^12 operations a second (NVIDIA's data sheets).
+PEAK_TFLOPS = {"A100": 312, "H100": 989, "H200": 989}
+# The ones that tell most first: size, length, precision, padding.
+CELLS = [(size, length, precision, padding) for precision in ("bf16", "fp32") for size in ("large", "base") for length in (384, 512) for padding in ("max", "none")]
+SMALL_CELLS = [("tiny", 64, "fp32", "max"), ("tiny", 64, "fp32", "none")]
+RUN_S, SMALL_RUN_S = 25, 12  # what one run takes, about
+LONG_MINUTES = 60
+REPEATS, LONG_REPEATS = 3, 6  # three a side are the fewest that give a speedup an interval, of 90 %
+STEPS, SMALL_STEPS = 30, 6
+REPORT_PATIENCE_S, END_PATIENCE_S = 60, 30
+
+SPEED = """experiment: gpu_speed
+description: BERT for question answering, a step of hpcbench-train beside transformers
+command: {command}
+launch: once
+zip: [{cells}]
+matrix: {{program: [{programs}]}}
+repeats: {repeats}
+resources: {{time: "00:05:00"}}
+baseline: {{program: {baseline}}}
+report: {{metric: train_s, time_unit: s{peak}}}
+"""
+SCALING = """experiment: gpu_scaling
+description: BERT on one device against ddp, as much work on each device
+trainer: bert_squad
+matrix: {{strategy: [baseline, ddp], gpus_per_node: [{worlds}]}}
+exclude: [{{strategy: baseline, gpus_per_node: [{more}]}}]
+parameters: {{data: {data}, vocab: {vocab}, model: {model}, max_length: {length}, doc_stride: 16, precision: {precision}, batch_size: {batch}, max_steps: {steps},
+  train_share: 0.9, eval: false, device: {device}, dropout: 0.1, clip: 1}}
+repeats: {repeats}
+resources: {{time: "00:05:00"}}
+baseline: {{strategy: baseline}}
+report: {{metric: train_s, time_unit: s, scaling: weak}}
+"""
+
+
+def has_transformers(limit_s):
+    try:
+        done = subprocess.run([PYTHON, "-c", "import transformers, torch; print(transformers.__version__)"], capture_output=True, text=True, timeout=limit_s)
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return None, str(problem)
+    words = done.stderr.strip().splitlines()
+    return (done.stdout.strip(), "") if done.returncode == 0 else (None, words[-1] if words else f"{PYTHON} ended with {done.returncode}")
+
+
+def peak_of(name):
+    return next((peak for word, peak in PEAK_TFLOPS.items() if word in name), None)
+
+
+def run_study(machine, name, text, deadline_s):
+    """Its table, of what had ended in time. Raises RuntimeError where there is none."""
+    place = machine.folder / name
+    place.mkdir(exist_ok=True)
+    (place / f"{name}.yaml").write_text(text)
+    environment = plain_environment(XDG_CONFIG_HOME=str(place / "none"))
+    with open(place / "run.log", "w") as log:
+        process = subprocess.Popen([machine.hpcbench, "run", f"{name}.yaml", "--yes", "--keep-going"], cwd=place, env=environment, stdin=subprocess.DEVNULL,
+                                   stdout=log, stderr=subprocess.STDOUT)
+        try:
+            process.wait(max(1, deadline_s - REPORT_PATIENCE_S / 10 - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(END_PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+    subprocess.run([machine.hpcbench, "cancel", f"{name}.yaml", "--yes"], cwd=place, env=environment, capture_output=True, timeout=REPORT_PATIENCE_S)
+    done = subprocess.run([machine.hpcbench, "report", f"{name}.yaml", "--format", "json"], cwd=place, env=environment, capture_output=True, text=True,
+                          timeout=REPORT_PATIENCE_S)
+    if not done.stdout:
+        raise RuntimeError((done.stderr or (place / "run.log").read_text()).strip()[-800:])
+    return json.loads(done.stdout)
+
+
+def add_rows(machine, table, rows):
+    for each in table["rows"]:
+        axes = {name: value for name, value in each["axes"].items() if name not in ("nodes",)}
+        name = ", ".join(f"{axis}={value}" for axis, value in axes.items())
+        outcomes = {outcome: count for outcome, count in each["outcomes"].items() if count}
+        kept = {key: each[key] for key in ("n", "median", "interval", "speedup", "efficiency", "mfu", "samples_per_s", "tokens_per_s") if each.get(key) is not None}
+        if each["n"] and not machine.numbers_count:
+            rows.append(row(name, "not measured", why="it ran; this GPU computes nothing"))
+        elif each["n"]:
+            rows.append(row(name, "passed", **kept, outcomes=outcomes))
+        elif outcomes.keys() - {"cancelled"}:
+            rows.append(row(name, "failed", why=f"no run succeeded: {outcomes}", outcomes=outcomes))
+        else:
+            rows.append(out_of_time(name))
+    for warning in table.get("warnings", []):
+        rows.append(row(f"warning {warning['code']}", "note", text=f"{warning['seen']}. {warning['why']}."))
+
+
+def quoted(values):
+    return ", ".join(json.dumps(value) if isinstance(value, str) else str(value) for value in values)
+
+
+def speed(machine, rows, deadline_s):
+    left_s = deadline_s - time.monotonic()
+    version, why_not = has_transformers(min(120, left_s))
+    programs = ["hpcbench-train"]
+    if version:
+        programs = ["transformers", "hpcbench-train"] + (["transformers-compiled"] if machine.is_real_gpu else [])
+        rows.append(row("transformers", "note", text=f"version {version}, SDPA, fused AdamW"))
+    else:
+        rows.append(row("transformers", "not measured", why=why_not))
+    repeats = 1 if not machine.numbers_count else LONG_REPEATS if left_s > LONG_MINUTES * 60 * 0.2 else REPEATS
+    cells = CELLS if machine.is_real_gpu else SMALL_CELLS
+    run_s, steps = (RUN_S, STEPS) if machine.is_real_gpu else (SMALL_RUN_S, SMALL_STEPS)
+    fit = max(1, int(left_s / (run_s * len(programs) * repeats)))
+    for size, length, precision, padding in cells[fit:]:
+        rows.append(out_of_time(f"size={size}, length={length}, precision={precision}, padding={padding}"))
+    peak = peak_of(machine.device_name)
+    if machine.is_real_gpu and not peak:
+        rows.append(row("MFU", "not measured", why=f"the peak of {machine.device_name or 'this GPU'} is not known here (PEAK_TFLOPS of study_steps.py)"))
+    names = ("size", "length", "precision", "padding")
+    command = [PYTHON, str(pathlib.Path(__file__).with_name("measured.py")), *(f"--{name}={{{{{name}}}}}" for name in names), "--program={{program}}",
+               f"--device={machine.device}", f"--steps={steps}", f"--trainer={machine.trainer}"]
+    text = SPEED.format(command=json.dumps(command), programs=quoted(programs), repeats=repeats, baseline=programs[0], peak=f", peak_tflops: {peak}" if peak else "",
+                        cells="{" + ", ".join(f"{name}: [{quoted(column)}]" for name, column in zip(names, zip(*cells[:fit]))) + "}")
+    add_rows(machine, run_study(machine, "gpu_speed", text, deadline_s), rows)
+    return f"{steps} steps a run, the first ones apart; mfu is of the dense bf16 peak, {peak} TFLOP/s, and counts tokens without padding" if peak else None
+
+
+def scaling(machine, rows, deadline_s):
+    worlds = machine.worlds()
+    if len(worlds) == 1:
+        return "it takes two GPUs"
+    large = machine.is_real_gpu
+    text = SCALING.format(worlds=quoted(worlds), more=quoted(worlds[1:]), data=json.dumps(str(ROOT / "data/squad2-excerpt.json")),
+                          vocab=json.dumps(str(ROOT / "data/bert-base-uncased-vocab.txt")), model="base" if large else "tiny", length=384 if large else 64,
+                          precision="bf16" if large else "fp32", batch=16 if large else 8, steps=40 if large else 6, device=machine.device,
+                          repeats=REPEATS if machine.numbers_count else 1)
+    add_rows(machine, run_study(machine, "gpu_scaling", text, deadline_s), rows)
+    return None

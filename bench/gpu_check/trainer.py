@@ -1,0 +1,137 @@
+"""Starts hpcbench-train and reads what it says."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+
+from process import plain_environment
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NULL_GPU = "Null GPU"  # tests/gpu/null: it computes nothing
+KILL_PATIENCE_S = 5
+
+
+@dataclass
+class Training:
+    exit_code: object  # None: it did not end in time, and was killed
+    seconds: float
+    errors: str
+    events: list = field(default_factory=list)  # of rank 0; errors of all ranks
+
+    def of_kind(self, kind):
+        return [event for event in self.events if event["event"] == kind]
+
+    @property
+    def facts(self):
+        return next(iter(self.of_kind("run_start")), {})
+
+    def last_words(self):
+        """Of the rank that failed first, as far as it said any."""
+        told = [event["text"] for event in self.of_kind("error")]
+        words = told or [line for line in self.errors.splitlines() if line.strip() and "failed first: exit code" not in line]
+        return words[-1] if words else f"exit code {self.exit_code}"
+
+
+def events_in(path):
+    events = []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            events.append(json.loads(line))
+        except ValueError:  # the last one, of a process that was killed
+            pass
+    return events
+
+
+class Machine:
+    """The device that is looked at, and the programs."""
+
+    def __init__(self, programs, folder, cpu):
+        self.trainer, self.hpcbench = str(programs / "hpcbench-train"), str(programs / "hpcbench")
+        self.folder, self.device = folder, "cpu" if cpu else "cuda"
+        self.count = 2 if cpu else self.count_gpus()
+        self.device_name = "CPU" if cpu else ""
+        self.numbers_count = True  # False on a GPU that computes nothing
+        self.runs = 0
+
+    @property
+    def is_real_gpu(self):
+        return self.device == "cuda" and self.numbers_count
+
+    @staticmethod
+    def count_gpus():
+        try:
+            listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=60).stdout
+        except (OSError, subprocess.TimeoutExpired):
+            return int(os.environ.get("NULL_GPU_COUNT", "1"))
+        return sum(line.startswith("GPU ") for line in listed.splitlines()) or 1
+
+    def worlds(self):
+        """1, 2, 4 ... and all."""
+        sizes = [1]
+        while sizes[-1] * 2 <= self.count:
+            sizes.append(sizes[-1] * 2)
+        return sizes if sizes[-1] == self.count else sizes + [self.count]
+
+    def begin(self, arguments, ranks=1, environment=None, device=None):
+        """(process, folder) of a training of that many ranks."""
+        self.runs += 1
+        place = self.folder / "runs" / f"{self.runs:03d}"
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        command = [self.trainer, "run", "--device", device or self.device, "--events", str(place / "events.jsonl"), *map(str, arguments)]
+        if ranks > 1:
+            command = [self.hpcbench, "launch", "-n", str(ranks), "--", *command]
+        (place / "command").write_text(" ".join(command) + "\n")
+        surroundings = plain_environment(**(environment or {}))
+        surroundings.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // ranks)))
+        with open(place / "output", "w") as output, open(place / "errors", "w") as errors:
+            process = subprocess.Popen(command, cwd=place, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True, env=surroundings)
+        return process, place
+
+    def ended(self, process, place, begin_s, limit_s):
+        """Waits; what is left after the limit is killed."""
+        try:
+            exit_code = process.wait(max(0.1, limit_s))
+        except subprocess.TimeoutExpired:
+            exit_code = None
+        seconds = time.monotonic() - begin_s
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if process.poll() is None:
+                os.killpg(process.pid, number)
+                try:
+                    process.wait(KILL_PATIENCE_S)
+                except subprocess.TimeoutExpired:
+                    pass
+        training = Training(exit_code, seconds, (place / "errors").read_text(errors="replace"), events_in(place / "events.jsonl"))
+        for path in sorted(place.glob("events.jsonl.*")):
+            training.events += [event for event in events_in(path) if event["event"] == "error"]
+        model = training.facts.get("gpu_model")
+        if model and self.device == "cuda":
+            self.device_name = model
+            self.numbers_count = self.numbers_count and not model.startswith(NULL_GPU)
+        return training
+
+    def train(self, arguments, deadline_s, ranks=1, environment=None, device=None):
+        begin_s = time.monotonic()
+        process, place = self.begin(arguments, ranks, environment, device)
+        return self.ended(process, place, begin_s, deadline_s - begin_s)
+
+
+def row(name, status, **values):
+    """passed, failed or not measured; `why` says why it did not pass."""
+    return {"name": name, "status": status, **values}
+
+
+def out_of_time(name):
+    return row(name, "not measured", why="no time was left: --minutes gives more")
+
+
+MNIST = ["--task", "mnist_rnn", "--data", ROOT / "data/mnist", "--eval", "false", "--log-every", 1]
+SQUAD = ["--task", "bert_squad", "--data", ROOT / "data/squad2-excerpt.json", "--vocab", ROOT / "data/bert-base-uncased-vocab.txt", "--train-share", 0.9,
+         "--eval", "false", "--log-every", 1]
+PYTHON = os.environ.get("HPCBENCH_CHECK_PYTHON", sys.executable)

@@ -1,0 +1,70 @@
+"""Studies on a Slurm with accounting."""
+import os
+import pathlib
+import signal
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from slurm_study import SITE, SlurmStudyTest  # noqa: E402
+
+
+class Accounting(SlurmStudyTest):
+    CLUSTER = ("--accounting", "--set", "MinJobAge=2")
+
+    def test_from_file_to_table(self):
+        self.study()
+        self.run_study()
+        self.each_executed_once(20)
+
+    def test_killed_in_the_middle_and_run_again(self):
+        self.study(pause="sleep 1")
+        process = self.start("run", "trivial.yaml", "--site", self.site)
+        self.wait_for(lambda: self.cluster.count("sbatch") == 1, "the submission")
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        self.wait_for(lambda: sum(self.executions().values()) == 20, "all jobs")
+        self.run_study()
+        self.each_executed_once(20)
+
+    def test_figures_of_accounting_become_metrics(self):
+        """One sacct for all runs, after they have ended; and again for those that ended while no hpcbench was there."""
+        self.write("figures.yaml", """
+experiment: figures
+command: [bash, -c, 'sleep 2']
+launch: once
+matrix: {k: [1, 2]}
+repeats: 2
+resources: {time: "00:02:00"}
+metrics: [{name: elapsed_s, file: sacct.txt, accounting: Elapsed, unit: s}]
+report: {metric: elapsed_s}
+""")
+        self.run_study("--only", "k=1", name="figures.yaml")
+        self.run_study("--only", "k=2", "--detach", name="figures.yaml")
+        self.wait_for(lambda: self.cluster.jobs() == [], "all jobs")
+
+        def fetched():
+            self.run_study(name="figures.yaml")
+            return len(list(self.folder.glob("results/figures/*/*/a1/sacct.txt"))) == 4
+        self.wait_for(fetched, "accounting of all runs")
+        for row in self.report("figures.yaml")["rows"]:
+            self.assertEqual(row["n"], 2)
+            self.assertGreaterEqual(row["median"], 2)
+
+    def test_submit_limit_is_waited_out(self):
+        self.study()
+        self.write("site.yaml", SITE + "qos: tight\n")
+        self.run_study("--only", "k=1")
+        self.assertEqual(sum(self.executions().values()), 5)
+
+    def test_doctor_knows_the_accounts(self):
+        self.study()
+        self.write("site.yaml", SITE + "account: nobody\n")
+        self.assertIn("bench", self.hpcbench("doctor", "trivial.yaml", "--site", self.site, code=1).stdout)
+        self.write("site.yaml", SITE + "account: bench\n")
+        self.hpcbench("doctor", "trivial.yaml", "--site", self.site)
+        self.assertEqual(self.cluster.jobs(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

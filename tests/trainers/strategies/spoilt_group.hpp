@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "strategies/exchange.hpp"
+#include "strategies/group.hpp"
+
+namespace hpcbench::train {
+
+/// A wrong turn that tests ask for, to prove that they would notice it. It is made from outside: in what ranks exchange.
+enum class Mutation {
+  none,
+  skip_division_by_world_size,
+  skip_unit,              // one bucket or unit is not summed over the ranks
+  shift_shard,            // the last rank's chunks of the gradient are shifted by one element
+  forget_padding,         // the last element before a unit's padding is left out
+  skip_buffer_broadcast,  // the ranks' running statistics drift apart
+  stale_gather,           // a unit's parameters are gathered as they were before
+};
+
+/// A group in which the exchanges of zero1, zero2 and fsdp, or broadcasts, go wrong.
+class SpoiltGroup : public Group {
+ public:
+  SpoiltGroup(const World& world, double timeout_s, Mutation mutation)
+      : Group(world, timeout_s, [](const std::string&) {}), mutation_(mutation) {}
+
+  std::unique_ptr<Exchange> make_exchange(Traffic& traffic, Ledger& ledger) override;
+  void broadcast_from_first(const std::vector<at::Tensor>& tensors) override;
+  /// The ranks are equal; from here on broadcasts, too, go wrong.
+  void begin_training() { training_ = true; }
+
+ private:
+  Mutation mutation_;
+  bool training_ = false;
+};
+
+}  // namespace hpcbench::train
