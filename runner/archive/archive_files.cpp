@@ -119,6 +119,7 @@ class ArchiveCollector {
     const RunInfo info = parse_run_json(read_file_if_there(folder + "/run.json").value_or(""));
     if (info.outside) return;  // copies of them stand beside the run
     for (const Metric& metric : info.metrics) {
+      if (metric.is_formula()) continue;
       if (!expand_glob(metric.file, folder, "").empty()) continue;
       for (const std::string& source : expand_glob(metric.file, folder, info.workdir)) {
         const std::filesystem::path relative = std::filesystem::path(source).lexically_relative(info.workdir);

@@ -12,9 +12,14 @@ struct Metric {
   std::string file;                        // glob, relative to the attempt's folder, then to the working directory
   std::string selector;                    // what `source` is told: a pattern, a column, a pointer ...
   std::string unit = {};                   // `s`, `bytes` ...; empty if not said
-  std::optional<std::string> series = {};  // `epoch`, `step`: keep all values; absent: the last one
-  std::string source = "pattern";          // one of metric_source_keys()
+  std::optional<std::string> series = {};  // `epoch`, `step`: keep all values; absent: one value
+  std::string source = "pattern";          // one of metric_source_keys(), or `formula`
   std::string index = {};                  // what numbers the series, of `column` and `pointer`; empty: numbered from 1
+  std::string take = "last";               // which of several values of one run counts (base/take.hpp)
+  long long skip = 0;                      // the first values that `take` leaves out
+
+  /// Computed from other metrics when a run is read: `selector` is its expression, and no file is read.
+  bool is_formula() const { return source == "formula"; }
 };
 
 /// `pattern`, `column`, `pointer`, `tag`, `time`, `accounting`: the keys of which a metric has exactly one.

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -69,55 +68,12 @@ void init_file(const std::string& file, StarterOptions options) {
   say(fmt::format("wrote {}. Next: hpcbench check {}", file, argument));
 }
 
-/// Metrics that hpcbench measures of every run.
-constexpr std::array kMeasuredMetrics = {"wall_s",
-                                         "user_s",
-                                         "sys_s",
-                                         "max_rss_bytes",
-                                         "gpu_utilization_percent",
-                                         "energy_wh",
-                                         "energy_wh_per_sample",
-                                         "gpu_memory_peak_bytes"};
-/// Those that the built-in trainer writes (docs/events.md).
-constexpr std::array kTrainerMetrics = {"train_s",
-                                        "train_eval_s",
-                                        "setup_s",
-                                        "data_s",
-                                        "eval_s",
-                                        "checkpoint_s",
-                                        "communication_s",
-                                        "communication_exposed_s",
-                                        "communication_hidden_s",
-                                        "bytes_sent",
-                                        "bytes_sent_per_step",
-                                        "socket_bytes_sent",
-                                        "peak_parameter_bytes",
-                                        "peak_gradient_bytes",
-                                        "peak_optimizer_bytes",
-                                        "peak_communication_bytes",
-                                        "peak_activation_bytes",
-                                        "compute_s",
-                                        "compute_max_s",
-                                        "compute_mean_s",
-                                        "imbalance",
-                                        "max_device_bytes",
-                                        "real_s",
-                                        "train_loss",
-                                        "val_loss",
-                                        "epoch_s",
-                                        "accuracy",
-                                        "em",
-                                        "f1",
-                                        "samples",
-                                        "tokens",
-                                        "optimizer_steps"};
-
 /// Where `report.metric` names what neither hpcbench nor the file gives: only a program that writes events may know it.
 std::optional<std::string> undefined_report_metric(const Study& study) {
   const std::optional<std::string>& metric = study.experiment.report.metric;
   if (!metric) return std::nullopt;
-  std::vector<std::string> names(kMeasuredMetrics.begin(), kMeasuredMetrics.end());
-  if (study.experiment.is_trainer()) names.insert(names.end(), kTrainerMetrics.begin(), kTrainerMetrics.end());
+  std::vector<std::string> names = measured_metrics();
+  if (study.experiment.is_trainer()) names.insert(names.end(), trainer_metrics().begin(), trainer_metrics().end());
   for (const Configuration& configuration : study.plan.configurations) {
     if (&configuration != &study.plan.configurations.front() && configuration.work == (&configuration - 1)->work) continue;
     for (const Metric& each : configuration.work->metrics) names.push_back(each.name);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <compare>
+#include <optional>
 
 #include "expressions/operands.hpp"
 
@@ -12,12 +13,16 @@ namespace {
 
 using Code = Instruction::Code;
 
-/// Runs a program on a stack of operands.
+std::optional<Operand> operand_of(const Value* value) {
+  return value == nullptr ? std::nullopt : std::optional(to_operand(*value));
+}
+const std::optional<Operand>& operand_of(const std::optional<Operand>& value) { return value; }
+
+/// Runs a program on a stack of operands. `Values`: of its names, each absent where it has none.
+template <class Values>
 class Machine {
  public:
-  Machine(const ExpressionProgram& program, const std::vector<const Value*>& values) : program_(program), values_(values) {
-    stack_.reserve(16);
-  }
+  Machine(const ExpressionProgram& program, const Values& values) : program_(program), values_(values) { stack_.reserve(16); }
 
   Operand run() {
     std::size_t at = 0;
@@ -78,7 +83,7 @@ class Machine {
   }
 
   Operand value_of(std::size_t index) const {
-    if (values_[index] != nullptr) return to_operand(*values_[index]);
+    if (const std::optional<Operand>& operand = operand_of(values_[index])) return *operand;
     throw OperationError{fmt::format("`{}` has no value here", program_.names[index].name)};
   }
 
@@ -152,7 +157,7 @@ class Machine {
   }
 
   const ExpressionProgram& program_;
-  const std::vector<const Value*>& values_;
+  const Values& values_;
   std::vector<Operand> stack_;
 };
 
@@ -161,6 +166,10 @@ class Machine {
 Expression::Expression(std::string text) : text_(std::move(text)), program_(parse_expression(text_)) {}
 
 Operand Expression::evaluate(const std::vector<const Value*>& values) const { return Machine(program_, values).run(); }
+
+Operand Expression::evaluate(const std::vector<std::optional<Operand>>& values) const {
+  return Machine(program_, values).run();
+}
 
 Value Expression::value(const std::vector<const Value*>& values) const { return to_value(evaluate(values)); }
 

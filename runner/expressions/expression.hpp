@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -44,6 +45,8 @@ class Expression {
   /// `values[i]` is that of `names()[i]`; null: it has none, which is an error only where it is needed.
   /// ExpressionError: kinds that do not go together, division by zero, a result that 64 bits do not hold.
   Operand evaluate(const std::vector<const Value*>& values) const;
+  /// The same with operands: what was measured is a double, even where it is a whole number.
+  Operand evaluate(const std::vector<std::optional<Operand>>& values) const;
   /// The result as programs get it: 8/4 is `2`, 1e-4*3 is `0.0003` (15 digits).
   Value value(const std::vector<const Value*>& values) const;
   /// The result of a condition; ExpressionError if it is neither true nor false.

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "imports/asked_by_hand.hpp"
 #include "ingest/attempt_record.hpp"
+#include "ingest/formulas.hpp"
 #include "ingest/read_sources.hpp"
 #include "render/attempt.hpp"
 #include "study/reading.hpp"
@@ -46,16 +47,29 @@ std::string import_identity(const Study& study, const ImportRequest& request, co
   return sha256_hex(fmt::format("{}\n{}\n{}", study.experiment.name, join(lines, "\n"), ordinal));
 }
 
+/// Those that the request reads, and the formulas of the experiment.
+std::vector<Metric> metrics_of(const Study& study, const ImportRequest& request) {
+  std::vector<Metric> metrics = request.metrics;
+  for (const Metric& metric : study.plan.configurations[request.configuration].work->metrics) {
+    const auto same = [&](const Metric& other) { return other.name == metric.name; };
+    if (metric.is_formula() && std::none_of(metrics.begin(), metrics.end(), same)) metrics.push_back(metric);
+  }
+  return metrics;
+}
+
 std::string request_hash(const Study& study, const ImportRequest& request) {
   constexpr int kReadingVersion = 1;  // another one reads all imports again
   std::string text =
-      fmt::format("{}\n{}\n{}\n", kReadingVersion, study.experiment.report_metric(), metrics_json(request.metrics));
+      fmt::format("{}\n{}\n{}\n", kReadingVersion, study.experiment.report_metric(), metrics_json(metrics_of(study, request)));
   for (const GivenValue& value : request.values)
     text += fmt::format("{}={} {} {}\n", value.metric, value.value, value.unit, value.printed);
   for (const auto& [name, fact] : request.facts) text += json_quote(name) + '=' + json_quote(fact) + '\n';
   for (const auto& word : {request.outcome, request.statistic, request.note}) text += json_quote(word.value_or("")) + '\n';
   text += std::to_string(request.n.value_or(0));
-  text += study.plan.configurations[request.configuration].work->success.pattern.value_or("");
+  const Work& work = *study.plan.configurations[request.configuration].work;
+  text += work.success.pattern.value_or("");
+  if (!work.success.require.empty()) text += success_json(work.success);
+  text += formulas_json(work, study.experiment.derive);
   return sha256_hex(text);
 }
 
@@ -164,27 +178,37 @@ void ImportFolder::decide_outcome_of_import(const std::optional<Outcome>& said, 
   const bool has_attempt_files =
       std::any_of(imported_.sources.begin(), imported_.sources.end(),
                   [](const ImportedSource& source) { return source.file && is_attempt_file(*source.file); });
-  if (!found && has_attempt_files) {
+  std::optional<std::string> broken;
+  if ((!found && (has_attempt_files || computes())) || !configuration().work->success.require.empty()) {
+    imported_.outcome = State::succeeded;
     write_file(folder_ + '/' + kImportedFile, imported_json(imported_), Durability::none);
-    found = read_attempt(folder_).metrics.contains(metric);
+    const AttemptRecord record = read_attempt(folder_);
+    found = record.metrics.contains(metric);
+    broken = broken_requirement(parse_run_json(run_json()), record);
     fs::remove(folder_ + '/' + kImportedFile);
   }
+  if (broken) return end_as(State::failed, broken);
   if (found || pattern_found.value_or(false)) return end_as(State::succeeded, std::nullopt);
   end_as(State::failed, fmt::format("no metric found: nothing gives {}", metric));
 }
 
+bool ImportFolder::computes() const {
+  const std::vector<Metric>& metrics = configuration().work->metrics;
+  return std::any_of(metrics.begin(), metrics.end(), [](const Metric& metric) { return metric.is_formula(); });
+}
+
 std::string ImportFolder::run_json() const {
   const Configuration& point = configuration();
-  const Success& success = point.work->success;
+  const std::string formulas = formulas_json(*point.work, study_->experiment.derive);
   return fmt::format(
       "{{\n  \"schema\": 1,\n  \"experiment\": {},\n  \"config_id\": {},\n  \"run\": \"{}\",\n  \"attempt\": {},\n"
       "  \"executor\": \"{}\",\n  \"axes\": {},\n  \"parameters\": {},\n  \"nodes\": {},\n  \"gpus_per_node\": {},\n  "
       "\"gpus\": {},\n"
-      "  \"metrics\": {},\n  \"success\": {{\"exit_code\":{},\"pattern\":{}}}\n}}\n",
+      "  \"metrics\": {},\n  \"success\": {}{}\n}}\n",
       json_quote(study_->experiment.name), json_quote(key_.config_id), to_string(key_.run), key_.attempt, kImportExecutor,
       bindings_json(study_->plan.bindings(point)), bindings_json(point.work->parameters), point.nodes, point.gpus_per_node,
-      point.gpus(), metrics_json(request_->metrics), success.exit_code,
-      success.pattern ? json_quote(*success.pattern) : "null");
+      point.gpus(), metrics_json(metrics_of(*study_, *request_)), success_json(point.work->success),
+      formulas.empty() ? "" : ",\n  \"formulas\": " + formulas);
 }
 
 void ImportFolder::finish() { write_file(folder_ + '/' + kImportedFile, imported_json(imported_), Durability::none); }

@@ -33,6 +33,7 @@ class ImportFolder {
   void read();
   void decide_outcome_of_import(const std::optional<Outcome>& said, std::optional<bool> pattern_found);
   std::string run_json() const;
+  bool computes() const;  // the experiment has metrics that are formulas
   const Configuration& configuration() const { return study_->plan.configurations[request_->configuration]; }
 
   const Study* study_;

@@ -65,6 +65,8 @@ std::string last_lines_of(const std::string& file) {
 }  // namespace
 
 std::string explain_missed_metric(const Metric& metric, const std::string& folder) {
+  if (metric.is_formula())
+    return fmt::format("its formula {} gives none; `hpcbench show` says why", printable(metric.selector));
   std::string problem;
   const RunInfo info = parse_run_json(read_small_file(folder + "/run.json", problem).value_or(""));
   const MetricFiles found = find_metric_files(metric.file, {folder, info.workdir, info.outside_globs(), std::nullopt, true});
@@ -74,7 +76,8 @@ std::string explain_missed_metric(const Metric& metric, const std::string& folde
   }
   const std::string& file = found.files.back();
   std::string text =
-      fmt::format("nothing in {} is what {} {} names", printable(file), metric.source, printable(metric.selector));
+      fmt::format("nothing in {} is what {} {} names{}", printable(file), metric.source, printable(metric.selector),
+                  metric.skip > 0 ? fmt::format(" beyond the first {} (`skip`)", metric.skip) : "");
   if (metric.source == "tag") return text;  // no text
   const std::string end = last_lines_of(file);
   return end.empty() ? text + ": it is empty" : fmt::format("{}. It ends:\n{}", text, end);

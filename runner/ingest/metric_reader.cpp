@@ -20,12 +20,31 @@ constexpr double kLargestIndex = 9e15;  // doubles are whole numbers up to 2^53
 bool is_json_name(std::string_view name) { return name.ends_with(".json") || name.ends_with(".jsonl"); }
 bool is_csv_name(std::string_view name) { return name.ends_with(".csv"); }
 bool is_tensorboard_name(std::string_view name) { return name.find("tfevents") != std::string_view::npos; }
+/// What `take` and `skip` made of the values, where a person would wonder.
+void explain_take(const Metric& spec, const std::vector<std::string>& files, bool readable, MetricMatches& matches) {
+  if (matches.value && spec.take != "last") {
+    matches.place = fmt::format("{} ({} of {} value{})", matches.place, spec.take, matches.chosen_from,
+                                matches.chosen_from == 1 ? "" : "s");
+  } else if (matches.count > 0 && matches.chosen_from == 0) {
+    matches.warnings.push_back(fmt::format("{} value{} there, and `skip: {}` leaves none", matches.count,
+                                           matches.count == 1 ? " is" : "s are", spec.skip));
+  } else if (matches.count > 0 && !matches.value) {
+    matches.warnings.push_back(fmt::format("the {} of {} values is no finite number", spec.take, matches.chosen_from));
+  } else if (spec.take == "count" && matches.count == 0 && readable && !files.empty() && matches.warnings.empty()) {
+    matches.value = 0;  // the files are there, whole, and hold none
+    matches.place = fmt::format("{} (none there)", files.back());
+  }
+}
+
 bool is_text_name(std::string_view name) { return !is_json_name(name) && !is_csv_name(name) && !is_tensorboard_name(name); }
 
 }  // namespace
 
+MatchTaker::MatchTaker(const Metric& spec)
+    : name_(spec.name), series_(spec.series), taken_(parse_take(spec.take).value_or(Take()), spec.skip) {}
+
 void MatchTaker::take(double value, std::optional<double> index) {
-  matches_.last = value;
+  taken_.add(value);
   ++matches_.count;
   if (!series_) return;
   indexed_ = indexed_ || index.has_value();
@@ -49,6 +68,9 @@ bool MatchTaker::take_text(std::string_view text, std::optional<double> index) {
   const std::optional<double> number = parse_metric_number(text);
   if (number) {
     take(*number, index);
+  } else if (taken_.add_text()) {
+    ++matches_.count;
+    return true;
   } else if (matches_.not_numbers++ == 0) {
     matches_.first_not_number = printable(text.substr(0, 60));
   }
@@ -68,6 +90,10 @@ MetricMatches MatchTaker::finish() {
     }
     kept.resize(used);
   }
+  matches_.value = taken_.value();
+  matches_.chosen_from = taken_.chosen_from();
+  if (taken_.stride() > 1)
+    matches_.warnings.push_back(fmt::format("the quantile is that of one in {} values: there are too many", taken_.stride()));
   return std::move(matches_);
 }
 
@@ -139,6 +165,7 @@ MetricMatches read_metric(const Metric& spec, const std::vector<std::string>& fi
     if (problem) unreadable.push_back(fmt::format("{}: {}", names[i], *problem));
   }
   MetricMatches matches = reader->finish();
+  explain_take(spec, names, unreadable.empty(), matches);
   std::move(unreadable.begin(), unreadable.end(), std::back_inserter(matches.warnings));
   return matches;
 }

@@ -10,17 +10,19 @@
 
 #include "base/metric.hpp"
 #include "ingest/attempt_record.hpp"
+#include "ingest/taken_value.hpp"
 
 namespace hpcbench {
 
 /// What one metric's files gave so far.
 struct MetricMatches {
-  std::optional<double> last;
+  std::optional<double> value;      // the one that `take` chooses
   std::vector<SeriesPoint> series;  // all of them, by index; empty unless the metric is a series
   long long count = 0;              // values that are numbers
+  long long chosen_from = 0;        // of them those that `skip` left to `take`
   long long not_numbers = 0;
   std::string first_not_number;
-  std::string place;                  // of the last value: `metrics.csv:17`
+  std::string place;                  // of the last value: `metrics.csv:17`, and what was taken: `... (median of 40 values)`
   std::vector<std::string> warnings;  // `metrics.csv:17: 3 cells under a header of 4`, ten a file, then their count
 };
 
@@ -28,13 +30,13 @@ struct MetricMatches {
 /// last point is always among them.
 class MatchTaker {
  public:
-  MatchTaker(std::string name, bool series) : name_(std::move(name)), series_(series) {}
+  explicit MatchTaker(const Metric& spec);
 
   /// `index` absent: numbered from 1. One that is no whole number belongs to the next: epoch 0.5 to epoch 1.
   void take(double value, std::optional<double> index = std::nullopt);
-  /// The same for a text that should be a number; false if it is none.
+  /// The same for a text that should be a number; false if it is none. `take: count` counts it all the same.
   bool take_text(std::string_view text, std::optional<double> index = std::nullopt);
-  /// Of several values with one index the last stays.
+  /// Of several points of the series with one index the last stays.
   MetricMatches finish();
   MetricMatches& matches() { return matches_; }
 
@@ -43,6 +45,7 @@ class MatchTaker {
 
   std::string name_;
   bool series_;
+  TakenValue taken_;
   bool indexed_ = false;
   long long stride_ = 1;
   std::optional<SeriesPoint> left_out_;  // the last point, if it was not kept
@@ -53,7 +56,7 @@ class MatchTaker {
 /// warning with its place.
 class MetricReader {
  public:
-  explicit MetricReader(const Metric& spec) : spec_(spec), taker_(spec.name, spec.series.has_value()) {}
+  explicit MetricReader(const Metric& spec) : spec_(spec), taker_(spec) {}
   virtual ~MetricReader() = default;
   MetricReader(const MetricReader&) = delete;
   MetricReader& operator=(const MetricReader&) = delete;

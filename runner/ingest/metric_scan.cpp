@@ -25,8 +25,7 @@ RE2::Options pattern_options() {
 }  // namespace
 
 struct MetricScanner::Impl {
-  explicit Impl(const Metric& metric)
-      : spec(metric), pattern("(?m)" + metric.selector, pattern_options()), taker(metric.name, metric.series.has_value()) {
+  explicit Impl(const Metric& metric) : spec(metric), pattern("(?m)" + metric.selector, pattern_options()), taker(metric) {
     if (!pattern.ok()) return;
     const auto& names = pattern.NamedCapturingGroups();
     const auto named = names.find(spec.name);

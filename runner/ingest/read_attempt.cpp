@@ -10,6 +10,7 @@
 #include "ingest/attempt_record.hpp"
 #include "ingest/event_files.hpp"
 #include "ingest/events.hpp"
+#include "ingest/formulas.hpp"
 #include "ingest/gpu_samples.hpp"
 #include "ingest/imported.hpp"
 #include "ingest/line_reader.hpp"
@@ -52,6 +53,7 @@ class AttemptReader {
       read_metrics();
     }
     read_gpu_samples();
+    compute_formulas(info_, record_, finished_.readable || is_import());
     decide();
     std::stable_sort(record_.series.begin(), record_.series.end(),
                      [](const SeriesPoint& a, const SeriesPoint& b) { return a.name < b.name; });
@@ -111,6 +113,8 @@ class AttemptReader {
       info_.metrics = rules_->metrics;
       info_.success_exit_code = rules_->success_exit_code;
       info_.success_pattern = rules_->success_pattern;
+      info_.success_require = rules_->success_require;
+      info_.formula_names = rules_->formula_names;
     }
     record_.rules = rules_hash(rules_of(info_));
   }
@@ -222,6 +226,7 @@ class AttemptReader {
     if (started_.started_unix_s && finished_.finished_unix_s)
       place.ran = ChangedBetween{*started_.started_unix_s, *finished_.finished_unix_s};
     for (const Metric& metric : info_.metrics) {
+      if (metric.is_formula()) continue;
       const MetricFiles found = find_metric_files(metric.file, place);
       std::vector<std::string> names;
       for (const std::string& file : found.files) names.push_back(short_name(file));
@@ -232,7 +237,7 @@ class AttemptReader {
 
   void take_matches(const Metric& metric, bool no_files, MetricMatches matches) {
     // A metric of the author's replaces one of the same name that events gave.
-    if (matches.last) add_metric(metric.name, matches.last, matches.place);
+    if (matches.value) add_metric(metric.name, matches.value, matches.place);
     if (metric.series && matches.count > 0) {
       std::erase_if(record_.series, [&](const SeriesPoint& point) { return point.name == metric.name; });
       std::move(matches.series.begin(), matches.series.end(), std::back_inserter(record_.series));
@@ -241,7 +246,7 @@ class AttemptReader {
     if (matches.not_numbers > 0) {
       warn(fmt::format("metric {}: {} matches are no numbers, the first is `{}`", metric.name, matches.not_numbers,
                        matches.first_not_number));
-    } else if (!matches.last && matches.warnings.empty() && finished_.readable) {
+    } else if (!matches.value && matches.warnings.empty() && finished_.readable) {
       warn(fmt::format("metric {}: {} {}", metric.name, no_files ? "no file is" : "no match in", printable(metric.file)));
     }
   }
@@ -330,12 +335,19 @@ class AttemptReader {
       Outcome outcome = decide_outcome(finished_, info_, evidence_, found);
       record_.state = outcome.state;
       record_.reason = std::move(outcome.reason);
+      if (outcome.state == State::succeeded) require_values();
     } else if (const std::optional<Settled> settled = read_settled(folder_)) {
       record_.state = settled->outcome;
       record_.reason = explain_settled(*settled);
     } else {
       record_.state = claim_ || started_.readable ? State::running : State::intended;
     }
+  }
+
+  /// A process that ended well is no success where its values are not what `success.require` asks for.
+  void require_values() {
+    record_.reason = broken_requirement(info_, record_);
+    if (record_.reason) record_.state = State::failed;
   }
 
   std::string folder_;

@@ -82,8 +82,8 @@ std::vector<SourceFile> files_of_metric(const std::vector<SourceFile>& files, co
 }
 
 void take_metric(const Metric& metric, MetricMatches matches, SourceReading& reading) {
-  if (matches.last) {
-    reading.values[metric.name] = *matches.last;
+  if (matches.value) {
+    reading.values[metric.name] = *matches.value;
     reading.places[metric.name] = matches.place;
     if (!metric.unit.empty()) reading.units[metric.name] = metric.unit;
   }
@@ -97,7 +97,8 @@ void take_metric(const Metric& metric, MetricMatches matches, SourceReading& rea
 }
 
 void read_source_metric(const Metric& metric, const std::vector<SourceFile>& files, SourceReading& reading) {
-  if (metric.source == "tag") {  // one writer's scalars may stand in several files
+  // One writer's scalars may stand in several files; what is not in one of them is no second count.
+  if (metric.source == "tag" || metric.take == "count") {
     std::vector<std::string> paths, names;
     for (const SourceFile& file : files) {
       paths.push_back(file.path);
@@ -109,11 +110,11 @@ void read_source_metric(const Metric& metric, const std::vector<SourceFile>& fil
   std::optional<std::string> giver;
   for (const SourceFile& file : files) {
     MetricMatches matches = read_metric(metric, {file.path}, {file.name});
-    if (matches.last && giver) {
+    if (matches.value && giver) {
       reading.conflicts.push_back(fmt::format("{} and {} both give {}", *giver, file.name, metric.name));
       return;
     }
-    if (matches.last) giver = file.name;
+    if (matches.value) giver = file.name;
     take_metric(metric, std::move(matches), reading);
   }
 }
@@ -140,7 +141,9 @@ std::optional<Outcome> find_slurm_words(std::string_view text) {
 SourceReading read_sources(const std::vector<SourceFile>& files, const std::vector<Metric>& metrics,
                            const std::optional<std::string>& success_pattern) {
   SourceReading reading;
-  for (const Metric& metric : metrics) read_source_metric(metric, files_of_metric(files, metric), reading);
+  for (const Metric& metric : metrics) {
+    if (!metric.is_formula()) read_source_metric(metric, files_of_metric(files, metric), reading);
+  }
   SlurmWords words;
   for (const SourceFile& file : files) {
     if (!is_usual_text(file.name)) continue;

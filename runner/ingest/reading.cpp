@@ -14,10 +14,29 @@ namespace {
 constexpr int kRulesDigits = 12;
 constexpr int kReaderVersion = 1;  // another one reads all attempts again
 
+/// Keys that say nothing are left out: rules of files without them keep their hash.
 std::string metric_rule_json(const Metric& metric) {
+  std::string more;
+  if (!metric.index.empty()) more += ",\"index\":" + json_quote(metric.index);
+  if (metric.take != "last") more += ",\"take\":" + json_quote(metric.take);
+  if (metric.skip > 0) more += fmt::format(",\"skip\":{}", metric.skip);
   return fmt::format(R"({{"name":{},"file":{},"{}":{},"unit":{},"series":{}{}}})", json_quote(metric.name),
                      json_quote(metric.file), metric.source, json_quote(metric.selector), json_quote(metric.unit),
-                     metric.series ? "true" : "false", metric.index.empty() ? "" : ",\"index\":" + json_quote(metric.index));
+                     metric.series ? "true" : "false", more);
+}
+
+std::string require_json(const std::vector<std::string>& require) {
+  std::string list;
+  for (const std::string& each : require) list += (list.empty() ? "" : ",") + json_quote(each);
+  return list.empty() ? "" : ",\"require\":[" + list + ']';
+}
+
+std::string names_json(const NamesOfFormulas& names) {
+  if (names.empty()) return "";
+  std::string derived;
+  for (const auto& [name, text] : names.derived)
+    derived += fmt::format("{}{}:{}", derived.empty() ? "" : ",", json_quote(name), json_quote(text));
+  return fmt::format(R"(,"formulas":{{"parameters":{},"derived":{{{}}}}})", bindings_json(names.parameters), derived);
 }
 
 std::string hash_or_null(const std::string& hash) { return hash.empty() ? "null" : json_quote(hash); }
@@ -27,13 +46,16 @@ std::string key_text(std::string_view key) { return json_string('"' + std::strin
 
 }  // namespace
 
-ReadingRules rules_of(const RunInfo& info) { return {info.metrics, info.success_exit_code, info.success_pattern}; }
+ReadingRules rules_of(const RunInfo& info) {
+  return {info.metrics, info.success_exit_code, info.success_pattern, info.success_require, info.formula_names};
+}
 
 std::string rules_json(const ReadingRules& rules) {
   std::string metrics;
   for (const Metric& metric : rules.metrics) metrics += (metrics.empty() ? "" : ",") + metric_rule_json(metric);
-  return fmt::format(R"({{"metrics":[{}],"success":{{"exit_code":{},"pattern":{}}}}})", metrics, rules.success_exit_code,
-                     rules.success_pattern ? json_quote(*rules.success_pattern) : "null");
+  return fmt::format(R"({{"metrics":[{}],"success":{{"exit_code":{},"pattern":{}{}}}{}}})", metrics, rules.success_exit_code,
+                     rules.success_pattern ? json_quote(*rules.success_pattern) : "null", require_json(rules.success_require),
+                     names_json(rules.formula_names));
 }
 
 std::string rules_hash(const ReadingRules& rules) {

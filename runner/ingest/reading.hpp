@@ -16,11 +16,13 @@ struct ReadingRules {
   std::vector<Metric> metrics;
   int success_exit_code = 0;
   std::optional<std::string> success_pattern;
+  std::vector<std::string> success_require = {};
+  NamesOfFormulas formula_names = {};
 };
 
 /// Those that a run.json holds.
 ReadingRules rules_of(const RunInfo& info);
-/// One line of JSON: the fields `metrics` and `success` as run.json has them.
+/// One line of JSON: the fields `metrics`, `success` and `formulas` as run.json has them.
 std::string rules_json(const ReadingRules& rules);
 /// 12 hex digits: equal rules have equal ones.
 std::string rules_hash(const ReadingRules& rules);

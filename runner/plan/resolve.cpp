@@ -79,6 +79,7 @@ void apply_override(Work& work, const Override& given) {
   replace_if_given(work.metrics, given.metrics);
   replace_if_given(work.success.exit_code, given.success_exit_code);
   replace_if_given(work.success.pattern, given.success_pattern);
+  replace_if_given(work.success.require, given.success_require);
 }
 
 void check_placeholders(const Work& work, const std::vector<std::string>& axes, const Point& point,

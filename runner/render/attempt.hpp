@@ -55,6 +55,10 @@ RenderedAttempt render_attempt(const Experiment& experiment, const Plan& plan, s
 
 /// The metrics of an experiment file as run.json has them.
 std::string metrics_json(const std::vector<Metric>& metrics);
+/// `{"exit_code":0,"pattern":null}`, and its `require` where it has any.
+std::string success_json(const Success& success);
+/// What formulas and `success.require` name beside metrics and axes; empty where that is nothing.
+std::string formulas_json(const Work& work, const std::vector<Derived>& derive);
 
 /// The #SBATCH options that follow from a configuration's resources and the site: configurations with equal ones may share an
 /// array. InputError for a value that cannot stand in such a line.

@@ -4,6 +4,7 @@
 
 #include "base/host.hpp"
 #include "base/text.hpp"
+#include "plan/formula_names.hpp"
 #include "plan/json_text.hpp"
 #include "render/resolved_run.hpp"
 #include "spec/read_experiment.hpp"
@@ -74,18 +75,39 @@ std::string resources_json(const Resources& resources) {
 std::string metrics_json(const std::vector<Metric>& metrics) {
   std::string out = "[";
   for (const Metric& metric : metrics) {
+    std::string more;
+    if (!metric.index.empty()) more += ",\"index\":" + json_quote(metric.index);
+    if (metric.take != "last") more += ",\"take\":" + json_quote(metric.take);
+    if (metric.skip > 0) more += fmt::format(",\"skip\":{}", metric.skip);
     out += fmt::format(R"({}{{"name":{},"file":{},"{}":{},"unit":{},"series":{}{}}})", out.size() > 1 ? "," : "",
                        json_quote(metric.name), json_quote(metric.file), metric.source, json_quote(metric.selector),
-                       json_quote(metric.unit), json_or_null(metric.series),
-                       metric.index.empty() ? "" : ",\"index\":" + json_quote(metric.index));
+                       json_quote(metric.unit), json_or_null(metric.series), more);
   }
   return out + ']';
+}
+
+std::string formulas_json(const Work& work, const std::vector<Derived>& derive) {
+  const FormulaNames names = formula_names(work, derive);
+  if (names.empty()) return "";
+  std::string derived;
+  for (const auto& [name, text] : names.derived)
+    derived += fmt::format("{}{}:{}", derived.empty() ? "" : ",", json_quote(name), json_quote(text));
+  return fmt::format(R"({{"parameters":{},"derived":{{{}}}}})", json_object(names.parameters), derived);
+}
+
+std::string success_json(const Success& success) {
+  std::string require;
+  for (const LocatedExpression& each : success.require)
+    require += (require.empty() ? "" : ",") + json_quote(each.expression().text());
+  if (!require.empty()) require = ",\"require\":[" + require + ']';
+  return fmt::format(R"({{"exit_code":{},"pattern":{}{}}})", success.exit_code,
+                     success.pattern ? json_quote(*success.pattern) : "null", require);
 }
 
 std::vector<OutsideGlob> outside_globs(const ResolvedRun& run) {
   std::vector<OutsideGlob> globs;
   for (const Metric& metric : run.work().metrics) {
-    if (metric.source == "accounting") continue;  // hpcbench writes that file itself, when Slurm knows
+    if (metric.is_formula() || metric.source == "accounting") continue;  // the latter's file hpcbench writes, when Slurm knows
     const std::string glob = outside_glob(metric.file, run.folder, run.workdir);
     const bool known =
         std::any_of(globs.begin(), globs.end(), [&](const OutsideGlob& other) { return other.file == metric.file; });
@@ -195,8 +217,9 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   fields.add("metrics", metrics_json(work.metrics));
   fields.add("outside", outside_json(run));
   if (!run.decks.empty()) fields.add("files", decks_json(run));
-  fields.add("success",
-             fmt::format(R"({{"exit_code":{},"pattern":{}}})", work.success.exit_code, json_or_null(work.success.pattern)));
+  fields.add("success", success_json(work.success));
+  const std::string formulas = formulas_json(work, run.experiment.derive);
+  if (!formulas.empty()) fields.add("formulas", formulas);
 }
 
 void add_provenance(RunFields& fields, const ResolvedRun& run) {

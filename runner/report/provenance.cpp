@@ -52,17 +52,25 @@ bool is_provenance(const std::string& name) {
   return name.starts_with("code:") || name.starts_with("version_") || name == "lightning" || name == "transformers";
 }
 
+std::string how_it_is_read(const Metric& metric) {
+  if (metric.is_formula()) return "formula " + metric.selector;
+  std::string text = fmt::format("{}, {} {}", metric.file, metric.source, metric.selector);
+  if (metric.take != "last") text += ", take " + metric.take;
+  if (metric.skip > 0) text += fmt::format(", skip {}", metric.skip);
+  return text;
+}
+
 /// How results were read: the records are always those of today's file.
 void add_reading(const Plan& plan, std::map<std::string, std::set<std::string>>& distinct) {
   std::set<const Work*> seen;
   for (const Configuration& configuration : plan.configurations) {
     const Work* work = configuration.work.get();
     if (work == nullptr || !seen.insert(work).second) continue;
-    for (const Metric& metric : work->metrics)
-      distinct["metric " + metric.name].insert(fmt::format("{}, {} {}", metric.file, metric.source, metric.selector));
+    for (const Metric& metric : work->metrics) distinct["metric " + metric.name].insert(how_it_is_read(metric));
     const Success& success = work->success;
     if (success.exit_code != 0) distinct["success"].insert(fmt::format("exit code {}", success.exit_code));
     if (success.pattern) distinct["success"].insert("stdout.log holds " + *success.pattern);
+    for (const LocatedExpression& each : success.require) distinct["success"].insert(each.expression().text());
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/host.hpp"
 #include "base/json_text.hpp"
+#include "base/take.hpp"
 #include "base/text.hpp"
 
 namespace hpcbench {
@@ -70,7 +71,13 @@ std::vector<Metric> read_metrics_json(std::string_view list) {
       metric.source = source;
       metric.selector = text(source);
     }
-    if (!metric.name.empty() && !metric.file.empty()) metrics.push_back(std::move(metric));
+    if (const std::string formula = text("formula"); !formula.empty()) {
+      metric.source = "formula";
+      metric.selector = formula;
+    }
+    if (const std::string take = text("take"); parse_take(take)) metric.take = take;
+    metric.skip = std::max(0LL, json_integer(find_member(members, "skip")).value_or(0));
+    if (!metric.name.empty() && (!metric.file.empty() || metric.is_formula())) metrics.push_back(std::move(metric));
   }
   return metrics;
 }
@@ -162,6 +169,17 @@ void read_start(const JsonMembers& members, RunInfo& info) {
   info.merged_output = output == "merged";
 }
 
+NamesOfFormulas read_names_of_formulas(std::string_view object) {
+  NamesOfFormulas names;
+  JsonMembers members, derived;
+  if (!scan_object(object, members)) return names;
+  names.parameters = json_bindings(find_member(members, "parameters"));
+  scan_object(find_member(members, "derived"), derived);
+  for (const JsonMember& member : derived)
+    names.derived.emplace_back(std::string(member.key), json_string(member.value).value_or(""));
+  return names;
+}
+
 void add_processes(std::string_view list, Finished& finished) {
   JsonMembers process;
   for (const std::string_view item : scan_array(list).value_or(std::vector<std::string_view>())) {
@@ -213,6 +231,7 @@ RunInfo parse_run_json(std::string_view text) {
   read_start(members, info);
   info.outside = read_outside(member("outside"));
   info.metrics = read_metrics_json(member("metrics"));
+  info.formula_names = read_names_of_formulas(member("formulas"));
   for (const char* name : {"commit", "dirty", "hpcbench", "seed"}) {
     if (const auto fact = json_scalar_text(member(name))) info.facts[name] = printable(*fact);
   }
@@ -229,6 +248,8 @@ RunInfo parse_run_json(std::string_view text) {
   if (scan_object(member("success"), inner)) {
     StartFields(inner, info.wrong).take("exit_code", info.success_exit_code, small_integer);
     info.success_pattern = json_string(find_member(inner, "pattern"));
+    for (const std::string_view text : scan_array(find_member(inner, "require")).value_or(std::vector<std::string_view>()))
+      info.success_require.push_back(json_string(text).value_or(""));
   }
   return info;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/glob.hpp"
@@ -12,6 +13,15 @@
 #include "base/value.hpp"
 
 namespace hpcbench {
+
+/// What formulas and requirements name beside metrics and axes: parameters, and derived values with their expressions in order
+/// of need.
+struct NamesOfFormulas {
+  Bindings parameters;
+  std::vector<std::pair<std::string, std::string>> derived;
+
+  bool empty() const { return parameters.empty() && derived.empty(); }
+};
 
 /// run.json, read for all who need something of it. Fields that are missing or of a wrong type keep their defaults.
 struct RunInfo {
@@ -32,6 +42,8 @@ struct RunInfo {
   std::vector<Metric> metrics;
   int success_exit_code = 0;
   std::optional<std::string> success_pattern;
+  std::vector<std::string> success_require;
+  NamesOfFormulas formula_names;
   std::map<std::string, std::string> facts;  // commit, dirty, code (one hash of all files that the command names), hpcbench
 
   // How it is started; run_description.hpp makes that ready for starting.

@@ -313,6 +313,7 @@ void check_axes(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
 
 void check_points(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics) {
   check_expressions(parsed, space, diagnostics);
+  check_formulas(parsed, space, diagnostics);
   check_excludes(parsed, space, diagnostics);
   check_overrides(parsed, space, diagnostics);
   check_baseline(parsed, space, diagnostics);

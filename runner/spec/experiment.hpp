@@ -45,6 +45,10 @@ struct Resources {
   std::vector<FilledText> texts = {};  // in place of the members of these keys; none in the work of a plan
 };
 
+/// Metrics that hpcbench measures of every run, and those that the built-in trainer writes (docs/events.md).
+const std::vector<std::string>& measured_metrics();
+const std::vector<std::string>& trainer_metrics();
+
 /// A number of an earlier result, as somebody wrote it.
 struct GivenValue {
   std::string metric;
@@ -97,7 +101,8 @@ struct InputDeck {
 
 struct Success {
   int exit_code = 0;
-  std::optional<std::string> pattern;  // must be found in stdout.log
+  std::optional<std::string> pattern;      // must be found in stdout.log
+  std::vector<LocatedExpression> require;  // must hold of the run's metrics
 };
 
 /// What a trainer or a command is, for one point: the defaults of the experiment with its overrides applied. Placeholders
@@ -154,6 +159,7 @@ struct Override {
   std::optional<std::vector<Metric>> metrics;
   std::optional<int> success_exit_code;
   std::optional<std::string> success_pattern;
+  std::optional<std::vector<LocatedExpression>> success_require;
   Place place;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/take.hpp"
 #include "base/text.hpp"
 #include "spec/fields.hpp"
 #include "spec/parsed_experiment.hpp"
@@ -13,6 +14,7 @@ namespace hpcbench {
 namespace {
 
 constexpr const char* kMetricForm = "{name: epoch_s, file: \"*.log\", pattern: 'Time: +([0-9.]+)', unit: s}";
+constexpr const char* kFormulaForm = "{name: samples_per_s, formula: samples / train_s, unit: samples/s}";
 
 /// What is wrong with a selector beside its being a text; and what to write instead.
 void check_selector(const YamlNode& node, const Metric& metric, Diagnostics& diagnostics) {
@@ -64,7 +66,63 @@ void read_index(MapReader& reader, Metric& metric, Diagnostics& diagnostics) {
   }
 }
 
+/// Which of several values of one run counts.
+void read_take(MapReader& reader, const YamlNode& node, Metric& metric, Diagnostics& diagnostics) {
+  const std::optional<std::string> take = reader.filled_text("take");
+  assign(metric.skip, reader.integer("skip", 0, 1'000'000'000));
+  if (take && !parse_take(*take)) {
+    const std::vector<std::string> words = {"last", "first", "min", "max", "sum", "count", "mean", "median", "p95"};
+    diagnostics.add(node.find("take")->location, fmt::format("`take` knows no {}{}", cite(*take), did_you_mean(*take, words)),
+                    "write last, first, min, max, sum, count, mean, median, or a percentile between 0 and 100: p95, p99.9");
+    return;
+  }
+  assign(metric.take, take);
+  if (take && metric.source == "accounting") {
+    diagnostics.add(reader.location_of("take"), "`take` chooses among several values, and `accounting` gives one",
+                    "leave it out");
+  } else if (reader.has("skip") && !reader.has("take")) {
+    diagnostics.add(reader.location_of("skip"), "`skip` leaves out the first values of `take`, and this metric has none",
+                    "add take: median (or mean, min ...); a series keeps all of its values");
+  }
+}
+
+void read_name(MapReader& reader, const YamlNode& node, Metric& metric, Diagnostics& diagnostics) {
+  assign(metric.name, reader.filled_text("name"));
+  if (metric.name.empty() || is_identifier(metric.name)) return;
+  diagnostics.add(node.find("name")->location, fmt::format("{} cannot be the name of a metric", cite(metric.name)),
+                  "a name has letters, digits and _, and does not start with a digit");
+}
+
+/// A metric that is computed of others reads no file.
+std::optional<Metric> read_formula(const YamlNode& node, bool imported, Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.made();
+  MapReader reader(node, "metrics", diagnostics);
+  Metric metric;
+  if (!reader.has("name")) diagnostics.add(node.location, "a metric needs `name`", kFormulaForm);
+  read_name(reader, node, metric, diagnostics);
+  assign(metric.unit, reader.text("unit"));
+  metric.source = "formula";
+  if (const YamlNode* formula = reader.take("formula")) {
+    if (const auto located = LocatedExpression::read(*formula, "`formula`", diagnostics))
+      metric.selector = located->expression().text();
+  }
+  if (imported) {
+    diagnostics.add(reader.location_of("formula"), "a formula stands in the experiment's `metrics`, not in an import's",
+                    "it is computed for imported runs, too");
+  }
+  std::vector<std::string> of_files = metric_source_keys();
+  of_files.insert(of_files.end(), {"file", "series", "index", "take", "skip"});
+  for (const std::string& key : of_files) {
+    if (reader.take(key) == nullptr) continue;
+    diagnostics.add(reader.location_of(key), fmt::format("{} is about files, and a formula reads none", cite(key)),
+                    "make a metric of it, and name that in the formula");
+  }
+  reader.finish();
+  return diagnostics.made() == before ? std::optional(metric) : std::nullopt;
+}
+
 std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnostics& diagnostics) {
+  if (node.is_map() && node.index_of("formula") != YamlNode::npos) return read_formula(node, imported, diagnostics);
   const std::size_t before = diagnostics.made();
   MapReader reader(node, "metrics", diagnostics);
   Metric metric;
@@ -73,17 +131,14 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnosti
     if (node.is_map() && needed && !reader.has(key))
       diagnostics.add(node.location, fmt::format("a metric needs `{}`", key), kMetricForm);
   }
-  assign(metric.name, reader.filled_text("name"));
-  if (!metric.name.empty() && !is_identifier(metric.name)) {
-    diagnostics.add(node.find("name")->location, fmt::format("{} cannot be the name of a metric", cite(metric.name)),
-                    "a name has letters, digits and _, and does not start with a digit");
-  }
+  read_name(reader, node, metric, diagnostics);
   if (imported) metric.file = "*";
   assign(metric.file, reader.filled_text("file"));
   read_source(reader, node, metric, diagnostics);
   assign(metric.unit, reader.text("unit"));
   metric.series = reader.filled_text("series");
   read_index(reader, metric, diagnostics);
+  read_take(reader, node, metric, diagnostics);
   refuse_placeholders_in(node, {"file", "pattern", "column", "pointer", "tag", "index"}, "metrics",
                          "`file` is a glob: `*/metrics.csv`; or give points their own in `overrides`", diagnostics);
   reader.finish();
@@ -91,6 +146,54 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnosti
 }
 
 }  // namespace
+
+const std::vector<std::string>& measured_metrics() {
+  static const std::vector<std::string> kNames = {"wall_s",
+                                                  "user_s",
+                                                  "sys_s",
+                                                  "max_rss_bytes",
+                                                  "gpu_utilization_percent",
+                                                  "energy_wh",
+                                                  "energy_wh_per_sample",
+                                                  "gpu_memory_peak_bytes"};
+  return kNames;
+}
+
+const std::vector<std::string>& trainer_metrics() {
+  static const std::vector<std::string> kNames = {"train_s",
+                                                  "train_eval_s",
+                                                  "setup_s",
+                                                  "data_s",
+                                                  "eval_s",
+                                                  "checkpoint_s",
+                                                  "communication_s",
+                                                  "communication_exposed_s",
+                                                  "communication_hidden_s",
+                                                  "bytes_sent",
+                                                  "bytes_sent_per_step",
+                                                  "socket_bytes_sent",
+                                                  "peak_parameter_bytes",
+                                                  "peak_gradient_bytes",
+                                                  "peak_optimizer_bytes",
+                                                  "peak_communication_bytes",
+                                                  "peak_activation_bytes",
+                                                  "compute_s",
+                                                  "compute_max_s",
+                                                  "compute_mean_s",
+                                                  "imbalance",
+                                                  "max_device_bytes",
+                                                  "real_s",
+                                                  "train_loss",
+                                                  "val_loss",
+                                                  "epoch_s",
+                                                  "accuracy",
+                                                  "em",
+                                                  "f1",
+                                                  "samples",
+                                                  "tokens",
+                                                  "optimizer_steps"};
+  return kNames;
+}
 
 void check_pattern(const YamlNode& node, const std::string& pattern, Diagnostics& diagnostics) {
   RE2::Options options;

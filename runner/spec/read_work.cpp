@@ -95,7 +95,22 @@ void apply(const ParsedResources& parsed, Override& target) {
 struct ParsedSuccess {
   std::optional<int> exit_code;
   std::optional<std::string> pattern;
+  std::optional<std::vector<LocatedExpression>> require;
 };
+
+/// Conditions of a list, or one by itself.
+std::vector<LocatedExpression> read_requirements(const YamlNode& node, Diagnostics& diagnostics) {
+  std::vector<LocatedExpression> conditions;
+  const auto add = [&](const YamlNode& item) {
+    if (auto condition = LocatedExpression::read(item, "`success.require`", diagnostics)) conditions.push_back(*condition);
+  };
+  if (node.is_scalar()) {
+    add(node);
+  } else if (expect_list(node, "`success.require`", diagnostics)) {
+    for (const YamlNode& item : node.items) add(item);
+  }
+  return conditions;
+}
 
 ParsedSuccess read_success(MapReader& reader, Diagnostics& diagnostics) {
   ParsedSuccess parsed;
@@ -105,6 +120,7 @@ ParsedSuccess read_success(MapReader& reader, Diagnostics& diagnostics) {
   assign(parsed.exit_code, success.integer("exit_code", 0, 255));
   parsed.pattern = success.filled_text("pattern");
   if (parsed.pattern) check_pattern(*node->find("pattern"), *parsed.pattern, diagnostics);
+  if (const YamlNode* require = success.take("require")) parsed.require = read_requirements(*require, diagnostics);
   refuse_placeholders_in(*node, {"pattern"}, "success", "give points their own in `overrides`; [{][{]name}} is the text itself",
                          diagnostics);
   success.finish();
@@ -166,6 +182,7 @@ std::optional<ParsedOverride> read_override(const YamlNode& node, bool shell, Di
   const ParsedSuccess success = read_success(reader, diagnostics);
   target.success_exit_code = success.exit_code;
   target.success_pattern = success.pattern;
+  target.success_require = success.require;
   if (reader.has("when") && node.items.size() == 1) diagnostics.add(node.location, "this override changes nothing");
   reader.finish();
   if (!condition) return std::nullopt;
@@ -200,6 +217,7 @@ void read_work(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnos
   const ParsedSuccess success = read_success(reader, diagnostics);
   assign(work.success.exit_code, success.exit_code);
   if (success.pattern) work.success.pattern = success.pattern;
+  assign(work.success.require, success.require);
   const YamlNode* overrides = reader.take("overrides");
   if (overrides == nullptr || !expect_list(*overrides, "`overrides`", diagnostics)) return;
   for (const YamlNode& item : overrides->items) {

@@ -3,20 +3,12 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/take.hpp"
 #include "stats/null_distribution.hpp"
 #include "stats/stats.hpp"
 
 namespace hpcbench {
 namespace {
-
-/// Hyndman and Fan 1996, type 7: linear between the order statistics around (n - 1) p.
-double quantile(const std::vector<double>& sorted, double p) {
-  const double position = static_cast<double>(sorted.size() - 1) * p;
-  const auto below = static_cast<std::size_t>(position);
-  const double part = position - static_cast<double>(below);
-  if (part == 0 || sorted[below] == sorted[below + 1]) return sorted[below];
-  return sorted[below] + part * (sorted[below + 1] - sorted[below]);
-}
 
 std::vector<double> sorted_logs(const std::vector<double>& values) {
   std::vector<double> logs(values.size());

@@ -9,12 +9,22 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "plan/formula_names.hpp"
 
 namespace hpcbench {
 
 namespace {
 
-ReadingRules rules_of_work(const Work& work) { return {work.metrics, work.success.exit_code, work.success.pattern}; }
+ReadingRules rules_of_work(const Work& work, const std::vector<Derived>& derive) {
+  FormulaNames names = formula_names(work, derive);
+  std::vector<std::string> require;
+  for (const LocatedExpression& each : work.success.require) require.push_back(each.expression().text());
+  return {work.metrics,
+          work.success.exit_code,
+          work.success.pattern,
+          std::move(require),
+          {std::move(names.parameters), std::move(names.derived)}};
+}
 
 /// The hash that most of them have.
 std::string most_frequent(const std::map<std::string, std::size_t>& counts) {
@@ -42,7 +52,7 @@ Reading reading_of_today(const Study& study, const Reading& before, const std::v
   for (const Configuration& configuration : study.plan.configurations) {
     std::string& hash = hashes[configuration.work.get()];
     if (hash.empty()) {
-      ReadingRules rules = rules_of_work(*configuration.work);
+      ReadingRules rules = rules_of_work(*configuration.work, study.experiment.derive);
       hash = rules_hash(rules);
       today.rules.emplace(hash, std::move(rules));
     }
@@ -81,9 +91,14 @@ void keep_reading(const std::string& results, const Reading& reading) {
 
 std::string what_changed(const ReadingRules* old, const ReadingRules& now) {
   if (old == nullptr) return "the file's metrics or `success` changed";
-  const bool metrics = rules_json({old->metrics, 0, {}}) != rules_json({now.metrics, 0, {}});
-  const bool success =
-      std::pair(old->success_exit_code, old->success_pattern) != std::pair(now.success_exit_code, now.success_pattern);
+  const auto rules_of_metrics = [](const ReadingRules& rules) {
+    return rules_json({rules.metrics, 0, {}, {}, rules.formula_names});
+  };
+  const auto rules_of_success = [](const ReadingRules& rules) {
+    return rules_json({{}, rules.success_exit_code, rules.success_pattern, rules.success_require, {}});
+  };
+  const bool metrics = rules_of_metrics(*old) != rules_of_metrics(now);
+  const bool success = rules_of_success(*old) != rules_of_success(now);
   if (metrics && success) return "the file's metrics and `success` changed";
   if (success) return "the file's `success` changed";
   return metrics ? "the file's metrics changed" : "this version of hpcbench reads them in another way";

@@ -109,6 +109,11 @@ class MissedCounter {
 };
 
 std::string missed_line(const MissedMetric& missed) {
+  if (missed.file.empty()) {
+    return fmt::format(
+        "  metric {}: no value in {} of {} runs that succeeded: `hpcbench show` says why the formula {} gives none\n",
+        missed.name, missed.runs, missed.of, printable(missed.selector));
+  }
   return fmt::format(
       "  metric {}: no value in {} of {} runs that succeeded ({} {} in {}); mend it in the experiment file, and the kept logs "
       "are "

@@ -19,7 +19,7 @@ MAY_KNOW = {
     "launch": {"runfiles"},
     "submit": {"render", "runfiles", "plan", "spec"},
     "submit/slurm": {"submit", "render", "runfiles"},
-    "ingest": {"runfiles", "checksum"},
+    "ingest": {"runfiles", "checksum", "expressions"},
     "store": {"ingest"},
     "stats": set(),
     "report": {"stats", "ingest", "plan", "spec"},

@@ -21,7 +21,7 @@ Metric spec_of(const std::string& pattern, bool series = false) {
 TEST_CASE("the last match counts; a series keeps all of them") {
   const std::string log = "Loss: 3.5\nLoss: 2.5 then Loss: 2.25\nend\n";
   MetricMatches matches = scan_metric(log, spec_of("Loss: ([0-9.]+)"));
-  CHECK(matches.last == 2.25);
+  CHECK(matches.value == 2.25);
   CHECK(matches.count == 3);
   CHECK(matches.series.empty());
   matches = scan_metric(log, spec_of("Loss: ([0-9.]+)", true));
@@ -33,19 +33,19 @@ TEST_CASE("the last match counts; a series keeps all of them") {
 }
 
 TEST_CASE("which group is the number") {
-  CHECK(scan_metric("a 1 b 2\n", spec_of("a (\\d) b (?P<loss>\\d)")).last == 2);
-  CHECK(scan_metric("a 1 b 2\n", spec_of("a (\\d) b (?P<other>\\d)")).last == 1);
-  CHECK(scan_metric("a 12 b\n", spec_of("\\d+")).last == 12);
-  CHECK_FALSE(scan_metric("b\n", spec_of("(\\d)?b")).last);
+  CHECK(scan_metric("a 1 b 2\n", spec_of("a (\\d) b (?P<loss>\\d)")).value == 2);
+  CHECK(scan_metric("a 1 b 2\n", spec_of("a (\\d) b (?P<other>\\d)")).value == 1);
+  CHECK(scan_metric("a 12 b\n", spec_of("\\d+")).value == 12);
+  CHECK_FALSE(scan_metric("b\n", spec_of("(\\d)?b")).value);
 }
 
 TEST_CASE("lines are lines: anchors, and no match across an end") {
-  CHECK(scan_metric("x\nt=1\n", spec_of("^t=(\\d)$")).last == 1);
+  CHECK(scan_metric("x\nt=1\n", spec_of("^t=(\\d)$")).value == 1);
   CHECK(scan_metric("t=1 s\n", spec_of("^t=(\\d)$")).count == 0);
   CHECK(scan_metric("loss:\n7\n", spec_of("loss:\\s*(\\d)")).count == 0);
   CHECK(scan_metric("loss: a\n7\n", spec_of("loss:[^0-9]*(\\d)")).count == 0);
-  CHECK(scan_metric("Zeit f\xFCr Epoche: 4\n", spec_of("f.r Epoche: (\\d)")).last == 4);
-  CHECK(scan_metric(std::string("a\0b 5\n", 6), spec_of("b (\\d)")).last == 5);
+  CHECK(scan_metric("Zeit f\xFCr Epoche: 4\n", spec_of("f.r Epoche: (\\d)")).value == 4);
+  CHECK(scan_metric(std::string("a\0b 5\n", 6), spec_of("b (\\d)")).value == 5);
 }
 
 TEST_CASE("a number and nothing else") {
@@ -56,7 +56,7 @@ TEST_CASE("a number and nothing else") {
     CHECK_FALSE(parse_metric_number(text));
   }
   const MetricMatches matches = scan_metric("t=1,5\nt=2\nt=nan\n", spec_of("t=(\\S+)"));
-  CHECK(matches.last == 2);
+  CHECK(matches.value == 2);
   CHECK(matches.not_numbers == 2);
   CHECK(matches.first_not_number == "1,5");
 }

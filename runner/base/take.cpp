@@ -1,0 +1,55 @@
+#include "base/take.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <utility>
+
+namespace hpcbench {
+
+namespace {
+
+using Kind = Take::Kind;
+
+constexpr std::array<std::pair<std::string_view, Kind>, 8> kWords = {{
+    {"last", Kind::last},
+    {"first", Kind::first},
+    {"min", Kind::min},
+    {"max", Kind::max},
+    {"sum", Kind::sum},
+    {"count", Kind::count},
+    {"mean", Kind::mean},
+    {"median", Kind::quantile},
+}};
+
+/// `p95`, `p99.9`: digits, and a point with more of them.
+std::optional<double> percentile(std::string_view word) {
+  if (!word.starts_with('p')) return std::nullopt;
+  word.remove_prefix(1);
+  if (word.empty() || word.find_first_not_of("0123456789.") != std::string_view::npos || word.front() == '.')
+    return std::nullopt;
+  double percent = 0;
+  const auto read = std::from_chars(word.data(), word.data() + word.size(), percent);
+  const bool whole = read.ec == std::errc() && read.ptr == word.data() + word.size();
+  return whole && percent > 0 && percent < 100 ? std::optional(percent) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Take> parse_take(std::string_view word) {
+  for (const auto& [name, kind] : kWords) {
+    if (name == word) return Take{kind, 0.5};
+  }
+  if (const std::optional<double> percent = percentile(word)) return Take{Kind::quantile, *percent / 100};
+  return std::nullopt;
+}
+
+double quantile(const std::vector<double>& sorted, double p) {
+  const double position = static_cast<double>(sorted.size() - 1) * p;
+  const auto below = static_cast<std::size_t>(position);
+  const double part = position - static_cast<double>(below);
+  if (part == 0 || sorted[below] == sorted[below + 1]) return sorted[below];
+  return sorted[below] + part * (sorted[below + 1] - sorted[below]);
+}
+
+}  // namespace hpcbench

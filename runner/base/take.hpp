@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace hpcbench {
+
+/// Which value a metric has where one run holds several: what `take` of a metric says (docs/sources.md). It is about one run;
+/// statistics between runs are another thing.
+struct Take {
+  enum class Kind { last, first, min, max, sum, count, mean, quantile };
+  Kind kind = Kind::last;
+  double p = 0.5;  // of a quantile, between 0 and 1
+};
+
+/// `last`, `first`, `min`, `max`, `sum`, `count`, `mean`, `median`, `p95`, `p99.9`; absent for any other word.
+std::optional<Take> parse_take(std::string_view word);
+
+/// Hyndman and Fan 1996, type 7: linear between the order statistics around (n - 1) p. `sorted` ascending and not empty.
+double quantile(const std::vector<double>& sorted, double p);
+
+}  // namespace hpcbench

@@ -1,0 +1,66 @@
+#include "ingest/taken_value.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hpcbench {
+
+using Kind = Take::Kind;
+
+void TakenValue::add(double value) {
+  if (++seen_ <= skip_) return;
+  const bool is_first = chosen_from() == 1;
+  switch (take_.kind) {
+    case Kind::last:
+      one_ = value;
+      return;
+    case Kind::first:
+      if (is_first) one_ = value;
+      return;
+    case Kind::min:
+      one_ = is_first ? value : std::min(one_, value);
+      return;
+    case Kind::max:
+      one_ = is_first ? value : std::max(one_, value);
+      return;
+    case Kind::sum:
+    case Kind::mean:
+      sum_ += value;
+      return;
+    case Kind::count:
+      return;
+    case Kind::quantile:
+      return keep(value);
+  }
+}
+
+void TakenValue::keep(double value) {
+  if ((chosen_from() - 1) % stride_ != 0) return;
+  all_.push_back(value);
+  if (all_.size() < kMostKept) return;
+  for (std::size_t i = 0; 2 * i < all_.size(); ++i) all_[i] = all_[2 * i];
+  all_.resize(kMostKept / 2);
+  stride_ *= 2;
+}
+
+bool TakenValue::add_text() {
+  if (take_.kind != Kind::count) return false;
+  ++seen_;
+  return true;
+}
+
+std::optional<double> TakenValue::value() {
+  const long long n = chosen_from();
+  if (n == 0) return std::nullopt;
+  double result = one_;
+  if (take_.kind == Kind::sum) result = static_cast<double>(sum_);
+  if (take_.kind == Kind::mean) result = static_cast<double>(sum_ / static_cast<long double>(n));
+  if (take_.kind == Kind::count) result = static_cast<double>(n);
+  if (take_.kind == Kind::quantile) {
+    std::sort(all_.begin(), all_.end());
+    result = quantile(all_, take_.p);
+  }
+  return std::isfinite(result) ? std::optional(result) : std::nullopt;
+}
+
+}  // namespace hpcbench

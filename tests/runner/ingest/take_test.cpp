@@ -1,0 +1,116 @@
+// `take` and `skip`: which of the values of one run its metric is. Expected numbers are those of Python's `statistics`.
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <string>
+
+#include "attempt_folder.hpp"
+#include "ingest/metric_reader.hpp"
+#include "ingest/reading.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr const char* kSteps =
+    "230.31 283.8 307.84 374.1 282.95 365.05 -36.95 159.53 374.51 242.04 355.41 0.94 161.08 60.96 194.69 208.27 -44.1 47.53 "
+    "75.77 362.36 294.58 21.82 308.72 12.45 227.85 7.01 -49.2 342.13 44.26 46.97 392.09 342.58 80.19 382.67 192.65 255.02 "
+    "42.15 373.44 260.79 384.95 352.18\n";
+
+Metric step_spec(const std::string& take, long long skip) {
+  Metric spec{"step_ms", "stdout.log", "(-?[0-9.]+)", ""};
+  spec.take = take;
+  spec.skip = skip;
+  return spec;
+}
+
+std::optional<double> taken(const std::string& take, long long skip, const std::string& text = kSteps) {
+  return read_metric_text(step_spec(take, skip), text, "stdout.log").value;
+}
+
+}  // namespace
+
+TEST_CASE("take: each word is what Python's statistics say of the values after `skip`") {
+  CHECK(taken("last", 5) == 352.18);
+  CHECK(taken("first", 5) == 365.05);
+  CHECK(taken("first", 0) == 230.31);
+  CHECK(taken("min", 5) == -49.2);
+  CHECK(taken("max", 5) == 392.09);
+  CHECK(taken("sum", 5) == doctest::Approx(6842.39).epsilon(1e-15));
+  CHECK(taken("count", 5) == 36);
+  CHECK(taken("mean", 5) == doctest::Approx(190.0663888888889).epsilon(1e-15));
+  CHECK(taken("median", 5) == doctest::Approx(201.48).epsilon(1e-15));
+  CHECK(taken("p1", 5) == doctest::Approx(-47.415).epsilon(1e-15));
+  CHECK(taken("p25", 5) == doctest::Approx(46.2925).epsilon(1e-15));
+  CHECK(taken("p95", 5) == doctest::Approx(383.24).epsilon(1e-15));
+  CHECK(taken("p99.9", 5) == doctest::Approx(391.84009999999995).epsilon(1e-15));
+}
+
+TEST_CASE("take: words that are none") {
+  for (const char* word : {"", "avg", "p", "p0", "p100", "p-5", "p5e1", "p.5", "p9 5", "P95", "p1000"}) {
+    CAPTURE(word);
+    CHECK_FALSE(parse_take(word));
+  }
+  CHECK(parse_take("p50")->p == 0.5);
+}
+
+TEST_CASE("take: a series keeps its points, `skip` or not") {
+  Metric spec = step_spec("mean", 2);
+  spec.series = "step";
+  const MetricMatches matches = read_metric_text(spec, "1\n2\n3\n4\n", "stdout.log");
+  CHECK(matches.value == 3.5);
+  CHECK(matches.series.size() == 4);
+}
+
+TEST_CASE("take: min, max and quantiles lie in order, wherever the text is cut") {
+  rc::check([](const std::vector<int>& values) {
+    std::string text;
+    for (const int value : values) text += std::to_string(value) + '\n';
+    const auto low = taken("min", 0, text);
+    const auto p25 = taken("p25", 0, text);
+    const auto median = taken("median", 0, text);
+    const auto high = taken("max", 0, text);
+    RC_ASSERT(low.has_value() == !values.empty());
+    if (!values.empty()) RC_ASSERT(*low <= *p25 && *p25 <= *median && *median <= *high);
+  });
+}
+
+TEST_CASE("take: a run says what was taken, and why there is nothing") {
+  AttemptFolder folder;
+  folder
+      .run_json(R"j("metrics":[
+        {"name":"step","file":"stdout.log","pattern":"step (\\d+)","unit":"ms","take":"median","skip":1},
+        {"name":"late","file":"stdout.log","pattern":"step (\\d+)","take":"max","skip":9},
+        {"name":"errors","file":"stdout.log","pattern":"ERROR.*","take":"count"},
+        {"name":"notes","file":"stdout.log","pattern":"NOTE","take":"count"},
+        {"name":"lost","file":"absent.log","pattern":"x","take":"count"}])j")
+      .file("stdout.log", "step 90\nstep 4\nERROR: x\nstep 8\nERROR: y\n")
+      .finished(R"("exit_code":0)");
+  const AttemptRecord record = folder.read();
+  CHECK(record.metrics.at("step") == 6);
+  CHECK(record.places.at("step") == "stdout.log:4 (median of 2 values)");
+  CHECK(record.metrics.at("errors") == 2);
+  CHECK(record.metrics.at("notes") == 0);  // the file is there and holds none
+  CHECK_FALSE(record.metrics.contains("late"));
+  CHECK_FALSE(record.metrics.contains("lost"));
+  const auto warned = [&](const char* text) { return std::count(record.warnings.begin(), record.warnings.end(), text) == 1; };
+  CHECK(warned("metric late: 3 values are there, and `skip: 9` leaves none"));
+  CHECK(warned("metric lost: no file is absent.log"));
+}
+
+TEST_CASE("take: rules without it keep their hash, and with it come back from run.json and reading.json") {
+  const ReadingRules plain{{{"a", "f", "x", "s", std::nullopt, "pattern", ""}}, 0, std::nullopt};
+  CHECK(rules_json(plain) == R"({"metrics":[{"name":"a","file":"f","pattern":"x","unit":"s","series":false}],)"
+                             R"("success":{"exit_code":0,"pattern":null}})");
+  ReadingRules taking = plain;
+  taking.metrics[0].take = "p95";
+  taking.metrics[0].skip = 3;
+  CHECK(rules_hash(taking) != rules_hash(plain));
+  Reading reading;
+  reading.rules = {{rules_hash(taking), taking}};
+  reading.usual = rules_hash(taking);
+  CHECK(reading_json(parse_reading(reading_json(reading))) == reading_json(reading));
+}
+
+}  // namespace hpcbench
