@@ -52,7 +52,8 @@ void check_points(const ParsedExperiment& parsed, const PointSpace& space, Diagn
 void check_expressions(const ParsedExperiment& parsed, const PointSpace& space,
                        Diagnostics& diagnostics);  // check_expressions.cpp
 /// Names, units, kinds and cycles of the formulas of metrics and of `success.require`.
-void check_formulas(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics);  // check_expressions.cpp
+void check_formulas(const ParsedExperiment& parsed, const PointSpace& space,
+                    Diagnostics& diagnostics);  // check_expressions.cpp
 void check_placeholders(const ParsedExperiment& parsed, const PointSpace& space,
                         Diagnostics& diagnostics);  // check_placeholders.cpp
 /// Axes and parameters that reach nothing, where it is plain what was meant.
