@@ -38,9 +38,9 @@ void check(const Metric& spec, std::string_view text) {
   if (reader->error()) return;
   const MetricMatches whole = read_metric_text(spec, text, "f");
   const MetricMatches pieces = read_pieces(spec, text, 7);
-  require(whole.last == pieces.last && whole.count == pieces.count && whole.place == pieces.place);
+  require(whole.value == pieces.value && whole.count == pieces.count && whole.place == pieces.place);
   require(whole.series.size() == pieces.series.size() && whole.warnings == pieces.warnings);
-  require(whole.last.has_value() == (whole.count > 0));
+  require(whole.value.has_value() == (whole.count > 0));
   require(whole.warnings.size() <= 11);
   require(is_utf8(whole.first_not_number));
   for (const std::string& warning : whole.warnings) require(is_utf8(warning));

@@ -72,9 +72,10 @@ class Recipes(SlurmTest):
 
     def test_ranks_that_are_no_gpus(self):
         env = self.mpi()
-        for name in ("stencil.py", "stencil_weak.yaml"):
-            shutil.copy(ROOT / "examples/mpi" / name, self.folder)
-        self.hpcbench("run", "stencil_weak.yaml", "--site", "./site.yaml", "--set", "repeats=1", "--set", "matrix.nodes=[1, 2]", env=env)
+        shutil.copy(ROOT / "examples/mpi/stencil.py", self.folder)
+        study = (ROOT / "examples/mpi/stencil_weak.yaml").read_text()
+        self.write("stencil_weak.yaml", study.replace("nodes: [1],", "nodes: [1, 2],") + "repeats: 1\n")
+        self.hpcbench("run", "stencil_weak.yaml", "--site", "./site.yaml", env=env)
         rows = self.report("stencil_weak.yaml")["rows"]
         self.assertEqual([(row["axes"]["nodes"], row["scale"], row["gpus"], row["outcomes"]) for row in rows],
                          [(1, 1, 0, {"succeeded": 1}), (1, 2, 0, {"succeeded": 1}), (2, 2, 0, {"succeeded": 1}), (2, 4, 0, {"succeeded": 1})])
