@@ -26,7 +26,7 @@ class PrepareTest(SlurmTest):
         super().setUp()
         self.site = str(self.write("site.yaml", "executor: slurm\n"))
         self.write("made.yaml", STUDY)
-        self.write("act", 'test "$FLAG" = one\n')
+        self.write("act", 'test "$FLAG" = one || exit 1\n')
 
     def made(self):
         return sorted((self.folder / "made.txt").read_text().splitlines())
