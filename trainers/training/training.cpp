@@ -198,10 +198,11 @@ class Loop {
                      const std::vector<double>& weights) const {
     StepLoss loss;
     for (std::size_t index = 0; index < losses.size(); ++index) {
-      if (!std::isfinite(losses[index]))
+      if (!std::isfinite(losses[index])) {
         throw Diverged(concat("the loss is ", losses[index], " at step ", state_.steps + 1, " (epoch ", state_.epoch,
                               "): the training diverged; no step is made from it. A lower learning rate, a warm-up or "
                               "`clip` may help"));
+      }
       const auto samples = static_cast<double>(shares[index].samples.size(0));
       loss.mean += losses[index] * weights[index];
       loss.sum += losses[index] * samples;

@@ -43,7 +43,6 @@ std::optional<ParsedPreparation> read_preparation(const YamlKey& key, const Yaml
   preparation.name = key.name;
   preparation.place = place_of(key.location);
   assign(preparation.command, reader.texts("command"));
-  if (!reader.has("command")) diagnostics.add(key.location, fmt::format("{} has no `command`", cite(what)), "command: [make]");
   preparation.modules = site.modules;
   preparation.setup = site.setup;
   preparation.environment = site.environment;
@@ -132,6 +131,9 @@ void read_prepare(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diag
 void check_preparations(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   for (const ParsedPreparation& entry : parsed.preparations) {
     const std::string& name = entry.preparation.name;
+    if (entry.node->index_of("command") == YamlNode::npos) {  // that of a profile may stand in the file
+      diagnostics.add(entry.name_location, fmt::format("{} has no `command`", cite("prepare." + name)), "command: [make]");
+    }
     const std::string owner = other_owner(parsed, name);
     if (owner.empty()) continue;
     diagnostics.add(entry.name_location, fmt::format("{} is the name of {}, too", cite(name), owner),
