@@ -72,7 +72,6 @@ bool make_preparations(const Study& study, const std::vector<std::size_t>& confi
                        RenderContext& context) {
   const Plan& plan = study.selected();
   const std::vector<std::size_t> needed = needed_by(study, configurations);
-  if (needed.empty()) return true;
   const PreparationView before(study);
   std::vector<bool> again(plan.prepared.size(), false);
   for (const std::size_t i : needed) {
@@ -82,6 +81,9 @@ bool make_preparations(const Study& study, const std::vector<std::size_t>& confi
     const bool failed = before.status(i).kind == PreparationStatus::Kind::failed;
     again[i] = instance.name == options.again && (failed || !changed.empty());
   }
+  if (!options.again.empty() && std::find(again.begin(), again.end(), true) == again.end())
+    say(fmt::format("prepare: of {} nothing that runs wait for has failed or is out of date", options.again));
+  if (needed.empty()) return true;
   LocalExecutor executor(1, program_folder() + "/hpcbench");
   Preparer preparer(study.experiment, plan, context, executor, [](const std::string& text) { say(text); });
   std::vector<bool> made(plan.prepared.size(), false);

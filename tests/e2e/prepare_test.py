@@ -94,6 +94,8 @@ class Preparations(StudyTest):
         self.assertEqual(len(self.stdouts()), 8)
         self.assertEqual(len(self.attempts("build")), 3)
         self.assertIn("did you mean `build`?", self.hpcbench("retry", "made.yaml", "--prepare", "biuld", code=2).stderr)
+        self.assertIn("nothing that runs wait for has failed", self.hpcbench("retry", "made.yaml", "--prepare", "build").stderr)
+        self.assertEqual(len(self.attempts("build")), 3)
         clean = self.hpcbench("clean", "made.yaml").stdout
         self.assertIn("did not succeed", clean)
         self.hpcbench("clean", "made.yaml", "--remove", "prepare", "--yes")

@@ -86,3 +86,16 @@ TEST_CASE("a preparation that nothing needs is not made, and a note says so") {
   REQUIRE(!plan.notes.empty());
   CHECK(plan.notes.back().starts_with("e.yaml:2:11: nothing needs the preparation `b`"));
 }
+
+TEST_CASE("a profile may change a part of a preparation") {
+  const std::string text =
+      "experiment: e\nprepare: {b: {command: [make, 'OUT={{b.dir}}'], environment: {LEVEL: '1'}}}\nmatrix: {n: [1, 2]}\n"
+      "command: ['{{b.dir}}/x', '{{n}}']\nprofiles: {fast: {prepare: {b: {environment: {LEVEL: '3'}}}}}\n";
+  ReadOptions fast;
+  fast.profile = "fast";
+  const Plan plain = make_plan(parse_experiment(text, "e.yaml", {}));
+  const Plan changed = make_plan(parse_experiment(text, "e.yaml", fast));
+  REQUIRE(changed.prepared.size() == 1);
+  CHECK(changed.prepared[0].id != plain.prepared[0].id);
+  CHECK(ids_of(changed) != ids_of(plain));
+}
