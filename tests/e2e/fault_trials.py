@@ -91,6 +91,8 @@ def verify(folder, what, last, environment):
     bad = [f"{run['run']}: {run['state']} ({run['reason']})" for run in runs if run["state"] != "succeeded"]
     if bad or len(runs) != RUNS:
         wrong.append(f"{len(runs)} runs, not succeeded: {bad}")
+    if not (folder / "executions").exists():
+        return [*wrong, "no run was executed"]
     executed = collections.Counter((folder / "executions").read_text().splitlines())
     twice = [path for path, count in executed.items() if count > 1]
     if twice:
@@ -108,6 +110,8 @@ def verify(folder, what, last, environment):
 
 def verify_preparations(folder, what):
     wrong = []
+    if not (folder / "given").exists():
+        return ["no run was given what was made"]
     makings = collections.Counter((folder / "makings").read_text().splitlines())
     twice = [path for path, count in makings.items() if count > 1]
     if twice:
@@ -137,7 +141,8 @@ def trial(number, seed):
         kills = dice.randint(2, 5)
         last = run_with_kills(folder, what, kills, dice, environment, slots=dice.choice((1, 2, 3)))
         wrong = verify(folder, what, last, environment) + verify_preparations(folder, what)
-        print(f"trial {number}: {kills} kills of {what}: {'ok' if not wrong else 'FAILED ' + '; '.join(wrong)}", flush=True)
+        makings = len(list(folder.glob("results/trial/prepare/*/a*")))
+        print(f"trial {number}: {kills} kills of {what}, {makings} attempts of {INSTANCES} preparations: {'ok' if not wrong else 'FAILED ' + '; '.join(wrong)}", flush=True)
         return not wrong
     finally:
         kill(launchers(folder))
