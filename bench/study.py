@@ -69,8 +69,8 @@ class Study:
         command = "retry" if not self.repeats and (self.place.folder / "results" / self.name).exists() else "run"
         self.repeats = repeats
         self.write(repeats)
-        if self.failure(command):
-            print(f"{self.name}: a run failed and is measured once more: {self.last_words()}", file=sys.stderr, flush=True)
+        if problem := self.failure(command):
+            print(f"{self.name}: a run failed and is measured once more: {self.last_words() or problem}", file=sys.stderr, flush=True)
             if problem := self.failure("retry"):
                 raise Unmeasured(f"{problem}\n{self.last_words()}")
 

@@ -30,7 +30,7 @@ packages=(g++ cmake ninja-build pkg-config libfmt-dev nlohmann-json3-dev libyaml
 [ "$preset" = default ] && packages+=(python3 python3-venv zlib1g-dev)
 [ "$tests" = no ] || packages+=(python3-pytest python3-jsonschema)
 if [ "$checks" = yes ]; then
-  packages+=(clang-16 clang-tidy-16 clang-format-16 libclang-rt-16-dev shellcheck)
+  packages+=(clang-16 clang-tidy-16 clang-format-16 libomp-16-dev libclang-rt-16-dev shellcheck)
   # A real Slurm, which tests/slurm starts and stops by itself.
   packages+=(slurmctld slurmd slurm-client slurmdbd munge mariadb-server openmpi-bin python3-mpi4py)
   # A browser, which opens the HTML report; distributions name it differently, and some have none.

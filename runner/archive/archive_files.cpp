@@ -88,8 +88,8 @@ class ArchiveCollector {
   /// along, for the other machine may have one.
   void add_study_files() {
     plan_.study = study_.source;
-    plan_.study.file = "study/" + std::filesystem::path(study_.experiment.path).filename().string();
-    add_text(plan_.study.file, read_file(study_.experiment.path));
+    for (const FileCopy& copy : study_.experiment.copies) add_text("study/" + copy.name, copy.text);
+    plan_.study.file = "study/" + study_.experiment.copies.front().name;
     const std::string site = study_.source.site.empty() ? default_site().value_or("") : find_site(study_.source.site);
     plan_.study.site = fmt::format("sites/{}.yaml", site.empty() ? "local" : std::filesystem::path(site).stem().string());
     add_text(plan_.study.site, site.empty() ? "name: local\n" : read_file(site));

@@ -151,7 +151,8 @@ void add_compare(commandline::Command& command) {
       .shows_initial()
       .value_name("DIR [DIR]")
       .takes_all_that_follow();  // folders, and what comes behind them
-  command.add_option("--profile", arguments->study.profile, "overlay of the files' `profiles`").value_name("NAME");
+  command.add_option("--profile", arguments->study.profiles, "overlay of the files' `profiles`; again for one on top of it")
+      .value_name("NAME");
   command.add_option("--site", arguments->study.site, "what is true of the cluster: a name in sites/ or a path")
       .value_name("SITE");
   command.add_option("--set", arguments->study.settings, "set one value in both, as in `--set report.confidence=0.9`")

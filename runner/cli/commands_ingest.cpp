@@ -179,7 +179,7 @@ void add_ingest(commandline::Command& command) {
   of_run("--statistic", options->statistic, "the values are this statistic of --n runs: median").value_name("NAME");
   of_run("--n", options->n, "how many runs the statistic is of").positive();
   of_run("--note", options->note, "kept with the run").value_name("TEXT");
-  of_run("--profile", options->study.profile, "overlay of the file's `profiles`").value_name("NAME");
+  of_run("--profile", options->study.profiles, "overlay of the file's `profiles`").value_name("NAME");
   of_run("--site", options->study.site, "what is true of the cluster: a name in sites/ or a path").value_name("SITE");
   of_run("--set", options->study.settings, "set one value, as in `--set parameters.lr=0.1`").value_name("A.B=YAML");
   add_results_option(command, options->study.results);

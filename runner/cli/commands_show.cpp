@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/interrupt.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"

@@ -13,7 +13,8 @@ void add_source_options(commandline::Command& command, StudyOptions& options, Fi
                                      : "the experiment file, or the name of a study; without it, what was run last here");
   options.looks_back = file == FileArgument::optional;
   if (file == FileArgument::required) argument.required();
-  command.add_option("--profile", options.profile, "overlay of the file's `profiles`").value_name("NAME");
+  command.add_option("--profile", options.profiles, "overlay of the file's `profiles`; again for one on top of it")
+      .value_name("NAME");
   command.add_option("--site", options.site, "what is true of the cluster: a name in sites/ or a path").value_name("SITE");
   command.add_option("--set", options.settings, "set one value, as in `--set parameters.lr=0.1`").value_name("A.B=YAML");
 }

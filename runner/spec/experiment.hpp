@@ -11,6 +11,7 @@
 #include "base/place.hpp"
 #include "base/value.hpp"
 #include "spec/located_expression.hpp"
+#include "yaml/used_files.hpp"
 
 namespace hpcbench {
 
@@ -217,8 +218,9 @@ struct Site {
 struct Experiment {
   std::string name;
   std::string description;
-  std::string path;     // of the file, as it was given
-  std::string profile;  // that was laid over it; empty: none
+  std::string path;              // of the file, as it was given
+  std::vector<FileCopy> copies;  // the file and what it uses, to read it again elsewhere
+  std::string profile;           // that was laid over it, or several with commas between them; empty: none
 
   /// The cross product in this order; the entries of one zip block vary together.
   std::vector<Axis> matrix;

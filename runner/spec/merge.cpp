@@ -50,12 +50,15 @@ bool is_emptied(const YamlNode& over, const std::string& path) {
   return over.is_list() && over.items.empty() && std::find(kLists.begin(), kLists.end(), path) != kLists.end();
 }
 
-bool is_condition(const std::string& path) { return path == "baseline" || path == "report.where"; }
+/// Half of one condition and half of another would mean neither; a profile says by itself what it takes away.
+bool is_replaced_whole(const std::string& path) {
+  return path == "baseline" || path == "report.where" || path.starts_with("profiles.");
+}
 
 std::string path_below(const std::string& path, const std::string& key) { return path.empty() ? key : path + '.' + key; }
 
 YamlNode merge(const YamlNode& base, const YamlNode& over, const std::string& path) {
-  if (!base.is_map() || !over.is_map() || is_condition(path)) return over;
+  if (!base.is_map() || !over.is_map() || is_replaced_whole(path)) return over;
   YamlNode merged = base;
   for (std::size_t i = 0; i < over.keys.size(); ++i) {
     const YamlKey& key = over.keys[i];
@@ -117,7 +120,7 @@ std::string set_value(YamlNode& root, const std::vector<YamlKey>& path, const Ya
 namespace {
 
 YamlNode without_removals_below(const YamlNode& over, const std::string& path) {
-  if (!over.is_map() || is_condition(path)) return over;
+  if (!over.is_map() || is_replaced_whole(path)) return over;
   YamlNode left = over;
   for (std::size_t i = 0; i < over.keys.size(); ++i) {
     const std::string& name = over.keys[i].name;
@@ -137,7 +140,7 @@ YamlNode without_removals_below(const YamlNode& over, const std::string& path) {
 }
 
 void refuse_vain_below(const YamlNode* base, const YamlNode& over, const std::string& path, Diagnostics& diagnostics) {
-  if (!over.is_map() || is_condition(path)) return;
+  if (!over.is_map() || is_replaced_whole(path)) return;
   for (std::size_t i = 0; i < over.keys.size(); ++i) {
     const std::string& name = over.keys[i].name;
     const YamlNode* below = base == nullptr || !base->is_map() ? nullptr : base->find(name);
@@ -147,7 +150,7 @@ void refuse_vain_below(const YamlNode* base, const YamlNode& over, const std::st
       const bool of_site = path.empty() && (name == "modules" || name == "setup");
       diagnostics.add(over.keys[i].location,
                       fmt::format("`{}` is not there to be taken away{}", path_below(path, name), did_you_mean(name, names)),
-                      of_site ? "write [] for none, not even the site's" : "the file does not have it; remove this line");
+                      of_site ? "write [] for none, not even the site's" : "nothing below says it; remove this line");
     }
     refuse_vain_below(below, over.items[i], path_below(path, name), diagnostics);
   }

@@ -87,7 +87,7 @@ struct ParsedExperiment {
 /// Reads every key of a file on top of `parsed` (which holds defaults and what the site says). Types, forms and single values
 /// are checked here; what depends on other keys is in checks.hpp. `root` must outlive the parsed experiment.
 void read_root(const YamlNode& root, ParsedExperiment& parsed, Diagnostics& diagnostics);
-/// Reads a profile alone, for its diagnostics: nothing is required, and `experiment` and `profiles` are refused.
+/// Reads a profile alone, for its diagnostics: nothing is required, and `experiment`, `profiles` and `use` are refused.
 void check_profile(const YamlNode& profile, const ParsedExperiment& base, Diagnostics& diagnostics);
 
 // The parts, one file each.

@@ -12,6 +12,7 @@
 #include "spec/fields.hpp"
 #include "spec/merge.hpp"
 #include "spec/site.hpp"
+#include "yaml/used_files.hpp"
 
 namespace hpcbench {
 
@@ -71,6 +72,7 @@ class Reading {
     if (root_.kind == YamlNode::Kind::absent) {
       throw InputError(fmt::format("{}:1:1: error: the file is empty\n  = `hpcbench init` writes a commented example", path_));
     }
+    lay_on_used_files();
     const ParsedExperiment base = read(root_);
     check_parsed(base, diagnostics_);
     check_other_profiles(base);
@@ -92,6 +94,27 @@ class Reading {
     site_source_ = std::make_shared<const YamlSource>(path, read_file(path));
     site_root_ = parse_yaml(*site_source_, diagnostics_);
     if (site_root_.kind != YamlNode::Kind::absent) site_ = read_site(site_root_, path, diagnostics_);
+  }
+
+  /// Under the file goes what it uses: the later entry of `use` counts, and the file before all of them.
+  void lay_on_used_files() {
+    const std::size_t index = root_.index_of("use");
+    if (index == YamlNode::npos) return;
+    diagnostics_.know(*file_);
+    used_ = read_used_files(root_.items[index], diagnostics_);
+    diagnostics_.throw_if_any();  // what is missing would be missed at many places
+    root_.keys.erase(root_.keys.begin() + static_cast<std::ptrdiff_t>(index));
+    root_.items.erase(root_.items.begin() + static_cast<std::ptrdiff_t>(index));
+    YamlNode laid;
+    laid.kind = YamlNode::Kind::map;
+    laid.location = root_.location;
+    const auto lay = [&](const YamlNode& over) {
+      refuse_vain_removals(laid, over, diagnostics_);
+      laid = merge(laid, over);
+    };
+    for (const UsedFile& used : used_) lay(used.root);
+    lay(root_);
+    root_ = std::move(laid);
   }
 
   /// The lowest layers first: defaults, the site, then the file (with what was laid over it).
@@ -126,39 +149,43 @@ class Reading {
     }
   }
 
-  /// Lays the profile and the settings over the file; the words for what changed it, empty for nothing.
+  /// Lays the profiles and the settings over the file; the words for what changed it, empty for nothing.
   std::string change(YamlNode& root) {
     std::string changes;
-    const YamlNode* profiles = root_.is_map() ? root_.find("profiles") : nullptr;
     const std::optional<std::string> wanted = options_.profile ? options_.profile : site_.profile;
     if (wanted) {
-      const YamlNode* profile = profiles == nullptr || !profiles->is_map() ? nullptr : profiles->find(*wanted);
-      if (profile == nullptr && options_.profile) refuse_profile(profiles);
-      if (profile != nullptr && profile->is_map()) root = merge(root, *profile);
-      if (profile != nullptr) changes = fmt::format("profile `{}`", *wanted);
-      if (profile != nullptr) profile_ = *wanted;
-      if (!options_.profile) note_site_profile(profile != nullptr);
+      for (const std::string& name : split(*wanted, ',')) lay_on(root, name);
+      if (!profile_.empty()) changes = fmt::format("profile `{}`", profile_);
     }
     for (const std::string& setting : options_.settings) apply_setting(root, setting);
     if (!options_.settings.empty()) changes += changes.empty() ? "--set" : " and --set";
     return changes;
   }
 
-  void note_site_profile(bool found) {
-    notes_.push_back(
-        found ? fmt::format("profile `{}`, as the site {} says; --profile chooses another", *site_.profile, site_.name)
-              : fmt::format("the site {} says profile `{}`, which {} does not have: the file stands as it is", site_.name,
-                            *site_.profile, path_));
+  /// One profile, which the command line or the site names.
+  void lay_on(YamlNode& root, const std::string& name) {
+    const YamlNode* profiles = root_.is_map() ? root_.find("profiles") : nullptr;
+    const YamlNode* profile = profiles == nullptr || !profiles->is_map() ? nullptr : profiles->find(name);
+    if (profile == nullptr && options_.profile) refuse_profile(name, profiles);
+    if (profile != nullptr && profile->is_map()) root = merge(root, *profile);
+    if (profile != nullptr) profile_ += (profile_.empty() ? "" : ",") + name;
+    if (!options_.profile) note_site_profile(name, profile != nullptr);
   }
 
-  [[noreturn]] void refuse_profile(const YamlNode* profiles) {
+  void note_site_profile(const std::string& name, bool found) {
+    notes_.push_back(found ? fmt::format("profile `{}`, as the site {} says; --profile chooses another", name, site_.name)
+                           : fmt::format("the site {} says profile `{}`, which {} does not have: the file stands as it is",
+                                         site_.name, name, path_));
+  }
+
+  [[noreturn]] void refuse_profile(const std::string& name, const YamlNode* profiles) {
     diagnostics_.throw_if_any();
     std::vector<std::string> names;
     if (profiles != nullptr) {
       for (const YamlKey& key : profiles->keys) names.push_back(key.name);
     }
-    const std::string near = did_you_mean(*options_.profile, names);
-    throw InputError(fmt::format("error: {} has no profile {}{}\n  = {}", path_, cite(*options_.profile), near,
+    const std::string near = did_you_mean(name, names);
+    throw InputError(fmt::format("error: {} has no profile {}{}\n  = {}", path_, cite(name), near,
                                  names.empty() ? "it has no `profiles`" : "profiles there are: " + cite_all(names)));
   }
 
@@ -184,6 +211,10 @@ class Reading {
       if (name.empty()) throw InputError(located_message({&source, begin}, "a key is missing here", advice));
       path.push_back({name, {&source, begin}});
       begin += name.size() + 1;
+    }
+    if (path.front().name == "use") {
+      throw InputError(located_message({&source, 0}, "`use` stands in the file: what it names lies below the file",
+                                       "--set and profiles lie above; set the keys themselves"));
     }
     const YamlNode value = parse_yaml(source, diagnostics_);
     if (!root.is_map()) return;  // the file has its diagnostic already
@@ -220,6 +251,7 @@ class Reading {
     }
     for (const ParsedImport& entry : parsed.imports) experiment.imports.push_back(entry.import);
     if (parsed.baseline) experiment.baseline = parsed.baseline->condition;
+    experiment.copies = copies_of(*file_, used_);
     experiment.profile = profile_;
     experiment.notes.insert(experiment.notes.end(), notes_.begin(), notes_.end());
     if (experiment.site.name.empty()) experiment.site.name = "local";
@@ -253,7 +285,8 @@ class Reading {
   YamlNode root_;
   YamlNode site_root_;
   Site site_;
-  std::string profile_;             // that was laid over the file
+  std::vector<UsedFile> used_;
+  std::string profile_;             // those that were laid over the file, with commas between them
   std::vector<std::string> notes_;  // on where it came from
 };
 

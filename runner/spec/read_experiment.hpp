@@ -8,9 +8,9 @@
 
 namespace hpcbench {
 
-/// What is said beside the file. Precedence: defaults < site < experiment < profile < settings.
+/// What is said beside the file. Precedence: defaults < site < used files < experiment < profiles in their order < settings.
 struct ReadOptions {
-  std::optional<std::string> profile;
+  std::optional<std::string> profile;  // one, or several with commas between them
   std::optional<std::string>
       site;  // a name (./sites, installed sites) or a path; absent: $XDG_CONFIG_HOME/hpcbench/site.yaml if there
   std::vector<std::string> settings;  // `a.b=YAML`, the text of --set

@@ -98,6 +98,7 @@ void read_root(const YamlNode& root, ParsedExperiment& parsed, Diagnostics& diag
   MapReader reader(root, "", diagnostics);
   read_name(reader, parsed, diagnostics);
   reader.take("profiles");
+  reader.take("use");  // laid under the file before
   read_parts(reader, parsed, diagnostics);
 }
 
@@ -108,7 +109,7 @@ void check_profile(const YamlNode& said, const ParsedExperiment& base, Diagnosti
   parsed.root = &profile;
   parsed.experiment.work.shell = base.experiment.work.shell;
   MapReader reader(profile, "", diagnostics);
-  for (const char* const key : {"experiment", "profiles"}) {
+  for (const char* const key : {"experiment", "profiles", "use"}) {
     if (const std::size_t index = said.index_of(key); index != YamlNode::npos)
       diagnostics.add(said.keys[index].location, fmt::format("a profile cannot change `{}`", key));
     reader.take(key);

@@ -15,10 +15,26 @@ std::string last_run_file(const std::string& folder) { return folder + "/last_ru
 
 }  // namespace
 
+std::vector<std::string> read_profiles_together(const std::string& results_root, const std::string& experiment) {
+  const auto text = read_file_if_there(last_run_file(results_root + "/" + experiment));
+  const nlohmann::json json = nlohmann::json::parse(text.value_or("{}"), nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("profiles_together")) return {};
+  std::vector<std::string> together;
+  for (const nlohmann::json& profiles : json["profiles_together"]) {
+    if (profiles.is_string()) together.push_back(profiles);
+  }
+  return together;
+}
+
 void write_last_run(const std::string& results_root, const LastRun& run) {
-  const nlohmann::ordered_json json = {{"schema", 1},      {"experiment", run.experiment},
-                                       {"file", run.file}, {"profile", run.profile},
-                                       {"site", run.site}, {"settings", run.settings}};
+  std::vector<std::string> together = read_profiles_together(results_root, run.experiment);
+  if (run.profile.find(',') != std::string::npos) together.push_back(run.profile);
+  std::sort(together.begin(), together.end());
+  together.erase(std::unique(together.begin(), together.end()), together.end());
+  nlohmann::ordered_json json = {{"schema", 1},      {"experiment", run.experiment},
+                                 {"file", run.file}, {"profile", run.profile},
+                                 {"site", run.site}, {"settings", run.settings}};
+  if (!together.empty()) json["profiles_together"] = together;
   const std::string text = json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   for (const std::string& folder : {results_root + "/" + run.experiment, results_root}) {
     if (std::filesystem::is_directory(folder)) write_file(last_run_file(folder), text, Durability::none);

@@ -10,7 +10,7 @@ namespace hpcbench {
 struct LastRun {
   std::string experiment;
   std::string file;                   // absolute
-  std::string profile;                // empty: none
+  std::string profile;                // several: with commas between them; empty: none
   std::string site;                   // empty: none
   std::vector<std::string> settings;  // the texts of --set
 };
@@ -23,6 +23,8 @@ std::optional<LastRun> read_last_run(const std::string& results_root);
 /// How an experiment was read when it was run last; of results without its own note from the copy of its file. Absent if there
 /// are no such results.
 std::optional<LastRun> read_last_run_of(const std::string& results_root, const std::string& experiment);
+/// Profiles that an experiment was ever run with together, each as LastRun::profile has it, sorted.
+std::vector<std::string> read_profiles_together(const std::string& results_root, const std::string& experiment);
 /// How a file (an absolute path) was read when it was run last there.
 std::optional<LastRun> find_last_run_of_file(const std::string& results_root, const std::string& file);
 

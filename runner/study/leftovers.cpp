@@ -34,7 +34,8 @@ double size_of_folder(const fs::path& folder) {
   return bytes;
 }
 
-/// Ids of all that the file asks for: as it was read, plain, and under each of its profiles.
+/// Ids of all that the file asks for: as it was read, plain, under each of its profiles and those that it was run with
+/// together.
 std::set<std::string> ids_asked_for(const Study& study) {
   std::set<std::string> ids;
   const auto add = [&](const Plan& plan) {
@@ -43,6 +44,14 @@ std::set<std::string> ids_asked_for(const Study& study) {
   add(study.plan);
   std::vector<std::optional<std::string>> profiles = {std::nullopt};
   profiles.insert(profiles.end(), study.experiment.profiles.begin(), study.experiment.profiles.end());
+  for (const std::string& together : read_profiles_together(study.results_root, study.experiment.name)) {
+    const std::vector<std::string> names = split(together, ',');
+    const std::vector<std::string>& there = study.experiment.profiles;
+    const bool known = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+      return std::find(there.begin(), there.end(), name) != there.end();
+    });
+    if (known) profiles.emplace_back(together);
+  }
   for (const std::optional<std::string>& profile : profiles) {
     ReadOptions options;
     options.profile = profile;

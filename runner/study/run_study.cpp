@@ -101,7 +101,13 @@ bool announce(const Study& study, const PlanDiff& diff, const OutcomeCounts& cou
 
 void remember(const Study& study) {
   make_folders(study.results);
-  write_file(study.results + "/experiment.yaml", read_file(study.experiment.path), Durability::none);
+  // The file last: whoever reads it finds what it uses.
+  const std::vector<FileCopy>& copies = study.experiment.copies;
+  for (std::size_t i = copies.size(); i-- > 0;) {
+    const fs::path path = fs::path(study.results) / (i == 0 ? "experiment.yaml" : copies[i].name);
+    make_folders(path.parent_path());
+    write_file(path, copies[i].text, Durability::none);
+  }
   LastRun source = study.source;
   // A path is to mean the same wherever the next command is called.
   const bool is_path = source.site.find('/') != std::string::npos || source.site.ends_with(".yaml");

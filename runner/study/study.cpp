@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 namespace {
 
 LastRun source_of(const StudyOptions& options) {
-  return {"", fs::absolute(options.file).lexically_normal().string(), options.profile, options.site, options.settings};
+  return {"", fs::absolute(options.file).lexically_normal().string(), join(options.profiles, ","), options.site,
+          options.settings};
 }
 
 LastRun last_source(const std::string& results_root) {
@@ -90,7 +91,7 @@ Study load_study(const StudyOptions& options) {
   study.source = named ? *named : study.from_last_run ? last_source(study.results_root) : source_of(options);
   if (study.from_last_run) {
     // What is said now goes on top of what was said then.
-    if (!options.profile.empty()) study.source.profile = options.profile;
+    if (!options.profiles.empty()) study.source.profile = join(options.profiles, ",");
     if (!options.site.empty()) study.source.site = options.site;
     study.source.settings.insert(study.source.settings.end(), options.settings.begin(), options.settings.end());
   } else if (options.looks_back && options.site.empty()) {

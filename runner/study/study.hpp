@@ -13,7 +13,7 @@ namespace hpcbench {
 /// What commands on a study are told on the command line.
 struct StudyOptions {
   std::string file;
-  std::string profile;
+  std::vector<std::string> profiles;  // each laid over those before it
   std::string site;
   std::vector<std::string> settings;
   std::string results = "results";

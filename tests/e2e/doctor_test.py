@@ -9,7 +9,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import HPCBENCH, StudyTest  # noqa: E402
+from harness import HPCBENCH, StudyTest, alive  # noqa: E402
 
 STUDY = """
 experiment: tiny
@@ -59,7 +59,7 @@ class Local(StudyTest):
         output = self.probe("--probe-timeout", "1s", "--set", f"setup=['echo $$ > {self.folder}/pid; sleep 300']", code=1)
         self.assertIn("did not end within", output)
         pid = (self.folder / "pid").read_text().strip()
-        self.assertFalse(pathlib.Path(f"/proc/{pid}").exists(), "it was ended")
+        self.assertFalse(alive(pid), "it was ended")
 
     def test_a_probe_looks_for_the_program_after_setup_and_for_pytorch_beside_gpus(self):
         self.write("bin/nvidia-smi", "#!/bin/sh\necho 'GPU 0: one'\n", 0o755)
@@ -82,7 +82,7 @@ class Local(StudyTest):
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(60), 130)
-        self.assertFalse(pathlib.Path(f"/proc/{said.read_text().strip()}").exists(), "it was ended")
+        self.assertFalse(alive(said.read_text().strip()), "it was ended")
         self.assertFalse((self.folder / "results").exists())
 
     def test_the_limit_of_a_probe_is_a_duration(self):

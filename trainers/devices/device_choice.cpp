@@ -99,11 +99,11 @@ bool can_draw_by_device(const Settings& settings, const DevicePlan& plan) {
 }
 
 void require_drawing(const Settings& settings, const DevicePlan& plan) {
-  if (settings.dropout_bits == DropoutDraw::device && !can_draw_by_device(settings, plan))
+  if (settings.dropout_bits == DropoutDraw::device && !can_draw_by_device(settings, plan)) {
     throw InputError(
         "error: dropout_bits device needs `kernels: torch`, which a GPU has by itself, and `attention: fused`: choose these, "
-        "or "
-        "leave `dropout_bits` out");
+        "or leave `dropout_bits` out");
+  }
 }
 
 }  // namespace

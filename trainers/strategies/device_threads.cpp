@@ -7,7 +7,8 @@
 
 namespace hpcbench::train {
 
-DeviceThreads::DeviceThreads(std::size_t devices) : errors_(devices), tasks_(devices) {
+DeviceThreads::DeviceThreads(std::size_t devices)
+    : errors_(devices), tasks_(devices) {  // NOLINT(bugprone-throw-keyword-missing): a vector of exceptions, none thrown
   const int threads = std::max(1, at::get_num_threads() / static_cast<int>(devices));
   for (std::size_t device = 0; device < devices; ++device)
     threads_.emplace_back([this, device, threads] { serve(device, threads); });

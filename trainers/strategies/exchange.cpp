@@ -110,7 +110,7 @@ Exchange::Pending Exchange::begin_sum(const at::Tensor& flat, int tag) {
   return pending;
 }
 
-void Exchange::sum_directly(Pending& pending, at::Tensor own) {
+void Exchange::sum_directly(Pending& pending, const at::Tensor& own) {
   const double start_s = monotonic_s();
   const std::int64_t size = own.numel();
   // (((g0 + g1) + g2) + ...), whichever of them is this rank's.

@@ -55,7 +55,7 @@ class Exchange {
   void receive(Pending& pending, const at::Tensor& tensor, int rank, int tag);
   void begin_collective(Pending& pending, SideStream* stream,
                         const std::function<c10::intrusive_ptr<c10d::Work>(bool is_async)>& start, const at::Tensor& sent);
-  void sum_directly(Pending& pending, at::Tensor own);
+  void sum_directly(Pending& pending, const at::Tensor& own);
   bool by_collectives() const { return group_.exchange_way() == ExchangeWay::collectives; }
   void note_begin();
   void wait(Pending& pending);

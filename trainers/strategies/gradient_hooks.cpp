@@ -7,7 +7,7 @@
 
 namespace hpcbench::train {
 
-GradientHooks::GradientHooks(Model& model, std::function<void(std::size_t parameter)> arrived)
+GradientHooks::GradientHooks(Model& model, const std::function<void(std::size_t parameter)>& arrived)
     : model_(model), arrived_(model.parameters.size()) {
   using torch::autograd::variable_list;
   for (std::size_t parameter = 0; parameter < arrived_.size(); ++parameter) {

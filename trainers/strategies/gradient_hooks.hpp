@@ -15,7 +15,7 @@ class GradientHooks {
  public:
   /// `arrived(parameter)` is called once in a backward pass, in the thread of the pass, when `grad` of
   /// Model::parameters[parameter] is there; before hooks that are set later.
-  GradientHooks(Model& model, std::function<void(std::size_t parameter)> arrived);
+  GradientHooks(Model& model, const std::function<void(std::size_t parameter)>& arrived);
   GradientHooks(const GradientHooks&) = delete;
   GradientHooks& operator=(const GradientHooks&) = delete;
 

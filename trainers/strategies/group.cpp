@@ -162,7 +162,8 @@ void Group::connect() {
   sum(at::ones({1}));
   {
     const Deadline deadline(timeout_, [this] {
-      if (late_) late_(concat("NCCL has not connected the ranks after ", timeout_.count() / 1000.0, " s: timed out"));
+      if (late_)
+        late_(concat("NCCL has not connected the ranks after ", static_cast<double>(timeout_.count()) / 1000, " s: timed out"));
     });
     device_.connect(process_group_, store_, timeout_);
   }

@@ -5,12 +5,12 @@
 namespace hpcbench::train {
 
 const std::vector<StrategyRow>& strategy_rows() {
-  static const std::vector<StrategyRow> rows = {
+  static const std::vector<StrategyRow> kRows = {
       {"baseline", false, make_baseline}, {"dp", false, make_dp},      {"ddp", true, make_ddp},
       {"fsdp", true, make_fsdp},          {"zero1", true, make_zero1}, {"zero2", true, make_zero2},
       {"deepspeed", true, make_zero2},
   };
-  return rows;
+  return kRows;
 }
 
 const StrategyRow& find_strategy(const std::string& name, const World& world) {
@@ -18,9 +18,10 @@ const StrategyRow& find_strategy(const std::string& name, const World& world) {
   for (const StrategyRow& row : strategy_rows()) {
     names.emplace_back(row.name);
     if (name != row.name) continue;
-    if (!row.several_processes && world.size > 1)
+    if (!row.several_processes && world.size > 1) {
       throw InputError(concat("error: the strategy ", name, " trains in one process, but WORLD_SIZE is ", world.size,
                               ": start one process, or choose ddp"));
+    }
     return row;
   }
   throw InputError(

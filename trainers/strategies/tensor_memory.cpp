@@ -79,7 +79,7 @@ class CountingAllocator final : public c10::Allocator {
 };
 
 /// Before main(), as LibTorch asks for: nobody allocates meanwhile.
-const bool counting = [] {
+const bool kCounting = [] {
   static CountingAllocator allocator;
   c10::SetCPUAllocator(&allocator, /*priority=*/1);
   return true;
@@ -87,7 +87,7 @@ const bool counting = [] {
 
 }  // namespace
 
-std::int64_t TensorMemory::live_bytes() { return counting ? live.load() : 0; }
+std::int64_t TensorMemory::live_bytes() { return kCounting ? live.load() : 0; }
 
 void TensorMemory::name_bytes(std::int64_t bytes) { named.fetch_add(bytes, std::memory_order_relaxed); }
 

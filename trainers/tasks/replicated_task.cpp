@@ -44,10 +44,11 @@ class ReplicatedTask final : public Task {
   }
 
   at::Tensor loss_on(std::size_t replica, const at::Tensor& samples, const StepPlace& place) override {
-    if (samples.size(0) < least_batch())
+    if (samples.size(0) < least_batch()) {
       throw InputError(concat("error: batch normalisation needs at least ", least_batch(),
                               " samples a step and device, but dp ", "leaves ", samples.size(0), " for device ", replica,
                               ": choose another batch size"));
+    }
     return tasks_.at(replica)->loss(samples, place);
   }
 

@@ -21,11 +21,11 @@ void Task::write_model(const std::filesystem::path& folder, const std::vector<Na
 }
 
 const std::vector<TaskRow>& task_rows() {
-  static const std::vector<TaskRow> rows = {
+  static const std::vector<TaskRow> kRows = {
       {"mnist_rnn", make_mnist_rnn, {}},
       {"bert_squad", make_bert_squad, bert_squad_commands()},
   };
-  return rows;
+  return kRows;
 }
 
 std::unique_ptr<Task> make_task(const Settings& settings) {

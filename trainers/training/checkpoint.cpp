@@ -56,9 +56,10 @@ std::vector<NamedTensor> read_named(const SafetensorsFile& file, const std::file
     const StoredTensor* stored = file.find(prefix + each.name);
     if (!stored) throw DataError(concat("error: ", path.string(), " has no tensor ", prefix, each.name));
     const at::Tensor tensor = to_tensor(*stored);
-    if (tensor.sizes() != each.tensor.sizes() || tensor.scalar_type() != each.tensor.scalar_type())
+    if (tensor.sizes() != each.tensor.sizes() || tensor.scalar_type() != each.tensor.scalar_type()) {
       throw DataError(concat("error: ", path.string(), ": the tensor ", stored->name, " is ", tensor.scalar_type(), " of ",
                              tensor.sizes(), ", not ", each.tensor.scalar_type(), " of ", each.tensor.sizes()));
+    }
     found.push_back({each.name, tensor});
   }
   return found;

@@ -49,7 +49,7 @@ TrainingState Checkpointer::resume() {
   std::vector<double>& sums = checkpoint.state.loss_sums;
   if (sums.size() < 2 || sums.size() % 2 != 0) throw DataError(concat("error: ", path.string(), " is damaged: its loss sums"));
   // Of another number of ranks: the first takes over what all have summed up so far.
-  if (std::ssize(sums) != 2 * world_.size) {
+  if (std::ssize(sums) != std::ptrdiff_t{2} * world_.size) {
     for (std::size_t index = 2; index < sums.size(); ++index) sums[index % 2] += sums[index];
     sums.resize(2);
     sums.resize(2 * static_cast<std::size_t>(world_.size), 0.0);

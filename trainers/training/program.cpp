@@ -189,15 +189,17 @@ class Run {
     task_->load();
     facts_.data_s = monotonic_s() - start_s;
     if (task_->train_samples() == 0) throw DataError("error: there is nothing to train on: the data has no training samples");
-    if (task_->validation_samples() == 0 && (settings_.patience || keeps_best(settings_)))
+    if (task_->validation_samples() == 0 && (settings_.patience || keeps_best(settings_))) {
       throw InputError(concat("error: ", settings_.patience ? "patience" : "the best checkpoint",
                               " goes by the validation loss, but there is nothing to validate with"));
+    }
     const BatchShape shape = batch_shape(settings_, world_);
     const std::int64_t last = EpochPlan(shape, task_->train_samples()).least_batch();
-    if (std::min(shape.batch, last) < task_->least_batch())
+    if (std::min(shape.batch, last) < task_->least_batch()) {
       throw InputError(concat("error: batch normalisation needs at least ", task_->least_batch(),
                               " samples a step and process, but with batches of ", shape.batch, " the last of the ",
                               task_->train_samples(), " training samples make one of ", last, ": choose another batch size"));
+    }
   }
 
   std::string who() const { return world_.size == 1 ? "" : concat("rank ", world_.rank, " on ", world_.host, ": "); }

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "runner/render/slurm_folder.hpp"

@@ -78,7 +78,7 @@ void BertBuffers::begin_pass(std::int64_t rows) {
 
 at::Storage BertBuffers::find(std::size_t size_bytes) {
   // Rounded up to an eighth of a power of two, because the number of tokens differs from step to step.
-  constexpr std::size_t kGranule = 64 * 1024;
+  constexpr std::size_t kGranule = std::size_t{64} * 1024;
   const std::size_t granule = std::max(kGranule, std::bit_floor(size_bytes) / 8);
   const std::size_t wanted = (size_bytes + granule - 1) / granule * granule;
   at::Storage* best = nullptr;

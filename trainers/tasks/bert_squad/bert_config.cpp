@@ -120,12 +120,12 @@ class ConfigReader {
 }  // namespace
 
 const std::vector<std::string>& bert_size_names() {
-  static const std::vector<std::string> names = [] {
+  static const std::vector<std::string> kNames = [] {
     std::vector<std::string> all;
     for (const NamedSize& size : kNamedSizes) all.emplace_back(size.name);
     return all;
   }();
-  return names;
+  return kNames;
 }
 
 BertConfig bert_config_of_size(const std::string& name) {
@@ -153,9 +153,10 @@ BertConfig read_bert_config(const std::filesystem::path& path) {
   reader.read_real("hidden_dropout_prob", config.hidden_dropout_prob, 0, 1);
   reader.read_real("attention_probs_dropout_prob", config.attention_probs_dropout_prob, 0, 1);
   reader.read_real("initializer_range", config.initializer_range, 0, 1000);
-  if (config.hidden_size % config.num_attention_heads != 0)
+  if (config.hidden_size % config.num_attention_heads != 0) {
     reader.fail(concat("has hidden_size ", config.hidden_size, ", which is no multiple of num_attention_heads ",
                        config.num_attention_heads));
+  }
   return config;
 }
 

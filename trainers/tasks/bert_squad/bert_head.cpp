@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <array>
 #include <cmath>
 
 #include "tasks/bert_squad/bert_ends.hpp"
@@ -51,7 +52,7 @@ class BertHeadFunction : public torch::autograd::Function<BertHeadFunction> {
 /// Start (column 0) and end (1) of the targets of each row.
 struct BertTargets {
   std::vector<std::int64_t> begin;
-  std::vector<BertTarget> targets[2];
+  std::array<std::vector<BertTarget>, 2> targets;
 };
 
 /// log of the sum of e^x over n numbers that stand 2 apart, in fp64.

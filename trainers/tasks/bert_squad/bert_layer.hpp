@@ -1,19 +1,21 @@
 #pragma once
 
+#include <array>
+
 #include "tasks/bert_squad/bert_step.hpp"
 
 namespace hpcbench::train {
 
 /// What a layer's backward needs of its forward. In each line: rows are tokens, M is the type of products.
 struct BertLayerSaved {
-  at::Tensor x;                    // [., H] T: the layer's input, all there is with checkpointing
-  at::Tensor matrix;               // [., H] M: the same, for products
-  at::Tensor weights[4];           // query-key-value, attention.output, intermediate, output: M, [out, in]
-  at::Tensor qkv, context;         // [., 3H], [., H] M
-  at::Tensor row_max, row_scale;   // [heads, T] T
-  at::Tensor x_hat1, reciprocal1;  // [., H], [.] T
-  at::Tensor y1, y1_matrix;        // [., H] T, M
-  at::Tensor u;                    // [., I] M: before bias and GELU
+  at::Tensor x;                       // [., H] T: the layer's input, all there is with checkpointing
+  at::Tensor matrix;                  // [., H] M: the same, for products
+  std::array<at::Tensor, 4> weights;  // query-key-value, attention.output, intermediate, output: M, [out, in]
+  at::Tensor qkv, context;            // [., 3H], [., H] M
+  at::Tensor row_max, row_scale;      // [heads, T] T
+  at::Tensor x_hat1, reciprocal1;     // [., H], [.] T
+  at::Tensor y1, y1_matrix;           // [., H] T, M
+  at::Tensor u;                       // [., I] M: before bias and GELU
   at::Tensor x_hat2, reciprocal2;
 };
 

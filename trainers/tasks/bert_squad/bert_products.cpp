@@ -21,8 +21,8 @@ bool processor_is_taken() { return at::get_cpu_capability() == "AVX512"; }
 }  // namespace
 
 void bert_product(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
-  static const bool has_onednn = at::native::mkldnn_matmul != nullptr && processor_is_taken();
-  if (out.scalar_type() == at::kFloat && has_onednn && at::globalContext().userEnabledMkldnn()) {
+  static const bool kHasOnednn = at::native::mkldnn_matmul != nullptr && processor_is_taken();
+  if (out.scalar_type() == at::kFloat && kHasOnednn && at::globalContext().userEnabledMkldnn()) {
     at::native::mkldnn_matmul(a, b, out, 0.0F, 1.0F);
     return;
   }

@@ -42,10 +42,11 @@ BertRows check_rows(const BertBatch& batch, const BertConfig& config) {
   for (std::int64_t row = 0; row < rows.count; ++row) {
     const std::int64_t size = rows.size(row);
     const std::int64_t keys = rows.keys[static_cast<std::size_t>(row)];
-    if (keys < 1 || keys > size || size > config.max_position_embeddings)
+    if (keys < 1 || keys > size || size > config.max_position_embeddings) {
       throw InputError(concat("error: row ", row, " of a batch has ", keys, " tokens in ", size,
                               " places; it must have at least 1, and the model has ", config.max_position_embeddings,
                               " positions"));
+    }
     for (std::int64_t position = 0; position < size; ++position) {
       const std::int64_t token = rows.begin[static_cast<std::size_t>(row)] + position;
       require_below(rows.ids[token], config.vocab_size, "token", row, position);

@@ -26,9 +26,10 @@ SquadFiles files_of_folder(const fs::path& folder) {
   }
   if (found.empty())
     throw DataError(concat("error: the folder ", folder.string(), " holds neither train-v1.1.json nor train-v2.0.json"));
-  if (found.size() > 1)
+  if (found.size() > 1) {
     throw InputError(concat("error: the folder ", folder.string(),
                             " holds SQuAD 1.1 and 2.0: name the training file as `data` and the other one as `eval_data`"));
+  }
   return found.front();
 }
 
@@ -63,7 +64,7 @@ void split_by_questions(SquadData& data, double share, bool rest_validates) {
 
 /// What a person should know of a cache that could not be kept.
 void take_note(SquadData& data, const SquadFeatures& features) {
-  if (const auto note = features.note()) data.notes.push_back({"cache", *note});
+  if (const auto& note = features.note()) data.notes.push_back({"cache", *note});
 }
 
 }  // namespace
@@ -94,9 +95,10 @@ SquadData open_squad_data(const Settings& settings, const fs::path& vocabulary, 
     data.validation = std::make_shared<const SquadFeatures>(SquadFeatures::open(request));
     take_note(data, *data.validation);
   }
-  if (settings.eval && !data.validation)
+  if (settings.eval && !data.validation) {
     data.notes.push_back(
         {"no_validation", "nothing validates: give `eval_data`, a `train_share` below 1, or a folder with a dev file"});
+  }
   return data;
 }
 

@@ -22,9 +22,10 @@ std::filesystem::path vocabulary_of(const Settings& settings, const std::optiona
   const std::filesystem::path path = folder ? *folder / "vocab.txt" : std::filesystem::path(kDefaultVocabulary);
   if (!std::filesystem::exists(path))
     throw InputError(concat("error: there is no vocabulary ", path.string(), ": name one with `vocab`"));
-  if (!folder && settings.cased)
+  if (!folder && settings.cased) {
     throw InputError(
         concat("error: ", path.string(), " is a vocabulary without case: with `cased`, name another one with `vocab`"));
+  }
   return path;
 }
 
@@ -56,17 +57,19 @@ void add_case_note(const Settings& settings, const std::filesystem::path& folder
 
 BertSource find_bert_source(const Settings& settings) {
   const std::string sizes = join(bert_size_names(), ", ");
-  if (settings.model.empty())
+  if (settings.model.empty()) {
     throw InputError(
         concat("error: bert_squad needs a `model`: a folder with config.json and model.safetensors, or for random "
                "weights one of ",
                sizes));
+  }
   BertSource source;
   if (!is_size_name(settings.model)) {
     source.folder = settings.model;
-    if (!std::filesystem::is_directory(*source.folder))
+    if (!std::filesystem::is_directory(*source.folder)) {
       throw InputError(concat("error: the model `", settings.model, "` is no folder and none of ", sizes,
                               did_you_mean(settings.model, bert_size_names())));
+    }
   }
   source.vocabulary = vocabulary_of(settings, source.folder);
   return source;
@@ -80,12 +83,14 @@ SquadModel make_squad_model(const Settings& settings, const BertSource& source, 
     model.config = bert_config_of_size(settings.model);
     model.config.vocab_size = vocabulary_size;
   }
-  if (model.config.vocab_size != vocabulary_size)
+  if (model.config.vocab_size != vocabulary_size) {
     throw DataError(concat("error: the vocabulary ", source.vocabulary.string(), " has ", vocabulary_size,
                            " word pieces, but the model in ", settings.model, " is for ", model.config.vocab_size));
-  if (settings.max_length > model.config.max_position_embeddings)
+  }
+  if (settings.max_length > model.config.max_position_embeddings) {
     throw InputError(concat("error: max_length is ", settings.max_length, ", but the model has only ",
                             model.config.max_position_embeddings, " positions"));
+  }
   BertConfig config = model.config;
   if (settings.dropout) config.hidden_dropout_prob = config.attention_probs_dropout_prob = *settings.dropout;
   model.bert.emplace(config, bert_options(settings), settings.seed);

@@ -92,9 +92,10 @@ std::vector<Note> load_bert_weights(const std::filesystem::path& folder, Model& 
     missing.clear();
     notes.push_back({"fresh_head", path.string() + " has no qa_outputs: that layer starts from random weights"});
   }
-  if (!missing.empty() || !unexpected.empty() || !misshapen.empty())
+  if (!missing.empty() || !unexpected.empty() || !misshapen.empty()) {
     throw DataError(concat("error: ", path.string(), " does not fit the model", listed("missing", missing),
                            listed("unexpected", unexpected), listed("misshapen", misshapen)));
+  }
   return notes;
 }
 

@@ -159,9 +159,10 @@ class MnistRnn final : public Task {
     begin_unit(kLstmUnit);
     at::Tensor x =
         settings_.kernels == KernelChoice::torch ? torch_lstm_last_state(sequences, lstm_) : lstm_last_state(sequences, lstm_);
-    if (settings_.batch_norm)
+    if (settings_.batch_norm) {
       x = at::batch_norm(x, norm_weight_, norm_bias_, running_mean_, running_var_, place != nullptr, kBatchNormMomentum,
                          kBatchNormEps, false);
+    }
     x = end_unit(kLstmUnit, dropped(x, kRateAfterLstm, 0, place));
     begin_unit(kMiddleUnit);
     x = at::relu(at::linear(x, middle_weight_, middle_bias_));
