@@ -173,6 +173,7 @@ void check_report(const Experiment& experiment, const Plan& plan) {
   const MetricChoice metric = choose_metric(experiment, {}, {});
   if (metric.is_time && !experiment.baseline.empty()) check_baselines(experiment, plan);
   if (experiment.report.where_if) configurations_where(plan, *experiment.report.where_if);
+  match_references(experiment, plan);
   const Condition& where = experiment.report.where;
   const bool some =
       where.empty() || std::any_of(plan.configurations.begin(), plan.configurations.end(),
@@ -227,7 +228,8 @@ Table build_table(const Experiment& experiment, const Plan& plan, const std::vec
   names.insert(names.end(), plan.derived.begin(), plan.derived.end());
   measure_all(samples, names, settings, options);
   std::vector<const Sample*> shown = select_rows(samples, plan, settings, options.only);
-  const WarningContext context{experiment, plan.repeats, samples, shown, attempts, table.columns, metric};
+  const std::vector<std::vector<std::size_t>> references = match_references(experiment, plan);
+  const WarningContext context{experiment, plan.repeats, samples, shown, attempts, table.columns, metric, references};
   table.warnings = find_warnings(context);
   table.simulated_nodes = std::any_of(table.warnings.begin(), table.warnings.end(),
                                       [](const TableWarning& warning) { return warning.code == kSimulatedNodes; });
