@@ -99,6 +99,7 @@ Table view_study(Study& study, const StudyOptions& study_options, const ViewOpti
   report.provenance = options.provenance;
   take_in_imports(study);
   const Store store = open_for_reading(study);
+  report.tried_again = attempts_tried_again(store.states(study.experiment.name));
   Table table = build_table(study.experiment, study.plan, store.counting_attempts(study.experiment.name, true), report);
   table.columns_asked = !options.columns.empty();
   return table;

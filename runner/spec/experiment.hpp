@@ -173,6 +173,7 @@ struct Retries {
   int lost = 2;
   int node_failure = 2;
   int preempted = 2;
+  int failed = 0;  // by the process's own end: never because of a value
 };
 
 /// An entry of `report.references`: what a metric should be at the points that match.

@@ -307,6 +307,20 @@ TEST_CASE("reference-unmatched: one of the file under a profile that has none of
         "the reference in line 9 of digits.yaml matches no configuration");
 }
 
+TEST_CASE("runs that were tried again are counted in a note and in json") {
+  Study study = clean_study();
+  ReportOptions options;
+  CHECK(study.table(options).notes.empty());
+  options.tried_again = {
+      {kDdpId, {RunKind::repeat, 2}, 1}, {kDdpId, {RunKind::repeat, 2}, 2}, {"other", {RunKind::repeat, 1}, 1}};
+  const Table table = study.table(options);
+  CHECK(table.rows[0].tried_again == 0);
+  CHECK(table.rows[1].tried_again == 1);
+  REQUIRE(table.notes.size() == 1);
+  CHECK(table.notes[0].starts_with("1 run in 1 of 2 rows needed more than one attempt. Only the last attempt of a run counts"));
+  CHECK(print_as(table, "json").find("\"tried_again\":1") != std::string::npos);
+}
+
 TEST_CASE("unresolved: the interval of the speedup holds 1") {
   Study study = clean_study();
   set_metric(study, 6, "train_s", {12.1, 10.1, 15.1, 11.1, 14.1, 13.1});
