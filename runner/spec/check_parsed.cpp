@@ -204,6 +204,7 @@ void check_parsed(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   check_points(parsed, space, diagnostics);
   const YamlNode* excludes = parsed.root->find("exclude");
   const bool all_read = excludes == nullptr || parsed.exclude.size() == excludes->items.size();
+  check_preparations(parsed, diagnostics);
   check_placeholders(parsed, space, diagnostics);
   check_reach(parsed, diagnostics);
   check_trainer(parsed, space, diagnostics.made() == before && all_read, diagnostics);

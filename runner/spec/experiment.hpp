@@ -100,6 +100,21 @@ struct InputDeck {
   Place place;
 };
 
+/// An entry of `prepare`: what is made, in a folder of its own, once for each way in which its placeholders are filled in.
+/// Its modules, set-up lines and variables are the site's where it has none. Placeholders are not yet filled in.
+struct Preparation {
+  std::string name;
+  std::vector<std::string> command;
+  std::vector<std::string> modules;
+  std::vector<std::string> setup;
+  Variables environment;
+  std::vector<std::string> inputs;  // patterns of files: once one changes, what was made of it is out of date
+  Place place;
+
+  /// What placeholders call its folder.
+  std::string dir() const { return name + ".dir"; }
+};
+
 struct Success {
   int exit_code = 0;
   std::optional<std::string> pattern;      // must be found in stdout.log
@@ -255,8 +270,9 @@ struct Experiment {
   std::string executor = "auto";  // as read: local or slurm (`auto` is resolved by the site)
   Order order = Order::interleaved;
   std::string launcher = "srun";
-  std::vector<std::string> prepare;    // a command that runs once before the first submission; empty: none
-  std::optional<std::string> workdir;  // a path, or `attempt`
+  std::vector<std::string> prepare;       // a command that runs once before the first submission; empty: none
+  std::vector<Preparation> preparations;  // in order of need; empty beside `prepare`
+  std::optional<std::string> workdir;     // a path, or `attempt`
   std::optional<double> monitor_s;
   bool merged_output = false;  // of ranks above 0: to one file, else two a rank
   Retries retries;

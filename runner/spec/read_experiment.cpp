@@ -244,6 +244,7 @@ class Reading {
       }
     }
     experiment.derive = in_order_of_need(parsed.derive);
+    experiment.preparations = preparations_in_order(parsed);
     for (const ParsedPoint& point : parsed.include) experiment.include.push_back(point.point);
     for (const ParsedOverride& entry : parsed.overrides) {
       experiment.overrides.push_back(entry.override_);

@@ -53,7 +53,7 @@ void read_settings(MapReader& reader, ParsedExperiment& parsed, Diagnostics& dia
   assign(experiment.order,
          reader.choice<Order>("order", {{"interleaved", Order::interleaved}, {"sequential", Order::sequential}}));
   assign(experiment.launcher, reader.choice<std::string>("launcher", {{"srun", "srun"}, {"mpirun", "mpirun"}}));
-  assign(experiment.prepare, reader.texts("prepare"));
+  read_prepare(reader, parsed, diagnostics);
   experiment.workdir = reader.filled_text("workdir");
   experiment.monitor_s = reader.duration("monitor");
   assign(experiment.merged_output, reader.choice<bool>("output", {{"per_rank", false}, {"merged", true}}));

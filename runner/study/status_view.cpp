@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "study/index.hpp"
+#include "study/preparing.hpp"
 
 namespace hpcbench {
 
@@ -35,7 +36,7 @@ std::string run_json(const StatusView& view, const RunStatus& run, double now_un
   row["attempt"] = run.attempt ? Json(fmt::format("a{}", attempt.key.attempt)) : Json(nullptr);
   row["executor"] = run.attempt ? attempt.executor : view.executor;
   row["job"] = json_or_null(attempt.job);
-  row["reason"] = json_or_null(attempt.reason);
+  row["reason"] = run.not_begun.empty() ? json_or_null(attempt.reason) : Json(run.not_begun);
   row["node"] = json_or_null(attempt.node);
   row["elapsed_s"] = json_or_null(run.attempt ? elapsed_s(attempt, now_unix_s) : std::nullopt);
   row["expected_start"] = json_or_null(run.expected_start);
@@ -62,13 +63,16 @@ std::vector<RunName> repeats_in_text_order(int repeats) {
 /// Every run of the plan, sorted; none has an attempt yet. Ids are equally long, so runs sort by them, then by name.
 std::vector<RunStatus> planned_runs(const Study& study, const std::vector<RunName>& repeats) {
   const Plan& plan = study.selected();
+  const PreparationView preparations(study);
   std::vector<RunStatus> runs;
   runs.reserve(plan.configurations.size() * repeats.size());
   for (const std::size_t index : plan.by_id) {
     const Configuration& configuration = plan.configurations[index];
+    const std::string obstacle = preparations.obstacle(configuration);
+    const std::string not_begun = obstacle.empty() ? "" : "not begun: " + obstacle;
     for (const RunName name : repeats) {
       runs.push_back({configuration.id + "/" + to_string(name), study.plan.bindings(configuration), State::planned,
-                      std::nullopt, std::nullopt, RunStatus::Job::unknown});
+                      std::nullopt, std::nullopt, RunStatus::Job::unknown, not_begun});
     }
   }
   return runs;
@@ -149,7 +153,10 @@ std::string counts_text(const std::map<State, long long>& counts) {
 }
 
 std::string run_line(const RunStatus& run, std::optional<double> now_unix_s) {
-  if (!run.attempt) return fmt::format("{}  {}  {}", run.run, shown_name(run.state), printable(describe(run.axes)));
+  if (!run.attempt) {
+    return fmt::format("{}  {}  {}", run.run, run.not_begun.empty() ? std::string(shown_name(run.state)) : run.not_begun,
+                       printable(describe(run.axes)));
+  }
   const AttemptRecord& attempt = *run.attempt;
   const std::optional<double> elapsed = now_unix_s ? elapsed_s(attempt, *now_unix_s) : std::nullopt;
   return fmt::format("{}/a{}  {}{}{}{}  {}", run.run, attempt.key.attempt, shown_name(run.state),
@@ -180,6 +187,7 @@ StatusView make_status(const Study& study, const Store& store) {
     RunStatus& run = view.runs[place * repeats.size() + place_of_repeat[static_cast<std::size_t>(name.number) - 1]];
     set_state(view, run, attempt.state);
     view.tried_again += again.contains({attempt.key.config_id, name}) ? 1 : 0;
+    run.not_begun.clear();
     missed.add(*study.selected().configurations[by_id[place]].work, attempt);
     std::erase_if(attempt.metrics, [](const auto& metric) { return metric.first != "wall_s"; });
     run.attempt = std::move(attempt);
@@ -196,7 +204,8 @@ std::string status_text(const StatusView& view, double now_unix_s, bool all) {
   }
   for (const MissedMetric& missed : view.missed) text += missed_line(missed);
   for (const RunStatus& run : view.runs) {
-    if (all || (run.attempt && run.state != State::succeeded)) text += "  " + run_line(run, now_unix_s) + "\n";
+    if (all || !run.not_begun.empty() || (run.attempt && run.state != State::succeeded))
+      text += "  " + run_line(run, now_unix_s) + "\n";
   }
   return text;
 }

@@ -19,7 +19,8 @@ struct RunStatus {
   std::optional<AttemptRecord> attempt;  // absent while planned; as the index hands it over, and of its metrics wall_s alone
   std::optional<std::string> expected_start;  // of a waiting job, as Slurm prints it
   enum class Job { unknown, there, gone };
-  Job job = Job::unknown;  // of one that has not ended: whether its job waits or runs now, as far as that was asked
+  Job job = Job::unknown;      // of one that has not ended: whether its job waits or runs now, as far as that was asked
+  std::string not_begun = {};  // why one that is planned cannot begin: `not begun: build failed ...`
 };
 
 /// A metric of the file that runs which succeeded have no value of.

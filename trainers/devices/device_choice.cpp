@@ -92,9 +92,10 @@ void require_possible_with_torch(const Settings& settings) {
   }
 }
 
-/// The device's generator: only LibTorch's operators draw from it, and not those of the plain form.
+/// The device's generator: only LibTorch's operators draw from it, and not those of BERT's plain form.
 bool can_draw_by_device(const Settings& settings, const DevicePlan& plan) {
-  return plan.kernels == KernelChoice::torch && settings.attention == AttentionKind::fused;
+  const bool is_plain = settings.task == "bert_squad" && settings.attention == AttentionKind::eager;
+  return plan.kernels == KernelChoice::torch && !is_plain;
 }
 
 void require_drawing(const Settings& settings, const DevicePlan& plan) {
@@ -132,8 +133,7 @@ DevicePlan plan_device(const Settings& settings, const World& world, const Machi
 void apply_plan(Settings& settings, const DevicePlan& plan) {
   settings.device = plan.device;
   settings.kernels = plan.kernels;
-  const bool gpu_draws =
-      plan.device == DeviceChoice::cuda && settings.task == "bert_squad" && can_draw_by_device(settings, plan);
+  const bool gpu_draws = plan.device == DeviceChoice::cuda && can_draw_by_device(settings, plan);
   if (!settings.dropout_bits && gpu_draws) settings.dropout_bits = DropoutDraw::device;
   if (settings.dropout_bits == DropoutDraw::hash) settings.dropout_bits.reset();
 }

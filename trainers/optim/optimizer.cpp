@@ -12,7 +12,6 @@
 
 #include "kernels/kernels.hpp"
 #include "optim/prefault.hpp"
-#include "optim/torch_update.hpp"
 #include "optim/zero_tensor.hpp"
 
 namespace hpcbench::train {
@@ -108,21 +107,22 @@ void Optimizer::update(const Block& block, double lr, double scale) {
   }
 }
 
-std::optional<double> Optimizer::step(double lr, std::optional<double> norm) {
+std::optional<Reading> Optimizer::step(double lr, std::optional<Reading> norm) {
   const at::NoGradGuard no_grad;
   if (parts_.empty()) return std::nullopt;
   for (Part& part : parts_) {
     at::Tensor& gradient = part.parameter.mutable_grad();
     if (gradient.defined() && !gradient.is_contiguous()) gradient = gradient.contiguous();
   }
+  if (!parts_.front().parameter.is_cpu()) return step_on_device(lr, std::move(norm));
   double scale = 1;
   if (options_.clip > 0) {
     if (!norm) norm = gradient_norm();
-    scale = std::min(1.0, options_.clip / (*norm + 1e-6));
+    scale = std::min(1.0, options_.clip / (norm->read() + 1e-6));
   }
   ++steps_;
   if (by_torch()) {
-    update_all_by_torch(lr, scale);
+    update_all_by_torch({options_.kind, lr, options_.momentum, scale, steps_});
     return options_.clip > 0 ? norm : std::nullopt;
   }
   for (const Part& part : parts_) {
@@ -142,6 +142,24 @@ std::optional<double> Optimizer::step(double lr, std::optional<double> norm) {
     }
   });
   return options_.clip > 0 ? norm : std::nullopt;
+}
+
+std::optional<Reading> Optimizer::step_on_device(double lr, std::optional<Reading> norm) {
+  TorchUpdate update{options_.kind, lr, options_.momentum, 1, ++steps_};
+  if (options_.clip > 0) {
+    if (!norm) norm = gradient_norm();
+    const at::ScalarType type = parts_.front().parameter.scalar_type();
+    if (norm->is_there()) update.divisor = clip_divisor_by_torch(norm->there(), options_.clip, type);
+  }
+  update.skip = spoilt_.read();  // undefined but for AdamW
+  update_all_by_torch(update);
+  return options_.clip > 0 ? norm : std::nullopt;
+}
+
+Reading Optimizer::heed(const at::Tensor& loss) {
+  Reading reading(loss);
+  if (reading.is_there() && options_.kind == OptimizerKind::adamw) spoilt_.note(reading.there());
+  return reading;
 }
 
 double Optimizer::squares_of(const Block& block) const {
@@ -168,20 +186,20 @@ double Optimizer::squares_of(const Block& block) const {
 
 bool Optimizer::by_torch() const { return options_.torch_kernels || (!parts_.empty() && !parts_.front().parameter.is_cpu()); }
 
-void Optimizer::update_all_by_torch(double lr, double scale) {
+void Optimizer::update_all_by_torch(const TorchUpdate& update) {
   std::vector<TorchUpdatePart> parts;
   for (const Part& part : parts_)
     parts.push_back({part.parameter, part.parameter.grad(), part.first, part.second, part.weight_decay});
-  update_by_torch(parts, {options_.kind, lr, options_.momentum, scale, steps_});
+  update_by_torch(parts, update);
 }
 
-double Optimizer::gradient_norm() const {
+Reading Optimizer::gradient_norm() const {
   if (by_torch()) {
     std::vector<at::Tensor> gradients;
     for (const Part& part : parts_) {
       if (part.parameter.grad().defined()) gradients.push_back(part.parameter.grad());
     }
-    return gradient_norm_by_torch(gradients);
+    return gradients.empty() ? Reading(0.0) : Reading(gradient_norm_by_torch(gradients));
   }
   std::vector<double> squares(blocks_.size());
   at::parallel_for(0, std::ssize(blocks_), 1, [&](std::int64_t begin, std::int64_t end) {

@@ -10,6 +10,8 @@
 #include "base/settings.hpp"
 #include "optim/lazy_adamw.hpp"
 #include "optim/model.hpp"
+#include "optim/reading.hpp"
+#include "optim/torch_update.hpp"
 
 namespace hpcbench::train {
 
@@ -31,10 +33,13 @@ class Optimizer {
   Optimizer(const OptimizerOptions& options, const std::vector<NamedTensor>& parameters);
   /// Updates every parameter from its gradient; a parameter without one stays. With `clip` the gradient is first scaled by
   /// min(1, clip / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_ does, and the norm before that is returned. `norm` is
-  /// given where these parameters are a part of what is clipped together.
-  std::optional<double> step(double lr, std::optional<double> norm = {});
+  /// given where these parameters are a part of what is clipped together. On a GPU the host does not wait.
+  std::optional<Reading> step(double lr, std::optional<Reading> norm = {});
   /// The norm of all gradients together.
-  double gradient_norm() const;
+  Reading gradient_norm() const;
+  /// To be called with each loss of a step. On a GPU AdamW makes no step any more once one was not finite: there the host reads
+  /// losses later. (What the others make of such a step is read by nobody: the loop reads the losses before.)
+  Reading heed(const at::Tensor& loss);
   /// Brings rows up to date that were left behind: before anybody but the model reads the parameters.
   void catch_up() const;
   /// Drops the gradients, so that the next backward pass hands over its own instead of adding to these.
@@ -66,7 +71,8 @@ class Optimizer {
   };
   bool by_torch() const;
   bool has_second() const { return options_.kind != OptimizerKind::sgd; }
-  void update_all_by_torch(double lr, double scale);
+  std::optional<Reading> step_on_device(double lr, std::optional<Reading> norm);
+  void update_all_by_torch(const TorchUpdate& update);
   template <class T>
   void update(const Block& block, double lr, double scale);
   kernels::AdamWFactors adamw_factors(const Part& part, double lr, double scale) const;
@@ -76,6 +82,7 @@ class Optimizer {
   std::vector<Part> parts_;
   std::vector<Block> blocks_;
   std::int64_t steps_ = 0;
+  SpoiltMark spoilt_;  // of losses on a GPU
 };
 
 }  // namespace hpcbench::train

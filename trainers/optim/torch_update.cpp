@@ -1,5 +1,6 @@
 #include "optim/torch_update.hpp"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_foreach_addcmul.h>
@@ -8,10 +9,14 @@
 #include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/_foreach_sqrt.h>
 #include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/ne.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
 
 #include <map>
+#include <optional>
 
 namespace hpcbench::train {
 
@@ -50,12 +55,19 @@ void torch_adadelta(TorchUpdateLists& lists, double weight_decay, const TorchUpd
   at::_foreach_add_(lists.parameters, deltas, -update.lr);
 }
 
+/// AdamW's operator divides by itself, in fp32.
+bool adamw_divides(const TorchUpdateLists& lists, const TorchUpdate& update) {
+  return update.kind == OptimizerKind::adamw && lists.gradients.front().scalar_type() == at::kFloat;
+}
+
 void torch_adamw(TorchUpdateLists& lists, double weight_decay, const TorchUpdate& update) {
   const at::Tensor step =
       at::full({}, static_cast<double>(update.step), lists.parameters.front().options().dtype(at::kFloat).requires_grad(false));
   const std::vector<at::Tensor> steps(lists.parameters.size(), step);
+  const auto given = [](const at::Tensor& tensor) { return tensor.defined() ? std::optional(tensor) : std::nullopt; };
   at::_fused_adamw_(lists.parameters, lists.gradients, lists.first, lists.second, {}, steps, update.lr, 0.9, 0.999,
-                    weight_decay, 1e-8, /*amsgrad=*/false, /*maximize=*/false);
+                    weight_decay, 1e-8, /*amsgrad=*/false, /*maximize=*/false,
+                    given(adamw_divides(lists, update) ? update.divisor : at::Tensor()), given(update.skip));
 }
 
 }  // namespace
@@ -73,6 +85,7 @@ void update_by_torch(const std::vector<TorchUpdatePart>& parts, const TorchUpdat
   }
   for (auto& [weight_decay, lists] : by_decay) {
     if (update.scale != 1) at::_foreach_mul_(lists.gradients, update.scale);
+    if (update.divisor.defined() && !adamw_divides(lists, update)) at::_foreach_div_(lists.gradients, update.divisor);
     switch (update.kind) {
       case OptimizerKind::sgd:
         torch_sgd(lists, weight_decay, update);
@@ -87,10 +100,28 @@ void update_by_torch(const std::vector<TorchUpdatePart>& parts, const TorchUpdat
   }
 }
 
-double gradient_norm_by_torch(const std::vector<at::Tensor>& gradients) {
+at::Tensor gradient_norm_by_torch(const std::vector<at::Tensor>& gradients) {
   const at::NoGradGuard no_grad;
-  if (gradients.empty()) return 0;
-  return at::stack(at::_foreach_norm(gradients)).to(at::kDouble).norm().item<double>();
+  return at::stack(at::_foreach_norm(gradients)).to(at::kDouble).norm();
+}
+
+at::Tensor clip_divisor_by_torch(const at::Tensor& norm, double clip, at::ScalarType type) {
+  const at::NoGradGuard no_grad;
+  return ((norm + 1e-6) / clip).clamp_min(1).to(type);
+}
+
+void SpoiltMark::note(const at::Tensor& loss) {
+  const at::NoGradGuard no_grad;
+  if (!sum_.defined()) sum_ = at::zeros({}, loss.options().dtype(at::kFloat).requires_grad(false));
+  // Nothing times a number that is not finite is not a number, and whatever is added to it neither.
+  sum_.add_(loss, 0);
+}
+
+at::Tensor SpoiltMark::read() const {
+  if (!sum_.defined()) return {};
+  at::Tensor mark = at::empty_like(sum_);
+  at::ne_out(mark, sum_, sum_);
+  return mark;
 }
 
 }  // namespace hpcbench::train

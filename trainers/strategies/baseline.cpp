@@ -1,5 +1,3 @@
-#include <ATen/ops/item.h>
-
 #include "strategies/exchange.hpp"
 #include "strategies/measures.hpp"
 #include "strategies/replicated_strategy.hpp"
@@ -24,15 +22,15 @@ class Baseline final : public ReplicatedStrategy {
     gradient_hooks_.emplace(model, [this](std::size_t parameter) { count_gradient(parameter); });
   }
 
-  std::vector<double> forward_backward(const std::vector<MicroBatch>& batches) override {
+  std::vector<Reading> forward_backward(const std::vector<MicroBatch>& batches) override {
     optimizer_->clear_gradients();
     forget_gradients();
     const ScopedTimer watch(statistics_);
-    std::vector<double> losses;
+    std::vector<Reading> losses;
     for (const MicroBatch& batch : batches) {
       const at::Tensor value = batch.loss();
       (batch.scale == 1 ? value : value * batch.scale).backward();
-      losses.push_back(value.item<double>());
+      losses.push_back(optimizer_->heed(value));
     }
     return losses;
   }

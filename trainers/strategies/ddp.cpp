@@ -33,11 +33,11 @@ class Ddp final : public ReplicatedStrategy {
     order_buckets();
   }
 
-  std::vector<double> forward_backward(const std::vector<MicroBatch>& batches) override {
+  std::vector<Reading> forward_backward(const std::vector<MicroBatch>& batches) override {
     optimizer_->clear_gradients();
     const ScopedTimer watch(statistics_);
     if (batches.size() > 1) add_up_in_buckets();
-    std::vector<double> losses;
+    std::vector<Reading> losses;
     for (std::size_t index = 0; index < batches.size(); ++index) {
       broadcast_buffers();
       const bool last = index + 1 == batches.size();
@@ -48,7 +48,7 @@ class Ddp final : public ReplicatedStrategy {
       gradient_hooks_->begin_backward();
       (batches[index].scale == 1 ? value : value * batches[index].scale).backward();
       gradient_hooks_->require_all();
-      losses.push_back(value.item<double>());
+      losses.push_back(optimizer_->heed(value));
     }
     end_reduction();
     return losses;

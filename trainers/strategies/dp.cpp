@@ -33,13 +33,13 @@ class Dp final : public ReplicatedStrategy {
     copy_to_replicas(true);
   }
 
-  std::vector<double> forward_backward(const std::vector<MicroBatch>& batches) override {
+  std::vector<Reading> forward_backward(const std::vector<MicroBatch>& batches) override {
     for (std::size_t device = 0; device < replicas_.size(); ++device) {
       for (NamedTensor& parameter : replicas_[device]->parameters) parameter.tensor.mutable_grad().reset();
       forget_gradients(device);
     }
     const ScopedTimer watch(statistics_);
-    std::vector<double> losses;
+    std::vector<Reading> losses;
     for (const MicroBatch& batch : batches) {
       copy_to_replicas(false);
       losses.push_back(run_on_devices(batch));
@@ -48,9 +48,9 @@ class Dp final : public ReplicatedStrategy {
     return losses;
   }
 
-  std::optional<double> optimizer_step(double lr) override {
+  std::optional<Reading> optimizer_step(double lr) override {
     const UpdateWatch watch(statistics_);
-    const std::optional<double> norm = optimizer_->step(lr);
+    const std::optional<Reading> norm = optimizer_->step(lr);
     copy_to_replicas(true);
     return norm;
   }

@@ -23,7 +23,7 @@ void ReplicatedStrategy::make_optimizer(Model& model) {
   statistics_.memory.add(Held::optimizer, bytes_behind(tensors_of(optimizer_->state())));
 }
 
-std::optional<double> ReplicatedStrategy::optimizer_step(double lr) {
+std::optional<Reading> ReplicatedStrategy::optimizer_step(double lr) {
   const UpdateWatch watch(statistics_);
   return optimizer_->step(lr);
 }

@@ -13,7 +13,8 @@ class ReplicatedStrategy : public Strategy {
  public:
   explicit ReplicatedStrategy(const StrategyContext& context) : context_(context) {}
 
-  std::optional<double> optimizer_step(double lr) override;
+  std::optional<Reading> optimizer_step(double lr) override;
+  void add_wait(double seconds) final { statistics_.step_s += seconds; }
   void catch_up() final { optimizer_->catch_up(); }
   std::vector<NamedTensor> gather_gradients() final;
   std::vector<NamedTensor> gather_full_state() override;

@@ -51,9 +51,9 @@ void Sharded::move_into(const at::Tensor& whole, std::size_t unit) {
   }
 }
 
-std::vector<double> Sharded::forward_backward(const std::vector<MicroBatch>& batches) {
+std::vector<Reading> Sharded::forward_backward(const std::vector<MicroBatch>& batches) {
   const ScopedTimer watch(statistics_);
-  std::vector<double> losses;
+  std::vector<Reading> losses;
   for (std::size_t index = 0; index < batches.size(); ++index) {
     broadcast_buffers();
     begin_pass();
@@ -62,15 +62,15 @@ std::vector<double> Sharded::forward_backward(const std::vector<MicroBatch>& bat
     (batches[index].scale == 1 ? value : value * batches[index].scale).backward();
     gradients_->end_backward();
     end_pass();
-    losses.push_back(value.item<double>());
+    losses.push_back(optimizer_->heed(value));
   }
   return losses;
 }
 
-std::optional<double> Sharded::optimizer_step(double lr) {
+std::optional<Reading> Sharded::optimizer_step(double lr) {
   const at::NoGradGuard no_grad;
   const UpdateWatch watch(statistics_);
-  const std::optional<double> norm = optimizer_->step(lr);
+  const std::optional<Reading> norm = optimizer_->step(lr);
   parameters_changed();
   return norm;
 }

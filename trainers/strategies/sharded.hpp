@@ -18,8 +18,9 @@ class Sharded : public Strategy {
   explicit Sharded(const StrategyContext& context);
 
   void prepare(Model& model) final;
-  std::vector<double> forward_backward(const std::vector<MicroBatch>& batches) final;
-  std::optional<double> optimizer_step(double lr) final;
+  std::vector<Reading> forward_backward(const std::vector<MicroBatch>& batches) final;
+  std::optional<Reading> optimizer_step(double lr) final;
+  void add_wait(double seconds) final { statistics_.step_s += seconds; }
   std::vector<NamedTensor> gather_gradients() final;
   std::vector<NamedTensor> gather_full_state() final;
   std::vector<NamedTensor> gather_optimizer_state() final;

@@ -31,22 +31,29 @@ ShardedOptimizer::ShardedOptimizer(const OptimizerOptions& options, const Model&
   optimizer_.emplace(options, parts);
 }
 
-std::optional<double> ShardedOptimizer::step(double lr) {
+std::optional<Reading> ShardedOptimizer::step(double lr) {
   const at::NoGradGuard no_grad;
   ++steps_;
   if (options_.clip <= 0) {
     optimizer_->step(lr);
     return std::nullopt;
   }
-  const double own = optimizer_->gradient_norm();
-  const at::Tensor squares = at::full({1}, own * own, at::kDouble);
+  const Reading norm = whole_norm();
+  optimizer_->step(lr, norm);
+  return norm;
+}
+
+/// On a GPU the squares are added up there.
+Reading ShardedOptimizer::whole_norm() {
+  const Reading own = optimizer_->gradient_norm();
+  const at::Tensor squares =
+      own.is_there() ? own.there().square().view({1}) : at::full({1}, own.read() * own.read(), type_.dtype(at::kDouble));
   if (group_.size() > 1) {
     const ExposedWatch watch(traffic_);
     group_.sum(squares);
   }
-  const double norm = std::sqrt(squares.item<double>());
-  optimizer_->step(lr, norm);
-  return norm;
+  if (squares.is_cpu()) return std::sqrt(squares.item<double>());
+  return Reading(squares.sqrt().squeeze(0));
 }
 
 at::Tensor ShardedOptimizer::whole_state(std::size_t unit, std::size_t which, Exchange& exchange) const {

@@ -19,7 +19,8 @@ class ShardedOptimizer {
                    Traffic& traffic);
 
   /// Updates the shards; returns the norm of the whole gradient where it is clipped. Collective.
-  std::optional<double> step(double lr);
+  std::optional<Reading> step(double lr);
+  Reading heed(const at::Tensor& loss) { return optimizer_->heed(loss); }
   std::int64_t steps() const { return steps_; }
   /// The whole state on every rank. Collective.
   std::vector<NamedTensor> gather_state(Exchange& exchange) const;
@@ -32,6 +33,7 @@ class ShardedOptimizer {
     std::size_t unit = 0;
     ShardPiece piece;
   };
+  Reading whole_norm();
   at::Tensor whole_state(std::size_t unit, std::size_t which, Exchange& exchange) const;
   std::size_t states_per_parameter() const { return options_.kind == OptimizerKind::sgd ? 1 : 2; }
 

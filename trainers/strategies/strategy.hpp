@@ -14,6 +14,7 @@
 #include "devices/device.hpp"
 #include "optim/model.hpp"
 #include "optim/optimizer.hpp"
+#include "optim/reading.hpp"
 #include "strategies/statistics.hpp"
 
 namespace hpcbench::train {
@@ -48,9 +49,11 @@ class Strategy {
   virtual void prepare(Model& model) = 0;
   /// Computes the losses and the gradients of their scaled sum, averaged over ranks; returns this rank's own losses, not
   /// scaled. A strategy that holds whole gradients exchanges them in the last micro-batch only. Collective.
-  virtual std::vector<double> forward_backward(const std::vector<MicroBatch>& batches) = 0;
+  virtual std::vector<Reading> forward_backward(const std::vector<MicroBatch>& batches) = 0;
   /// Updates the parameters; returns the gradient's norm where it is clipped (of the average, before). Collective.
-  virtual std::optional<double> optimizer_step(double lr) = 0;
+  virtual std::optional<Reading> optimizer_step(double lr) = 0;
+  /// Says that the host has waited for what earlier steps computed: the seconds are theirs.
+  virtual void add_wait(double /*seconds*/) {}
   /// Makes updates that were put off until somebody reads what they change (Optimizer::catch_up()).
   virtual void catch_up() {}
   /// The averaged gradients of the parameters before clipping, whole, on every rank. Collective.

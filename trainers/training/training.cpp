@@ -23,6 +23,18 @@ struct StepLoss {
   double samples = 0;  // of this rank
 };
 
+/// A step whose losses are not read yet.
+struct UnreadStep {
+  std::int64_t number = 0;
+  double start_s = 0;
+  std::vector<Reading> losses;  // of its micro-batches, which have
+  std::vector<double> weights;
+  std::vector<double> samples;
+};
+
+/// So many steps may be unread: who asks for no events wants to know all the same that a training diverged.
+constexpr std::size_t kMostUnread = 100;
+
 /// Where this process took an epoch up: at its beginning, or where a checkpoint left it.
 struct EpochStart {
   double time_s = 0;
@@ -111,6 +123,10 @@ class Loop {
   }
 
   void keep_last() {
+    if (!unread_.empty()) {
+      read_losses();
+      strategy_.barrier();  // which no rank comes to whose loss was not finite: nothing is kept after it
+    }
     progress_.operation = "checkpoint";
     checkpointer_.keep_last(state_);
   }
@@ -120,14 +136,13 @@ class Loop {
     const double kept_s = checkpointer_.seconds();
     while (state_.epoch_steps < plan.steps() && !is_complete()) {
       stop_if_terminated();
-      const StepLoss loss = step(plan);
-      loss_sum() += loss.sum;
-      sample_sum() += loss.samples;
+      step(plan);
       ++state_.epoch_steps;
       ++state_.steps;
       const bool due = settings_.checkpoint_every > 0 && state_.steps % settings_.checkpoint_every == 0;
       if (due && state_.epoch_steps < plan.steps()) keep_last();
     }
+    read_losses();
     strategy_.catch_up();  // what an epoch's time is measured of includes all of its updates
     start.time_s += checkpointer_.seconds() - kept_s;
     report_epoch(plan, start);
@@ -136,6 +151,7 @@ class Loop {
   /// After SIGTERM: a checkpoint if the last state is to be kept, at a step boundary that all ranks share, and the end.
   void stop_if_terminated() {
     if (!keeps_last(settings_)) return throw_if_terminated(concat("after step ", state_.steps));
+    if (world_.size == 1 && !is_terminated()) return;
     std::vector<double> signalled = {is_terminated() ? 1.0 : 0.0};
     strategy_.sum_over_ranks(signalled);
     if (signalled[0] == 0) return;
@@ -144,7 +160,7 @@ class Loop {
     throw_if_terminated(concat("after step ", state_.steps, ", which is kept as a checkpoint"));
   }
 
-  StepLoss step(const EpochPlan& plan) {
+  void step(const EpochPlan& plan) {
     const double start_s = monotonic_s();
     const std::int64_t number = state_.steps + 1;
     progress_.step = number;
@@ -165,14 +181,15 @@ class Loop {
              return task_.loss_on(replica, share.samples.narrow(0, first, part), place);
            }});
     }
-    const std::vector<double> losses = strategy_.forward_backward(batches);
-    const StepLoss loss = step_loss(losses, shares, weights);
+    unread_.push_back({number, start_s, strategy_.forward_backward(batches), weights, sample_counts(shares)});
+    // A loss on a GPU is read later; what is not finite makes no step there either.
+    if (!unread_.back().losses.front().is_there()) read_losses();
     if (hooks_.after_backward) hooks_.after_backward(number, strategy_);
     progress_.operation = "optimizer step";
     const double lr = learning_rate_.at_step(number, state_.epoch);
-    const std::optional<double> norm = strategy_.optimizer_step(lr);
-    report_step(plan, loss, lr, norm, start_s);
-    return loss;
+    const std::optional<Reading> norm = strategy_.optimizer_step(lr);
+    report_step(plan, lr, norm, start_s);
+    if (unread_.size() >= kMostUnread) read_losses();
   }
 
   /// The weights of the micro-batches of a step, of the sum 1: all alike, or by their samples.
@@ -194,37 +211,66 @@ class Loop {
     return static_cast<double>(shares.size()) / static_cast<double>(settings_.accumulate);
   }
 
-  StepLoss step_loss(const std::vector<double>& losses, const std::vector<Share>& shares,
-                     const std::vector<double>& weights) const {
+  static std::vector<double> sample_counts(const std::vector<Share>& shares) {
+    std::vector<double> counts;
+    for (const Share& share : shares) counts.push_back(static_cast<double>(share.samples.size(0)));
+    return counts;
+  }
+
+  /// `losses`: from here on those of the step.
+  StepLoss step_loss(const UnreadStep& step, const double* losses) {
     StepLoss loss;
-    for (std::size_t index = 0; index < losses.size(); ++index) {
+    for (std::size_t index = 0; index < step.losses.size(); ++index) {
       if (!std::isfinite(losses[index])) {
-        throw Diverged(concat("the loss is ", losses[index], " at step ", state_.steps + 1, " (epoch ", state_.epoch,
+        progress_.step = step.number;
+        throw Diverged(concat("the loss is ", losses[index], " at step ", step.number, " (epoch ", state_.epoch,
                               "): the training diverged; no step is made from it. A lower learning rate, a warm-up or "
                               "`clip` may help"));
       }
-      const auto samples = static_cast<double>(shares[index].samples.size(0));
-      loss.mean += losses[index] * weights[index];
-      loss.sum += losses[index] * samples;
-      loss.samples += samples;
+      loss.mean += losses[index] * step.weights[index];
+      loss.sum += losses[index] * step.samples[index];
+      loss.samples += step.samples[index];
     }
     return loss;
   }
 
-  void report_step(const EpochPlan& plan, const StepLoss& loss, double lr, std::optional<double> norm, double start_s) {
+  /// Takes in the losses of the steps since the last time, all of this epoch. For a GPU's the host waits.
+  void read_losses() {
+    if (unread_.empty()) return;
+    std::vector<Reading> readings;
+    for (const UnreadStep& step : unread_) readings.insert(readings.end(), step.losses.begin(), step.losses.end());
+    const double start_s = monotonic_s();
+    const std::vector<double> losses = read_all(readings);
+    if (readings.front().is_there()) strategy_.add_wait(monotonic_s() - start_s);
+    const double* next = losses.data();
+    for (const UnreadStep& step : unread_) {
+      last_loss_ = step_loss(step, next);
+      next += step.losses.size();
+      loss_sum() += last_loss_.sum;
+      sample_sum() += last_loss_.samples;
+    }
+    unread_.clear();
+  }
+
+  void report_step(const EpochPlan& plan, double lr, const std::optional<Reading>& norm, double start_s) {
     const std::int64_t number = state_.steps + 1;
-    if (settings_.log_every == 0 || number % settings_.log_every != 0 || world_.rank != 0) return;
-    const double step_s = monotonic_s() - start_s;
+    if (settings_.log_every == 0 || number % settings_.log_every != 0) return;
+    // Of steps that are read together, the mean.
+    const double since_s = unread_.empty() ? start_s : unread_.front().start_s;
+    const auto steps = static_cast<double>(std::max<std::size_t>(1, unread_.size()));
+    read_losses();
+    if (world_.rank != 0) return;
+    const double step_s = (monotonic_s() - since_s) / steps;
     const at::Tensor samples = plan.step_samples(state_.epoch_steps);
     Event event("step");
-    event.add("step", number).add("loss", loss.mean).add("lr", lr).add("step_s", step_s).add("samples", samples.size(0));
+    event.add("step", number).add("loss", last_loss_.mean).add("lr", lr).add("step_s", step_s).add("samples", samples.size(0));
     if (const auto tokens = task_.tokens(samples)) event.add("tokens", *tokens);
-    if (norm) event.add("grad_norm", *norm);
+    if (norm) event.add("grad_norm", norm->read());
     events_.write(event);
     if (!board_) return;
-    board_->scalar("train/loss", number, loss.mean);
+    board_->scalar("train/loss", number, last_loss_.mean);
     board_->scalar("train/lr", number, lr);
-    if (norm) board_->scalar("train/grad_norm", number, *norm);
+    if (norm) board_->scalar("train/grad_norm", number, norm->read());
   }
 
   /// Of the steps of this epoch from `first_step` on, over all ranks.
@@ -325,6 +371,8 @@ class Loop {
   bool evaluates_;
   std::optional<TensorBoardFile> board_;
   TrainingState state_;
+  std::vector<UnreadStep> unread_;
+  StepLoss last_loss_;  // of the last step that was read
   TrainingResult result_;
 };
 

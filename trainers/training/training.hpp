@@ -41,7 +41,8 @@ std::int64_t total_steps(const Settings& settings, const World& world, std::int6
 
 /// The one loop for all tasks and strategies. The strategy is prepared, the data loaded. Writes step, epoch, eval and
 /// checkpoint events and, on rank 0, a line per epoch on stdout. Throws Terminated at a step boundary after SIGTERM, Diverged
-/// at the step whose loss is not a number.
+/// for a step whose loss is not finite: at once, or where losses are on a GPU when they are read, which is every `log_every`
+/// steps and before an evaluation or a checkpoint.
 TrainingResult train(Task& task, Strategy& strategy, const Settings& settings, const World& world, Events& events,
                      Progress& progress, const TrainingHooks& hooks);
 

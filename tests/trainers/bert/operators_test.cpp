@@ -106,6 +106,26 @@ TEST_CASE("few operators: parameters that are away between a unit's passes, as a
   }
 }
 
+TEST_CASE("what is brought to the device together is what a pass and its loss bring by themselves") {
+  const BertConfig config = tiny_bert_config();
+  for (const std::int64_t padded_to : {0, 40}) {
+    for (const bool pad_in_softmax : {true, false}) {
+      BertOptions options = operator_options(Attention::operators);
+      options.pad_in_softmax = pad_in_softmax;
+      Bert bert = perturbed_bert(config, options);
+      BertBatch batch = random_batch(config, kOperatorLengths, padded_to);
+      const BertOutcome alone = run_step(bert, batch, nullptr);
+      bert.bring(batch);
+      REQUIRE(batch.there != nullptr);
+      const BertOutcome together = run_step(bert, batch, nullptr);
+      CHECK(together.loss == alone.loss);
+      CHECK(together.logits.equal(alone.logits));
+      for (std::size_t index = 0; index < alone.gradients.size(); ++index)
+        CHECK(together.gradients[index].tensor.equal(alone.gradients[index].tensor));
+    }
+  }
+}
+
 TEST_CASE("dropout by the device's generator: the same for a step, another for the next, at its rate") {
   BertConfig config = tiny_bert_config();
   BertOptions options = operator_options(Attention::operators);

@@ -1,3 +1,4 @@
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -6,6 +7,7 @@
 #include "devices/device.hpp"
 #include "fakes/temporary_folder.hpp"
 #include "optim/optimizer.hpp"
+#include "optim/torch_update.hpp"
 #include "tasks/mnist_rnn/lstm.hpp"
 #include "tasks/task.hpp"
 #include "trainers/ranks.hpp"
@@ -109,6 +111,49 @@ TEST_CASE("the optimisers by LibTorch's operators are ours") {
   }
 }
 
+TEST_CASE("an update that is decided on the device: clipped as on the host, and none after a loss that was not finite") {
+  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adadelta, OptimizerKind::adamw}) {
+    for (const auto& [type, tolerance] : {std::pair(at::kDouble, 1e-12), std::pair(at::kFloat, 1e-5)}) {
+      for (const double clip : {0.5, 100.0}) {
+        std::vector<std::vector<at::Tensor>> found;
+        for (const bool on_device : {false, true}) {
+          at::Generator generator = at::detail::createCPUGenerator(11);
+          const auto drawn = [&] { return at::empty({6, 5}, type).normal_(0, 1, generator); };
+          TorchUpdatePart part{drawn(), drawn(), at::zeros({6, 5}, type), at::zeros({6, 5}, type), 0.1};
+          const at::Tensor norm = gradient_norm_by_torch({part.gradient});
+          TorchUpdate update{kind, 0.01, 0.9};
+          if (on_device) {
+            update.divisor = clip_divisor_by_torch(norm, clip, type);
+          } else {
+            update.scale = std::min(1.0, clip / (norm.item<double>() + 1e-6));
+          }
+          update_by_torch({part}, update);
+          found.push_back({part.parameter, part.first});
+        }
+        for (std::size_t index = 0; index < 2; ++index)
+          CHECK(relative_difference(found[1][index], found[0][index]) < tolerance);
+      }
+    }
+  }
+  SpoiltMark mark;
+  CHECK(!mark.read().defined());
+  const auto updated = [&](double loss) {
+    mark.note(at::scalar_tensor(loss, at::kFloat));
+    TorchUpdatePart part{at::ones({3}), at::ones({3}), at::zeros({3}), at::zeros({3}), 0};
+    TorchUpdate update{OptimizerKind::adamw, 0.1, 0};
+    update.skip = mark.read();
+    update_by_torch({part}, update);
+    return !part.parameter.equal(at::ones({3}));
+  };
+  CHECK(updated(1.5));
+  CHECK(updated(-3e38));
+  CHECK(!updated(std::numeric_limits<double>::infinity()));
+  CHECK(!updated(1.5));  // it stays: the step after it is made of nothing either
+  SpoiltMark other;
+  other.note(at::scalar_tensor(std::numeric_limits<double>::quiet_NaN(), at::kDouble));
+  CHECK(other.read().item<double>() == 1);
+}
+
 TEST_CASE("what is on its device already stays where it is") {
   Model model;
   at::Tensor handle = at::ones({3});
@@ -157,6 +202,22 @@ TEST_CASE("a whole training with LibTorch's operators is that with our own kerne
     for (std::size_t index = 0; index < a.size(); ++index)
       CHECK(b[index].at(field).get<double>() == doctest::Approx(a[index].at(field).get<double>()).epsilon(1e-9));
   }
+}
+
+TEST_CASE("mnist_rnn's dropout by the device's generator: the same again, other bits than the hash's") {
+  const auto losses = [](const char* bits) {
+    const TemporaryFolder folder;
+    REQUIRE(
+        train_with(folder, {"--kernels", "torch", "--dropout-bits", bits, "--max-steps", "5", "--log-every", "1"}).exit_code ==
+        0);
+    std::vector<double> all;
+    for (const SeamJson& event : events_in(folder / "events.jsonl", "step")) all.push_back(event.at("loss").get<double>());
+    return all;
+  };
+  const std::vector<double> once = losses("device");
+  CHECK(once.size() == 5);
+  CHECK(once == losses("device"));
+  CHECK(once != losses("hash"));
 }
 
 TEST_CASE("a GPU that is not there: exit code 2, the remedy, and no run") {

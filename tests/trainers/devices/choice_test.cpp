@@ -176,7 +176,7 @@ TEST_CASE("modes that a device or its kernels do not have") {
   CHECK(outcome(settings, {}, machine_with(false, 0)) == "cpu own");
 }
 
-TEST_CASE("the plan is taken over: a GPU draws BERT's dropout, unless a hash is to or attention is the plain form") {
+TEST_CASE("the plan is taken over: a GPU draws dropout, unless a hash is to or attention is the plain form") {
   Settings settings;
   settings.task = "bert_squad";
   apply_plan(settings, {DeviceChoice::cuda, KernelChoice::torch, 0});
@@ -192,6 +192,11 @@ TEST_CASE("the plan is taken over: a GPU draws BERT's dropout, unless a hash is 
     apply_plan(told, plan);
     return told.dropout_bits;
   };
+  Settings digits;
+  digits.task = "mnist_rnn";
+  digits.attention = AttentionKind::eager;  // a setting of BERT's
+  apply_plan(digits, {DeviceChoice::cuda, KernelChoice::torch, 0});
+  CHECK(digits.dropout_bits == DropoutDraw::device);
   const DevicePlan gpu{DeviceChoice::cuda, KernelChoice::torch, 0}, torch{DeviceChoice::cpu, KernelChoice::torch, 0};
   CHECK(!drawn_with(AttentionKind::fused, DropoutDraw::hash, gpu));
   CHECK(!drawn_with(AttentionKind::eager, std::nullopt, gpu));
@@ -199,6 +204,7 @@ TEST_CASE("the plan is taken over: a GPU draws BERT's dropout, unless a hash is 
   CHECK(drawn_with(AttentionKind::fused, DropoutDraw::device, torch) == DropoutDraw::device);
   CHECK(!drawn_with(AttentionKind::fused, std::nullopt, {DeviceChoice::cpu, KernelChoice::own, 0}));
   settings = {};
+  settings.task = "bert_squad";
   settings.dropout_bits = DropoutDraw::device;
   CHECK(says(outcome(settings, {}, machine_with(false, 0)), "error: dropout_bits device needs `kernels: torch`"));
   settings.kernels = KernelChoice::torch;

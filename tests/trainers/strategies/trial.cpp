@@ -84,7 +84,7 @@ void run_rank(const Trial& trial, int rank, int ranks, SpoiltGroup* group, RankR
   if (group != nullptr) group->begin_training();
   if (trial.from) strategy->load_state(trial.from->model, trial.from->optimizer, trial.from->steps);
   for (std::int64_t step = strategy->optimizer_steps(); step < trial.steps; ++step) {
-    const std::vector<double> losses = strategy->forward_backward(batches_of(tasks, trial, step, rank, ranks));
+    const std::vector<double> losses = read_all(strategy->forward_backward(batches_of(tasks, trial, step, rank, ranks)));
     result.losses.insert(result.losses.end(), losses.begin(), losses.end());
     // What ddp gives are its gradients themselves; its reducer divides where no exchange of ours is.
     if (trial.strategy == "ddp" && trial.mutation == Mutation::skip_division_by_world_size) {
@@ -92,7 +92,7 @@ void run_rank(const Trial& trial, int rank, int ranks, SpoiltGroup* group, RankR
     }
     if (result.gradients.empty()) result.gradients = copies(strategy->gather_gradients());
     const auto norm = strategy->optimizer_step(learning_rate_of(trial));
-    if (!result.norm) result.norm = norm;
+    if (!result.norm && norm) result.norm = norm->read();
   }
   result.statistics = strategy->statistics();
   result.kept = {copies(strategy->gather_full_state()), copies(strategy->gather_optimizer_state()),
@@ -106,7 +106,8 @@ void run_rank_of_group(const Trial& trial, int rank, int port, RankResult& resul
   try {
     if (is_one_process(trial)) return run_rank(trial, 0, 1, nullptr, result);
     World world{rank, trial.ranks, rank, trial.ranks, "127.0.0.1", port, "here"};
-    SpoiltGroup group(world, 30, trial.mutation);
+    const Device& device = trial.devices.empty() ? cpu_device() : *trial.devices.at(static_cast<std::size_t>(rank));
+    SpoiltGroup group(world, 30, trial.mutation, device);
     if (trial.collectives) group.choose_exchange_way(ExchangeWay::collectives);
     if (trial.shared_memory) group.choose_exchange_way(ExchangeWay::shared_memory);
     run_rank(trial, rank, trial.ranks, &group, result);

@@ -43,7 +43,10 @@ class BertTrial final : public TrialTask {
   at::Tensor loss(const at::Tensor& samples, const StepPlace& place) override {
     constexpr std::int64_t kLength = 12;
     const std::int64_t rows = samples.size(0);
-    BertBatch batch{at::empty({rows * kLength}, at::kLong), at::empty({rows * kLength}, at::kLong), {0}, {}, {}, {}, {}};
+    BertBatch batch;
+    batch.tokens = at::empty({rows * kLength}, at::kLong);
+    batch.types = at::empty({rows * kLength}, at::kLong);
+    batch.row_begin = {0};
     for (std::int64_t row = 0; row < rows; ++row) {
       const auto sample = static_cast<std::uint64_t>(samples[row].item<std::int64_t>());
       const auto length = static_cast<std::int64_t>(6 + drawn(sample) % 7);

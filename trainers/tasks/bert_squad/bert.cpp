@@ -10,6 +10,7 @@
 #include "tasks/bert_squad/bert_eager.hpp"
 #include "tasks/bert_squad/bert_ends.hpp"
 #include "tasks/bert_squad/bert_layer.hpp"
+#include "tasks/bert_squad/bert_numbers.hpp"
 #include "tasks/bert_squad/bert_operators.hpp"
 #include "tasks/bert_squad/bert_products.hpp"
 #include "tasks/bert_squad/bert_weights.hpp"
@@ -59,17 +60,23 @@ void seed_generator(const BertStep& step, const DropoutKey& key, std::int64_t pl
   generator.set_current_seed(seed);
 }
 
+std::shared_ptr<const BertNumbers> numbers_of(const BertBatch& batch, const BertRows& rows, const BertOptions& options,
+                                              at::Device place) {
+  if (batch.there) return batch.there;
+  return std::make_shared<const BertNumbers>(batch, rows, options.pad_in_softmax, place);
+}
+
 /// The sums of the starts' and of the ends' losses.
-at::Tensor loss_sums(Attention attention, const BertBatch& batch, const at::Tensor& logits, bool pad_in_softmax) {
-  switch (attention) {
+at::Tensor loss_sums(const BertConfig& config, const BertOptions& options, const BertBatch& batch, const at::Tensor& logits) {
+  switch (options.attention) {
     case Attention::eager:
-      return eager_loss_sums(batch, logits, pad_in_softmax);
+      return eager_loss_sums(batch, logits, options.pad_in_softmax);
     case Attention::operators:
-      return operator_loss_sums(batch, logits, pad_in_softmax);
+      return operator_loss_sums(*numbers_of(batch, check_rows(batch, config), options, logits.device()), logits);
     case Attention::fused:
       break;
   }
-  return bert_loss_sums(batch, logits, pad_in_softmax);
+  return bert_loss_sums(batch, logits, options.pad_in_softmax);
 }
 
 }  // namespace
@@ -92,6 +99,12 @@ Bert& Bert::operator=(Bert&&) noexcept = default;
 const BertConfig& Bert::config() const { return state_->config; }
 Model& Bert::model() { return state_->model; }
 
+void Bert::bring(BertBatch& batch) const {
+  if (state_->options.attention != Attention::operators) return;
+  const BertRows rows = check_rows(batch, state_->config);
+  batch.there = numbers_of(batch, rows, state_->options, state_->weights->word.device());
+}
+
 at::Tensor Bert::logits(const BertBatch& batch, const DropoutKey* dropout) {
   BertRows rows = check_rows(batch, state_->config);
   if (state_->options.attention == Attention::eager)
@@ -109,6 +122,7 @@ at::Tensor Bert::logits(const BertBatch& batch, const DropoutKey* dropout) {
   set_dropout(*step, BertDropout(dropout, state_->config));
   const Model& model = state_->model;
   if (state_->options.attention == Attention::operators) {
+    step->numbers = numbers_of(batch, step->rows, state_->options, step->weights->word.device());
     if (dropout && state_->options.dropout_bits == DropoutBits::device) seed_generator(*step, *dropout, batch.places.front());
     return operator_logits(step, model);
   }
@@ -129,7 +143,7 @@ BertLoss Bert::loss(const BertBatch& batch, const at::Tensor& logits) {
     loss.counted_ends += bert_target(batch, pad_in_softmax, row, true).counted ? 1 : 0;
   }
   const Attention attention = state_->options.attention;
-  const at::Tensor sums = loss_sums(attention, batch, logits, pad_in_softmax);
+  const at::Tensor sums = loss_sums(state_->config, state_->options, batch, logits);
   loss.start_sum = sums.select(0, 0);
   loss.end_sum = sums.select(0, 1);
   const auto divisor = [](std::int64_t counted) { return static_cast<double>(2 * std::max<std::int64_t>(counted, 1)); };

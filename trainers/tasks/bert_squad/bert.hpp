@@ -11,6 +11,8 @@
 
 namespace hpcbench::train {
 
+struct BertNumbers;
+
 /// Token sequences of one step, rows laid one after the other. Rows of one length with padding at their ends, or rows of their
 /// own lengths without any (packed): the same to the model, which sees only row_begin and lengths.
 struct BertBatch {
@@ -21,6 +23,7 @@ struct BertBatch {
   std::vector<std::int64_t> places;     // B: number of the sample in the step's global batch, for dropout
   std::vector<std::int64_t> starts;     // B: gold positions in the row; row length or more (ignored), see loss()
   std::vector<std::int64_t> ends;
+  std::shared_ptr<const BertNumbers> there;  // of what Bert::bring() has brought to the device
 };
 
 /// fused: own kernels, on a CPU. operators: few operators of LibTorch, on any device. eager: its plain ones, to compare with.
@@ -67,6 +70,8 @@ class Bert {
 
   const BertConfig& config() const;
   Model& model();
+  /// Takes what logits() and loss() need of a batch to the device together. Where it was not called, each takes it by itself.
+  void bring(BertBatch& batch) const;
   /// [T, 2]: start and end logits of every token. `dropout` null: evaluation. InputError for a batch that does not fit.
   at::Tensor logits(const BertBatch& batch, const DropoutKey* dropout);
   /// (cross-entropy of starts + of ends) / 2 as at Hugging Face: positions are clamped to [0, row length], and a position that

@@ -118,19 +118,19 @@ class OperatorLayerPass {
   std::pair<at::Tensor, LayerTensors> backward(const at::Tensor& towards) {
     const LayerTensors p = state_.copies.empty() ? parameters() : std::move(state_.copies);
     LayerTensors of(kLayerTensors);
-    const at::Tensor of_last = norm_backward(towards, p, kOutputNormWeight, state_.output_norm, of);
+    at::Tensor of_last = norm_backward(towards, p, kOutputNormWeight, state_.output_norm, of);
     const at::Tensor of_z = pass_.dropped_backward(of_last, state_.output_mask, step_.output_sites[number_]);
     linear_backward(of_z, state_.activated, kOutputWeight, of);
     const at::Tensor of_inner = at::gelu_backward(at::mm(of_z, p[kOutputWeight]), state_.inner);
     linear_backward(of_inner, state_.y, kInnerWeight, of);
-    const at::Tensor of_y = at::addmm(of_last, of_inner, p[kInnerWeight]);
-    const at::Tensor of_added = norm_backward(of_y, p, kAttentionNormWeight, state_.attention_norm, of);
+    const at::Tensor of_y = of_last.addmm_(of_inner, p[kInnerWeight]);  // nobody else has it
+    at::Tensor of_added = norm_backward(of_y, p, kAttentionNormWeight, state_.attention_norm, of);
     const at::Tensor of_attended =
         pass_.dropped_backward(of_added, state_.attention_mask, step_.attention_output_sites[number_]);
     linear_backward(of_attended, state_.context, kAttentionWeight, of);
     const at::Tensor of_qkv = attention_backward(at::mm(of_attended, p[kAttentionWeight]));
     linear_backward(of_qkv, state_.x, kQkvWeight, of);
-    return {at::addmm(of_added, of_qkv, p[kQkvWeight]), in_type(of, step_.options.type)};
+    return {of_added.addmm_(of_qkv, p[kQkvWeight]), in_type(of, step_.options.type)};
   }
 
  private:
@@ -183,9 +183,9 @@ class OperatorLayerPass {
         varlen_attention_backward(pass_.rows, attention_dropout(), saved, towards.view(saved.query.sizes()));
     if (!pass_.rows.key_tokens.defined()) return at::stack({of.query, of.key, of.value}, 1).view({tokens, -1});
     // By gathering: operators that scatter are slow where they have to be deterministic.
-    const at::Tensor of_keys = at::stack({of.key, of.value}, 1).view({of.key.size(0), 2, -1});
-    const at::Tensor of_tokens = at::index_select(at::cat({of_keys, pass_.nothing}), 0, pass_.rows.token_keys);
-    return at::cat({of.query.view({tokens, -1}), of_tokens.view({tokens, -1})}, 1);
+    const auto flat = [](const at::Tensor& each) { return each.reshape({each.size(0), -1}); };
+    const at::Tensor all = at::cat({flat(of.query), flat(of.key), flat(of.value), pass_.nothing});
+    return at::index_select(all, 0, pass_.rows.token_parts).view({tokens, -1});
   }
 
   VarlenDropout attention_dropout() const {

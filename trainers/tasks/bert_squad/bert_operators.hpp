@@ -1,6 +1,7 @@
 #pragma once
 
 #include "optim/model.hpp"
+#include "tasks/bert_squad/bert_numbers.hpp"
 #include "tasks/bert_squad/bert_step.hpp"
 
 namespace hpcbench::train {
@@ -11,6 +12,6 @@ namespace hpcbench::train {
 at::Tensor operator_logits(const std::shared_ptr<BertStep>& step, const Model& model);
 
 /// eager_loss_sums(), of all rows at once.
-at::Tensor operator_loss_sums(const BertBatch& batch, const at::Tensor& logits, bool pad_in_softmax);
+at::Tensor operator_loss_sums(const BertNumbers& numbers, const at::Tensor& logits);
 
 }  // namespace hpcbench::train

@@ -10,6 +10,7 @@
 
 #include "kernels/bert_kernels.hpp"
 #include "tasks/bert_squad/bert_buffers.hpp"
+#include "tasks/bert_squad/bert_numbers.hpp"
 #include "tasks/bert_squad/bert_rows.hpp"
 #include "tasks/bert_squad/bert_weights.hpp"
 
@@ -24,7 +25,8 @@ struct BertStep {
   std::shared_ptr<TouchedRows> touched;  // of the word embeddings
   at::Tensor ids, types;                 // keep alive what `rows` points to
   BertRows rows;
-  std::int64_t padded_rows = 0;  // of all matrices of tokens; rows from rows.tokens on are 0
+  std::shared_ptr<const BertNumbers> numbers;  // of LibTorch's operators
+  std::int64_t padded_rows = 0;                // of all matrices of tokens; rows from rows.tokens on are 0
   kernels::DropoutSite embeddings_site;
   std::vector<kernels::DropoutSite> attention_sites, attention_output_sites, output_sites;  // one a layer
   at::Tensor matrix;  // bf16: the last layer's output as the next one's products want it

@@ -15,9 +15,9 @@ struct VarlenRows {
   std::vector<std::int64_t> queries, keys;  // rows + 1 numbers each, from 0
   std::int64_t most_queries = 0, most_keys = 0;
   at::Tensor queries_there, keys_there;  // the same as int32 on the device
-  // int64 on the device, undefined where every token is a key: the tokens that are keys, and of each token the place among
-  // the keys; of padding the one behind the last.
-  at::Tensor key_tokens, token_keys;
+  // int64 on the device, undefined where every token is a key: the tokens that are keys; and of each token the places of its
+  // query, key and value where all queries, all keys, all values and a row of nothing, for padding, stand one after the other.
+  at::Tensor key_tokens, token_parts;
 };
 
 /// A tensor after dropout, with the mask of what was kept: undefined where nothing is dropped.

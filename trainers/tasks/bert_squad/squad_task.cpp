@@ -83,8 +83,9 @@ class BertSquad final : public Task {
   Model& model() override { return bert_->model(); }
 
   at::Tensor loss(const at::Tensor& samples, const StepPlace& place) override {
-    const BertBatch batch = make_bert_batch(*data_.train, {samples.const_data_ptr<std::int64_t>(), size_of(samples)}, layout_,
-                                            place.first_position, place.stride);
+    BertBatch batch = make_bert_batch(*data_.train, {samples.const_data_ptr<std::int64_t>(), size_of(samples)}, layout_,
+                                      place.first_position, place.stride);
+    bert_->bring(batch);
     const DropoutKey key{settings_.seed, place.step};
     return bert_->loss(batch, bert_->logits(batch, &key)).mean;
   }

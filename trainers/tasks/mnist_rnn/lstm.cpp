@@ -4,7 +4,9 @@
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_cudnn_rnn_flatten_weight.h>
 #include <ATen/ops/addmm.h>
+#include <ATen/ops/cudnn_is_acceptable.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/lstm.h>
 #include <ATen/ops/mm.h>
@@ -137,6 +139,15 @@ at::Tensor torch_lstm_last_state(const at::Tensor& sequences, const LstmWeights&
                /*has_biases=*/true, /*num_layers=*/1, /*dropout=*/0.0, /*train=*/at::GradMode::is_enabled(),
                /*bidirectional=*/false, /*batch_first=*/false);
   return h.squeeze(0);
+}
+
+void lay_out_for_cudnn(const LstmWeights& weights) {
+  constexpr std::int64_t kLstmMode = 2;
+  if (!at::cudnn_is_acceptable(weights.input)) return;
+  const at::NoGradGuard no_grad;
+  at::_cudnn_rnn_flatten_weight({weights.input, weights.recurrent, weights.input_bias, weights.recurrent_bias},
+                                /*weight_stride0=*/4, weights.input.size(1), kLstmMode, weights.recurrent.size(1),
+                                /*proj_size=*/0, /*num_layers=*/1, /*batch_first=*/false, /*bidirectional=*/false);
 }
 
 }  // namespace hpcbench::train

@@ -19,4 +19,8 @@ at::Tensor lstm_last_state(const at::Tensor& sequences, const LstmWeights& weigh
 /// The same by LibTorch's own LSTM, on any device (cuDNN's on a GPU). `sequences` must be of the weights' type and device.
 at::Tensor torch_lstm_last_state(const at::Tensor& sequences, const LstmWeights& weights);
 
+/// Puts the weights of a GPU into one memory, as cuDNN wants them: else it copies them there in every pass. The tensors stay
+/// the same objects. Nothing where cuDNN does not compute.
+void lay_out_for_cudnn(const LstmWeights& weights);
+
 }  // namespace hpcbench::train

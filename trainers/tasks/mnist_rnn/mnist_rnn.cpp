@@ -1,6 +1,7 @@
 #include "tasks/mnist_rnn/mnist_rnn.hpp"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <ATen/Dispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/argmax.h>
@@ -10,6 +11,7 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/log_softmax.h>
+#include <ATen/ops/native_dropout.h>
 #include <ATen/ops/nll_loss.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/relu.h>
@@ -17,8 +19,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
+#include <tuple>
 
 #include "devices/bring.hpp"
+#include "kernels/bert_hash.hpp"
 #include "kernels/kernels.hpp"
 #include "tasks/mnist_rnn/digits.hpp"
 #include "tasks/mnist_rnn/lstm.hpp"
@@ -44,7 +49,7 @@ at::ScalarType scalar_type(Precision precision) { return precision == Precision:
 
 /// The samples of one split, normalised once.
 struct TensorDigits {
-  at::Tensor images;  // [N, 28, 28]
+  at::Tensor images;  // [N, 28, 28]; on a GPU [28, N, 28], time first
   at::Tensor labels;  // [N], int64
 };
 
@@ -59,6 +64,7 @@ TensorDigits to_tensors(const LabelledDigits& digits, at::ScalarType type) {
 
 /// [28, B, 28], time first: the sequences of some samples (on the images' device).
 at::Tensor gather(const at::Tensor& images, const at::Tensor& samples, KernelChoice kernels) {
+  if (!images.is_cpu()) return images.index_select(1, samples);
   if (kernels == KernelChoice::torch) return images.index_select(0, samples).transpose(0, 1).contiguous();
   at::Tensor sequences = at::empty({kDigitSide, samples.size(0), kDigitSide}, images.options());
   AT_DISPATCH_FLOATING_TYPES(images.scalar_type(), "gather", [&] {
@@ -82,8 +88,10 @@ class MnistRnn final : public Task {
   void place(const std::vector<at::Device>& places) override {
     place_ = places.front();
     move_model(model_, place_);
-    for (at::Tensor* data : {&train_.images, &train_.labels, &validation_.images, &validation_.labels})
-      *data = data->to(place_);
+    if (place_.is_cpu()) return;
+    lay_out_for_cudnn(lstm_);
+    for (TensorDigits* digits : {&train_, &validation_})
+      *digits = {digits->images.to(place_).transpose(0, 1).contiguous(), digits->labels.to(place_)};
   }
 
   std::vector<Note> notes() const override {
@@ -100,7 +108,8 @@ class MnistRnn final : public Task {
   Model& model() override { return model_; }
 
   at::Tensor loss(const at::Tensor& samples, const StepPlace& place) override {
-    const at::Tensor numbers = bring(samples, place_);
+    const at::Tensor numbers = numbers_there(samples);
+    if (draws_on_device()) seed_draws(place);
     const at::Tensor scores = log_probabilities(gather(train_.images, numbers, settings_.kernels), &place);
     return at::nll_loss(scores, train_.labels.index_select(0, numbers));
   }
@@ -125,6 +134,26 @@ class MnistRnn final : public Task {
   }
 
  private:
+  /// Samples are a part of their epoch's order, all of which goes to a GPU together.
+  at::Tensor numbers_there(const at::Tensor& samples) {
+    if (place_.is_cpu()) return samples;
+    if (!order_.defined() || !samples.is_alias_of(order_)) {
+      order_ = samples.as_strided({static_cast<std::int64_t>(samples.storage().nbytes() / samples.element_size())}, {1}, 0);
+      order_there_ = bring(order_, place_);
+    }
+    return order_there_.as_strided(samples.sizes(), samples.strides(), samples.storage_offset());
+  }
+
+  bool draws_on_device() const { return settings_.dropout_bits == DropoutDraw::device; }
+
+  /// So that a pass draws the same whatever was drawn before it: after a resumption, too.
+  void seed_draws(const StepPlace& place) const {
+    at::Generator generator = at::globalContext().defaultGenerator(place_);
+    const std::lock_guard lock(generator.mutex());
+    generator.set_current_seed(
+        kernels::dropout_site(settings_.seed, place.step, static_cast<std::uint64_t>(place.first_position), 0).key);
+  }
+
   /// `place` is given for training; without it the model is in evaluation mode.
   at::Tensor log_probabilities(const at::Tensor& sequences, const StepPlace* place) {
     begin_unit(kLstmUnit);
@@ -154,6 +183,7 @@ class MnistRnn final : public Task {
   at::Tensor dropped(const at::Tensor& x, double rate, std::uint64_t site, const StepPlace* place) const {
     rate *= settings_.dropout.value_or(1);
     if (!place || rate == 0) return x;
+    if (draws_on_device()) return std::get<0>(at::native_dropout(x, rate, true));
     const kernels::DropoutKey key{settings_.seed, static_cast<std::uint64_t>(place->step), site, place->first_position,
                                   place->stride};
     const at::Tensor mask = at::empty(x.sizes(), x.scalar_type());
@@ -199,6 +229,7 @@ class MnistRnn final : public Task {
   at::Device place_ = at::kCPU;
   std::optional<std::string> note_;
   TensorDigits train_, validation_;
+  at::Tensor order_, order_there_;  // of the epoch, on a GPU
   Model model_;
   LstmWeights lstm_;
   at::Tensor norm_weight_, norm_bias_, running_mean_, running_var_;

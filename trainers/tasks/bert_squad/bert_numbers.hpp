@@ -1,0 +1,29 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "tasks/bert_squad/bert_rows.hpp"
+#include "tasks/bert_squad/bert_varlen.hpp"
+
+namespace hpcbench::train {
+
+/// The whole numbers that a pass by LibTorch's operators and its loss need of a batch. They lie side by side, so that one copy
+/// takes all of them to the device.
+struct BertNumbers {
+  /// `batch` is what `rows` was checked from.
+  BertNumbers(const BertBatch& batch, const BertRows& rows, bool pad_in_softmax, at::Device place);
+
+  at::Tensor ids, positions, types;  // int64 [tokens]
+  VarlenRows rows;
+
+  // Where the loss looks in the logits.
+  static constexpr std::int64_t kIgnored = -100;
+  std::int64_t widest = 0;  // most positions that compete in a row
+  bool in_order = true;     // every position of every row competes, and all rows are of one size
+  at::Tensor gold;          // [rows * 2]: a row's start and end, kIgnored where it does not count
+  at::Tensor from;          // [rows * widest]: each competing position's logits; beyond a row's end the token after the last
+};
+
+}  // namespace hpcbench::train
