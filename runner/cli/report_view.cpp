@@ -101,6 +101,7 @@ Table view_study(Study& study, const StudyOptions& study_options, const ViewOpti
   report.provenance = options.provenance;
   take_in_imports(study);
   const Store store = open_for_reading(study);
+  report.tried_again = attempts_tried_again(store.states(study.experiment.name));
   Table table = build_table(study.experiment, study.plan, store.counting_attempts(study.experiment.name, true), report);
   for (std::string& line : not_begun_lines(study, counting_states(store.states(study.experiment.name))))
     table.notes.push_back(std::move(line));

@@ -188,6 +188,18 @@ struct Retries {
   int lost = 2;
   int node_failure = 2;
   int preempted = 2;
+  int failed = 0;  // by the process's own end: never because of a value
+};
+
+/// An entry of `report.references`: what a metric should be at the points that match.
+struct MetricReference {
+  Condition when;                            // empty, and no `when_if`: every point
+  std::optional<LocatedExpression> when_if;  // where it is written as an expression
+  bool may_be_empty = false;                 // the file's, under a profile or --set: no point need match
+  std::optional<std::string> metric;         // absent: that of the file's report
+  double value = 0;
+  std::optional<double> low, high;  // how far below and above it may be, as shares of it: -0.05; absent: as far as it likes
+  Place place;
 };
 
 struct ReportSettings {
@@ -205,6 +217,7 @@ struct ReportSettings {
   std::vector<std::string> sort;              // axis names
   std::optional<double> peak_tflops;          // of one gpu, in 10^12 floating point operations a second: for `mfu`
   std::optional<double> target_loss;          // for `time_to_target_s`
+  std::vector<MetricReference> references;
 };
 
 struct Limits {

@@ -60,6 +60,11 @@ struct ParsedImport {
   const YamlNode* needs_run = nullptr;  // the entry, where it says no `run` and is no table: right if there is but one point
 };
 
+struct ParsedReference {
+  MetricReference reference;
+  std::optional<ParsedCondition> when;  // absent: every point
+};
+
 /// A text that programs are given, and the node that it was read from.
 struct GivenText {
   /// When its placeholders are filled in; `modules` for each point, and lists become several.
@@ -81,6 +86,7 @@ struct ParsedExperiment {
   std::vector<ParsedImport> imports;
   std::optional<ParsedCondition> baseline;
   std::optional<ParsedCondition> where;
+  std::vector<ParsedReference> references;
   std::vector<ParsedDerived> derive;
   std::vector<ParsedPreparation> preparations;
   /// Expressions of the file under a profile or --set: values that they name need not be there.

@@ -251,6 +251,13 @@ class Reading {
       if (entry.when.expression) experiment.overrides.back().when_if = {*entry.when.expression, entry.when.inherited};
     }
     for (const ParsedImport& entry : parsed.imports) experiment.imports.push_back(entry.import);
+    for (const ParsedReference& entry : parsed.references) {
+      MetricReference& reference = experiment.report.references.emplace_back(entry.reference);
+      if (!entry.when) continue;
+      reference.when = entry.when->condition;
+      reference.may_be_empty = entry.when->inherited;
+      reference.when_if = entry.when->expression;
+    }
     if (parsed.baseline) experiment.baseline = parsed.baseline->condition;
     experiment.copies = copies_of(*file_, used_);
     experiment.profile = profile_;

@@ -26,6 +26,7 @@ void read_retries(const YamlNode& node, Experiment& experiment, Diagnostics& dia
   assign(experiment.retries.lost, reader.integer("lost", 0, kMostRetries));
   assign(experiment.retries.node_failure, reader.integer("node_failure", 0, kMostRetries));
   assign(experiment.retries.preempted, reader.integer("preempted", 0, kMostRetries));
+  assign(experiment.retries.failed, reader.integer("failed", 0, kMostRetries));
   reader.finish();
 }
 

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "base/text.hpp"
+#include "study/index.hpp"
 #include "study/preparing.hpp"
 
 namespace hpcbench {
@@ -172,6 +175,8 @@ StatusView make_status(const Study& study, const Store& store) {
   // Attempts come sorted by configuration, as the runs are: the next one's is this one or further on.
   const std::vector<std::size_t>& by_id = study.selected().by_id;
   std::size_t place = 0;
+  std::set<std::pair<std::string, RunName>> again;
+  for (const AttemptKey& key : attempts_tried_again(store.states(study.experiment.name))) again.emplace(key.config_id, key.run);
   MissedCounter missed;
   store.visit_counting_attempts(study.experiment.name, [&](AttemptRecord&& attempt) {
     const auto id_at = [&](std::size_t at) -> const std::string& { return study.selected().configurations[by_id[at]].id; };
@@ -181,6 +186,7 @@ StatusView make_status(const Study& study, const Store& store) {
     if (!name.is_repeat() || name.number < 1 || name.number > study.selected().repeats) return;
     RunStatus& run = view.runs[place * repeats.size() + place_of_repeat[static_cast<std::size_t>(name.number) - 1]];
     set_state(view, run, attempt.state);
+    view.tried_again += again.contains({attempt.key.config_id, name}) ? 1 : 0;
     run.not_begun.clear();
     missed.add(*study.selected().configurations[by_id[place]].work, attempt);
     std::erase_if(attempt.metrics, [](const auto& metric) { return metric.first != "wall_s"; });
@@ -192,6 +198,10 @@ StatusView make_status(const Study& study, const Store& store) {
 
 std::string status_text(const StatusView& view, double now_unix_s, bool all) {
   std::string text = fmt::format("{}: {} runs: {}\n", view.experiment, view.runs.size(), counts_text(view.counts));
+  if (view.tried_again > 0) {
+    text += fmt::format("  {} of them {} tried again; only the last attempt of a run counts\n", view.tried_again,
+                        view.tried_again == 1 ? "was" : "were");
+  }
   for (const MissedMetric& missed : view.missed) text += missed_line(missed);
   for (const RunStatus& run : view.runs) {
     if (all || !run.not_begun.empty() || (run.attempt && run.state != State::succeeded))
@@ -211,6 +221,7 @@ void write_status_json(const StatusView& view, double now_unix_s, const std::fun
                                      {"runs", missed.runs},
                                      {"of", missed.of}});
   }
+  head["tried_again"] = view.tried_again;
   std::string text = head.dump(1, ' ', false, Json::error_handler_t::replace);
   text.erase(text.rfind('\n'));  // the list of runs goes on before the closing brace
   write(text + ",\n \"runs\": [");

@@ -37,6 +37,7 @@ struct StatusView {
   std::map<State, long long> counts;
   std::vector<RunStatus> runs;  // sorted by run
   std::vector<MissedMetric> missed = {};
+  long long tried_again = 0;  // runs that needed, or got, another attempt
 };
 
 StatusView make_status(const Study& study, const Store& store);
