@@ -55,6 +55,7 @@ check_python(slurm-accounting ${CMAKE_CURRENT_SOURCE_DIR}/slurm/accounting_test.
 check_python(slurm-probes ${CMAKE_CURRENT_SOURCE_DIR}/slurm/probe_test.py slurm 30 WAITS NEEDS slurm)
 check_python(slurm-outcomes ${CMAKE_CURRENT_SOURCE_DIR}/slurm/outcome_test.py slurm 180 WAITS NEEDS slurm)
 check_python(slurm-watch ${CMAKE_CURRENT_SOURCE_DIR}/slurm/watch_test.py slurm 100 WAITS NEEDS slurm)
+check_python(slurm-prepare ${CMAKE_CURRENT_SOURCE_DIR}/slurm/prepare_test.py slurm 30 WAITS NEEDS slurm)
 check_python(slurm-recipes ${CMAKE_CURRENT_SOURCE_DIR}/slurm/recipe_test.py slurm 100 WAITS NEEDS slurm)
 check(slurm-faults slurm 170 WAITS NEEDS slurm
   COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/slurm/fault_trials.py --clusters 2 --seed 1 --trials ${slurm_trials})

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -29,6 +30,17 @@ bool is_model(const std::filesystem::path& relative) {
     if (std::any_of(kModelFolders.begin(), kModelFolders.end(), same(part.string()))) return true;
   }
   return std::any_of(kModelEndings.begin(), kModelEndings.end(), same(relative.extension().string()));
+}
+
+/// What a preparation made, prepare/NAME-HASH/aN/..., beside what is known of its making: programs of this machine, mostly.
+bool is_made(const std::filesystem::path& relative) {
+  constexpr std::array kRecords = {"run.json",     "claim",      "started.json", "finished.json",
+                                   "settled.json", "stdout.log", "stderr.log",   "launch.log"};
+  constexpr auto kDepth = 4;
+  if (relative.empty() || *relative.begin() != "prepare") return false;
+  const std::string name = relative.filename().string();
+  return std::distance(relative.begin(), relative.end()) != kDepth ||
+         std::none_of(kRecords.begin(), kRecords.end(), [&](const char* record) { return name == record; });
 }
 
 /// What belongs to processes of this machine, not to the results.
@@ -60,6 +72,7 @@ class ArchiveCollector {
                       "are left out; --models takes them in",
                       models_left_out_));
     }
+    if (made_left_out_ > 0) plan_.notes.push_back(fmt::format("{} files that preparations made are left out", made_left_out_));
     if (links_left_out_ > 0) plan_.notes.push_back(fmt::format("{} links are left out", links_left_out_));
     return std::move(plan_);
   }
@@ -100,7 +113,9 @@ class ArchiveCollector {
     const std::string prefix = "results/" + study_.experiment.name + "/";
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(study_.results)) {
       const fs::path relative = entry.path().lexically_relative(study_.results);
-      if (entry.is_symlink()) {
+      if (is_made(relative)) {
+        made_left_out_ += entry.is_regular_file() ? 1 : 0;
+      } else if (entry.is_symlink()) {
         links_left_out_ += 1;
       } else if (!entry.is_regular_file() || is_of_this_machine(relative)) {
         continue;
@@ -160,6 +175,7 @@ class ArchiveCollector {
   std::set<std::string> known_;
   int models_left_out_ = 0;
   int links_left_out_ = 0;
+  int made_left_out_ = 0;
 };
 
 }  // namespace

@@ -31,6 +31,19 @@ std::string size_text(double bytes) {
   return bytes < 1e9 ? fmt::format("{:.1f} MB", bytes / 1e6) : fmt::format("{:.1f} GB", bytes / 1e9);
 }
 
+/// As `--remove` and the list call them.
+std::string name_of(Leftover::Kind kind) {
+  switch (kind) {
+    case Leftover::Kind::orphan:
+      return "orphan";
+    case Leftover::Kind::preparation:
+      return "prepare";
+    case Leftover::Kind::void_attempt:
+      break;
+  }
+  return "void";
+}
+
 std::string count_and_size(const std::vector<Leftover>& leftovers) {
   double bytes = 0;
   for (const Leftover& leftover : leftovers) bytes += leftover.bytes;
@@ -40,8 +53,8 @@ std::string count_and_size(const std::vector<Leftover>& leftovers) {
 void list(const std::vector<Leftover>& leftovers) {
   std::string text;
   for (const Leftover& leftover : leftovers) {
-    text += fmt::format("{:<8}{:>10}  {}  {}\n", leftover.kind == Leftover::Kind::orphan ? "orphan" : "void",
-                        size_text(leftover.bytes), leftover.path, leftover.what);
+    text +=
+        fmt::format("{:<8}{:>10}  {}  {}\n", name_of(leftover.kind), size_text(leftover.bytes), leftover.path, leftover.what);
   }
   print_data(text);
 }
@@ -63,13 +76,14 @@ int clean(const CleanOptions& options) {
   if (options.remove.empty()) {
     say(found.empty()
             ? "nothing to clean: all that is there counts, or may yet"
-            : fmt::format("{} in {}; nothing was removed. `hpcbench clean {} --remove void|orphans|all` removes them. "
+            : fmt::format("{} in {}; nothing was removed. `hpcbench clean {} --remove void|orphans|prepare|all` removes them. "
                           "What counts is never among them.",
                           count_and_size(found), study.results, study.experiment.name));
     return 0;
   }
   std::erase_if(found, [&](const Leftover& leftover) {
-    return options.remove != "all" && (options.remove == "orphans") != (leftover.kind == Leftover::Kind::orphan);
+    const std::string kind = leftover.kind == Leftover::Kind::orphan ? "orphans" : name_of(leftover.kind);
+    return options.remove != "all" && options.remove != kind;
   });
   if (found.empty()) {
     say("nothing of that kind is there");
@@ -94,8 +108,8 @@ void add_clean(commandline::Command& command) {
   command.add_option("--set", options->study.settings, "as the study was run, as in `--set parameters.lr=0.1`")
       .value_name("A.B=YAML");
   add_results_option(command, options->study.results);
-  command.add_option("--remove", options->remove, "remove what is listed: void, orphans or all")
-      .one_of({"void", "orphans", "all"});
+  command.add_option("--remove", options->remove, "remove what is listed: void, orphans, prepare or all")
+      .one_of({"void", "orphans", "prepare", "all"});
   command.add_flag("--yes", options->yes, "do not ask");
   command.action([=] { return clean(*options); });
 }

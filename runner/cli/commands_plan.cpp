@@ -16,6 +16,7 @@
 #include "imports/import_runs.hpp"
 #include "study/index.hpp"
 #include "study/preflight.hpp"
+#include "study/preparing.hpp"
 #include "study/run_study.hpp"
 
 namespace hpcbench {
@@ -102,8 +103,13 @@ int check_file(const StudyOptions& options) {
     say("note: the executor local is one machine: `hpcbench run` takes the configurations of several nodes with --site (a "
         "cluster) or --simulate-nodes only");
   }
-  print_data(fmt::format("{}: ok: {} configurations, {} runs\n", options.file, study.plan.configurations.size(),
-                         study.plan.configurations.size() * static_cast<std::size_t>(study.plan.repeats)));
+  std::string prepared;
+  const std::vector<long long> instances = count_instances(study.experiment, study.plan);
+  for (std::size_t i = 0; i < instances.size(); ++i)
+    prepared +=
+        fmt::format(", {} of {}", counted(instances[i], "preparation", "preparations"), study.experiment.preparations[i].name);
+  print_data(fmt::format("{}: ok: {} configurations, {} runs{}\n", options.file, study.plan.configurations.size(),
+                         study.plan.configurations.size() * static_cast<std::size_t>(study.plan.repeats), prepared));
   return 0;
 }
 
@@ -144,6 +150,7 @@ void render_batch(const Study& study, const RenderContext& context, const std::s
 void render_scripts(const Study& study, const std::string& folder) {
   const RenderContext submitted = make_render_context(study);
   RenderContext context = submitted;
+  find_made_preparations(study, context);
   context.results = std::filesystem::absolute(folder).lexically_normal().string();
   std::size_t count = 0;
   std::size_t number = 0;

@@ -18,6 +18,7 @@
 #include "study/executors.hpp"
 #include "study/index.hpp"
 #include "study/index_writer.hpp"
+#include "study/preparing.hpp"
 #include "study/progress.hpp"
 #include "study/run_study.hpp"
 #include "study/status_view.hpp"
@@ -129,9 +130,15 @@ void add_retry(commandline::Command& command) {
   command.add_option("--outcome", *outcomes, "only runs with these outcomes, as in `failed,timeout`")
       .value_name("OUTCOME")
       .parts_of(retried_outcomes());
+  command
+      .add_option("--prepare", options->prepare_again,
+                  "make this preparation again where it failed or its inputs changed, then go on as `run`")
+      .value_name("NAME");
   command.action([=] {
-    options->retry = parse_outcomes(*outcomes);
-    return run_study(load_study(*study), *options);
+    if (options->prepare_again.empty() || !outcomes->empty()) options->retry = parse_outcomes(*outcomes);
+    const Study loaded = load_study(*study);
+    if (!options->prepare_again.empty()) require_preparation(loaded, options->prepare_again);
+    return run_study(loaded, *options);
   });
 }
 

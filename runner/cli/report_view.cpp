@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "imports/import_runs.hpp"
 #include "report/columns.hpp"
 #include "study/index.hpp"
+#include "study/preparing.hpp"
 
 namespace hpcbench {
 
@@ -99,7 +101,10 @@ Table view_study(Study& study, const StudyOptions& study_options, const ViewOpti
   report.provenance = options.provenance;
   take_in_imports(study);
   const Store store = open_for_reading(study);
+  report.tried_again = attempts_tried_again(store.states(study.experiment.name));
   Table table = build_table(study.experiment, study.plan, store.counting_attempts(study.experiment.name, true), report);
+  for (std::string& line : not_begun_lines(study, counting_states(store.states(study.experiment.name))))
+    table.notes.push_back(std::move(line));
   table.columns_asked = !options.columns.empty();
   return table;
 }

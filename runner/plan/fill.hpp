@@ -20,9 +20,10 @@ class WorkFiller {
   /// take.
   const ResolvedWork& fill(const ResolvedWork& resolved, const Point& point, const std::vector<Value>& derived);
 
- private:
+  /// The names that are known for a point: axes, parameters, derived values, gpus, ranks.
   Bindings bindings_of(const Work& work, const Point& point, const std::vector<Value>& derived) const;
 
+ private:
   const Experiment& experiment_;
   const std::vector<std::string>& axes_;
   std::map<std::pair<const Work*, std::vector<std::string>>, ResolvedWork> filled_;

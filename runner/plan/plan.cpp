@@ -15,6 +15,7 @@
 #include "plan/fill.hpp"
 #include "plan/identity.hpp"
 #include "plan/points.hpp"
+#include "plan/prepared.hpp"
 #include "plan/resolve.hpp"
 #include "plan/select.hpp"
 
@@ -48,6 +49,7 @@ class PlanBuilder {
         resolver_(experiment, plan.axes),
         computer_(experiment, plan.axes),
         filler_(experiment, plan.axes),
+        instances_(experiment, plan.prepared),
         identity_(plan.axes),
         nodes_(column("nodes")),
         gpus_per_node_(column("gpus_per_node")),
@@ -56,7 +58,10 @@ class PlanBuilder {
     plan_.derived = computer_.names();
   }
 
-  void finish() const { resolver_.require_use(plan_.notes); }
+  void finish() const {
+    resolver_.require_use(plan_.notes);
+    instances_.note_unused(plan_.notes);
+  }
 
   void add(const Point& point) {
     Configuration configuration;
@@ -65,6 +70,12 @@ class PlanBuilder {
     const ResolvedWork& resolved = filler_.fill(unfilled, point, configuration.derived);
     Bindings given;
     for (const std::size_t i : resolved.derived) given.emplace_back(plan_.derived[i], configuration.derived[i]);
+    if (instances_.any()) {
+      const Bindings names = filler_.bindings_of(*unfilled.work, point, configuration.derived);
+      configuration.prepared = instances_.find(unfilled.work, names);
+      for (const std::size_t i : configuration.prepared)
+        given.emplace_back(plan_.prepared[i].name + ".dir", Value::from_text(plan_.prepared[i].id));
+    }
     configuration.id = identity_.config_id(point, resolved.identity, given);
     const bool has_ranks = ranks_per_node_ < point.size();
     configuration.nodes = count_of(point[nodes_], 1, "nodes", experiment_.path);
@@ -99,6 +110,7 @@ class PlanBuilder {
   WorkResolver resolver_;
   PointComputer computer_;
   WorkFiller filler_;
+  InstanceFinder instances_;
   PointIdentity identity_;
   std::size_t nodes_, gpus_per_node_, ranks_per_node_, strategy_;  // the number of axes where one is none
 };

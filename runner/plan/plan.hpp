@@ -13,6 +13,18 @@
 
 namespace hpcbench {
 
+/// A preparation with its placeholders filled in: what is made once for all runs that are given its folder.
+struct PreparedInstance {
+  std::size_t definition = 0;      // index into Experiment::preparations
+  std::string name;                // of the definition
+  std::string id;                  // 16 hex digits of the filled definition
+  Bindings bindings;               // the names of a point that needs it
+  std::vector<std::size_t> needs;  // instances that must be made before it
+
+  /// Below results/EXPERIMENT/prepare: `build-0123456789abcdef`.
+  std::string folder() const { return name + '-' + id; }
+};
+
 /// One point of the matrix with everything that follows from it.
 struct Configuration {
   std::string id;                   // config_id: 16 hex digits
@@ -22,6 +34,7 @@ struct Configuration {
   int gpus_per_node = 1;                   // 0 only beside ranks_per_node
   std::optional<int> ranks_per_node = {};  // of the axis of this name
   std::shared_ptr<const Work> work;        // overrides applied; shared between points of equal work
+  std::vector<std::size_t> prepared = {};  // indices into Plan::prepared: of those whose folders its runs are given
 
   int gpus() const { return nodes * gpus_per_node; }
   /// Processes of a node where each has a rank: as many as gpus unless an axis says more.
@@ -42,6 +55,7 @@ struct Plan {
   std::vector<std::string> varied;          // those with more than one value, in the same order: the columns of tables
   std::vector<std::string> derived;         // names of computed values, in order of need
   std::vector<std::string> varied_derived;  // those with more than one value: columns, too
+  std::vector<PreparedInstance> prepared;   // what runs need, each after those that it needs itself
   std::vector<Configuration> configurations;
   long long excluded = 0;  // points that `exclude` left out
   int repeats = 1;
@@ -78,11 +92,18 @@ Selection parse_selection(const std::string& text, const std::string& option);
 Plan select(const Plan& plan, const Selection& only);
 /// The configurations for which an expression is true. InputError for names that the plan does not have.
 std::vector<std::size_t> configurations_where(const Plan& plan, const LocatedExpression& where);
+/// The same where none of them is an answer, too.
+std::vector<std::size_t> find_configurations_where(const Plan& plan, const LocatedExpression& where);
 
 /// The runs in the order of submission: warm-ups of a configuration before its first repeat; `interleaved` = for each repeat
 /// all configurations in an order shuffled by order_seed and the repeat (randomised complete blocks), else one configuration
 /// after the other.
 std::vector<PlannedRun> runs_in_order(const Plan& plan);
+
+/// The instances that runs of a plan need, each after those that it needs itself.
+std::vector<std::size_t> instances_needed(const Plan& plan);
+/// How many of them each of Experiment::preparations has.
+std::vector<long long> count_instances(const Experiment& experiment, const Plan& plan);
 
 /// gpus x time limit over all runs (without warm-ups), in hours; absent if a configuration has no time limit.
 std::optional<double> gpu_hours(const Plan& plan);

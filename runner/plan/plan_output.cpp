@@ -100,6 +100,25 @@ std::string totals_line(const Plan& plan) {
                       : ", GPU-hours without a limit (resources.time is not set)");
 }
 
+/// How many instances each preparation has: `prepare: build 4 times, data once`.
+std::string preparations_line(const Experiment& experiment, const Plan& plan) {
+  const std::vector<long long> counts = count_instances(experiment, plan);
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const std::string often = counts[i] == 1 ? "once" : fmt::format("{} times", counts[i]);
+    parts.push_back(experiment.preparations[i].name + ' ' + often);
+  }
+  return parts.empty() ? "" : "prepare: " + join(parts, ", ") + '\n';
+}
+
+std::string preparations_json(const Experiment& experiment, const Plan& plan) {
+  const std::vector<long long> counts = count_instances(experiment, plan);
+  std::string out;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    out += fmt::format("{}{}:{}", out.empty() ? "" : ",", json_quote(experiment.preparations[i].name), counts[i]);
+  return out.empty() ? "" : fmt::format("\"prepare\":{{{}}},", out);
+}
+
 std::string orphans_line(const PlanDiff& diff) {
   if (diff.orphan_ids.empty()) return "";
   const auto shown = static_cast<std::ptrdiff_t>(std::min(kShownOrphans, diff.orphan_ids.size()));
@@ -149,6 +168,7 @@ std::string plan_text(const Experiment& experiment, const Plan& plan, const Plan
   std::string out = fmt::format("{}: {}\n\n", experiment.name, totals_line(plan));
   out += configuration_table(plan, diff);
   out += fmt::format("\n+{} new  ={} kept  -{} orphaned (runs)\n", diff.total.fresh, diff.total.kept, diff.total.orphaned);
+  out += preparations_line(experiment, plan);
   out += orphans_line(diff);
   for (const std::string& note : plan.notes) out += "note: " + note + '\n';
   return out;
@@ -157,9 +177,9 @@ std::string plan_text(const Experiment& experiment, const Plan& plan, const Plan
 std::string plan_json(const Experiment& experiment, const Plan& plan, const PlanDiff& diff) {
   const auto configurations = static_cast<long long>(plan.configurations.size());
   std::string out = fmt::format(
-      R"({{"schema":1,"experiment":{},"configurations":{},"runs":{},"excluded":{},"gpu_hours":{},"new":{},"kept":{},"orphaned":{},)",
+      R"({{"schema":1,"experiment":{},"configurations":{},"runs":{},"excluded":{},"gpu_hours":{},"new":{},"kept":{},"orphaned":{},{})",
       json_quote(experiment.name), configurations, configurations * plan.repeats, plan.excluded, json_number(gpu_hours(plan)),
-      diff.total.fresh, diff.total.kept, diff.total.orphaned);
+      diff.total.fresh, diff.total.kept, diff.total.orphaned, preparations_json(experiment, plan));
   out += "\n\"rows\":[";
   const JsonRows rows(plan);
   for (std::size_t i = 0; i < plan.configurations.size(); ++i) {

@@ -89,6 +89,7 @@ void check_placeholders(const Work& work, const std::vector<std::string>& axes, 
   for (std::size_t i = 0; i < axes.size(); ++i) bindings.emplace_back(axes[i], point[i]);
   Bindings defined = bindings;
   for (const Derived& each : experiment.derive) defined.emplace_back(each.name, Value());
+  for (const Preparation& each : experiment.preparations) defined.emplace_back(each.dir(), Value());
   std::vector<std::string> declared;
   for (const Override& each : experiment.overrides) {
     for (const auto& parameter : each.parameters) declared.push_back(parameter.first);
@@ -97,6 +98,7 @@ void check_placeholders(const Work& work, const std::vector<std::string>& axes, 
   if (undefined.empty()) return;
   std::vector<std::string> names = axes;
   for (const Derived& each : experiment.derive) names.push_back(each.name);
+  for (const Preparation& each : experiment.preparations) names.push_back(each.dir());
   for (const auto& parameter : work.parameters) names.push_back(parameter.first);
   names.insert(names.end(), builtin_placeholders().begin(), builtin_placeholders().end());
   throw InputError(fmt::format("error: {}: the command or set-up of the point {} uses `{{{{{}}}}}`, which nothing defines{}",

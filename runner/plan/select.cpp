@@ -171,7 +171,7 @@ bool begins_with_pair(const std::string& text) {
 
 }  // namespace
 
-std::vector<std::size_t> configurations_where(const Plan& plan, const LocatedExpression& where) {
+std::vector<std::size_t> find_configurations_where(const Plan& plan, const LocatedExpression& where) {
   require_names_of_points(plan, where);
   const PointExpression expression(where, plan.axes, plan.derived);
   std::vector<std::size_t> kept;
@@ -179,6 +179,11 @@ std::vector<std::size_t> configurations_where(const Plan& plan, const LocatedExp
     const Configuration& each = plan.configurations[i];
     if (expression.holds({each.values, each.work->parameters, each.derived})) kept.push_back(i);
   }
+  return kept;
+}
+
+std::vector<std::size_t> configurations_where(const Plan& plan, const LocatedExpression& where) {
+  std::vector<std::size_t> kept = find_configurations_where(plan, where);
   if (kept.empty()) refuse_nowhere(plan, where);
   return kept;
 }

@@ -30,6 +30,8 @@ Bindings placeholder_bindings(const ResolvedRun& run) {
   bindings.emplace_back("run_dir", Value::from_text(run.folder));
   bindings.emplace_back("repeat", Value::from_integer(run.key.run.number));
   bindings.emplace_back("seed", Value::from_integer(run.seed));
+  const Bindings folders = preparation_folders(run.plan, run.configuration.prepared, run.context);
+  bindings.insert(bindings.end(), folders.begin(), folders.end());
   if (run.work().trainer) bindings.emplace_back("task", Value::from_text(*run.work().trainer));
   return bindings;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,12 @@ struct Provenance {
   std::optional<bool> dirty;
 };
 
+/// An instance of a preparation that was made.
+struct MadePreparation {
+  std::string folder;            // absolute: of the attempt that succeeded
+  std::vector<CodeFile> inputs;  // as they were when it was made
+};
+
 /// What is the same for all attempts that one call makes.
 struct RenderContext {
   std::string results;       // absolute: .../results/EXPERIMENT
@@ -34,8 +41,9 @@ struct RenderContext {
   std::string executor;      // local or slurm
   std::string job_template;  // text of templates/job.sh.mustache
   Provenance provenance;
-  std::string job_template_name = "job.sh.mustache";  // for messages
-  std::optional<double> intended_unix_s;              // absent: now
+  std::string job_template_name = "job.sh.mustache";     // for messages
+  std::optional<double> intended_unix_s;                 // absent: now
+  std::map<std::string, MadePreparation> prepared = {};  // by PreparedInstance::folder; where one is missing, its first attempt
   std::string array_template;  // text of templates/slurm_array.sh.mustache; empty: the executor has no batches
 };
 
@@ -52,6 +60,16 @@ struct RenderedAttempt {
 /// InputError if a placeholder or a name in the template is not defined, or a value holds a NUL byte.
 RenderedAttempt render_attempt(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run,
                                int attempt, const std::string& batch, const RenderContext& context);
+
+/// The folder of an attempt of an instance, below `results`.
+std::string preparation_folder(const std::string& results, const PreparedInstance& instance, int attempt);
+/// `build.dir` and its like for what a configuration, or another instance, is given.
+Bindings preparation_folders(const Plan& plan, const std::vector<std::size_t>& instances, const RenderContext& context);
+/// The run.json of an attempt of an instance: what `launch` starts, and the files that it is made of.
+std::string preparation_json(const Experiment& experiment, const Plan& plan, std::size_t instance, int attempt,
+                             const std::vector<CodeFile>& inputs, const RenderContext& context);
+/// A list of files as run.json has it.
+std::string code_files_json(const std::vector<CodeFile>& files);
 
 /// The metrics of an experiment file as run.json has them.
 std::string metrics_json(const std::vector<Metric>& metrics);

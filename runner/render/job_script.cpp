@@ -114,6 +114,7 @@ std::vector<std::pair<std::string, bool>> job_flags(const ResolvedRun& run) {
           {"once", once},
           {"mpirun", mpirun},
           {"mpirun_here", mpirun && local},
+          {"mpirun_threads", mpirun && !local && slurm_shape(run.configuration).cpus_per_task > 1},  // else all on one core
           {"srun", !local && !once && !mpirun},
           {"monitored", !local && run.experiment.monitor_s.value_or(0) > 0}};
 }

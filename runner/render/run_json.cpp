@@ -133,13 +133,45 @@ std::vector<std::string> words_of_shell_text(const std::string& text) {
 
 std::string code_json(const ResolvedRun& run) {
   if (run.work().trainer) return "[]";  // its code is hpcbench's own: the version says it
-  const std::vector<std::string> words = run.is_shell() ? words_of_shell_text(join(run.argv, " ")) : run.argv;
+  std::vector<std::string> words = run.is_shell() ? words_of_shell_text(join(run.argv, " ")) : run.argv;
+  // What was made for a run is known by what it was made of.
+  const std::string made = run.context.results + "/prepare/";
+  for (std::string& word : words) {
+    if (word.find(made) != std::string::npos) word.clear();
+  }
+  return code_files_json(code_files(words, run.workdir));
+}
+
+/// What the instances that a run needs were made of, each file once.
+std::string inputs_json(const ResolvedRun& run) {
+  std::vector<CodeFile> files;
+  std::vector<std::size_t> open = run.configuration.prepared;
+  while (!open.empty()) {
+    const PreparedInstance& instance = run.plan.prepared[open.back()];
+    open.pop_back();
+    open.insert(open.end(), instance.needs.begin(), instance.needs.end());
+    const auto made = run.context.prepared.find(instance.folder());
+    if (made == run.context.prepared.end()) continue;
+    for (const CodeFile& file : made->second.inputs) {
+      const bool known =
+          std::any_of(files.begin(), files.end(), [&](const CodeFile& other) { return other.path == file.path; });
+      if (!known) files.push_back(file);
+    }
+  }
+  return code_files_json(files);
+}
+
+}  // namespace
+
+std::string code_files_json(const std::vector<CodeFile>& files) {
   std::string out = "[";
-  for (const CodeFile& file : code_files(words, run.workdir)) {
+  for (const CodeFile& file : files) {
     out += fmt::format(R"({}{{"path":{},"sha256":"{}"}})", out.size() > 1 ? "," : "", json_quote(file.path), file.sha256);
   }
   return out + ']';
 }
+
+namespace {
 
 /// Where metrics find files outside of the attempt's folder.
 std::string outside_json(const ResolvedRun& run) {
@@ -230,6 +262,7 @@ void add_provenance(RunFields& fields, const ResolvedRun& run) {
   fields.add("commit", json_or_null(provenance.commit));
   fields.add("dirty", provenance.dirty ? boolean_json(*provenance.dirty) : "null");
   fields.add("code", code_json(run));
+  if (!run.configuration.prepared.empty()) fields.add("inputs", inputs_json(run));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -131,6 +132,25 @@ void note_orphans(Table& table, const Plan& plan, const Orphans& orphans) {
       fmt::format("on record, but not in this table: {}; `hpcbench report --orphans` shows them", join(parts, ", ")));
 }
 
+/// Counts the runs whose earlier attempts did not succeed, and says what their values leave out.
+void note_tried_again(Table& table, const std::vector<AttemptKey>& attempts) {
+  std::set<std::pair<std::string, RunName>> runs;
+  for (const AttemptKey& attempt : attempts) runs.emplace(attempt.config_id, attempt.run);
+  int rows = 0, all = 0;
+  for (Row& row : table.rows) {
+    row.tried_again = static_cast<int>(std::count_if(row.runs.begin(), row.runs.end(), [&](const RunValue& run) {
+      return runs.contains({row.config_id, run.run});
+    }));
+    rows += row.tried_again > 0 ? 1 : 0;
+    all += row.tried_again;
+  }
+  if (all == 0) return;
+  table.notes.push_back(fmt::format(
+      "{} run{} in {} of {} rows needed more than one attempt. Only the last attempt of a run counts: the values do "
+      "not show how often it fails, and runs that fail may differ from those that do not",
+      all, all == 1 ? "" : "s", rows, table.rows.size()));
+}
+
 /// What the rows have beside the metric. A column of report.columns may be any metric.
 void measure_all(std::vector<Sample>& samples, const std::vector<std::string>& axes, const ReportSettings& settings,
                  const ReportOptions& options) {
@@ -173,6 +193,7 @@ void check_report(const Experiment& experiment, const Plan& plan) {
   const MetricChoice metric = choose_metric(experiment, {}, {});
   if (metric.is_time && !experiment.baseline.empty()) check_baselines(experiment, plan);
   if (experiment.report.where_if) configurations_where(plan, *experiment.report.where_if);
+  match_references(experiment, plan);
   const Condition& where = experiment.report.where;
   const bool some =
       where.empty() || std::any_of(plan.configurations.begin(), plan.configurations.end(),
@@ -227,13 +248,15 @@ Table build_table(const Experiment& experiment, const Plan& plan, const std::vec
   names.insert(names.end(), plan.derived.begin(), plan.derived.end());
   measure_all(samples, names, settings, options);
   std::vector<const Sample*> shown = select_rows(samples, plan, settings, options.only);
-  const WarningContext context{experiment, plan.repeats, samples, shown, attempts, table.columns, metric};
+  const std::vector<std::vector<std::size_t>> references = match_references(experiment, plan);
+  const WarningContext context{experiment, plan.repeats, samples, shown, attempts, table.columns, metric, references};
   table.warnings = find_warnings(context);
   table.simulated_nodes = std::any_of(table.warnings.begin(), table.warnings.end(),
                                       [](const TableWarning& warning) { return warning.code == kSimulatedNodes; });
   if (metric.is_time) table.fits = fit_scaling(shown, settings, table.columns, table.size_axes);
   table.provenance = gather_provenance(shown, plan);
   move_into_rows(table, shown);
+  note_tried_again(table, options.tried_again);
   describe_methods(table, context);
   sort_rows_by(table, settings.sort);
   return table;

@@ -80,6 +80,13 @@ std::vector<Fit> fit_scaling(const std::vector<const Sample*>& shown, const Repo
 /// Versions, commits, nodes, seeds behind the shown rows.
 std::vector<ProvenanceRow> gather_provenance(const std::vector<const Sample*>& shown, const Plan& plan);
 
+/// Of any metric of the runs that succeeded; absent where none has it.
+std::optional<Summary> summarise_metric(const Sample& sample, const std::string& metric, double confidence);
+
+/// For each of `report.references` the samples of the plan that it is about, ascending. InputError where one is about none, and
+/// the plan is not one that a profile or --set made smaller.
+std::vector<std::vector<std::size_t>> match_references(const Experiment& experiment, const Plan& plan);
+
 /// What the checks of a table look at.
 struct WarningContext {
   const Experiment& experiment;
@@ -89,6 +96,7 @@ struct WarningContext {
   const std::vector<const AttemptRecord*>& attempts;
   const std::vector<std::string>& columns;  // axes that tell rows apart
   const MetricChoice& metric;
+  const std::vector<std::vector<std::size_t>>& references;  // of match_references
 };
 
 /// The methods paragraph and the twelve rules, from what the runs and the warnings say. `table` has all else filled in.

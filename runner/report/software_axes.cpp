@@ -70,6 +70,14 @@ std::vector<std::string> software_axes(const Experiment& experiment, std::vector
     if (!changes_surroundings(given)) continue;
     add_when(given, names);
   }
+  for (const Preparation& each : experiment.preparations) {
+    std::vector<std::string> texts = each.command;
+    texts.insert(texts.end(), each.modules.begin(), each.modules.end());
+    for (const auto& variable : each.environment) texts.push_back(variable.second);
+    for (const std::string& text : texts) {
+      for (std::string& name : placeholders_in(text)) names.insert(std::move(name));
+    }
+  }
   return named_axes(experiment, names, std::move(axes));
 }
 

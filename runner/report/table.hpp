@@ -13,13 +13,14 @@
 namespace hpcbench {
 
 struct ReportOptions {
-  std::optional<std::string> metric;        // --metric
-  std::vector<Selection> only;              // a row matches all of them
-  bool orphans = false;                     // also configurations on record that the file no longer asks for
-  bool methods = false;                     // text formats print the methods paragraph and the rules
-  bool provenance = false;                  // text formats print the provenance
-  std::vector<std::string> metric_columns;  // names of metrics whose medians the rows shall have in `Row::metrics`
-  bool all_repeats = false;                 // repeats beyond `repeats` count, too; `orphans` has them in any case
+  std::optional<std::string> metric;         // --metric
+  std::vector<Selection> only;               // a row matches all of them
+  bool orphans = false;                      // also configurations on record that the file no longer asks for
+  bool methods = false;                      // text formats print the methods paragraph and the rules
+  bool provenance = false;                   // text formats print the provenance
+  std::vector<std::string> metric_columns;   // names of metrics whose medians the rows shall have in `Row::metrics`
+  std::vector<AttemptKey> tried_again = {};  // attempts that did not succeed and were followed by another
+  bool all_repeats = false;                  // repeats beyond `repeats` count, too; `orphans` has them in any case
 };
 
 struct RunValue {
@@ -92,6 +93,7 @@ struct Row {
   std::optional<double> time_to_target_s;    // until the loss is at most Table::target_loss; absent if half the runs miss it
   int reached_target = 0;                    // runs that got there
   std::string statistic;                     // `median`: the value is a published statistic of n runs, not a run
+  int tried_again = 0;                       // runs that needed more than one attempt: earlier ones did not succeed
   std::string source = "measured";           // or `imported`, or `measured, imported`
 };
 

@@ -36,7 +36,8 @@ bool scan_schema_1(std::string_view text, JsonMembers& members) {
 }
 
 /// Files of a run, as facts `code:PATH`, and one short hash for all of them as `code`: equal if and only if these are the same
-/// files with the same content. `kind` is `code` (what the command names) or `deck` (what `files` brings).
+/// files with the same content. `kind` is `code` (what the command names), `deck` (what `files`
+/// brings) or `inputs` (what preparations were made of).
 void add_file_facts(std::string_view list, const std::string& kind, std::map<std::string, std::string>& facts) {
   std::vector<std::string> lines;
   JsonMembers file;
@@ -238,6 +239,7 @@ RunInfo parse_run_json(std::string_view text) {
   if (const auto repeats = small_integer(member("repeats"))) info.facts["planned_repeats"] = std::to_string(*repeats);
   add_file_facts(member("code"), "code", info.facts);
   add_file_facts(member("files"), "deck", info.facts);
+  add_file_facts(member("inputs"), "inputs", info.facts);
   info.decks = read_decks(member("files"));
   JsonMembers inner;
   if (scan_object(member("resources"), inner)) {

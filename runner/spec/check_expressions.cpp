@@ -108,6 +108,9 @@ class ExpressionCheck {
     for (const ParsedDerived& entry : parsed_.derive) check(entry.derived.expression, "`derive`", false);
     for (const LocatedExpression& each : parsed_.experiment.require) check(each, "`require`", false);
     if (parsed_.where && parsed_.where->expression) check(*parsed_.where->expression, "`report.where`", false);
+    for (const ParsedReference& entry : parsed_.references) {
+      if (entry.when && entry.when->expression) check(*entry.when->expression, "`when`", false);
+    }
   }
 
   void check_derived_names() {
@@ -203,21 +206,6 @@ void check_expressions(const ParsedExperiment& parsed, const PointSpace& space, 
   check.check_derived_names();
   if (diagnostics.made() == before) check.check_cycles();
   check.check_all();
-}
-
-std::set<std::size_t> expressions_of(const ParsedExperiment& parsed) {
-  std::set<std::size_t> offsets;
-  const auto add = [&](const LocatedExpression& each) { offsets.insert(each.location().offset); };
-  for (const ParsedCondition& exclude : parsed.exclude) {
-    if (exclude.expression) add(*exclude.expression);
-  }
-  for (const ParsedOverride& entry : parsed.overrides) {
-    if (entry.when.expression) add(*entry.when.expression);
-  }
-  for (const ParsedDerived& entry : parsed.derive) add(entry.derived.expression);
-  for (const LocatedExpression& each : parsed.experiment.require) add(each);
-  if (parsed.where && parsed.where->expression) add(*parsed.where->expression);
-  return offsets;
 }
 
 namespace {

@@ -2,6 +2,8 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <set>
 
 #include "base/text.hpp"
 #include "spec/checks.hpp"
@@ -122,6 +124,24 @@ void drop_entries(Entries& entries, Outside outside, const std::string& what, co
 
 }  // namespace
 
+std::set<std::size_t> expressions_of(const ParsedExperiment& parsed) {
+  std::set<std::size_t> offsets;
+  const auto add = [&](const LocatedExpression& each) { offsets.insert(each.location().offset); };
+  for (const ParsedCondition& exclude : parsed.exclude) {
+    if (exclude.expression) add(*exclude.expression);
+  }
+  for (const ParsedOverride& entry : parsed.overrides) {
+    if (entry.when.expression) add(*entry.when.expression);
+  }
+  for (const ParsedDerived& entry : parsed.derive) add(entry.derived.expression);
+  for (const LocatedExpression& each : parsed.experiment.require) add(each);
+  if (parsed.where && parsed.where->expression) add(*parsed.where->expression);
+  for (const ParsedReference& entry : parsed.references) {
+    if (entry.when && entry.when->expression) add(*entry.when->expression);
+  }
+  return offsets;
+}
+
 void drop_outside(ParsedExperiment& parsed, const ParsedExperiment& base, const std::string& changes) {
   std::vector<std::string>& notes = parsed.experiment.notes;
   parsed.inherited_expressions = expressions_of(base);
@@ -164,6 +184,12 @@ void drop_outside(ParsedExperiment& parsed, const ParsedExperiment& base, const 
     const YamlNode* where = before == nullptr || !before->is_map() ? nullptr : before->find("where");
     parsed.where->inherited = where != nullptr && where->location == parsed.where->node->location;
   }
+  for (ParsedReference& entry : parsed.references) {
+    const auto same = [&](const ParsedReference& other) {
+      return other.when && other.when->node->location == entry.when->node->location;
+    };
+    if (entry.when) entry.when->inherited = std::any_of(base.references.begin(), base.references.end(), same);
+  }
 }
 
 void check_parsed(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
@@ -178,6 +204,7 @@ void check_parsed(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   check_points(parsed, space, diagnostics);
   const YamlNode* excludes = parsed.root->find("exclude");
   const bool all_read = excludes == nullptr || parsed.exclude.size() == excludes->items.size();
+  check_preparations(parsed, diagnostics);
   check_placeholders(parsed, space, diagnostics);
   check_reach(parsed, diagnostics);
   check_trainer(parsed, space, diagnostics.made() == before && all_read, diagnostics);

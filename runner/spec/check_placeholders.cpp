@@ -25,6 +25,7 @@ class PlaceholderCheck {
     if (const YamlNode* derive = parsed.root->find("derive"); derive != nullptr) {
       for (const YamlKey& key : derive->keys) global_.push_back(key.name);
     }
+    for (const ParsedPreparation& entry : parsed.preparations) global_.push_back(entry.preparation.dir());
   }
 
   /// Whether a text takes lists: as an argument of its own, as words of a shell's text, or not at all.
@@ -52,16 +53,30 @@ class PlaceholderCheck {
   }
 
   /// A text of what a run starts in.
-  void check_given(const GivenText& given, const Condition& when) {
+  void check_given(const GivenText& given, const Condition& when,
+                   const char* whose = "this is the same for all runs of a point",
+                   const char* advice = "a line of `setup` may use it") {
     check(*given.node, given.text, when, {}, given.filled == GivenText::Filled::modules ? Lists::argument : Lists::none);
     if (given.filled == GivenText::Filled::for_run) return;
     for (const Placeholder& placeholder : find_placeholders(given.text)) {
       constexpr std::array<std::string_view, 3> kOfRuns = {"repeat", "seed", "run_dir"};
       if (std::find(kOfRuns.begin(), kOfRuns.end(), placeholder.name) == kOfRuns.end()) continue;
-      diagnostics_.add(
-          location_of_placeholder(*given.node, given.text, placeholder),
-          fmt::format("{{{{{}}}}} differs from run to run, and this is the same for all runs of a point", placeholder.name),
-          "a line of `setup` may use it");
+      diagnostics_.add(location_of_placeholder(*given.node, given.text, placeholder),
+                       fmt::format("{{{{{}}}}} differs from run to run, and {}", placeholder.name, whose), advice);
+    }
+  }
+
+  /// What is known before anything is made cannot depend on where it is made.
+  void refuse_folders(const GivenText& given) {
+    if (given.filled == GivenText::Filled::for_run) return;
+    for (const Placeholder& placeholder : find_placeholders(given.text)) {
+      const bool is_folder =
+          std::any_of(parsed_.preparations.begin(), parsed_.preparations.end(),
+                      [&](const ParsedPreparation& entry) { return entry.preparation.dir() == placeholder.name; });
+      if (!is_folder) continue;
+      diagnostics_.add(location_of_placeholder(*given.node, given.text, placeholder),
+                       fmt::format("{{{{{}}}}} is known once it is made, and this is the same before", placeholder.name),
+                       "`command`, `setup`, `environment`, `srun`, `container` and `workdir` may use it");
     }
   }
 
@@ -210,9 +225,20 @@ void check_placeholders(const ParsedExperiment& parsed, const PointSpace& space,
       check.check_all(entry.node->find("setup"), *entry.override_.setup, when, conditions_of(parsed, i + 1, has_setup),
                       Lists::words);
     }
-    for (const GivenText& given : start_texts(*entry.node)) check.check_given(given, when);
+    for (const GivenText& given : start_texts(*entry.node)) {
+      check.check_given(given, when);
+      check.refuse_folders(given);
+    }
   }
-  for (const GivenText& given : start_texts(parsed)) check.check_given(given, {});
+  for (const GivenText& given : start_texts(parsed)) {
+    check.check_given(given, {});
+    check.refuse_folders(given);
+  }
+  for (const ParsedPreparation& entry : parsed.preparations) {
+    for (const GivenText& given : texts_of_preparation(entry))
+      check.check_given(given, {}, "a preparation is made once for all of them",
+                        "`command` and `setup` of the runs may use it");
+  }
   if (experiment.workdir) check_workdir(*parsed.root->find("workdir"), *experiment.workdir, check, diagnostics);
   for (std::size_t i = 0; i < experiment.prepare.size(); ++i) {
     for (const Placeholder& placeholder : find_placeholders(experiment.prepare[i])) {

@@ -250,6 +250,18 @@ void check_where_values(const ParsedExperiment& parsed, const PointSpace& space,
   }
 }
 
+/// An inherited one that matches nothing is told by the report (warn_reference).
+void check_references(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics) {
+  for (const ParsedReference& entry : parsed.references) {
+    if (diagnostics.full()) return;
+    if (!entry.when || entry.when->expression) continue;  // check_report says whether it is true somewhere
+    if (!check_condition(*entry.when, "`when`", true, parsed, space, diagnostics)) continue;
+    if (entry.when->inherited || space.find_point(entry.when->condition)) continue;
+    diagnostics.add(entry.when->node->location, "this reference matches nothing",
+                    "no point that is left after `exclude` has these values");
+  }
+}
+
 /// Nodes without gpus need `ranks_per_node`, which gives `ranks` its meaning.
 void check_ranks(const ParsedExperiment& parsed, const std::vector<std::string>& axes, Diagnostics& diagnostics) {
   const bool ranks = std::find(axes.begin(), axes.end(), kRanksPerNode) != axes.end();
@@ -319,6 +331,7 @@ void check_points(const ParsedExperiment& parsed, const PointSpace& space, Diagn
   check_baseline(parsed, space, diagnostics);
   check_imports(parsed, space, diagnostics);
   check_where_values(parsed, space, diagnostics);
+  check_references(parsed, space, diagnostics);
   check_scale(parsed, space, diagnostics);
   const long long limit = parsed.experiment.limits.configurations;
   const long long size = space.product_size() + static_cast<long long>(parsed.include.size());

@@ -29,6 +29,9 @@ std::vector<GivenText> given_texts(const ParsedExperiment& parsed) {
   if (setup == nullptr && parsed.site_root != nullptr) setup = parsed.site_root->find("setup");
   add_texts(all, setup, experiment.work.setup);
   for (GivenText& given : start_texts(parsed)) all.push_back(std::move(given));
+  for (const ParsedPreparation& entry : parsed.preparations) {
+    for (GivenText& given : texts_of_preparation(entry)) all.push_back(std::move(given));
+  }
   if (experiment.workdir) all.push_back({*experiment.workdir, parsed.root->find("workdir")});
   for (const ParsedOverride& entry : parsed.overrides) {
     if (entry.override_.command) add_texts(all, entry.node->find("command"), *entry.override_.command);

@@ -33,7 +33,7 @@ bool axes_are_sound(const ParsedExperiment& parsed);
 std::vector<std::string> reach_notes(const ParsedExperiment& parsed);  // check_reach.cpp
 
 /// Where the expressions of a parsed experiment stand.
-std::set<std::size_t> expressions_of(const ParsedExperiment& parsed);  // check_expressions.cpp
+std::set<std::size_t> expressions_of(const ParsedExperiment& parsed);  // check_parsed.cpp
 
 /// Refuses a value that no point has on an axis, with the one that was meant.
 void refuse_value(const PointSpace& space, const std::string& axis, const Value& value, const SourceLocation& location,

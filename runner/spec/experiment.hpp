@@ -100,6 +100,21 @@ struct InputDeck {
   Place place;
 };
 
+/// An entry of `prepare`: what is made, in a folder of its own, once for each way in which its placeholders are filled in.
+/// Its modules, set-up lines and variables are the site's where it has none. Placeholders are not yet filled in.
+struct Preparation {
+  std::string name;
+  std::vector<std::string> command;
+  std::vector<std::string> modules;
+  std::vector<std::string> setup;
+  Variables environment;
+  std::vector<std::string> inputs;  // patterns of files: once one changes, what was made of it is out of date
+  Place place;
+
+  /// What placeholders call its folder.
+  std::string dir() const { return name + ".dir"; }
+};
+
 struct Success {
   int exit_code = 0;
   std::optional<std::string> pattern;      // must be found in stdout.log
@@ -173,6 +188,18 @@ struct Retries {
   int lost = 2;
   int node_failure = 2;
   int preempted = 2;
+  int failed = 0;  // by the process's own end: never because of a value
+};
+
+/// An entry of `report.references`: what a metric should be at the points that match.
+struct MetricReference {
+  Condition when;                            // empty, and no `when_if`: every point
+  std::optional<LocatedExpression> when_if;  // where it is written as an expression
+  bool may_be_empty = false;                 // the file's, under a profile or --set: no point need match
+  std::optional<std::string> metric;         // absent: that of the file's report
+  double value = 0;
+  std::optional<double> low, high;  // how far below and above it may be, as shares of it: -0.05; absent: as far as it likes
+  Place place;
 };
 
 struct ReportSettings {
@@ -190,6 +217,7 @@ struct ReportSettings {
   std::vector<std::string> sort;              // axis names
   std::optional<double> peak_tflops;          // of one gpu, in 10^12 floating point operations a second: for `mfu`
   std::optional<double> target_loss;          // for `time_to_target_s`
+  std::vector<MetricReference> references;
 };
 
 struct Limits {
@@ -242,8 +270,9 @@ struct Experiment {
   std::string executor = "auto";  // as read: local or slurm (`auto` is resolved by the site)
   Order order = Order::interleaved;
   std::string launcher = "srun";
-  std::vector<std::string> prepare;    // a command that runs once before the first submission; empty: none
-  std::optional<std::string> workdir;  // a path, or `attempt`
+  std::vector<std::string> prepare;       // a command that runs once before the first submission; empty: none
+  std::vector<Preparation> preparations;  // in order of need; empty beside `prepare`
+  std::optional<std::string> workdir;     // a path, or `attempt`
   std::optional<double> monitor_s;
   bool merged_output = false;  // of ranks above 0: to one file, else two a rank
   Retries retries;

@@ -36,6 +36,12 @@ struct ParsedDerived {
   SourceLocation name_location;
 };
 
+struct ParsedPreparation {
+  Preparation preparation;
+  SourceLocation name_location;
+  const YamlNode* node = nullptr;
+};
+
 /// `point[i]` was read from `node->keys[i]` and `node->items[i]`.
 struct ParsedPoint {
   Bindings point;
@@ -52,6 +58,11 @@ struct ParsedImport {
   Import import;
   std::optional<ParsedCondition> run;
   const YamlNode* needs_run = nullptr;  // the entry, where it says no `run` and is no table: right if there is but one point
+};
+
+struct ParsedReference {
+  MetricReference reference;
+  std::optional<ParsedCondition> when;  // absent: every point
 };
 
 /// A text that programs are given, and the node that it was read from.
@@ -75,7 +86,9 @@ struct ParsedExperiment {
   std::vector<ParsedImport> imports;
   std::optional<ParsedCondition> baseline;
   std::optional<ParsedCondition> where;
+  std::vector<ParsedReference> references;
   std::vector<ParsedDerived> derive;
+  std::vector<ParsedPreparation> preparations;
   /// Expressions of the file under a profile or --set: values that they name need not be there.
   std::set<std::size_t> inherited_expressions;
 
@@ -107,6 +120,15 @@ void check_container(const ParsedExperiment& parsed, Diagnostics& diagnostics);
 std::vector<GivenText> start_texts(const YamlNode& map);
 /// Those of the file, and the site's `environment` and `srun` as far as they count.
 std::vector<GivenText> start_texts(const ParsedExperiment& parsed);
+/// `prepare`: a command that runs once, or a map of preparations. This and the next three: spec/preparations.
+void read_prepare(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);
+/// Names that mean something else already, and preparations that need each other in a circle. What their placeholders name is
+/// checked with all others (check_placeholders).
+void check_preparations(const ParsedExperiment& parsed, Diagnostics& diagnostics);
+/// What the command of a preparation is given: its arguments, modules and variables.
+std::vector<GivenText> texts_of_preparation(const ParsedPreparation& entry);
+/// What one names stands before it; else as the file has them. Without circles.
+std::vector<Preparation> preparations_in_order(const ParsedExperiment& parsed);
 void read_derived(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);  // read_points.cpp
 /// A name that placeholders can use and that hpcbench does not use itself; a diagnostic otherwise.
 bool check_name(const YamlKey& key, const std::string& what, Diagnostics& diagnostics);  // read_points.cpp

@@ -244,12 +244,20 @@ class Reading {
       }
     }
     experiment.derive = in_order_of_need(parsed.derive);
+    experiment.preparations = preparations_in_order(parsed);
     for (const ParsedPoint& point : parsed.include) experiment.include.push_back(point.point);
     for (const ParsedOverride& entry : parsed.overrides) {
       experiment.overrides.push_back(entry.override_);
       if (entry.when.expression) experiment.overrides.back().when_if = {*entry.when.expression, entry.when.inherited};
     }
     for (const ParsedImport& entry : parsed.imports) experiment.imports.push_back(entry.import);
+    for (const ParsedReference& entry : parsed.references) {
+      MetricReference& reference = experiment.report.references.emplace_back(entry.reference);
+      if (!entry.when) continue;
+      reference.when = entry.when->condition;
+      reference.may_be_empty = entry.when->inherited;
+      reference.when_if = entry.when->expression;
+    }
     if (parsed.baseline) experiment.baseline = parsed.baseline->condition;
     experiment.copies = copies_of(*file_, used_);
     experiment.profile = profile_;

@@ -1,7 +1,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
+#include "base/text.hpp"
+#include "base/value.hpp"
 #include "spec/fields.hpp"
 #include "spec/parsed_experiment.hpp"
 #include "spec/read_experiment.hpp"
@@ -18,6 +24,60 @@ std::optional<double> read_positive(MapReader& reader, const YamlNode& node, std
   diagnostics.add(node.find(key)->location, fmt::format("`report.{}` must be more than 0, not {}", key, *number),
                   std::string(advice));
   return std::nullopt;
+}
+
+constexpr const char* kReferenceForm = "{when: {nodes: 2}, metric: tokens_per_s, value: 88620, low: -5 %}";
+
+/// `-5 %` as -0.05: how far a value may lie from its reference, on the side of `sign`.
+std::optional<double> read_share(MapReader& reader, std::string_view key, int sign, Diagnostics& diagnostics) {
+  constexpr double kLeast = -100, kMost = 1e6;
+  const std::optional<std::string> text = reader.filled_text(key);
+  if (!text) return std::nullopt;
+  std::string_view number = trim(*text);
+  std::optional<double> percent;
+  if (number.ends_with('%')) {
+    number = trim(number.substr(0, number.size() - 1));
+    if (number.starts_with('+')) number.remove_prefix(1);
+    percent = Value::from_plain(number).number();
+  }
+  if (percent && *percent * sign >= 0 && *percent >= kLeast && *percent <= kMost) return *percent / 100;
+  diagnostics.add(reader.location_of(key),
+                  fmt::format("{} says how far {} `value` a row may be, and {} does not", cite(key),
+                              sign < 0 ? "below" : "above", cite(*text)),
+                  sign < 0 ? "in percent of `value`, from 0 % down to -100 %: low: -5 %" : "in percent of `value`: high: 5 %");
+  return std::nullopt;
+}
+
+std::optional<ParsedReference> read_reference(const YamlNode& node, Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.made();
+  MapReader reader(node, "report.references", diagnostics);
+  ParsedReference parsed;
+  MetricReference& reference = parsed.reference;
+  reference.place = place_of(node.location);
+  if (const YamlNode* when = reader.take("when")) parsed.when = read_point_condition(*when, "`when`", diagnostics);
+  reference.metric = reader.filled_text("metric");
+  if (const auto value = reader.number("value")) {
+    reference.value = *value;
+    if (!(*value > 0) || !std::isfinite(*value))
+      diagnostics.add(node.find("value")->location,
+                      "`value` of a reference must be more than 0, as `low` and `high` are shares of it");
+  }
+  reference.low = read_share(reader, "low", -1, diagnostics);
+  reference.high = read_share(reader, "high", 1, diagnostics);
+  if (node.is_map() && !reader.has("value")) diagnostics.add(node.location, "a reference needs `value`", kReferenceForm);
+  if (node.is_map() && !reader.has("low") && !reader.has("high"))
+    diagnostics.add(node.location, "a reference needs `low`, `high` or both: without them no row could miss it",
+                    kReferenceForm);
+  reader.finish();
+  return diagnostics.made() == before ? std::optional(std::move(parsed)) : std::nullopt;
+}
+
+void read_references(const YamlNode& list, ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  if (!expect_list(list, "`report.references`", diagnostics)) return;
+  for (const YamlNode& item : list.items) {
+    if (diagnostics.full()) return;
+    if (auto reference = read_reference(item, diagnostics)) parsed.references.push_back(*std::move(reference));
+  }
 }
 
 }  // namespace
@@ -54,6 +114,7 @@ void read_report(const YamlNode& node, ParsedExperiment& parsed, Diagnostics& di
   if (const YamlNode* where = reader.take("where")) parsed.where = read_point_condition(*where, "`report.where`", diagnostics);
   if (parsed.where) report.where = parsed.where->condition;
   if (parsed.where) report.where_if = parsed.where->expression;
+  if (const YamlNode* references = reader.take("references")) read_references(*references, parsed, diagnostics);
   reader.finish();
 }
 

@@ -26,6 +26,7 @@ void read_retries(const YamlNode& node, Experiment& experiment, Diagnostics& dia
   assign(experiment.retries.lost, reader.integer("lost", 0, kMostRetries));
   assign(experiment.retries.node_failure, reader.integer("node_failure", 0, kMostRetries));
   assign(experiment.retries.preempted, reader.integer("preempted", 0, kMostRetries));
+  assign(experiment.retries.failed, reader.integer("failed", 0, kMostRetries));
   reader.finish();
 }
 
@@ -52,7 +53,7 @@ void read_settings(MapReader& reader, ParsedExperiment& parsed, Diagnostics& dia
   assign(experiment.order,
          reader.choice<Order>("order", {{"interleaved", Order::interleaved}, {"sequential", Order::sequential}}));
   assign(experiment.launcher, reader.choice<std::string>("launcher", {{"srun", "srun"}, {"mpirun", "mpirun"}}));
-  assign(experiment.prepare, reader.texts("prepare"));
+  read_prepare(reader, parsed, diagnostics);
   experiment.workdir = reader.filled_text("workdir");
   experiment.monitor_s = reader.duration("monitor");
   assign(experiment.merged_output, reader.choice<bool>("output", {{"per_rank", false}, {"merged", true}}));

@@ -40,16 +40,26 @@ bool is_own_failure(State state) { return state == State::failed || state == Sta
 }  // namespace
 
 bool FailureWatch::note_failure(const AttemptKey& attempt, State state, const std::string& reason) {
-  Kind& kind = kinds_[kind_of_failure(state, reason, attempt)];
-  if (kind.count == 0) kind = {state, reason, 0};
-  ++kind.count;
+  const std::string name = kind_of_failure(state, reason, attempt);
+  const auto [found, is_new] = kinds_.try_emplace(name, Kind{state, reason, 0});
+  ++found->second.count;
   if (is_own_failure(state)) {
     ++failures_;
-    failed_.insert(attempt.config_id);
+    ++failed_[attempt.config_id];
+    own_failures_.emplace(attempt, name);
   } else {
     others_ = true;
   }
-  return kind.count == 1;
+  return is_new;
+}
+
+void FailureWatch::forgive(const AttemptKey& attempt) {
+  const auto found = own_failures_.find(attempt);
+  if (found == own_failures_.end()) return;
+  --kinds_.at(found->second).count;
+  --failures_;
+  if (const auto configuration = failed_.find(attempt.config_id); --configuration->second == 0) failed_.erase(configuration);
+  own_failures_.erase(found);
 }
 
 std::optional<std::string> FailureWatch::reason_to_stop(const FailureLimits& limits) const {
@@ -57,7 +67,8 @@ std::optional<std::string> FailureWatch::reason_to_stop(const FailureLimits& lim
     return fmt::format("{} run{} did not succeed (--max-failures {})", failures_, failures_ == 1 ? "" : "s", *limits.most);
   }
   if (limits.keep_going || limits.any_succeeded || succeeded_ || others_) return std::nullopt;
-  if (failures_ < 2 || kinds_.size() != 1 || failed_.size() < limits.to_run.size()) return std::nullopt;
+  const auto kinds = std::count_if(kinds_.begin(), kinds_.end(), [](const auto& each) { return each.second.count > 0; });
+  if (failures_ < 2 || kinds != 1 || failed_.size() < limits.to_run.size()) return std::nullopt;
   return failed_.size() == 1 ? fmt::format("the first {} runs failed in the same way", failures_)
                              : fmt::format("a run of each of {} configurations failed in the same way", failed_.size());
 }

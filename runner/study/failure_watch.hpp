@@ -26,6 +26,8 @@ class FailureWatch {
   /// True if this is the first failure of its kind.
   bool note_failure(const AttemptKey& attempt, State state, const std::string& reason);
   void note_success() { succeeded_ = true; }
+  /// The failed attempt is followed by another: it is no reason to stop, and no run that failed.
+  void forgive(const AttemptKey& attempt);
 
   /// Why to stop: `most` runs have failed (also out of time or of memory), or each configuration has failed in one and the same
   /// way, at least twice in all, and nothing has succeeded. Absent: go on.
@@ -41,9 +43,10 @@ class FailureWatch {
     long long count = 0;
   };
   std::map<std::string, Kind> kinds_;
-  std::set<std::string> failed_;  // configurations
-  long long failures_ = 0;        // failed, timeout, out_of_memory
-  bool others_ = false;           // lost, cancelled ...: not the program's doing
+  std::map<AttemptKey, std::string> own_failures_;  // their kinds
+  std::map<std::string, int> failed_;               // configurations, with how many runs
+  long long failures_ = 0;                          // failed, timeout, out_of_memory
+  bool others_ = false;                             // lost, cancelled ...: not the program's doing
   bool succeeded_ = false;
 };
 

@@ -259,6 +259,18 @@ Store open_for_reading(const Study& study) {
   return open_refreshed(study.results_root, study.experiment.name, [&](Store& store) { refresh_index(store, study); });
 }
 
+std::vector<AttemptKey> attempts_tried_again(const std::vector<AttemptState>& states) {
+  std::vector<AttemptKey> again;
+  const AttemptState* last = nullptr;
+  for (const AttemptState& state : states) {
+    if (state.is_void || state.key.run.is_warmup()) continue;
+    const bool same_run = last != nullptr && last->key.config_id == state.key.config_id && last->key.run == state.key.run;
+    if (same_run && is_outcome(last->state) && last->state != State::succeeded) again.push_back(last->key);
+    last = &state;
+  }
+  return again;
+}
+
 std::vector<AttemptState> counting_states(const std::vector<AttemptState>& states) {
   std::vector<AttemptState> counting;
   for (const AttemptState& state : states) {

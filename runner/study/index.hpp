@@ -43,6 +43,9 @@ Store open_for_reading(const std::string& results_root, const std::string& exper
 /// The same by the rules of the study's file.
 Store open_for_reading(const Study& study);
 
+/// Of Store::states: attempts that did not succeed and were followed by another of their run; no warm-ups.
+std::vector<AttemptKey> attempts_tried_again(const std::vector<AttemptState>& states);
+
 /// Of Store::states: the state of each run (no warm-ups) from the attempt that counts, sorted: as Store::counting_attempts, but
 /// without reading records, which takes ten times as long.
 std::vector<AttemptState> counting_states(const std::vector<AttemptState>& states);

@@ -21,6 +21,7 @@ class IndexWriter : public DispatchObserver {
   void intended(const std::string& batch, const std::vector<AttemptKey>& attempts) override;
   void submitted(const AttemptKey& attempt, const std::string& job) override;
   State settled(const AttemptKey& attempt, std::optional<State> without_finish, const std::string& reason) override;
+  void tried_again(const AttemptKey& attempt) override { failures_.forgive(attempt); }
   void note(const std::string& text) override;
 
   /// Writes what is pending, if that is due; with `now` in any case.

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "study/index.hpp"
 #include "study/status_view.hpp"
+#include "submit/preparations.hpp"
 
 namespace hpcbench {
 
@@ -35,11 +36,12 @@ double size_of_folder(const fs::path& folder) {
 }
 
 /// Ids of all that the file asks for: as it was read, plain, under each of its profiles and those that it was run with
-/// together.
+/// together. Of preparations the folders.
 std::set<std::string> ids_asked_for(const Study& study) {
   std::set<std::string> ids;
   const auto add = [&](const Plan& plan) {
     for (const Configuration& configuration : plan.configurations) ids.insert(configuration.id);
+    for (const PreparedInstance& instance : plan.prepared) ids.insert(instance.folder());
   };
   add(study.plan);
   std::vector<std::optional<std::string>> profiles = {std::nullopt};
@@ -70,8 +72,41 @@ struct OrphanCounts {
   bool goes_on = false;
 };
 
-std::vector<Leftover> find_orphans(const Study& study, const std::vector<AttemptState>& states) {
-  const std::set<std::string> asked = ids_asked_for(study);
+std::vector<std::string> folders_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// Instances that nothing needs, but for those that are being made; and of the others attempts that failed or were lost before
+/// the last one. One that succeeded stays: runs may have used it.
+std::vector<Leftover> find_unused_preparations(const Study& study, const std::set<std::string>& asked) {
+  std::vector<Leftover> found;
+  for (const std::string& name : folders_in(study.results + "/prepare")) {
+    const std::string path = "prepare/" + name;
+    const std::string folder = study.results + "/" + path;
+    std::vector<std::string> attempts = folders_in(folder);
+    const auto is_open = [&](const std::string& attempt) { return !preparation_has_ended(folder + "/" + attempt); };
+    if (asked.count(name) == 0) {
+      if (std::none_of(attempts.begin(), attempts.end(), is_open))
+        found.push_back({Leftover::Kind::preparation, path, "no run needs it", 0});
+      continue;
+    }
+    // The last one stays: its number must not come again.
+    std::sort(attempts.begin(), attempts.end(),
+              [](const std::string& a, const std::string& b) { return a.size() != b.size() ? a.size() < b.size() : a < b; });
+    for (const std::string& attempt : attempts) {
+      if (attempt == attempts.back() || is_open(attempt) || preparation_succeeded(folder + "/" + attempt)) continue;
+      found.push_back({Leftover::Kind::preparation, path + "/" + attempt, "did not succeed", 0});
+    }
+  }
+  return found;
+}
+
+std::vector<Leftover> find_orphans(const std::set<std::string>& asked, const std::vector<AttemptState>& states) {
   std::map<std::string, OrphanCounts> orphans;
   for (const AttemptState& attempt : states) {
     if (asked.count(attempt.key.config_id) == 0 && !is_outcome(attempt.state)) orphans[attempt.key.config_id].goes_on = true;
@@ -102,7 +137,9 @@ std::vector<Leftover> find_void_attempts(const std::vector<AttemptState>& states
 
 std::vector<Leftover> find_leftovers(const Study& study, const Store& store) {
   const std::vector<AttemptState> states = store.states(study.experiment.name);
-  std::vector<Leftover> found = find_orphans(study, states);
+  const std::set<std::string> asked = ids_asked_for(study);
+  std::vector<Leftover> found = find_orphans(asked, states);
+  for (Leftover& unused : find_unused_preparations(study, asked)) found.push_back(std::move(unused));
   for (Leftover& attempt : find_void_attempts(states)) {
     const bool within = std::any_of(found.begin(), found.end(), [&](const Leftover& orphan) {
       return orphan.kind == Leftover::Kind::orphan && attempt.path.starts_with(orphan.path + "/");

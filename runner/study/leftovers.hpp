@@ -13,7 +13,8 @@ namespace hpcbench {
 struct Leftover {
   /// void_attempt: never ran and never will, and a later attempt of its run is there. orphan: a configuration that neither the
   /// file nor any of its profiles asks for (as the study was read last: with its --set).
-  enum class Kind { void_attempt, orphan };
+  /// preparation: an instance that nothing needs, or an attempt of one that failed or was lost and was made again.
+  enum class Kind { void_attempt, orphan, preparation };
   Kind kind = Kind::orphan;
   std::string path;  // below results/EXPERIMENT: `CONFIG_ID/r01/a1`, `CONFIG_ID`
   std::string what;  // for people

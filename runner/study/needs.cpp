@@ -183,6 +183,8 @@ void examine_decks(const Study& study, Findings& findings) {
     last = configuration.work.get();
     Bindings bindings = plan.all_bindings(configuration);
     bindings.insert(bindings.end(), last->parameters.begin(), last->parameters.end());
+    for (const Preparation& each : study.experiment.preparations)
+      bindings.emplace_back(each.dir(), Value::from_text(each.name));
     for (const char* const name : {"gpus", "ranks", "repeat", "seed"}) bindings.emplace_back(name, Value::from_integer(1));
     for (const InputDeck& deck : last->files) {
       std::string sha256;
@@ -218,7 +220,7 @@ void examine_needs(const Study& study, Findings& findings) {
   examine_trainer(study, findings);
   examine_work(study, findings);
   examine_decks(study, findings);
-  if (study.experiment.prepare.empty()) return;
+  if (study.experiment.prepare.empty() && study.experiment.preparations.empty()) return;
   for (Finding& finding : findings) {
     if (finding.kind != Finding::Kind::problem) continue;
     finding.kind = Finding::Kind::warning;

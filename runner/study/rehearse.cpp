@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "study/index.hpp"
 #include "study/preflight.hpp"
+#include "study/preparing.hpp"
 #include "study/run_study.hpp"
 
 namespace hpcbench {
@@ -31,6 +32,7 @@ int rehearse(const Study& study, const RunOptions& options) {
   const std::vector<AttemptState> attempts = store.states(study.experiment.name);
   const std::unordered_map<std::string, State> states = states_by_run(attempts);
   const Plan& plan = study.selected();
+  std::vector<std::size_t> open;
   long long to_start = 0;
   long long going_on = 0;
   std::string lines;
@@ -42,12 +44,15 @@ int rehearse(const Study& study, const RunOptions& options) {
     if (known != states.end() && is_outcome(known->second)) continue;
     const bool goes_on = known != states.end() && known->second != State::intended;
     ++(goes_on ? going_on : to_start);
+    open.push_back(run.configuration);
     if (!goes_on && to_start <= static_cast<long long>(kShownStarts)) {
       lines += fmt::format("{}  {}\n", name, printable(describe(plan.bindings(configuration))));
     }
   }
   if (to_start > static_cast<long long>(kShownStarts)) lines += fmt::format("... {} more\n", to_start - kShownStarts);
-  print_data(lines);
+  std::sort(open.begin(), open.end());
+  open.erase(std::unique(open.begin(), open.end()), open.end());
+  print_data(list_preparations(study, open) + lines);
   const long long asked = static_cast<long long>(plan.configurations.size()) * plan.repeats;
   say(fmt::format("{}: {} would be started by the executor {}{}; {} of {} have an outcome. Nothing was started.",
                   study.experiment.name, counted(to_start, "run", "runs"), study.experiment.executor,

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iterator>
 #include <unordered_map>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -14,6 +15,7 @@
 #include "base/interrupt.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
+#include "plan/select.hpp"
 #include "study/accounting.hpp"
 #include "study/executors.hpp"
 #include "study/failure_watch.hpp"
@@ -21,6 +23,7 @@
 #include "study/index_file.hpp"
 #include "study/index_writer.hpp"
 #include "study/preflight.hpp"
+#include "study/preparing.hpp"
 #include "study/study_log.hpp"
 #include "study/watch_ends.hpp"
 #include "submit/experiment_lock.hpp"
@@ -62,7 +65,9 @@ int summarise_study(const Store& store, const Study& study, bool anything_done, 
   const std::vector<AttemptState> runs = counting_states(store.states(study.experiment.name));
   write_index_file(runs, study);
   const OutcomeCounts counts = count_outcomes(runs, study);
-  if (!anything_done) say(fmt::format("nothing to do: all {} runs have an outcome; nothing was run again", counts.asked));
+  if (!anything_done && counts.ended == counts.asked)
+    say(fmt::format("nothing to do: all {} runs have an outcome; nothing was run again", counts.asked));
+  for (const std::string& line : not_begun_lines(study, runs)) say(line);
   if (counts.succeeded == 0 && counts.ended > 0) {
     say(fmt::format("none of {} runs succeeded{}", counts.asked,
                     stopped ? "" : ": `hpcbench status` says why; once the cause is mended, `hpcbench retry` runs them again"));
@@ -213,6 +218,33 @@ FailureLimits failure_limits(const Study& study, const PlanDiff& diff, const std
   return limits;
 }
 
+/// Configurations some of whose runs are to begin, or go on.
+std::vector<std::size_t> open_configurations(const Study& study, const std::vector<AttemptState>& states,
+                                             const std::vector<AttemptKey>& retried) {
+  std::unordered_map<std::string, long long> ended;
+  for (const AttemptState& run : counting_states(states))
+    ended[run.key.config_id] += is_outcome(run.state) && is_asked(study, run.key);
+  for (const AttemptKey& key : retried) ended[key.config_id] = 0;
+  std::vector<std::size_t> open;
+  const std::vector<Configuration>& all = study.selected().configurations;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (ended[all[i].id] < study.selected().repeats) open.push_back(i);
+  }
+  return open;
+}
+
+/// Of the plan what can be run: all but the open configurations whose preparations failed.
+Plan without_obstacles(const Study& study, const std::vector<std::size_t>& open) {
+  const PreparationView view(study);
+  std::vector<bool> kept(study.selected().configurations.size(), true);
+  for (const std::size_t i : open) kept[i] = view.obstacle(study.selected().configurations[i]).empty();
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i]) indices.push_back(i);
+  }
+  return keep_configurations(study.selected(), indices);
+}
+
 /// Ends what runs and revokes what waits, since it would only fail, too.
 void stop_early(const Study& study, const Dispatcher& dispatcher, Executor& executor, IndexWriter& index_writer,
                 Progress& progress, const std::string& why) {
@@ -325,12 +357,17 @@ int run_study(const Study& study, const RunOptions& options) {
 
   if (!options.retry.empty()) say(fmt::format("{} run{} again", retried.size(), retried.size() == 1 ? " runs" : "s run"));
 
+  RenderContext context = make_render_context(study);
+  const std::vector<std::size_t> open = open_configurations(study, states, retried);
+  if (!make_preparations(study, open, {options.prepare_again}, context)) return 128 + interrupted();
+  const Plan runnable = study.selected().prepared.empty() ? study.selected() : without_obstacles(study, open);
+
   Clock& clock = system_clock();
   Progress progress(clock, study.experiment.executor == "local" ? std::optional(options.slots) : std::nullopt);
   const std::unique_ptr<Executor> executor =
       choose_executor(study, options.slots, [&progress](const std::string& text) { progress.print(text); });
   IndexWriter index_writer(store, study.experiment.name, study.results, progress, clock);
-  Dispatcher dispatcher(study.experiment, study.selected(), make_render_context(study), *executor, clock, index_writer);
+  Dispatcher dispatcher(study.experiment, runnable, std::move(context), *executor, clock, index_writer);
   dispatcher.recover(known_attempts(states));
   dispatcher.retry(retried);
   index_writer.flush(true);
@@ -345,7 +382,7 @@ int run_study(const Study& study, const RunOptions& options) {
   }
   const Ending ending = carry_out(study, options, limits, dispatcher, *executor, index_writer, progress);
   if (ending == Ending::interrupted) return 128 + interrupted();
-  if (ending == Ending::detached) return 0;
+  if (ending == Ending::detached) return runnable.configurations.size() == study.selected().configurations.size() ? 0 : 1;
   executor->flush();
   index_writer.flush(true);
   index_writer.tell_repeated_failures();

@@ -19,6 +19,7 @@ struct RunOptions {
   std::optional<int> max_failures;  // stops after so many
   /// Outcomes whose runs get a new attempt first (`retry`); empty: none.
   std::vector<State> retry;
+  std::string prepare_again;  // a preparation that failed, or whose inputs changed, gets a new attempt first; empty: none
 };
 
 /// `run` and `retry`: takes the lock (or follows its owner until it is gone), carries the study through its executor, keeps

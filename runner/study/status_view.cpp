@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "base/text.hpp"
+#include "study/index.hpp"
+#include "study/preparing.hpp"
 
 namespace hpcbench {
 
@@ -32,7 +36,7 @@ std::string run_json(const StatusView& view, const RunStatus& run, double now_un
   row["attempt"] = run.attempt ? Json(fmt::format("a{}", attempt.key.attempt)) : Json(nullptr);
   row["executor"] = run.attempt ? attempt.executor : view.executor;
   row["job"] = json_or_null(attempt.job);
-  row["reason"] = json_or_null(attempt.reason);
+  row["reason"] = run.not_begun.empty() ? json_or_null(attempt.reason) : Json(run.not_begun);
   row["node"] = json_or_null(attempt.node);
   row["elapsed_s"] = json_or_null(run.attempt ? elapsed_s(attempt, now_unix_s) : std::nullopt);
   row["expected_start"] = json_or_null(run.expected_start);
@@ -59,13 +63,16 @@ std::vector<RunName> repeats_in_text_order(int repeats) {
 /// Every run of the plan, sorted; none has an attempt yet. Ids are equally long, so runs sort by them, then by name.
 std::vector<RunStatus> planned_runs(const Study& study, const std::vector<RunName>& repeats) {
   const Plan& plan = study.selected();
+  const PreparationView preparations(study);
   std::vector<RunStatus> runs;
   runs.reserve(plan.configurations.size() * repeats.size());
   for (const std::size_t index : plan.by_id) {
     const Configuration& configuration = plan.configurations[index];
+    const std::string obstacle = preparations.obstacle(configuration);
+    const std::string not_begun = obstacle.empty() ? "" : "not begun: " + obstacle;
     for (const RunName name : repeats) {
       runs.push_back({configuration.id + "/" + to_string(name), study.plan.bindings(configuration), State::planned,
-                      std::nullopt, std::nullopt, RunStatus::Job::unknown});
+                      std::nullopt, std::nullopt, RunStatus::Job::unknown, not_begun});
     }
   }
   return runs;
@@ -146,7 +153,10 @@ std::string counts_text(const std::map<State, long long>& counts) {
 }
 
 std::string run_line(const RunStatus& run, std::optional<double> now_unix_s) {
-  if (!run.attempt) return fmt::format("{}  {}  {}", run.run, shown_name(run.state), printable(describe(run.axes)));
+  if (!run.attempt) {
+    return fmt::format("{}  {}  {}", run.run, run.not_begun.empty() ? std::string(shown_name(run.state)) : run.not_begun,
+                       printable(describe(run.axes)));
+  }
   const AttemptRecord& attempt = *run.attempt;
   const std::optional<double> elapsed = now_unix_s ? elapsed_s(attempt, *now_unix_s) : std::nullopt;
   return fmt::format("{}/a{}  {}{}{}{}  {}", run.run, attempt.key.attempt, shown_name(run.state),
@@ -165,6 +175,8 @@ StatusView make_status(const Study& study, const Store& store) {
   // Attempts come sorted by configuration, as the runs are: the next one's is this one or further on.
   const std::vector<std::size_t>& by_id = study.selected().by_id;
   std::size_t place = 0;
+  std::set<std::pair<std::string, RunName>> again;
+  for (const AttemptKey& key : attempts_tried_again(store.states(study.experiment.name))) again.emplace(key.config_id, key.run);
   MissedCounter missed;
   store.visit_counting_attempts(study.experiment.name, [&](AttemptRecord&& attempt) {
     const auto id_at = [&](std::size_t at) -> const std::string& { return study.selected().configurations[by_id[at]].id; };
@@ -174,6 +186,8 @@ StatusView make_status(const Study& study, const Store& store) {
     if (!name.is_repeat() || name.number < 1 || name.number > study.selected().repeats) return;
     RunStatus& run = view.runs[place * repeats.size() + place_of_repeat[static_cast<std::size_t>(name.number) - 1]];
     set_state(view, run, attempt.state);
+    view.tried_again += again.contains({attempt.key.config_id, name}) ? 1 : 0;
+    run.not_begun.clear();
     missed.add(*study.selected().configurations[by_id[place]].work, attempt);
     std::erase_if(attempt.metrics, [](const auto& metric) { return metric.first != "wall_s"; });
     run.attempt = std::move(attempt);
@@ -184,9 +198,14 @@ StatusView make_status(const Study& study, const Store& store) {
 
 std::string status_text(const StatusView& view, double now_unix_s, bool all) {
   std::string text = fmt::format("{}: {} runs: {}\n", view.experiment, view.runs.size(), counts_text(view.counts));
+  if (view.tried_again > 0) {
+    text += fmt::format("  {} of them {} tried again; only the last attempt of a run counts\n", view.tried_again,
+                        view.tried_again == 1 ? "was" : "were");
+  }
   for (const MissedMetric& missed : view.missed) text += missed_line(missed);
   for (const RunStatus& run : view.runs) {
-    if (all || (run.attempt && run.state != State::succeeded)) text += "  " + run_line(run, now_unix_s) + "\n";
+    if (all || !run.not_begun.empty() || (run.attempt && run.state != State::succeeded))
+      text += "  " + run_line(run, now_unix_s) + "\n";
   }
   return text;
 }
@@ -202,6 +221,7 @@ void write_status_json(const StatusView& view, double now_unix_s, const std::fun
                                      {"runs", missed.runs},
                                      {"of", missed.of}});
   }
+  head["tried_again"] = view.tried_again;
   std::string text = head.dump(1, ' ', false, Json::error_handler_t::replace);
   text.erase(text.rfind('\n'));  // the list of runs goes on before the closing brace
   write(text + ",\n \"runs\": [");

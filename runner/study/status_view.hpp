@@ -19,7 +19,8 @@ struct RunStatus {
   std::optional<AttemptRecord> attempt;  // absent while planned; as the index hands it over, and of its metrics wall_s alone
   std::optional<std::string> expected_start;  // of a waiting job, as Slurm prints it
   enum class Job { unknown, there, gone };
-  Job job = Job::unknown;  // of one that has not ended: whether its job waits or runs now, as far as that was asked
+  Job job = Job::unknown;      // of one that has not ended: whether its job waits or runs now, as far as that was asked
+  std::string not_begun = {};  // why one that is planned cannot begin: `not begun: build failed ...`
 };
 
 /// A metric of the file that runs which succeeded have no value of.
@@ -36,6 +37,7 @@ struct StatusView {
   std::map<State, long long> counts;
   std::vector<RunStatus> runs;  // sorted by run
   std::vector<MissedMetric> missed = {};
+  long long tried_again = 0;  // runs that needed, or got, another attempt
 };
 
 StatusView make_status(const Study& study, const Store& store);

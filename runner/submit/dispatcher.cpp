@@ -182,13 +182,25 @@ void Dispatcher::Impl::apply(std::size_t run, const AttemptKey& key, const Verdi
 void Dispatcher::Impl::conclude(std::size_t run, const AttemptKey& key, State outcome, const std::string& job) {
   // The job has ended, so a folder from which no outcome can be read has lost it.
   const State state = is_outcome(outcome) ? outcome : State::lost;
-  runs.count_miss(run, state);
+  if (counts_as_miss(key, state)) runs.count_miss(run, state);
   if (!is_highest(run, key)) return;
   runs.set_state(run, state);
-  if (!runs.may_retry(run, experiment.retries)) return;
+  if (!may_retry(run)) return;
   executor.cancel(folder_of(key), job);
+  observer.tried_again(key);
   observer.note(fmt::format("{}: {}; it is tried again", to_string(key), to_string(state)));
   requeue(run);
+}
+
+/// Of failures only those count that the processes' own end tells, by what it was to be when they were started: to try again
+/// because of a value would select results, and a changed reading rule repeats no run.
+bool Dispatcher::Impl::counts_as_miss(const AttemptKey& key, State outcome) const {
+  if (outcome != State::failed) return true;
+  return experiment.retries.failed > 0 && ended_badly(folder_of(key));
+}
+
+bool Dispatcher::Impl::may_retry(std::size_t run) const {
+  return runs.may_retry(run, experiment.retries) && counts_as_miss(runs.key(run, runs[run].attempt), runs[run].state);
 }
 
 void Dispatcher::Impl::requeue(std::size_t run) {

@@ -35,6 +35,8 @@ class DispatchObserver {
   /// whose reason begins with `void: ` is an attempt that never ran and never will: it does not count, and its run gets
   /// another.
   virtual State settled(const AttemptKey& attempt, std::optional<State> without_finish, const std::string& reason) = 0;
+  /// An attempt that was settled without success is followed by another: it decides nothing.
+  virtual void tried_again(const AttemptKey& /*attempt*/) {}
   virtual void note(const std::string& text) = 0;
 };
 

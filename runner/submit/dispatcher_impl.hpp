@@ -60,6 +60,8 @@ struct Dispatcher::Impl {
   void apply(std::size_t run, const AttemptKey& key, const Verdict& verdict);
   void conclude(std::size_t run, const AttemptKey& key, State outcome, const std::string& job);
   void requeue(std::size_t run);
+  bool counts_as_miss(const AttemptKey& key, State outcome) const;
+  bool may_retry(std::size_t run) const;
   std::string died_early(const Active& active) const;
   Seizure if_unclaimed(const Active& active) const;
 

@@ -35,7 +35,7 @@ void Dispatcher::Impl::recover(const std::vector<KnownAttempt>& known) {
   close_left_batches(batches);
 
   for (std::size_t run = 0; run < runs.size(); ++run) {
-    if (!runs.may_retry(run, experiment.retries)) continue;
+    if (!may_retry(run)) continue;
     executor.cancel(folder_of(runs.key(run, runs[run].attempt)), {});
     requeue(run);
   }
@@ -43,7 +43,7 @@ void Dispatcher::Impl::recover(const std::vector<KnownAttempt>& known) {
 }
 
 void Dispatcher::Impl::note_known(std::size_t run, const KnownAttempt& known) {
-  runs.count_miss(run, known.state);
+  if (counts_as_miss(known.key, known.state)) runs.count_miss(run, known.state);
   if (known.key.attempt <= runs[run].attempt) return;
   runs.set_attempt(run, known.key.attempt);
   runs.set_state(run, known.state);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/files.hpp"
 #include "base/log.hpp"
+#include "runfiles/run_info.hpp"
 
 namespace hpcbench {
 
@@ -29,6 +31,14 @@ std::string explain_void(std::string_view why) {
 }
 
 bool has_finished(const std::string& folder) { return ::access((folder + "/finished.json").c_str(), F_OK) == 0; }
+
+bool ended_badly(const std::string& folder) {
+  const Finished finished = parse_finished(read_file_if_there(folder + "/finished.json").value_or(""));
+  if (!finished.readable || finished.error || finished.never_began || finished.timed_out || finished.cancelled) return false;
+  if (finished.signal) return true;
+  const RunInfo info = parse_run_json(read_file_if_there(folder + "/run.json").value_or(""));
+  return finished.exit_code && *finished.exit_code != info.success_exit_code;
+}
 
 bool is_taken(const std::string& folder) { return ::access((folder + "/claim").c_str(), F_OK) == 0 || has_finished(folder); }
 

@@ -33,6 +33,9 @@ struct Verdict {
 
 /// Whether `folder` holds finished.json.
 bool has_finished(const std::string& folder);
+/// Whether its processes ended as they should not, by a signal or another exit code than `success` asked for when it was
+/// started. False where no process was started, or the time limit or a person ended it.
+bool ended_badly(const std::string& folder);
 /// Whether somebody took the attempt, as far as that can be seen: a claim or finished.json.
 bool is_taken(const std::string& folder);
 

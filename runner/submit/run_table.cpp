@@ -10,6 +10,7 @@ std::optional<std::size_t> miss_index(State outcome) {
   if (outcome == State::lost) return 0;
   if (outcome == State::node_failure) return 1;
   if (outcome == State::preempted) return 2;
+  if (outcome == State::failed) return 3;
   return std::nullopt;
 }
 
@@ -63,7 +64,7 @@ void RunTable::count_miss(std::size_t index, State outcome) {
 }
 
 bool RunTable::may_retry(std::size_t index, const Retries& retries) const {
-  const std::array<int, 3> limits = {retries.lost, retries.node_failure, retries.preempted};
+  const std::array<int, 4> limits = {retries.lost, retries.node_failure, retries.preempted, retries.failed};
   const auto miss = miss_index(runs_[index].state);
   return miss && runs_[index].misses[*miss] <= limits[*miss];
 }

@@ -22,7 +22,7 @@ class RunTable {
     PlannedRun planned;
     int attempt = 0;                 // the highest that was made, 0: none
     State state = State::planned;    // of the run: `planned` also when the highest attempt was revoked or is to be retried
-    std::array<int, 3> misses = {};  // how many attempts were lost, lost to a node, preempted
+    std::array<int, 4> misses = {};  // how many attempts were lost, lost to a node, preempted, failed by themselves
     bool skipped = false;            // a warm-up that nothing needs
   };
 
@@ -36,7 +36,7 @@ class RunTable {
 
   void set_state(std::size_t index, State state);
   void set_attempt(std::size_t index, int attempt) { runs_[index].attempt = attempt; }
-  /// Counts an attempt that was lost, lost its node or was preempted; other outcomes are none.
+  /// Counts an attempt that was lost, lost its node, was preempted or failed; other outcomes are none.
   void count_miss(std::size_t index, State outcome);
   /// Whether such an outcome may be followed by a new attempt of its own accord.
   bool may_retry(std::size_t index, const Retries& retries) const;

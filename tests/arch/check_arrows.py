@@ -13,6 +13,7 @@ MAY_KNOW = {
     "yaml": set(),
     "expressions": set(),
     "spec": {"yaml", "expressions"},
+    "spec/preparations": {"yaml", "spec"},
     "plan": {"spec", "expressions"},
     "runfiles": set(),
     "render": {"plan", "spec"},

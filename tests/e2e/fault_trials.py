@@ -3,7 +3,8 @@
 
 Each attempt appends its folder to a file as its first act, so executions are counted by their own hand. Must hold in every trial:
 every run has exactly one attempt that counts and succeeded, no attempt executed twice, no run is missing; where only hpcbench was
-killed, each run executed exactly once.
+killed, each run executed exactly once. So for preparations: no attempt executed twice, one of each instance succeeded, and all runs were
+given its folder.
 """
 import argparse
 import collections
@@ -22,9 +23,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from harness import HPCBENCH  # noqa: E402
 
 RUNS = 40
+INSTANCES = 6
 STUDY = """
 experiment: trial
-command: [bash, -c, 'echo "{{run_dir}}" >> executions; sleep 0.0$((RANDOM % 6))']
+prepare:
+  make:
+    command: [bash, -c, 'echo "{{make.dir}}" >> makings; sleep 0.0$((RANDOM % 9)); echo {{half}} > {{make.dir}}/made']
+command: [bash, -c, 'echo "{{run_dir}}" >> executions; echo "{{make.dir}}" >> given; test "$(cat {{make.dir}}/made)" = {{half}} && sleep 0.0$((RANDOM % 6))']
+derive: {half: k // 2}
 launch: once
 matrix: {k: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}
 repeats: 4
@@ -85,6 +91,8 @@ def verify(folder, what, last, environment):
     bad = [f"{run['run']}: {run['state']} ({run['reason']})" for run in runs if run["state"] != "succeeded"]
     if bad or len(runs) != RUNS:
         wrong.append(f"{len(runs)} runs, not succeeded: {bad}")
+    if not (folder / "executions").exists():
+        return [*wrong, "no run was executed"]
     executed = collections.Counter((folder / "executions").read_text().splitlines())
     twice = [path for path, count in executed.items() if count > 1]
     if twice:
@@ -100,6 +108,29 @@ def verify(folder, what, last, environment):
     return wrong
 
 
+def verify_preparations(folder, what):
+    wrong = []
+    if not (folder / "given").exists():
+        return ["no run was given what was made"]
+    makings = collections.Counter((folder / "makings").read_text().splitlines())
+    twice = [path for path, count in makings.items() if count > 1]
+    if twice:
+        wrong.append(f"made twice: {twice}")
+    instances = {path.parent for path in folder.glob("results/trial/prepare/*/a*")}
+    given = set((folder / "given").read_text().splitlines())
+    for instance in instances:
+        made = [str(path.parent) for path in instance.glob("a*/finished.json") if json.loads(path.read_text())["processes"][0]["exit_code"] == 0]
+        if len(made) != 1:
+            wrong.append(f"{instance.name}: {len(made)} attempts count")
+        if given & {str(path) for path in instance.glob("a*")} != set(made):
+            wrong.append(f"{instance.name}: runs were given another folder than {made}")
+        if what == "hpcbench" and sum(count for path, count in makings.items() if path.startswith(str(instance) + "/")) != 1:
+            wrong.append(f"only hpcbench was killed, yet {instance.name} was made more than once")
+    if len(instances) != INSTANCES:
+        wrong.append(f"{len(instances)} instances")
+    return wrong
+
+
 def trial(number, seed):
     dice = random.Random(seed * 1_000_003 + number)
     what = ("hpcbench", "jobs", "both")[number % 3]
@@ -109,8 +140,9 @@ def trial(number, seed):
         (folder / "trial.yaml").write_text(STUDY)
         kills = dice.randint(2, 5)
         last = run_with_kills(folder, what, kills, dice, environment, slots=dice.choice((1, 2, 3)))
-        wrong = verify(folder, what, last, environment)
-        print(f"trial {number}: {kills} kills of {what}: {'ok' if not wrong else 'FAILED ' + '; '.join(wrong)}", flush=True)
+        wrong = verify(folder, what, last, environment) + verify_preparations(folder, what)
+        makings = len(list(folder.glob("results/trial/prepare/*/a*")))
+        print(f"trial {number}: {kills} kills of {what}, {makings} attempts of {INSTANCES} preparations: {'ok' if not wrong else 'FAILED ' + '; '.join(wrong)}", flush=True)
         return not wrong
     finally:
         kill(launchers(folder))

@@ -130,6 +130,10 @@ std::string json_scale(const Table& table, const Row& row) {
   return fmt::format(R"("scale":{},)", row.size == 0 ? "null" : std::to_string(row.size));
 }
 
+std::string json_tried_again(const Row& row) {
+  return row.tried_again == 0 ? "" : fmt::format(R"(,"tried_again":{})", row.tried_again);
+}
+
 std::string json_row(const Table& table, const Row& row) {
   return fmt::format(R"({{"config_id":{},"axes":{},{}"gpus":{},{}"n":{},{},"speedup":{},"ratio_of_medians":{},)",
                      json_quote(row.config_id), json_axes(row.axes),
@@ -140,7 +144,7 @@ std::string json_row(const Table& table, const Row& row) {
                      json_number(row.validation_loss), json_outcomes(row.outcomes)) +
          fmt::format(R"("censored":{},"censored_at_s":{},"speedup_below":{},"is_baseline":{},{},"warnings":{},"runs":{}}})",
                      row.censored, json_number(row.censored_at_s), json_number(row.speedup_below), row.is_baseline,
-                     json_beside(row), json_list(row.warnings), json_runs(row.runs));
+                     json_beside(row) + json_tried_again(row), json_list(row.warnings), json_runs(row.runs));
 }
 
 std::string json_warning(const TableWarning& warning) {

@@ -36,6 +36,7 @@ constexpr std::array kKinds = {
     ConfoundedKind{"library", {"torch", nullptr}, false, ConfoundedKind::Factor::software},
     ConfoundedKind{"training program", {"trainer", "library"}, false, ConfoundedKind::Factor::software},
     ConfoundedKind{"code", {"code", "commit"}, false},
+    ConfoundedKind{"source of a preparation", {"inputs", nullptr}, false},
     ConfoundedKind{"input deck", {"deck", nullptr}, false, ConfoundedKind::Factor::deck},
 };
 

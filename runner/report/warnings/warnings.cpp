@@ -23,7 +23,7 @@ constexpr std::array kChecks = {
     warn_simulated_nodes, warn_cores_shared, warn_published_mismatch, warn_gpus_mismatch, warn_same_work, warn_ranks_disagree,
     warn_superlinear,     warn_confounded,   warn_loss_mismatch,      warn_overfitting,   warn_overlap,   warn_not_interleaved,
     warn_drift,           warn_outlier,      warn_few_repeats,        warn_baseline_few,  warn_adaptive,  warn_failures,
-    warn_unresolved,      warn_no_value,
+    warn_unresolved,      warn_no_value,     warn_reference,
 };
 
 }  // namespace

@@ -30,6 +30,9 @@ void warn_adaptive(const WarningContext& context, Warnings& found);
 void warn_failures(const WarningContext& context, Warnings& found);
 void warn_no_value(const WarningContext& context, Warnings& found);
 
+// Of a row against what the file says it should reach (reference_warnings.cpp).
+void warn_reference(const WarningContext& context, Warnings& found);
+
 // Of a table without any value: runs have ended, and none succeeded. Nearly all else would be said of nothing.
 void warn_no_success(const WarningContext& context, Warnings& found);
 

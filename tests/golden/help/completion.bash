@@ -17,7 +17,7 @@ _hpcbench() {
     status) options="--help --profile --site --set --only --results --format --all" ;;
     watch) options="--help --profile --site --set --only --results --interval" ;;
     cancel) options="--help --profile --site --set --only --results --yes" ;;
-    retry) options="--help --profile --site --set --only --results --yes --detach --slots --keep-going --simulate-nodes --max-failures --outcome" ;;
+    retry) options="--help --profile --site --set --only --results --yes --detach --slots --keep-going --simulate-nodes --max-failures --outcome --prepare" ;;
     ingest) options="--help --experiment --run --each --value --fact --outcome --statistic --n --note --profile --site --set --results" ;;
     report) options="--help --profile --site --set --only --results --format --output --metric --where --sort --time-unit --orphans --columns --group-by --speedup-style --methods --provenance --strict --table-only --caption --label --archive" ;;
     plot) options="--help --profile --site --set --only --results --metric --where --sort --time-unit --orphans --kind --out --png" ;;
@@ -54,7 +54,7 @@ _hpcbench() {
     "plot --kind") values="speedup efficiency time loss phases timeline imbalance all" ;;
     "compare --format") values="text markdown json" ;;
     "ls --format") values="text json" ;;
-    "clean --remove") values="void orphans all" ;;
+    "clean --remove") values="void orphans prepare all" ;;
     *" --log-level") values="debug info warning error off" ;;
   esac
   if [ -n "$values" ]; then

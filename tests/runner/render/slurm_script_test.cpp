@@ -196,6 +196,9 @@ TEST_CASE("slurm: mpirun and containers start what is asked for") {
   const std::string calls = read_file(folder.folder / "calls");
   CHECK(calls.find("mpirun -np 4 --map-by ppr:2:node " + folder.context.hpcbench + " rank") != std::string::npos);
   CHECK(calls.find("--nv my image.sif true") != std::string::npos);
+  // By itself mpirun may bind a rank, and so all its threads, to one core.
+  experiment.work.resources.cpus_per_task = 4;
+  CHECK(folder.write(experiment).job_sh.find("--map-by ppr:2:node --bind-to none \\\n") != std::string::npos);
   CHECK(std::filesystem::exists(attempt.folder + "/stdout.3.log"));
 }
 

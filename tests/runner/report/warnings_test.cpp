@@ -225,6 +225,102 @@ TEST_CASE("failures: outcomes other than succeeded, not runs that still go on") 
   CHECK(warning_of(study.table(), "failures").seen == "strategy=ddp, gpus_per_node=2: 1 failed, 1 lost");
 }
 
+TEST_CASE("reference-missed: the whole interval must lie outside") {
+  Study study = clean_study();
+  MetricReference reference;
+  reference.when = {{"strategy", {Value::from_plain("ddp")}}};
+  reference.value = 6.4;
+  reference.place = {"digits.yaml", 9, 5};
+  reference.high = 0.05;
+  const auto missed_of = [&](double value) {
+    reference.value = value;
+    study.experiment.report.references = {reference};
+    return warns(study.table(), "reference-missed");
+  };
+  // ddp has 6.4 [5.0, 7.3]
+  CHECK_FALSE(missed_of(6.4));
+  CHECK_FALSE(missed_of(5.0 / 1.05 + 1e-9));
+  CHECK(missed_of(5.0 / 1.05 - 1e-3));
+  CHECK_FALSE(missed_of(1000));  // without `low` no value is too low
+  CHECK(missed_of(4));
+  const Table table = study.table();
+  const TableWarning& warning = warning_of(table, "reference-missed");
+  CHECK(warning.rows == std::vector<std::string>{kDdpId});
+  CHECK(warning.seen ==
+        "strategy=ddp, gpus_per_node=2: train_s is 6.4 [5, 7.3] 96.9 %, and the reference in line 9 of digits.yaml allows at "
+        "most 4.2");
+  reference.high.reset();
+  reference.low = -0.05;
+  CHECK_FALSE(missed_of(7.3 / 0.95 - 1e-9));
+  CHECK(missed_of(7.3 / 0.95 + 1e-3));
+  study.experiment.report.references[0].when.clear();
+  CHECK(warning_of(study.table(), "reference-missed").rows == std::vector<std::string>{kDdpId});
+  for (const char* format : {"text", "markdown", "html", "latex", "json", "csv"}) {
+    CAPTURE(format);
+    CHECK(print_as(study.table(), format).find("reference-missed") != std::string::npos);
+  }
+}
+
+TEST_CASE("reference-missed: without an interval the range of the runs judges, and one run by itself") {
+  Study study = empty_study();
+  study.add_runs(0, {12}, 0, 1);
+  study.add_runs(1, {6, 5, 7}, 0, 1);
+  MetricReference reference;
+  reference.value = 100;
+  reference.low = -0.1;
+  reference.place = {"digits.yaml", 9, 5};
+  study.experiment.report.references = {reference};
+  CHECK(
+      warning_of(study.table(), "reference-missed").seen ==
+      "strategy=baseline, gpus_per_node=1: train_s is 12 in its only run, and the reference in line 9 of digits.yaml allows at "
+      "least 90; strategy=ddp, gpus_per_node=2: train_s is in [5, 7] in 3 runs, too few for an interval, and the reference "
+      "in line 9 of digits.yaml allows at least 90");
+  study.experiment.report.references[0].value = 7.7;  // from 6.93
+  CHECK_FALSE(warns(study.table(), "reference-missed"));
+}
+
+TEST_CASE("reference: of the file's metric whatever is shown, and a metric that no run has is told") {
+  Study study = clean_study();
+  MetricReference reference;
+  reference.value = 1;
+  reference.high = 0.0;
+  study.experiment.report.references = {reference};
+  ReportOptions options;
+  options.metric = "accuracy";  // 0.9, which is allowed
+  CHECK(warning_of(study.table(options), "reference-missed").rows.size() == 2);
+  study.experiment.report.references[0].metric = "acuracy";
+  const Table table = study.table();
+  CHECK_FALSE(warns(table, "reference-missed"));
+  CHECK(warning_of(table, "reference-no-value").seen ==
+        "strategy=baseline, gpus_per_node=1: no acuracy; strategy=ddp, gpus_per_node=2: no acuracy");
+}
+
+TEST_CASE("reference-unmatched: one of the file under a profile that has none of its points") {
+  Study study = clean_study();
+  MetricReference reference;
+  reference.when = {{"strategy", {Value::from_plain("fsdp")}}};
+  reference.value = 1;
+  reference.low = -0.5;
+  reference.place = {"digits.yaml", 9, 5};
+  study.experiment.report.references = {reference};
+  CHECK(warning_of(study.table(), "reference-unmatched").seen ==
+        "the reference in line 9 of digits.yaml matches no configuration");
+}
+
+TEST_CASE("runs that were tried again are counted in a note and in json") {
+  Study study = clean_study();
+  ReportOptions options;
+  CHECK(study.table(options).notes.empty());
+  options.tried_again = {
+      {kDdpId, {RunKind::repeat, 2}, 1}, {kDdpId, {RunKind::repeat, 2}, 2}, {"other", {RunKind::repeat, 1}, 1}};
+  const Table table = study.table(options);
+  CHECK(table.rows[0].tried_again == 0);
+  CHECK(table.rows[1].tried_again == 1);
+  REQUIRE(table.notes.size() == 1);
+  CHECK(table.notes[0].starts_with("1 run in 1 of 2 rows needed more than one attempt. Only the last attempt of a run counts"));
+  CHECK(print_as(table, "json").find("\"tried_again\":1") != std::string::npos);
+}
+
 TEST_CASE("unresolved: the interval of the speedup holds 1") {
   Study study = clean_study();
   set_metric(study, 6, "train_s", {12.1, 10.1, 15.1, 11.1, 14.1, 13.1});

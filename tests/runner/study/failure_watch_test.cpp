@@ -23,6 +23,20 @@ TEST_CASE("numbers do not make another failure, exit codes and signals do") {
   CHECK(watch.repeated().size() == 1);
 }
 
+TEST_CASE("a failure that is followed by another attempt is no reason to stop") {
+  FailureLimits limits;
+  limits.to_run = {"aa"};
+  limits.most = 2;
+  FailureWatch watch;
+  CHECK(watch.note_failure(failed_key("aa", 1), State::failed, "exit code 1"));
+  watch.forgive(failed_key("aa", 1));
+  CHECK_FALSE(watch.note_failure(failed_key("aa", 2), State::failed, "exit code 1"));  // told once
+  CHECK_FALSE(watch.reason_to_stop(limits));
+  CHECK(watch.repeated().empty());
+  watch.note_failure(failed_key("aa", 3), State::failed, "exit code 1");
+  CHECK(watch.reason_to_stop(limits));
+}
+
 TEST_CASE("a study stops when each configuration has failed alike, and nothing else happened") {
   FailureLimits limits;
   limits.to_run = {"aa", "bb"};

@@ -94,7 +94,7 @@ TEST_CASE("status: JSON in pieces is laid out as one document") {
   StatusView view{"digits", "/results/digits", "local", {{State::planned, 1}, {State::failed, 1}}, {}};
   CHECK(json_of(view) ==
         "{\n \"schema\": 1,\n \"experiment\": \"digits\",\n \"results\": \"/results/digits\",\n \"counts\": {\n"
-        "  \"planned\": 1,\n  \"failed\": 1\n },\n \"without_value\": [],\n \"runs\": []\n}\n");
+        "  \"planned\": 1,\n  \"failed\": 1\n },\n \"without_value\": [],\n \"tried_again\": 0,\n \"runs\": []\n}\n");
   RunStatus planned;
   planned.run = "0a/r01";
   planned.axes = {{"k", Value::from_plain("1")}, {"name", Value::from_text("a\n\"b\xFF")}};

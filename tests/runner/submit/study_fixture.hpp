@@ -31,6 +31,8 @@ class RecordingObserver : public DispatchObserver {
   std::vector<AttemptKey> submissions;
   std::vector<Settlement> settlements;
   std::vector<std::string> notes;
+  std::vector<AttemptKey> forgiven;
+  bool fails_by_value = false;  // as where `success.require` does not hold
 
   void intended(const std::string& batch, const std::vector<AttemptKey>& attempts) override {
     pass();
@@ -49,11 +51,13 @@ class RecordingObserver : public DispatchObserver {
     const auto finished = read_file_if_there(results_ + "/" + to_string(attempt) + "/finished.json");
     State state = without_finish.value_or(State::lost);
     if (finished) state = finished->find("\"exit_code\":0") != std::string::npos ? State::succeeded : State::failed;
+    if (fails_by_value && state == State::succeeded) state = State::failed;
     settlements.push_back({attempt, state, reason});
     if (!late) journal[attempt] = state;
     pass();
     return state;
   }
+  void tried_again(const AttemptKey& attempt) override { forgiven.push_back(attempt); }
   void note(const std::string& text) override { notes.push_back(text); }
 
   std::vector<KnownAttempt> known() const {

@@ -18,13 +18,23 @@ enum class Mutation {
   forget_padding,         // the last element before a unit's padding is left out
   skip_buffer_broadcast,  // the ranks' running statistics drift apart
   stale_gather,           // a unit's parameters are gathered as they were before
+  // What is wrong only while an exchange is under way:
+  change_summed,         // other ranks' parts are changed
+  change_gathered,       // this rank's own part is changed
+  write_into_gathered,   // the other ranks' parts are written to
+  use_sum_early,         // the sum is used before it has ended
+  free_summed,           // nobody holds the memory
+  give_back_gathered,    // the memory is given back and taken anew
+  differ_between_ranks,  // the last rank makes one collective more
 };
 
 /// A group in which the exchanges of zero1, zero2 and fsdp, or broadcasts, go wrong.
 class SpoiltGroup : public Group {
  public:
-  SpoiltGroup(const World& world, double timeout_s, Mutation mutation)
-      : Group(world, timeout_s, [](const std::string&) {}), mutation_(mutation) {}
+  SpoiltGroup(const World& world, double timeout_s, Mutation mutation, const Device& device = cpu_device())
+      : Group(
+            world, timeout_s, [](const std::string&) {}, device),
+        mutation_(mutation) {}
 
   std::unique_ptr<Exchange> make_exchange(Traffic& traffic, Ledger& ledger) override;
   void broadcast_from_first(const std::vector<at::Tensor>& tensors) override;

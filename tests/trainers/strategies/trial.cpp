@@ -106,7 +106,8 @@ void run_rank_of_group(const Trial& trial, int rank, int port, RankResult& resul
   try {
     if (is_one_process(trial)) return run_rank(trial, 0, 1, nullptr, result);
     World world{rank, trial.ranks, rank, trial.ranks, "127.0.0.1", port, "here"};
-    SpoiltGroup group(world, 30, trial.mutation);
+    const Device& device = trial.devices.empty() ? cpu_device() : *trial.devices.at(static_cast<std::size_t>(rank));
+    SpoiltGroup group(world, 30, trial.mutation, device);
     if (trial.collectives) group.choose_exchange_way(ExchangeWay::collectives);
     if (trial.shared_memory) group.choose_exchange_way(ExchangeWay::shared_memory);
     run_rank(trial, rank, trial.ranks, &group, result);

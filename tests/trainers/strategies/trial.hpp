@@ -38,7 +38,8 @@ struct Trial {
   bool collectives = false;    // zero, fsdp: by reduce-scatter and all-gather of the backend, as on GPUs
   bool shared_memory = false;  // exchanged through memory of the host, not Gloo
   Mutation mutation = Mutation::none;
-  std::optional<Kept> from;  // goes on from there, to `steps`
+  std::optional<Kept> from;                 // goes on from there, to `steps`
+  std::vector<const Device*> devices = {};  // one for each rank; none: CPUs
 };
 
 double learning_rate_of(const Trial& trial);

@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/glob.hpp"
+#include "base/host.hpp"
+#include "base/json_text.hpp"
+#include "runfiles/claim.hpp"
+#include "runfiles/run_info.hpp"
+#include "runfiles/settled.hpp"
+#include "submit/judge.hpp"
+#include "submit/preparations.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+/// The numbers of the folders aN, the highest first.
+std::vector<int> attempt_numbers(const std::string& folder) {
+  std::vector<int> numbers;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    int number = 0;
+    const char* const last = name.data() + name.size();
+    if (name.size() < 2 || name.front() != 'a') continue;
+    const auto [rest, problem] = std::from_chars(name.data() + 1, last, number);
+    if (problem == std::errc() && rest == last) numbers.push_back(number);
+  }
+  std::sort(numbers.begin(), numbers.end(), std::greater<>());
+  return numbers;
+}
+
+std::string how_it_ended(const Finished& finished) {
+  if (finished.error) return *finished.error;
+  if (finished.signal) return fmt::format("killed by signal {}", *finished.signal);
+  return fmt::format("exit code {}", finished.exit_code.value_or(-1));
+}
+
+/// What became of one attempt.
+enum class AttemptEnd { unfinished, is_void, lost, succeeded, failed };
+
+AttemptEnd end_of(const std::string& folder, std::string& why) {
+  if (const auto text = read_file_if_there(folder + "/finished.json")) {
+    const Finished finished = parse_finished(*text);
+    if (finished.cancelled) return AttemptEnd::is_void;  // by a person, who may call `run` again
+    if (!finished.error && !finished.signal && finished.exit_code == 0) return AttemptEnd::succeeded;
+    why = how_it_ended(finished);
+    return AttemptEnd::failed;
+  }
+  const std::optional<Claim> claim = read_claim(folder);
+  if (claim && claim->revoked) return AttemptEnd::is_void;
+  if (const auto settled = read_settled(folder)) {
+    why = settled->reason.value_or("lost");
+    return AttemptEnd::lost;
+  }
+  return AttemptEnd::unfinished;
+}
+
+void read_makings(PreparationStatus& status) {
+  const std::string text = read_file_if_there(status.folder + "/run.json").value_or("");
+  JsonMembers members;
+  JsonMembers file;
+  if (!scan_object(text, members)) return;
+  for (const std::string_view item : scan_array(find_member(members, "inputs")).value_or(std::vector<std::string_view>())) {
+    if (!scan_object(item, file)) continue;
+    status.inputs.push_back(
+        {json_string(find_member(file, "path")).value_or(""), json_string(find_member(file, "sha256")).value_or("")});
+  }
+  for (const std::string_view item : scan_array(find_member(members, "needs")).value_or(std::vector<std::string_view>()))
+    status.needs.push_back(json_string(item).value_or(""));
+}
+
+}  // namespace
+
+PreparationStatus preparation_status(const std::string& results, const PreparedInstance& instance, int lost_limit) {
+  PreparationStatus status;
+  int lost = 0;
+  for (const int number : attempt_numbers(results + "/prepare/" + instance.folder())) {
+    status.highest = std::max(status.highest, number);
+    const std::string folder = preparation_folder(results, instance, number);
+    const AttemptEnd end = end_of(folder, status.why);
+    if (end == AttemptEnd::is_void) continue;
+    if (end == AttemptEnd::lost && ++lost <= lost_limit) continue;
+    // Lost ones hide nothing: below them stands what was to be replaced.
+    if (lost > 0 && end != AttemptEnd::lost && end != AttemptEnd::unfinished) return status;
+    status.attempt = number;
+    status.folder = folder;
+    status.kind = end == AttemptEnd::unfinished  ? PreparationStatus::Kind::unfinished
+                  : end == AttemptEnd::succeeded ? PreparationStatus::Kind::succeeded
+                                                 : PreparationStatus::Kind::failed;
+    read_makings(status);
+    return status;
+  }
+  return status;
+}
+
+bool preparation_has_ended(const std::string& folder) {
+  std::string why;
+  return end_of(folder, why) != AttemptEnd::unfinished;
+}
+
+bool preparation_succeeded(const std::string& folder) {
+  std::string why;
+  return end_of(folder, why) == AttemptEnd::succeeded;
+}
+
+std::vector<CodeFile> input_files(const Preparation& definition, const std::string& folder) {
+  std::map<std::string, std::string> files;
+  const std::string below = folder + "/";
+  for (const std::string& pattern : definition.inputs) {
+    const bool absolute = pattern.starts_with('/');
+    const std::vector<std::string> found = glob_files(absolute ? pattern : glob_escaped(below) + pattern);
+    if (found.empty()) {
+      throw UnavailableError(
+          fmt::format("error: `prepare.{}.inputs`: no file matches {} (seen from {})", definition.name, pattern, folder));
+    }
+    for (const std::string& path : found) {
+      const std::optional<std::string> sha256 = sha256_of_file(path);
+      if (!sha256) throw UnavailableError(fmt::format("error: `prepare.{}.inputs`: cannot read {}", definition.name, path));
+      files.emplace(absolute ? path : path.substr(below.size()), *sha256);
+    }
+  }
+  std::vector<CodeFile> list;
+  for (const auto& [path, sha256] : files) list.push_back({path, sha256});
+  return list;
+}
+
+std::vector<std::string> changed_inputs(const std::vector<CodeFile>& then, const std::vector<CodeFile>& now) {
+  std::map<std::string, std::pair<std::string, std::string>> hashes;
+  for (const CodeFile& file : then) hashes[file.path].first = file.sha256;
+  for (const CodeFile& file : now) hashes[file.path].second = file.sha256;
+  std::vector<std::string> changed;
+  for (const auto& [path, both] : hashes) {
+    if (both.first != both.second) changed.push_back(path);
+  }
+  return changed;
+}
+
+}  // namespace hpcbench

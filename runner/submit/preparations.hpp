@@ -1,0 +1,76 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "plan/plan.hpp"
+#include "render/attempt.hpp"
+#include "spec/experiment.hpp"
+#include "submit/executor.hpp"
+
+namespace hpcbench {
+
+/// Where an instance of a preparation stands, as the folders of its attempts tell: the highest that is not void counts.
+struct PreparationStatus {
+  enum class Kind {
+    open,        // none that counts: the next one is to be made
+    unfinished,  // handed over, perhaps, and without an end
+    succeeded,
+    failed,
+  };
+  Kind kind = Kind::open;
+  int highest = 0;                      // number of the highest folder, 0: none
+  int attempt = 0;                      // the one that counts
+  std::string folder = {};              // its, absolute
+  std::string why = {};                 // it failed
+  std::vector<CodeFile> inputs = {};    // what it was made of
+  std::vector<std::string> needs = {};  // folders of other preparations that it was given
+
+  bool succeeded() const { return kind == Kind::succeeded; }
+};
+
+/// `lost_limit`: so many attempts may be lost before an instance has failed.
+PreparationStatus preparation_status(const std::string& results, const PreparedInstance& instance, int lost_limit);
+
+/// Of one attempt's folder: whether its command runs no more, and whether it was made.
+bool preparation_has_ended(const std::string& folder);
+bool preparation_succeeded(const std::string& folder);
+
+/// The files that the patterns of `inputs` match, with their hashes; paths as the patterns have them, relative to `folder`.
+/// UnavailableError for a pattern that matches none, or a file that cannot be read.
+std::vector<CodeFile> input_files(const Preparation& definition, const std::string& folder);
+/// The paths of files that differ, were added or are gone.
+std::vector<std::string> changed_inputs(const std::vector<CodeFile>& then, const std::vector<CodeFile>& now);
+
+/// Makes instances, one after the other, by the protocol of runs (docs/exactly-once.md): an attempt is a folder with run.json
+/// that `hpcbench launch` claims, once.
+class Preparer {
+ public:
+  /// Keeps references. `note` is told what begins.
+  Preparer(const Experiment& experiment, const Plan& plan, RenderContext& context, Executor& executor,
+           std::function<void(const std::string&)> note)
+      : experiment_(experiment), plan_(plan), context_(context), executor_(executor), note_(std::move(note)) {}
+
+  /// Takes up what runs, makes what is open; `again` makes a new attempt of what has ended. What succeeded is in the context
+  /// then. Absent: interrupted, and the command ended. What it needs must have been made.
+  std::optional<PreparationStatus> make(std::size_t instance, bool again);
+
+ private:
+  std::string begin(std::size_t instance, int attempt);
+  bool await(const std::string& folder);
+  void take_over(const std::string& folder);
+  std::vector<std::string> needed_folders(const PreparedInstance& instance) const;
+
+  const Experiment& experiment_;
+  const Plan& plan_;
+  RenderContext& context_;
+  Executor& executor_;
+  std::function<void(const std::string&)> note_;
+  std::string token_, job_;  // of the attempt that was handed over last
+};
+
+}  // namespace hpcbench

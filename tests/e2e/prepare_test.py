@@ -1,0 +1,199 @@
+"""Preparations: what runs need is made once for each filled definition, by the protocol of runs."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import HPCBENCH, StudyTest  # noqa: E402
+
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples/prepare"
+STUDY = """
+experiment: made
+prepare:
+  lib:
+    command: [sh, -c, 'echo lib >> made.txt; cp lib.txt {{lib.dir}}/lib']
+    inputs: [lib.txt]
+  build:
+    command: [sh, -c, '. ./act; echo {{flag}} >> made.txt; cat {{lib.dir}}/lib > {{build.dir}}/out; echo {{flag}} >> {{build.dir}}/out']
+    environment: {FLAG: "{{flag}}"}
+    inputs: ["src/*.c"]
+command: [cat, "{{build.dir}}/out"]
+matrix: {flag: [one, two], n: [1, 2]}
+repeats: 2
+metrics: [{name: m, file: stdout.log, pattern: '([0-9]+)'}]
+report: {metric: m}
+"""
+
+
+class Preparations(StudyTest):
+    def setUp(self):
+        super().setUp()
+        self.write("made.yaml", STUDY)
+        self.write("lib.txt", "lib 7\n")
+        self.write("src/a.c", "a")
+        self.write("act", "true\n")
+
+    def made(self):
+        return sorted((self.folder / "made.txt").read_text().split())
+
+    def attempts(self, name):
+        return sorted(p.relative_to(self.folder / "results/made/prepare").as_posix()[len(name):]
+                      for p in self.folder.glob(f"results/made/prepare/{name}-*/a*"))
+
+    def stdouts(self):
+        return sorted(p.read_text() for p in self.folder.glob("results/made/*/r*/a*/stdout.log"))
+
+    def test_each_filled_definition_is_made_once_before_the_runs_that_need_it(self):
+        self.assertIn("1 preparation of lib, 2 preparations of build", self.hpcbench("check", "made.yaml").stdout)
+        self.assertIn("prepare: lib once, build 2 times", self.hpcbench("plan", "made.yaml").stdout)
+        self.assertEqual(json.loads(self.hpcbench("plan", "made.yaml", "--format", "json").stdout)["prepare"], {"lib": 1, "build": 2})
+        dry = self.hpcbench("run", "made.yaml", "--dry-run").stdout
+        self.assertEqual(dry.count("would be made"), 3, dry)
+        self.assertFalse((self.folder / "made.txt").exists())
+        self.hpcbench("run", "made.yaml")
+        self.assertEqual(self.made(), ["lib", "one", "two"])
+        self.assertEqual(self.stdouts(), ["lib 7\none\n"] * 4 + ["lib 7\ntwo\n"] * 4)
+        self.hpcbench("run", "made.yaml", "--repeats", "3")
+        self.assertEqual(self.made(), ["lib", "one", "two"])
+        self.assertEqual(len(self.stdouts()), 12)
+        self.assertNotIn("confounded", self.hpcbench("report", "made.yaml").stdout)
+
+    def test_what_is_made_is_identity_and_where_is_not(self):
+        ids = lambda: [row["config_id"] for row in json.loads(self.hpcbench("plan", "made.yaml", "--format", "json").stdout)["rows"]]
+        before = ids()
+        self.hpcbench("run", "made.yaml")
+        self.assertEqual(ids(), before)
+        self.write("made.yaml", STUDY.replace("src/*.c", "src/a.c"))
+        self.assertEqual(ids(), before)
+        self.write("made.yaml", STUDY.replace("FLAG:", "OTHER_FLAG:"))
+        self.assertEqual(set(ids()) & set(before), set())
+
+    def test_a_build_that_fails_leaves_its_runs_not_begun(self):
+        self.write("act", 'test "$FLAG" = one || { echo no >&2; exit 3; }\n')
+        failed = self.hpcbench("run", "made.yaml", code=1)
+        text = failed.stdout + failed.stderr
+        self.assertIn("4 runs not begun: build failed (exit code 3); its output is in ", text)
+        log = pathlib.Path(text.split("its output is in ")[1].split()[0].rstrip(";.")) / "stderr.log"
+        self.assertEqual(log.read_text(), "no\n")
+        self.assertEqual(self.stdouts(), ["lib 7\none\n"] * 4)
+        self.assertEqual(len(list(self.folder.glob("results/made/*/r*"))), 4)
+        self.assertEqual(self.hpcbench("status", "made.yaml", code=None).stdout.count("not begun: build failed (exit code 3)"), 4)
+        report = self.hpcbench("report", "made.yaml")
+        self.assertIn("4 runs not begun: build failed", report.stdout + report.stderr)
+        self.hpcbench("run", "made.yaml", code=1)
+        self.assertEqual(self.attempts("build"), sorted(self.attempts("build")))
+        self.assertEqual(len(self.attempts("build")), 2)
+        self.write("act", "true\n")
+        self.hpcbench("retry", "made.yaml", "--prepare", "build")
+        self.assertEqual(len(self.stdouts()), 8)
+        self.assertEqual(len(self.attempts("build")), 3)
+        self.assertIn("did you mean `build`?", self.hpcbench("retry", "made.yaml", "--prepare", "biuld", code=2).stderr)
+        self.assertIn("nothing that runs wait for has failed", self.hpcbench("retry", "made.yaml", "--prepare", "build").stderr)
+        self.assertEqual(len(self.attempts("build")), 3)
+        clean = self.hpcbench("clean", "made.yaml").stdout
+        self.assertIn("did not succeed", clean)
+        self.hpcbench("clean", "made.yaml", "--remove", "prepare", "--yes")
+        self.assertEqual(len(self.attempts("build")), 2)
+
+    def test_changed_inputs_refuse_and_confound(self):
+        self.hpcbench("run", "made.yaml")
+        self.write("src/b.c", "b")
+        refused = self.hpcbench("run", "made.yaml", "--repeats", "3", code=3).stderr
+        self.assertIn("since `build` was made, files that it is made of have changed: src/b.c", refused)
+        self.hpcbench("run", "made.yaml")  # nothing to run: nothing to refuse
+        self.write("made.yaml", STUDY.replace("repeats: 2", "repeats: 3"))
+        self.hpcbench("retry", "made.yaml", "--prepare", "build")
+        self.assertEqual(self.made(), ["lib", "one", "one", "two", "two"])
+        self.assertEqual(len(self.stdouts()), 12)
+        self.assertIn("confounded", self.hpcbench("report", "made.yaml").stdout)
+        # What is made of something else is made again.
+        self.write("lib.txt", "lib 8\n")
+        self.write("made.yaml", STUDY.replace("repeats: 2", "repeats: 4"))
+        self.assertIn("lib.txt", self.hpcbench("run", "made.yaml", code=3).stderr)
+        self.hpcbench("retry", "made.yaml", "--prepare", "lib")
+        self.assertEqual(self.stdouts().count("lib 8\none\n"), 2)
+
+    def test_an_archive_has_no_builds(self):
+        self.hpcbench("run", "made.yaml")
+        text = self.hpcbench("export", "made.yaml")
+        self.assertIn("3 files that preparations made are left out", text.stdout + text.stderr)
+
+    def test_a_definition_that_is_gone_is_listed(self):
+        self.hpcbench("run", "made.yaml")
+        self.write("made.yaml", STUDY.replace("[one, two]", "[one]"))
+        self.assertEqual(self.hpcbench("clean", "made.yaml").stdout.count("no run needs it"), 1)
+        self.hpcbench("clean", "made.yaml", "--remove", "prepare", "--yes")
+        self.assertEqual(len(self.attempts("build")), 1)
+
+    def launchers(self):
+        found = []
+        for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                arguments = path.read_bytes().split(b"\0")
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if b"launch" in arguments and any(a.startswith(str(self.folder.resolve()).encode() + b"/results/made/prepare/build") for a in arguments):
+                found.append(int(path.parent.name))
+        return found
+
+    def begun(self):
+        """`run`, until the first build has begun."""
+        process = subprocess.Popen([HPCBENCH, "run", "made.yaml"], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, start_new_session=True)
+        end = time.monotonic() + 60
+        while not (self.folder / "begun").exists():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        return process
+
+    def test_after_kill_of_hpcbench_the_same_build_counts(self):
+        self.write("act", "touch begun; while ! test -e go; do sleep 0.05; done\n")
+        process = self.begun()
+        process.kill()
+        process.wait()
+        self.assertEqual(len(self.launchers()), 1)
+        self.write("go", "")
+        self.hpcbench("run", "made.yaml")
+        self.assertEqual(self.made(), ["lib", "one", "two"])
+        self.assertEqual([a[-2:] for a in self.attempts("build")], ["a1", "a1"])
+
+    def test_after_kill_of_the_build_another_folder_counts(self):
+        self.write("act", "touch begun; while ! test -e go; do sleep 0.05; done\n")
+        process = self.begun()
+        killed = self.launchers()
+        self.assertEqual(len(killed), 1)
+        os.kill(killed[0], signal.SIGKILL)
+        self.write("go", "")
+        self.assertEqual(process.wait(60), 0)
+        self.assertEqual(sorted(a[-2:] for a in self.attempts("build")), ["a1", "a1", "a2"])
+        self.assertEqual(self.stdouts(), ["lib 7\none\n"] * 4 + ["lib 7\ntwo\n"] * 4)
+
+    def test_ctrl_c_ends_the_build(self):
+        self.write("act", "touch begun; sleep 60\n")
+        process = self.begun()
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(60), 130)
+        self.assertEqual(self.launchers(), [])
+        self.write("act", "true\n")
+        self.hpcbench("run", "made.yaml")
+        self.assertIn("a2", [a[-2:] for a in self.attempts("build")])
+
+    def test_the_example(self):
+        if shutil.which("cc") is None:
+            self.skipTest("there is no C compiler")
+        for name in ("flags.yaml", "sum.c"):
+            shutil.copy(EXAMPLES / name, self.folder / name)
+        self.hpcbench("run", "flags.yaml", "--repeats", "2")
+        self.assertEqual(len(list(self.folder.glob("results/flags/prepare/build-*/a1/sum"))), 2)
+        self.assertEqual([row["n"] for row in self.report("flags.yaml")["rows"]], [2] * 4)
+        self.assertNotIn("confounded", self.hpcbench("report", "flags.yaml").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

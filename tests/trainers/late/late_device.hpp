@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "devices/cpu_device.hpp"
+
+namespace hpcbench::train {
+
+/// What goes wrong with time when a test asks for it, to prove that it would be noticed.
+enum class Haste {
+  none,
+  sums_not_joined,     // computing goes on before the stream of sums has come as far
+  gathers_not_joined,  // the same with the stream of gathers
+  no_wait,             // a collective of the computing stream is not waited for
+  early_future,        // ddp's sums are told as ended before they have
+};
+
+/// What the ranks of one process together find: each is a sentence.
+class LateFindings {
+ public:
+  void add(const std::string& what);
+  std::vector<std::string> all() const;
+  /// The `index`-th collective of a rank is `what`: on all ranks the same, or it is a finding, and std::runtime_error.
+  void expect(std::size_t index, const std::string& what);
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> found_;
+  std::vector<std::string> collectives_;
+};
+
+class LateQueue;
+
+/// The CPU as a device whose collectives run late, as a GPU's do: side streams, results that are not a number until the
+/// collective has run, at a time drawn from `seed`. While one is under way nothing may change, free or resize what it reads and
+/// writes: that is a finding. One for each rank; `findings` is shared.
+class LateDevice final : public CpuDevice {
+ public:
+  LateDevice(std::uint64_t seed, Haste haste, std::shared_ptr<LateFindings> findings);
+  ~LateDevice() override;
+  std::unique_ptr<SideStream> make_stream() const override;
+  /// Puts itself before Gloo.
+  void connect(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const c10::intrusive_ptr<c10d::Store>& store,
+               std::chrono::milliseconds timeout) const override;
+
+ private:
+  std::shared_ptr<LateQueue> queue_;
+  mutable int streams_ = 0;
+};
+
+}  // namespace hpcbench::train
