@@ -19,7 +19,8 @@ struct UsedFile {
 };
 
 /// Reads what `use` names, one text or a list of them: paths seen from the folder of the file that holds it. What cannot be
-/// used (no such file, no file at all, no map, one that uses others) is a diagnostic at its place, which may be in a file of the result.
+/// used (no such file, no file at all, no map, one that uses others) is a diagnostic at its place, which may be in a file of
+/// the result.
 std::vector<UsedFile> read_used_files(const YamlNode& use, Diagnostics& diagnostics);
 
 /// A file and what it uses, so that they can be read again elsewhere: names are relative to the folder of the first.

@@ -183,7 +183,7 @@ TEST_CASE("rows of a table that no batch touched: the same bits as without marks
             marked.add(rows, values);
           }
           const double lr = step == 4 ? 0.0 : 0.01 + 0.001 * step;  // a schedule may come to 0
-          const auto dense_norm = dense.optimizer->step(lr), marked_norm = marked.optimizer->step(lr);
+          const std::optional<Reading> dense_norm = dense.optimizer->step(lr), marked_norm = marked.optimizer->step(lr);
           REQUIRE(dense_norm.has_value() == marked_norm.has_value());
           if (dense_norm) CHECK(dense_norm->read() == marked_norm->read());
           if (step % 5 < 3) {  // the model goes on, and reads some rows, one of them twice; others stay behind

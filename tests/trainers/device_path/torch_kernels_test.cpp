@@ -204,22 +204,6 @@ TEST_CASE("a whole training with LibTorch's operators is that with our own kerne
   }
 }
 
-TEST_CASE("mnist_rnn's dropout by the device's generator: the same again, other bits than the hash's") {
-  const auto losses = [](const char* bits) {
-    const TemporaryFolder folder;
-    REQUIRE(
-        train_with(folder, {"--kernels", "torch", "--dropout-bits", bits, "--max-steps", "5", "--log-every", "1"}).exit_code ==
-        0);
-    std::vector<double> all;
-    for (const SeamJson& event : events_in(folder / "events.jsonl", "step")) all.push_back(event.at("loss").get<double>());
-    return all;
-  };
-  const std::vector<double> once = losses("device");
-  CHECK(once.size() == 5);
-  CHECK(once == losses("device"));
-  CHECK(once != losses("hash"));
-}
-
 TEST_CASE("a GPU that is not there: exit code 2, the remedy, and no run") {
 #ifdef USE_C10D_NCCL
   if (!find_machine(process_environment).gpus.empty()) return;
