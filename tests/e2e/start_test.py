@@ -103,6 +103,7 @@ class Start(StudyTest):
         shutil.copy(HPCBENCH, programs)
         self.write("programs/hpcbench-train", "#!/bin/sh\n", 0o755)
         shutil.copytree(ROOT / "templates", self.folder / "templates")
+        shutil.copy(ROOT / "examples/coming-from/jube/file.in", self.folder)  # an input deck, seen from the folder of the call
         files = [path for folder in ("experiments", "examples") for path in (ROOT / folder).rglob("*.yaml")
                  if "\nexperiment:" in "\n" + path.read_text()]
         self.assertGreater(len(files), 3)
