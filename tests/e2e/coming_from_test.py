@@ -6,7 +6,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from harness import ROOT, StudyTest  # noqa: E402
 
-JUBE = ROOT / "examples/coming-from/jube"
+EXAMPLES = ROOT / "examples/coming-from"
+JUBE = EXAMPLES / "jube"
 # Of each row in the table's order: the median of the report's metric.
 RESULTS = {
     "dependencies": [1, 10, 2, 20, 4, 40],
@@ -24,10 +25,10 @@ RESULTS = {
 }
 
 
-class Jube(StudyTest):
-    def run_file(self, name, *arguments):
+class Example(StudyTest):
+    def run_file(self, name, *arguments, of=JUBE):
         """Input files are named from the folder of the file."""
-        self.folder = JUBE
+        self.folder = of
         results = ["--results", str(self.results)]
         self.hpcbench("run", f"{name}.yaml", *arguments, *results)
         return self.report(f"{name}.yaml", *arguments, *results)["rows"]
@@ -40,6 +41,8 @@ class Jube(StudyTest):
         self.folder = self.results.parent
         super().remove_folder()
 
+
+class Jube(Example):
     def test_each_example_has_its_result(self):
         names = {path.stem for path in JUBE.glob("*.yaml")} - {"include_data", "hello_world"}
         self.assertEqual(names, set(RESULTS))
@@ -60,6 +63,23 @@ class Jube(StudyTest):
                                 "matches": [10, 9]}.items():
             rows = self.report("statistic.yaml", "--results", str(self.results), "--metric", metric)["rows"]
             self.assertEqual([row["median"] for row in rows], medians, metric)
+
+
+class Others(Example):
+    def test_reframe_builds_runs_and_checks(self):
+        rows = self.run_file("hello", of=EXAMPLES / "reframe")
+        self.assertEqual([(row["axes"]["lang"], row["outcomes"]) for row in rows], [("c", {"succeeded": 1}), ("sh", {"succeeded": 1})])
+        rows = self.run_file("stream", of=EXAMPLES / "reframe")
+        self.assertEqual([row["outcomes"] for row in rows], [{"succeeded": 3}] * 4)
+        self.assertEqual(len(list((self.results / "stream/prepare").iterdir())), 2, "one build for each set of flags")
+        strict = self.hpcbench("report", "stream.yaml", "--strict", "--results", str(self.results), "--set", "repeats=3",
+                               "--set", "report.references=[{metric: triad_mb_per_s, value: 1e9, low: -1 %}]", code=1)
+        self.assertIn("reference-missed", strict.stdout)
+
+    def test_ramble_computes_what_follows(self):
+        self.assertEqual([row["n"] for row in self.run_file("hostname", of=EXAMPLES / "ramble")], [2, 2])
+        rows = self.run_file("chains", of=EXAMPLES / "ramble")
+        self.assertEqual(sorted(row["median"] for row in rows), [1, 1, 2, 2, 2, 2, 4, 4, 8])
 
 
 if __name__ == "__main__":
