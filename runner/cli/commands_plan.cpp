@@ -105,9 +105,10 @@ int check_file(const StudyOptions& options) {
   }
   std::string prepared;
   const std::vector<long long> instances = count_instances(study.experiment, study.plan);
-  for (std::size_t i = 0; i < instances.size(); ++i)
+  for (std::size_t i = 0; i < instances.size(); ++i) {
     prepared +=
         fmt::format(", {} of {}", counted(instances[i], "preparation", "preparations"), study.experiment.preparations[i].name);
+  }
   print_data(fmt::format("{}: ok: {} configurations, {} runs{}\n", options.file, study.plan.configurations.size(),
                          study.plan.configurations.size() * static_cast<std::size_t>(study.plan.repeats), prepared));
   return 0;

@@ -235,9 +235,10 @@ void check_placeholders(const ParsedExperiment& parsed, const PointSpace& space,
     check.refuse_folders(given);
   }
   for (const ParsedPreparation& entry : parsed.preparations) {
-    for (const GivenText& given : texts_of_preparation(entry))
+    for (const GivenText& given : texts_of_preparation(entry)) {
       check.check_given(given, {}, "a preparation is made once for all of them",
                         "`command` and `setup` of the runs may use it");
+    }
   }
   if (experiment.workdir) check_workdir(*parsed.root->find("workdir"), *experiment.workdir, check, diagnostics);
   for (std::size_t i = 0; i < experiment.prepare.size(); ++i) {

@@ -58,16 +58,18 @@ std::optional<ParsedReference> read_reference(const YamlNode& node, Diagnostics&
   reference.metric = reader.filled_text("metric");
   if (const auto value = reader.number("value")) {
     reference.value = *value;
-    if (!(*value > 0) || !std::isfinite(*value))
+    if (!(*value > 0) || !std::isfinite(*value)) {
       diagnostics.add(node.find("value")->location,
                       "`value` of a reference must be more than 0, as `low` and `high` are shares of it");
+    }
   }
   reference.low = read_share(reader, "low", -1, diagnostics);
   reference.high = read_share(reader, "high", 1, diagnostics);
   if (node.is_map() && !reader.has("value")) diagnostics.add(node.location, "a reference needs `value`", kReferenceForm);
-  if (node.is_map() && !reader.has("low") && !reader.has("high"))
+  if (node.is_map() && !reader.has("low") && !reader.has("high")) {
     diagnostics.add(node.location, "a reference needs `low`, `high` or both: without them no row could miss it",
                     kReferenceForm);
+  }
   reader.finish();
   return diagnostics.made() == before ? std::optional(std::move(parsed)) : std::nullopt;
 }

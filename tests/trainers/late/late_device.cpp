@@ -1,6 +1,7 @@
 #include "trainers/late/late_device.hpp"
 
 #include <ATen/core/ivalue.h>
+#include <c10/util/UniqueVoidPtr.h>
 
 #include <stdexcept>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
@@ -19,11 +20,11 @@ thread_local std::vector<std::size_t>* enqueued = nullptr;
 
 class LateWork final : public c10d::Work {
  public:
-  LateWork(std::shared_ptr<LateQueue> queue, std::size_t index, c10::intrusive_ptr<c10::ivalue::Future> future)
-      : queue_(std::move(queue)), index_(index), future_(std::move(future)) {}
+  LateWork(std::shared_ptr<LateQueue> queue, std::size_t index, bool borrowed, c10::intrusive_ptr<c10::ivalue::Future> future)
+      : queue_(std::move(queue)), index_(index), borrowed_(borrowed), future_(std::move(future)) {}
   /// In a side stream its order is enough.
   bool wait(std::chrono::milliseconds /*timeout*/) override {
-    if (current_stream == kComputing && queue_->haste() != Haste::no_wait) queue_->wait_for(index_);
+    if (current_stream == kComputing && (borrowed_ || queue_->haste() != Haste::no_wait)) queue_->wait_for(index_);
     return true;
   }
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
@@ -31,6 +32,7 @@ class LateWork final : public c10d::Work {
  private:
   std::shared_ptr<LateQueue> queue_;
   std::size_t index_;
+  bool borrowed_;  // memory that is no tensor's own: a late write would go to whatever is there then
   c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
@@ -119,7 +121,8 @@ class LateBackend final : public c10d::Backend {
     if (queue_->haste() == Haste::early_future) future->markCompleted(c10::IValue(std::vector<at::Tensor>{told}));
     const std::size_t index = queue_->add(std::move(collective));
     if (enqueued != nullptr) enqueued->push_back(index);
-    return c10::make_intrusive<LateWork>(queue_, index, future);
+    const bool borrowed = told.storage().data_ptr().get_deleter() == &c10::detail::deleteNothing;
+    return c10::make_intrusive<LateWork>(queue_, index, borrowed, future);
   }
 
   c10::intrusive_ptr<c10d::Backend> gloo_;
@@ -176,6 +179,10 @@ LateDevice::LateDevice(std::uint64_t seed, Haste haste, std::shared_ptr<LateFind
     : queue_(std::make_shared<LateQueue>(seed, haste, std::move(findings))) {}
 
 LateDevice::~LateDevice() = default;
+
+void LateDevice::resize(const at::Tensor& flat, std::int64_t bytes) const {
+  queue_->between([&] { CpuDevice::resize(flat, bytes); });
+}
 
 std::unique_ptr<SideStream> LateDevice::make_stream() const { return std::make_unique<LateStream>(queue_, ++streams_); }
 

@@ -42,6 +42,7 @@ class LateDevice final : public CpuDevice {
  public:
   LateDevice(std::uint64_t seed, Haste haste, std::shared_ptr<LateFindings> findings);
   ~LateDevice() override;
+  void resize(const at::Tensor& flat, std::int64_t bytes) const override;
   std::unique_ptr<SideStream> make_stream() const override;
   /// Puts itself before Gloo.
   void connect(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const c10::intrusive_ptr<c10d::Store>& store,

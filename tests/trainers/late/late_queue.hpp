@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -89,6 +90,12 @@ class LateQueue {
 
   /// Until it has run.
   void wait_for(std::size_t index);
+
+  /// Calls `work` while no collective runs: memory is not given back in the middle of one.
+  void between(const std::function<void()>& work) {
+    const std::lock_guard lock(mutex_);
+    work();
+  }
 
  private:
   void run();
