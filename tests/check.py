@@ -5,8 +5,9 @@ Nothing of a check outlives it: it works in a temporary folder of its own, all p
 sessions of their own too), and both are removed when it ends, hangs, is interrupted, or when CTest itself is killed. A check that
 takes longer than its limit is interrupted, so that it cleans up and says where it was, then killed, and fails.
 
-Prints the check's output, then `check: N passed, N failed, N skipped` of its single tests, and `check: skipped NAME: REASON` for what
-was not run. Both lines are added to the file that HPCBENCH_CHECKS names, where scripts/test.sh adds them up.
+Prints the check's output, the processor time that it used, then `check: N passed, N failed, N skipped` of its single tests, and
+`check: skipped NAME: REASON` for what was not run. The last two are added to the file that HPCBENCH_CHECKS names, where
+scripts/test.sh adds them up.
 Exit code: the command's own; 77: skipped, its last line says why.
 """
 import argparse
@@ -14,6 +15,7 @@ import ctypes
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -80,6 +82,17 @@ def kill_all():
             except ProcessLookupError:
                 pass
         time.sleep(0.01)
+
+
+def processor_time_s():
+    """What the check and all that it started computed, user and system. All of it has ended."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def command_line(pid):
@@ -158,6 +171,7 @@ def main():
         print(f"check: {options.name}: {remark}")
     passed, failed, skipped = count(text, code)
     reasons = re.findall(r"^SKIPPED (?:\[\d+\] )?(.*)$", text, re.M) or ([text.strip().rpartition("\n")[2]] if code == SKIPPED else [])
+    print(f"check: {options.name} used {processor_time_s():.1f} s of processor time")
     tell([f"skipped {options.name}: {reason}" for reason in reasons] + [f"{passed} passed, {failed} failed, {skipped} skipped"], told)
     return code if 0 <= code <= 255 else 1
 
