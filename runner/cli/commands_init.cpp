@@ -107,18 +107,18 @@ int init_from_jube(const FromJube& from, const std::string& file) {
     say(fmt::format("wrote {}, an input deck of {}", path, file));
   }
   for (const std::string& note : translation.notes) say(note);
+  const std::string next = fmt::format("Next: hpcbench {} {}", translation.problem ? "check" : "plan", as_argument(file));
   const std::string listed =
       translation.notes.empty()
           ? ""
-          : fmt::format("; {} above, and in the file where each belongs",
-                        counted(static_cast<long long>(translation.notes.size()), "note stands", "notes stand"));
-  if (!translation.problem) {
-    say(fmt::format("wrote {}, which `hpcbench check` accepts{}. Next: hpcbench plan {}", file, listed, as_argument(file)));
-    return 0;
-  }
-  say(*translation.problem);
-  say(fmt::format("wrote {}{}. Fill in what `hpcbench check` finds, printed here. Next: hpcbench check {}", file, listed,
-                  as_argument(file)));
+          : fmt::format("; what it does not say is listed above, {} in all, and in the file where it belongs",
+                        counted(static_cast<long long>(translation.notes.size()), "note", "notes"));
+  if (translation.problem) say(*translation.problem);
+  const char* const checked =
+      translation.problem ? "`hpcbench check` refuses it until what it finds is filled in" : "`hpcbench check` accepts it";
+  say(fmt::format("wrote {}: {}{}. {}", file, checked, listed, next));
+  if (!translation.problem && translation.to_fill_in == 0) return 0;
+  if (!translation.problem) say("before it runs, fill in what the notes with FILL IN name");
   return 1;
 }
 

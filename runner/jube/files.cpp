@@ -33,7 +33,9 @@ class FileWriter {
       if (node.tag == "copy") {
         add_copy(node);
       } else if (node.tag == "link") {
-        note(node, fmt::format("the link to `{}` is not made: write the path of what it names in the command", node.text));
+        note(node,
+             fmt::format("FILL IN the command: the link to `{}` is not made: write the path of what it names in the command",
+                         node.text));
       } else if (node.tag == "prepare") {
         note(node, fmt::format("FILL IN `prepare` or the command's first lines: `{}`", node.text));
       }
@@ -101,10 +103,9 @@ class FileWriter {
       const std::optional<std::string> text = varies ? std::nullopt : files_(from);
       if (is_no_deck(to) || from.find('*') != std::string::npos || from.find('$') != std::string::npos ||
           (!varies && (!text || !is_utf8(*text)))) {
-        note(node,
-             fmt::format(
-                 "`{}` is not copied, as it is no text file that is there: write its path in the command, or `cp` it there",
-                 from));
+        note(node, fmt::format("FILL IN files: `{}` is not copied, as it is no text file that is there: write its path in the "
+                               "command, or `cp` it there",
+                               from));
       } else {
         copies_.push_back({from, to});
       }
@@ -117,7 +118,8 @@ class FileWriter {
       const std::string source = sub->attribute("source");
       const std::string dest = sub->attribute("dest");
       if (sub->attribute("mode") == "regex") {
-        note(*sub, fmt::format("the regular expression `{}` is not replaced: put `{{{{name}}}}` into the deck where it matches",
+        note(*sub, fmt::format("FILL IN the deck: the regular expression `{}` is not replaced: put `{{{{name}}}}` into the "
+                               "deck where it matches",
                                source));
         continue;
       }

@@ -152,9 +152,10 @@ class ResultWriter {
     const std::optional<std::string> regex = regex_of(pattern);
     if (!regex) return;
     const std::string otherwise = pattern.attribute("default");
-    if (!otherwise.empty())
+    if (!otherwise.empty()) {
       draft_.note(pattern.place, "metrics",
                   fmt::format("{}: default=\"{}\" has no counterpart: a value that is absent stays absent", name, otherwise));
+    }
     rests_[name] = fmt::format("file: {}, pattern: {}{}", yaml_text(file), json_quote(*regex), unit_of(pattern));
     add_metric(name, rests_[name] + ", take: first");
   }
@@ -198,9 +199,10 @@ class ResultWriter {
       if (base != rests_.end()) return add_metric(name, fmt::format("{}, take: {}", base->second, suffix.take));
     }
     const bool deviation = name.ends_with("_std") && rests_.contains(name.substr(0, name.size() - 4));
-    if (deviation)
+    if (deviation) {
       draft_.note(place, "metrics",
                   fmt::format("{}: no `take` is a deviation within a run; between runs the report has intervals", name));
+    }
   }
 
   void add_table(const JubeNode& table) {

@@ -13,7 +13,6 @@ namespace hpcbench {
 namespace {
 
 constexpr int kDeepestSet = 10;
-constexpr std::size_t kMostFiles = 50;
 
 const JubeNode* set_in(const JubeNode& parent, const std::string& name) {
   for (const JubeNode& child : parent.children) {
@@ -25,13 +24,9 @@ const JubeNode* set_in(const JubeNode& parent, const std::string& name) {
 }  // namespace
 
 const JubeNode* JubeSets::other_root(const std::string& file) {
-  if (const auto known = others_.find(file); known != others_.end()) return &known->second.root;
-  const std::optional<std::string> text = others_.size() < kMostFiles ? files_(file) : std::nullopt;
-  if (!text) return nullptr;
-  OtherFile other;
-  other.source = std::make_unique<YamlSource>(file, *text);
-  other.root = choose_by_tags(read_jube_tree(*other.source), tags_);
-  return &others_.emplace(file, std::move(other)).first->second.root;
+  if (const auto known = chosen_.find(file); known != chosen_.end()) return &known->second;
+  const JubeNode* const root = includes_.root_of(file);
+  return root == nullptr ? nullptr : &chosen_.emplace(file, choose_by_tags(*root, tags_)).first->second;
 }
 
 /// `from` is `FILE` or `FILE:SET:SET`, whose sets are named for sets that are chosen by a parameter.
@@ -53,14 +48,15 @@ void JubeSets::add(std::vector<const JubeNode*>& found, const std::string& name,
                    std::string_view key, int depth, Draft& draft) {
   if (name.find('$') != std::string::npos) {
     complete_ = false;
-    draft.note(said.place, key,
-               fmt::format("the set `{}` is chosen by a parameter: write its values under `overrides` or `zip`", name));
+    draft.note(
+        said.place, key,
+        fmt::format("FILL IN: the set `{}` is chosen by a parameter: write its values under `overrides` or `zip`", name));
     return;
   }
   const JubeNode* const set = find(name, from);
   if (set == nullptr || depth > kDeepestSet) {
     complete_ = false;
-    draft.note(said.place, key, fmt::format("there is no set `{}`{}", name, from.empty() ? "" : " in " + from));
+    draft.note(said.place, key, fmt::format("FILL IN: there is no set `{}`{}", name, from.empty() ? "" : " in " + from));
     return;
   }
   const std::string begins_with = set->attribute("init_with");
@@ -71,7 +67,7 @@ void JubeSets::add(std::vector<const JubeNode*>& found, const std::string& name,
   }
   for (const JubeNode* include : set->all("include")) {
     complete_ = false;
-    draft.note(include->place, key, "`include` is not followed: write what it brings here");
+    draft.note(include->place, key, "FILL IN: " + missing_include(*include));
   }
   if (std::find(found.begin(), found.end(), set) == found.end()) found.push_back(set);
 }

@@ -1,23 +1,23 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "jube/draft.hpp"
+#include "jube/includes.hpp"
 #include "jube/jube_tree.hpp"
-#include "jube/translate.hpp"
 
 namespace hpcbench {
 
 /// The named sets of a file and of those that it takes sets from.
 class JubeSets {
  public:
-  JubeSets(const JubeNode& root, const JubeNode& benchmark, std::set<std::string> tags, const JubeFiles& files)
-      : root_(root), benchmark_(benchmark), tags_(std::move(tags)), files_(files) {}
+  JubeSets(const JubeNode& root, const JubeNode& benchmark, std::set<std::string> tags, JubeIncludes& includes)
+      : root_(root), benchmark_(benchmark), tags_(std::move(tags)), includes_(includes) {}
 
   /// What a `use` of a step or an analyser names, in its order, each set behind the one that it begins with. What is not
   /// found is a note.
@@ -27,10 +27,6 @@ class JubeSets {
   bool complete() const { return complete_; }
 
  private:
-  struct OtherFile {
-    std::unique_ptr<YamlSource> source;
-    JubeNode root;
-  };
   void add(std::vector<const JubeNode*>& found, const std::string& name, const std::string& from, const JubeNode& said,
            std::string_view key, int depth, Draft& draft);
   const JubeNode* find(const std::string& name, const std::string& from);
@@ -39,8 +35,8 @@ class JubeSets {
   const JubeNode& root_;
   const JubeNode& benchmark_;
   std::set<std::string> tags_;
-  const JubeFiles& files_;
-  std::map<std::string, OtherFile> others_;
+  JubeIncludes& includes_;
+  std::map<std::string, JubeNode> chosen_;  // of other files, without what the tags leave out
   bool complete_ = true;
 };
 

@@ -106,8 +106,10 @@ bool is_active(const JubeNode& node, const JubeParameters& parameters, std::stri
   const std::string value = parameters.constant(active).value_or(active);
   if (value == "false" || value == "False" || value == "0") return false;
   if (!value.empty() && !node.has_flag("active") && value != "true" && value != "True" && value != "1") {
-    draft.note(node.place, key,
-               fmt::format("active=\"{}\" is not translated: use `exclude` for points, or an `if` in the command", active));
+    draft.note(
+        node.place, key,
+        fmt::format("FILL IN the command: active=\"{}\" is not translated: use `exclude` for points, or an `if` in the command",
+                    active));
   }
   return true;
 }
@@ -128,7 +130,7 @@ std::string body_of(const JubeNode& step, const JubeParameters& parameters, cons
   note_attributes(step, kOfStep, key, draft);
   std::vector<const JubeNode*> active;
   for (const JubeNode& child : step.children) {
-    if (child.tag == "include") draft.note(child.place, key, "FILL IN the command: `include` is not followed");
+    if (child.tag == "include") draft.note(child.place, key, "FILL IN the command: " + missing_include(child));
     if (child.tag != "do" || !is_active(child, parameters, key, draft)) continue;
     note_attributes(child, kOfDo, key, draft);
     if (child.has_flag("shared")) {
@@ -181,11 +183,10 @@ void write_preparation(const JubeNode& step, const std::vector<const JubeNode*>&
                fmt::format("{}: iterations=\"{}\": a preparation is made once", name, step.attribute("iterations")));
   }
   if (step.has_flag("export")) {
-    draft.note(
-        step.place, "prepare",
-        fmt::format(
-            "{}: export=\"true\": variables that this step sets do not reach those after it; use `environment` or `setup`",
-            name));
+    draft.note(step.place, "prepare",
+               fmt::format("FILL IN the command: {}: export=\"true\": variables that this step sets do not reach those after "
+                           "it; use `environment` or `setup`",
+                           name));
   }
   draft.set("prepare", name, command_of(script));
 }
@@ -202,9 +203,10 @@ void write_repeats(const JubeNode& step, const JubeParameters& parameters, Draft
 
 std::vector<const JubeNode*> chain_of_steps(const JubeNode& benchmark, const JubeRequest& request, Draft& draft) {
   const std::vector<const JubeNode*> steps = benchmark.all("step");
-  if (steps.empty())
+  if (steps.empty()) {
     refuse_jube(benchmark.place, "this benchmark has no `step`: there is nothing to run",
                 "give the file that `jube run` takes, not one that it includes");
+  }
   if (steps.size() > kMostSteps) refuse_jube(benchmark.place, fmt::format("this benchmark has more than {} steps", kMostSteps));
   for (const JubeNode* step : steps) {
     if (!is_plain_name(step->attribute("name")))

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "jube/draft.hpp"
+#include "jube/includes.hpp"
 #include "jube/jube_tree.hpp"
 #include "jube/parameters.hpp"
 #include "jube/patterns.hpp"
@@ -33,9 +34,10 @@ struct Translated {
 
 const JubeNode& first_benchmark(const JubeNode& root, Draft& draft) {
   const std::vector<const JubeNode*> benchmarks = root.all("benchmark");
-  if (benchmarks.empty())
+  if (benchmarks.empty()) {
     refuse_jube(root.place, "there is no `benchmark` in this file",
                 "give the file that `jube run` takes, not one that it includes");
+  }
   for (std::size_t i = 1; i < benchmarks.size(); ++i) {
     draft.note(benchmarks[i]->place, "description",
                fmt::format("the benchmark `{}` is left out: an experiment file is one study; put it into a file of its own",
@@ -47,14 +49,14 @@ const JubeNode& first_benchmark(const JubeNode& root, Draft& draft) {
 void note_beside(const JubeNode& root, const JubeNode& benchmark, Draft& draft) {
   for (const JubeNode* parent : {&root, &benchmark}) {
     for (const JubeNode* include : parent->all("include"))
-      draft.note(include->place, "description", "`include` is not followed: write what it brings here");
+      draft.note(include->place, "description", "FILL IN: " + missing_include(*include));
   }
   for (const JubeNode* path : root.all("include-path"))
     draft.note(path->place, "description", "`include-path` is not followed: other files are looked for beside this one");
 }
 
 Translated translate_tree(const JubeNode& root, const std::set<std::string>& tags, const JubeRequest& request,
-                          const JubeFiles& files) {
+                          const JubeFiles& files, JubeIncludes& includes) {
   Translated result;
   Draft& draft = result.draft;
   const JubeNode& benchmark = first_benchmark(root, draft);
@@ -62,7 +64,7 @@ Translated translate_tree(const JubeNode& root, const std::set<std::string>& tag
   for (const JubeNode* comment : benchmark.all("comment")) {
     if (!comment->text.empty()) draft.values["description"] = json_quote(comment->text);
   }
-  JubeSets sets(root, benchmark, tags, files);
+  JubeSets sets(root, benchmark, tags, includes);
   const std::vector<const JubeNode*> chain = chain_of_steps(benchmark, request, draft);
   JubeParameters parameters(benchmark.attribute("name"), chain.back()->attribute("name"));
   std::vector<const JubeNode*> used;
@@ -96,7 +98,7 @@ std::optional<std::string> problem_of(const std::string& text, const std::string
 
 /// Each tag alone, as far as it changes something.
 Draft::Entries profiles_of(const JubeNode& tree, const Draft& base, const JubeRequest& request, const JubeFiles& files,
-                           std::vector<std::string>& notes) {
+                           JubeIncludes& includes, std::vector<std::string>& notes) {
   std::set<std::string> tags;
   bool combined = false;
   collect_tags(tree, tags, combined);
@@ -106,7 +108,7 @@ Draft::Entries profiles_of(const JubeNode& tree, const Draft& base, const JubeRe
     std::set<std::string> chosen = request.tags;
     chosen.insert(tag);
     try {
-      const Translated other = translate_tree(choose_by_tags(tree, chosen), chosen, request, files);
+      const Translated other = translate_tree(choose_by_tags(tree, chosen), chosen, request, files, includes);
       const std::string changes = difference(base, other.draft);
       if (!changes.empty()) profiles.emplace_back(tag, changes);
     } catch (const InputError& error) {
@@ -136,13 +138,18 @@ std::string title_of(const JubeRequest& request, const JubeNode& tree) {
 
 JubeTranslation translate_jube(const JubeRequest& request, const JubeFiles& files) {
   const YamlSource source(request.path, request.text);
-  const JubeNode tree = read_jube_tree(source);
+  JubeNode tree = read_jube_tree(source);
+  JubeIncludes includes(files);
+  includes.expand(tree);
   const JubeNode chosen = choose_by_tags(tree, request.tags);
-  Translated translated = translate_tree(chosen, request.tags, request, files);
+  Translated translated = translate_tree(chosen, request.tags, request, files, includes);
   JubeTranslation result;
   result.notes = std::move(translated.notes);
   result.decks = std::move(translated.decks);
-  const Draft::Entries profiles = profiles_of(tree, translated.draft, request, files, result.notes);
+  result.to_fill_in = static_cast<std::size_t>(
+      std::count_if(translated.draft.notes.begin(), translated.draft.notes.end(),
+                    [](const JubeNote& note) { return note.message.find("FILL IN") != std::string::npos; }));
+  const Draft::Entries profiles = profiles_of(tree, translated.draft, request, files, includes, result.notes);
   const std::string title = title_of(request, tree);
   result.text = write_draft(translated.draft, title, profiles);
   result.problem = problem_of(result.text, request.output, "");

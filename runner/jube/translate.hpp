@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <set>
@@ -25,6 +26,7 @@ struct JubeTranslation {
   std::string text;                                        // the experiment file
   std::vector<std::string> notes;                          // `file:line:column: note: ...`: what it does not say
   std::vector<std::pair<std::string, std::string>> decks;  // path, text: files to write beside it
+  std::size_t to_fill_in = 0;                              // of the notes: those without which the runs are not JUBE's
   std::optional<std::string> problem;                      // what `hpcbench check` says of it; absent: it passes
 };
 

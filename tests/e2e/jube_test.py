@@ -37,7 +37,7 @@ class FromJube(StudyTest):
         self.write("jube/work.xml", BENCHMARK)
         self.write("jube/work.in", "#N#\n")
         done = self.hpcbench("init", "study.yaml", "--from-jube", "jube/work.xml")
-        self.assertIn("`hpcbench check` accepts", done.stdout + done.stderr)
+        self.assertIn("`hpcbench check` accepts it", done.stdout + done.stderr)
         self.assertEqual((self.folder / "study_work.txt").read_text(), "{{n}}\n")
         self.hpcbench("check", "study.yaml")
         self.hpcbench("run", "study.yaml")

@@ -1,5 +1,5 @@
-// Any bytes given as a benchmark of JUBE are a translation or an InputError, and what is written is YAML that is read again: what
-// `check` says of it is a located message, never that the file cannot be read.
+// Any bytes given as a benchmark of JUBE are a translation or an InputError, and what is written is YAML that is read again:
+// what `check` says of it is a located message, never that the file cannot be read.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -13,11 +13,11 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace hpcbench;
-  const JubeRequest request{"x.xml", std::string(reinterpret_cast<const char*>(data), size), "study", "study.yaml", {}, std::nullopt};
+  const JubeRequest request{"x.xml",     std::string(reinterpret_cast<const char*>(data), size), "study", "study.yaml", {},
+                            std::nullopt};
   try {
-    const JubeTranslation translation = translate_jube(request, [&](const std::string& name) {
-      return name == "x.xml" ? std::optional(request.text) : std::nullopt;
-    });
+    const JubeTranslation translation = translate_jube(
+        request, [&](const std::string& name) { return name == "x.xml" ? std::optional(request.text) : std::nullopt; });
     try {
       const YamlSource source("study.yaml", translation.text);
       Diagnostics diagnostics;

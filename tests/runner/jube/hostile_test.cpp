@@ -69,6 +69,15 @@ TEST_CASE("parameters that name each other do not grow without end") {
   CHECK(refusal(step_with(bomb, many)).find("more than 100000 bytes") != std::string::npos);
 }
 
+TEST_CASE("a file that includes itself ends") {
+  const std::string text =
+      "<jube><benchmark name='b'><step name='s'><do>true</do>"
+      "<include from='x.xml' path='benchmark/step'/><include from='x.xml' path='benchmark/step'/></step></benchmark></jube>";
+  const JubeTranslation result = translate_jube({"x.xml", text, "study", "study.yaml", {}, std::nullopt},
+                                                [&](const std::string&) { return std::optional(text); });
+  CHECK(result.text.size() < 1'000'000);
+}
+
 TEST_CASE("what is no benchmark is refused") {
   CHECK(refusal("").find("error: ") != std::string::npos);
   CHECK(begins(refusal("hello"), "x.xml:1:1: error: this is no JUBE file"));
