@@ -78,20 +78,30 @@ struct FromJube {
   std::string step;
 };
 
+constexpr std::uintmax_t kLargestJubeFile = 1'000'000;
+
+/// Absent for what is no file, or too large a one.
+std::optional<std::string> read_small_file(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
+  if (std::filesystem::file_size(path, error) > kLargestJubeFile) return std::nullopt;
+  return read_file_if_there(path);
+}
+
+std::string read_jube_file(const std::string& file) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) throw InputError(fmt::format("error: there is no file {}", file));
+  const auto text = read_small_file(file);
+  if (!text) throw InputError(fmt::format("{}:1:1: error: a benchmark of JUBE is a file of at most 1 MB", file));
+  return *text;
+}
+
 JubeTranslation translate(const FromJube& from, const std::string& file) {
-  const auto text = read_file_if_there(from.file);
-  if (!text) throw InputError(fmt::format("error: there is no file {}", from.file));
-  JubeRequest request{from.file, *text, study_name(file), file, {from.tags.begin(), from.tags.end()}, std::nullopt};
+  JubeRequest request{from.file,   read_jube_file(from.file), study_name(file), file, {from.tags.begin(), from.tags.end()},
+                      std::nullopt};
   if (!from.step.empty()) request.step = from.step;
   const std::filesystem::path folder = std::filesystem::path(from.file).parent_path();
-  return translate_jube(request, [&](const std::string& name) -> std::optional<std::string> {
-    const std::filesystem::path path = folder / name;
-    std::error_code error;
-    constexpr std::uintmax_t kLargest = 1'000'000;
-    if (!std::filesystem::is_regular_file(path, error) || std::filesystem::file_size(path, error) > kLargest)
-      return std::nullopt;
-    return read_file_if_there(path);
-  });
+  return translate_jube(request, [&](const std::string& name) { return read_small_file(folder / name); });
 }
 
 /// Writes the experiment and its input decks, all of them or none. Exit code 1: a person must fill something in first.

@@ -17,8 +17,9 @@ namespace {
 namespace jube_fs = std::filesystem;
 
 struct CopiedFile {
-  std::string from;  // relative to the JUBE file
-  std::string to;    // relative to the run's folder
+  std::string from;       // relative to the JUBE file
+  std::string to;         // relative to the run's folder
+  bool is_input = false;  // of a substitution, which alone reads it
 };
 
 constexpr std::size_t kLongestDeck = 1'000'000;
@@ -53,25 +54,23 @@ class FileWriter {
       }
       const auto copied = std::find_if(copies_.begin(), copies_.end(), [&](const CopiedFile& each) { return each.to == *in; });
       const std::optional<std::string> text = files_(copied == copies_.end() ? *in : copied->from);
-      if (copied != copies_.end()) copies_.erase(copied);
+      if (copied != copies_.end()) copied->is_input = true;
       if (!text || !is_utf8(*text)) {
         note(*file, fmt::format("FILL IN files: `{}` cannot be read as a text: put {{{{name}}}} where values belong, then "
                                 "`{{from: {}, to: {}}}`",
                                 *in, *in, *out));
         continue;
       }
-      const jube_fs::path deck =
-          jube_fs::path(request_.output).parent_path() / (request_.name + "_" + jube_fs::path(*out).filename().string());
-      decks.emplace_back(deck.string(), substituted(*text, set));
-      copies_.push_back({"", *out});
-      draft_.lists["files"].push_back(fmt::format("{{from: {}, to: {}}}", json_quote(deck.string()), json_quote(*out)));
+      const std::string deck = free_path(jube_fs::path(*out).filename().string(), decks);
+      decks.emplace_back(deck, substituted(*text, set));
+      draft_.lists["files"].push_back(fmt::format("{{from: {}, to: {}}}", json_quote(deck), json_quote(*out)));
     }
   }
 
   void write_copies() {
     const jube_fs::path folder = jube_fs::path(request_.path).parent_path();
     for (const CopiedFile& copy : copies_) {
-      if (copy.from.empty()) continue;
+      if (copy.is_input) continue;
       draft_.lists["files"].push_back(
           fmt::format("{{from: {}, to: {}}}", json_quote((folder / copy.from).string()), json_quote(copy.to)));
     }
@@ -81,6 +80,18 @@ class FileWriter {
   void note(const JubeNode& node, const std::string& message) { draft_.note(node.place, "files", message); }
   static bool is_no_deck(const std::string& to) {
     return to.empty() || to.starts_with('/') || to.find("..") != std::string::npos || to.find('*') != std::string::npos;
+  }
+
+  /// Beside the experiment file; files of the same name in two folders are two decks.
+  std::string free_path(const std::string& name, const std::vector<std::pair<std::string, std::string>>& decks) const {
+    const jube_fs::path folder = jube_fs::path(request_.output).parent_path();
+    const auto is_taken = [&](const std::string& path) {
+      return std::any_of(decks.begin(), decks.end(), [&](const auto& deck) { return deck.first == path; });
+    };
+    std::string path = (folder / (request_.name + "_" + name)).string();
+    for (int number = 2; is_taken(path); ++number)
+      path = (folder / fmt::format("{}{}_{}", request_.name, number, name)).string();
+    return path;
   }
 
   /// Placeholders only where a name differs between points.
@@ -107,7 +118,7 @@ class FileWriter {
                                "command, or `cp` it there",
                                from));
       } else {
-        copies_.push_back({from, to});
+        copies_.push_back({from, to, false});
       }
     }
   }

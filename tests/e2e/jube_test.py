@@ -76,6 +76,10 @@ class FromJube(StudyTest):
             self.assertRegex(done.stderr, r"^bad\.xml:\d+:\d+: error: ")
             self.assertFalse((self.folder / "study.yaml").exists())
 
+    def test_what_is_no_file_is_refused(self):
+        for name in ("/dev/zero", "."):
+            self.assertIn("error: a benchmark of JUBE is a file", self.hpcbench("init", "study.yaml", "--from-jube", name, code=2).stderr)
+
     def test_options_belong_together(self):
         self.hpcbench("init", "study.yaml", "--step", "x", code=2)
         self.hpcbench("init", "study.yaml", "--from-jube", "x.xml", "--import", code=2)
