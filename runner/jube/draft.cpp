@@ -34,7 +34,7 @@ std::string line_of(const std::string& key, const std::string& value, int by) {
 
 std::string write_entries(const std::string& key, const Draft::Entries& entries) {
   std::string text = key + ":\n";
-  for (const auto& [name, value] : entries) text += line_of(name, value, 2);
+  for (const auto& [name, value] : entries) text += line_of(yaml_text(name), value, 2);
   return text;
 }
 

@@ -169,10 +169,11 @@ void JubeParameters::write_values(const JubeParameter& parameter, Draft& draft) 
   if (!parameter.follows.empty()) return;  // stands beside what it follows
   std::string zipped;
   for (const JubeParameter& other : parameters_) {
-    if (other.follows == parameter.jube_name) zipped += fmt::format("\n{}: {}", other.name, yaml_texts(other.values));
+    if (other.follows == parameter.jube_name)
+      zipped += fmt::format("\n{}: {}", yaml_text(other.name), yaml_texts(other.values));
   }
   if (!zipped.empty()) {
-    draft.lists["zip"].push_back(fmt::format("{}: {}{}", parameter.name, yaml_texts(values), zipped));
+    draft.lists["zip"].push_back(fmt::format("{}: {}{}", yaml_text(parameter.name), yaml_texts(values), zipped));
   } else if (values.size() > 1 || is_size_axis(parameter.name)) {
     draft.set("matrix", parameter.name, yaml_texts(values));
   } else {
@@ -186,8 +187,7 @@ void JubeParameters::write(Draft& draft) const {
       draft.set("derive", parameter.name, json_quote(parameter.formula));
     } else if (parameter.kind == JubeParameter::Kind::unfilled) {
       draft.note(parameter.place, "parameters",
-                 fmt::format("FILL IN {}: {}: hpcbench runs no scripts; write the values out, or `derive`", parameter.name,
-                             parameter.why));
+                 fmt::format("FILL IN {}: {}: write its values out, or `derive` them", parameter.name, parameter.why));
     } else if (parameter.values.size() > 1 || !is_template(parameter)) {
       write_values(parameter, draft);
     }

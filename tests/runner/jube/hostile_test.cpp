@@ -69,6 +69,15 @@ TEST_CASE("parameters that name each other do not grow without end") {
   CHECK(refusal(step_with(bomb, many)).find("more than 100000 bytes") != std::string::npos);
 }
 
+TEST_CASE("a name of several lines stays one key") {
+  const std::string text = step_with("<parameter name='a&#10;command: x'>1,2</parameter>", "true");
+  const JubeTranslation result =
+      translate_jube({"x.xml", text, "study", "study.yaml", {}, std::nullopt}, [](const std::string&) { return std::nullopt; });
+  CHECK(result.text.find("\"a\\ncommand: x\": [1, 2]") != std::string::npos);
+  REQUIRE(result.problem);
+  CHECK(result.problem->find("cannot be the name of an axis") != std::string::npos);
+}
+
 TEST_CASE("a file that includes itself ends") {
   const std::string text =
       "<jube><benchmark name='b'><step name='s'><do>true</do>"
