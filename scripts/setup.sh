@@ -26,7 +26,7 @@ done
 
 optional=()
 packages=(g++ cmake ninja-build pkg-config libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libsqlitecpp-dev libsqlite3-dev
-  libre2-dev libutf8proc-dev libkainjow-mustache-dev libboost-dev libboost-program-options-dev libspdlog-dev libxxhash-dev libzstd-dev nettle-dev doctest-dev librapidcheck-dev gnuplot-nox)
+  libre2-dev libpugixml-dev libutf8proc-dev libkainjow-mustache-dev libboost-dev libboost-program-options-dev libspdlog-dev libxxhash-dev libzstd-dev nettle-dev doctest-dev librapidcheck-dev gnuplot-nox)
 [ "$preset" = default ] && packages+=(python3 python3-venv zlib1g-dev)
 [ "$tests" = no ] || packages+=(python3-pytest python3-jsonschema)
 if [ "$checks" = yes ]; then

@@ -26,7 +26,8 @@ namespace {
 
 /// All commands, in the order of --help.
 constexpr std::array kCommands = {
-    CommandRow{"init", "write a commented starter experiment", "  hpcbench init scaling.yaml", add_init},
+    CommandRow{"init", "write a commented starter experiment, or translate a benchmark of JUBE",
+               "  hpcbench init scaling.yaml\n  hpcbench init stream.yaml --from-jube stream.xml", add_init},
     CommandRow{"check", "read an experiment file and report every mistake in it",
                "  hpcbench check experiments/mnist_rnn.yaml\n  hpcbench check experiments/mnist_rnn.yaml --profile laptop",
                add_check},

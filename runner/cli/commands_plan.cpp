@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -22,52 +21,6 @@
 namespace hpcbench {
 
 namespace {
-
-/// A command line as words, by the rules of a shell for blanks, quotes and backslashes. InputError for what has no words.
-std::vector<std::string> split_command(const std::string& text) {
-  std::vector<std::string> words;
-  std::optional<std::string> word;
-  char quote = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool escapes = c == '\\' && quote != '\'' && i + 1 < text.size();
-    if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
-      if (word) words.push_back(*std::exchange(word, std::nullopt));
-    } else if (c == quote || (quote == 0 && (c == '"' || c == '\''))) {
-      quote = c == quote ? '\0' : c;
-      word = word.value_or("");
-    } else {
-      word = word.value_or("") + (escapes ? text[++i] : c);
-    }
-  }
-  if (quote != 0) throw InputError(fmt::format("error: --command {}: a quote is not closed", text));
-  if (word) words.push_back(*word);
-  if (words.empty() || words.front().empty()) throw InputError("error: --command names no program");
-  return words;
-}
-
-/// What a study may be called whose file is called so.
-std::string study_name(const std::string& file) {
-  std::string name = std::filesystem::path(file).stem().string();
-  std::replace_if(
-      name.begin(), name.end(),
-      [](char c) {
-        return !is_plain_name(std::string{'x', c});
-      },
-      '_');
-  name.erase(0, name.find_first_not_of(".-"));
-  return is_plain_name(name) ? name : "study";
-}
-
-void init_file(const std::string& file, StarterOptions options) {
-  options.name = study_name(file);
-  if (!create_exclusively(file, starter_experiment(options))) {
-    throw InputError(fmt::format("error: {} exists already; name another file", file));
-  }
-  // As a shell takes it: a name may have blanks, or begin like an option.
-  const std::string argument = shell_quote(file.front() == '-' ? "./" + file : file);
-  say(fmt::format("wrote {}. Next: hpcbench check {}", file, argument));
-}
 
 /// Where `report.metric` names what neither hpcbench nor the file gives: only a program that writes events may know it.
 std::optional<std::string> undefined_report_metric(const Study& study) {
@@ -229,26 +182,6 @@ int plan_study(const StudyOptions& options, const std::string& format, const std
 }
 
 }  // namespace
-
-void add_init(commandline::Command& command) {
-  const auto file = std::make_shared<std::string>("experiment.yaml");
-  const auto options = std::make_shared<StarterOptions>();
-  const auto program = std::make_shared<std::string>();
-  const auto trainer = std::make_shared<std::string>();
-  command.add_option("FILE", *file, "the file to write; the study is named after it").shows_initial();
-  const commandline::Option& of_program =
-      command.add_option("--command", *program, "of a program of your own, as in `torchrun train.py --lr {{lr}}`")
-          .value_name("TEXT")
-          .excludes({"--trainer", "--import"});
-  command.add_option("--trainer", *trainer, "of the built-in trainer").one_of(trainer_tasks()).excludes({"--import"});
-  command.add_flag("--import", options->import, "of results that exist already");
-  command.action([=, &of_program] {
-    if (!trainer->empty()) options->trainer = *trainer;
-    if (of_program.is_given()) options->command = split_command(*program);
-    init_file(*file, *options);
-    return 0;
-  });
-}
 
 void add_check(commandline::Command& command) {
   const auto options = std::make_shared<StudyOptions>();

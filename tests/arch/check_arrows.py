@@ -15,6 +15,7 @@ MAY_KNOW = {
     "spec": {"yaml", "expressions"},
     "spec/preparations": {"yaml", "spec"},
     "plan": {"spec", "expressions"},
+    "jube": {"yaml", "expressions", "spec", "plan"},
     "runfiles": set(),
     "render": {"plan", "spec"},
     "launch": {"runfiles"},
@@ -32,7 +33,7 @@ MAY_KNOW = {
     "imports": {"study", "render", "runfiles", "submit", "ingest", "store"},
     "archive": {"study", "spec", "runfiles", "ingest"},
     "doctor": {"study", "submit", "submit/slurm", "render", "plan"},
-    "cli": {"spec", "plan", "render", "runfiles", "launch", "submit", "submit/slurm", "ingest", "store", "stats", "report", "report/formats",
+    "cli": {"spec", "plan", "jube", "render", "runfiles", "launch", "submit", "submit/slurm", "ingest", "store", "stats", "report", "report/formats",
             "report/plots", "report/warnings", "report/comparison", "study", "imports", "archive", "doctor", "commandline"},
 }
 # The same for the trainer.

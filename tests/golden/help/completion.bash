@@ -9,7 +9,7 @@ _hpcbench() {
     return
   fi
   case "${COMP_WORDS[1]}" in
-    init) options="--help --command --trainer --import" ;;
+    init) options="--help --command --trainer --import --from-jube --tag --step" ;;
     check) options="--help --profile --site --set --only --results" ;;
     plan) options="--help --profile --site --set --only --results --repeats --format --scripts" ;;
     doctor) options="--help --profile --site --set --only --results --probe --probe-timeout" ;;

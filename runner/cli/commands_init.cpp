@@ -1,0 +1,169 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "jube/translate.hpp"
+#include "spec/read_experiment.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+/// A command line as words, by the rules of a shell for blanks, quotes and backslashes. InputError for what has no words.
+std::vector<std::string> split_command(const std::string& text) {
+  std::vector<std::string> words;
+  std::optional<std::string> word;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool escapes = c == '\\' && quote != '\'' && i + 1 < text.size();
+    if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
+      if (word) words.push_back(*std::exchange(word, std::nullopt));
+    } else if (c == quote || (quote == 0 && (c == '"' || c == '\''))) {
+      quote = c == quote ? '\0' : c;
+      word = word.value_or("");
+    } else {
+      word = word.value_or("") + (escapes ? text[++i] : c);
+    }
+  }
+  if (quote != 0) throw InputError(fmt::format("error: --command {}: a quote is not closed", text));
+  if (word) words.push_back(*word);
+  if (words.empty() || words.front().empty()) throw InputError("error: --command names no program");
+  return words;
+}
+
+/// What a study may be called whose file is called so.
+std::string study_name(const std::string& file) {
+  std::string name = std::filesystem::path(file).stem().string();
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) {
+        return !is_plain_name(std::string{'x', c});
+      },
+      '_');
+  name.erase(0, name.find_first_not_of(".-"));
+  return is_plain_name(name) ? name : "study";
+}
+
+/// As a shell takes it: a name may have blanks, or begin like an option.
+std::string as_argument(const std::string& file) { return shell_quote(file.front() == '-' ? "./" + file : file); }
+
+void create(const std::string& file, const std::string& text) {
+  if (!create_exclusively(file, text)) throw InputError(fmt::format("error: {} exists already; name another file", file));
+}
+
+void init_file(const std::string& file, StarterOptions options) {
+  options.name = study_name(file);
+  create(file, starter_experiment(options));
+  say(fmt::format("wrote {}. Next: hpcbench check {}", file, as_argument(file)));
+}
+
+/// What `init --from-jube` is asked for.
+struct FromJube {
+  std::string file;
+  std::vector<std::string> tags;
+  std::string step;
+};
+
+constexpr std::uintmax_t kLargestJubeFile = 1'000'000;
+
+/// Absent for what is no file, or too large a one.
+std::optional<std::string> read_small_file(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
+  if (std::filesystem::file_size(path, error) > kLargestJubeFile) return std::nullopt;
+  return read_file_if_there(path);
+}
+
+std::string read_jube_file(const std::string& file) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) throw InputError(fmt::format("error: there is no file {}", file));
+  const auto text = read_small_file(file);
+  if (!text) throw InputError(fmt::format("{}:1:1: error: a benchmark of JUBE is a file of at most 1 MB", file));
+  return *text;
+}
+
+JubeTranslation translate(const FromJube& from, const std::string& file) {
+  JubeRequest request{from.file,   read_jube_file(from.file), study_name(file), file, {from.tags.begin(), from.tags.end()},
+                      std::nullopt};
+  if (!from.step.empty()) request.step = from.step;
+  const std::filesystem::path folder = std::filesystem::path(from.file).parent_path();
+  return translate_jube(request, [&](const std::string& name) { return read_small_file(folder / name); });
+}
+
+/// Writes the experiment and its input decks, all of them or none. Exit code 1: a person must fill something in first.
+int init_from_jube(const FromJube& from, const std::string& file) {
+  const JubeTranslation translation = translate(from, file);
+  for (const auto& [path, text] : translation.decks) {
+    if (std::filesystem::exists(path))
+      throw InputError(fmt::format("error: {} exists already; name another file than {}", path, file));
+  }
+  create(file, translation.text);
+  for (const auto& [path, text] : translation.decks) {
+    create(path, text);
+    say(fmt::format("wrote {}, an input deck of {}", path, file));
+  }
+  for (const std::string& note : translation.notes) say(note);
+  const std::string next = fmt::format("Next: hpcbench {} {}", translation.problem ? "check" : "plan", as_argument(file));
+  const std::string listed =
+      translation.notes.empty()
+          ? ""
+          : fmt::format("; what it does not say is listed above, {} in all, and in the file where it belongs",
+                        counted(static_cast<long long>(translation.notes.size()), "note", "notes"));
+  if (translation.problem) say(*translation.problem);
+  const char* const checked =
+      translation.problem ? "`hpcbench check` refuses it until what it finds is filled in" : "`hpcbench check` accepts it";
+  say(fmt::format("wrote {}: {}{}. {}", file, checked, listed, next));
+  if (!translation.problem && translation.to_fill_in == 0) return 0;
+  if (!translation.problem) say("before it runs, fill in what the notes with FILL IN name");
+  return 1;
+}
+
+}  // namespace
+
+void add_init(commandline::Command& command) {
+  const auto file = std::make_shared<std::string>("experiment.yaml");
+  const auto options = std::make_shared<StarterOptions>();
+  const auto program = std::make_shared<std::string>();
+  const auto trainer = std::make_shared<std::string>();
+  const auto from = std::make_shared<FromJube>();
+  command.add_option("FILE", *file, "the file to write; the study is named after it").shows_initial();
+  const commandline::Option& of_program =
+      command.add_option("--command", *program, "of a program of your own, as in `torchrun train.py --lr {{lr}}`")
+          .value_name("TEXT")
+          .excludes({"--trainer", "--import", "--from-jube"});
+  command.add_option("--trainer", *trainer, "of the built-in trainer")
+      .one_of(trainer_tasks())
+      .excludes({"--import", "--from-jube"});
+  command.add_flag("--import", options->import, "of results that exist already").excludes({"--from-jube"});
+  command.add_option("--from-jube", from->file, "translate a benchmark of JUBE, XML or YAML; what it cannot say is listed")
+      .value_name("JUBE_FILE");
+  command.add_option("--tag", from->tags, "choose this tag of JUBE for good; other tags become profiles; may be repeated")
+      .value_name("TAG")
+      .needs("--from-jube");
+  command.add_option("--step", from->step, "measure this step of JUBE and what it depends on, instead of the last")
+      .value_name("STEP")
+      .needs("--from-jube");
+  command.action([=, &of_program] {
+    if (!from->file.empty()) return init_from_jube(*from, *file);
+    if (!trainer->empty()) options->trainer = *trainer;
+    if (of_program.is_given()) options->command = split_command(*program);
+    init_file(*file, *options);
+    return 0;
+  });
+}
+
+}  // namespace hpcbench

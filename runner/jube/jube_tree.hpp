@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "yaml/yaml_tree.hpp"
+
+namespace hpcbench {
+
+/// An element of a JUBE file. Both of its forms, XML and YAML, give the same tree.
+struct JubeNode {
+  std::string tag;
+  std::vector<std::pair<std::string, std::string>> attributes;
+  std::string text;  // without blanks at its ends
+  std::vector<JubeNode> children;
+  SourceLocation place;
+
+  /// Empty where there is none.
+  std::string attribute(std::string_view name) const;
+  /// True for `true` and `1`, however they are written.
+  bool has_flag(std::string_view name) const;
+  std::vector<const JubeNode*> all(std::string_view child_tag) const;
+};
+
+/// The file's root, `jube`: what stands beside the benchmarks, and these. Any bytes give a tree or an InputError with its
+/// place: more than 1 MB, nesting deeper than 50, what is neither XML nor YAML, and a document type that defines entities are
+/// refused. No other file is read.
+JubeNode read_jube_tree(const YamlSource& source);
+
+/// The two forms; `read_jube_tree` chooses.
+JubeNode read_jube_xml(const YamlSource& source);
+JubeNode read_jube_yaml(const YamlSource& source);
+
+[[noreturn]] void refuse_jube(const SourceLocation& place, const std::string& message, const std::string& advice = "");
+
+}  // namespace hpcbench

@@ -1,0 +1,202 @@
+#include "jube/parameters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "base/text.hpp"
+#include "base/value.hpp"
+#include "jube/references.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr int kDeepestReference = 5;  // as JUBE
+constexpr std::size_t kMostParameters = 1000;
+constexpr std::size_t kLongestFilled = 100'000;
+
+std::string free_name(const std::string& name) {
+  static const std::set<std::string> kTaken = {"gpus", "ranks", "run_dir", "repeat", "seed", "gpu", "ngpus", "node"};
+  return kTaken.contains(name) ? "jube_" + name : name;
+}
+
+bool is_size_axis(const std::string& name) { return name == "nodes" || name == "gpus_per_node" || name == "ranks_per_node"; }
+
+std::vector<std::string> values_of(const JubeNode& node) {
+  const std::string separator = node.attribute("separator");
+  std::vector<std::string> values;
+  for (const std::string& value : split(node.text, separator.empty() ? ',' : separator.front())) {
+    const std::string text(trim(value));
+    if (std::find(values.begin(), values.end(), text) == values.end()) values.push_back(text);
+  }
+  return values;
+}
+
+}  // namespace
+
+void JubeParameters::add(const JubeNode& node, const std::string& duplicate, Draft& draft) {
+  JubeParameter parameter;
+  parameter.jube_name = node.attribute("name");
+  parameter.name = free_name(parameter.jube_name);
+  parameter.place = node.place;
+  parameter.exported = node.has_flag("export");
+  parameter.values = values_of(node);
+  if (parameter.jube_name.empty()) return draft.note(node.place, "parameters", "a parameter without `name` is left out");
+  const std::string mode = node.attribute("mode");
+  if (!mode.empty() && mode != "text") {
+    parameter.kind = JubeParameter::Kind::unfilled;
+    parameter.values = {node.text};
+    parameter.why = fmt::format("mode=\"{}\": `{}`", mode, node.text);
+    parameter.is_python = mode == "python";
+  }
+  if (parameter.name != parameter.jube_name) {
+    draft.note(node.place, "parameters",
+               fmt::format("`{}` means something else in hpcbench: here it is `{}`", parameter.jube_name, parameter.name));
+  }
+  const std::string update = node.attribute("update_mode");
+  if (!update.empty() && update != "never") {
+    draft.note(node.place, "parameters",
+               fmt::format("{}: update_mode=\"{}\" has no counterpart: a point's values are known before it runs",
+                           parameter.jube_name, update));
+  }
+  const auto old = std::find_if(parameters_.begin(), parameters_.end(),
+                                [&](const JubeParameter& each) { return each.jube_name == parameter.jube_name; });
+  if (old == parameters_.end()) {
+    if (parameters_.size() == kMostParameters)
+      refuse_jube(node.place, fmt::format("a step has more than {} parameters", kMostParameters));
+    parameters_.push_back(std::move(parameter));
+    return;
+  }
+  const std::string own = node.attribute("duplicate");
+  if ((own.empty() || own == "none" ? duplicate : own) == "concat") {
+    for (const std::string& value : std::exchange(parameter.values, old->values)) {
+      if (std::find(parameter.values.begin(), parameter.values.end(), value) == parameter.values.end())
+        parameter.values.push_back(value);
+    }
+  }
+  *old = std::move(parameter);
+}
+
+const JubeParameter* JubeParameters::find(const std::string& jube_name) const {
+  const auto found = std::find_if(parameters_.begin(), parameters_.end(),
+                                  [&](const JubeParameter& each) { return each.jube_name == jube_name; });
+  return found == parameters_.end() ? nullptr : &*found;
+}
+
+bool JubeParameters::is_template(const JubeParameter& parameter) const {
+  if (parameter.kind != JubeParameter::Kind::values) return false;
+  for (const std::string& value : parameter.values) {
+    for (const JubePiece& piece : jube_pieces(value)) {
+      if (piece.is_name && (find(piece.text) != nullptr || piece.text.starts_with("jube_"))) return true;
+    }
+  }
+  return false;
+}
+
+std::optional<std::string> JubeParameters::constant(const std::string& text) const {
+  std::string filled;
+  for (const JubePiece& piece : jube_pieces(text)) {
+    const JubeParameter* const parameter = piece.is_name ? find(piece.text) : nullptr;
+    if (parameter == nullptr) {
+      filled += piece.written;
+    } else if (parameter->kind == JubeParameter::Kind::values && parameter->values.size() == 1 && !is_template(*parameter)) {
+      filled += parameter->values.front();
+    } else {
+      return std::nullopt;
+    }
+  }
+  return filled;
+}
+
+std::string JubeParameters::fill(const std::string& text, const SourceLocation& place, const std::string& key,
+                                 Draft& draft) const {
+  std::string filled;
+  fill_into(filled, text, 0, place, key, draft);
+  return filled;
+}
+
+void JubeParameters::fill_into(std::string& into, const std::string& text, int depth, const SourceLocation& place,
+                               const std::string& key, Draft& draft) const {
+  if (depth > kDeepestReference)
+    refuse_jube(place, fmt::format("parameters that name each other are deeper than {}", kDeepestReference));
+  for (const JubePiece& piece : jube_pieces(text)) {
+    const JubeParameter* const parameter = piece.is_name ? find(piece.text) : nullptr;
+    if (piece.is_name && piece.text.starts_with("jube_") && parameter == nullptr) {
+      into += fill_builtin(piece.text, place, key, draft);
+    } else if (parameter == nullptr && piece.is_name && incomplete_) {
+      draft.note(place, key, fmt::format("FILL IN {{{{{}}}}}: a set that is not here gives its value", piece.text));
+      into += "{{" + piece.text + "}}";
+    } else if (parameter == nullptr) {
+      into += piece.is_name ? piece.written : piece.text;
+    } else if (is_template(*parameter) && parameter->values.size() == 1) {
+      fill_into(into, parameter->values.front(), depth + 1, place, key, draft);
+    } else {
+      into += "{{" + parameter->name + "}}";
+    }
+    if (into.size() > kLongestFilled)
+      refuse_jube(place, fmt::format("with its parameters written out this has more than {} bytes", kLongestFilled));
+  }
+}
+
+std::string JubeParameters::fill_builtin(const std::string& name, const SourceLocation& place, const std::string& key,
+                                         Draft& draft) const {
+  if (name == "jube_benchmark_name") return benchmark_;
+  if (name == "jube_step_name") return step_;
+  if (name == "jube_wp_abspath") return "{{run_dir}}";
+  const std::string advice = name == "jube_wp_iteration" ? "`{{repeat}}` counts from 1" : "a run's folder is `{{run_dir}}`";
+  draft.note(place, key, fmt::format("FILL IN {{{{{}}}}}: hpcbench has no ${}; {}", name, name, advice));
+  return "{{" + name + "}}";
+}
+
+void JubeParameters::write_values(const JubeParameter& parameter, Draft& draft) const {
+  std::vector<std::string> values;
+  for (const std::string& value : parameter.values) {
+    const std::optional<std::string> filled = constant(value);
+    if (!filled) {
+      draft.note(parameter.place, "parameters",
+                 fmt::format("FILL IN {}: its values follow from other parameters; write `matrix`, `zip` or `derive`",
+                             parameter.name));
+      return;
+    }
+    std::string text;
+    for (const JubePiece& piece : jube_pieces(*filled)) text += piece.is_name ? piece.written : piece.text;
+    values.push_back(text);
+  }
+  if (!parameter.follows.empty()) return;  // stands beside what it follows
+  std::string zipped;
+  for (const JubeParameter& other : parameters_) {
+    if (other.follows == parameter.jube_name)
+      zipped += fmt::format("\n{}: {}", yaml_text(other.name), yaml_texts(other.values));
+  }
+  if (!zipped.empty()) {
+    draft.lists["zip"].push_back(fmt::format("{}: {}{}", yaml_text(parameter.name), yaml_texts(values), zipped));
+  } else if (values.size() > 1 || is_size_axis(parameter.name)) {
+    draft.set("matrix", parameter.name, yaml_texts(values));
+  } else {
+    draft.set("parameters", parameter.name, yaml_text(values.front()));
+  }
+}
+
+void JubeParameters::write(Draft& draft) const {
+  for (const JubeParameter& parameter : parameters_) {
+    if (parameter.kind == JubeParameter::Kind::formula) {
+      draft.set("derive", parameter.name, json_quote(parameter.formula));
+    } else if (parameter.kind == JubeParameter::Kind::unfilled) {
+      draft.note(parameter.place, "parameters",
+                 fmt::format("FILL IN {}: {}: write its values out, or `derive` them", parameter.name, parameter.why));
+    } else if (parameter.values.size() > 1 || !is_template(parameter)) {
+      write_values(parameter, draft);
+    }
+    if (parameter.exported) {
+      draft.set("environment", parameter.jube_name,
+                yaml_text(fill("${" + parameter.jube_name + "}", parameter.place, "environment", draft)));
+    }
+  }
+  if (draft.maps["matrix"].empty() && draft.lists["zip"].empty()) draft.set("matrix", "nodes", "[1]");
+}
+
+}  // namespace hpcbench

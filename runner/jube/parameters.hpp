@@ -1,0 +1,66 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "jube/draft.hpp"
+#include "jube/jube_tree.hpp"
+
+namespace hpcbench {
+
+/// One parameter of JUBE, as an experiment file can say it.
+struct JubeParameter {
+  enum class Kind { values, formula, unfilled };
+  Kind kind = Kind::values;
+  std::string jube_name;
+  std::string name;                 // in the experiment file: `seed` and others mean something else there
+  std::vector<std::string> values;  // with references to other parameters, as JUBE has them
+  std::string formula;              // an expression of hpcbench
+  std::string follows;              // goes together with this parameter's values, one for one
+  std::string why;                  // unfilled: what a person must know
+  bool exported = false;
+  bool is_python = false;  // unfilled: of a script in Python
+  SourceLocation place;
+};
+
+/// The parameters that a step sees. Names that nothing gives a value stay placeholders that `check` refuses: no run is started
+/// with a value that nobody chose.
+class JubeParameters {
+ public:
+  JubeParameters(std::string benchmark, std::string step) : benchmark_(std::move(benchmark)), step_(std::move(step)) {}
+
+  /// One `parameter` of a set; `duplicate` is that of the set. A later one of the same name replaces the earlier.
+  void add(const JubeNode& node, const std::string& duplicate, Draft& draft);
+  /// Not all sets are there: names that nothing else gives a value are among what is missing.
+  void mark_incomplete() { incomplete_ = true; }
+  /// Once all are there: scripts that are simple arithmetic become formulas, or lists that go with another one.
+  void resolve();
+  /// `matrix`, `zip`, `parameters`, `derive` and `environment`.
+  void write(Draft& draft) const;
+  /// A text of JUBE with placeholders. A parameter made of others is written out.
+  std::string fill(const std::string& text, const SourceLocation& place, const std::string& key, Draft& draft) const;
+  /// The same without placeholders; absent where a name has several values or none.
+  std::optional<std::string> constant(const std::string& text) const;
+  /// A script as an expression; absent where it says more than the language can. `measured`: names of metrics; then decimals
+  /// and `/` are exact, too.
+  std::optional<std::string> expression(const std::string& script, const std::set<std::string>* measured) const;
+  const JubeParameter* find(const std::string& jube_name) const;
+
+ private:
+  bool is_integer(const JubeParameter& parameter) const;
+  bool is_template(const JubeParameter& parameter) const;
+  bool resolve_lookup(JubeParameter& parameter);
+  void fill_into(std::string& into, const std::string& text, int depth, const SourceLocation& place, const std::string& key,
+                 Draft& draft) const;
+  std::string fill_builtin(const std::string& name, const SourceLocation& place, const std::string& key, Draft& draft) const;
+  void write_values(const JubeParameter& parameter, Draft& draft) const;
+
+  std::string benchmark_;
+  std::string step_;
+  std::vector<JubeParameter> parameters_;
+  bool incomplete_ = false;
+};
+
+}  // namespace hpcbench

@@ -1,0 +1,257 @@
+#include "jube/steps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/text.hpp"
+#include "base/value.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr std::size_t kMostSteps = 200;
+
+std::vector<std::string> depends_on(const JubeNode& step) {
+  std::vector<std::string> names;
+  for (const std::string& name : split(step.attribute("depend"), ',')) {
+    if (!trim(name).empty()) names.emplace_back(trim(name));
+  }
+  return names;
+}
+
+class Chain {
+ public:
+  Chain(const std::vector<const JubeNode*>& steps, Draft& draft) : steps_(steps), draft_(draft) {}
+
+  void add(const JubeNode& step) {
+    if (std::find(open_.begin(), open_.end(), &step) != open_.end())
+      refuse_jube(step.place, "steps depend on each other in a circle");
+    if (std::find(chain_.begin(), chain_.end(), &step) != chain_.end()) return;
+    open_.push_back(&step);
+    for (const std::string& name : depends_on(step)) {
+      const auto found =
+          std::find_if(steps_.begin(), steps_.end(), [&](const JubeNode* each) { return each->attribute("name") == name; });
+      if (found == steps_.end()) {
+        draft_.note(step.place, "prepare",
+                    fmt::format("there is no step `{}`, on which `{}` depends", name, step.attribute("name")));
+      } else {
+        add(**found);
+      }
+    }
+    open_.pop_back();
+    chain_.push_back(&step);
+  }
+  std::vector<const JubeNode*> take() { return std::move(chain_); }
+
+ private:
+  const std::vector<const JubeNode*>& steps_;
+  Draft& draft_;
+  std::vector<const JubeNode*> open_;
+  std::vector<const JubeNode*> chain_;
+};
+
+/// The last step that no other depends on.
+const JubeNode* last_step(const std::vector<const JubeNode*>& steps) {
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    const std::string name = (*step)->attribute("name");
+    const bool needed = std::any_of(steps.begin(), steps.end(), [&](const JubeNode* other) {
+      const std::vector<std::string> names = depends_on(*other);
+      return std::find(names.begin(), names.end(), name) != names.end();
+    });
+    if (!needed) return *step;
+  }
+  return steps.back();
+}
+
+struct Attribute {
+  std::string_view name;
+  std::string_view why;
+};
+// What hpcbench does by itself (do_log_file, suffix) is not listed.
+constexpr Attribute kOfStep[] = {
+    {"shared", "runs know nothing of each other; what follows all of them reads `hpcbench report --format json`"},
+    {"cycles", "a run is one execution; what a program repeats is its own affair"},
+    {"work_dir", "a run's folder is its attempt's; `workdir` names another"},
+    {"procs", "use `hpcbench run --slots N`"},
+    {"max_async", "use `hpcbench run --slots N`"}};
+constexpr Attribute kOfDo[] = {
+    {"shared", "runs know nothing of each other; what follows all of them reads `hpcbench report --format json`"},
+    {"done_file",
+     "FILL IN the command: hpcbench submits jobs itself (`--site NAME`) and waits for them: write the program here, not the "
+     "command that submits "
+     "it"},
+    {"error_file", "how each run ended is recorded; `success` may ask for more"},
+    {"break_file", "a run is one execution"},
+    {"work_dir", "write `cd` into the command"},
+    {"stdout", "output is in stdout.log; redirect it in the command"},
+    {"stderr", "output is in stderr.log; redirect it in the command"}};
+
+bool is_said(const std::string& value) { return !value.empty() && value != "false" && value != "False" && value != "none"; }
+
+template <std::size_t N>
+void note_attributes(const JubeNode& node, const Attribute (&attributes)[N], std::string_view key, Draft& draft) {
+  for (const Attribute& each : attributes) {
+    const std::string value = node.attribute(each.name);
+    if (is_said(value))
+      draft.note(node.place, key, fmt::format("{}=\"{}\" has no counterpart: {}", each.name, value, each.why));
+  }
+}
+
+/// False where it is off for good. A condition is a note.
+bool is_active(const JubeNode& node, const JubeParameters& parameters, std::string_view key, Draft& draft) {
+  const std::string active = node.attribute("active");
+  const std::string value = parameters.constant(active).value_or(active);
+  if (value == "false" || value == "False" || value == "0") return false;
+  if (!value.empty() && !node.has_flag("active") && value != "true" && value != "True" && value != "1") {
+    draft.note(
+        node.place, key,
+        fmt::format("FILL IN the command: active=\"{}\" is not translated: use `exclude` for points, or an `if` in the command",
+                    active));
+  }
+  return true;
+}
+
+/// JUBE gives each `do` a shell of its own, whose folder and lines that fail do not concern the next.
+void note_shared_shell(const JubeNode& each, bool is_last, std::string_view key, Draft& draft) {
+  if (each.text.find('\n') != std::string::npos) {
+    draft.note(each.place, key, "the script ends at the first line that fails, where JUBE goes on to the end of a `do`");
+  }
+  if (!is_last && (" " + each.text).find(" cd ") != std::string::npos) {
+    draft.note(each.place, key,
+               "`cd` lasts to the end of the script, where JUBE goes back after each `do`: use brackets, `(cd ...; ...)`");
+  }
+}
+
+/// The step's `do`s, one below the other.
+std::string body_of(const JubeNode& step, const JubeParameters& parameters, const std::string& key, Draft& draft) {
+  note_attributes(step, kOfStep, key, draft);
+  std::vector<const JubeNode*> active;
+  for (const JubeNode& child : step.children) {
+    if (child.tag == "include") draft.note(child.place, key, "FILL IN the command: " + missing_include(child));
+    if (child.tag != "do" || !is_active(child, parameters, key, draft)) continue;
+    note_attributes(child, kOfDo, key, draft);
+    if (child.has_flag("shared")) {
+      draft.note(child.place, key, fmt::format("left out: `{}`", child.text));
+    } else if (!child.text.empty()) {
+      active.push_back(&child);
+    }
+  }
+  std::vector<std::string> lines;
+  for (const JubeNode* each : active) {
+    if (active.size() > 1 || key == "prepare") note_shared_shell(*each, each == active.back(), key, draft);
+    lines.push_back(parameters.fill(each->text, each->place, key, draft));
+  }
+  return lines.empty() ? "true" : join(lines, "\n");
+}
+
+/// The value of the preparation's `command`, a list.
+std::string command_of(const std::string& script) {
+  std::string text = "\ncommand:\n  - bash\n  - -c\n  - ";
+  const std::vector<std::string> lines = split(yaml_script(script), '\n');
+  for (std::size_t i = 0; i < lines.size(); ++i) text += i == 0 ? lines[i] : lines[i].empty() ? "\n" : "\n    " + lines[i];
+  return text;
+}
+
+/// As the names of preparations and of placeholders are.
+std::string preparation_name(const JubeNode& step) {
+  std::string name = step.attribute("name");
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+  return name;
+}
+
+/// JUBE's folder of a step that another depends on stands under its name in the other's.
+std::string links(const std::vector<const JubeNode*>& before) {
+  std::string text;
+  for (const JubeNode* step : before) {
+    text += fmt::format("ln -sfn \"{{{{{}.dir}}}}\" {}\n", preparation_name(*step), step->attribute("name"));
+  }
+  return text;
+}
+
+void write_preparation(const JubeNode& step, const std::vector<const JubeNode*>& before, const JubeParameters& parameters,
+                       Draft& draft) {
+  const std::string name = preparation_name(step);
+  const std::string script =
+      fmt::format("set -e\ncd \"{{{{{}.dir}}}}\"\n{}ln -s stdout.log stdout\nln -s stderr.log stderr\n{}", name, links(before),
+                  body_of(step, parameters, "prepare", draft));
+  if (is_said(step.attribute("iterations")) && step.attribute("iterations") != "1") {
+    draft.note(step.place, "prepare",
+               fmt::format("{}: iterations=\"{}\": a preparation is made once", name, step.attribute("iterations")));
+  }
+  if (step.has_flag("export")) {
+    draft.note(step.place, "prepare",
+               fmt::format("FILL IN the command: {}: export=\"true\": variables that this step sets do not reach those after "
+                           "it; use `environment` or `setup`",
+                           name));
+  }
+  draft.set("prepare", name, command_of(script));
+}
+
+void write_repeats(const JubeNode& step, const JubeParameters& parameters, Draft& draft) {
+  const std::string iterations = step.attribute("iterations");
+  const std::optional<long long> count = Value::from_plain(parameters.constant(iterations).value_or("")).integer();
+  if (!iterations.empty() && (!count || *count < 1))
+    draft.note(step.place, "repeats", fmt::format("FILL IN repeats: iterations=\"{}\"", iterations));
+  draft.values["repeats"] = count && *count > 0 ? std::to_string(*count) : "1";
+}
+
+}  // namespace
+
+std::vector<const JubeNode*> chain_of_steps(const JubeNode& benchmark, const JubeRequest& request, Draft& draft) {
+  const std::vector<const JubeNode*> steps = benchmark.all("step");
+  if (steps.empty()) {
+    refuse_jube(benchmark.place, "this benchmark has no `step`: there is nothing to run",
+                "give the file that `jube run` takes, not one that it includes");
+  }
+  if (steps.size() > kMostSteps) refuse_jube(benchmark.place, fmt::format("this benchmark has more than {} steps", kMostSteps));
+  for (const JubeNode* step : steps) {
+    if (!is_plain_name(step->attribute("name")))
+      refuse_jube(step->place, "a step needs a `name` of letters, digits, `.`, `_` and `-`");
+  }
+  const JubeNode* chosen = last_step(steps);
+  if (request.step) {
+    const auto named = std::find_if(steps.begin(), steps.end(),
+                                    [&](const JubeNode* step) { return step->attribute("name") == *request.step; });
+    if (named == steps.end()) refuse_jube(benchmark.place, fmt::format("this benchmark has no step `{}`", *request.step));
+    chosen = *named;
+  }
+  Chain chain(steps, draft);
+  chain.add(*chosen);
+  std::vector<const JubeNode*> found = chain.take();
+  for (const JubeNode* step : steps) {
+    const std::string name = step->attribute("name");
+    if (std::find(found.begin(), found.end(), step) == found.end()) {
+      draft.note(
+          step->place, "command",
+          fmt::format("the step `{}` is left out: one experiment measures one chain of steps; `--step {}` translates this one",
+                      name, name));
+    }
+  }
+  return found;
+}
+
+void write_steps(const std::vector<const JubeNode*>& chain, const JubeParameters& parameters, Draft& draft) {
+  const JubeNode& run = *chain.back();
+  const std::vector<const JubeNode*> before(chain.begin(), chain.end() - 1);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    std::vector<const JubeNode*> needed;
+    for (std::size_t j = 0; j < i; ++j) {
+      const std::vector<std::string> names = depends_on(*before[i]);
+      if (std::find(names.begin(), names.end(), before[j]->attribute("name")) != names.end()) needed.push_back(before[j]);
+    }
+    write_preparation(*before[i], needed, parameters, draft);
+  }
+  const std::string body = links(before) + body_of(run, parameters, "command", draft);
+  const bool is_one = before.empty() && run.all("do").size() <= 1;
+  const std::string script = is_one || body.find('\n') == std::string::npos ? body : "set -e\n" + body;
+  draft.lists["command"] = {"bash", "-c", yaml_script(script)};
+  draft.values["launch"] = "once";
+  draft.values["workdir"] = "attempt";
+  write_repeats(run, parameters, draft);
+}
+
+}  // namespace hpcbench

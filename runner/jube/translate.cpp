@@ -1,0 +1,162 @@
+#include "jube/translate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "jube/draft.hpp"
+#include "jube/includes.hpp"
+#include "jube/jube_tree.hpp"
+#include "jube/parameters.hpp"
+#include "jube/patterns.hpp"
+#include "jube/sets.hpp"
+#include "jube/steps.hpp"
+#include "jube/tags.hpp"
+#include "plan/plan.hpp"
+#include "spec/read_experiment.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr std::size_t kMostProfiles = 20;
+
+/// One choice of tags, translated.
+struct Translated {
+  Draft draft;
+  std::vector<std::string> notes;  // located
+  std::vector<std::pair<std::string, std::string>> decks;
+};
+
+const JubeNode& first_benchmark(const JubeNode& root, Draft& draft) {
+  const std::vector<const JubeNode*> benchmarks = root.all("benchmark");
+  if (benchmarks.empty()) {
+    refuse_jube(root.place, "there is no `benchmark` in this file",
+                "give the file that `jube run` takes, not one that it includes");
+  }
+  for (std::size_t i = 1; i < benchmarks.size(); ++i) {
+    draft.note(benchmarks[i]->place, "description",
+               fmt::format("the benchmark `{}` is left out: an experiment file is one study; put it into a file of its own",
+                           benchmarks[i]->attribute("name")));
+  }
+  return *benchmarks.front();
+}
+
+void note_beside(const JubeNode& root, const JubeNode& benchmark, Draft& draft) {
+  for (const JubeNode* parent : {&root, &benchmark}) {
+    for (const JubeNode* include : parent->all("include"))
+      draft.note(include->place, "description", "FILL IN: " + missing_include(*include));
+  }
+  for (const JubeNode* path : root.all("include-path"))
+    draft.note(path->place, "description", "`include-path` is not followed: other files are looked for beside this one");
+}
+
+Translated translate_tree(const JubeNode& root, const std::set<std::string>& tags, const JubeRequest& request,
+                          const JubeFiles& files, JubeIncludes& includes) {
+  Translated result;
+  Draft& draft = result.draft;
+  const JubeNode& benchmark = first_benchmark(root, draft);
+  note_beside(root, benchmark, draft);
+  for (const JubeNode* comment : benchmark.all("comment")) {
+    if (!comment->text.empty()) draft.values["description"] = json_quote(comment->text);
+  }
+  JubeSets sets(root, benchmark, tags, includes);
+  const std::vector<const JubeNode*> chain = chain_of_steps(benchmark, request, draft);
+  JubeParameters parameters(benchmark.attribute("name"), chain.back()->attribute("name"));
+  std::vector<const JubeNode*> used;
+  for (const JubeNode* step : chain) {
+    for (const JubeNode* set : sets.used_by(*step, "parameters", draft)) used.push_back(set);
+  }
+  for (const JubeNode* set : used) {
+    for (const JubeNode* parameter : set->all("parameter")) parameters.add(*parameter, set->attribute("duplicate"), draft);
+  }
+  if (!sets.complete()) parameters.mark_incomplete();
+  parameters.resolve();
+  parameters.write(draft);
+  write_files(used, parameters, request, files, draft, result.decks);
+  write_steps(chain, parameters, draft);
+  write_results(benchmark, chain, parameters, sets, draft);
+  for (const JubeNote& note : draft.notes)
+    result.notes.push_back(fmt::format("{}: note: {}", note.place, printable(note.message)));
+  return result;
+}
+
+std::optional<std::string> problem_of(const std::string& text, const std::string& path, const std::string& profile) {
+  try {
+    ReadOptions options;
+    if (!profile.empty()) options.profile = profile;
+    make_plan(parse_experiment(text, path, options));
+    return std::nullopt;
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+/// Each tag alone, as far as it changes something.
+Draft::Entries profiles_of(const JubeNode& tree, const Draft& base, const JubeRequest& request, const JubeFiles& files,
+                           JubeIncludes& includes, std::vector<std::string>& notes) {
+  std::set<std::string> tags;
+  bool combined = false;
+  collect_tags(tree, tags, combined);
+  Draft::Entries profiles;
+  for (const std::string& tag : tags) {
+    if (request.tags.contains(tag) || !is_plain_name(tag) || profiles.size() == kMostProfiles) continue;
+    std::set<std::string> chosen = request.tags;
+    chosen.insert(tag);
+    try {
+      const Translated other = translate_tree(choose_by_tags(tree, chosen), chosen, request, files, includes);
+      const std::string changes = difference(base, other.draft);
+      if (!changes.empty()) profiles.emplace_back(tag, changes);
+    } catch (const InputError& error) {
+      notes.push_back(
+          fmt::format("{}:1:1: note: the tag `{}` gives no profile: {}", request.path, tag, split(error.what(), '\n').front()));
+    }
+  }
+  if (combined && !tags.empty()) {
+    notes.push_back(fmt::format(
+        "{}:1:1: note: tags are combined in this file, and a profile is one tag alone: `--tag {}` translates a combination",
+        request.path, join({tags.begin(), tags.end()}, " --tag ")));
+  }
+  return profiles;
+}
+
+std::string title_of(const JubeRequest& request, const JubeNode& tree) {
+  std::string title = fmt::format("# Translated from {} by `hpcbench init --from-jube`.\n", printable(request.path));
+  for (const JubeNode* benchmark : tree.all("benchmark")) {
+    if (!benchmark->attribute("name").empty())
+      title += fmt::format("# JUBE's benchmark {}.\n", printable(benchmark->attribute("name")));
+    break;
+  }
+  return title + fmt::format("experiment: {}\n", yaml_text(request.name));
+}
+
+}  // namespace
+
+JubeTranslation translate_jube(const JubeRequest& request, const JubeFiles& files) {
+  const YamlSource source(request.path, request.text);
+  JubeNode tree = read_jube_tree(source);
+  JubeIncludes includes(files);
+  includes.expand(tree);
+  const JubeNode chosen = choose_by_tags(tree, request.tags);
+  Translated translated = translate_tree(chosen, request.tags, request, files, includes);
+  JubeTranslation result;
+  result.notes = std::move(translated.notes);
+  result.decks = std::move(translated.decks);
+  result.to_fill_in = static_cast<std::size_t>(
+      std::count_if(translated.draft.notes.begin(), translated.draft.notes.end(),
+                    [](const JubeNote& note) { return note.message.find("FILL IN") != std::string::npos; }));
+  const Draft::Entries profiles = profiles_of(tree, translated.draft, request, files, includes, result.notes);
+  const std::string title = title_of(request, tree);
+  result.text = write_draft(translated.draft, title, profiles);
+  result.problem = problem_of(result.text, request.output, "");
+  for (const auto& [name, changes] : profiles) {
+    if (!result.problem) result.problem = problem_of(result.text, request.output, name);
+  }
+  return result;
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hpcbench {
+
+struct JubeRequest {
+  std::string path;                 // of the JUBE file, as messages name it
+  std::string text;                 // of that file
+  std::string name;                 // of the study
+  std::string output;               // of the experiment file: input decks are written beside it
+  std::set<std::string> tags;       // of JUBE, chosen for good; every other one becomes a profile
+  std::optional<std::string> step;  // the one whose runs are measured; absent: the last of the chain
+};
+
+/// Reads another file by its name, relative to the JUBE file; absent where there is none.
+using JubeFiles = std::function<std::optional<std::string>(const std::string& name)>;
+
+struct JubeTranslation {
+  std::string text;                                        // the experiment file
+  std::vector<std::string> notes;                          // `file:line:column: note: ...`: what it does not say
+  std::vector<std::pair<std::string, std::string>> decks;  // path, text: files to write beside it
+  std::size_t to_fill_in = 0;                              // of the notes: those without which the runs are not JUBE's
+  std::optional<std::string> problem;                      // what `hpcbench check` says of it; absent: it passes
+};
+
+/// A JUBE file (XML or YAML) as an experiment file. Total: any bytes give a translation or an InputError with its place.
+JubeTranslation translate_jube(const JubeRequest& request, const JubeFiles& files);
+
+}  // namespace hpcbench
