@@ -103,7 +103,7 @@ resources: {{time: "00:10:00", exclusive: true}}
 retries: {{preempted: {retries}}}
 """)
         process = self.start("run", f"{name}.yaml", "--site", self.site)
-        self.wait_for(lambda: len(self.executions(f"{name}.executions")) == 1, "the job")
+        self.wait_for(lambda: list(self.executions(f"{name}.executions").values()) == [4], "all ranks of the job")
         self.cluster.tool("sbatch", "-p", "urgent", "-N4", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 2")
         output, _ = process.communicate(timeout=170)
         self.assertEqual(process.returncode, 1 if retries == 0 else 0, output)
