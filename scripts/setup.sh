@@ -26,8 +26,8 @@ done
 
 optional=()
 packages=(g++ cmake ninja-build pkg-config libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libsqlitecpp-dev libsqlite3-dev
-  libre2-dev libpugixml-dev libutf8proc-dev libkainjow-mustache-dev libboost-dev libboost-program-options-dev libspdlog-dev libxxhash-dev libzstd-dev nettle-dev doctest-dev librapidcheck-dev gnuplot-nox)
-[ "$preset" = default ] && packages+=(python3 python3-venv zlib1g-dev)
+  libre2-dev libpugixml-dev libutf8proc-dev libkainjow-mustache-dev libboost-dev libboost-program-options-dev libspdlog-dev libxxhash-dev libzstd-dev zlib1g-dev nettle-dev doctest-dev librapidcheck-dev gnuplot-nox)
+[ "$preset" = default ] && packages+=(python3 python3-venv)
 [ "$tests" = no ] || packages+=(python3-pytest python3-jsonschema)
 if [ "$checks" = yes ]; then
   packages+=(clang-16 clang-tidy-16 clang-format-16 libomp-16-dev libclang-rt-16-dev shellcheck)

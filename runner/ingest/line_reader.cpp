@@ -9,9 +9,11 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "ingest/unpacked_file.hpp"
 
 namespace hpcbench {
 
@@ -51,11 +53,12 @@ std::optional<std::string> read_lines(const std::string& path, const std::functi
   std::string problem;
   const Descriptor fd = open_regular(path, problem);
   if (fd.get() < 0) return problem;
+  const std::unique_ptr<UnpackedFile> file = unpacked_file(path, fd.get());
   std::string buffer(kPieceBytes, '\0');
   std::size_t held = 0;  // bytes of a line whose end was not read yet
   while (true) {
-    const ssize_t count = read_some(fd.get(), buffer.data() + held, buffer.size() - held);
-    if (count < 0) return std::string(std::strerror(errno));
+    const ssize_t count = file->read(buffer.data() + held, buffer.size() - held);
+    if (count < 0) return file->problem();
     if (count == 0) break;
     const std::string_view filled(buffer.data(), held + static_cast<std::size_t>(count));
     const std::size_t newline = filled.rfind('\n');

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "ingest/line_reader.hpp"
 #include "ingest/metric_scan.hpp"
+#include "ingest/unpacked_file.hpp"
 #include "runfiles/run_info.hpp"
 
 namespace hpcbench {
@@ -78,7 +79,7 @@ std::string explain_missed_metric(const Metric& metric, const std::string& folde
   std::string text =
       fmt::format("nothing in {} is what {} {} names{}", printable(file), metric.source, printable(metric.selector),
                   metric.skip > 0 ? fmt::format(" beyond the first {} (`skip`)", metric.skip) : "");
-  if (metric.source == "tag") return text;  // no text
+  if (metric.source == "tag" || is_packed(file)) return text;  // no text
   const std::string end = last_lines_of(file);
   return end.empty() ? text + ": it is empty" : fmt::format("{}. It ends:\n{}", text, end);
 }

@@ -17,8 +17,18 @@ constexpr long long kWarningsPerFile = 10;
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr double kLargestIndex = 9e15;  // doubles are whole numbers up to 2^53
 
-bool is_json_name(std::string_view name) { return name.ends_with(".json") || name.ends_with(".jsonl"); }
-bool is_csv_name(std::string_view name) { return name.ends_with(".csv"); }
+/// `metrics.csv.gz` is CSV: files are unpacked while they are read.
+std::string_view unpacked_name(std::string_view name) {
+  for (const std::string_view ending : {".gz", ".zst"}) {
+    if (name.ends_with(ending)) return name.substr(0, name.size() - ending.size());
+  }
+  return name;
+}
+
+bool is_json_name(std::string_view name) {
+  return unpacked_name(name).ends_with(".json") || unpacked_name(name).ends_with(".jsonl");
+}
+bool is_csv_name(std::string_view name) { return unpacked_name(name).ends_with(".csv"); }
 bool is_tensorboard_name(std::string_view name) { return name.find("tfevents") != std::string_view::npos; }
 /// What `take` and `skip` made of the values, where a person would wonder.
 void explain_take(const Metric& spec, const std::vector<std::string>& files, bool readable, MetricMatches& matches) {
