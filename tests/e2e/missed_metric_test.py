@@ -24,6 +24,15 @@ class MissedMetric(ScoredStudyTest):
         self.assertIn("no file is stdoutt.log", told)
         self.assertIn("stdout.log", told)
 
+    def test_bytes_of_a_packed_file_are_not_quoted(self):
+        self.write("tiny.yaml", STUDY.replace("[bash, work.sh, \"{{size}}\"]", "[bash, -c, 'gzip > \"$1\"/scores.gz <<< \"score 1\"', bash, \"{{run_dir}}\"]")
+                   + WRONG.replace("stdout.log", "scores.gz"))
+        told = self.hpcbench("run", "tiny.yaml").stderr
+        self.assertIn("scores.gz is what pattern Score: ([0-9.]+) names", told)
+        self.assertNotIn("It ends", told)
+        self.write("tiny.yaml", (self.folder / "tiny.yaml").read_text().replace("Score:", "score"))
+        self.assertEqual(self.status("tiny.yaml")["without_value"], [])
+
     def test_status_says_so(self):
         self.write("tiny.yaml", STUDY + WRONG)
         self.hpcbench("run", "tiny.yaml")
