@@ -3,10 +3,11 @@ import ctypes
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import time
 from dataclasses import dataclass
+
+from ports import free_port
 
 BENCH = pathlib.Path(__file__).resolve().parent
 ROOT = BENCH.parent
@@ -63,12 +64,6 @@ class Output:
 def rank_environment(environment, rank, ranks, port):
     told = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     return environment | {name: str(value) for name, value in told.items()}
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 def output_of(command, folder, environment=None, ranks=1):

@@ -10,10 +10,10 @@ ProcessorCount(HPCBENCH_CORES)
 
 option(HPCBENCH_LONG_TESTS "the long form of checks: hours" OFF)
 
-# Python with pytest, and jsonschema if possible: Debian's packages belong to Debian's interpreter, which need not be the first on PATH.
+# Python with pytest, and jsonschema and pandas if possible: Debian's packages belong to Debian's interpreter, which need not be the first on PATH.
 set(HPCBENCH_PYTEST "" CACHE STRING "an interpreter of Python that has pytest (empty: looked for)")
 if(NOT HPCBENCH_PYTEST)
-  foreach(modules "pytest, jsonschema" pytest)
+  foreach(modules "pytest, jsonschema, pandas" "pytest, jsonschema" pytest)
     foreach(interpreter python3 /usr/bin/python3)
       execute_process(COMMAND ${interpreter} -c "import ${modules}" RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
       if(status EQUAL 0 AND NOT HPCBENCH_PYTEST)

@@ -65,7 +65,7 @@ if [ -n "$bundle" ]; then
   mkdir -p "$root/bin" "$root/bench" "$root/tests"
   for program in hpcbench hpcbench-train; do cp "$programs/$program" "$root/bin/" && strip "$root/bin/$program"; done
   cp -r templates sites scripts data LICENSE "$root/"
-  cp -r bench/gpu_check bench/trainers bench/process.py "$root/bench/"
+  cp -r bench/gpu_check bench/trainers bench/process.py bench/ports.py "$root/bench/"
   cp -r tests/huggingface "$root/tests/"
   find "$root" -name __pycache__ -prune -exec rm -rf {} +
   tar -C "$folder" -czf "$bundle" hpcbench-gpu-check

@@ -28,11 +28,15 @@ optional=()
 packages=(g++ cmake ninja-build pkg-config libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libsqlitecpp-dev libsqlite3-dev
   libre2-dev libpugixml-dev libutf8proc-dev libkainjow-mustache-dev libboost-dev libboost-program-options-dev libspdlog-dev libxxhash-dev libzstd-dev zlib1g-dev nettle-dev doctest-dev librapidcheck-dev gnuplot-nox)
 [ "$preset" = default ] && packages+=(python3 python3-venv)
-[ "$tests" = no ] || packages+=(python3-pytest python3-jsonschema)
+[ "$tests" = no ] || packages+=(python3-pytest python3-jsonschema python3-yaml zstd)
 if [ "$checks" = yes ]; then
   packages+=(clang-16 clang-tidy-16 clang-format-16 libomp-16-dev libclang-rt-16-dev shellcheck)
   # A real Slurm, which tests/slurm starts and stops by itself.
   packages+=(slurmctld slurmd slurm-client slurmdbd munge mariadb-server openmpi-bin python3-mpi4py)
+  # Shells whose completion is tested, and what shows manual pages.
+  packages+=(zsh fish man-db groff-base)
+  # What reads results in Python, checks its types, and compiles LaTeX tables.
+  packages+=(python3-pandas python3-matplotlib python3-nbclient python3-ipykernel mypy texlive-latex-base texlive-latex-recommended)
   # A browser, which opens the HTML report; distributions name it differently, and some have none.
   optional=(chromium-headless-shell)
 fi

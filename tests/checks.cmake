@@ -2,34 +2,42 @@
 if(HPCBENCH_LONG_TESTS)
   set(fuzz_s 300)
   set(local_trials 100)
+  set(segment_faults 200)
   set(slurm_trials 200 --long)
+  set(block_trials 100 --long)
 else()
   set(fuzz_s 20)
   set(local_trials 20)
+  set(segment_faults 15)
   set(slurm_trials 12)
+  set(block_trials 6)
 endif()
 
 # The real program, as a user calls it.
 set(cost_labs 20)
 set(cost_export 15)
 set(cost_watch 25)
+set(cost_continue 60)
 set(cost_study 20)
 set(cost_hostile 25)
 set(cost_squad 40)
 set(cost_demo 65)
 set(cost_example 30)
+set(cost_packages 15)
+set(cost_shells 10)
 file(GLOB files CONFIGURE_DEPENDS e2e/*_test.py)
 foreach(file IN LISTS files)
   get_filename_component(word ${file} NAME)
   string(REGEX REPLACE "_test.py$" "" word ${word})
   string(REPLACE "_" "-" name ${word})
   set(waits "")
-  if(word MATCHES "^(watch|hostile|get_data)$")
+  if(word MATCHES "^(watch|hostile|get_data|continue)$")
     set(waits WAITS)
   endif()
   check_python(e2e-${name} ${file} e2e 5${cost_${word}} ${waits})
 endforeach()
 check(e2e-fault-trials e2e 40 COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/e2e/fault_trials.py --trials ${local_trials} --seed 1)
+check(e2e-segment-faults e2e 30 COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/e2e/segment_trials.py --faults ${segment_faults} --seed 1)
 if(HPCBENCH_TRAINER)
   # The demo measures times: nothing else of ours runs meanwhile.
   set_tests_properties(e2e-demo PROPERTIES PROCESSORS ${HPCBENCH_CORES})
@@ -44,12 +52,15 @@ check(huggingface-venv huggingface 60 SETS_UP huggingface COMMAND ${CMAKE_CURREN
 foreach(word golden tokenizer score training evaluation tensorboard)
   check(huggingface-${word} huggingface 50 NEEDS huggingface COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/huggingface/test.sh ${word})
 endforeach()
+check_python(huggingface-callbacks ${CMAKE_CURRENT_SOURCE_DIR}/huggingface/callbacks_test.py huggingface 160 NEEDS huggingface)
+check_python(huggingface-continue ${CMAKE_CURRENT_SOURCE_DIR}/huggingface/continue_test.py huggingface 90 NEEDS huggingface)
 
 # A real Slurm, started and stopped by the tests; skipped where it is not installed. They mostly wait. The first one shows that one
 # can be started here, which is what the others need.
 check_python(slurm-cluster ${CMAKE_CURRENT_SOURCE_DIR}/slurm/cluster_test.py slurm 60 WAITS SETS_UP slurm)
 check_python(slurm-studies ${CMAKE_CURRENT_SOURCE_DIR}/slurm/slurm_test.py slurm 80 WAITS NEEDS slurm)
 check_python(slurm-scripts ${CMAKE_CURRENT_SOURCE_DIR}/slurm/script_test.py slurm 30 WAITS NEEDS slurm)
+check_python(slurm-many ${CMAKE_CURRENT_SOURCE_DIR}/slurm/many_test.py slurm 70 WAITS NEEDS slurm)
 check_python(slurm-restarts ${CMAKE_CURRENT_SOURCE_DIR}/slurm/restart_test.py slurm 80 WAITS NEEDS slurm)
 check_python(slurm-accounting ${CMAKE_CURRENT_SOURCE_DIR}/slurm/accounting_test.py slurm 50 WAITS NEEDS slurm)
 check_python(slurm-probes ${CMAKE_CURRENT_SOURCE_DIR}/slurm/probe_test.py slurm 30 WAITS NEEDS slurm)
@@ -57,6 +68,10 @@ check_python(slurm-outcomes ${CMAKE_CURRENT_SOURCE_DIR}/slurm/outcome_test.py sl
 check_python(slurm-watch ${CMAKE_CURRENT_SOURCE_DIR}/slurm/watch_test.py slurm 100 WAITS NEEDS slurm)
 check_python(slurm-prepare ${CMAKE_CURRENT_SOURCE_DIR}/slurm/prepare_test.py slurm 30 WAITS NEEDS slurm)
 check_python(slurm-recipes ${CMAKE_CURRENT_SOURCE_DIR}/slurm/recipe_test.py slurm 100 WAITS NEEDS slurm)
+check_python(slurm-blocks ${CMAKE_CURRENT_SOURCE_DIR}/slurm/block_test.py slurm 170 WAITS NEEDS slurm)
+check_python(slurm-continue ${CMAKE_CURRENT_SOURCE_DIR}/slurm/continue_test.py slurm 60 WAITS NEEDS slurm)
+check(slurm-block-faults slurm 60 WAITS NEEDS slurm
+  COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/slurm/block_trials.py --clusters 2 --seed 1 --trials ${block_trials})
 check(slurm-faults slurm 170 WAITS NEEDS slurm
   COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/slurm/fault_trials.py --clusters 2 --seed 1 --trials ${slurm_trials})
 
@@ -67,6 +82,7 @@ check_python(cuda-headers ${CMAKE_CURRENT_SOURCE_DIR}/gpu/headers_test.py cuda 5
 if(HPCBENCH_TRAINER)
   check_python(gpu-check ${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_check_test.py cuda 100)
 endif()
+check_python(cuda-null-limits ${CMAKE_CURRENT_SOURCE_DIR}/gpu/null_limits_test.py cuda 3)
 check_python(cuda-null-gpu ${CMAKE_CURRENT_SOURCE_DIR}/gpu/null_gpu_test.py cuda 5 CORES ${HPCBENCH_CORES})
 
 # One build under sanitizers, for the runner's tests and for the fuzzers.

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <iostream>
 
-#include "kernels/busy_machine.hpp"
 #include "kernels/large_heap.hpp"
 #include "training/program.hpp"
 

@@ -7,6 +7,8 @@ import time
 from trainer import MNIST, SQUAD, events_in, out_of_time, row
 
 TIMEOUT_S, GRACE_S = 5, 5
+# NCCL says when it begins to connect. On the null GPU it would have ended at once.
+CONNECTING = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT", "NCCL_DEBUG_FILE": "nccl.%p.log", "NULL_GPU_FAULT": "ncclCommInitRankConfig:1:hang"}
 LONG = [*MNIST, "--global-batch", 64, "--epochs", 500, "--strategy", "ddp", "--timeout", TIMEOUT_S, "--log-every", 1]
 
 
@@ -54,18 +56,54 @@ def out_of_memory(machine, deadline_s):
                                              **({} if named else {"why": "wanted: exit code 1 and an error event with the code out_of_memory"})}
 
 
+BASE = [*SQUAD, "--model", "base", "--batch-size", 4, "--max-steps", 1]
+
+
+def limited(share, step):
+    """The process may take `share` of what the training needs: then the step (`step`; else nothing) begins. Of BERT-base with a batch of 4 gradients
+    are a sixth of it, so that 0.93 is too little for them alone."""
+    def fault(machine, deadline_s):
+        if machine.device == "cpu":
+            return "not measured", {"why": "this is about GPUs"}
+        whole = machine.train(BASE, deadline_s)
+        end = next(iter(whole.of_kind("run_end")), None)
+        if end is None:
+            out = whole.exit_code is None
+            return "not measured" if out else "failed", {"why": "no time was left: --minutes gives more" if out else whole.last_words()}
+        limit = share * end["max_device_bytes"] / int(whole.facts["gpu_memory_bytes"])
+        training = machine.train(BASE, deadline_s, environment={"PYTORCH_CUDA_ALLOC_CONF": f"per_process_memory_fraction:{limit:.9f}"})
+        if training.exit_code is None:
+            return "not measured", {"why": "no time was left: --minutes gives more"}
+        told = [event for event in training.of_kind("error") if event.get("code") == "out_of_memory"]
+        named = training.exit_code == 1 and bool(told) and (told[0]["operation"] == "forward and backward") == step
+        return "passed" if named else "failed", {"said": told[0]["text"] if told else training.last_words(), **({} if told else {"why": "wanted: the code out_of_memory"}),
+                                                 **({"why": f"it ran out in {told[0]['operation']}"} if told and not named else {})}
+    return fault
+
+
+def is_connecting(place, pid):
+    """Whether NCCL's log says that this process has begun to make its communicator."""
+    log = place / f"nccl.{pid}.log"
+    return log.exists() and "Init START" in log.read_text(errors="replace")
+
+
 def peer(number, when):
-    """Rank 1 gets a signal: before ranks connect, or after the first step."""
+    """Rank 1 gets a signal: before ranks connect, while NCCL connects them, or after the first step."""
     def fault(machine, deadline_s):
         if machine.count < 2:
             return "not measured", {"why": "it takes two GPUs"}
-        process, place = machine.begin(LONG, 2)
+        connects = when == "while NCCL connects"
+        if connects and machine.device == "cpu":
+            return "not measured", {"why": "NCCL connects GPUs"}
+        process, place = machine.begin(LONG, 2, CONNECTING if connects else None)
         begin_s = time.monotonic()
         try:
             if not wait_for(lambda: 1 in ranks_of(process), 30):
                 return "failed", {"why": "no rank was started"}
             if when == "after the first step" and not wait_for(lambda: any(event["event"] == "step" for event in events_in(place / "events.jsonl")), 60):
                 return "failed", {"why": "no first step within 60 s"}
+            if connects and not wait_for(lambda: is_connecting(place, ranks_of(process).get(1)), 60):
+                return "failed", {"why": "NCCL has not begun to connect within 60 s"}
             os.kill(ranks_of(process)[1], number)
             struck_s = time.monotonic()
             wait_for(lambda: 0 not in ranks_of(process), min(3 * (TIMEOUT_S + GRACE_S), max(1, deadline_s - struck_s)))
@@ -86,8 +124,12 @@ FAULTS = [
     ("no GPU is visible", no_gpu),
     ("out of memory in a forward pass", out_of_memory),
     ("a peer is killed before ranks connect", peer(signal.SIGKILL, "before")),
+    ("a peer is killed while NCCL connects", peer(signal.SIGKILL, "while NCCL connects")),
+    ("a peer hangs while NCCL connects", peer(signal.SIGSTOP, "while NCCL connects")),
     ("a peer is killed after the first step", peer(signal.SIGKILL, "after the first step")),
     ("a peer hangs after the first step", peer(signal.SIGSTOP, "after the first step")),
+    ("out of memory at the start", limited(0.05, False)),
+    ("out of memory in a backward pass", limited(0.93, True)),
 ]
 
 

@@ -121,7 +121,9 @@ def speed(machine, rows, deadline_s):
     for size, length, precision, padding in cells[fit:]:
         rows.append(out_of_time(f"size={size}, length={length}, precision={precision}, padding={padding}"))
     peak = peak_of(machine.device_name)
-    if machine.is_real_gpu and not peak:
+    if not machine.numbers_count:
+        rows.append(row("MFU", "not measured", why="this GPU computes nothing"))
+    elif not peak:
         rows.append(row("MFU", "not measured", why=f"the peak of {machine.device_name or 'this GPU'} is not known here (PEAK_TFLOPS of study_steps.py)"))
     names = ("size", "length", "precision", "padding")
     command = [PYTHON, str(pathlib.Path(__file__).with_name("measured.py")), *(f"--{name}={{{{{name}}}}}" for name in names), "--program={{program}}",

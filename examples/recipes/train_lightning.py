@@ -44,3 +44,5 @@ batches = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(inputs, inp
 trainer = lightning.Trainer(accelerator="auto", strategy="ddp", num_nodes=options.nodes, devices=options.devices, max_epochs=options.epochs,
                             callbacks=[Report()], logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
 trainer.fit(Regression(), batches)
+if torch.distributed.is_initialized():
+    torch.distributed.destroy_process_group()  # threads that go on while Python ends sometimes abort it

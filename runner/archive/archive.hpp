@@ -53,7 +53,7 @@ class TemporaryArchive {
   ~TemporaryArchive();
   TemporaryArchive(const TemporaryArchive&) = delete;
   TemporaryArchive& operator=(const TemporaryArchive&) = delete;
-  /// The results folder: commands without FILE go by it.
+  /// The results folder, for commands without FILE.
   std::string results() const { return folder_ + "/archive/results"; }
 
  private:

@@ -25,7 +25,7 @@ bool create_exclusively(const std::filesystem::path& path, std::string_view cont
 /// syncfs of the file system that holds `path`: one call makes a whole batch durable.
 void sync_file_system(const std::filesystem::path& path);
 
-/// create_directories with an UnavailableError that says why not.
+/// create_directories with an UnavailableError that gives the reason.
 void make_folders(const std::filesystem::path& path);
 
 /// An open file descriptor, closed at the end of the scope.

@@ -7,7 +7,7 @@ namespace hpcbench {
 
 /// The regular files that a pattern of glob(3) matches, sorted.
 std::vector<std::string> glob_files(const std::string& pattern);
-/// `text` with the characters that mean something to glob(3) made plain.
+/// `text` with the special characters of glob(3) escaped.
 std::string glob_escaped(const std::string& text);
 
 /// Where a metric finds its files if none matches in the attempt's folder: outside of it.

@@ -62,18 +62,20 @@ std::string host_name() {
 
 std::string boot_id() { return std::string(trim(read_file_if_there("/proc/sys/kernel/random/boot_id").value_or("unknown"))); }
 
-std::optional<ProcessIdentity> identify_process(int pid) {
-  std::optional<std::string> stat;
+std::string process_text(int pid, const char* file) {
   try {
-    stat = read_file_if_there(fmt::format("/proc/{}/stat", pid));
+    return read_file_if_there(fmt::format("/proc/{}/{}", pid, file)).value_or("");
   } catch (const UnavailableError&) {
-    return std::nullopt;  // ESRCH: it ended while we read
+    return "";  // ESRCH: it ended while we read
   }
-  if (!stat) return std::nullopt;
+}
+
+std::optional<ProcessIdentity> identify_process(int pid) {
+  const std::string stat = process_text(pid, "stat");
   // The command's name, in brackets, may hold anything; fields are counted from the last bracket: state is the third.
-  const std::size_t name_end = stat->rfind(')');
-  if (name_end == std::string::npos || name_end + 2 >= stat->size()) return std::nullopt;
-  const std::vector<std::string> fields = split(std::string_view(*stat).substr(name_end + 2), ' ');
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos || name_end + 2 >= stat.size()) return std::nullopt;
+  const std::vector<std::string> fields = split(std::string_view(stat).substr(name_end + 2), ' ');
   if (fields.size() < 20 || fields[0] == "Z" || fields[0] == "X") return std::nullopt;
   return ProcessIdentity{host_name(), boot_id(), pid, std::stoull(fields[19])};
 }

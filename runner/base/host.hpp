@@ -5,7 +5,7 @@
 
 namespace hpcbench {
 
-/// One process of one host for all time: a pid alone is reused.
+/// One process of one host for all time: hosts reuse pids.
 struct ProcessIdentity {
   std::string host;
   std::string boot_id;  // /proc/sys/kernel/random/boot_id
@@ -20,6 +20,8 @@ std::string boot_id();
 /// The identity of a process of this host that is alive (a zombie is not); absent if there is none.
 std::optional<ProcessIdentity> identify_process(int pid);
 ProcessIdentity this_process();
+/// A file of /proc/PID (`comm`, `cmdline`, `environ`); empty if it cannot be read: the process is gone, or another user's.
+std::string process_text(int pid, const char* file);
 /// Whether that very process still runs. Absent if it belongs to another host, or to an earlier boot seen from elsewhere.
 std::optional<bool> is_alive(const ProcessIdentity& process);
 

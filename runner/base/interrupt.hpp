@@ -2,10 +2,10 @@
 
 namespace hpcbench {
 
-/// From now on SIGINT, SIGTERM and SIGHUP are noted instead of ending the program: jobs are left in good order first.
+/// From now on SIGINT, SIGTERM and SIGHUP set a note instead of ending the program, which first leaves its jobs in order.
 void catch_interrupts();
 
-/// The signal that came, 0 for none.
+/// The signal received, 0 for none.
 int interrupted();
 
 }  // namespace hpcbench

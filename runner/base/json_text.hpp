@@ -39,7 +39,7 @@ std::string_view find_member(const JsonMembers& members, std::string_view key);
 std::optional<double> json_number(std::string_view value);
 /// An integer that fits, also spelled 3.0 or 3e0.
 std::optional<long long> json_integer(std::string_view value);
-/// A string, as well-formed UTF-8: what is none becomes U+FFFD.
+/// A string, as well-formed UTF-8: invalid bytes become U+FFFD.
 std::optional<std::string> json_string(std::string_view value);
 /// The name of a member, without escapes.
 std::string json_member_name(const JsonMember& member);

@@ -227,6 +227,16 @@ void open_log(const std::string& path, std::uint64_t most_bytes) {
 
 void close_log() { the_log().file = nullptr; }
 
+struct LogFile {
+  std::shared_ptr<SharedFile> file;
+};
+
+std::shared_ptr<LogFile> swap_log(const std::shared_ptr<LogFile>& file) {
+  auto before = std::make_shared<LogFile>(LogFile{the_log().file});
+  the_log().file = file ? file->file : nullptr;
+  return before;
+}
+
 std::optional<std::string> log_problem() { return the_log().file ? the_log().file->problem() : std::nullopt; }
 
 bool is_logged(LogLevel level) {

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace hpcbench {
 
-/// What hpcbench did, for a person who looks for a mistake afterwards, or is sent the file:
+/// A record of what hpcbench did, for whoever looks for a mistake later:
 ///
 ///     2026-11-23T08:41:46.123Z [4711] info submitted 3f2a.../r01/a1 as job 815_0
 ///
@@ -29,18 +30,21 @@ void print_log(bool on);
 /// file. Where a file system has no locks, two at once may drop the oldest file too early.
 void open_log(const std::string& path, std::uint64_t most_bytes = 10'000'000);
 void close_log();
+/// The file that records go to, to be put back later; records go to `file` from now on (empty: to none).
+struct LogFile;
+std::shared_ptr<LogFile> swap_log(const std::shared_ptr<LogFile>& file);
 
-/// What was wrong with the file when it was opened or first failed; absent: nothing.
+/// The error of opening the file, or its first failure; absent: none.
 std::optional<std::string> log_problem();
 
 void log_debug(std::string_view text);
 void log_info(std::string_view text);
 void log_warning(std::string_view text);
 void log_error(std::string_view text);
-/// What a person has been told on the terminal: to the file alone.
+/// A message that the terminal has shown: to the file alone.
 void log_said(std::string_view text);
 
-/// Whether records of this level go anywhere: what is expensive to word need not be.
+/// Whether records of this level go anywhere: spares texts that are expensive to make.
 bool is_logged(LogLevel level);
 
 }  // namespace hpcbench

@@ -2,7 +2,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "base/value.hpp"
 
 namespace hpcbench {
 
@@ -10,26 +13,35 @@ namespace hpcbench {
 struct Metric {
   std::string name;
   std::string file;                        // glob, relative to the attempt's folder, then to the working directory
-  std::string selector;                    // what `source` is told: a pattern, a column, a pointer ...
-  std::string unit = {};                   // `s`, `bytes` ...; empty if not said
+  std::string selector;                    // the value of the source's key: a pattern, a column, a pointer ...
+  std::string unit = {};                   // `s`, `bytes` ...; empty if not given
   std::optional<std::string> series = {};  // `epoch`, `step`: keep all values; absent: one value
   std::string source = "pattern";          // one of metric_source_keys(), or `formula`
-  std::string index = {};                  // what numbers the series, of `column` and `pointer`; empty: numbered from 1
+  std::string index = {};                  // what numbers or names the points: column, member, group; empty: numbered from 1
   std::string take = "last";               // which of several values of one run counts (base/take.hpp)
   long long skip = 0;                      // the first values that `take` leaves out
+  // Of `column` and `pointer`: the line of the heading, or where JSON begins; the lines above are no data.
+  std::string header = {};    // the first line that this pattern matches; empty: not given
+  long long header_line = 0;  // or this one, from 1; 0: not given
+  // Of the same: what other cells of the row, or members of the innermost object around the value, must be.
+  Condition where = {};
 
   /// Computed from other metrics when a run is read: `selector` is its expression, and no file is read.
   bool is_formula() const { return source == "formula"; }
+  bool has_header() const { return header_line > 0 || !header.empty(); }
 };
+
+/// Whether a cell, or a scalar of JSON as text, is one of the values: numbers by value, all else by its text.
+bool is_one_of(std::string_view cell, const std::vector<Value>& values);
+
+/// `cat is kernel or memcpy, pid is 0`: `where` for a person.
+std::string describe_where(const Condition& where);
 
 /// `pattern`, `column`, `pointer`, `tag`, `time`, `accounting`: the keys of which a metric has exactly one.
 const std::vector<std::string>& metric_source_keys();
 
-/// A point of a series: the n-th epoch's `train_loss`, for example.
-struct SeriesPoint {
-  std::string name;  // `train_loss`, `val_loss`, `epoch_s` ...
-  long long index = 0;
-  double value = 0;
-};
+/// The keys that a metric may lack, as run.json and reading.json have them: `,"take":"median","skip":5`. Those that say nothing
+/// are left out, so that rules of files without them keep their hash. `series` is not among them.
+std::string optional_metric_json(const Metric& metric);
 
 }  // namespace hpcbench

@@ -9,7 +9,7 @@
 
 namespace hpcbench {
 
-/// Tools are programs that are asked something and answer: sbatch, squeue, git, gnuplot, `prepare`. All are started here, by
+/// Tools are programs that answer a question: sbatch, squeue, git, gnuplot, `prepare`. All are started here, by
 /// Boost.Process. What is measured is not: a local job (submit/start_job.hpp) outlives us and is started by vfork, and a rank
 /// (launch/spawn.hpp) needs wait4's times and memory, a process group with its fellows and death with its launcher.
 
@@ -33,8 +33,8 @@ struct ToolResult {
     killed,       // by the signal `status`
     timed_out,    // we killed it
     not_started,  // there is no such program, or it cannot be executed; `status` is the errno and `errors` says why
-    too_long,     // it wrote more than `most_bytes`, and we killed it; what there is of the output is not all
-    unknown,      // somebody else waited for it: nothing is known of its end
+    too_long,     // it wrote more than `most_bytes`, and we killed it; the output is incomplete
+    unknown,      // another waiter took its status: its end is unknown
   };
   Kind kind = Kind::exited;
   int status = 0;
@@ -44,7 +44,7 @@ struct ToolResult {
   bool succeeded() const { return kind == Kind::exited && status == 0; }
 };
 
-/// Runs it to its end, or until its time is over. Never throws for what the tool does. What it left running in the background
+/// Runs it to its end, or to its time limit. Never throws for what the tool does. What it left running in the background
 /// goes on, unless it was killed.
 ToolResult run_tool(const ToolCall& call);
 

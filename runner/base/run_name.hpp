@@ -7,8 +7,8 @@
 
 namespace hpcbench {
 
-/// Repeats are what `plan` asks for and `run` makes; warm-ups come before them and never enter a statistic; imported runs were
-/// not started by hpcbench: they enter every statistic and are nobody's repeat.
+/// `plan` asks for repeats and `run` makes them; warm-ups come before them and never enter a statistic; imported runs were
+/// not started by hpcbench: they enter every statistic, and are no repeats.
 enum class RunKind { imported, repeat, warmup };
 
 /// Which run of a configuration: repeats `r01`, `r02` ..., imported runs `i01` ..., warm-ups `w01` ...

@@ -6,7 +6,7 @@
 
 namespace hpcbench {
 
-/// Where an attempt stands. From `succeeded` on it stands there for good: an outcome.
+/// The state of an attempt. From `succeeded` on it is final: an outcome.
 enum class State {
   planned,
   intended,

@@ -6,8 +6,8 @@
 
 namespace hpcbench {
 
-/// Which value a metric has where one run holds several: what `take` of a metric says (docs/sources.md). It is about one run;
-/// statistics between runs are another thing.
+/// `take` of a metric: which of several values of one run counts (docs/sources.md). It is about one run;
+/// stats/ is about several.
 struct Take {
   enum class Kind { last, first, min, max, sum, count, mean, quantile };
   Kind kind = Kind::last;

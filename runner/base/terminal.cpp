@@ -15,6 +15,7 @@ namespace hpcbench {
 namespace {
 
 bool quiet = false;
+std::string speaker;  // `NAME: `
 
 bool is_watched(int fd) {
   const char* kind = std::getenv("TERM");
@@ -45,8 +46,11 @@ void print_data(const std::string& text) {
 
 void say(const std::string& line) {
   if (is_logged(LogLevel::info)) log_said("says: " + line);
-  if (!quiet || line.starts_with("warning") || line.starts_with("error")) fmt::print(stderr, "{}\n", line);
+  if (!quiet || line.starts_with("warning") || line.starts_with("error"))
+    fmt::print(stderr, "{}{}\n", line.starts_with(speaker) ? "" : speaker, line);
 }
+
+void speak_for(const std::string& name) { speaker = name.empty() ? "" : name + ": "; }
 
 void be_quiet() { quiet = true; }
 

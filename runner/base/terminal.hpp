@@ -8,13 +8,16 @@ namespace hpcbench {
 bool stderr_is_terminal();
 bool stdout_is_terminal();
 
-/// Asks on the terminal. With `yes` no question is put. InputError where nobody can be asked.
+/// Asks on the terminal; with `yes` it asks nothing. InputError without a terminal.
 bool confirm(const std::string& question, bool yes);
 
 /// Data goes to standard output, whole.
 void print_data(const std::string& text);
-/// Talk goes to standard error, a line each, and into the log.
+/// Messages go to standard error, a line each, and into the log.
 void say(const std::string& line);
+
+/// Messages begin with `NAME: ` from now on, where they do not anyway; empty: as they are. For one of several studies.
+void speak_for(const std::string& name);
 
 /// From here on standard error gets warnings and errors alone (-q).
 void be_quiet();

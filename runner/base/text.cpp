@@ -188,7 +188,7 @@ std::optional<double> parse_duration(std::string_view text) {
   constexpr double kSeconds[] = {1, 60, 3600, 86400};
   const std::size_t unit = kUnits.find(text.back());
   if (unit != std::string_view::npos) {
-    const std::optional<double> count = parse_number(text.substr(0, text.size() - 1));
+    const std::optional<double> count = parse_number(trim(text.substr(0, text.size() - 1)));
     return count ? std::optional(*count * kSeconds[unit]) : std::nullopt;
   }
   double days = 0;

@@ -30,15 +30,15 @@ std::string shell_quote(std::string_view text);
 /// True for well-formed UTF-8 (no surrogates, no overlong forms).
 bool is_utf8(std::string_view text);
 
-/// One line for a person: terminal escapes and control characters taken out, bytes that are no UTF-8 replaced.
+/// One line for people, without terminal escapes and control characters; bytes that are no UTF-8 are replaced.
 std::string printable(std::string_view text);
 
 /// True for a name that is one plain file name: letters, digits, `.`, `_`, `-`; not starting with `.` or `-`; at most 100
 /// bytes.
 bool is_plain_name(std::string_view name);
 
-/// Wall time `02:00:00`, `1-12:00:00`, `90` (minutes, as Slurm has it), `45s`, `10m`, `2h`, `1d` in seconds; absent where it is
-/// none.
+/// Wall time `02:00:00`, `1-12:00:00`, `90` (minutes, as Slurm has it), `45s`, `45 s`, `10m`, `2h`, `1d` in seconds; absent
+/// where it is none.
 std::optional<double> parse_duration(std::string_view text);
 
 /// `1 run`, `3 runs`.

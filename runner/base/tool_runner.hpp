@@ -8,11 +8,11 @@
 
 namespace hpcbench {
 
-/// The seam to tools; tests have a Slurm of their own behind it (tests/fakes/fake_tool_runner.hpp).
+/// The seam to tools; tests put a Slurm of their own behind it (tests/fakes/fake_tool_runner.hpp).
 class ToolRunner {
  public:
   virtual ~ToolRunner() = default;
-  /// Runs it to its end, or until its time is over; the call and its answer stand in the log. Never throws for what the tool
+  /// Runs it to its end, or to its time limit, and logs the call and its answer. Never throws for what the tool
   /// does.
   ToolResult run(const ToolCall& call);
 

@@ -16,6 +16,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/complete_words.hpp"
 #include "cli/log_options.hpp"
 #include "launch/probe_node.hpp"
 #include "study/study_log.hpp"
@@ -40,7 +41,8 @@ constexpr std::array kCommands = {
     CommandRow{"run", "measure what has not been measured yet; carries on after any interruption",
                "  hpcbench run experiments/mnist_rnn.yaml --profile laptop\n"
                "  hpcbench run experiments/mnist_rnn.yaml --only strategy=ddp,nodes=1 --repeats 10\n"
-               "  hpcbench run experiments/mnist_rnn.yaml --set parameters.lr=0.05 --slots 2",
+               "  hpcbench run experiments/mnist_rnn.yaml --set parameters.lr=0.05 --slots 2\n"
+               "  hpcbench run small.yaml large.yaml --site gpu-a100",
                add_run},
     CommandRow{"status", "counts, and where each run stands",
                "  hpcbench status\n  hpcbench status experiments/mnist_rnn.yaml --format json", add_status},
@@ -91,7 +93,16 @@ constexpr std::array kCommands = {
     CommandRow{"rank", "start one rank of a program, as srun or mpirun asks for it; job scripts call it",
                "  srun -n 4 hpcbench rank -- python train.py\n  hpcbench rank -n 2 -- python train.py", add_rank},
     CommandRow{"help", "the options and examples of a command", "  hpcbench help run", add_help},
-    CommandRow{"completion", "print a completion script for bash", "  source <(hpcbench completion)", add_completion},
+    CommandRow{"completion", "print a completion script for bash, zsh or fish",
+               "  source <(hpcbench completion bash)\n  source <(hpcbench completion zsh)\n"
+               "  hpcbench completion fish | source",
+               add_completion},
+    CommandRow{"demo", "run a small study of a program in Python, and print its table",
+               "  hpcbench demo\n  hpcbench demo /tmp/demo", add_demo},
+    CommandRow{"schema", "print the JSON Schema of experiment or site files, for editors",
+               "  hpcbench schema > experiment.schema.json\n  hpcbench schema site", add_schema},
+    CommandRow{"man", "print the manual page of a command", "  hpcbench man run | man -l -\n  hpcbench man --out man/man1",
+               add_man},
 };
 
 std::vector<std::string> command_names() {
@@ -116,7 +127,7 @@ int print_usage_error(const commandline::UsageError& error) {
 }
 
 void add_commands(commandline::Command& program) {
-  program.version("hpcbench " HPCBENCH_VERSION);
+  program.version("hpcbench " HPCBENCH_VERSION " (" HPCBENCH_BUILD ")");
   program.footer(
       "Examples:\n  hpcbench init scaling.yaml\n  hpcbench run scaling.yaml\n  hpcbench report --format markdown\n\n"
       "`hpcbench COMMAND --help` shows the options and examples of a command.\n"
@@ -139,12 +150,17 @@ std::vector<std::string> without_help_command(const std::vector<std::string>& ar
   return {arguments[1], "--help"};
 }
 
+/// The words that are completed may hold options of the log, which are not ours.
+bool is_completing(int argc, char** argv) { return argc >= 2 && argv[1] == std::string_view("complete-words"); }
+
 int run_parsed(int argc, char** argv) {
   commandline::Command program("hpcbench",
                                "hpcbench: a declarative experiment runner for scaling studies of distributed training");
   add_commands(program);
   // What jobs of `doctor --probe` call on a node; no command for a person.
   if (argc >= 3 && argv[1] == std::string_view("probe-node")) return probe_node(argv[2], {argv + 3, argv + argc});
+  // What the scripts of `completion` call.
+  if (is_completing(argc, argv)) return complete_words(program, {argv + 2, argv + argc});
   try {
     const commandline::Parsed parsed =
         commandline::parse(program, without_help_command(std::vector<std::string>(argv + 1, argv + argc)));
@@ -175,7 +191,7 @@ void add_help(commandline::Command& command) {
 int run_command_line(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);  // a closed pipe ends us quietly
   try {
-    const int exit_code = run_parsed(take_log_options(argc, argv), argv);
+    const int exit_code = run_parsed(is_completing(argc, argv) ? argc : take_log_options(argc, argv), argv);
     close_study_log(exit_code);
     if (std::fflush(stdout) != 0) {
       fmt::print(stderr, "error: cannot write to standard output\n");

@@ -35,5 +35,8 @@ void add_db(commandline::Command& command);
 void add_launch(commandline::Command& command);
 void add_rank(commandline::Command& command);
 void add_completion(commandline::Command& command);
+void add_demo(commandline::Command& command);
+void add_schema(commandline::Command& command);
+void add_man(commandline::Command& command);
 
 }  // namespace hpcbench

@@ -80,11 +80,11 @@ Table load_side(const SideReference& side, const std::string& results, const Com
   std::vector<AttemptRecord> records = store.counting_attempts(study.experiment.name, true);
   if (!side.commit.empty()) keep_commit(records, side);
   ReportOptions report;
-  report.tried_again = attempts_tried_again(store.states(study.experiment.name));
+  report.tried_again = attempts_tried_again(study.experiment, store.states(study.experiment.name));
   report.all_repeats = !side.commit.empty();  // the commit says which runs count
   if (!arguments.metric.empty()) report.metric = arguments.metric;
   if (!options.only.empty()) report.only.push_back(parse_selection(options.only, "--only"));
-  return build_table(study.experiment, study.plan, records, report);
+  return build_table(study.experiment, study.plan, std::move(records), report);
 }
 
 std::string name_of_side(const SideReference& side, const std::string& results, bool several_results) {

@@ -1,103 +1,138 @@
 #include <fmt/format.h>
 
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/complete_words.hpp"
+#include "cli/completion/complete.hpp"
+#include "cli/completion/shell_words.hpp"
 #include "cli/log_options.hpp"
 
 namespace hpcbench {
 
 namespace {
 
-/// What bash is told of one command and of those below it (`db rebuild`).
-struct CompletionWords {
-  std::string options;      // `--kind --out `
-  std::string value_cases;  // lines of `case "COMMAND OPTION"`
-};
+// Each script asks the program at each TAB, so that it cannot lag behind it.
 
-void collect_words(commandline::Command& command, const std::string& name, CompletionWords& words) {
-  command.declare();
-  for (const commandline::Option& option : command.options()) {
-    if (option.long_name.empty()) continue;
-    const std::string word = "--" + option.long_name;
-    if (words.options.find(word + " ") == std::string::npos) words.options += word + " ";
-    if (!option.values.empty()) {
-      words.value_cases += fmt::format("    \"{} {}\") values=\"{}\"{} ;;\n", name, word, join(option.values, " "),
-                                       option.is_list_of_values ? " list=1" : "");
-    }
-  }
-  for (commandline::Command& below : command.commands()) collect_words(below, name, words);
-}
-
-/// Bash splits the line at `=` and `:` too (COMP_WORDBREAKS), and puts what is offered in the place of the last piece only:
-/// `--time-unit=h:m` is completed to `h:mm:ss` by offering `mm:ss`.
-constexpr const char* kBashFunction = R"(# bash completion of hpcbench; use: source <(hpcbench completion)
-_hpcbench() {{
-  local word="${{COMP_WORDS[COMP_CWORD]}}" line="${{COMP_LINE:0:COMP_POINT}}"
-  local typed="${{line##*[[:space:]]}}" option="" options="" commands="" values="" list="" kept="" cut=""
-  local -a before
+/// Bash splits the line at `=` and `:` too (COMP_WORDBREAKS), and puts what is offered in the place of the last piece only; the
+/// program is told where it does, and quotes what it offers.
+constexpr const char* kBashScript = R"(# bash completion of hpcbench; use: source <(hpcbench completion bash)
+_hpcbench() {
+  local offer
   COMPREPLY=()
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "{first_words}" -- "$word")
-    return
-  fi
-  case "${{COMP_WORDS[1]}}" in
-{command_cases}  esac
-  [ -z "$options" ] || options="$options {log_options}"
-  if [[ "$typed" == --*=* ]]; then
-    option="${{typed%%=*}}" typed="${{typed#*=}}"
-    [[ "$COMP_WORDBREAKS" == *=* ]] || kept="$option="
-  else
-    read -r -a before <<< "${{line%"$typed"}}"
-    option="${{before[${{#before[@]}} - 1]}}"
-  fi
-  case "${{COMP_WORDS[1]}} $option" in
-{value_cases}    *" {level_option}") values="{levels}" ;;
+  while IFS= read -r offer; do
+    COMPREPLY+=("${offer%%$'\t'*}")
+  done < <("${COMP_WORDS[0]/#\~/$HOME}" complete-words --line "${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" 2> /dev/null)
+  case ${#COMPREPLY[@]}${COMPREPLY[0]} in
+    1*[=,/]) compopt -o nospace 2> /dev/null ;;
   esac
-  if [ -n "$values" ]; then
-    compopt +o filenames 2> /dev/null
-    [ -z "$list" ] || kept="$kept${{typed%"${{typed##*,}}"}}" typed="${{typed##*,}}"
-    [[ "$COMP_WORDBREAKS" == *:* ]] && cut="${{typed%"${{typed##*:}}"}}"
-    mapfile -t COMPREPLY < <(compgen -W "$values" -- "$typed")
-    COMPREPLY=("${{COMPREPLY[@]#"$cut"}}")
-    COMPREPLY=("${{COMPREPLY[@]/#/$kept}}")
-  elif [[ "$typed" == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
-  elif [[ -n "$commands" && "$COMP_CWORD" -eq 2 ]]; then mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word")
-  else mapfile -t COMPREPLY < <(compgen -f -- "$word"); fi
-}}
-complete -o filenames -F _hpcbench hpcbench
+}
+complete -F _hpcbench hpcbench
 )";
 
-/// Complete enough for bash: commands, their options, the values of options that have a fixed set, files elsewhere.
-/// Generated from what parsing goes by, so that it cannot lag behind it.
-std::string bash_completion(commandline::Command& program) {
-  std::string first_words;
-  std::string command_cases;
-  std::string value_cases;
-  for (commandline::Command& command : program.commands()) {
-    const std::string& name = command.name();
-    first_words += name + " ";
-    CompletionWords words;
-    collect_words(command, name, words);
-    std::string nested;
-    for (const commandline::Command& below : command.commands()) nested += (nested.empty() ? "" : " ") + below.name();
-    command_cases += fmt::format("    {}) options=\"{}\"{} ;;\n", name, trim(words.options),
-                                 nested.empty() ? "" : fmt::format(" commands=\"{}\"", nested));
-    value_cases += words.value_cases;
+constexpr const char* kZshScript = R"(#compdef hpcbench
+# zsh completion of hpcbench; use: source <(hpcbench completion zsh), after compinit
+_hpcbench() {
+  local offer word
+  local -a open open_texts closed closed_texts
+  for offer in "${(@f)$(${~words[1]} complete-words -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2> /dev/null)}"; do
+    [[ -n $offer ]] || continue
+    word=${offer%%$'\t'*}
+    offer=${offer/$'\t'/  -- }
+    if [[ $word == *[=,/] ]]; then
+      open+=("$word") open_texts+=("$offer")
+    else
+      closed+=("$word") closed_texts+=("$offer")
+    fi
+  done
+  (( $#open + $#closed )) || return 1
+  (( $#closed )) && compadd -l -d closed_texts -a closed
+  (( $#open )) && compadd -S '' -l -d open_texts -a open
+  return 0
+}
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+  _hpcbench "$@"
+else
+  compdef _hpcbench hpcbench
+fi
+)";
+
+constexpr const char* kFishScript = R"(# fish completion of hpcbench; use: hpcbench completion fish | source
+function __hpcbench_offers
+  set -l words (commandline -opc)
+  set -l program $words[1]
+  set -e words[1]
+  $program complete-words -- $words (string unescape -- (commandline -ct); or commandline -ct) 2> /dev/null
+end
+complete -c hpcbench -f -a '(__hpcbench_offers)'
+)";
+
+const std::vector<std::pair<std::string, const char*>>& completion_scripts() {
+  static const std::vector<std::pair<std::string, const char*>> kScripts = {
+      {"bash", kBashScript}, {"zsh", kZshScript}, {"fish", kFishScript}};
+  return kScripts;
+}
+
+/// Bash inserts what it is given: everything but plain characters is quoted, except inside of quotes that are open.
+std::string for_bash(const std::string& word, std::size_t cut, char open_quote) {
+  const std::string rest = word.substr(cut);
+  if (open_quote != 0) return rest;
+  std::string text;
+  for (const char c : rest) {
+    constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=,:@%+~-";
+    const bool is_plain = kPlain.find(c) != std::string_view::npos || static_cast<unsigned char>(c) >= 0x80;
+    text += is_plain ? std::string{c} : std::string{'\\', c};
   }
-  for (const commandline::Option& option : program.options()) first_words += "--" + option.long_name + " ";
-  return fmt::format(kBashFunction, fmt::arg("first_words", trim(first_words)), fmt::arg("command_cases", command_cases),
-                     fmt::arg("value_cases", value_cases), fmt::arg("log_options", join(log_option_words(), " ")),
-                     fmt::arg("level_option", log_option_words().back()), fmt::arg("levels", join(log_level_names(), " ")));
+  return text;
+}
+
+void print_offer(const std::string& word, const std::string& about) {
+  print_data(about.empty() ? word + "\n" : fmt::format("{}\t{}\n", word, printable(about)));
+}
+
+std::vector<Offer> offers_for(commandline::Command& program, const std::vector<std::string>& before,
+                              const std::string& current) {
+  return complete(program, {log_option_words(), log_level_names()}, before, current);
+}
+
+void print_for_bash(commandline::Command& program, const std::string& line, const std::string& breaks) {
+  ShellWords split = split_shell_words(line, breaks);
+  if (split.ends_in_blank) split.words.emplace_back();
+  const std::string current = split.words.back();
+  split.words.pop_back();
+  if (split.words.empty()) return;  // the program's own name
+  split.words.erase(split.words.begin());
+  for (const Offer& offer : offers_for(program, split.words, current)) {
+    print_offer(for_bash(offer.word, split.last_piece, split.open_quote), offer.about);
+  }
 }
 
 }  // namespace
 
+int complete_words(commandline::Command& program, const std::vector<std::string>& arguments) {
+  if (arguments.size() == 3 && arguments.front() == "--line") {
+    print_for_bash(program, arguments[1], arguments[2]);
+  } else if (arguments.size() >= 2 && arguments.front() == "--") {
+    const std::vector<std::string> before(arguments.begin() + 1, arguments.end() - 1);
+    for (const Offer& offer : offers_for(program, before, arguments.back())) print_offer(offer.word, offer.about);
+  }
+  return 0;
+}
+
 void add_completion(commandline::Command& command) {
-  command.action([&command] {
-    print_data(bash_completion(*command.parent()));
+  const auto shell = std::make_shared<std::string>("bash");
+  std::vector<std::string> shells;
+  for (const auto& [name, script] : completion_scripts()) shells.push_back(name);
+  command.add_option("SHELL", *shell, "bash, zsh or fish").value_name("").shows_initial().one_of(shells);
+  command.action([shell] {
+    for (const auto& [name, script] : completion_scripts()) {
+      if (name == *shell) print_data(script);
+    }
     return 0;
   });
 }

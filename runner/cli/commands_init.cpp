@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -15,34 +14,21 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/completion/shell_words.hpp"
 #include "jube/translate.hpp"
+#include "report/escapes.hpp"
 #include "spec/read_experiment.hpp"
 
 namespace hpcbench {
 
 namespace {
 
-/// A command line as words, by the rules of a shell for blanks, quotes and backslashes. InputError for what has no words.
+/// A command line as words. InputError for what has no words.
 std::vector<std::string> split_command(const std::string& text) {
-  std::vector<std::string> words;
-  std::optional<std::string> word;
-  char quote = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool escapes = c == '\\' && quote != '\'' && i + 1 < text.size();
-    if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
-      if (word) words.push_back(*std::exchange(word, std::nullopt));
-    } else if (c == quote || (quote == 0 && (c == '"' || c == '\''))) {
-      quote = c == quote ? '\0' : c;
-      word = word.value_or("");
-    } else {
-      word = word.value_or("") + (escapes ? text[++i] : c);
-    }
-  }
-  if (quote != 0) throw InputError(fmt::format("error: --command {}: a quote is not closed", text));
-  if (word) words.push_back(*word);
-  if (words.empty() || words.front().empty()) throw InputError("error: --command names no program");
-  return words;
+  const ShellWords split = split_shell_words(text);
+  if (split.open_quote != 0) throw InputError(fmt::format("error: --command {}: a quote is not closed", text));
+  if (split.words.empty() || split.words.front().empty()) throw InputError("error: --command names no program");
+  return split.words;
 }
 
 /// What a study may be called whose file is called so.
@@ -65,9 +51,25 @@ void create(const std::string& file, const std::string& text) {
   if (!create_exclusively(file, text)) throw InputError(fmt::format("error: {} exists already; name another file", file));
 }
 
+/// An absolute path as an editor's first line may have it: itself, or a file: URI (RFC 8089) where a blank would end it.
+std::string as_schema(const std::string& path) {
+  const std::string escaped = escape_url(path);
+  return escaped == path ? path : "file://" + escaped;
+}
+
+/// For editors with yaml-language-server: keys are completed and checked. Empty where the schema is not installed, or where
+/// nobody knows where this program is (no /proc).
+std::string line_for_editors() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path schema = (program.parent_path() / "../share/hpcbench/schema/experiment.json").lexically_normal();
+  if (error || !std::filesystem::is_regular_file(schema, error)) return "";
+  return fmt::format("# yaml-language-server: $schema={}\n", as_schema(schema.string()));
+}
+
 void init_file(const std::string& file, StarterOptions options) {
   options.name = study_name(file);
-  create(file, starter_experiment(options));
+  create(file, line_for_editors() + starter_experiment(options));
   say(fmt::format("wrote {}. Next: hpcbench check {}", file, as_argument(file)));
 }
 
@@ -97,8 +99,8 @@ std::string read_jube_file(const std::string& file) {
 }
 
 JubeTranslation translate(const FromJube& from, const std::string& file) {
-  JubeRequest request{from.file,   read_jube_file(from.file), study_name(file), file, {from.tags.begin(), from.tags.end()},
-                      std::nullopt};
+  JubeRequest request{from.file,    read_jube_file(from.file), study_name(file), file, {from.tags.begin(), from.tags.end()},
+                      std::nullopt, line_for_editors()};
   if (!from.step.empty()) request.step = from.step;
   const std::filesystem::path folder = std::filesystem::path(from.file).parent_path();
   return translate_jube(request, [&](const std::string& name) { return read_small_file(folder / name); });

@@ -4,18 +4,27 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
+#include "base/tool_runner.hpp"
 #include "cli/command.hpp"
+#include "cli/formats/check_messages.hpp"
 #include "cli/study_options.hpp"
 #include "imports/import_runs.hpp"
+#include "render/blocks.hpp"
+#include "runfiles/block_claim.hpp"
+#include "study/blocks/find_block_times.hpp"
 #include "study/index.hpp"
 #include "study/preflight.hpp"
 #include "study/preparing.hpp"
+#include "study/rounds.hpp"
 #include "study/run_study.hpp"
 
 namespace hpcbench {
@@ -46,72 +55,169 @@ std::optional<std::string> undefined_report_metric(const Study& study) {
       origin == study.experiment.origins.end() ? study.experiment.path : origin->second, *metric, did_you_mean(*metric, names));
 }
 
-int check_file(const StudyOptions& options) {
-  const Study study = load_study(options);
-  check_study(study);
-  check_imports(study);
-  if (const auto warning = undefined_report_metric(study)) say(*warning);
-  for (const std::string& note : study.plan.notes) say("note: " + note);
+std::vector<std::string> remarks_on(const Study& study) {
+  std::vector<std::string> remarks;
+  if (const auto warning = undefined_report_metric(study)) remarks.push_back(*warning);
+  for (const std::string& note : study.plan.notes) remarks.push_back("note: " + note);
   if (find_simulated(study)) {
-    say("note: the executor local is one machine: `hpcbench run` takes the configurations of several nodes with --site (a "
+    remarks.emplace_back(
+        "note: the executor local is one machine: `hpcbench run` takes the configurations of several nodes with --site (a "
         "cluster) or --simulate-nodes only");
   }
+  return remarks;
+}
+
+long long count_runs(const Study& study) {
+  return static_cast<long long>(study.plan.configurations.size()) * study.plan.repeats;
+}
+
+Study load_checked(const StudyOptions& options) {
+  Study study = load_study(options);
+  check_study(study);
+  check_imports(study);
+  return study;
+}
+
+/// For another program: what is wrong is data, on standard output.
+int check_for_program(const StudyOptions& options, const std::string& format) {
+  CheckResult result{options.file, {}, {}, {}};
+  try {
+    const Study study = load_checked(options);
+    for (const std::string& remark : remarks_on(study)) {
+      for (CheckMessage& message : read_messages(remark)) result.messages.push_back(std::move(message));
+    }
+    result.configurations = static_cast<long long>(study.plan.configurations.size());
+    result.runs = count_runs(study);
+  } catch (const InputError& error) {
+    result.messages = read_messages(error.what());
+  }
+  print_data(format == "json" ? json_of_check(result) : format == "github" ? github_of_check(result) : sarif_of_check(result));
+  return result.runs ? 0 : 2;
+}
+
+int check_file(const StudyOptions& options) {
+  const Study study = load_checked(options);
+  for (const std::string& remark : remarks_on(study)) say(remark);
   std::string prepared;
   const std::vector<long long> instances = count_instances(study.experiment, study.plan);
   for (std::size_t i = 0; i < instances.size(); ++i) {
     prepared +=
         fmt::format(", {} of {}", counted(instances[i], "preparation", "preparations"), study.experiment.preparations[i].name);
   }
-  print_data(fmt::format("{}: ok: {} configurations, {} runs{}\n", options.file, study.plan.configurations.size(),
+  const std::vector<int>& looks = study.experiment.report.looks;
+  const std::string least =
+      looks.empty() ? "" : fmt::format("{} to ", study.plan.configurations.size() * static_cast<std::size_t>(looks.front()));
+  print_data(fmt::format("{}: ok: {} configurations, {}{} runs{}\n", options.file, study.plan.configurations.size(), least,
                          study.plan.configurations.size() * static_cast<std::size_t>(study.plan.repeats), prepared));
   return 0;
 }
 
+/// What `run` hands over together.
+struct PlannedBatch {
+  std::vector<PlannedRun> runs;
+  std::vector<std::size_t> blocks;   // their sizes; empty: each run is an element of the array
+  std::vector<std::string> options;  // of blocks
+};
+
+constexpr std::size_t kRunsOfBatch = 1000;
+
+/// The repeats of the plan in blocks, as `run` takes them: so many runs and the rest of the last one's block at a time.
+std::vector<PlannedBatch> block_batches_in_order(const Study& study, const RenderContext& context) {
+  const std::vector<DueRun> runs = repeats_in_order(study.selected());
+  std::vector<PlannedBatch> batches;
+  for (std::size_t begin = 0; begin < runs.size();) {
+    std::size_t end = std::min(begin + kRunsOfBatch, runs.size());
+    while (end < runs.size() && runs[end].planned.block == runs[end - 1].planned.block) ++end;
+    const std::vector<DueRun> part(runs.begin() + static_cast<std::ptrdiff_t>(begin),
+                                   runs.begin() + static_cast<std::ptrdiff_t>(end));
+    for (const BlockBatch& made : make_blocks(study.experiment, study.selected(), part, kRunsOfBatch, context)) {
+      PlannedBatch& batch = batches.emplace_back();
+      batch.options = made.options;
+      for (const std::vector<std::size_t>& block : made.blocks) {
+        for (const std::size_t i : block) batch.runs.push_back(part[i].planned);
+        batch.blocks.push_back(block.size());
+      }
+    }
+    begin = end;
+  }
+  return batches;
+}
+
 /// Runs in the order of the plan as `run` hands them over together: with Slurm those of equal resources, up to the usual size.
-std::vector<std::vector<PlannedRun>> batches_in_order(const Study& study, const RenderContext& context) {
-  constexpr std::size_t kBatchLimit = 1000;
-  std::vector<std::vector<PlannedRun>> batches;
+std::vector<PlannedBatch> batches_in_order(const Study& study, const RenderContext& context) {
+  const bool slurm = study.experiment.executor == "slurm";
+  if (slurm && study.experiment.in_blocks()) return block_batches_in_order(study, context);
+  std::vector<PlannedBatch> batches;
   std::map<std::vector<std::string>, std::size_t> open;  // by options: where the batch that still grows is
   for (const PlannedRun& run : runs_in_order(study.selected())) {
-    if (run.name.kind == RunKind::warmup && study.experiment.executor == "slurm") continue;
+    if (run.name.kind == RunKind::warmup && slurm) continue;
     const Configuration& configuration = study.selected().configurations[run.configuration];
     const auto options = batch_options(study.experiment, configuration, context);
     const auto found = open.find(options);
-    if (found != open.end() && batches[found->second].size() < kBatchLimit) {
-      batches[found->second].push_back(run);
+    if (found != open.end() && batches[found->second].runs.size() < kRunsOfBatch) {
+      batches[found->second].runs.push_back(run);
     } else {
       open[options] = batches.size();
-      batches.push_back({run});
+      batches.push_back({{run}, {}, {}});
     }
   }
   return batches;
 }
 
+/// A batch's script and its list of attempts, below `folder`.
+void write_batch(const std::string& folder, const std::string& id, const std::string& script, const std::string& attempts) {
+  const std::filesystem::path path = std::filesystem::path(folder) / batch_script_path(id);
+  make_folders(path.parent_path());
+  write_file(path, script, Durability::none);
+  write_file(path.parent_path() / "attempts.txt", attempts, Durability::none);
+}
+
 /// The script of a batch as `run` would submit it, and its list of attempts, below `folder`.
 void render_batch(const Study& study, const RenderContext& context, const std::string& folder, const std::string& id,
-                  const std::vector<PlannedRun>& runs, const std::string& attempts) {
-  const Configuration& any = study.selected().configurations[runs.front().configuration];
-  const auto text = render_batch_script(study.experiment, any, id, static_cast<int>(runs.size()), context);
-  if (!text) return;
-  const std::filesystem::path script = std::filesystem::path(folder) / batch_script_path(id);
-  make_folders(script.parent_path());
-  write_file(script, *text, Durability::none);
-  write_file(script.parent_path() / "attempts.txt", attempts, Durability::none);
+                  const PlannedBatch& batch, const std::string& attempts) {
+  const Configuration& any = study.selected().configurations[batch.runs.front().configuration];
+  if (!batch.blocks.empty()) {
+    const auto count = static_cast<int>(batch.blocks.size());
+    write_batch(folder, id, render_array_script(study.experiment, batch.options, id, count, context, true), attempts);
+    write_file(folder + "/batches/" + id + "/" + kBlocksFile, blocks_text(batch.blocks), Durability::none);
+    return;
+  }
+  const auto text = render_batch_script(study.experiment, any, id, static_cast<int>(batch.runs.size()), context);
+  if (text) write_batch(folder, id, *text, attempts);
+}
+
+/// The jobs that make preparations which are not there yet, as `run` would submit them. Their batches are numbered from
+/// `number`, which goes on.
+void render_preparations(const Study& study, const RenderContext& submitted, const std::string& folder, std::size_t& number) {
+  const Plan& plan = study.selected();
+  for (const std::size_t i : instances_needed(plan)) {
+    const PreparedInstance& instance = plan.prepared[i];
+    if (!has_own_job(study.experiment, plan, i) || submitted.prepared.contains(instance.folder())) continue;
+    const std::string id = fmt::format("{:016x}", number++);
+    const std::string attempt = fmt::format("prepare/{}/a1", instance.folder());
+    make_folders(folder + "/" + attempt);
+    const std::vector<CodeFile> inputs = input_files(study.experiment.preparations[instance.definition], submitted.call_folder);
+    write_file(folder + "/" + attempt + "/run.json", preparation_json(study.experiment, plan, i, 1, inputs, id, submitted),
+               Durability::none);
+    write_batch(folder, id, preparation_script(study.experiment, plan, i, id, submitted), attempt + "\n");
+  }
 }
 
 /// Renders the first attempt of every run below `folder`, as `run` would, with Slurm the scripts of the batches, too, which
 /// name the study's own results; runs nothing.
-void render_scripts(const Study& study, const std::string& folder) {
-  const RenderContext submitted = make_render_context(study);
+void render_scripts(const Study& study, const BlockTimes& times, const std::string& folder) {
+  RenderContext submitted = make_render_context(study);
+  submitted.block_times = times;
+  find_made_preparations(study, submitted);
   RenderContext context = submitted;
-  find_made_preparations(study, context);
   context.results = std::filesystem::absolute(folder).lexically_normal().string();
   std::size_t count = 0;
   std::size_t number = 0;
-  for (const std::vector<PlannedRun>& batch : batches_in_order(study, context)) {
+  render_preparations(study, submitted, context.results, number);
+  for (const PlannedBatch& batch : batches_in_order(study, context)) {
     const std::string id = fmt::format("{:016x}", number++);
     std::string attempts;
-    for (const PlannedRun& run : batch) {
+    for (const PlannedRun& run : batch.runs) {
       const RenderedAttempt attempt =
           render_attempt(study.experiment, study.selected(), run.configuration, run.name, 1, id, context);
       make_folders(attempt.folder);
@@ -167,17 +273,24 @@ long long kept_without_outcome(const Study& study, const std::vector<AttemptStat
 
 int plan_study(const StudyOptions& options, const std::string& format, const std::string& scripts) {
   Study study = load_study(options);
+  check_blocks(study.experiment, study.plan);
   const Store store = std::filesystem::exists(study.database()) ? open_for_reading(study) : Store::open(":memory:");
   const std::vector<AttemptState> states = store.states(study.experiment.name);
-  const PlanDiff diff = compare_with_index(study, states);
+  PlanDiff diff = compare_with_index(study, states);
+  if (study.experiment.repeat_rule) count_next_round(study, look_at_rounds(study, store), diff);
   note_changed_code(study, store, study.selected().notes);
   if (const long long open = kept_without_outcome(study, states); open > 0) {
     study.selected().notes.push_back(fmt::format("{} of those kept {} no outcome yet: `hpcbench run` carries on with them",
                                                  open, open == 1 ? "has" : "have"));
   }
+  ProcessToolRunner tools;
+  const BlockTimes times = find_block_times(study.experiment, study.selected(), store, tools);
+  check_longest_jobs(study.experiment, study.selected(), times);
+  for (std::string& line : describe_blocks(study.experiment, study.selected(), times))
+    study.selected().notes.push_back(std::move(line));
   print_data(format == "json" ? plan_json(study.experiment, study.selected(), diff)
                               : plan_text(study.experiment, study.selected(), diff));
-  if (!scripts.empty()) render_scripts(study, scripts);
+  if (!scripts.empty()) render_scripts(study, times, scripts);
   return 0;
 }
 
@@ -185,8 +298,12 @@ int plan_study(const StudyOptions& options, const std::string& format, const std
 
 void add_check(commandline::Command& command) {
   const auto options = std::make_shared<StudyOptions>();
+  const auto format = std::make_shared<std::string>("text");
   add_study_options(command, *options, FileArgument::required);
-  command.action([options] { return check_file(*options); });
+  command.add_option("--format", *format, "text; or for programs: json, github (annotations of a workflow), sarif")
+      .shows_initial()
+      .one_of({"text", "json", "github", "sarif"});
+  command.action([=] { return *format == "text" ? check_file(*options) : check_for_program(*options, *format); });
 }
 
 void add_plan(commandline::Command& command) {

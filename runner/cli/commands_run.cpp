@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -24,6 +26,7 @@
 #include "study/status_view.hpp"
 #include "study/study_log.hpp"
 #include "study/watch_ends.hpp"
+#include "submit/continuation.hpp"
 #include "submit/dispatcher.hpp"
 #include "submit/experiment_lock.hpp"
 
@@ -68,6 +71,22 @@ std::vector<State> parse_outcomes(const std::string& text) {
   return outcomes;
 }
 
+/// `20 gpu-hours`.
+double parse_gpu_hours(const Study& study, const std::string& text) {
+  const std::string_view trimmed = trim(text);
+  const std::size_t space = trimmed.find(' ');
+  const std::optional<double> hours = Value::from_plain(trimmed.substr(0, space)).number();
+  const bool unit = space != std::string_view::npos && trim(trimmed.substr(space)) == "gpu-hours";
+  if (!unit || !hours || !(*hours > 0))
+    throw InputError(fmt::format("error: --at-most `{}` is no amount of GPU-hours: write --at-most \"20 gpu-hours\"", text));
+  if (study.experiment.order == Order::sequential) {
+    throw InputError(fmt::format(
+        "error: --at-most begins whole blocks, one repeat of every configuration, and `order: sequential` in {} has none",
+        study.experiment.path));
+  }
+  return *hours;
+}
+
 /// Who runs the study meanwhile, and what it goes on with.
 void note_owner(const Study& study, const Store& store) {
   const std::optional<std::string> owner = experiment_owner(study.results);
@@ -78,6 +97,46 @@ void note_owner(const Study& study, const Store& store) {
                   *owner, counted(to_come, "run that is", "runs that are")));
 }
 
+std::vector<WaitingRun> find_waiting(const Study& study, Store& store) {
+  std::vector<KnownAttempt> known;
+  for (const AttemptState& state : refresh_index(store, study)) known.push_back({state.key, state.state});
+  return waiting_runs(study.experiment, study.selected(), study.results, known);
+}
+
+/// Stops the runs that wait between two segments. How many those were; none while a `run` goes on with them.
+std::size_t end_waiting(const Study& study, Store& store, IndexWriter& index_writer) {
+  if (find_waiting(study, store).empty()) return 0;
+  std::string owner;
+  const std::optional<ExperimentLock> lock = ExperimentLock::try_acquire(study.results, &owner);
+  const std::vector<WaitingRun> waiting = find_waiting(study, store);  // now nobody changes it
+  const auto count = static_cast<long long>(waiting.size());
+  if (!lock && count > 0) {
+    say(fmt::format("note: {} goes on with {}; interrupt it (Ctrl-C) and cancel again to stop those, too", owner,
+                    counted(count, "run that is to be continued", "runs that are to be continued")));
+  }
+  if (!lock || count == 0) return 0;
+  cancel_waiting(study.experiment, study.selected(), make_render_context(study), waiting, index_writer);
+  index_writer.flush(true);
+  return waiting.size();
+}
+
+/// Each file, with all mistakes of all of them.
+std::vector<Study> load_studies(const StudyOptions& options, const std::vector<std::string>& files) {
+  std::vector<Study> studies;
+  std::string problems;
+  for (const std::string& file : files) {
+    StudyOptions of_file = options;
+    of_file.file = file;
+    try {
+      studies.push_back(load_study(of_file));
+    } catch (const InputError& error) {
+      problems += (problems.empty() ? "" : "\n") + std::string(error.what());
+    }
+  }
+  if (!problems.empty()) throw InputError(problems);
+  return studies;
+}
+
 int cancel_study(const StudyOptions& options, bool yes) {
   const Study study = load_study(options);
   Store store = open_index(study.results_root);
@@ -85,16 +144,22 @@ int cancel_study(const StudyOptions& options, bool yes) {
   for (const AttemptState& state : refresh_index(store, study)) {
     if (!is_outcome(state.state) && study.selected().find(state.key.config_id)) active.push_back({state.key, state.state});
   }
-  if (active.empty()) {
+  const auto preparations = static_cast<long long>(unfinished_preparations(study).size());
+  const auto waiting = static_cast<long long>(find_waiting(study, store).size());
+  if (active.empty() && preparations == 0 && waiting == 0) {
     say("nothing to cancel: no run has been submitted that has not ended");
     return 0;
   }
-  if (!confirm(
-          fmt::format("Cancel {} of {}?", counted(static_cast<long long>(active.size()), "run", "runs"), study.experiment.name),
-          yes))
+  std::string more = preparations == 0 ? "" : fmt::format(" and {}", counted(preparations, "preparation", "preparations"));
+  if (waiting > 0)
+    more += fmt::format(" and {}", counted(waiting, "run that waits to be continued", "runs that wait to be continued"));
+  if (!confirm(fmt::format("Cancel {}{} of {}?", counted(static_cast<long long>(active.size()), "run", "runs"), more,
+                           study.experiment.name),
+               yes))
     return 0;
   catch_interrupts();
   open_study_log(study.results);
+  const bool all_made_end = end_preparations(study);
   Progress progress(system_clock());
   const std::unique_ptr<Executor> executor =
       choose_executor(study, 1, [&progress](const std::string& text) { progress.print(text); });
@@ -102,10 +167,13 @@ int cancel_study(const StudyOptions& options, bool yes) {
   const CancelCounts counts = cancel_attempts(study.results, active, *executor, index_writer);
   const std::size_t left = watch_ends(study, counts.asked, *executor, index_writer);
   index_writer.flush(true);
+  const std::size_t stopped = end_waiting(study, store, index_writer);
   note_owner(study, store);
-  say(fmt::format("{} running ended, {} not begun revoked. `hpcbench retry --outcome cancelled` runs again what was cancelled.",
-                  counts.asked.size() - left, counts.revoked));
-  return left + static_cast<std::size_t>(counts.unseen) > 0 ? 1 : 0;
+  say(fmt::format(
+      "{} running ended, {} not begun revoked{}. `hpcbench retry --outcome cancelled` runs again what was cancelled.",
+      counts.asked.size() - left, counts.revoked,
+      stopped == 0 ? "" : fmt::format(", {} waiting to be continued stopped", stopped)));
+  return left + static_cast<std::size_t>(counts.unseen) > 0 || !all_made_end ? 1 : 0;
 }
 
 }  // namespace
@@ -113,12 +181,22 @@ int cancel_study(const StudyOptions& options, bool yes) {
 void add_run(commandline::Command& command) {
   const auto study = std::make_shared<StudyOptions>();
   const auto options = std::make_shared<RunOptions>();
-  add_study_options(command, *study, FileArgument::required);
+  const auto files = std::make_shared<std::vector<std::string>>();
+  add_study_options(command, *study, *files);
   command.add_option("--repeats", study->repeats, "repeats of each configuration instead of the file's").positive();
   add_run_options(command, *options);
+  const auto at_most = std::make_shared<std::string>();
+  command.add_option("--at-most", *at_most, "begin no block that would make this call cost more, as in `20 gpu-hours`")
+      .value_name("AMOUNT");
   const auto dry = std::make_shared<bool>(false);
   command.add_flag("--dry-run", *dry, "list the runs that would be started, and start none");
-  command.action([=] { return *dry ? rehearse(load_study(*study), *options) : run_study(load_study(*study), *options); });
+  command.action([=] {
+    std::vector<Study> loaded = load_studies(*study, *files);
+    for (const Study& each : loaded) {
+      if (!at_most->empty()) options->at_most_hours = parse_gpu_hours(each, *at_most);
+    }
+    return *dry ? rehearse(loaded, *options) : run_studies(std::move(loaded), *options);
+  });
 }
 
 void add_retry(commandline::Command& command) {
@@ -138,7 +216,7 @@ void add_retry(commandline::Command& command) {
     if (options->prepare_again.empty() || !outcomes->empty()) options->retry = parse_outcomes(*outcomes);
     const Study loaded = load_study(*study);
     if (!options->prepare_again.empty()) require_preparation(loaded, options->prepare_again);
-    return run_study(loaded, *options);
+    return run_studies({loaded}, *options);
   });
 }
 
@@ -153,16 +231,23 @@ void add_cancel(commandline::Command& command) {
 void add_launch(commandline::Command& command) {
   const auto ranks = std::make_shared<int>(0);
   const auto batch = std::make_shared<std::string>();
+  const auto block = std::make_shared<std::string>();
   const auto arguments = std::make_shared<std::vector<std::string>>();
   command.add_option("-n", *ranks, "start this many ranks of COMMAND here").value_name("N").positive();
   command.add_option("--batch", *batch, "the attempt of this element of a job array, of the batch in this folder")
+      .value_name("FOLDER");
+  command
+      .add_option("--block", *block,
+                  "the block of this element of a job array, of the batch in this folder: its attempts, one "
+                  "after the other")
       .value_name("FOLDER");
   command.add_option("ARGUMENTS", *arguments, "the attempt's folder; with -n: the command after `--`");
   command.action([=] {
     if (*ranks > 0) return launch_ranks(*ranks, *arguments);
     if (!batch->empty() && arguments->empty()) return launch_batch(*batch);
-    if (arguments->size() != 1 || !batch->empty())
-      throw InputError("error: launch takes one attempt folder, `--batch FOLDER`, or `-n N -- COMMAND`");
+    if (!block->empty() && batch->empty() && arguments->empty()) return launch_block(*block);
+    if (arguments->size() != 1 || !batch->empty() || !block->empty())
+      throw InputError("error: launch takes one attempt folder, `--batch FOLDER`, `--block FOLDER`, or `-n N -- COMMAND`");
     const char* token = std::getenv("HPCBENCH_TOKEN");
     return launch_attempt(arguments->front(), token == nullptr ? "" : token);
   });

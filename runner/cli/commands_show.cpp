@@ -64,7 +64,8 @@ void add_metrics(Lines& lines, const AttemptRecord& record, const std::string& f
   }
   std::map<std::string, std::vector<std::string>> series;
   for (const SeriesPoint& point : record.series) {
-    series[point.name].push_back(fmt::format("{}: {:.6g}", point.index, point.value));
+    const std::string place = point.word.empty() ? std::to_string(point.index) : printable(point.word);
+    series[point.name].push_back(fmt::format("{}: {:.6g}", place, point.value));
   }
   constexpr std::size_t kMostPoints = 12;
   for (auto& [name, points] : series) {

@@ -11,7 +11,7 @@ std::vector<std::string> log_level_names();
 std::vector<std::string> log_option_words();
 
 /// Takes the options of the log out of the command line, wherever they stand before `--`, and does what they say: -v
-/// (--verbose), -q (--quiet) and --log-level LEVEL. Returns how many arguments are left. InputError for a level that is none.
+/// (--verbose), -q (--quiet) and --log-level LEVEL. Returns how many arguments are left. InputError for an unknown level.
 int take_log_options(int argc, char** argv);
 
 }  // namespace hpcbench

@@ -72,6 +72,7 @@ void add_view_options(commandline::Command& command, ViewOptions& options) {
       .value_name("AXIS=VALUE,...");
   command.add_option("--sort", options.sort, "axes and columns; `-median`: the largest first").value_name("[-]NAME,...");
   command.add_option("--time-unit", options.time_unit, "s, min, h or h:mm:ss").one_of({"s", "min", "h", "h:mm:ss"});
+  command.add_flag("--no-continued", options.no_continued, "leave out rows with runs that were continued in several segments");
   command.add_flag("--orphans", options.orphans, "also configurations on record that the file no longer asks for");
 }
 
@@ -97,11 +98,12 @@ Table view_study(Study& study, const StudyOptions& study_options, const ViewOpti
     if (!options.orphans) select(study.plan, report.only.back());  // says what is wrong with it
   }
   report.orphans = options.orphans;
+  report.no_continued = options.no_continued;
   report.methods = options.methods;
   report.provenance = options.provenance;
   take_in_imports(study);
   const Store store = open_for_reading(study);
-  report.tried_again = attempts_tried_again(store.states(study.experiment.name));
+  report.tried_again = attempts_tried_again(study.experiment, store.states(study.experiment.name));
   Table table = build_table(study.experiment, study.plan, store.counting_attempts(study.experiment.name, true), report);
   for (std::string& line : not_begun_lines(study, counting_states(store.states(study.experiment.name))))
     table.notes.push_back(std::move(line));

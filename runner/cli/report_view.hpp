@@ -15,6 +15,7 @@ struct ViewOptions {
   std::string metric;
   std::vector<std::string> columns;  // each a list with commas
   std::string group_by, where, sort, time_unit, speedup_style;
+  bool no_continued = false;
   bool orphans = false;
   bool methods = false;
   bool provenance = false;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "commandline/command.hpp"
 #include "study/study.hpp"
@@ -12,6 +13,8 @@ enum class FileArgument { required, optional };
 void add_source_options(commandline::Command& command, StudyOptions& options, FileArgument file);
 /// These, --only and --results.
 void add_study_options(commandline::Command& command, StudyOptions& options, FileArgument file);
+/// The same of a command that takes several: FILE...
+void add_study_options(commandline::Command& command, StudyOptions& options, std::vector<std::string>& files);
 /// Only --results.
 void add_results_option(commandline::Command& command, std::string& results);
 

@@ -11,7 +11,7 @@ namespace hpcbench {
 /// What `hpcbench watch` shows at one moment, and where.
 struct WatchScene {
   std::optional<std::string> owner;  // of a `hpcbench run` that goes on
-  std::string problem;               // why something is not known; empty: all is
+  std::string problem;               // why something is unknown; empty: all is known
   double now_unix_s = 0;
   double looked_s_ago = 0;
   int columns = 80;  // of the terminal

@@ -9,7 +9,7 @@
 
 namespace hpcbench {
 
-/// What a user may store on a file system, and what he has. Limits that are not set are absent; of a soft and a hard one the
+/// A user's limits on a file system, and the use of it. Limits that are not set are absent; of a soft and a hard one the
 /// lower counts.
 struct DiskQuota {
   double used_bytes = 0;

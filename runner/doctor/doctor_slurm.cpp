@@ -15,6 +15,9 @@
 #include "doctor/doctor_slurm_facts.hpp"
 #include "plan/select.hpp"
 #include "render/attempt.hpp"
+#include "render/blocks.hpp"
+#include "study/blocks/find_block_times.hpp"
+#include "submit/slurm/slurm_limits.hpp"
 
 namespace hpcbench {
 
@@ -221,7 +224,13 @@ std::string advice_on_refusal(const std::string& text, ToolRunner& tools) {
 /// Slurm itself is asked about a job of each shape; --test-only submits nothing.
 void ask_about_jobs(const Study& study, ToolRunner& tools, Findings& findings) {
   std::map<std::vector<std::string>, std::string> shapes;  // options -> configuration
+  const bool blocks = study.experiment.in_blocks();
+  const BlockTimes times{{}, find_longest_jobs(study.experiment, study.selected(), tools)};
+  for (const BlockShape& shape : blocks ? block_shapes(study.experiment, study.selected(), times) : std::vector<BlockShape>()) {
+    shapes.try_emplace(shape.options, study.selected().configurations[shape.configuration].id);
+  }
   for (const Configuration& configuration : study.selected().configurations) {
+    if (blocks) break;
     shapes.try_emplace(slurm_options(study.experiment, configuration), configuration.id);
   }
   std::size_t asked = 0;

@@ -41,30 +41,7 @@ std::vector<GpuResource> gpu_resources(std::string_view gres) {
   return found;
 }
 
-void assign_partition_field(SlurmPartition& partition, const std::string& name, const std::string& value) {
-  if (name == "PartitionName") partition.name = value;
-  if (name == "Default") partition.is_default = value == "YES";
-  if (name == "State") partition.state = value;
-  if (name == "MaxTime") partition.max_time_s = parse_duration(value);
-  if (name == "MaxNodes") partition.max_nodes = whole_number(value);
-  if (name == "TotalNodes") partition.nodes = whole_number(value).value_or(0);
-  if (name == "DefaultTime") partition.default_time = value;
-}
-
 }  // namespace
-
-std::vector<SlurmPartition> parse_partitions(std::string_view output) {
-  std::vector<SlurmPartition> partitions;
-  for (const std::string& line : split(output, '\n')) {
-    SlurmPartition partition;
-    for (const std::string& word : split(line, ' ')) {
-      const std::size_t equals = word.find('=');
-      if (equals != std::string::npos) assign_partition_field(partition, word.substr(0, equals), word.substr(equals + 1));
-    }
-    if (!partition.name.empty()) partitions.push_back(partition);
-  }
-  return partitions;
-}
 
 int count_gpus(std::string_view gres, std::string_view type) {
   std::int64_t count = 0;

@@ -7,19 +7,6 @@
 
 namespace hpcbench {
 
-/// A partition, as `scontrol -o show partition` has it.
-struct SlurmPartition {
-  std::string name;
-  bool is_default = false;
-  std::string state;                 // UP, DOWN, DRAIN, INACTIVE
-  std::optional<double> max_time_s;  // absent: unlimited
-  std::optional<int> max_nodes;      // of one job; absent: unlimited
-  int nodes = 0;
-  std::string default_time;  // as Slurm prints it
-};
-/// One partition a line; what is not understood is passed over.
-std::vector<SlurmPartition> parse_partitions(std::string_view output);
-
 /// A node, as `sinfo -h -N -o '%n|%T|%c|%G'` has it.
 struct SlurmNode {
   std::string host;

@@ -15,7 +15,7 @@ namespace hpcbench {
 // The language of `derive`, `require`, and of conditions written as a text: Python's operators and precedence, CEL's strictness
 // (docs/expressions.md). It computes from values to a value: no files, no shell, no time.
 
-/// What is wrong with an expression or with what it computes. `what()` is the message, `offset()` the byte of the text.
+/// An error of an expression or of its computation. `what()` is the message, `offset()` the byte of the text.
 class ExpressionError : public std::runtime_error {
  public:
   ExpressionError(std::size_t offset, const std::string& message, std::string advice = "")
@@ -28,7 +28,7 @@ class ExpressionError : public std::runtime_error {
   std::string advice_;
 };
 
-/// A parsed expression. Immutable; evaluating it allocates next to nothing.
+/// A parsed expression. Immutable; evaluating it allocates almost nothing.
 class Expression {
  public:
   static constexpr std::size_t kMostBytes = 4096;

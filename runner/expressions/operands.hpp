@@ -18,7 +18,7 @@ struct OperationError {
 /// The value of a name. A whole number is an integer, however it is spelled. OperationError for what 64 bits do not hold.
 Operand to_operand(const Value& value);
 Operand to_operand(const Literal& literal);
-/// The spelling a person would choose: 15 digits, none that say nothing.
+/// The spelling a person would choose: 15 digits, no trailing zeros.
 Value to_value(const Operand& operand);
 
 bool is_number(const Operand& operand);

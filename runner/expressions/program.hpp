@@ -75,7 +75,7 @@ struct ExpressionProgram {
   std::vector<LiteralUse> literal_uses;
 };
 
-/// Parses an expression (parse.cpp). ExpressionError for what is none.
+/// Parses an expression (parse.cpp). ExpressionError for anything else.
 ExpressionProgram parse_expression(std::string_view text);
 
 }  // namespace hpcbench

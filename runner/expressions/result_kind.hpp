@@ -7,7 +7,7 @@
 
 namespace hpcbench {
 
-/// What an expression gives, found out without a value of any name.
+/// The kind of an expression's result, known without any value.
 struct ResultKind {
   enum class Kind { unknown, number, truth, text };
   Kind kind = Kind::unknown;

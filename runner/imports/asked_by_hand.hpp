@@ -8,10 +8,10 @@
 
 namespace hpcbench {
 
-/// What the options of `hpcbench ingest` said of a run beside its files, as an object of JSON: `asked` of imported.json.
+/// The options of `hpcbench ingest` about a run, as a JSON object: `asked` of imported.json.
 std::string asked_json(const ImportRequest& request);
 
-/// The request that took in the attempt `key` by hand, with the metrics of today's file and the copies of its sources that the
+/// The request that imported the attempt `key` by hand, with the metrics of today's file and the copies of its sources that the
 /// attempt keeps. Absent where it cannot be made again: the experiment file asked for the run, its point is gone, a source was
 /// too large for a copy, or an older version, which did not write down what was asked, took it in.
 std::optional<ImportRequest> request_again(const Study& study, const AttemptKey& key, const Imported& imported);

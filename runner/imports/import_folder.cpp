@@ -198,17 +198,8 @@ bool ImportFolder::computes() const {
 }
 
 std::string ImportFolder::run_json() const {
-  const Configuration& point = configuration();
-  const std::string formulas = formulas_json(*point.work, study_->experiment.derive);
-  return fmt::format(
-      "{{\n  \"schema\": 1,\n  \"experiment\": {},\n  \"config_id\": {},\n  \"run\": \"{}\",\n  \"attempt\": {},\n"
-      "  \"executor\": \"{}\",\n  \"axes\": {},\n  \"parameters\": {},\n  \"nodes\": {},\n  \"gpus_per_node\": {},\n  "
-      "\"gpus\": {},\n"
-      "  \"metrics\": {},\n  \"success\": {}{}\n}}\n",
-      json_quote(study_->experiment.name), json_quote(key_.config_id), to_string(key_.run), key_.attempt, kImportExecutor,
-      bindings_json(study_->plan.bindings(point)), bindings_json(point.work->parameters), point.nodes, point.gpus_per_node,
-      point.gpus(), metrics_json(metrics_of(*study_, *request_)), success_json(point.work->success),
-      formulas.empty() ? "" : ",\n  \"formulas\": " + formulas);
+  return imported_run_json(study_->experiment, study_->plan, configuration(), key_, kImportExecutor,
+                           metrics_of(*study_, *request_));
 }
 
 void ImportFolder::finish() { write_file(folder_ + '/' + kImportedFile, imported_json(imported_), Durability::none); }

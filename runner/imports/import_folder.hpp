@@ -11,10 +11,10 @@
 
 namespace hpcbench {
 
-/// How the folder of an imported run is called until all of it is durable.
+/// The name of an imported run's folder until all of it is durable.
 inline constexpr const char* kUnfinishedPrefix = ".importing-";
 
-/// The attempt folder of an imported run in the making.
+/// The attempt folder of an unfinished import.
 class ImportFolder {
  public:
   ImportFolder(const Study& study, const ImportRequest& request, AttemptKey key, std::vector<ImportedSource> sources,
@@ -47,7 +47,7 @@ class ImportFolder {
 /// First 64 hex digits: of experiment, axes, contents of the sources and the line of a table; without sources of `ordinal`.
 std::string import_identity(const Study& study, const ImportRequest& request, const std::vector<ImportedSource>& sources,
                             int ordinal);
-/// Of all that is asked of a run: another one means that it is read again.
+/// Of the whole request: a new one means that the run is read again.
 std::string request_hash(const Study& study, const ImportRequest& request);
 
 }  // namespace hpcbench

@@ -10,7 +10,7 @@
 
 namespace hpcbench {
 
-/// One run to be taken in: which point it is, what it is made of, and what is said of it.
+/// One run to import: its point, its sources, and what the user says of it.
 struct ImportRequest {
   std::string where;              // in messages: `study.yaml:40:5`, `runs.csv:17`, `baseline_8BS.out`
   std::size_t configuration = 0;  // index into the plan
@@ -29,8 +29,8 @@ struct ImportRequest {
   std::optional<int> n;
 };
 
-/// What `import:` of a study asks for; what cannot be had is told and costs only itself. Under a profile or --set, imports of
-/// the file are of the points that the file itself has: one whose parameters are others is another configuration.
+/// What `import:` of a study asks for; a missing source is a message and costs only itself. Under a profile or --set, imports
+/// of the file are of the points that the file itself has: one whose parameters are others is another configuration.
 struct ImportPlan {
   std::vector<ImportRequest> requests;
   std::vector<std::string> problems;  // `study.yaml:40:5: error: ...`

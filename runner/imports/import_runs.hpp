@@ -9,24 +9,24 @@ namespace hpcbench {
 
 struct ImportResult {
   std::size_t taken = 0;    // new runs
-  std::size_t again = 0;    // read again, as a next attempt: what was asked of them has changed
+  std::size_t again = 0;    // read again, as the next attempt: the request has changed
   std::size_t known = 0;    // there already: nothing was done
   std::size_t revoked = 0;  // no longer asked for
   std::vector<std::string> problems;
   std::vector<std::string> paths;  // of what was taken in or read again, relative to results/EXPERIMENT
 };
 
-/// Exit code of a command that gave what it could of a study with broken imports: the input is wrong.
+/// Exit code of a command that printed the rest of a study with broken imports: the input is wrong.
 inline constexpr int kBrokenImports = 2;
 
 enum class ImportOrigin { experiment_file, command };
 
-/// Takes in what is not there yet: attempt folders CONFIG_ID/iNN/aN, each whole or absent (imported.json is written last, the
+/// Imports what is new: attempt folders CONFIG_ID/iNN/aN, each whole or absent (imported.json is written last, the
 /// folder renamed when all of it is durable). `withdraw`: what the experiment file asked for earlier and is not among
-/// `requests` is revoked. UnavailableError if the results cannot be written, or another process takes in for over 30 s.
+/// `requests` is revoked. UnavailableError if the results cannot be written, or another process imports for over 30 s.
 ImportResult import_runs(const Study& study, const std::vector<ImportRequest>& requests, ImportOrigin origin, bool withdraw);
 
-/// Takes in what `import:` asks for, and says on stderr what was done and what is wrong. Never throws for what is wrong with
+/// Imports what `import:` asks for, and reports on stderr what was done and what is wrong. Never throws for what is wrong with
 /// the imports or for results that cannot be written: a report is still to be had. Sets `broken_imports` where something is
 /// wrong with the imports.
 void take_in_imports(Study& study);

@@ -8,6 +8,7 @@
 
 #include "base/metric.hpp"
 #include "base/run_name.hpp"
+#include "base/series_point.hpp"
 #include "base/state.hpp"
 #include "base/value.hpp"
 
@@ -24,7 +25,8 @@ struct AttemptRecord {
   std::string executor;
   std::optional<std::string> job;
   std::optional<std::string> batch;
-  std::optional<std::string> node;  // host names, joined by `,`
+  std::optional<std::string> node;   // host names, joined by `,`
+  std::optional<std::string> nodes;  // that Slurm gave the run, all of them, joined by `,`; absent elsewhere
   std::optional<int> exit_code;
   std::optional<int> signal;
   std::optional<double> intended_unix_s, started_unix_s,
@@ -36,7 +38,7 @@ struct AttemptRecord {
   std::map<std::string, std::string> units;  // of `metrics` whose name does not say it
   /// By epoch, step or, where the name begins with `rank_`, by rank: rank_train_s, rank_real_s, rank_user_s, rank_sys_s.
   std::vector<SeriesPoint> series;
-  /// Words that make rows comparable or not: precision, global_batch, optimizer_steps, samples, device, torch, code, commit ...
+  /// Facts that make rows comparable or not: precision, global_batch, optimizer_steps, samples, device, torch, code, commit ...
   std::map<std::string, std::string> facts;
   /// Where metrics stood: `events.jsonl`, `metrics.csv:17`, `finished.json`. Only what was just read has it, the index does
   /// not.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kColumnsNamed = 20;
 
-/// A column of CSV files, as Lightning's CSVLogger writes them: an empty cell is no value.
+/// A column of CSV files, as Lightning's CSVLogger writes them: an empty cell is no value. Of rows those that `where` means.
 class ColumnReader : public MetricReader {
  public:
   explicit ColumnReader(const Metric& spec)
@@ -28,6 +28,7 @@ class ColumnReader : public MetricReader {
     header_.clear();
     value_.reset();
     index_.reset();
+    conditions_.clear();
   }
   void end_file() override { csv_.finish(); }
 
@@ -39,14 +40,28 @@ class ColumnReader : public MetricReader {
   void take_header(long long line, std::vector<std::string>& cells) {
     header_ = std::move(cells);
     value_ = find_column(spec_.selector);
+    if (!value_) warn_of_column(line, spec_.selector);
     if (!spec_.index.empty()) index_ = find_column(spec_.index);
-    for (const auto& [name, found] : {std::pair(&spec_.selector, value_), std::pair(&spec_.index, index_)}) {
-      if (found || name->empty()) continue;
-      std::vector<std::string> there(header_.begin(),
-                                     header_.begin() + static_cast<std::ptrdiff_t>(std::min(header_.size(), kColumnsNamed)));
-      warn_at_line(line, fmt::format("no column {}{}; there are: {}", printable(*name), did_you_mean(*name, header_),
-                                     printable(join(there, ", ")) + (there.size() < header_.size() ? " ..." : "")));
+    if (!spec_.index.empty() && !index_) warn_of_column(line, spec_.index);
+    for (const auto& [name, values] : spec_.where) {
+      const std::optional<std::size_t> column = find_column(name);
+      if (column) conditions_.emplace_back(*column, &values);
+      if (column) continue;
+      warn_of_column(line, name);
+      value_.reset();  // nobody knows which rows are meant
     }
+  }
+
+  void warn_of_column(long long line, const std::string& name) {
+    std::vector<std::string> there(header_.begin(),
+                                   header_.begin() + static_cast<std::ptrdiff_t>(std::min(header_.size(), kColumnsNamed)));
+    warn_at_line(line, fmt::format("no column {}{}; there are: {}", printable(name), did_you_mean(name, header_),
+                                   printable(join(there, ", ")) + (there.size() < header_.size() ? " ..." : "")));
+  }
+
+  bool is_meant(const std::vector<std::string>& cells) const {
+    return std::all_of(conditions_.begin(), conditions_.end(),
+                       [&](const auto& condition) { return is_one_of(cells[condition.first], *condition.second); });
   }
 
   void take_row(long long line, std::vector<std::string>& cells) {
@@ -61,12 +76,16 @@ class ColumnReader : public MetricReader {
     }
     const std::string& cell = cells[*value_];
     if (cell.empty()) return;
-    std::optional<double> index;
+    if (!is_meant(cells)) {
+      taker_.leave_out();
+      return;
+    }
+    std::optional<std::string_view> index;
     if (index_) {
-      index = parse_metric_number(cells[*index_]);
-      if (!index) {
+      index = cells[*index_];
+      if (!parse_metric_number(*index) && (index->empty() || !may_have_words(spec_))) {
         warn_at_line(line, fmt::format("{} is no number that could number a series: {}", printable(spec_.index),
-                                       printable(std::string_view(cells[*index_]).substr(0, 60))));
+                                       printable(index->substr(0, 60))));
         return;
       }
     }
@@ -76,6 +95,7 @@ class ColumnReader : public MetricReader {
   CsvReader csv_;
   std::vector<std::string> header_;
   std::optional<std::size_t> value_, index_;
+  std::vector<std::pair<std::size_t, const std::vector<Value>*>> conditions_;  // columns of `where`
 };
 
 }  // namespace

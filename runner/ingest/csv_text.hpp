@@ -18,7 +18,7 @@ class CsvReader {
   CsvReader(Row row, Problem problem) : row_(std::move(row)), problem_(std::move(problem)) {}
 
   void feed(std::string_view piece);
-  /// The end of the text: a last line may lack its end.
+  /// The end of the text: the last line needs no newline.
   void finish();
 
  private:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json_text.hpp"
+#include "base/series_point.hpp"
 #include "ingest/attempt_record.hpp"
 
 namespace hpcbench {

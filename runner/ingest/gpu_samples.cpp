@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
+#include <utility>
 
 #include "base/measured_time.hpp"
 #include "base/text.hpp"
 #include "ingest/csv_text.hpp"
+#include "ingest/line_reader.hpp"
+#include "ingest/metric_scan.hpp"
 
 namespace hpcbench {
 
@@ -183,6 +187,27 @@ GpuSummary GpuSampleReader::finish() {
   if (impl_->utilization_count > 0)
     impl_->summary.utilization_percent = impl_->utilization_sum / static_cast<double>(impl_->utilization_count);
   return std::move(impl_->summary);
+}
+
+std::optional<GpuSummary> read_gpu_samples(const std::string& folder) {
+  std::vector<std::string> files = expand_glob("gpu.csv", folder, "");
+  for (std::string& file : expand_glob("gpu.[0-9]*.csv", folder, "")) files.push_back(std::move(file));
+  if (files.empty()) return std::nullopt;
+  GpuSampleReader reader;
+  std::vector<std::string> warnings;
+  for (const std::string& file : files) {
+    const std::string name = std::filesystem::path(file).filename().string();
+    reader.begin(name);
+    const auto problem = read_lines(file, [&](std::string_view piece) {
+      reader.feed(piece);
+      return true;
+    });
+    reader.end();
+    if (problem) warnings.push_back(fmt::format("{}: {}", name, *problem));
+  }
+  GpuSummary summary = reader.finish();
+  summary.warnings.insert(summary.warnings.begin(), warnings.begin(), warnings.end());
+  return summary;
 }
 
 }  // namespace hpcbench

@@ -7,6 +7,7 @@
 
 #include "base/json_text.hpp"
 #include "base/measured_time.hpp"
+#include "base/series_point.hpp"
 #include "base/text.hpp"
 
 namespace hpcbench {
@@ -22,14 +23,9 @@ std::string numbers_object(const std::map<std::string, double>& numbers) {
 }
 
 std::string series_object(const std::vector<SeriesPoint>& series) {
-  std::map<std::string, std::string> texts;
-  for (const SeriesPoint& point : series) {
-    if (!std::isfinite(point.value)) continue;
-    std::string& text = texts[point.name];
-    fmt::format_to(std::back_inserter(text), "{}[{},{}]", text.empty() ? "" : ",", point.index, point.value);
-  }
   std::string out;
-  for (const auto& [name, text] : texts) out += fmt::format("{}{}:[{}]", out.empty() ? "" : ",", json_quote(name), text);
+  for (const auto& [name, points] : series_json(series))
+    out += fmt::format("{}{}:{}", out.empty() ? "" : ",", json_quote(name), points);
   return '{' + out + '}';
 }
 
@@ -37,15 +33,7 @@ std::vector<SeriesPoint> read_series_object(std::string_view object) {
   std::vector<SeriesPoint> series;
   JsonMembers members;
   scan_object(object, members);
-  for (const JsonMember& member : members) {
-    for (const std::string_view item : scan_array(member.value).value_or(std::vector<std::string_view>())) {
-      const auto pair = scan_array(item).value_or(std::vector<std::string_view>());
-      if (pair.size() != 2) continue;
-      const std::optional<long long> index = json_integer(pair[0]);
-      const std::optional<double> value = json_number(pair[1]);
-      if (index && value) series.push_back({json_member_name(member), *index, *value});
-    }
-  }
+  for (const JsonMember& member : members) read_points(json_member_name(member), member.value, series);
   return series;
 }
 
@@ -128,7 +116,7 @@ std::vector<SeriesPoint> rank_series(const std::map<std::string, std::string>& f
     long long rank = 0;
     for (const std::string& part : split(fact->second, ' ')) {
       if (part.empty()) continue;
-      if (const auto number = parse_plain_number(part)) series.push_back({name, rank, *number});
+      if (const auto number = parse_plain_number(part)) series.push_back({name, rank, *number, {}});
       ++rank;
     }
   }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/series_point.hpp"
 #include "base/state.hpp"
 #include "ingest/attempt_record.hpp"
 
@@ -17,15 +18,15 @@ struct ImportedSource {
   std::string sha256;
   long long size_bytes = 0;
   long long changed_ns = 0;         // its time stamp then: a file of the same size and time is not hashed again
-  std::optional<std::string> file;  // the copy, relative to the attempt's folder; absent for one that is too large
+  std::optional<std::string> file;  // the copy, relative to the attempt's folder; absent if too large
   std::optional<long long> line;    // of a table: which line this run is
 };
 
-/// imported.json: what was taken in of a run that hpcbench did not start (docs/run-directory.md). Values stand here as they
-/// were read, so that nobody needs the files again; events.jsonl and gpu.csv beside it are read as those of any attempt.
+/// imported.json: what an import read of a run that hpcbench did not start (docs/run-directory.md). It keeps values as they
+/// were read, so that the files are not needed again; events.jsonl and gpu.csv beside it are read as those of any attempt.
 struct Imported {
-  std::string identity;  // of experiment, axes and contents: the same run is never taken in twice
-  std::string request;   // of what was asked of it: metrics, values, facts ...
+  std::string identity;  // of experiment, axes and contents: no run is imported twice
+  std::string request;   // of the request: metrics, values, facts ...
   bool by_file = false;  // `import:` of the experiment file asked for it, not `hpcbench ingest`
   std::vector<ImportedSource> sources;
   std::map<std::string, double> values;
@@ -37,7 +38,7 @@ struct Imported {
   State outcome = State::succeeded;
   std::optional<std::string> reason, statistic, note;
   std::optional<long long> n;        // how many runs the statistic is of
-  std::optional<std::string> asked;  // JSON: what `hpcbench ingest` was told beside the files (imports/asked_by_hand.hpp)
+  std::optional<std::string> asked;  // JSON: what `hpcbench ingest` got beside the files (imports/asked_by_hand.hpp)
 };
 
 inline constexpr const char* kImportExecutor = "import";

@@ -17,8 +17,8 @@ std::optional<std::string> read_lines(const std::string& path, const std::functi
 /// 64 MiB, is absent too and `problem` says why.
 std::optional<std::string> read_small_file(const std::string& path, std::string& problem);
 
-/// The last line of `text` that says something: that has a letter or a digit. mpirun and others draw lines of dashes around
-/// their messages. Where no line does, the last one that is not blank.
+/// The last line of `text` with a letter or a digit. mpirun and others draw lines of dashes around
+/// their messages. Without such a line, the last line that is not blank.
 std::string_view last_line(std::string_view text);
 
 }  // namespace hpcbench

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "ingest/line_reader.hpp"
 #include "ingest/metric_scan.hpp"
+#include "ingest/preamble.hpp"
 #include "ingest/unpacked_file.hpp"
 #include "runfiles/run_info.hpp"
 
@@ -77,8 +78,11 @@ std::string explain_missed_metric(const Metric& metric, const std::string& folde
   }
   const std::string& file = found.files.back();
   std::string text =
-      fmt::format("nothing in {} is what {} {} names{}", printable(file), metric.source, printable(metric.selector),
+      fmt::format("nothing in {} is what {} {} names{}{}", printable(file), metric.source, printable(metric.selector),
+                  metric.where.empty() ? "" : " where " + printable(describe_where(metric.where)),
                   metric.skip > 0 ? fmt::format(" beyond the first {} (`skip`)", metric.skip) : "");
+  if (const std::optional<std::string> missing = missing_header(metric, file))
+    text = fmt::format("of {} nothing is read: {}", printable(file), *missing);
   if (metric.source == "tag" || is_packed(file)) return text;  // no text
   const std::string end = last_lines_of(file);
   return end.empty() ? text + ": it is empty" : fmt::format("{}. It ends:\n{}", text, end);

@@ -26,14 +26,14 @@ struct MetricFiles {
 
 /// The files that a metric's glob matches: those in the attempt's folder; else those outside, in the working directory for
 /// example. While the attempt runs these are read where they stand. Once it has ended only the copies that were kept then are
-/// read: another run may have written the files since. Where nobody could keep copies, files that were last changed while this
+/// read: another run may have written the files since. Without copies, files that were last changed while this
 /// attempt ran stand for them.
 MetricFiles find_metric_files(const std::string& glob, const AttemptPlace& place);
 
-/// For a person, of a metric without a value in an attempt that has ended: what was looked for, where, and how that file ends.
+/// For people, of a metric without a value in an ended attempt: the file looked for, where, and its last lines.
 std::string explain_missed_metric(const Metric& metric, const std::string& folder);
 
-/// Keeps copies for a job that has ended and kept none (a job script of somebody's own), of files that were last changed while
+/// Keeps copies for a job that has ended and kept none (a site's own job script), of files that were last changed while
 /// it ran.
 void keep_outside_files_late(const std::string& folder);
 

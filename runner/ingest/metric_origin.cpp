@@ -60,16 +60,6 @@ EventTrace origin_in_events(const std::string& folder, const std::string& file, 
   return trace;
 }
 
-bool is_in_finished(const std::string& folder, const std::string& metric) {
-  const nlohmann::json json = parse_traced(read_file_if_there(folder + "/finished.json").value_or(""));
-  if (!json.is_object()) return false;
-  if (json.contains(metric)) return true;
-  const auto processes = json.find("processes");
-  if (processes == json.end() || !processes->is_array()) return false;
-  return std::any_of(processes->begin(), processes->end(),
-                     [&](const nlohmann::json& process) { return process.contains(metric); });
-}
-
 }  // namespace
 
 std::string metric_origin(const AttemptRecord& record, const std::string& folder, const std::string& metric) {
@@ -86,8 +76,7 @@ std::string metric_origin(const AttemptRecord& record, const std::string& folder
     if (!any) any = trace.any;
   }
   if (any) return *any;
-  if (is_noted) return noted->second;  // a sum over events, for example
-  return is_in_finished(folder, metric) ? "finished.json" : "";
+  return is_noted ? noted->second : "";  // a sum over events, for example
 }
 
 std::string command_line_of(const std::string& folder) {

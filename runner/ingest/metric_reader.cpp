@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "ingest/line_reader.hpp"
 #include "ingest/metric_scan.hpp"
+#include "ingest/preamble.hpp"
 
 namespace hpcbench {
 
@@ -16,6 +17,7 @@ namespace {
 constexpr long long kWarningsPerFile = 10;
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr double kLargestIndex = 9e15;  // doubles are whole numbers up to 2^53
+constexpr std::size_t kLongestWord = 200;
 
 /// `metrics.csv.gz` is CSV: files are unpacked while they are read.
 std::string_view unpacked_name(std::string_view name) {
@@ -40,6 +42,9 @@ void explain_take(const Metric& spec, const std::vector<std::string>& files, boo
                                            matches.count == 1 ? " is" : "s are", spec.skip));
   } else if (matches.count > 0 && !matches.value) {
     matches.warnings.push_back(fmt::format("the {} of {} values is no finite number", spec.take, matches.chosen_from));
+  } else if (spec.take != "count" && matches.count == 0 && matches.left_out > 0 && matches.not_numbers == 0) {
+    matches.warnings.push_back(fmt::format("{} value{} there, and `where` ({}) leaves none", matches.left_out,
+                                           matches.left_out == 1 ? " is" : "s are", printable(describe_where(spec.where))));
   } else if (spec.take == "count" && matches.count == 0 && readable && !files.empty() && matches.warnings.empty()) {
     matches.value = 0;  // the files are there, whole, and hold none
     matches.place = fmt::format("{} (none there)", files.back());
@@ -50,8 +55,13 @@ bool is_text_name(std::string_view name) { return !is_json_name(name) && !is_csv
 
 }  // namespace
 
+bool may_have_words(const Metric& spec) { return spec.series && *spec.series != "epoch" && *spec.series != "step"; }
+
 MatchTaker::MatchTaker(const Metric& spec)
-    : name_(spec.name), series_(spec.series), taken_(parse_take(spec.take).value_or(Take()), spec.skip) {}
+    : name_(spec.name),
+      series_(spec.series),
+      words_allowed_(may_have_words(spec)),
+      taken_(parse_take(spec.take).value_or(Take()), spec.skip) {}
 
 void MatchTaker::take(double value, std::optional<double> index) {
   taken_.add(value);
@@ -59,7 +69,18 @@ void MatchTaker::take(double value, std::optional<double> index) {
   if (!series_) return;
   indexed_ = indexed_ || index.has_value();
   const bool usable = index && std::abs(*index) < kLargestIndex;
-  SeriesPoint point{name_, usable ? static_cast<long long>(std::ceil(*index)) : matches_.count, value};
+  keep({name_, usable ? static_cast<long long>(std::ceil(*index)) : matches_.count, value, {}});
+}
+
+long long MatchTaker::number_of_word(std::string_view word) {
+  const auto known = words_.find(word);
+  if (known != words_.end()) return known->second;
+  const long long number = static_cast<long long>(words_.size()) + 1;
+  if (words_.size() < kMostPoints) words_.emplace(word, number);
+  return number;
+}
+
+void MatchTaker::keep(SeriesPoint point) {
   if ((matches_.count - 1) % stride_ != 0) {
     left_out_ = std::move(point);
     return;
@@ -74,27 +95,43 @@ void MatchTaker::take(double value, std::optional<double> index) {
   stride_ *= 2;
 }
 
-bool MatchTaker::take_text(std::string_view text, std::optional<double> index) {
+bool MatchTaker::take_text(std::string_view text, std::optional<std::string_view> index) {
   const std::optional<double> number = parse_metric_number(text);
-  if (number) {
-    take(*number, index);
+  const std::optional<double> numbered = index ? parse_metric_number(*index) : std::nullopt;
+  if (number && index && !numbered) {
+    const std::string word = printable(index->substr(0, kLongestWord));
+    if (!words_allowed_ || word.empty()) {
+      take_no_number(*index);
+      return false;
+    }
+    taken_.add(*number);
+    ++matches_.count;
+    indexed_ = true;
+    keep({name_, number_of_word(word), *number, word});
+  } else if (number) {
+    take(*number, numbered);
   } else if (taken_.add_text()) {
     ++matches_.count;
     return true;
-  } else if (matches_.not_numbers++ == 0) {
-    matches_.first_not_number = printable(text.substr(0, 60));
+  } else {
+    take_no_number(text);
   }
   return number.has_value();
+}
+
+void MatchTaker::take_no_number(std::string_view text) {
+  if (matches_.not_numbers++ == 0) matches_.first_not_number = printable(text.substr(0, 60));
 }
 
 MetricMatches MatchTaker::finish() {
   std::vector<SeriesPoint>& kept = matches_.series;
   if (left_out_) kept.push_back(*std::exchange(left_out_, std::nullopt));
   if (indexed_) {
-    std::stable_sort(kept.begin(), kept.end(), [](const SeriesPoint& a, const SeriesPoint& b) { return a.index < b.index; });
+    const auto place = [](const SeriesPoint& point) { return std::make_pair(!point.word.empty(), point.index); };
+    std::stable_sort(kept.begin(), kept.end(), [&](const SeriesPoint& a, const SeriesPoint& b) { return place(a) < place(b); });
     std::size_t used = 0;
     for (std::size_t i = 0; i < kept.size(); ++i) {
-      if (i + 1 < kept.size() && kept[i + 1].index == kept[i].index) continue;
+      if (i + 1 < kept.size() && place(kept[i + 1]) == place(kept[i])) continue;
       if (used != i) kept[used] = std::move(kept[i]);
       ++used;
     }
@@ -152,43 +189,82 @@ const MetricSource* find_metric_source(std::string_view key) {
   return nullptr;
 }
 
+namespace {
+
+/// Files through the adapter of one metric, which sees of each what stands from its `header` on.
+class SourceReader {
+ public:
+  explicit SourceReader(const Metric& spec) : spec_(spec), preamble_(spec) {
+    const MetricSource* source = find_metric_source(spec.source);
+    if (source == nullptr) {
+      error_ = fmt::format("not a source of metrics: {}", printable(spec.source));
+      return;
+    }
+    reader_ = source->make(spec);
+    error_ = reader_->error();
+    if (!error_) error_ = preamble_.error();
+  }
+
+  const std::optional<std::string>& error() const { return error_; }
+
+  void begin(const std::string& name) {
+    name_ = name;
+    reader_->begin(name);
+    preamble_.begin();
+  }
+  void feed(std::string_view piece) { preamble_.feed(piece, give_); }
+  /// `problem`: why the file could not be read to its end.
+  void end(const std::optional<std::string>& problem = std::nullopt) {
+    preamble_.end(give_);
+    reader_->end();
+    const std::optional<std::string> why = problem ? problem : preamble_.missing();
+    if (why) unread_.push_back(fmt::format("{}: {}", name_, *why));
+  }
+
+  MetricMatches finish(const std::vector<std::string>& names) {
+    MetricMatches matches = reader_->finish();
+    explain_take(spec_, names, unread_.empty(), matches);
+    std::move(unread_.begin(), unread_.end(), std::back_inserter(matches.warnings));
+    return matches;
+  }
+
+ private:
+  const Metric spec_;
+  Preamble preamble_;
+  std::unique_ptr<MetricReader> reader_;
+  const Preamble::Take give_ = [this](std::string_view piece) { reader_->feed(piece); };
+  std::optional<std::string> error_;
+  std::string name_;
+  std::vector<std::string> unread_;  // files, and why they gave nothing
+};
+
+}  // namespace
+
 MetricMatches read_metric(const Metric& spec, const std::vector<std::string>& files, const std::vector<std::string>& names) {
-  const MetricSource* source = find_metric_source(spec.source);
+  SourceReader reader(spec);
   MetricMatches failed;
-  if (source == nullptr) {
-    failed.warnings.push_back(fmt::format("not a source of metrics: {}", printable(spec.source)));
+  if (reader.error()) {
+    failed.warnings.push_back(*reader.error());
     return failed;
   }
-  const std::unique_ptr<MetricReader> reader = source->make(spec);
-  if (const std::optional<std::string> error = reader->error()) {
-    failed.warnings.push_back(*error);
-    return failed;
-  }
-  std::vector<std::string> unreadable;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    reader->begin(names[i]);
+    reader.begin(names[i]);
     const auto problem = read_lines(files[i], [&](std::string_view piece) {
-      reader->feed(piece);
+      reader.feed(piece);
       return true;
     });
-    reader->end();
-    if (problem) unreadable.push_back(fmt::format("{}: {}", names[i], *problem));
+    reader.end(problem);
   }
-  MetricMatches matches = reader->finish();
-  explain_take(spec, names, unreadable.empty(), matches);
-  std::move(unreadable.begin(), unreadable.end(), std::back_inserter(matches.warnings));
-  return matches;
+  return reader.finish(names);
 }
 
 MetricMatches read_metric_text(const Metric& spec, std::string_view text, const std::string& file) {
-  const MetricSource* source = find_metric_source(spec.source);
-  if (source == nullptr) return {};
-  const std::unique_ptr<MetricReader> reader = source->make(spec);
-  if (reader->error()) return {};
-  reader->begin(file);
-  reader->feed(text);
-  reader->end();
-  return reader->finish();
+  SourceReader reader(spec);
+  if (reader.error()) return {};
+  reader.begin(file);
+  reader.feed(text);
+  reader.end();
+  return reader.finish({file});
 }
 
 void LineSplitter::feed(std::string_view piece) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/metric.hpp"
+#include "base/series_point.hpp"
 #include "ingest/attempt_record.hpp"
 #include "ingest/taken_value.hpp"
 
@@ -16,15 +18,19 @@ namespace hpcbench {
 
 /// What one metric's files gave so far.
 struct MetricMatches {
-  std::optional<double> value;      // the one that `take` chooses
+  std::optional<double> value;      // the value that `take` chooses
   std::vector<SeriesPoint> series;  // all of them, by index; empty unless the metric is a series
   long long count = 0;              // values that are numbers
   long long chosen_from = 0;        // of them those that `skip` left to `take`
+  long long left_out = 0;           // values that `where` leaves out
   long long not_numbers = 0;
   std::string first_not_number;
   std::string place;                  // of the last value: `metrics.csv:17`, and what was taken: `... (median of 40 values)`
   std::vector<std::string> warnings;  // `metrics.csv:17: 3 cells under a header of 4`, ten a file, then their count
 };
+
+/// Whether words may name the points of its series: epochs and steps are numbers.
+bool may_have_words(const Metric& spec);
 
 /// Keeps the values of one metric. A series of more than 65,536 points is thinned evenly, so that memory stays bounded; the
 /// last point is always among them.
@@ -34,8 +40,13 @@ class MatchTaker {
 
   /// `index` absent: numbered from 1. One that is no whole number belongs to the next: epoch 0.5 to epoch 1.
   void take(double value, std::optional<double> index = std::nullopt);
-  /// The same for a text that should be a number; false if it is none. `take: count` counts it all the same.
-  bool take_text(std::string_view text, std::optional<double> index = std::nullopt);
+  /// The same for a text that should be a number; false if it is none. `take: count` counts it all the same. An index that is
+  /// no number names its point, `Triad` or `128K`, where the series may have words; elsewhere it is no number.
+  bool take_text(std::string_view text, std::optional<std::string_view> index = std::nullopt);
+  /// Text in place of a number.
+  void take_no_number(std::string_view text);
+  /// A value that `where` leaves out.
+  void leave_out() { ++matches_.left_out; }
   /// Of several points of the series with one index the last stays.
   MetricMatches finish();
   MetricMatches& matches() { return matches_; }
@@ -43,10 +54,16 @@ class MatchTaker {
  private:
   static constexpr std::size_t kMostPoints = 65'536;
 
+  void keep(SeriesPoint point);
+  /// That of the word that stands for an index, from 1.
+  long long number_of_word(std::string_view word);
+
   std::string name_;
   bool series_;
+  bool words_allowed_;
   TakenValue taken_;
   bool indexed_ = false;
+  std::map<std::string, long long, std::less<>> words_;
   long long stride_ = 1;
   std::optional<SeriesPoint> left_out_;  // the last point, if it was not kept
   MetricMatches matches_;
@@ -95,7 +112,7 @@ struct MetricSource {
   bool (*is_usual_file)(std::string_view name);  // the files that an import reads where no name matches
 };
 const std::vector<MetricSource>& metric_sources();
-/// Null for a key that is none.
+/// Null for any other key.
 const MetricSource* find_metric_source(std::string_view key);
 
 // The adapters, one file each.
@@ -117,7 +134,7 @@ class LineSplitter {
   using Take = std::function<void(std::string_view line, long long number)>;
   explicit LineSplitter(Take take) : take_(std::move(take)) {}
   void feed(std::string_view piece);
-  void finish();  // the last line may lack its end
+  void finish();  // the last line needs no newline
 
  private:
   void give(std::string_view line);

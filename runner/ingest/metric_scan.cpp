@@ -29,13 +29,26 @@ struct MetricScanner::Impl {
     if (!pattern.ok()) return;
     const auto& names = pattern.NamedCapturingGroups();
     const auto named = names.find(spec.name);
-    group = named != names.end() ? named->second : std::min(1, pattern.NumberOfCapturingGroups());
-    groups.resize(static_cast<std::size_t>(group) + 1);
+    if (const auto found = names.find(spec.index); found != names.end()) index_group = found->second;
+    const int first = index_group == 1 ? 2 : 1;
+    group = named != names.end() ? named->second : std::min(first, pattern.NumberOfCapturingGroups());
+    groups.resize(static_cast<std::size_t>(std::max(group, index_group)) + 1);
+  }
+
+  bool take_match() {
+    const auto text_of = [&](int which) {
+      const re2::StringPiece& text = groups[static_cast<std::size_t>(which)];
+      return std::string_view(text.data() == nullptr ? "" : text.data(), text.size());
+    };
+    if (groups[static_cast<std::size_t>(group)].data() == nullptr) return false;
+    if (index_group == 0) return taker.take_text(text_of(group));
+    return taker.take_text(text_of(group), text_of(index_group));
   }
 
   Metric spec;
   RE2 pattern;
   int group = 0;
+  int index_group = 0;  // 0: none
   std::vector<re2::StringPiece> groups;
   MatchTaker taker;
 };
@@ -58,9 +71,8 @@ std::optional<std::size_t> MetricScanner::feed(std::string_view text) {
   auto& groups = impl_->groups;
   while (from <= whole.size() &&
          impl_->pattern.Match(whole, from, whole.size(), RE2::UNANCHORED, groups.data(), static_cast<int>(groups.size()))) {
-    const re2::StringPiece& number = groups[static_cast<std::size_t>(impl_->group)];
-    if (number.data() != nullptr && impl_->taker.take_text({number.data(), number.size()}))
-      last = static_cast<std::size_t>(number.data() - whole.data());
+    if (impl_->take_match())
+      last = static_cast<std::size_t>(groups[static_cast<std::size_t>(impl_->group)].data() - whole.data());
     const auto end = static_cast<std::size_t>(groups[0].data() - whole.data()) + groups[0].size();
     // An empty match must not be found again.
     from = groups[0].empty() ? end + 1 : end;

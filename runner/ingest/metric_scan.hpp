@@ -13,7 +13,8 @@ namespace hpcbench {
 
 /// Searches text for a metric's pattern: RE2 (linear time, whatever the pattern), bytes as Latin-1 (logs are not always UTF-8),
 /// `^` and `$` at every line, and no match longer than a line. The number is the group named like the metric, else group 1,
-/// else the whole match; it must be a number and nothing else.
+/// else the whole match; it must be a number and nothing else. The group named like `index` numbers the series, and is no
+/// group 1.
 class MetricScanner {
  public:
   explicit MetricScanner(const Metric& spec);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
+
 #include "base/text.hpp"
 #include "ingest/line_reader.hpp"
 
@@ -51,6 +53,23 @@ std::string failure_reason(const Finished& finished, const FailureEvidence& evid
 
 Outcome ended_as(State state, std::string reason) { return {state, shortened(std::move(reason))}; }
 
+/// A run that may be continued, whose program saved its state and said so, or did not outlive the warning of its time limit.
+bool stopped_to_go_on(const Finished& finished, const RunInfo& info) {
+  if (!info.segment || finished.exit_code == info.success_exit_code) return false;
+  if (finished.exit_code == kExitSaved) return true;
+  const auto ended_by = [&](int signal) {
+    return finished.signal == signal || finished.exit_code == kShellSignalBase + signal;
+  };
+  return finished.warned && (ended_by(SIGUSR1) || ended_by(SIGTERM));
+}
+
+std::string how_it_stopped(const Finished& finished) {
+  const std::string how = finished.signal ? fmt::format("signal {}", *finished.signal)
+                                          : fmt::format("exit code {}", finished.exit_code.value_or(0));
+  return finished.warned ? fmt::format("ended when it was warned of its time limit ({})", how)
+                         : fmt::format("saved its state and ended ({})", how);
+}
+
 }  // namespace
 
 Outcome decide_outcome(const Finished& finished, const RunInfo& info, const FailureEvidence& evidence,
@@ -68,6 +87,7 @@ Outcome decide_outcome(const Finished& finished, const RunInfo& info, const Fail
   if (finished.never_began)
     return ended_as(State::node_failure, "no rank could be started: " + printable(last_line(finished.tail)));
   if (finished.error) return ended_as(State::failed, *finished.error);
+  if (stopped_to_go_on(finished, info)) return ended_as(State::timeout, how_it_stopped(finished));
   if (finished.signal || finished.exit_code != info.success_exit_code) {
     return ended_as(State::failed, failure_reason(finished, evidence));
   }

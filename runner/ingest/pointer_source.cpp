@@ -48,7 +48,8 @@ std::string plain_key(std::string_view key) {
 
 long long count_lines(std::string_view text) { return 1 + std::count(text.begin(), text.end(), '\n'); }
 
-/// Values in a JSON document, or in JSON lines: the first line that is not blank says which.
+/// Values in a JSON document, or in JSON lines: the first line that is not blank says which. Under `header` JSON stands in the
+/// text of a log: of lines, those that begin like no object or array are text, and a document ends where its value does.
 class PointerReader : public MetricReader {
  public:
   explicit PointerReader(const Metric& spec) : MetricReader(spec), tokens_(pointer_tokens(spec.selector)) {}
@@ -108,27 +109,42 @@ class PointerReader : public MetricReader {
     } else if (!trim(text_).empty()) {
       if (mode_ == Mode::unknown) mode_ = is_json(text_) ? Mode::lines : Mode::document;
       if (mode_ == Mode::document) return;  // the line stays: it is the document's beginning
-      read_value(text_, line_);
+      if (!spec_.has_header() || is_container(text_)) read_value(text_, line_);
     }
     too_large_ = false;
     text_.clear();
     ++line_;
   }
 
+  static bool is_container(std::string_view line) { return trim(line).starts_with('{') || trim(line).starts_with('['); }
+
   void read_value(std::string_view text, long long line) {
-    if (const std::optional<std::size_t> offset = json_error_offset(text)) {
+    std::optional<std::size_t> offset = json_error_offset(text);
+    if (offset && mode_ == Mode::document && spec_.has_header() && is_json(text.substr(0, *offset))) {
+      text = text.substr(0, *offset);  // what follows is text of the log
+      offset.reset();
+    }
+    if (offset) {
       warn_at_line(line + count_lines(text.substr(0, *offset)) - 1,
                    *offset >= trim(text).size() ? "the JSON ends too early" : "not JSON");
       return;
     }
     root_ = text;
     last_offset_.reset();
+    objects_.clear();
     follow(trim(text), 0, std::nullopt);
     if (last_offset_) found_at_line(line + count_lines(text.substr(0, *last_offset_)) - 1);
   }
 
+  /// A number, or a word that names a point.
+  std::optional<std::string> index_text(std::string_view value) const {
+    const std::optional<std::string> word = json_string(value);
+    if (word) return word->empty() || !may_have_words(spec_) ? std::nullopt : word;
+    return json_number(value) ? std::optional(std::string(value)) : std::nullopt;
+  }
+
   /// `index`: that of the innermost object on the way that has the member `spec_.index`.
-  void follow(std::string_view value, std::size_t depth, std::optional<double> index) {
+  void follow(std::string_view value, std::size_t depth, std::optional<std::string> index) {
     if (depth == tokens_->size()) {
       take_value(value, index);
       return;
@@ -138,11 +154,13 @@ class PointerReader : public MetricReader {
       JsonMembers members;
       scan_object(value, members);
       if (!spec_.index.empty()) {
-        if (const auto number = json_number(find_member(members, spec_.index))) index = number;
+        if (const auto text = index_text(find_member(members, spec_.index))) index = text;
       }
+      objects_.push_back(&members);
       for (const JsonMember& member : members) {
         if (token == "*" || plain_key(member.key) == token) follow(member.value, depth + 1, index);
       }
+      objects_.pop_back();
     } else if (value.starts_with('[')) {
       const std::vector<std::string_view> items = scan_array(value).value_or(std::vector<std::string_view>());
       const std::optional<std::size_t> only = array_index(token);
@@ -152,8 +170,27 @@ class PointerReader : public MetricReader {
     }
   }
 
-  void take_value(std::string_view value, std::optional<double> index) {
+  /// A member that `where` names is that of the innermost object on the way that has it.
+  bool is_meant() const {
+    return std::all_of(spec_.where.begin(), spec_.where.end(), [&](const auto& clause) {
+      for (auto object = objects_.rbegin(); object != objects_.rend(); ++object) {
+        const JsonMembers& members = **object;
+        const auto member = std::find_if(members.rbegin(), members.rend(),
+                                         [&](const JsonMember& each) { return plain_key(each.key) == clause.first; });
+        if (member == members.rend()) continue;
+        const std::optional<std::string> text = json_scalar_text(member->value);
+        return text && is_one_of(*text, clause.second);
+      }
+      return false;
+    });
+  }
+
+  void take_value(std::string_view value, const std::optional<std::string>& index) {
     if (value == "null") return;
+    if (!is_meant()) {
+      taker_.leave_out();
+      return;
+    }
     if (taker_.take_text(value, index)) last_offset_ = static_cast<std::size_t>(value.data() - root_.data());
   }
 
@@ -163,7 +200,8 @@ class PointerReader : public MetricReader {
   long long line_ = 1;
   bool too_large_ = false;
   std::string_view root_;
-  std::optional<std::size_t> last_offset_;  // in root_
+  std::optional<std::size_t> last_offset_;   // in root_
+  std::vector<const JsonMembers*> objects_;  // on the way to the value, the innermost last
 };
 
 }  // namespace

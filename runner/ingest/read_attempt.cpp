@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/host_list.hpp"
 #include "base/text.hpp"
 #include "ingest/attempt_record.hpp"
 #include "ingest/event_files.hpp"
@@ -19,6 +20,7 @@
 #include "ingest/metric_scan.hpp"
 #include "ingest/outcome.hpp"
 #include "ingest/reading.hpp"
+#include "ingest/segments.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/job_files.hpp"
 #include "runfiles/run_info.hpp"
@@ -52,7 +54,9 @@ class AttemptReader {
     } else {
       read_metrics();
     }
-    read_gpu_samples();
+    if (!info_.is_continued()) take_gpu_samples();
+    combine_segments(folder_, info_, finished_, record_);
+    note_faults(folder_, info_, finished_, record_);
     compute_formulas(info_, record_, finished_.readable || is_import());
     decide();
     std::stable_sort(record_.series.begin(), record_.series.end(),
@@ -130,6 +134,8 @@ class AttemptReader {
     record_.job = started_.job;
     if (claim_ && !claim_->job.empty()) record_.job = printable(claim_->job);
     if (started_.devices) record_.facts["devices"] = *started_.devices;
+    if (const auto nodes = expand_host_list(started_.nodes.value_or("")); !nodes.empty())
+      record_.nodes = printable(join(nodes, ","));
   }
 
   /// What keeps a row from being what its nodes and gpus say; no fact where there is nothing of the kind.
@@ -181,7 +187,13 @@ class AttemptReader {
     if (events.out_of_memory && !evidence_.out_of_memory) evidence_.out_of_memory = events.out_of_memory;
     for (const char* time : {"train_s", "user_s", "sys_s", "real_s"}) {
       const auto value = events.run_end.find(time);
-      if (value != events.run_end.end()) rank_points_.push_back({fmt::format("rank_{}", time), rank, value->second});
+      if (value != events.run_end.end() && !info_.is_continued())
+        rank_points_.push_back({fmt::format("rank_{}", time), rank, value->second});
+    }
+    if (info_.is_continued()) {
+      std::erase_if(events.run_end, [](const auto& value) { return is_of_one_segment(value.first); });
+      std::erase_if(events.series, [](const SeriesPoint& point) { return is_of_one_segment(point.name); });
+      events.totals.clear();
     }
     if (rank == 0) {
       take_rank_0(std::move(events));
@@ -206,6 +218,7 @@ class AttemptReader {
 
   /// Times of each rank, where there are several: what the ranks say of themselves, else what the launcher measured.
   void add_rank_series() {
+    if (info_.is_continued()) return;
     std::vector<SeriesPoint> points = rank_points_;
     for (const SeriesPoint& point : finished_.ranks) {
       const bool said = std::any_of(rank_points_.begin(), rank_points_.end(),
@@ -251,29 +264,16 @@ class AttemptReader {
     }
   }
 
-  /// gpu.csv of the first node, gpu.N.csv of node N.
-  void read_gpu_samples() {
-    GpuSampleReader reader;
-    std::vector<std::string> files = expand_glob("gpu.csv", folder_, "");
-    for (std::string& file : expand_glob("gpu.[0-9]*.csv", folder_, "")) files.push_back(std::move(file));
-    if (files.empty()) return;
-    for (const std::string& file : files) {
-      reader.begin(short_name(file));
-      const auto problem = read_lines(file, [&](std::string_view piece) {
-        reader.feed(piece);
-        return true;
-      });
-      reader.end();
-      if (problem) warn(fmt::format("{}: {}", short_name(file), *problem));
-    }
-    GpuSummary summary = reader.finish();
-    for (std::string& warning : summary.warnings) warn(std::move(warning));
-    add_metric("gpu_utilization_percent", summary.utilization_percent, "gpu.csv");
-    add_metric("gpu_memory_peak_bytes", summary.memory_peak_bytes, "gpu.csv");
-    add_metric("energy_wh", summary.energy_wh, "gpu.csv");
+  void take_gpu_samples() {
+    const std::optional<GpuSummary> summary = read_gpu_samples(folder_);
+    if (!summary) return;
+    for (const std::string& warning : summary->warnings) warn(warning);
+    add_metric("gpu_utilization_percent", summary->utilization_percent, "gpu.csv");
+    add_metric("gpu_memory_peak_bytes", summary->memory_peak_bytes, "gpu.csv");
+    add_metric("energy_wh", summary->energy_wh, "gpu.csv");
     const auto samples = record_.metrics.find("samples");
-    if (summary.energy_wh && samples != record_.metrics.end() && samples->second > 0) {
-      add_metric("energy_wh_per_sample", *summary.energy_wh / samples->second, "gpu.csv");
+    if (summary->energy_wh && samples != record_.metrics.end() && samples->second > 0) {
+      add_metric("energy_wh_per_sample", *summary->energy_wh / samples->second, "gpu.csv");
     }
   }
 
@@ -336,6 +336,10 @@ class AttemptReader {
       record_.state = outcome.state;
       record_.reason = std::move(outcome.reason);
       if (outcome.state == State::succeeded) require_values();
+      const auto injected = record_.facts.find("injected");
+      if (record_.state == State::failed && info_.faults.any() && injected != record_.facts.end())
+        record_.reason = fmt::format("injected fault ({}): {}", injected->second, record_.reason.value_or("failed"));
+      bound_of_segments(info_, record_);
     } else if (const std::optional<Settled> settled = read_settled(folder_)) {
       record_.state = settled->outcome;
       record_.reason = explain_settled(*settled);

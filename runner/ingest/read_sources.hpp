@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/metric.hpp"
+#include "base/series_point.hpp"
 #include "ingest/attempt_record.hpp"
 #include "ingest/outcome.hpp"
 
@@ -17,7 +18,7 @@ struct SourceFile {
   std::string name;  // what messages and globs of metrics know it by: without its folders
 };
 
-/// What such files say of their run.
+/// What such files hold of their run.
 struct SourceReading {
   std::map<std::string, double> values;
   std::map<std::string, std::string> units;

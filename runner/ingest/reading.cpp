@@ -14,15 +14,10 @@ namespace {
 constexpr int kRulesDigits = 12;
 constexpr int kReaderVersion = 1;  // another one reads all attempts again
 
-/// Keys that say nothing are left out: rules of files without them keep their hash.
 std::string metric_rule_json(const Metric& metric) {
-  std::string more;
-  if (!metric.index.empty()) more += ",\"index\":" + json_quote(metric.index);
-  if (metric.take != "last") more += ",\"take\":" + json_quote(metric.take);
-  if (metric.skip > 0) more += fmt::format(",\"skip\":{}", metric.skip);
   return fmt::format(R"({{"name":{},"file":{},"{}":{},"unit":{},"series":{}{}}})", json_quote(metric.name),
                      json_quote(metric.file), metric.source, json_quote(metric.selector), json_quote(metric.unit),
-                     metric.series ? "true" : "false", more);
+                     metric.series ? "true" : "false", optional_metric_json(metric));
 }
 
 std::string require_json(const std::vector<std::string>& require) {

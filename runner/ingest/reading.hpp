@@ -41,7 +41,7 @@ struct Reading {
 inline constexpr const char* kReadingFile = "reading.json";
 
 std::string reading_json(const Reading& reading);
-/// Total: what is damaged reads as if no file had been applied.
+/// Total: a damaged file counts as no file.
 Reading parse_reading(std::string_view text);
 /// The rules last applied to results/EXPERIMENT.
 Reading read_reading(const std::string& results);

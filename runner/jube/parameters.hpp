@@ -26,7 +26,7 @@ struct JubeParameter {
 };
 
 /// The parameters that a step sees. Names that nothing gives a value stay placeholders that `check` refuses: no run is started
-/// with a value that nobody chose.
+/// with a value that was not chosen.
 class JubeParameters {
  public:
   JubeParameters(std::string benchmark, std::string step) : benchmark_(std::move(benchmark)), step_(std::move(step)) {}

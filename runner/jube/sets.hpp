@@ -19,7 +19,7 @@ class JubeSets {
   JubeSets(const JubeNode& root, const JubeNode& benchmark, std::set<std::string> tags, JubeIncludes& includes)
       : root_(root), benchmark_(benchmark), tags_(std::move(tags)), includes_(includes) {}
 
-  /// What a `use` of a step or an analyser names, in its order, each set behind the one that it begins with. What is not
+  /// What a `use` of a step or an analyser names, in its order, each set after the set that it begins with. What is not
   /// found is a note.
   std::vector<const JubeNode*> used_by(const JubeNode& user, std::string_view key, Draft& draft);
 

@@ -7,7 +7,7 @@
 
 namespace hpcbench {
 
-/// What JUBE's tags choose: `deu|eng`, `!deu+eng`, `(a|b)+c`, `a^b`. InputError for what is none.
+/// What JUBE's tags choose: `deu|eng`, `!deu+eng`, `(a|b)+c`, `a^b`. InputError for anything else.
 bool tags_hold(const std::string& expression, const std::set<std::string>& tags, const SourceLocation& place);
 
 /// The tags that a file speaks of anywhere below `node`; `combined` is set where an expression has several or a `!`.

@@ -125,7 +125,8 @@ Draft::Entries profiles_of(const JubeNode& tree, const Draft& base, const JubeRe
 }
 
 std::string title_of(const JubeRequest& request, const JubeNode& tree) {
-  std::string title = fmt::format("# Translated from {} by `hpcbench init --from-jube`.\n", printable(request.path));
+  std::string title =
+      request.first_line + fmt::format("# Translated from {} by `hpcbench init --from-jube`.\n", printable(request.path));
   for (const JubeNode* benchmark : tree.all("benchmark")) {
     if (!benchmark->attribute("name").empty())
       title += fmt::format("# JUBE's benchmark {}.\n", printable(benchmark->attribute("name")));

@@ -17,6 +17,7 @@ struct JubeRequest {
   std::string output;               // of the experiment file: input decks are written beside it
   std::set<std::string> tags;       // of JUBE, chosen for good; every other one becomes a profile
   std::optional<std::string> step;  // the one whose runs are measured; absent: the last of the chain
+  std::string first_line = {};      // of the experiment file, for editors; may be empty
 };
 
 /// Reads another file by its name, relative to the JUBE file; absent where there is none.

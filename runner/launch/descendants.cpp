@@ -39,7 +39,9 @@ ProcessLine read_process_line(int proc, const char* pid) {
 
 }  // namespace
 
-std::vector<Descendant> find_descendants() {
+std::vector<Descendant> find_descendants() { return find_descendants(::getpid()); }
+
+std::vector<Descendant> find_descendants(pid_t ancestor) {
   std::vector<Descendant> found;
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), ::closedir);
   if (!proc) return found;
@@ -55,7 +57,7 @@ std::vector<Descendant> find_descendants() {
     for (auto child = first; child != last; ++child) found.push_back(child->second);
     children.erase(first, last);
   };
-  append_children_of(::getpid());
+  append_children_of(ancestor);
   for (std::size_t i = 0; i < found.size(); ++i) append_children_of(found[i].pid);
   return found;
 }

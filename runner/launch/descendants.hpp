@@ -15,5 +15,7 @@ struct Descendant {
 /// All living descendants of this process, by a walk through /proc. Complete for a child subreaper (prctl), save for
 /// processes that are started during the walk.
 std::vector<Descendant> find_descendants();
+/// Those of another process, each after the one that started it.
+std::vector<Descendant> find_descendants(pid_t ancestor);
 
 }  // namespace hpcbench

@@ -2,7 +2,7 @@
 
 namespace hpcbench {
 
-/// A TCP port that nobody on this host listens on now. UnavailableError if there is none.
+/// A TCP port without a listener on this host now. UnavailableError if there is none.
 int find_free_port();
 
 }  // namespace hpcbench

@@ -22,7 +22,7 @@ struct HandOver {
 };
 
 /// A file without a name that lives in memory: an environment may hold what must not be on disk.
-/// UnavailableError if there is none to be had.
+/// UnavailableError if there is none available.
 Descriptor open_hand_over();
 
 /// Absent if the shell has not written all of it.

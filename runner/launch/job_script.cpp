@@ -14,6 +14,7 @@
 #include "base/host.hpp"
 #include "launch/free_port.hpp"
 #include "launch/oom_count.hpp"
+#include "launch/rank.hpp"
 #include "launch/script_reports.hpp"
 #include "runfiles/rank_report.hpp"
 #include "runfiles/try_mark.hpp"
@@ -28,6 +29,7 @@ constexpr double kStepPatienceS = 60;  // a step that was killed has left the qu
 constexpr double kLimitSlackS = 5;     // SIGTERM so near the time limit is the time limit
 constexpr double kSignalledWaitS = 3;  // what ends a whole job may reach the program before us
 constexpr double kFailedWaitS = 0.5;
+constexpr double kEndReserveS = 15;  // from the end of a run that is to be continued to that of its job
 
 /// What mark_path says of a step of Slurm: `12.0`; other ranks are processes of ours.
 bool is_step(const std::string& mark) { return !mark.empty() && mark.find('.') != std::string::npos; }
@@ -40,34 +42,41 @@ bool was_starter(const std::string& program, const std::string& folder) {
   return words.substr(words.rfind('\n') + 1).starts_with("srun: ");
 }
 
-/// Where it cannot be written Slurm's word has to do.
-void note_stopped(const std::string& folder, int signal) {
+/// Where it cannot be written Slurm's word has to do. `wall_s`: once all have ended, how long it took.
+void note_stopped(const std::string& folder, int signal, std::optional<double> wall_s = {}) {
+  const std::string took = wall_s ? fmt::format("wall_s {:.6f}\n", *wall_s) : "";
   try {
-    write_file(folder + "/stopped", signal == SIGINT ? "INT\n" : "TERM\n", Durability::durable);
+    write_file(folder + "/stopped", (signal == SIGINT ? "INT\n" : "TERM\n") + took, Durability::durable);
   } catch (const UnavailableError&) {
   }
 }
 
 }  // namespace
 
-JobScript::JobScript(std::string attempt_folder, RunDescription run, SlurmJobFacts job, Supervisor& supervisor, double grace_s)
+JobScript::JobScript(std::string attempt_folder, RunDescription run, SlurmJobFacts job, Supervisor& supervisor, double grace_s,
+                     bool in_block)
     : folder_(std::move(attempt_folder)),
       run_(std::move(run)),
       job_(std::move(job)),
       supervisor_(supervisor),
       grace_s_(grace_s),
+      in_block_(in_block),
       begin_s_(monotonic_s()) {}
 
 std::string JobScript::try_folder() const { return fmt::format("{}/try{}", folder_, try_); }
 
 bool JobScript::cancel_requested() const { return ::access((folder_ + "/cancel_requested").c_str(), F_OK) == 0; }
 
-bool JobScript::near_limit() const { return run_.time_s && monotonic_s() - begin_s_ >= *run_.time_s - kLimitSlackS; }
+bool JobScript::near_limit() const {
+  return !in_block_ && run_.time_s && monotonic_s() - begin_s_ >= *run_.time_s - kLimitSlackS;
+}
 
 ProcessSpec JobScript::spec() const {
   EnvironmentChanges changes{{"HPCBENCH_TRY", try_folder()}, {"HPCBENCH_RUN", folder_ + "/run.json"}};
   changes["MASTER_ADDR"] = address_;
   changes["MASTER_PORT"] = std::to_string(port_);
+  if (in_block_) changes["HPCBENCH_NODELIST"] = job_.nodes;
+  if (run_.saved_exit_code) changes[kTrackerVariable] = process_tracker();
   changes["HPCBENCH_TOKEN"] = std::nullopt;
   // Or srun would start its tasks without our environment where sbatch was told not to take its own.
   changes["SLURM_EXPORT_ENV"] = std::nullopt;
@@ -81,15 +90,27 @@ ProcessSpec JobScript::spec() const {
   return spec;
 }
 
+/// In a block the run's time may be over while srun waits for a step, as after a controller that has lost one: that is no time
+/// limit of the program, and the next run would wait as long.
+bool JobScript::waited_in_vain() const {
+  return in_block_ && supervisor_.so_far().timed_out && !supervisor_.so_far().cancelled_by && !cancel_requested();
+}
+
 SupervisionRules JobScript::rules() {
   SupervisionRules rules;
   rules.grace_s = grace_s_;
   rules.end = [this](int signal) { end_ranks(signal); };
+  rules.warn_s = run_.warn_s;
+  rules.warn = [this] { warn_ranks(); };
+  rules.time_limit_s = limit_s_;
+  if (!in_block_) return rules;
+  rules.time_limit_s = run_.time_s;
+  rules.was_asked = [this] { return cancel_requested(); };
   return rules;
 }
 
 void JobScript::end_ranks(int signal) {
-  const bool told_by_slurm = supervisor_.so_far().cancelled_by.has_value();
+  const bool told_by_slurm = supervisor_.so_far().cancelled_by && !(in_block_ && cancel_requested());
   const bool ours = supervisor_.so_far().timed_out || cancel_requested();
   // Should we be killed while we wait, this says that it was not the program's doing.
   if (told_by_slurm && !ours && !near_limit() && signal == SIGTERM) note_stopped(folder_, SIGTERM);
@@ -102,6 +123,25 @@ void JobScript::end_ranks(int signal) {
   } else if (!told_by_slurm || signal == SIGKILL) {
     end_step(step_of_try(try_folder()), signal);  // it began in this very moment
   }
+}
+
+/// Before it has begun there is nothing to save.
+void JobScript::warn_ranks() {
+  const std::string step = step_of_try(try_folder());
+  if (is_step(step)) {
+    signal_step(step, "USR1");
+  } else if (!step.empty()) {
+    supervisor_.pass_on(SIGUSR1);
+  }
+}
+
+/// A run that may be continued ends in good time, by our own clock: Slurm's warning comes up to a minute early.
+void JobScript::find_limit() {
+  if (in_block_ || !run_.saved_exit_code || !run_.time_s) return;
+  const std::optional<double> end_s = job_end_unix_s(job_.id);
+  if (!end_s) return;
+  limit_s_ = std::max(0.0, *end_s - unix_time_s() - kEndReserveS);
+  if (run_.warn_s) run_.warn_s = std::min(*run_.warn_s, *limit_s_ / 2);
 }
 
 /// Never srun itself: asked to end, it kills ranks before they can report.
@@ -128,6 +168,7 @@ ScriptEnd JobScript::run(StartedFacts started) {
   address_ = meeting_address(job_, run_.nodes);
   port_ = find_free_port();
   started.master_port = port_;
+  find_limit();
   write_file(folder_ + "/started.json", started_json(started), Durability::none);
   ScriptEnd end;
   end.facts.host = job_.node;
@@ -143,11 +184,11 @@ ScriptEnd JobScript::run(StartedFacts started) {
   Supervision& supervision = end.facts.supervision;
   supervision.wall_s = monotonic_s() - begin_s_;
   if (begun) {
-    note_reports({try_folder(), folder_, run_.processes, run_.good_exit_code}, script_, asked_to_end(), end.facts);
+    end.broken = note_reports({try_folder(), folder_, run_.processes, run_.good_exit_code}, script_, asked_to_end(), end.facts);
   } else if (try_ > 0) {
     supervision.setup = script_end(script_, run_.good_exit_code);
     if (was_starter(script_.program, folder_)) {
-      end.facts.never_began = !asked_to_end();
+      end.facts.never_began = end.broken = !asked_to_end() || waited_in_vain();
     } else {
       note_early_end({try_folder(), folder_, run_.processes, run_.good_exit_code}, script_);
     }
@@ -157,12 +198,13 @@ ScriptEnd JobScript::run(StartedFacts started) {
   }
   await_word(end.facts);
   const Supervision& wishes = supervisor_.so_far();
-  supervision.timed_out = wishes.timed_out || (wishes.cancelled_by && near_limit());
+  supervision.warned = wishes.warned;
+  supervision.timed_out = (wishes.timed_out && !end.facts.never_began) || (wishes.cancelled_by && near_limit());
   const bool failed = exit_status(supervision, run_.good_exit_code) != 0;
   if (!supervision.timed_out && cancel_requested() && (wishes.cancelled_by || failed)) {
     supervision.cancelled_by = SIGTERM;
   } else if (!supervision.timed_out && wishes.cancelled_by) {
-    note_stopped(folder_, *wishes.cancelled_by);
+    note_stopped(folder_, *wishes.cancelled_by, supervision.wall_s);
     end.stopped = true;
     return end;
   }

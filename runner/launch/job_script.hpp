@@ -12,6 +12,7 @@ namespace hpcbench {
 /// How an attempt's job.sh ended.
 struct ScriptEnd {
   FinishedFacts facts;
+  bool broken = false;   // not by the program: its step could not begin, or a rank is gone and none says why
   bool stopped = false;  // something else than hpcbench or the time limit asked us to end: the scheduler says what
 };
 
@@ -21,7 +22,10 @@ struct ScriptEnd {
 /// asked to end by Slurm, we wait for the ranks, which Slurm has told.
 class JobScript {
  public:
-  JobScript(std::string attempt_folder, RunDescription run, SlurmJobFacts job, Supervisor& supervisor, double grace_s);
+  /// `in_block`: other runs follow in the same job. Then the run's time limit is not the job's, and is kept here; and the
+  /// run may be asked to end alone, by `cancel_requested` in its folder and SIGUSR2.
+  JobScript(std::string attempt_folder, RunDescription run, SlurmJobFacts job, Supervisor& supervisor, double grace_s,
+            bool in_block);
 
   /// Writes started.json, then runs the script.
   ScriptEnd run(StartedFacts started);
@@ -34,23 +38,30 @@ class JobScript {
   SupervisionRules rules();
   void end_ranks(int signal);
   void end_step(const std::string& step, int signal);
+  void warn_ranks();
+  void find_limit();
   bool run_try();
   void await_word(const FinishedFacts& facts);
   bool cancel_requested() const;
   bool near_limit() const;
-  bool asked_to_end() const { return supervisor_.so_far().cancelled_by || supervisor_.so_far().timed_out; }
+  bool waited_in_vain() const;
+  bool asked_to_end() const {
+    return supervisor_.so_far().cancelled_by || supervisor_.so_far().timed_out || (in_block_ && cancel_requested());
+  }
 
   std::string folder_;
   RunDescription run_;
   SlurmJobFacts job_;
   Supervisor& supervisor_;
   double grace_s_;
+  bool in_block_;
   std::string address_;
   int port_ = 0;
   int try_ = 0;          // 0: none was started
   bool killed_ = false;  // the step was
   Supervision script_;   // of the last try
   double begin_s_ = 0;
+  std::optional<double> limit_s_;  // of a run that may be continued, from where its first process begins
 };
 
 }  // namespace hpcbench

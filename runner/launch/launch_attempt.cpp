@@ -19,10 +19,12 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
+#include "launch/fault_injector.hpp"
 #include "launch/free_port.hpp"
 #include "launch/hand_over.hpp"
 #include "launch/job_script.hpp"
 #include "launch/launch.hpp"
+#include "launch/launch_block.hpp"
 #include "launch/local_script.hpp"
 #include "launch/merged_output.hpp"
 #include "launch/oom_count.hpp"
@@ -38,6 +40,7 @@ namespace hpcbench {
 
 namespace {
 
+constexpr double kWordOfSlurmS = 3;  // for the word that ends a whole job, after a signal has ended its command
 constexpr double kSlurmGraceS = 10;  // from the request to end a step to its end; `hpcbench cancel` looks at jobs for 25 s
 
 /// A new folder ./manual-TIME with a copy of run.json.
@@ -153,6 +156,8 @@ PreparedJob prepare_job(const std::string& run_json, const JobPlace& place, doub
   job.state.workdir = job_workdir(run.workdir, place);
   job.state.environment = job_environment(run, job.layout, place);
   job.rules = {.time_limit_s = run.time_s, .grace_s = grace_s, .good_exit_code = run.good_exit_code, .end = {}};
+  job.rules.saved_exit_code = run.saved_exit_code;
+  job.rules.warn_s = run.warn_s;
   job.run = std::move(run);
   return job;
 }
@@ -188,7 +193,10 @@ void run_ranks(const PreparedJob& job, const JobPlace& place, Supervisor& superv
   const std::unique_ptr<MergedOutput> merged = merged_output(job.run, place);
   const std::vector<ProcessSpec> specs = rank_specs(job.run, job.layout, place, job.state, merged.get());
   if (merged) merged->start();
-  facts.supervision = supervisor.run(specs, job.rules, error);
+  FaultInjector faults(job.run.faults, place.output_folder, [&](int rank) { return rank / job.layout.processes_per_node; });
+  SupervisionRules rules = job.rules;
+  if (job.run.faults.any()) rules.faults = &faults;
+  facts.supervision = supervisor.run(specs, rules, error);
   if (merged) merged->finish();
   if (error) facts.error = error->text;
 }
@@ -268,8 +276,8 @@ void write_finished(const JobPlace& place, const FinishedFacts& facts) {
 }
 
 /// An attempt that is ours, in a job of Slurm.
-int run_in_slurm(const std::string& run_json, const JobPlace& place, StartedFacts started, SlurmJobFacts job, double grace_s,
-                 Supervisor& supervisor) {
+AttemptEnd run_in_slurm(const std::string& run_json, const JobPlace& place, StartedFacts started, SlurmJobFacts job,
+                        const std::vector<std::string>* block_nodes, Supervisor& supervisor) {
   RunDescription run;
   try {
     run = describe_run(run_json, place.attempt_folder + "/run.json");
@@ -278,40 +286,68 @@ int run_in_slurm(const std::string& run_json, const JobPlace& place, StartedFact
     facts.host = job.node;
     facts.error = bare_text(problem);
     write_finished(place, facts);
-    return kExitCannotStart;
+    return {kExitCannotStart, true};
+  }
+  const bool in_block = block_nodes != nullptr;
+  bool here = true;  // whether this node is one of the run's
+  if (in_block && static_cast<std::size_t>(run.nodes) < block_nodes->size()) {
+    const auto end = block_nodes->begin() + run.nodes;
+    here = std::find(block_nodes->begin(), end, job.node) != end;
+    job.nodes = nodes_of_run(job.nodes, {block_nodes->begin(), end});
   }
   started.node = job.node;
   started.nodes = job.nodes;
-  started.devices = list_gpus();
+  if (here) started.devices = list_gpus();
   const int good_exit_code = run.good_exit_code;
-  JobScript script(place.attempt_folder, std::move(run), std::move(job), supervisor, grace_s);
+  JobScript script(place.attempt_folder, std::move(run), std::move(job), supervisor, kSlurmGraceS, in_block);
   const ScriptEnd end = script.run(std::move(started));
-  if (end.stopped) return kSignalExitBase + SIGTERM;
+  if (end.stopped) return {kSignalExitBase + SIGTERM, false};
   keep_outside(place, run_json);
   write_finished(place, end.facts);
   script.remove_tries();
-  return exit_status(end.facts.supervision, good_exit_code);
+  return {exit_status(end.facts.supervision, good_exit_code), !end.broken};
 }
 
-}  // namespace
+/// One process, in the job's batch step. Where something else than `hpcbench cancel` ended the job, Slurm says what that was.
+int prepare_in_slurm(const std::string& run_json, const JobPlace& place, StartedFacts started, const SlurmJobFacts& job,
+                     Supervisor& supervisor) {
+  started.node = job.node;
+  started.nodes = job.nodes;
+  FinishedFacts facts = run_job(run_json, place, std::move(started), kSlurmGraceS, supervisor);
+  // What ends the job may have reached the command before it reached us.
+  if (!supervisor.so_far().cancelled_by && exit_status(facts) > kSignalExitBase) supervisor.await_wish(kWordOfSlurmS);
+  facts.supervision.cancelled_by = supervisor.so_far().cancelled_by;
+  const bool ours = ::access((place.attempt_folder + "/cancel_requested").c_str(), F_OK) == 0;
+  if (ours && !facts.supervision.timed_out && exit_status(facts) != 0) facts.supervision.cancelled_by = SIGTERM;
+  if (facts.supervision.cancelled_by && !ours) {
+    write_file(place.attempt_folder + "/stopped", "TERM\n", Durability::durable);
+    return kSignalExitBase + SIGTERM;
+  }
+  write_finished(place, facts);
+  return exit_status(facts);
+}
 
-int launch_attempt(const std::string& attempt_folder, const std::string& token, double grace_s) {
+/// `block_nodes`: in a block, the order in which its nodes were drawn.
+AttemptEnd run_attempt(const std::string& attempt_folder, const std::string& token, double grace_s,
+                       const std::vector<std::string>* block_nodes) {
   JobPlace place;
   place.attempt_folder = std::filesystem::absolute(attempt_folder + "/.").lexically_normal().parent_path().string();
   place.output_folder = place.attempt_folder;
   const std::string run_json = read_file(place.attempt_folder + "/run.json");
-  const bool in_slurm = !token.empty() && parse_run_json(run_json).executor == "slurm";
+  const RunInfo info = parse_run_json(run_json);
+  const bool in_slurm = !token.empty() && info.executor == "slurm";
   // Before the claim: from then on a signal must not end us without finished.json.
   Supervisor supervisor(prepare_signals(token.empty(), in_slurm));
   StartedFacts started{.process = this_process(), .job = std::nullopt};
   SlurmJobFacts job = in_slurm ? slurm_job_facts() : SlurmJobFacts();
-  if (in_slurm && supervisor.await_wish(0).cancelled_by) return kSignalExitBase + SIGTERM;  // Slurm knows why
+  if (in_slurm && supervisor.await_wish(0).cancelled_by) return {kSignalExitBase + SIGTERM, false};  // Slurm knows why
   if (!token.empty()) {
     started.job = job.name.empty() ? std::to_string(started.process.pid) : job.name;
     const Claim claim{.revoked = false, .why = {}, .token = token, .job = *started.job, .process = started.process};
-    if (!try_claim(place.attempt_folder, claim)) return 0;
+    if (!try_claim(place.attempt_folder, claim)) return {0, true};
   }
-  if (in_slurm) return run_in_slurm(run_json, place, started, std::move(job), kSlurmGraceS, supervisor);
+  if (in_slurm && info.is_preparation) return {prepare_in_slurm(run_json, place, std::move(started), job, supervisor), true};
+  if (in_slurm) return run_in_slurm(run_json, place, started, std::move(job), block_nodes, supervisor);
   if (token.empty()) {
     place.output_folder = make_manual_folder(run_json, place.attempt_folder);
     say("by hand: this run claims nothing and does not count; its output is in " + place.output_folder);
@@ -320,7 +356,17 @@ int launch_attempt(const std::string& attempt_folder, const std::string& token, 
   if (!token.empty()) keep_outside(place, run_json);
   write_finished(place, facts);
   if (token.empty() && facts.error) say("error: " + *facts.error);
-  return exit_status(facts);
+  return {exit_status(facts), true};
+}
+
+}  // namespace
+
+int launch_attempt(const std::string& attempt_folder, const std::string& token, double grace_s) {
+  return run_attempt(attempt_folder, token, grace_s, nullptr).status;
+}
+
+AttemptEnd launch_in_block(const std::string& attempt_folder, const std::string& token, const std::vector<std::string>& nodes) {
+  return run_attempt(attempt_folder, token, kEndingGraceS, &nodes);
 }
 
 int launch_batch(const std::string& batch_folder) {

@@ -36,6 +36,10 @@ SupervisionRules script_rules(const LocalScript& script, const RunDescription& r
   SupervisionRules rules;
   rules.time_limit_s = run.time_s;
   rules.grace_s = script.grace_s + kReportS;
+  rules.warn_s = run.warn_s;
+  rules.warn = [&supervisor, try_folder] {
+    if (!step_of_try(try_folder).empty()) supervisor.pass_on(SIGUSR1);  // to what starts ranks, no longer a shell
+  };
   rules.end = [&supervisor, try_folder](int signal) {
     if (signal == SIGKILL || close_try(try_folder)) {
       supervisor.signal_processes(signal);
@@ -56,6 +60,7 @@ void run_local_script(const LocalScript& script, const RunDescription& run, Supe
       supervisor.run({script_spec(script, attempt.folder)}, script_rules(script, run, attempt.folder, supervisor), error);
   facts.supervision.wall_s = ended.wall_s;
   facts.supervision.timed_out = ended.timed_out;
+  facts.supervision.warned = ended.warned;
   facts.supervision.cancelled_by = ended.cancelled_by;
   if (error) {
     facts.error = error->text;

@@ -20,7 +20,7 @@ class MergedOutput {
   MergedOutput(const MergedOutput&) = delete;
   MergedOutput& operator=(const MergedOutput&) = delete;
 
-  /// A descriptor, ours, for a stream of this rank. Before `start`. UnavailableError if there is none to be had.
+  /// A descriptor, ours, for a stream of this rank. Before `start`. UnavailableError if there is none available.
   int add_stream(int rank);
   /// From here on lines are taken, in a thread that gets no signals but those that are not blocked now.
   void start();

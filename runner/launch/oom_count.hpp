@@ -5,8 +5,8 @@
 
 namespace hpcbench {
 
-/// How many processes of this process's memory cgroup the kernel has killed for want of memory. Cgroup v2's memory.events, or
-/// v1's memory.oom_control. Absent where that cannot be read.
+/// How many processes of this process's memory cgroup the kernel has killed because memory ran out. Cgroup v2's memory.events,
+/// or v1's memory.oom_control. Absent where that cannot be read.
 std::optional<long long> read_oom_kill_count();
 
 /// The number behind `oom_kill ` at the start of a line; absent if there is none.

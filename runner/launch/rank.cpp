@@ -18,8 +18,10 @@
 
 #include "base/environment.hpp"
 #include "base/error.hpp"
+#include "base/faults.hpp"
 #include "base/files.hpp"
 #include "base/process.hpp"
+#include "launch/fault_injector.hpp"
 #include "launch/first_host.hpp"
 #include "launch/free_port.hpp"
 #include "launch/launch.hpp"
@@ -29,11 +31,14 @@
 #include "launch/supervisor.hpp"
 #include "runfiles/job_files.hpp"
 #include "runfiles/rank_report.hpp"
+#include "runfiles/run_info.hpp"
 #include "runfiles/try_mark.hpp"
 
 namespace hpcbench {
 
 namespace {
+
+constexpr const char* kTellsAll = "proctrack/linuxproc";  // others signal the step's direct children, or their groups
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -93,7 +98,8 @@ EnvironmentChanges variables_of(const RankPlace& place, int port) {
   EnvironmentChanges changes = rank_variables({place.ranks, place.local_ranks, port}, place.rank);
   changes["LOCAL_RANK"] = std::to_string(place.local_rank);
   changes["NODE_RANK"] = changes["GROUP_RANK"] = std::to_string(place.node_rank);
-  for (const char* const ours : {"HPCBENCH_TOKEN", "HPCBENCH_TRY", "HPCBENCH_GRACE"}) changes[ours] = std::nullopt;
+  for (const char* const ours : {"HPCBENCH_TOKEN", "HPCBENCH_TRY", "HPCBENCH_GRACE", kTrackerVariable})
+    changes[ours] = std::nullopt;
   return changes;
 }
 
@@ -108,6 +114,8 @@ struct RankRules {
   int good_exit_code = 0;
   bool usage_known = true;  // podman's programs are no children of ours
   bool merged_output = false;
+  std::optional<int> saved_exit_code = {};  // of a program that is to be continued
+  Faults faults = {};
 };
 
 RankRules read_rank_rules() {
@@ -118,6 +126,8 @@ RankRules read_rank_rules() {
   if (!json.is_object()) return rules;
   rules.usage_known = json.value("container_runtime", nlohmann::json()) != "podman";
   rules.merged_output = json.value("output", nlohmann::json()) == "merged";
+  if (json.contains("inject")) rules.faults = parse_faults(json["inject"].dump());
+  if (json.contains("segment")) rules.saved_exit_code = kExitSaved;
   const nlohmann::json success = json.value("success", nlohmann::json());
   const nlohmann::json code = success.is_object() ? success.value("exit_code", nlohmann::json()) : nlohmann::json();
   if (code.is_number_integer()) rules.good_exit_code = code.get<int>();
@@ -214,11 +224,14 @@ double ending_grace(bool in_step) {
   return said.empty() ? std::numeric_limits<double>::infinity() : std::strtod(said.c_str(), nullptr);
 }
 
-int exit_status(const Supervision& supervision, const std::optional<StartError>& error, int good) {
+/// What starts the ranks ends the others once one of them fails: one that is to be continued does not.
+int exit_status(const Supervision& supervision, const std::optional<StartError>& error, const SupervisionRules& rules) {
   if (error) return kExitCannotStart;
+  const int good = rules.good_exit_code;
   for (const ProcessEnd& end : supervision.processes) {
     if (supervision.first_failed_rank && end.rank != *supervision.first_failed_rank) continue;
     if (end.signal) return kSignalExitBase + *end.signal;
+    if (end.exit_code == rules.saved_exit_code) continue;
     if (*end.exit_code != good) return *end.exit_code == 0 ? 1 : *end.exit_code;
   }
   return 0;
@@ -240,8 +253,17 @@ int run_rank(const RankRequest& request) {
   }
   const RankPlace place = request.here ? RankPlace() : place_of_this_rank();
   const RankRules of_run = read_rank_rules();
-  const SupervisionRules rules{
-      .time_limit_s = std::nullopt, .grace_s = ending_grace(in_step), .good_exit_code = of_run.good_exit_code, .end = {}};
+  const int per_node = std::max(1, request.per_node.value_or(request.here.value_or(1)));
+  FaultInjector faults(of_run.faults, output_folder(),
+                       [&](int rank) { return request.here ? rank / per_node : place.node_rank; });
+  const SupervisionRules rules{.time_limit_s = std::nullopt,
+                               .grace_s = ending_grace(in_step),
+                               .good_exit_code = of_run.good_exit_code,
+                               .saved_exit_code = of_run.saved_exit_code,
+                               .end = {},
+                               .tells_all = variable(kTrackerVariable) == kTellsAll ? "slurmstepd" : "",
+                               .was_asked = {},
+                               .faults = of_run.faults.any() ? &faults : nullptr};
   start_monitor(request, place);
   const std::optional<long long> oom_kills = read_oom_kill_count();
   std::optional<StartError> error;
@@ -253,7 +275,7 @@ int run_rank(const RankRequest& request) {
   const std::optional<long long> oom_kills_after = read_oom_kill_count();
   if (error) std::fputs(fmt::format("hpcbench: rank {}: {}\n", error->rank, error->text).c_str(), stderr);
   report(supervision, error, oom_kills && oom_kills_after && *oom_kills_after > *oom_kills, of_run);
-  return exit_status(supervision, error, rules.good_exit_code);
+  return exit_status(supervision, error, rules);
 }
 
 }  // namespace hpcbench

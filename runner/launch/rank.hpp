@@ -6,6 +6,9 @@
 
 namespace hpcbench {
 
+/// Names Slurm's ProctrackType to the ranks of a step, where it matters to them.
+inline constexpr const char* kTrackerVariable = "HPCBENCH_TRACKER";
+
 /// What `hpcbench rank` is asked for.
 struct RankRequest {
   std::vector<std::string> command;
@@ -16,10 +19,10 @@ struct RankRequest {
 
 /// `hpcbench rank -- PROGRAM ARGS`, as srun or mpirun start it: one rank with torchrun's environment. With HPCBENCH_RUN
 /// (docs/run-directory.md) its output goes to the files beside run.json, else it is passed through. SIGTERM, SIGINT and
-/// SIGUSR1 are passed on to the program. With HPCBENCH_TRY it begins the try, or leaves at once where that is closed, and
-/// reports there how the program ended.
-/// The exit status: 0 where the program ended with the good exit code of run.json, else the program's (1 for 0), 128 + its
-/// signal, or 127 where it could not be started. The same remarks on signals and children as for `launch_attempt` hold.
+/// SIGUSR1 are passed on to the program, unless the variable above says that Slurm signals it, too. With HPCBENCH_TRY it begins
+/// the try, or leaves at once where that is closed, and reports there how the program ended. The exit status: 0 where the
+/// program ended with the good exit code of run.json, else the program's (1 for 0), 128 + its signal, or 127 where it could not
+/// be started. The same remarks on signals and children as for `launch_attempt` hold.
 int run_rank(const RankRequest& request);
 
 }  // namespace hpcbench

@@ -22,8 +22,8 @@ void append_line(const std::string& path, const std::string& line) {
   [[maybe_unused]] const ssize_t written = ::write(fd.get(), line.data(), line.size());
 }
 
-/// A rank left no report, and none says why.
-void note_unexplained(const ScriptTry& attempt, const Supervision& script, bool asked_to_end, FinishedFacts& facts) {
+/// A rank left no report, and none says why. False where we do: we were asked to end it, or its memory was too small.
+bool note_unexplained(const ScriptTry& attempt, const Supervision& script, bool asked_to_end, FinishedFacts& facts) {
   std::set<int> known;
   for (const ProcessEnd& end : facts.supervision.processes) known.insert(end.rank);
   int missing = 0;
@@ -33,10 +33,11 @@ void note_unexplained(const ScriptTry& attempt, const Supervision& script, bool 
   if (!facts.tail) facts.tail = output_tail(attempt.output_folder, 0);
   const std::string words = read_tail(attempt.output_folder + "/stderr.log", kWordsBytes);
   facts.oom_kill = words.find("oom_kill") != std::string::npos || words.find("oom-kill") != std::string::npos;
-  if (asked_to_end || *facts.oom_kill) return;
+  if (asked_to_end || *facts.oom_kill) return false;
   facts.supervision.first_failed_rank = missing;
   facts.error = fmt::format("rank {} left no report: it was killed, or its node has failed{}", missing,
                             facts.tail ? "; the last words: " + facts.tail->substr(facts.tail->rfind('\n') + 1) : "");
+  return true;
 }
 
 }  // namespace
@@ -61,7 +62,7 @@ void note_early_end(const ScriptTry& attempt, const Supervision& script) {
   append_line(attempt.output_folder + "/stderr.log", "hpcbench: setup ended before the program was started\n");
 }
 
-void note_reports(const ScriptTry& attempt, const Supervision& script, bool asked_to_end, FinishedFacts& facts) {
+bool note_reports(const ScriptTry& attempt, const Supervision& script, bool asked_to_end, FinishedFacts& facts) {
   facts.oom_kill = false;
   bool failed = false;
   const std::vector<RankReport> reports = read_rank_reports(attempt.folder, attempt.processes);
@@ -75,7 +76,7 @@ void note_reports(const ScriptTry& attempt, const Supervision& script, bool aske
     facts.error = report.error;
   }
   const bool missing = static_cast<int>(reports.size()) < attempt.processes;
-  if (missing && !failed) note_unexplained(attempt, script, asked_to_end, facts);
+  return missing && !failed && note_unexplained(attempt, script, asked_to_end, facts);
 }
 
 }  // namespace hpcbench

@@ -22,6 +22,7 @@ ProcessEnd script_end(const Supervision& script, int good_exit_code);
 void note_early_end(const ScriptTry& attempt, const Supervision& script);
 
 /// What the ranks report. Where one left no report and none says why, the run has failed, unless we were asked to end it.
-void note_reports(const ScriptTry& attempt, const Supervision& script, bool asked_to_end, FinishedFacts& facts);
+/// True where that was not the program's doing, as far as anybody knows.
+bool note_reports(const ScriptTry& attempt, const Supervision& script, bool asked_to_end, FinishedFacts& facts);
 
 }  // namespace hpcbench

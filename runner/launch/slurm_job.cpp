@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/host.hpp"
+#include "base/host_list.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "base/tool_runner.hpp"
@@ -51,11 +52,42 @@ SlurmJobFacts slurm_job_facts() {
   return job;
 }
 
+std::optional<double> job_end_unix_s(const std::string& id) {
+  constexpr std::string_view kKey = "EndTime=";
+  if (const std::string said = variable_or("SLURM_JOB_END_TIME", ""); !said.empty()) {
+    const double end_s = std::strtod(said.c_str(), nullptr);
+    if (end_s > 0) return end_s;
+  }
+  const std::string text = output_of({"scontrol", "-o", "show", "job", id}).value_or("");
+  for (const std::string& word : split(text, ' ')) {
+    if (!word.starts_with(kKey)) continue;
+    std::tm local{};
+    if (::strptime(word.c_str() + kKey.size(), "%Y-%m-%dT%H:%M:%S", &local) == nullptr) return std::nullopt;
+    local.tm_isdst = -1;
+    return static_cast<double>(std::mktime(&local));
+  }
+  return std::nullopt;
+}
+
+std::string process_tracker() {
+  constexpr std::string_view kKey = "ProctrackType";
+  const std::string text = output_of({"scontrol", "show", "config"}).value_or("");
+  for (const std::string& line : split(text, '\n')) {
+    const std::size_t equals = line.find('=');
+    if (line.starts_with(kKey) && equals != std::string::npos) return std::string(trim(line.substr(equals + 1)));
+  }
+  return "";
+}
+
+std::string nodes_of_run(const std::string& list, const std::vector<std::string>& chosen) {
+  std::vector<std::string> names = expand_host_list(list);
+  std::erase_if(names, [&](const std::string& name) { return std::find(chosen.begin(), chosen.end(), name) == chosen.end(); });
+  return join(names, ",");
+}
+
 std::string meeting_address(const SlurmJobFacts& job, int nodes) {
   if (nodes <= 1) return "127.0.0.1";
-  const std::string names = output_of({"scontrol", "show", "hostnames", job.nodes}).value_or("");
-  std::string node = names.substr(0, names.find('\n'));
-  if (node.empty()) node = first_host(job.nodes).value_or(job.node);
+  const std::string node = first_host(job.nodes).value_or(job.node);
   if (output_of({"getent", "hosts", node})) return node;
   return node_address(node);
 }

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace hpcbench {
 
@@ -15,7 +16,16 @@ struct SlurmJobFacts {
 
 SlurmJobFacts slurm_job_facts();
 
-/// Where ranks on several nodes find the first one, which is this one: by its name where that is known to all, else by the
+/// When the job's time is over, as its environment says, else the controller; absent where neither does.
+std::optional<double> job_end_unix_s(const std::string& id);
+
+/// Slurm's ProctrackType, as the controller says: which processes of a step a signal reaches. Empty: it did not answer.
+std::string process_tracker();
+
+/// These nodes of a job's list, as a list in its order, in which srun counts ranks.
+std::string nodes_of_run(const std::string& list, const std::vector<std::string>& chosen);
+
+/// Where ranks on several nodes find the first one of the list: by its name where that is known to all, else by the
 /// address that Slurm has.
 std::string meeting_address(const SlurmJobFacts& job, int nodes);
 

@@ -10,8 +10,9 @@
 #include <cerrno>
 #include <cmath>
 #include <limits>
+#include <set>
 
-#include "base/files.hpp"
+#include "base/container_monitor.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
 #include "launch/descendants.hpp"
@@ -33,6 +34,11 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+/// Podman passes all signals but SIGKILL on to the program, which is to hear them once.
+void spare_below(pid_t tender, std::set<pid_t>& spared) {
+  for (const Descendant& process : find_descendants(tender)) spared.insert(process.pid);
+}
+
 }  // namespace
 
 Supervisor::Supervisor(Place place) : place_(place) {
@@ -45,6 +51,7 @@ Supervisor::Supervisor(Place place) : place_(place) {
   if (!foreground || !is_ignored(SIGINT)) ::sigaddset(&wanted_, SIGINT);
   if (foreground && !is_ignored(SIGHUP)) ::sigaddset(&wanted_, SIGHUP);
   if (place_ == Place::step || place_ == Place::batch) ::sigaddset(&wanted_, SIGUSR1);
+  if (place_ == Place::batch) ::sigaddset(&wanted_, SIGUSR2);
   ::sigprocmask(SIG_BLOCK, &wanted_, nullptr);
   // What a program leaves behind becomes our child when its parent ends.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -91,6 +98,7 @@ void Supervisor::start(const std::vector<ProcessSpec>& specs, std::optional<Star
   group_ = spawned.group;
   for (const StartedProcess& process : spawned.processes) ranks_.push_back({process, std::nullopt});
   running_ = static_cast<int>(ranks_.size());
+  if (rules_.faults != nullptr && !preparing_) rules_.faults->begin(running_ranks());
   if (error) {
     result_.first_failed_rank = error->rank;
     if (running_ > 0) begin_ending(SIGTERM);
@@ -100,6 +108,8 @@ void Supervisor::start(const std::vector<ProcessSpec>& specs, std::optional<Star
 void Supervisor::wait_for_ranks() {
   const double deadline_s = *begin_s_ + rules_.time_limit_s.value_or(kForeverS);
   while (running_ > 0) {
+    if (monotonic_s() >= warning_at_s()) warn();
+    if (monotonic_s() >= fault_at_s()) rules_.faults->act(running_ranks());
     double next_s = ending_ ? *kill_at_s_ : deadline_s;
     if (monotonic_s() >= next_s) {
       if (ending_) {
@@ -112,10 +122,38 @@ void Supervisor::wait_for_ranks() {
       next_s = *kill_at_s_;
     }
     pid_t child = 0;
-    const int signal = next_signal(next_s - monotonic_s(), child);
+    const int signal = next_signal(std::min({next_s, warning_at_s(), fault_at_s()}) - monotonic_s(), child);
     take_signal(signal, child);
     if (running_ > 0 && result_.first_failed_rank && !ending_) begin_ending(SIGTERM);
   }
+}
+
+/// When the processes are told that their time is nearly over; never where they were, or nobody wants that.
+double Supervisor::warning_at_s() const {
+  if (ending_ || preparing_ || result_.warned || rules_.warn_s.value_or(0) <= 0 || !rules_.time_limit_s) return kForeverS;
+  return *begin_s_ + *rules_.time_limit_s - *rules_.warn_s;
+}
+
+void Supervisor::warn() {
+  result_.warned = true;
+  if (rules_.warn) {
+    rules_.warn();
+  } else {
+    pass_on(SIGUSR1);
+  }
+}
+
+/// When something is to be done to the processes; never to those that are asked to end.
+double Supervisor::fault_at_s() const {
+  return ending_ || preparing_ || rules_.faults == nullptr ? kForeverS : rules_.faults->next_s();
+}
+
+std::vector<RankProcess> Supervisor::running_ranks() const {
+  std::vector<RankProcess> running;
+  for (const Tracked& tracked : ranks_) {
+    if (!tracked.end) running.push_back({tracked.process.rank, tracked.process.pid});
+  }
+  return running;
 }
 
 /// 0 if the time was over. `child` is the process that ended first since the last SIGCHLD.
@@ -128,6 +166,7 @@ int Supervisor::next_signal(double timeout_s, pid_t& child) {
   siginfo_t info{};
   const int signal = ::sigtimedwait(&wanted_, &info, &timeout);
   child = signal == SIGCHLD ? info.si_pid : 0;
+  sender_ = signal > 0 && signal != SIGCHLD ? info.si_pid : 0;
   return std::max(signal, 0);
 }
 
@@ -145,7 +184,17 @@ void Supervisor::take_signal(int signal, pid_t child) {
   // Equal signals are merged, and the first one's pid stays: with it we know who failed first of several.
   if (child > 0) reap_one(child);
   reap_all();
+  if (signal == SIGUSR2) {
+    if (rules_.was_asked && rules_.was_asked()) note_wish(SIGTERM);
+    return;
+  }
+  const bool we_know = rules_.warn_s && rules_.time_limit_s;
+  if (signal == SIGUSR1 && place_ == Place::batch && we_know) {
+    if (running_ > 0 && warning_at_s() < kForeverS) warn();
+    return;
+  }
   if (signal != SIGCHLD && place_ == Place::batch) return note_wish(signal);
+  if (signal != SIGCHLD && all_were_told() && (signal == SIGUSR1 || ending_)) return;
   if (signal == SIGUSR1) return pass_on(signal);
   if (signal != SIGCHLD && ending_ && place_ == Place::step) return end_ranks(signal);
   // A wish to end that meets the end of the set-up still holds: the ranks are to come.
@@ -161,7 +210,7 @@ void Supervisor::note_program(pid_t pid) {
   const bool any = pid < 0;
   if (::waitid(any ? P_ALL : P_PID, any ? 0 : static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return;
   if (ranks_.empty() || info.si_pid == 0 || info.si_pid != ranks_.front().process.pid) return;
-  result_.program = trim(read_file_if_there(fmt::format("/proc/{}/comm", info.si_pid)).value_or(""));
+  result_.program = trim(process_text(info.si_pid, "comm"));
 }
 
 bool Supervisor::reap_one(pid_t pid) {
@@ -197,16 +246,24 @@ void Supervisor::note_end(Tracked& tracked, int status, const rusage& usage) {
   end.sys_s = seconds(usage.ru_stime);
   end.max_rss_bytes = usage.ru_maxrss * kBytesPerKib;
   --running_;
-  const bool failed = end.exit_code != rules_.good_exit_code;
+  const bool saved = rules_.saved_exit_code && end.exit_code == rules_.saved_exit_code;
+  const bool failed = end.exit_code != rules_.good_exit_code && !saved;
   // Those that we end are no failures of their own.
   if (failed && !ending_ && !result_.first_failed_rank) result_.first_failed_rank = end.rank;
   tracked.end = end;
 }
 
+/// A program that hears the same wish twice may be hit by the second one while it leaves, when its handler is gone.
+bool Supervisor::all_were_told() const {
+  if (rules_.tells_all.empty() || sender_ <= 0) return false;
+  return trim(process_text(sender_, "comm")) == rules_.tells_all;
+}
+
 void Supervisor::begin_ending(int signal) {
   ending_ = true;
+  if (rules_.faults != nullptr) rules_.faults->release();
   kill_at_s_ = monotonic_s() + rules_.grace_s;
-  end_ranks(signal);
+  if (!all_were_told()) end_ranks(signal);
 }
 
 void Supervisor::end_ranks(int signal) {
@@ -224,8 +281,14 @@ void Supervisor::signal_processes(int signal) {
     if (!tracked.end && ::getpgid(tracked.process.pid) == group_) group_exists = true;
   }
   const bool group_signalled = group_exists && ::kill(-group_, signal) == 0;
+  std::set<pid_t> spared;
   for (const Descendant& process : find_descendants()) {
-    if (!group_signalled || process.group != group_) ::kill(process.pid, signal);
+    if (tends_a_container(process.pid)) {
+      spared.insert(process.pid);
+      if (signal != SIGKILL) spare_below(process.pid, spared);
+    }
+    const bool reached = group_signalled && process.group == group_;
+    if (!reached && spared.count(process.pid) == 0) ::kill(process.pid, signal);
   }
 }
 

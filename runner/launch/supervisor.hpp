@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/fault_injector.hpp"
 #include "launch/spawn.hpp"
 #include "runfiles/process_end.hpp"
 
@@ -17,9 +18,22 @@ struct SupervisionRules {
   std::optional<double> time_limit_s;
   double grace_s = 5;      // between SIGTERM and SIGKILL; infinite: whoever asks us to end kills us, too
   int good_exit_code = 0;  // every other one is a failure
+  /// A process that ends with this one is to be continued: no failure, and the others may end by themselves, too.
+  std::optional<int> saved_exit_code = {};
+  /// How long before the time limit processes get SIGUSR1: that they save what they have. 0: never, and a scheduler's word that
+  /// the limit is near ends nothing, because we know when it is.
+  std::optional<double> warn_s = {};
+  /// How they get it, where a scheduler started them. Empty: as `pass_on` does.
+  std::function<void()> warn = {};
   /// How processes are ended that a scheduler started for us: SIGTERM, then, when the grace is over, SIGKILL every second.
   /// It may use `signal_processes`. Empty: by signals to what we started ourselves.
   std::function<void(int signal)> end;
+  /// Signals of a process of this name reach what we started by themselves, and are not passed on. Empty: of none.
+  std::string tells_all = {};
+  /// Whether what runs now was asked to end: looked at when SIGUSR2 comes, in a batch job alone. Empty: nobody asks so.
+  std::function<bool()> was_asked = {};
+  /// What the processes that `run` starts are to meet; null: nothing.
+  FaultInjector* faults = nullptr;
 };
 
 /// Starts processes and sees that all of them, and all that they start, end: when one fails, when the time is over, when
@@ -28,7 +42,9 @@ class Supervisor {
  public:
   /// In the foreground SIGHUP is a wish to end, too, the signal that came is the one that processes get, and signals that
   /// were ignored stay so. In a step of a scheduler processes get SIGUSR1, SIGINT and SIGTERM as they come: schedulers may
-  /// signal their direct child alone, which we are. In a batch job SIGUSR1 says that the time limit is near.
+  /// signal their direct child alone, which we are. In a batch job SIGUSR1 says that the time limit is near (where we know
+  /// that ourselves, by the rules' `warn_s`, it is passed on as the warning), SIGUSR2
+  /// that somebody has asked something of one of its runs.
   enum class Place { background, foreground, step, batch };
 
   /// From here on the signals that matter are held until `run` takes them.
@@ -65,6 +81,11 @@ class Supervisor {
   bool reap_one(pid_t pid);
   bool reap_all();
   void note_end(Tracked& tracked, int status, const rusage& usage);
+  double warning_at_s() const;
+  void warn();
+  double fault_at_s() const;
+  std::vector<RankProcess> running_ranks() const;
+  bool all_were_told() const;
   void begin_ending(int signal);
   void note_wish(int signal);
   void end_ranks(int signal);
@@ -81,6 +102,7 @@ class Supervisor {
   int running_ = 0;
   bool ending_ = false;
   std::optional<double> kill_at_s_;
+  pid_t sender_ = 0;  // of the last signal that asked something; 0: nobody, or one in another pid namespace
   Supervision result_;
 };
 

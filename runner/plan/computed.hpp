@@ -9,7 +9,7 @@
 
 namespace hpcbench {
 
-/// What an expression is told of one point.
+/// What an expression may use of one point.
 struct PointScope {
   const Point& point;          // one value per axis
   const Bindings& parameters;  // those of the file, or those after its overrides

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/faults.hpp"
 #include "base/text.hpp"
 #include "plan/identity.hpp"
 #include "plan/placeholders.hpp"
@@ -25,9 +26,10 @@ long long total(const Point& point, const std::vector<std::string>& axes, const 
   return at("nodes") * at(per_node);
 }
 
-[[noreturn]] void refuse(const FilledText& text, const std::string& value, const std::string& wanted, const Bindings& point) {
-  throw InputError(fmt::format("{}:{}:{}: error: `resources.{}` is `{}` for {}\n  = it must be {}", text.place.file,
-                               text.place.line, text.place.column, text.key, value, describe(point), wanted));
+[[noreturn]] void refuse(const char* of, const FilledText& text, const std::string& value, const std::string& wanted,
+                         const Bindings& point) {
+  throw InputError(fmt::format("{}:{}:{}: error: `{}.{}` is `{}` for {}\n  = it must be {}", text.place.file, text.place.line,
+                               text.place.column, of, text.key, value, describe(point), wanted));
 }
 
 void fill_decks(std::vector<InputDeck>& decks, const Bindings& bindings) {
@@ -70,11 +72,17 @@ const ResolvedWork& WorkFiller::fill(const ResolvedWork& resolved, const Point& 
   if (known != filled_.end()) return known->second;
 
   auto changed = std::make_shared<Work>(work);
+  const Bindings axes(bindings.begin(), bindings.begin() + static_cast<std::ptrdiff_t>(axes_.size()));
   for (const FilledText& text : work.resources.texts) {
     const std::string value = fill_placeholders(text.text, bindings);
     const std::string wanted = set_resource(changed->resources, text.key, value);
-    const Bindings axes(bindings.begin(), bindings.begin() + static_cast<std::ptrdiff_t>(axes_.size()));
-    if (!wanted.empty()) refuse(text, value, wanted, axes);
+    if (!wanted.empty()) refuse("resources", text, value, wanted, axes);
+  }
+  Faults faults;
+  for (FilledText& text : changed->inject) {
+    text.text = fill_placeholders(text.text, bindings);
+    const std::string wanted = set_fault(faults, text.key, text.text);
+    if (!wanted.empty()) refuse("inject", text, text.text, wanted, axes);
   }
   changed->resources.texts.clear();
   for (std::string& option : changed->resources.extra) option = fill_placeholders(option, bindings);

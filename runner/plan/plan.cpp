@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
+#include "plan/check_faults.hpp"
 #include "plan/computed.hpp"
 #include "plan/fill.hpp"
 #include "plan/identity.hpp"
@@ -82,6 +83,7 @@ class PlanBuilder {
     configuration.gpus_per_node = count_of(point[gpus_per_node_], has_ranks ? 0 : 1, "gpus_per_node", experiment_.path);
     if (has_ranks) configuration.ranks_per_node = count_of(point[ranks_per_node_], 1, kRanksPerNode, experiment_.path);
     configuration.work = trains_in_one_process(*resolved.work, point) ? with_launch_per_node(*resolved.work) : resolved.work;
+    if (!configuration.work->inject.empty()) faults_of(configuration);  // refuses what it cannot have
     configuration.values = point;
     plan_.configurations.push_back(std::move(configuration));
   }
@@ -167,6 +169,28 @@ void keep_distinct(Plan& plan) {
   plan.by_id = indices_of(keyed);
 }
 
+/// How many configurations meet a fault, and whether a run that a kill ends goes on.
+void note_faults_of_plan(const Experiment& experiment, Plan& plan) {
+  std::size_t hit = 0, killed = 0;
+  std::string example;
+  for (const Configuration& each : plan.configurations) {
+    if (each.work->inject.empty()) continue;
+    const Faults faults = faults_of(each);
+    if (!faults.any()) continue;
+    ++hit;
+    killed += faults.kill_rank && each.work->launch == Launch::rank ? 1 : 0;
+    if (example.empty()) example = describe_faults(faults);
+  }
+  if (hit == 0) return;
+  const bool goes_on =
+      experiment.retries.failed > 0 || (experiment.continuation && experiment.continuation->goes_on_after(State::failed));
+  plan.notes.push_back(fmt::format("`inject` hits the runs of {} of {} configurations: {}{}", hit, plan.configurations.size(),
+                                   hit == 1 ? "" : "for example ", example));
+  if (killed == 0 || goes_on) return;
+  plan.notes.emplace_back(
+      "a run that a killed rank ends has failed: `continue: {on: [failed]}` or `retries: {failed: 1}` lets it go on");
+}
+
 }  // namespace
 
 std::string to_string(Launch launch) {
@@ -232,6 +256,7 @@ Plan make_plan(const Experiment& experiment) {
     throw InputError(fmt::format("error: {}: {} configurations are more than limits.configurations ({})", experiment.path,
                                  plan.configurations.size(), experiment.limits.configurations));
   }
+  note_faults_of_plan(experiment, plan);
   plan.varied = varied_names(plan, plan.axes, &Configuration::values);
   plan.varied_derived = varied_names(plan, plan.derived, &Configuration::derived);
   return plan;

@@ -92,7 +92,7 @@ Selection parse_selection(const std::string& text, const std::string& option);
 Plan select(const Plan& plan, const Selection& only);
 /// The configurations for which an expression is true. InputError for names that the plan does not have.
 std::vector<std::size_t> configurations_where(const Plan& plan, const LocatedExpression& where);
-/// The same where none of them is an answer, too.
+/// The same, but an empty result is valid.
 std::vector<std::size_t> find_configurations_where(const Plan& plan, const LocatedExpression& where);
 
 /// The runs in the order of submission: warm-ups of a configuration before its first repeat; `interleaved` = for each repeat

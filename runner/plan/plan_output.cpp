@@ -65,7 +65,7 @@ std::vector<std::size_t> places_of(const std::vector<std::string>& varied, const
   return places;
 }
 
-std::string configuration_table(const Plan& plan, const PlanDiff& diff) {
+std::string configuration_table(const Plan& plan, const PlanDiff& diff, const std::vector<int>& looks) {
   const std::vector<std::size_t> columns = places_of(plan.varied, plan.axes);
   std::vector<TextRow> rows = {{"config_id"}};
   for (const std::size_t column : columns) rows.front().push_back(cell_text(plan.axes[column]));
@@ -79,10 +79,9 @@ std::string configuration_table(const Plan& plan, const PlanDiff& diff) {
     for (const std::size_t column : columns) row.push_back(cell_text(configuration.values[column].text()));
     for (const std::size_t column : derived) row.push_back(cell_text(configuration.derived[column].text()));
     const RunCounts& counts = diff.rows[i];
-    for (const long long number : {static_cast<long long>(configuration.gpus()), static_cast<long long>(plan.repeats),
-                                   counts.fresh, counts.kept, counts.orphaned}) {
-      row.push_back(std::to_string(number));
-    }
+    row.push_back(std::to_string(configuration.gpus()));
+    row.push_back((looks.empty() ? "" : fmt::format("{} to ", looks.front())) + std::to_string(plan.repeats));
+    for (const long long number : {counts.fresh, counts.kept, counts.orphaned}) row.push_back(std::to_string(number));
     rows.push_back(std::move(row));
   }
   std::string out = aligned(rows);
@@ -90,12 +89,22 @@ std::string configuration_table(const Plan& plan, const PlanDiff& diff) {
   return out;
 }
 
-std::string totals_line(const Plan& plan) {
+/// `16 to ` where rows may end at their first look.
+std::string least_runs(const std::vector<int>& looks, long long configurations) {
+  return looks.empty() ? "" : fmt::format("{} to ", configurations * looks.front());
+}
+
+std::string totals_line(const Plan& plan, const std::vector<int>& looks) {
   const auto configurations = static_cast<long long>(plan.configurations.size());
-  std::string out = counted(configurations, "configuration") + ", " + counted(configurations * plan.repeats, "run");
+  std::string out = counted(configurations, "configuration") + ", " + least_runs(looks, configurations) +
+                    counted(configurations * plan.repeats, "run");
   if (plan.warmups > 0) out += ", " + counted(configurations * plan.warmups, "warm-up");
   if (plan.excluded > 0) out += ", " + counted(plan.excluded, "point") + " excluded";
   const std::optional<double> hours = gpu_hours(plan);
+  if (hours && !looks.empty()) {
+    return out +
+           fmt::format(", {} to {} GPU-hours at most", hours_text(*hours * looks.front() / plan.repeats), hours_text(*hours));
+  }
   return out + (hours ? fmt::format(", {} GPU-hours at most", hours_text(*hours))
                       : ", GPU-hours without a limit (resources.time is not set)");
 }
@@ -117,6 +126,34 @@ std::string preparations_json(const Experiment& experiment, const Plan& plan) {
   for (std::size_t i = 0; i < counts.size(); ++i)
     out += fmt::format("{}{}:{}", out.empty() ? "" : ",", json_quote(experiment.preparations[i].name), counts[i]);
   return out.empty() ? "" : fmt::format("\"prepare\":{{{}}},", out);
+}
+
+std::string looks_line(const Experiment& experiment) {
+  std::string out;
+  if (experiment.repeat_rule) {
+    const RepeatRule& rule = *experiment.repeat_rule;
+    out += fmt::format(
+        "looks: at {} runs of a row, until the half width of its {} is at most {:.3g} %: {:g} % over {} looks; "
+        "new are the runs to the next look\n",
+        fmt::join(experiment.report.looks, ", "), rule.of == RepeatRule::Of::speedup ? "speedup" : "median", 100 * rule.until,
+        100 * experiment.report.confidence, experiment.report.looks.size());
+  }
+  if (experiment.continuation) {
+    out += fmt::format("continue: a run has at most {}: up to so many times these GPU-hours\n",
+                       counted(experiment.continuation->max, "segment"));
+  }
+  if (experiment.budget_gpu_hours) out += fmt::format("budget: {:.3g} GPU-hours\n", *experiment.budget_gpu_hours);
+  return out;
+}
+
+std::string looks_json(const Experiment& experiment) {
+  std::string out;
+  if (experiment.repeat_rule) {
+    out += fmt::format(R"("looks":[{}],"until":{},)", fmt::join(experiment.report.looks, ","),
+                       json_number(experiment.repeat_rule->until));
+  }
+  if (experiment.budget_gpu_hours) out += fmt::format(R"("budget_gpu_hours":{},)", json_number(experiment.budget_gpu_hours));
+  return out;
 }
 
 std::string orphans_line(const PlanDiff& diff) {
@@ -165,9 +202,10 @@ class JsonRows {
 }  // namespace
 
 std::string plan_text(const Experiment& experiment, const Plan& plan, const PlanDiff& diff) {
-  std::string out = fmt::format("{}: {}\n\n", experiment.name, totals_line(plan));
-  out += configuration_table(plan, diff);
+  std::string out = fmt::format("{}: {}\n\n", experiment.name, totals_line(plan, experiment.report.looks));
+  out += configuration_table(plan, diff, experiment.report.looks);
   out += fmt::format("\n+{} new  ={} kept  -{} orphaned (runs)\n", diff.total.fresh, diff.total.kept, diff.total.orphaned);
+  out += looks_line(experiment);
   out += preparations_line(experiment, plan);
   out += orphans_line(diff);
   for (const std::string& note : plan.notes) out += "note: " + note + '\n';
@@ -179,7 +217,7 @@ std::string plan_json(const Experiment& experiment, const Plan& plan, const Plan
   std::string out = fmt::format(
       R"({{"schema":1,"experiment":{},"configurations":{},"runs":{},"excluded":{},"gpu_hours":{},"new":{},"kept":{},"orphaned":{},{})",
       json_quote(experiment.name), configurations, configurations * plan.repeats, plan.excluded, json_number(gpu_hours(plan)),
-      diff.total.fresh, diff.total.kept, diff.total.orphaned, preparations_json(experiment, plan));
+      diff.total.fresh, diff.total.kept, diff.total.orphaned, looks_json(experiment) + preparations_json(experiment, plan));
   out += "\n\"rows\":[";
   const JsonRows rows(plan);
   for (std::size_t i = 0; i < plan.configurations.size(); ++i) {

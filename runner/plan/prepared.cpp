@@ -21,6 +21,7 @@ std::vector<std::string> texts_of(const Preparation& definition) {
   texts.insert(texts.end(), definition.modules.begin(), definition.modules.end());
   texts.insert(texts.end(), definition.setup.begin(), definition.setup.end());
   for (const auto& variable : definition.environment) texts.push_back(variable.second);
+  if (definition.partition) texts.push_back(*definition.partition);
   return texts;
 }
 
@@ -31,17 +32,25 @@ bool names_any(const std::vector<std::string>& texts, const std::string& name) {
   });
 }
 
+/// What says on which machine a job makes it; empty where `run` does.
+std::string place_of_job(const Preparation& definition, const FilledPreparation& filled) {
+  if (!definition.on_job) return "";
+  const auto quoted = [](const std::optional<std::string>& text) { return text ? json_quote(*text) : "null"; };
+  return fmt::format(R"("job":{{"constraint":{},"gres":{},"partition":{}}},)", quoted(definition.resources.constraint),
+                     quoted(definition.resources.gres), quoted(filled.partition));
+}
+
 /// What an instance is known by: its filled definition, in which a folder is the instance that makes it.
-std::string instance_id(const FilledPreparation& filled, const std::vector<std::string>& needs) {
+std::string instance_id(const Preparation& definition, const FilledPreparation& filled, const std::vector<std::string>& needs) {
   Variables variables = filled.environment;
   std::sort(variables.begin(), variables.end());
   std::string environment;
   for (const auto& [name, value] : variables)
     environment += fmt::format("{}{}:{}", environment.empty() ? "" : ",", json_quote(name), json_quote(value));
-  return sha256_hex(
-      fmt::format(R"({{"command":{},"environment":{{{}}},"modules":{},"needs":{},"setup":{}}})", json_list(filled.command),
-                  environment, json_list(filled.modules), json_list(needs), json_list(filled.setup)),
-      kInstanceDigits);
+  return sha256_hex(fmt::format(R"({{"command":{},"environment":{{{}}},{}"modules":{},"needs":{},"setup":{}}})",
+                                json_list(filled.command), environment, place_of_job(definition, filled),
+                                json_list(filled.modules), json_list(needs), json_list(filled.setup)),
+                    kInstanceDigits);
 }
 
 }  // namespace
@@ -53,6 +62,7 @@ FilledPreparation fill_preparation(const Preparation& definition, const Bindings
   for (const std::string& line : definition.setup) filled.setup.push_back(fill_shell_text(line, bindings));
   for (const auto& [name, value] : definition.environment)
     filled.environment.emplace_back(name, fill_placeholders(value, bindings));
+  if (definition.partition) filled.partition = fill_placeholders(*definition.partition, bindings);
   return filled;
 }
 
@@ -83,7 +93,7 @@ std::size_t InstanceFinder::instance_of(std::size_t definition, const Bindings& 
     needs.push_back(instances_[instance.needs.back()].folder());
     all.emplace_back(dir, Value::from_text("{{" + dir + "}}"));
   }
-  instance.id = instance_id(fill_preparation(wanted, all), needs);
+  instance.id = instance_id(wanted, fill_preparation(wanted, all), needs);
   const auto [found, is_new] = known_.try_emplace({definition, instance.id}, instances_.size());
   if (is_new) instances_.push_back(std::move(instance));
   return found->second;

@@ -16,6 +16,7 @@ namespace hpcbench {
 struct FilledPreparation {
   std::vector<std::string> command, modules, setup;
   Variables environment;
+  std::optional<std::string> partition;  // of its job
 };
 
 /// `bindings`: names of a point, and the folders of preparations (`build.dir`). InputError for a name that has no value.

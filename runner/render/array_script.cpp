@@ -52,9 +52,9 @@ std::optional<std::string> gpu_option(const Site& site, const Configuration& con
   return fmt::format("--gpus-per-node={}", configuration.gpus_per_node);
 }
 
-}  // namespace
-
-std::vector<std::string> slurm_options(const Experiment& experiment, const Configuration& configuration) {
+/// With these lines for the time limit.
+std::vector<std::string> options_of(const Experiment& experiment, const Configuration& configuration,
+                                    const std::vector<std::string>& time_lines) {
   const Site& site = experiment.site;
   const Work& work = *configuration.work;
   std::vector<std::string> options;
@@ -71,11 +71,7 @@ std::vector<std::string> slurm_options(const Experiment& experiment, const Confi
   options.push_back(fmt::format("--cpus-per-task={}", shape.cpus_per_task));
   if (const std::optional<std::string> gpus = gpu_option(site, configuration)) options.push_back(*gpus);
   add("mem", work.resources.mem);
-  if (work.resources.time_s) {
-    options.push_back("--time=" + slurm_time(*work.resources.time_s));
-    const double warning_s = std::clamp(*work.resources.time_s / 10, kShortestWarning, kLongestWarning);
-    options.push_back(fmt::format("--signal=B:USR1@{}", static_cast<long>(warning_s)));
-  }
+  options.insert(options.end(), time_lines.begin(), time_lines.end());
   add("constraint", work.resources.constraint);
   if (work.resources.exclusive) options.emplace_back("--exclusive");
   for (const auto* extra : {&site.extra, &work.resources.extra}) {
@@ -87,6 +83,22 @@ std::vector<std::string> slurm_options(const Experiment& experiment, const Confi
     }
   }
   return options;
+}
+
+}  // namespace
+
+std::vector<std::string> slurm_options(const Experiment& experiment, const Configuration& configuration) {
+  const std::optional<double>& time_s = configuration.work->resources.time_s;
+  if (!time_s) return options_of(experiment, configuration, {});
+  const double warning_s = std::clamp(*time_s / 10, kShortestWarning, kLongestWarning);
+  return options_of(experiment, configuration,
+                    {"--time=" + slurm_time(*time_s), fmt::format("--signal=B:USR1@{}", static_cast<long>(warning_s))});
+}
+
+std::vector<std::string> slurm_block_options(const Experiment& experiment, const Configuration& configuration,
+                                             std::optional<double> time_s) {
+  return options_of(experiment, configuration,
+                    time_s ? std::vector<std::string>{"--time=" + slurm_time(*time_s)} : std::vector<std::string>());
 }
 
 SlurmShape slurm_shape(const Configuration& configuration) {
@@ -112,7 +124,12 @@ std::optional<std::string> render_batch_script(const Experiment& experiment, con
 std::string batch_script_path(const std::string& batch) { return "batches/" + batch + "/job.sh"; }
 
 std::string render_array_script(const Experiment& experiment, const std::vector<std::string>& options, const std::string& batch,
-                                int count, const RenderContext& context) {
+                                int count, const RenderContext& context, bool blocks) {
+  if (blocks && context.array_template.find("--block") == std::string::npos) {
+    throw InputError(
+        "error: slurm_array.sh.mustache: with `allocation: {per: block}` the script of an array ends with `{{hpcbench}} launch "
+        "--block {{batch_dir}}`; this template does not have it. Begin again from templates/slurm_array.sh.mustache");
+  }
   std::vector<std::string> lines = {"--job-name=" + slurm_job_name(experiment.name, batch)};
   lines.insert(lines.end(), options.begin(), options.end());
   lines.emplace_back("--no-requeue");
@@ -123,6 +140,7 @@ std::string render_array_script(const Experiment& experiment, const std::vector<
                   {"last", std::to_string(count - 1)},      {"results", context.results},
                   {"hpcbench", context.hpcbench},           {"batch_dir", context.results + "/batches/" + batch},
                   {"script", batch_script_path(batch)}};
+  values.flags = {{"blocks", blocks}};
   values.lists = {{"options", lines}};
   return ShellTemplate(context.array_template, "slurm_array.sh.mustache").render(values);
 }

@@ -28,6 +28,7 @@ Bindings placeholder_bindings(const ResolvedRun& run) {
   bindings.emplace_back("gpus", Value::from_integer(run.configuration.gpus()));
   if (run.configuration.ranks_per_node) bindings.emplace_back("ranks", Value::from_integer(run.configuration.ranks()));
   bindings.emplace_back("run_dir", Value::from_text(run.folder));
+  bindings.emplace_back("resume_from", Value::from_text(run.resume_from));
   bindings.emplace_back("repeat", Value::from_integer(run.key.run.number));
   bindings.emplace_back("seed", Value::from_integer(run.seed));
   const Bindings folders = preparation_folders(run.plan, run.configuration.prepared, run.context);
@@ -50,13 +51,19 @@ Container filled_container(const ResolvedRun& run) {
   for (std::vector<std::string>* const texts : {&container.args, &container.mounts}) {
     for (std::string& text : *texts) text = fill_placeholders(text, run.bindings);
   }
+  if (!run.resume_from.empty()) container.mounts.push_back(run.resume_from + ":" + run.resume_from + ":ro");
   return container;
 }
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> segment_variables(const ResolvedRun& run) {
+  if (!run.experiment.continuation) return {};
+  return {{"HPCBENCH_SEGMENT", std::to_string(run.segment.before.size() + 1)}, {"HPCBENCH_RESUME_FROM", run.resume_from}};
+}
+
 ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run, int attempt,
-                        const std::string& batch, const RenderContext& context) {
+                        const std::string& batch, const RenderContext& context, const SegmentPlace& segment) {
   const Configuration& point = plan.configurations.at(configuration);
   ResolvedRun resolved{.experiment = experiment,
                        .plan = plan,
@@ -73,8 +80,11 @@ ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::siz
                        .setup = {},
                        .container = {},
                        .decks = {},
-                       .seed = run_seed(experiment, run)};
+                       .seed = run_seed(experiment, run),
+                       .segment = segment,
+                       .resume_from = {}};
   resolved.folder = context.results + '/' + to_string(resolved.key);
+  if (segment.from > 0) resolved.resume_from = context.results + '/' + to_string(AttemptKey{point.id, run, segment.from});
   resolved.bindings = placeholder_bindings(resolved);
   resolved.workdir = absolute_workdir(resolved);
   resolved.argv = filled_command(resolved);
@@ -90,8 +100,9 @@ ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::siz
 }
 
 RenderedAttempt render_attempt(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run,
-                               int attempt, const std::string& batch, const RenderContext& context) {
-  const ResolvedRun resolved = resolve_run(experiment, plan, configuration, run, attempt, batch, context);
+                               int attempt, const std::string& batch, const RenderContext& context,
+                               const SegmentPlace& segment) {
+  const ResolvedRun resolved = resolve_run(experiment, plan, configuration, run, attempt, batch, context, segment);
   return {resolved.key, resolved.folder, run_json_text(resolved), job_script_text(resolved), resolved.decks};
 }
 

@@ -8,6 +8,7 @@
 #include "base/run_name.hpp"
 #include "plan/placeholders.hpp"  // fill_placeholders, placeholders_in
 #include "plan/plan.hpp"
+#include "render/block_times.hpp"
 #include "render/input_decks.hpp"
 #include "spec/experiment.hpp"
 
@@ -45,6 +46,15 @@ struct RenderContext {
   std::optional<double> intended_unix_s;                 // absent: now
   std::map<std::string, MadePreparation> prepared = {};  // by PreparedInstance::folder; where one is missing, its first attempt
   std::string array_template;  // text of templates/slurm_array.sh.mustache; empty: the executor has no batches
+  BlockTimes block_times = {};
+};
+
+/// Which part of a run an attempt is, where `continue` lets it have several, and what came before.
+struct SegmentPlace {
+  std::vector<int> before;  // the attempts that are the segments before it
+  int from = 0;             // the attempt whose folder it goes on from; 0: it begins
+  /// The earlier attempt that met what `inject` asks for, where this one follows it by itself; 0: the fault is still to come.
+  int injected_in = 0;
 };
 
 /// An attempt ready to be written to its folder.
@@ -59,15 +69,22 @@ struct RenderedAttempt {
 /// Fills a configuration's placeholders and renders both files. `batch` is the id of its batch.
 /// InputError if a placeholder or a name in the template is not defined, or a value holds a NUL byte.
 RenderedAttempt render_attempt(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run,
-                               int attempt, const std::string& batch, const RenderContext& context);
+                               int attempt, const std::string& batch, const RenderContext& context,
+                               const SegmentPlace& segment = {});
 
 /// The folder of an attempt of an instance, below `results`.
 std::string preparation_folder(const std::string& results, const PreparedInstance& instance, int attempt);
 /// `build.dir` and its like for what a configuration, or another instance, is given.
 Bindings preparation_folders(const Plan& plan, const std::vector<std::size_t>& instances, const RenderContext& context);
-/// The run.json of an attempt of an instance: what `launch` starts, and the files that it is made of.
+/// Whether an instance is made by a job of its own: on Slurm, where its definition says so.
+bool has_own_job(const Experiment& experiment, const Plan& plan, std::size_t instance);
+/// The run.json of an attempt of an instance: what `launch` starts, and the files that it is made of. `batch`: of its job;
+/// empty without one.
 std::string preparation_json(const Experiment& experiment, const Plan& plan, std::size_t instance, int attempt,
-                             const std::vector<CodeFile>& inputs, const RenderContext& context);
+                             const std::vector<CodeFile>& inputs, const std::string& batch, const RenderContext& context);
+/// The script of its job. InputError for a value that cannot stand in an #SBATCH line.
+std::string preparation_script(const Experiment& experiment, const Plan& plan, std::size_t instance, const std::string& batch,
+                               const RenderContext& context);
 /// A list of files as run.json has it.
 std::string code_files_json(const std::vector<CodeFile>& files);
 
@@ -78,9 +95,17 @@ std::string success_json(const Success& success);
 /// What formulas and `success.require` name beside metrics and axes; empty where that is nothing.
 std::string formulas_json(const Work& work, const std::vector<Derived>& derive);
 
+/// run.json of a run that hpcbench did not start: what it is and how it is read, nothing of how it would be started.
+std::string imported_run_json(const Experiment& experiment, const Plan& plan, const Configuration& configuration,
+                              const AttemptKey& key, const std::string& executor, const std::vector<Metric>& metrics);
+
 /// The #SBATCH options that follow from a configuration's resources and the site: configurations with equal ones may share an
 /// array. InputError for a value that cannot stand in such a line.
 std::vector<std::string> slurm_options(const Experiment& experiment, const Configuration& configuration);
+
+/// The same of a block of such configurations, which takes so long; without one, what such configurations have in common.
+std::vector<std::string> slurm_block_options(const Experiment& experiment, const Configuration& configuration,
+                                             std::optional<double> time_s = std::nullopt);
 
 /// Tasks of a node, and cores of a task, that Slurm is asked for.
 struct SlurmShape {
@@ -100,9 +125,9 @@ std::vector<std::string> batch_options(const Experiment& experiment, const Confi
 /// The script of a batch of `count` attempts of configurations like this one; absent where the executor needs none.
 std::optional<std::string> render_batch_script(const Experiment& experiment, const Configuration& configuration,
                                                const std::string& batch, int count, const RenderContext& context);
-/// The script of a batch of `count` attempts with these options.
+/// The script of a batch of `count` attempts, or blocks, with these options.
 std::string render_array_script(const Experiment& experiment, const std::vector<std::string>& options, const std::string& batch,
-                                int count, const RenderContext& context);
+                                int count, const RenderContext& context, bool blocks = false);
 
 /// Finds templates/NAME: ./templates, then ../templates of the program's folder (build tree), then ../share/hpcbench/templates
 /// (installed). A name with a `/` is the path itself. UnavailableError, naming the places, if nowhere.

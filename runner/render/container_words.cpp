@@ -16,6 +16,8 @@ namespace {
 constexpr const char* kRunFolder = R"("$run_dir:$run_dir")";
 constexpr const char* kWorkFolder = R"("$PWD:$PWD")";
 constexpr const char* kGpus = R"("${gpus[@]}")";
+// Files that a user's container writes belong to the user; podman refuses this to root, who needs it not.
+constexpr const char* kPodmanUser = R"sh("--userns=$( ((EUID)) && echo keep-id || echo host)")sh";
 
 /// Variables that a process gets from hpcbench, and those that the run says. What else setup exports `args` may name.
 std::vector<std::string> container_variables(const ResolvedRun& run) {
@@ -23,6 +25,7 @@ std::vector<std::string> container_variables(const ResolvedRun& run) {
   for (const auto& [name, value] : run.work().environment) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
+  for (const auto& [name, value] : segment_variables(run)) names.push_back(name);
   return names;
 }
 
@@ -59,9 +62,10 @@ ContainerWords apptainer_words(const ResolvedRun& run) {
 /// Podman gives a container only the variables that are named. Of those of Slurm and GPUs a pattern is enough.
 ContainerWords podman_words(const ResolvedRun& run) {
   ContainerWords words;
-  words.prefix = {
-      "podman",   "run",      "--rm",     "--network=host", "--ipc=host", "--userns=keep-id", "--security-opt=label=disable",
-      "--volume", kRunFolder, "--volume", kWorkFolder,      "--workdir",  R"("$PWD")"};
+  words.prefix = {"podman",     "run",        "--rm",      "--network=host",
+                  "--ipc=host", "--pid=host", kPodmanUser, "--security-opt=label=disable",
+                  "--volume",   kRunFolder,   "--volume",  kWorkFolder,
+                  "--workdir",  R"("$PWD")"};
   std::vector<std::string> names = container_variables(run);
   names.insert(names.begin(), {"RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"});
   for (const std::string& name : names) words.prefix.push_back("--env=" + name);

@@ -79,6 +79,23 @@ int local_processes_per_node(const ResolvedRun& run) {
 std::vector<std::string> environment_words(const ResolvedRun& run) {
   std::vector<std::string> words;
   for (const auto& [name, value] : run.work().environment) words.push_back(name + '=' + argument_word(value, run.bindings));
+  for (const auto& [name, value] : segment_variables(run)) words.push_back(name + '=' + shell_quote(value));
+  return words;
+}
+
+/// What a step of a job of many steps is asked for by itself: no more than the job has, or it would wait for it until the job's
+/// end.
+std::vector<std::string> step_words(const Experiment& experiment, const Configuration& configuration) {
+  const Resources& resources = configuration.work->resources;
+  const Site& site = experiment.site;
+  std::vector<std::string> words = {"--immediate=60", shell_quote("--mem=" + resources.mem.value_or("0"))};
+  if (experiment.mixes_shapes()) words.emplace_back("${HPCBENCH_NODELIST:+--nodelist=\"$HPCBENCH_NODELIST\"}");
+  if (resources.gres) {
+    words.push_back(shell_quote("--gres=" + *resources.gres));
+  } else if (configuration.gpus_per_node > 0 && site.gres_type != "none") {
+    words.push_back(site.gres_type ? shell_quote(fmt::format("--gres=gpu:{}:{}", *site.gres_type, configuration.gpus_per_node))
+                                   : fmt::format("--gpus-per-node={}", configuration.gpus_per_node));
+  }
   return words;
 }
 
@@ -86,6 +103,10 @@ std::vector<std::string> srun_words(const ResolvedRun& run, std::vector<std::str
   std::vector<std::string> said;
   for (const std::string& option : run.work().srun) said.push_back(argument_word(option, run.bindings));
   words.insert(words.begin(), said.begin(), said.end());
+  if (run.experiment.in_blocks()) {
+    const std::vector<std::string> step = step_words(run.experiment, run.configuration);
+    words.insert(words.begin(), step.begin(), step.end());
+  }
   return words;
 }
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/glob.hpp"
@@ -28,6 +29,8 @@ struct ResolvedRun {
   std::optional<Container> container;
   std::vector<FilledDeck> decks;
   long long seed = 0;
+  SegmentPlace segment;
+  std::string resume_from;  // absolute, the folder that it goes on from; empty: it begins
 
   const Work& work() const { return *configuration.work; }
   bool workdir_is_attempt() const { return experiment.workdir == "attempt"; }
@@ -37,7 +40,7 @@ struct ResolvedRun {
            (by_mpirun() || container || experiment.site.template_path || !work().modules.empty() || !work().setup.empty());
   }
   /// Whether mpirun starts the ranks. On this machine only those that an axis counts, which are no gpus': processes of MPI that
-  /// somebody else starts are each alone.
+  /// another program starts are each alone.
   bool by_mpirun() const {
     return experiment.launcher == "mpirun" && work().launch == Launch::rank &&
            (context.executor == "slurm" || configuration.ranks_per_node);
@@ -46,7 +49,10 @@ struct ResolvedRun {
 };
 
 ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run, int attempt,
-                        const std::string& batch, const RenderContext& context);
+                        const std::string& batch, const RenderContext& context, const SegmentPlace& segment = {});
+
+/// What tells a program which segment of its run it is; none without `continue`.
+std::vector<std::pair<std::string, std::string>> segment_variables(const ResolvedRun& run);
 
 /// Where its metrics find files outside of its folder: the job keeps copies of them.
 std::vector<OutsideGlob> outside_globs(const ResolvedRun& run);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/faults.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
+#include "plan/check_faults.hpp"
 #include "plan/formula_names.hpp"
 #include "plan/json_text.hpp"
 #include "render/resolved_run.hpp"
@@ -46,6 +48,7 @@ Bindings trainer_settings(const ResolvedRun& run) {
   }
   for (const auto& [name, value] : run.axes) put(name, value);
   put("seed", Value::from_integer(run.seed));
+  if (run.work().trainer && !run.resume_from.empty()) put("resume", Value::from_text(run.resume_from + "/checkpoint"));
   if (run.work().trainer) put("task", Value::from_text(*run.work().trainer));
   return settings;
 }
@@ -55,6 +58,8 @@ std::string environment_json(const ResolvedRun& run) {
   for (const auto& [name, value] : run.work().environment) {
     out += fmt::format("{}{}:{}", out.empty() ? "" : ",", json_quote(name), json_quote(fill_placeholders(value, run.bindings)));
   }
+  for (const auto& [name, value] : segment_variables(run))
+    out += fmt::format("{}{}:{}", out.empty() ? "" : ",", json_quote(name), json_quote(value));
   return '{' + out + '}';
 }
 
@@ -70,18 +75,23 @@ std::string resources_json(const Resources& resources) {
                      json_or_null(resources.gres), json_or_null(resources.constraint), boolean_json(resources.exclusive));
 }
 
+/// Which part of its run the attempt is, and how it is warned of its time limit.
+std::string segment_json(const ResolvedRun& run) {
+  const std::optional<double>& limit_s = run.work().resources.time_s;
+  std::optional<double> warn_s;
+  if (limit_s) warn_s = run.experiment.continuation->warning_s(*limit_s);
+  return fmt::format(R"({{"number":{},"before":[{}],"from":{},"warn_s":{}}})", run.segment.before.size() + 1,
+                     fmt::join(run.segment.before, ","), run.segment.from, json_number(warn_s));
+}
+
 }  // namespace
 
 std::string metrics_json(const std::vector<Metric>& metrics) {
   std::string out = "[";
   for (const Metric& metric : metrics) {
-    std::string more;
-    if (!metric.index.empty()) more += ",\"index\":" + json_quote(metric.index);
-    if (metric.take != "last") more += ",\"take\":" + json_quote(metric.take);
-    if (metric.skip > 0) more += fmt::format(",\"skip\":{}", metric.skip);
     out += fmt::format(R"({}{{"name":{},"file":{},"{}":{},"unit":{},"series":{}{}}})", out.size() > 1 ? "," : "",
                        json_quote(metric.name), json_quote(metric.file), metric.source, json_quote(metric.selector),
-                       json_quote(metric.unit), json_or_null(metric.series), more);
+                       json_quote(metric.unit), json_or_null(metric.series), optional_metric_json(metric));
   }
   return out + ']';
 }
@@ -216,7 +226,7 @@ void add_point(RunFields& fields, const ResolvedRun& run) {
   fields.add_text("launch", to_string(run.work().launch));
   fields.add_number("processes", process_count(run.configuration));
   fields.add_number("repeat", run.key.run.number);
-  fields.add_number("repeats", run.plan.repeats);
+  fields.add_number("repeats", run.experiment.repeats);  // of a part of a study, too: what all of it asks for
   fields.add_number("seed", run.seed);
 }
 
@@ -240,10 +250,19 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   fields.add_text("workdir", run.workdir);
   fields.add("setup", json_list(run.setup));
   fields.add("modules", json_list(work.modules));
-  if (!work.environment.empty()) fields.add("environment", environment_json(run));
+  if (!work.environment.empty() || run.experiment.continuation) fields.add("environment", environment_json(run));
   if (!work.srun.empty()) fields.add("srun", srun_json(run));
   add_container(fields, run);
   fields.add("resources", resources_json(work.resources));
+  if (const RunEstimate* const estimate = run.context.block_times.estimate_of(run.configuration.id, run.key.attempt)) {
+    fields.add("estimated_s", json_number(estimate->seconds));
+  }
+  if (run.experiment.continuation) fields.add("segment", segment_json(run));
+  if (run.segment.injected_in > 0) {
+    fields.add_number("injected_in", run.segment.injected_in);
+  } else if (const Faults faults = faults_of(run.configuration); faults.any() && !run.key.run.is_warmup()) {
+    fields.add("inject", faults_json(faults));
+  }
   if (work.partition) fields.add_text("partition", *work.partition);
   if (run.experiment.merged_output) fields.add_text("output", "merged");
   fields.add("metrics", metrics_json(work.metrics));
@@ -266,6 +285,28 @@ void add_provenance(RunFields& fields, const ResolvedRun& run) {
 }
 
 }  // namespace
+
+std::string imported_run_json(const Experiment& experiment, const Plan& plan, const Configuration& configuration,
+                              const AttemptKey& key, const std::string& executor, const std::vector<Metric>& metrics) {
+  const Work& work = *configuration.work;
+  RunFields fields;
+  fields.add_number("schema", 1);
+  fields.add_text("experiment", experiment.name);
+  fields.add_text("config_id", key.config_id);
+  fields.add_text("run", to_string(key.run));
+  fields.add_number("attempt", key.attempt);
+  fields.add_text("executor", executor);
+  fields.add("axes", json_object(plan.bindings(configuration)));
+  fields.add("parameters", json_object(work.parameters));
+  fields.add_number("nodes", configuration.nodes);
+  fields.add_number("gpus_per_node", configuration.gpus_per_node);
+  fields.add_number("gpus", configuration.gpus());
+  fields.add("metrics", metrics_json(metrics));
+  fields.add("success", success_json(work.success));
+  const std::string formulas = formulas_json(work, experiment.derive);
+  if (!formulas.empty()) fields.add("formulas", formulas);
+  return fields.finish();
+}
 
 std::string run_json_text(const ResolvedRun& run) {
   RunFields fields;

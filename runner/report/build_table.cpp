@@ -6,9 +6,10 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "plan/size_axes.hpp"
 #include "report/columns.hpp"
+#include "report/looks.hpp"
 #include "report/samples.hpp"
-#include "report/size_axes.hpp"
 #include "report/table.hpp"
 
 namespace hpcbench {
@@ -47,7 +48,8 @@ void keep_where(std::vector<bool>& shown, const Plan& plan, const LocatedExpress
 
 /// The samples of the plan come first, in its order.
 std::vector<const Sample*> select_rows(const std::vector<Sample>& samples, const Plan& plan, const ReportSettings& settings,
-                                       const std::vector<Selection>& only) {
+                                       const ReportOptions& options) {
+  const std::vector<Selection>& only = options.only;
   std::vector<bool> chosen(samples.size(), true);
   if (settings.where_if) keep_where(chosen, plan, *settings.where_if);
   for (const Selection& each : only) {
@@ -57,7 +59,7 @@ std::vector<const Sample*> select_rows(const std::vector<Sample>& samples, const
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const Bindings point = point_of(samples[i].row);
     const bool matching =
-        chosen[i] && matches(settings.where, point) &&
+        chosen[i] && matches(settings.where, point) && !(options.no_continued && samples[i].row.continued > 0) &&
         std::all_of(only.begin(), only.end(), [&](const Selection& each) { return matches(each.condition, point); });
     if (matching) shown.push_back(&samples[i]);
   }
@@ -132,6 +134,50 @@ void note_orphans(Table& table, const Plan& plan, const Orphans& orphans) {
       fmt::format("on record, but not in this table: {}; `hpcbench report --orphans` shows them", join(parts, ", ")));
 }
 
+/// Runs that limits ended and that went on, in each row.
+void count_segments(std::vector<Sample>& samples) {
+  for (Sample& sample : samples) {
+    for (const AttemptRecord* run : sample.runs) {
+      const auto segments = run->metrics.find("segments");
+      if (segments == run->metrics.end() || segments->second < 2) continue;
+      ++sample.row.continued;
+      sample.row.segments += static_cast<int>(segments->second);
+    }
+  }
+}
+
+/// Says which rows hold runs of several segments, and what that means for their values.
+void note_continued(Table& table) {
+  int rows = 0, runs = 0, segments = 0, all = 0;
+  for (const Row& row : table.rows) {
+    rows += row.continued > 0 ? 1 : 0;
+    runs += row.continued;
+    segments += row.segments;
+    all += static_cast<int>(row.runs.size());
+  }
+  if (runs == 0) return;
+  table.notes.push_back(
+      fmt::format("{} of {} runs, in {} of {} rows, were continued over {} segments: their `wall_s` is the sum of these with "
+                  "what was done twice, and values of their output are those of the last one; `--no-continued` leaves such "
+                  "rows out",
+                  runs, all, rows, table.rows.size(), segments));
+}
+
+/// Says how many runs met a fault of `inject`.
+void note_injected(Table& table, const std::vector<const Sample*>& shown) {
+  std::size_t rows = 0, runs = 0, all = 0;
+  for (const Sample* sample : shown) {
+    const auto hit = std::count_if(sample->runs.begin(), sample->runs.end(),
+                                   [](const AttemptRecord* run) { return run->facts.contains("injected"); });
+    rows += hit > 0 ? 1 : 0;
+    runs += static_cast<std::size_t>(hit);
+    all += sample->runs.size();
+  }
+  if (runs == 0) return;
+  table.notes.push_back(
+      fmt::format("{} of {} runs, in {} of {} rows, met a fault that `inject` asked for", runs, all, rows, shown.size()));
+}
+
 /// Counts the runs whose earlier attempts did not succeed, and says what their values leave out.
 void note_tried_again(Table& table, const std::vector<AttemptKey>& attempts) {
   std::set<std::pair<std::string, RunName>> runs;
@@ -186,6 +232,32 @@ void require_names(const Experiment& experiment, const Plan& plan, const std::ve
   require_columns(settings.columns, point_names(plan), known_metrics(experiment, plan, attempts));
 }
 
+/// What the file and the options say of the whole table.
+Table table_without_rows(const Experiment& experiment, const MetricChoice& metric, const ReportOptions& options) {
+  const ReportSettings& settings = experiment.report;
+  Table table;
+  table.experiment = experiment.name;
+  table.description = experiment.description;
+  table.metric = metric.name;
+  table.unit = metric.unit;
+  table.time_unit = settings.time_unit;
+  table.confidence = settings.confidence;
+  table.looks = settings.looks;
+  table.baseline = experiment.baseline;
+  table.has_speedup = metric.is_time && !experiment.baseline.empty();
+  table.paired = settings.paired;
+  table.scaling = settings.scaling;
+  table.scale_by = to_string(experiment.scale_by());
+  table.speedup_style = settings.speedup_style;
+  table.peak_tflops = settings.peak_tflops;
+  table.target_loss = settings.target_loss;
+  table.show_methods = options.methods;
+  table.show_provenance = options.provenance;
+  table.shown_columns = settings.columns;
+  table.group_by = settings.group_by;
+  return table;
+}
+
 }  // namespace
 
 void check_report(const Experiment& experiment, const Plan& plan) {
@@ -201,40 +273,28 @@ void check_report(const Experiment& experiment, const Plan& plan) {
   if (!some) refuse_empty_report();
 }
 
-Table build_table(const Experiment& experiment, const Plan& plan, const std::vector<AttemptRecord>& records,
+Table build_table(const Experiment& experiment, const Plan& plan, std::vector<AttemptRecord> records,
                   const ReportOptions& options) {
   const ReportSettings& settings = experiment.report;
   for (const Selection& only : options.only) {
     if (!options.orphans) select(plan, only);  // says what is wrong with it
     require_axes(names_of(only.condition), point_names(plan), "--only");
   }
+  take_values_at(records, experiment);
   const std::vector<const AttemptRecord*> on_record = counting_attempts(records);
   const bool all = options.orphans || options.all_repeats;
   const std::vector<const AttemptRecord*> attempts = all ? on_record : asked_repeats(plan, on_record);
   require_names(experiment, plan, attempts);
-  const MetricChoice metric = choose_metric(experiment, attempts, options);
-  Table table;
-  table.experiment = experiment.name;
-  table.description = experiment.description;
-  table.metric = metric.name;
-  table.unit = metric.unit;
-  table.time_unit = settings.time_unit;
-  table.confidence = settings.confidence;
-  table.baseline = experiment.baseline;
-  table.has_speedup = metric.is_time && !experiment.baseline.empty();
-  table.paired = settings.paired;
-  table.scaling = settings.scaling;
-  table.scale_by = to_string(experiment.scale_by());
-  table.speedup_style = settings.speedup_style;
-  table.peak_tflops = settings.peak_tflops;
-  table.target_loss = settings.target_loss;
-  table.show_methods = options.methods;
-  table.show_provenance = options.provenance;
-  table.shown_columns = settings.columns;
-  table.group_by = settings.group_by;
+  const std::optional<InnerAxis> inner = inner_axis_of(experiment, options);
+  if (inner) require_value_at(attempts, *inner, options.metric.value_or(experiment.report_metric()));
+  MetricChoice metric = choose_metric(experiment, attempts, options);
+  metric.is_of_part = inner.has_value();
+  Table table = table_without_rows(experiment, metric, options);
+  table.inner = inner;
 
   std::vector<Sample> samples = collect_samples(plan, attempts, metric, settings, experiment.scale_by(), options.orphans);
   choose_axes(table, plan, samples);
+  count_segments(samples);
   if (!all) note_orphans(table, plan, count_orphans(plan, on_record));
   table.size_axes = size_axes(experiment, plan);
   if (table.has_speedup) {
@@ -247,18 +307,26 @@ Table build_table(const Experiment& experiment, const Plan& plan, const std::vec
   std::vector<std::string> names = table.axes;
   names.insert(names.end(), plan.derived.begin(), plan.derived.end());
   measure_all(samples, names, settings, options);
-  std::vector<const Sample*> shown = select_rows(samples, plan, settings, options.only);
+  std::vector<const Sample*> shown = select_rows(samples, plan, settings, options);
   const std::vector<std::vector<std::size_t>> references = match_references(experiment, plan);
-  const WarningContext context{experiment, plan.repeats, samples, shown, attempts, table.columns, metric, references};
+  const bool decides = experiment.repeat_rule && metric.name == experiment.report_metric();
+  const std::vector<LookProgress> looks = decides ? judge_looks(samples, experiment, plan) : std::vector<LookProgress>{};
+  const WarningContext context{experiment, plan.repeats, samples, shown, attempts, table.columns, metric, references, looks};
   table.warnings = find_warnings(context);
   table.simulated_nodes = std::any_of(table.warnings.begin(), table.warnings.end(),
                                       [](const TableWarning& warning) { return warning.code == kSimulatedNodes; });
   if (metric.is_time) table.fits = fit_scaling(shown, settings, table.columns, table.size_axes);
   table.provenance = gather_provenance(shown, plan);
+  InnerRows inner_rows;
+  if (table.inner)
+    inner_rows = collect_inner_rows(samples, shown, *table.inner, metric, settings, table.has_speedup, table.notes);
   move_into_rows(table, shown);
+  note_continued(table);
+  note_injected(table, shown);
   note_tried_again(table, options.tried_again);
   describe_methods(table, context);
   sort_rows_by(table, settings.sort);
+  if (table.inner) append_inner_rows(table, std::move(inner_rows));
   return table;
 }
 

@@ -21,10 +21,22 @@ bool has_speedup_intervals(const Table& table) {
   return std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.speedup && row.speedup->interval; });
 }
 
+std::string looks_text(const std::vector<int>& looks) {
+  std::vector<std::string> texts;
+  for (const int look : looks) texts.push_back(std::to_string(look));
+  return join(texts, ", ");
+}
+
 std::string metric_sentence(const Table& table) {
   const std::string unit = table.unit == "s" ? table.time_unit : table.unit;
   const std::string begin = fmt::format("{}{}: n independent runs", table.metric, unit.empty() ? "" : " (" + unit + ")");
   if (!has_intervals(table)) return begin + " and their median; no row has enough runs for an interval.";
+  if (!table.looks.empty()) {
+    return fmt::format(
+        "{}; their median, and its exact interval from order statistics at the last look that the row has reached. Looks were "
+        "fixed at {} runs; intervals of all of them hold together with {:g} %.",
+        begin, looks_text(table.looks), 100 * table.confidence);
+  }
   return fmt::format(
       "{}; their median, and its exact interval from order statistics with the coverage that it reaches ({:g} % was asked "
       "for).",
@@ -69,6 +81,10 @@ std::string counted_size(const std::string& unit, int count) {
 
 std::string table_title(const Table& table) { return table.experiment + (table.simulated_nodes ? " (simulated nodes)" : ""); }
 
+std::string shown_metric(const Table& table) {
+  return table.metric + (table.inner ? fmt::format(" at {} = {}", table.inner->name, table.inner->at.text()) : "");
+}
+
 std::vector<std::string> caption(const Table& table) {
   std::vector<std::string> lines = {table_title(table) + (table.description.empty() ? "" : ": " + table.description)};
   if (has_warning(table, kNoSuccess)) {
@@ -76,6 +92,13 @@ std::vector<std::string> caption(const Table& table) {
     return lines;
   }
   lines.push_back(metric_sentence(table));
+  if (table.inner) {
+    lines.push_back(fmt::format("Each value is that at {0} = {1}{2}", table.inner->name, table.inner->at.text(),
+                                table.inner_rows.empty() ? std::string(".")
+                                                         : fmt::format("; a table by {} follows, whose intervals hold for one "
+                                                                       "{} each.",
+                                                                       table.inner->name, table.inner->name)));
+  }
   if (table.has_speedup) {
     lines.push_back(fmt::format("Speedup over {}: Hodges-Lehmann estimate of the log ratio{}.", baseline_text(table.baseline),
                                 !has_speedup_intervals(table) ? std::string(table.paired ? " by blocks" : "")
@@ -84,10 +107,12 @@ std::vector<std::string> caption(const Table& table) {
     if (has_other_ratio(table)) {
       lines.back() += " It is not the ratio of the medians: that is the column `ratio_of_medians`.";
     }
-    lines.push_back(
-        table.scaling == Scaling::weak
-            ? fmt::format("Efficiency: the same ratio, as the work grows with the {} (weak scaling).", table.scale_by)
-            : fmt::format("Efficiency: speedup / ({0} / the baseline's {0}).", table.scale_by));
+    if (has_efficiency(table)) {
+      lines.push_back(
+          table.scaling == Scaling::weak
+              ? fmt::format("Efficiency: the same ratio, as the work grows with the {} (weak scaling).", table.scale_by)
+              : fmt::format("Efficiency: speedup / ({0} / the baseline's {0}).", table.scale_by));
+    }
   }
   if (std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return !row.statistic.empty(); })) {
     lines.emplace_back(

@@ -6,7 +6,7 @@
 
 namespace hpcbench {
 
-// The cells of columns.cpp. Each gives the text of one row, `-` for what cannot be had; digits as in docs/statistics.md.
+// The cells of columns.cpp. Each gives the text of one row, `-` for an absent value; digits as in docs/statistics.md.
 
 inline constexpr const char* kAbsentCell = "-";
 
@@ -29,7 +29,8 @@ std::string min_cell(const Table& table, const Row& row, const CellStyle& style)
 std::string max_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string time_to_target_cell(const Table& table, const Row& row, const CellStyle& style);
 /// `[low, high] 95.3 %`.
-std::string interval_text(const std::string& low, const std::string& high, double coverage);
+/// `looks` above 1: the coverage is that of so many looks together.
+std::string interval_text(const std::string& low, const std::string& high, const Interval& interval);
 
 // Of comparisons with the baseline (ratio_cells.cpp).
 std::string speedup_cell(const Table& table, const Row& row, const CellStyle& style);
@@ -38,6 +39,10 @@ std::string speedup_high_cell(const Table& table, const Row& row, const CellStyl
 std::string speedup_interval_cell(const Table& table, const Row& row, const CellStyle& style);
 /// Whether the speedup of some row, as printed, is not the ratio of the medians.
 bool has_other_ratio(const Table& table);
+
+/// Whether some row is larger or smaller than its baseline: among rows of one size the efficiency would be the speedup again,
+/// and call a faster program efficient beyond 1.
+bool has_efficiency(const Table& table);
 std::string ratio_of_medians_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string time_saved_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string efficiency_cell(const Table& table, const Row& row, const CellStyle& style);

@@ -3,6 +3,8 @@
 #include <unordered_set>
 
 #include "base/key_order.hpp"
+#include "base/text.hpp"
+#include "report/looks.hpp"
 #include "report/samples.hpp"
 
 namespace hpcbench {
@@ -27,6 +29,7 @@ void count_censored(Sample& sample) {
   const double slowest = sample.values.empty() ? 0 : *std::max_element(sample.values.begin(), sample.values.end());
   for (const AttemptRecord* run : sample.runs) {
     if (run->state != State::timeout || !run->time_limit_s || *run->time_limit_s < slowest) continue;
+    if (!sample.counts(run->key.run)) continue;
     ++sample.row.censored;
     sample.row.censored_at_s =
         std::min(sample.row.censored_at_s.value_or(std::numeric_limits<double>::max()), *run->time_limit_s);
@@ -62,26 +65,40 @@ void take_published(Sample& sample) {
   row.summary->interval.reset();
 }
 
-void summarise_sample(Sample& sample, const MetricChoice& metric, double confidence) {
+/// Slurm's names of all nodes that a run had, else the hosts that its files name.
+void gather_nodes(Sample& sample) {
+  for (const AttemptRecord* run : sample.measured.empty() ? sample.runs : sample.measured) {
+    for (const std::string& node : split(run->nodes ? *run->nodes : run->node.value_or(""), ',')) {
+      if (!node.empty()) sample.row.nodes.insert(node);
+    }
+    sample.row.nodes_of_slurm = sample.row.nodes_of_slurm || run->nodes;
+  }
+}
+
+void summarise_sample(Sample& sample, const MetricChoice& metric, const ReportSettings& settings) {
   Row& row = sample.row;
+  sample.look = reached_look(sample, settings);
   row.runs.reserve(sample.runs.size());
   sample.measured.reserve(sample.runs.size());
   sample.values.reserve(sample.runs.size());
   for (const AttemptRecord* run : sample.runs) {
     ++row.outcomes[run->state];
-    const auto value = metric_value(*run, metric.name);
+    const auto value = sample.counts(run->key.run) ? metric_value(*run, metric.name) : std::nullopt;
     row.runs.push_back(describe_run(*run, value));
     if (!value) continue;
     sample.measured.push_back(run);
     sample.values.push_back(*value);
   }
   gather_facts(sample);
-  if (metric.is_time) count_censored(sample);
+  gather_nodes(sample);
+  if (metric.is_time && !metric.is_of_part) count_censored(sample);
   row.n = static_cast<int>(sample.values.size()) + row.censored;
   if (2 * row.censored < row.n) {
     std::vector<double> values = sample.values;
     values.insert(values.end(), static_cast<std::size_t>(row.censored), row.censored_at_s.value_or(0));
-    row.summary = summarise(std::move(values), confidence);
+    row.summary = summarise(std::move(values), confidence_of(settings));
+    // Before its first look a row may not be looked at for more than its median.
+    if (row.summary && !settings.looks.empty() && sample.look == 0) row.summary->interval.reset();
   }
   take_published(sample);
   sample.train_losses = values_of(sample.runs, "train_loss");
@@ -199,7 +216,7 @@ std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const At
     }
     if (!attempt->key.run.is_warmup()) samples[found->second].runs.push_back(attempt);
   }
-  for (Sample& sample : samples) summarise_sample(sample, metric, settings.confidence);
+  for (Sample& sample : samples) summarise_sample(sample, metric, settings);
   return samples;
 }
 

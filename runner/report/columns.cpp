@@ -37,6 +37,9 @@ std::string whole_cell(const Table&, const Row& row, const CellStyle&) {
 std::string best_epoch_cell(const Table&, const Row& row, const CellStyle&) {
   return row.best_epoch ? fmt::format("{}", *row.best_epoch) : kAbsentCell;
 }
+std::string nodes_seen_cell(const Table&, const Row& row, const CellStyle&) {
+  return row.nodes.empty() ? kAbsentCell : fmt::format("{}", row.nodes.size());
+}
 std::string text_or_absent(const std::string& text) { return text.empty() ? kAbsentCell : text; }
 std::string warnings_cell(const Table&, const Row& row, const CellStyle& style) {
   return text_or_absent(join(row.warnings, style.list_separator));
@@ -57,6 +60,9 @@ std::optional<double> median_number(const Row& row) { return row.summary ? row.s
 template <double Interval::*kMember>
 std::optional<double> interval_number(const Row& row) {
   return row.summary && row.summary->interval ? std::optional((*row.summary->interval).*kMember) : std::nullopt;
+}
+std::optional<double> nodes_seen_number(const Row& row) {
+  return row.nodes.empty() ? std::nullopt : std::optional(static_cast<double>(row.nodes.size()));
 }
 std::optional<double> speedup_number(const Row& row) { return row.speedup ? row.speedup->value : row.speedup_below; }
 template <double Interval::*kMember>
@@ -99,6 +105,7 @@ const std::vector<Column>& all_columns() {
       {"train_loss", "train loss", true, false, written_cell<&Row::train_loss>, number_of<&Row::train_loss>},
       {"validation_loss", "validation loss", true, false, written_cell<&Row::validation_loss>,
        number_of<&Row::validation_loss>},
+      {"nodes_seen", "nodes seen", true, false, nodes_seen_cell, nodes_seen_number},
       {"outcomes", "outcomes", true, false, outcomes_cell},
       {"warnings", "warnings", false, false, warnings_cell},
       {"low", "low", false, false, low_cell, interval_number<&Interval::low>},

@@ -18,7 +18,7 @@ struct CellStyle {
 };
 CellStyle cell_style(const Table& table, std::string_view list_separator = ", ");
 
-/// A column beside the axes. `-` stands for what cannot be had.
+/// A column beside the axes. `-` stands for an absent value.
 struct Column {
   std::string_view name;  // one of report_column_names()
   std::string_view heading;
@@ -63,13 +63,16 @@ struct Grid {
   std::string heading;  // `precision=fp32`, where report.group_by splits the rows
   std::vector<GridColumn> columns;
   std::vector<GridRow> rows;
+  bool is_further = false;  // of an inner axis: beside the table, not a part of it
 
   std::vector<std::string> header() const;
 };
 
-/// All rows in one table with these columns, as report.columns names them.
-Grid make_grid(const Table& table, const std::vector<std::string>& entries, std::string_view list_separator = ", ");
-/// The tables that text formats print: the usual columns or those of report.columns, one table for each group of rows.
+/// These rows of the table (`rows`, `inner_rows`) with these columns, as report.columns names them.
+Grid make_grid(const Table& table, const std::vector<Row>& rows, const std::vector<std::string>& entries,
+               std::string_view list_separator = ", ");
+/// The tables that text formats print: the usual columns or those of report.columns, one table for each group of rows; then,
+/// where there is an inner axis, one with its rows.
 std::vector<Grid> make_grids(const Table& table);
 
 /// What stands above a table: the metric, what its intervals are and say, the baseline.

@@ -4,28 +4,15 @@
 #include <cmath>
 #include <limits>
 #include <string>
-#include <unordered_map>
 
-#include "base/error.hpp"
 #include "base/text.hpp"
-#include "plan/points.hpp"
+#include "plan/baselines.hpp"
+#include "plan/size_axes.hpp"
+#include "report/looks.hpp"
 #include "report/samples.hpp"
-#include "report/size_axes.hpp"
 
 namespace hpcbench {
 namespace {
-
-[[noreturn]] void refuse_ambiguous(const Experiment& experiment, const Bindings& first, const Bindings& second) {
-  throw InputError(
-      fmt::format("error: {}: two configurations are a baseline for the same points: `{}` and `{}`; name in `baseline` what "
-                  "tells them apart",
-                  experiment.path, describe(first), describe(second)));
-}
-
-[[noreturn]] void refuse_no_baseline(const Experiment& experiment) {
-  throw InputError(fmt::format(
-      "error: {}: no configuration matches `baseline`; give it values that the matrix has, or leave it out", experiment.path));
-}
 
 void note_missing(const std::vector<std::string>& missing, std::vector<std::string>& notes) {
   if (missing.empty()) return;
@@ -47,23 +34,9 @@ bool all_positive(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double value) { return value > 0; });
 }
 
-/// Both sides of the blocks (repeat k of each) in which both have a value.
-std::pair<std::vector<double>, std::vector<double>> complete_blocks(const Sample& base, const Sample& sample) {
-  std::pair<std::vector<double>, std::vector<double>> blocks;
-  std::size_t b = 0;
-  for (std::size_t i = 0; i < sample.measured.size(); ++i) {
-    const RunName run = sample.measured[i]->key.run;
-    while (b < base.measured.size() && base.measured[b]->key.run < run) ++b;
-    if (b == base.measured.size() || base.measured[b]->key.run != run) continue;
-    blocks.first.push_back(base.values[b]);
-    blocks.second.push_back(sample.values[i]);
-  }
-  return blocks;
-}
-
 /// Censored runs took longer than all others, how much longer nobody knows: with infinity for them every rank is right and
 /// the upper bound holds. The point is given only where it is the same with the limit in their place.
-std::optional<Ratio> censored_speedup(const Sample& base, const Sample& sample, double confidence) {
+std::optional<Ratio> censored_speedup(const Sample& base, const Sample& sample, const Confidence& confidence) {
   std::vector<double> endless = sample.values;
   std::vector<double> at_limit = sample.values;
   const auto censored = static_cast<std::size_t>(sample.row.censored);
@@ -77,6 +50,38 @@ std::optional<Ratio> censored_speedup(const Sample& base, const Sample& sample, 
 std::optional<Ratio> published_ratio(const Row& base, const Row& row) {
   if (!base.summary || !row.summary || base.summary->median <= 0 || row.summary->median <= 0) return std::nullopt;
   return Ratio{base.summary->median / row.summary->median, std::nullopt, std::nullopt};
+}
+
+std::optional<Ratio> speedup_of_all(const Sample& base, const Sample& sample, const ReportSettings& settings);
+
+/// What a comparison asks of a sample, of its runs up to a look.
+Sample up_to_look(const Sample& sample, int look) {
+  Sample part;
+  part.look = look;
+  part.row.statistic = sample.row.statistic;
+  part.row.summary = sample.row.summary;
+  part.row.censored = sample.row.censored;
+  part.row.censored_at_s = sample.row.censored_at_s;
+  for (std::size_t i = 0; i < sample.measured.size(); ++i) {
+    if (!part.counts(sample.measured[i]->key.run)) continue;
+    part.measured.push_back(sample.measured[i]);
+    part.values.push_back(sample.values[i]);
+  }
+  return part;
+}
+
+/// Equal blocks on both sides: a baseline that went on for other rows changes nothing here.
+std::optional<Ratio> speedup_at_look(const Sample& base, const Sample& sample, const ReportSettings& settings) {
+  const int look = std::min(base.look, sample.look);
+  const bool cut = base.look != look || sample.look != look;
+  if (cut && look > 0 && sample.row.censored > 0) return std::nullopt;  // which of them are within the look?
+  std::optional<Ratio> ratio = cut && look > 0 ? speedup_of_all(up_to_look(base, look), up_to_look(sample, look), settings)
+                                               : speedup_of_all(base, sample, settings);
+  if (ratio && look == 0) {
+    ratio->interval.reset();
+    ratio->resolved.reset();
+  }
+  return ratio;
 }
 
 void fill_in_comparison(Sample& sample, const Sample& base, const ReportSettings& settings) {
@@ -104,74 +109,34 @@ void fill_in_comparison(Sample& sample, const Sample& base, const ReportSettings
 }  // namespace
 
 std::optional<Ratio> estimate_speedup(const Sample& base, const Sample& sample, const ReportSettings& settings) {
+  if (!settings.looks.empty()) return speedup_at_look(base, sample, settings);
+  return speedup_of_all(base, sample, settings);
+}
+
+namespace {
+
+std::optional<Ratio> speedup_of_all(const Sample& base, const Sample& sample, const ReportSettings& settings) {
   // Published statistics are no runs: nothing is known but the ratio of the two.
   if (!base.row.statistic.empty() || !sample.row.statistic.empty()) return published_ratio(base.row, sample.row);
   if (base.row.censored > 0 || !all_positive(base.values) || !all_positive(sample.values)) return std::nullopt;
   if (sample.row.censored > 0) {
     if (settings.paired || !sample.row.summary) return std::nullopt;
-    return censored_speedup(base, sample, settings.confidence);
+    return censored_speedup(base, sample, confidence_of(settings));
   }
-  if (!settings.paired) return speedup(base.values, sample.values, settings.confidence);
-  const auto [base_values, values] = complete_blocks(base, sample);
-  return paired_speedup(base_values, values, settings.confidence);
+  if (!settings.paired) return speedup(base.values, sample.values, confidence_of(settings));
+  const auto [base_values, values] = complete_blocks(base, sample, settings);
+  if (settings.in_blocks && values.empty()) return speedup(base.values, sample.values, confidence_of(settings));
+  return paired_speedup(base_values, values, confidence_of(settings));
 }
-
-namespace {
-
-/// The baselines of a plan: one for the points that are alike but for what `baseline` names and their size, or one for each
-/// size.
-class Baselines {
- public:
-  Baselines(const Experiment& experiment, const Plan& plan)
-      : experiment_(experiment), sizes_(compared_sizes(experiment, plan)), matched_(sizes_) {
-    std::erase_if(matched_, [&](const std::string& name) {
-      return std::any_of(experiment.baseline.begin(), experiment.baseline.end(),
-                         [&](const auto& clause) { return clause.first == name; });
-    });
-    const PointCondition is_baseline(experiment.baseline, plan.axes);
-    for (std::size_t i = 0; i < plan.configurations.size(); ++i) {
-      if (is_baseline.matches(plan.configurations[i].values)) add(plan, i);
-    }
-    if (by_key_.empty()) refuse_no_baseline(experiment);
-  }
-
-  const std::vector<std::string>& sizes() const { return sizes_; }
-  const std::vector<std::size_t>& indices() const { return indices_; }
-  bool of_each_size() const {
-    return std::any_of(by_key_.begin(), by_key_.end(), [](const auto& entry) { return entry.second.size() > 1; });
-  }
-  /// Of several the one of equal size, as far as `baseline` does not name what it is.
-  std::optional<std::size_t> of(const Bindings& axes) const {
-    const auto found = by_key_.find(comparison_key(axes, experiment_.baseline, sizes_));
-    if (found == by_key_.end()) return std::nullopt;
-    if (found->second.size() == 1) return found->second.begin()->second;
-    const auto same = found->second.find(size_key(axes, matched_));
-    return same == found->second.end() ? std::nullopt : std::optional(same->second);
-  }
-
- private:
-  void add(const Plan& plan, std::size_t index) {
-    const Bindings axes = plan.bindings(plan.configurations[index]);
-    const auto [other, is_new] =
-        by_key_[comparison_key(axes, experiment_.baseline, sizes_)].emplace(size_key(axes, matched_), index);
-    if (!is_new) refuse_ambiguous(experiment_, plan.bindings(plan.configurations[other->second]), axes);
-    indices_.push_back(index);
-  }
-
-  const Experiment& experiment_;
-  std::vector<std::string> sizes_;
-  std::vector<std::string> matched_;  // those of them in which a baseline and its rows are equal
-  std::unordered_map<std::string, std::unordered_map<std::string, std::size_t>> by_key_;
-  std::vector<std::size_t> indices_;
-};
 
 }  // namespace
 
-void check_baselines(const Experiment& experiment, const Plan& plan) { Baselines(experiment, plan); }
+void check_baselines(const Experiment& experiment, const Plan& plan) { Baselines(experiment, plan).require_good(); }
 
 void compare_with_baselines(std::vector<Sample>& samples, const Experiment& experiment, const Plan& plan,
                             std::vector<std::string>& notes) {
   const Baselines baselines(experiment, plan);
+  baselines.require_good();
   for (const std::size_t index : baselines.indices()) samples[index].row.is_baseline = true;
   std::vector<std::string> missing;
   std::vector<std::string> unmeasured;
@@ -187,6 +152,7 @@ void compare_with_baselines(std::vector<Sample>& samples, const Experiment& expe
     fill_in_comparison(sample, base, experiment.report);
   }
   note_missing(missing, notes);
+  note_blocks(samples, experiment.report, notes);
   note_grown(baselines.sizes(), experiment, notes);
   if (baselines.of_each_size()) {
     notes.emplace_back(

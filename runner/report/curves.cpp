@@ -49,7 +49,7 @@ GatheredSeries gather_series(const Sample& sample) {
         rank_field = field_of(kRankSeries, point.name);
         name = &point.name;
       }
-      if (!std::isfinite(point.value)) continue;
+      if (!std::isfinite(point.value) || !point.word.empty()) continue;
       if (epoch_field < kEpochSeries.size()) gathered.epochs[point.index].add(epoch_field, point.value, run);
       if (rank_field < kRankSeries.size()) gathered.ranks[point.index].add(rank_field, point.value, run);
     }
@@ -83,6 +83,7 @@ std::optional<double> time_to_loss(const AttemptRecord& run, double target) {
   std::map<long long, double> train_loss;
   std::map<long long, double> val_loss;
   for (const SeriesPoint& point : run.series) {
+    if (!point.word.empty()) continue;
     if (point.name == "epoch_s") epoch_s[point.index] = point.value;
     if (point.name == "train_loss") train_loss[point.index] = point.value;
     if (point.name == "val_loss") val_loss[point.index] = point.value;

@@ -5,7 +5,7 @@
 
 namespace hpcbench {
 
-// Texts of users (names, values, reasons) in the languages of reports: whatever they hold, they stay text.
+// Texts of users (names, values, reasons) in the languages of reports: they stay text, whatever they contain.
 
 /// Control characters would break lines or drive a terminal: shown as \n, \t, \x1b.
 std::string visible_text(std::string_view text);

@@ -20,20 +20,23 @@ namespace {
 /// Computed values stand as axes do.
 bool is_axis(const Table& table, const std::string& name) {
   return std::find(table.axes.begin(), table.axes.end(), name) != table.axes.end() ||
-         std::find(table.derived.begin(), table.derived.end(), name) != table.derived.end();
+         std::find(table.derived.begin(), table.derived.end(), name) != table.derived.end() ||
+         (table.inner && table.inner->name == name);
 }
 
 /// What no row has is not shown unless somebody asks for it by name; the metric itself and what became of the runs always are.
-bool is_worth_showing(const Table& table, const Column& column, const CellStyle& style) {
+bool is_worth_showing(const Table& table, const std::vector<Row>& rows, const Column& column, const CellStyle& style) {
   if (column.name == "median" || column.name == "outcomes") return true;
-  return std::any_of(table.rows.begin(), table.rows.end(),
-                     [&](const Row& row) { return column.cell(table, row, style) != kAbsentCell; });
+  if (column.name == "efficiency" && !has_efficiency(table)) return false;
+  return std::any_of(rows.begin(), rows.end(), [&](const Row& row) { return column.cell(table, row, style) != kAbsentCell; });
 }
 
 /// How large a row is stands once: in what the report scales by. `nodes` are an axis.
 bool is_usual(const Table& table, const Column& column) {
   if (column.name == "gpus") return table.scale_by == "gpus";
   if (column.name == "scale") return table.scale_by == "ranks" || table.scale_by == "cores";
+  if (column.name == "nodes_seen")  // a study on one machine has one everywhere
+    return std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.nodes_of_slurm; });
   return column.is_usual;
 }
 
@@ -48,7 +51,19 @@ std::vector<std::string> chosen_columns(const Table& table) {
   const CellStyle style = cell_style(table);
   for (const Column& column : all_columns()) {
     const bool usual = is_usual(table, column) && (table.has_speedup || !column.is_speedup);
-    if (usual && is_worth_showing(table, column, style)) names.push_back("column:" + std::string(column.name));
+    if (usual && is_worth_showing(table, table.rows, column, style)) names.push_back("column:" + std::string(column.name));
+  }
+  return names;
+}
+
+/// What tells the rows of the inner axis apart, and what each has by itself.
+std::vector<std::string> inner_columns(const Table& table) {
+  std::vector<std::string> names = table.columns;
+  names.insert(names.end(), table.derived_columns.begin(), table.derived_columns.end());
+  names.push_back(table.inner->name);
+  const CellStyle style = cell_style(table);
+  for (const char* name : {"n", "median", "interval", "speedup", "speedup_interval"}) {
+    if (is_worth_showing(table, table.inner_rows, *find_column(name), style)) names.push_back(std::string("column:") + name);
   }
   return names;
 }
@@ -92,10 +107,12 @@ bool is_number_source(const Table& table, const CellSource& source) {
   if (source.column != nullptr) return source.column->number != nullptr;
   if (source.shown.kind == ShownColumn::Kind::metric) return true;
   if (source.shown.kind == ShownColumn::Kind::fact) return false;
-  return std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
+  const auto is_number = [&](const Row& row) {
     const Value* value = find_value(row, source.shown.name);
     return value == nullptr || value->is_number();
-  });
+  };
+  return std::all_of(table.rows.begin(), table.rows.end(), is_number) &&
+         std::all_of(table.inner_rows.begin(), table.inner_rows.end(), is_number);
 }
 
 GridColumn grid_column(const Table& table, const CellSource& source) {
@@ -164,11 +181,12 @@ std::vector<std::string> Grid::header() const {
   return texts;
 }
 
-Grid make_grid(const Table& table, const std::vector<std::string>& entries, std::string_view list_separator) {
+Grid make_grid(const Table& table, const std::vector<Row>& rows, const std::vector<std::string>& entries,
+               std::string_view list_separator) {
   const GridMaker maker(table, entries, list_separator);
   Grid grid = maker.empty("");
-  grid.rows.reserve(table.rows.size());
-  for (const Row& row : table.rows) grid.rows.push_back(maker.row(row));
+  grid.rows.reserve(rows.size());
+  for (const Row& row : rows) grid.rows.push_back(maker.row(row));
   return grid;
 }
 
@@ -183,6 +201,11 @@ std::vector<Grid> make_grids(const Table& table) {
     const auto [found, is_new] = by_group.emplace(heading, grids.size());
     if (is_new) grids.push_back(maker.empty(heading));
     grids[found->second].rows.push_back(maker.row(row));
+  }
+  if (!table.inner_rows.empty()) {
+    grids.push_back(make_grid(table, table.inner_rows, inner_columns(table)));
+    grids.back().heading = table.metric + " by " + table.inner->name;
+    grids.back().is_further = true;
   }
   return grids;
 }

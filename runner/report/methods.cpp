@@ -39,14 +39,18 @@ bool all_ran(const Table& table, int planned) {
 std::string describe_repeats(const Table& table, const WarningContext& context) {
   std::size_t imported = 0;
   for (const Row& row : table.rows) imported += row.source == "measured" ? 0 : 1;
+  const std::vector<int>& looks = table.looks;
+  const std::string often = context.planned_repeats == 1 ? "once" : fmt::format("{} times", context.planned_repeats);
   std::string text =
-      imported == table.rows.size()
+      !looks.empty() ? fmt::format(
+                           "Each of {} was run as independent jobs in blocks ({}), to be ended at a look once its interval was "
+                           "narrow enough; looks were fixed beforehand at {} runs",
+                           plural(table.rows.size(), "configuration"), range_of_n(table), fmt::join(looks, ", "))
+      : imported == table.rows.size()
           ? fmt::format("The results of {} were taken over from elsewhere ({})", plural(table.rows.size(), "configuration"),
                         range_of_n(table))
           : fmt::format("Each of {} was {} {} as independent jobs ({})", plural(table.rows.size(), "configuration"),
-                        all_ran(table, context.planned_repeats) ? "run" : "to be run",
-                        context.planned_repeats == 1 ? "once" : fmt::format("{} times", context.planned_repeats),
-                        range_of_n(table));
+                        all_ran(table, context.planned_repeats) ? "run" : "to be run", often, range_of_n(table));
   if (imported > 0 && imported < table.rows.size()) text += fmt::format("; {} of them hold imported results", imported);
   if (context.experiment.warmups > 0) {
     text += fmt::format(", each after {} that do not count",
@@ -112,10 +116,19 @@ std::string describe_statistics(const Table& table) {
   const std::string percent = fmt::format("{:g} %", 100 * table.confidence);
   std::string text = fmt::format(
       " Reported are medians over runs with exact intervals from order statistics, the narrowest that reach {} (achieved "
-      "coverage is "
-      "printed); no distribution is assumed. Outliers are flagged and kept; runs that hit their time limit count as longer "
-      "than it.",
-      percent);
+      "coverage is printed); no distribution is assumed. Outliers are flagged and kept{}",
+      percent,
+      table.inner ? fmt::format(". Each run gives a value for each {0}, that at {0} = {1} stands for it, and each interval of "
+                                "the table by {0} is of one {0} alone.",
+                                table.inner->name, table.inner->at.text())
+                  : "; runs that hit their time limit count as longer than it.");
+  if (!table.looks.empty()) {
+    text += fmt::format(
+        " Intervals are repeated confidence intervals (Jennison and Turnbull 1989) with one level a look (Pocock 1977): those "
+        "of "
+        "all {} looks hold together with {}.",
+        table.looks.size(), percent);
+  }
   if (!table.has_speedup) return text;
   text +=
       table.paired

@@ -122,13 +122,15 @@ std::string high_cell(const Table& table, const Row& row, const CellStyle& style
   return interval_end_cell<&Interval::high>(table, row, style);
 }
 
-std::string interval_text(const std::string& low, const std::string& high, double coverage) {
-  return fmt::format("[{}, {}] {:.1f} %", low, high, 100 * coverage);
+std::string interval_text(const std::string& low, const std::string& high, const Interval& interval) {
+  const std::string bounds = fmt::format("[{}, {}] ", low, high);
+  if (interval.looks > 1) return bounds + fmt::format("{:g} % over {} looks", 100 * interval.coverage, interval.looks);
+  return bounds + fmt::format("{:.1f} %", 100 * interval.coverage);
 }
 
 std::string interval_cell(const Table& table, const Row& row, const CellStyle& style) {
   if (!row.summary || !row.summary->interval) return kAbsentCell;
-  return interval_text(low_cell(table, row, style), high_cell(table, row, style), row.summary->interval->coverage);
+  return interval_text(low_cell(table, row, style), high_cell(table, row, style), *row.summary->interval);
 }
 
 std::string coverage_cell(const Table&, const Row& row, const CellStyle&) {

@@ -55,6 +55,9 @@ bool is_provenance(const std::string& name) {
 std::string how_it_is_read(const Metric& metric) {
   if (metric.is_formula()) return "formula " + metric.selector;
   std::string text = fmt::format("{}, {} {}", metric.file, metric.source, metric.selector);
+  if (!metric.header.empty()) text += ", header " + metric.header;
+  if (metric.header_line > 0) text += fmt::format(", header {}", metric.header_line);
+  if (!metric.where.empty()) text += ", where " + describe_where(metric.where);
   if (metric.take != "last") text += ", take " + metric.take;
   if (metric.skip > 0) text += fmt::format(", skip {}", metric.skip);
   return text;

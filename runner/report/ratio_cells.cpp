@@ -57,7 +57,13 @@ std::string speedup_high_cell(const Table& table, const Row& row, const CellStyl
 std::string speedup_interval_cell(const Table& table, const Row& row, const CellStyle&) {
   if (!row.speedup || !row.speedup->interval) return kAbsentCell;
   return interval_text(speedup_end<&Interval::low>(table, row), speedup_end<&Interval::high>(table, row),
-                       row.speedup->interval->coverage);
+                       *row.speedup->interval);
+}
+
+bool has_efficiency(const Table& table) {
+  return table.scaling == Scaling::weak || std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) {
+           return row.efficiency && row.speedup && *row.efficiency != row.speedup->value;
+         });
 }
 
 bool has_other_ratio(const Table& table) {

@@ -22,10 +22,10 @@ std::vector<std::size_t> configurations_of(const Plan& plan, const MetricReferen
 
 }  // namespace
 
-std::optional<Summary> summarise_metric(const Sample& sample, const std::string& metric, double confidence) {
+std::optional<Summary> summarise_metric(const Sample& sample, const std::string& metric, const Confidence& confidence) {
   std::vector<double> values;
   for (const AttemptRecord* run : sample.runs) {
-    if (const auto value = metric_value(*run, metric)) values.push_back(*value);
+    if (const auto value = metric_value(*run, metric); value && sample.counts(run->key.run)) values.push_back(*value);
   }
   return summarise(std::move(values), confidence);
 }

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "report/table.hpp"
+#include "stats/looks.hpp"
 
 namespace hpcbench {
 
@@ -17,6 +20,9 @@ struct Sample {
   std::vector<double> values;                  // of `measured`, in the metric's unit
   std::vector<double> train_losses;
   std::optional<std::size_t> baseline;  // index of the sample it is compared with; its own for a baseline
+  int look = 0;  // of a study with looks: the last one that all its runs have reached, and later runs do not count yet
+
+  bool counts(RunName run) const { return look == 0 || (run.is_repeat() && run.number <= look); }
 };
 
 /// One attempt a run, warm-ups too, sorted by configuration and run: of several attempts the highest counts.
@@ -25,7 +31,8 @@ std::vector<const AttemptRecord*> counting_attempts(const std::vector<AttemptRec
 struct MetricChoice {
   std::string name;
   std::string unit;
-  bool is_time = false;  // in seconds: speedups make sense, time limits censor it
+  bool is_time = false;     // in seconds: speedups make sense, time limits censor it
+  bool is_of_part = false;  // one point of a series: no time limit says anything of it
 };
 
 /// --metric, else report.metric, else train_s or wall_s. InputError if runs succeeded and none of them has it.
@@ -35,7 +42,7 @@ MetricChoice choose_metric(const Experiment& experiment, const std::vector<const
 /// The value of a metric where the run succeeded and the value is finite.
 std::optional<double> metric_value(const AttemptRecord& record, const std::string& metric);
 
-/// What is on record and not asked for.
+/// Records that the file does not ask for.
 struct Orphans {
   std::size_t configurations = 0;
   std::size_t repeats = 0;  // runs beyond `repeats` of configurations that are asked for
@@ -56,8 +63,37 @@ void compare_with_baselines(std::vector<Sample>& samples, const Experiment& expe
 /// InputError where compare_with_baselines would give one for this plan; without its rows, which a large study has many of.
 void check_baselines(const Experiment& experiment, const Plan& plan);
 
-/// The estimator of all speedups: see docs/statistics.md, "Against the baseline". Absent where it cannot be had.
+/// The estimator of all speedups: see docs/statistics.md, "Against the baseline". Absent without enough values.
 std::optional<Ratio> estimate_speedup(const Sample& base, const Sample& sample, const ReportSettings& settings);
+
+/// Both sides of the blocks in which both have a value: of the same repeat and, where runs are allocated in blocks, of the same
+/// allocation (this machine is one).
+std::pair<std::vector<double>, std::vector<double>> complete_blocks(const Sample& base, const Sample& sample,
+                                                                    const ReportSettings& settings);
+/// Where runs are allocated in blocks: what it gained to compare within them, and for which rows that was not possible.
+void note_blocks(const std::vector<Sample>& samples, const ReportSettings& settings, std::vector<std::string>& notes);
+
+// `report.rows`: docs/experiment-file.md, "Tables of sizes".
+
+/// Of the metric that this report shows; absent if that is no series of this name.
+std::optional<InnerAxis> inner_axis_of(const Experiment& experiment, const ReportOptions& options);
+/// Makes the value at `report.at` that of the run, for all metrics of the series; a run without it has none, and a warning.
+void take_values_at(std::vector<AttemptRecord>& records, const Experiment& experiment);
+/// InputError where runs have the series and none has a value there, with the values that there are.
+void require_value_at(const std::vector<const AttemptRecord*>& attempts, const InnerAxis& inner, const std::string& metric);
+/// Of one configuration.
+struct InnerRowsOfOne {
+  std::map<Value, Row> rows;         // by the value of the inner axis
+  std::map<Value, long long> order;  // of its words: as the runs print them
+};
+using InnerRows = std::unordered_map<std::string, InnerRowsOfOne>;  // by config_id
+/// A row for each shown sample and value that its runs have, compared with the baseline's runs at the same value. None, and a
+/// note, where there are too many values.
+InnerRows collect_inner_rows(const std::vector<Sample>& samples, const std::vector<const Sample*>& shown,
+                             const InnerAxis& inner, const MetricChoice& metric, const ReportSettings& settings,
+                             bool has_speedup, std::vector<std::string>& notes);
+/// Fills in Table::inner_rows, in the order of the table's rows; those at `at` are the table's own.
+void append_inner_rows(Table& table, InnerRows inner_rows);
 
 /// A fact that the measured runs of a row give, of the first that has it; null if none has.
 const std::string* find_fact(const Sample& sample, const std::string& name);
@@ -81,11 +117,13 @@ std::vector<Fit> fit_scaling(const std::vector<const Sample*>& shown, const Repo
 std::vector<ProvenanceRow> gather_provenance(const std::vector<const Sample*>& shown, const Plan& plan);
 
 /// Of any metric of the runs that succeeded; absent where none has it.
-std::optional<Summary> summarise_metric(const Sample& sample, const std::string& metric, double confidence);
+std::optional<Summary> summarise_metric(const Sample& sample, const std::string& metric, const Confidence& confidence);
 
 /// For each of `report.references` the samples of the plan that it is about, ascending. InputError where one is about none, and
 /// the plan is not one that a profile or --set made smaller.
 std::vector<std::vector<std::size_t>> match_references(const Experiment& experiment, const Plan& plan);
+
+struct LookProgress;  // looks.hpp
 
 /// What the checks of a table look at.
 struct WarningContext {
@@ -97,6 +135,7 @@ struct WarningContext {
   const std::vector<std::string>& columns;  // axes that tell rows apart
   const MetricChoice& metric;
   const std::vector<std::vector<std::size_t>>& references;  // of match_references
+  const std::vector<LookProgress>& looks;                   // of judge_looks; empty where another metric decides
 };
 
 /// The methods paragraph and the twelve rules, from what the runs and the warnings say. `table` has all else filled in.
@@ -116,6 +155,9 @@ std::string counted_size(const std::string& unit, int count);
 
 /// The experiment's name, with `(simulated nodes)` where rows are such: what tables and plots are called.
 std::string table_title(const Table& table);
+
+/// What the rows are about, for titles: `latency_us at size = 16384` where there is an inner axis.
+std::string shown_metric(const Table& table);
 
 /// `A, B, C and 4 more`.
 std::string list_some(const std::vector<std::string>& names);

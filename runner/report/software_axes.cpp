@@ -16,6 +16,7 @@ std::vector<std::string> surroundings(Work work) {
   work.command.clear();
   work.srun.clear();
   work.files.clear();
+  work.inject.clear();
   std::vector<std::string> texts;
   for (const std::string* text : texts_of_run(work)) texts.push_back(*text);
   for (const std::string* text : texts_of_point(work)) texts.push_back(*text);
@@ -74,6 +75,7 @@ std::vector<std::string> software_axes(const Experiment& experiment, std::vector
     std::vector<std::string> texts = each.command;
     texts.insert(texts.end(), each.modules.begin(), each.modules.end());
     for (const auto& variable : each.environment) texts.push_back(variable.second);
+    if (each.partition) texts.push_back(*each.partition);
     for (const std::string& text : texts) {
       for (std::string& name : placeholders_in(text)) names.insert(std::move(name));
     }

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct ReportOptions {
   bool provenance = false;                   // text formats print the provenance
   std::vector<std::string> metric_columns;   // names of metrics whose medians the rows shall have in `Row::metrics`
   std::vector<AttemptKey> tried_again = {};  // attempts that did not succeed and were followed by another
+  bool no_continued = false;                 // leaves out rows with a run of several segments
   bool all_repeats = false;                  // repeats beyond `repeats` count, too; `orphans` has them in any case
 };
 
@@ -29,7 +31,7 @@ struct RunValue {
   State outcome = State::succeeded;
   std::optional<double> value;  // of the metric; only of a run that succeeded
   std::optional<double> started_unix_s, finished_unix_s, wall_s;
-  std::string node;    // host names, joined by `,`; empty if nobody said
+  std::string node;    // host names, joined by `,`; empty if unknown
   std::string reason;  // why it did not succeed; empty if it did
   std::string path;    // `CONFIG_ID/r01/a1`, relative to results/EXPERIMENT
 };
@@ -71,6 +73,8 @@ struct Row {
   std::optional<double> speedup_below;  // where half or more are censored: `<1.3`
   std::vector<std::string> warnings;    // codes
   std::vector<RunValue> runs;           // without warm-ups, by number
+  std::set<std::string> nodes;          // distinct ones of the runs that have a value, else of all; empty: unknown
+  bool nodes_of_slurm = false;          // Slurm chose them, anew for each job
   bool is_baseline = false;
 
   /// Facts that the runs behind the row share; where they differ, the distinct values joined by `|`.
@@ -93,11 +97,13 @@ struct Row {
   std::optional<double> time_to_target_s;    // until the loss is at most Table::target_loss; absent if half the runs miss it
   int reached_target = 0;                    // runs that got there
   std::string statistic;                     // `median`: the value is a published statistic of n runs, not a run
+  int continued = 0;                         // runs that have several segments
+  int segments = 0;                          // of those runs together
   int tried_again = 0;                       // runs that needed more than one attempt: earlier ones did not succeed
   std::string source = "measured";           // or `imported`, or `measured, imported`
 };
 
-/// One measured point of a fit, or one that the fit says where nothing was measured.
+/// One point of a fit, measured or extrapolated.
 struct FitPoint {
   int size = 1;  // in Table::scale_by
   std::optional<double>
@@ -154,9 +160,10 @@ struct Table {
   std::string experiment;
   std::string description;
   std::string metric;
-  std::string unit;       // of `metric`: `s` ...; empty if nobody said
+  std::string unit;       // of `metric`: `s` ...; empty if unknown
   std::string time_unit;  // in which text tables print seconds: s, min, h
   double confidence = 0.95;
+  std::vector<int> looks;  // over which it holds, as numbers of runs; empty: one look
   Condition baseline;
   bool has_speedup = false;      // there is a baseline, and the metric is a time
   bool simulated_nodes = false;  // rows of several nodes ran on one machine: titles say so
@@ -172,6 +179,10 @@ struct Table {
   std::vector<std::string> shown_columns;  // of text and markdown, as report.columns names them; empty: the usual ones
   std::vector<std::string> group_by;       // axes whose combinations get a table each in text and markdown
   std::vector<Row> rows;
+  std::optional<InnerAxis> inner;  // report.rows: each row shows the value at `at`,
+  /// and has a row here for each value of it, which stands last among `axes`: those of one row together, ascending. The one at
+  /// `at`, always there, has all that the row has; others have n, summary, speedup and the values of runs. Empty without.
+  std::vector<Row> inner_rows;
   std::vector<TableWarning> warnings;
   std::vector<std::string> notes;
   std::optional<double> peak_tflops;  // of one gpu: what `mfu` is a share of
@@ -200,10 +211,10 @@ void check_report(const Experiment& experiment, const Plan& plan);
 /// `records`: the counting attempts of the experiment, in any order. Rows: the plan's configurations in its order (then
 /// report.sort), those without any record too; speedups are of the whole plan, whatever of it is shown. InputError for a
 /// metric that nothing has, with those there are; for an axis or column that is none; for a baseline that is none or ambiguous.
-Table build_table(const Experiment& experiment, const Plan& plan, const std::vector<AttemptRecord>& records,
+Table build_table(const Experiment& experiment, const Plan& plan, std::vector<AttemptRecord> records,
                   const ReportOptions& options);
 
-/// Whether TeX takes it as a label as it stands: letters, digits and `: . - _ / +`.
+/// Whether TeX takes it as a label unchanged: letters, digits and `: . - _ / +`.
 bool is_latex_label(const std::string& text);
 
 /// One row a format: `text`, `markdown`, `latex`, `html`, `csv`, `json`. Deterministic bytes.

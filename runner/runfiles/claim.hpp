@@ -7,7 +7,7 @@
 
 namespace hpcbench {
 
-/// The content of `claim`: who may run the attempt. Empty file: taken by somebody who died while writing.
+/// The content of `claim`: who may run the attempt. Empty file: its writer died while writing.
 struct Claim {
   bool revoked = false;
   std::string why;    // of a revocation
@@ -17,7 +17,7 @@ struct Claim {
 };
 
 std::string claim_text(const Claim& claim);
-/// Total: anything unreadable counts as taken by somebody unknown (an empty Claim).
+/// Total: anything unreadable counts as taken by an unknown owner (an empty Claim).
 Claim parse_claim(const std::string& text);
 
 /// O_CREAT|O_EXCL: true if this call won it.

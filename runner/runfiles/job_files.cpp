@@ -145,6 +145,7 @@ std::string finished_json(const FinishedFacts& facts) {
   if (decides == nullptr && facts.error) json["exit_code"] = kExitCannotStart;
   if (supervision.first_failed_rank) json["first_failed_rank"] = *supervision.first_failed_rank;
   json["timed_out"] = supervision.timed_out;
+  if (supervision.warned) json["warned"] = true;
   json["time_limit_s"] = or_null(facts.time_limit_s);
   json["cancelled"] = supervision.cancelled_by.has_value();
   if (facts.oom_kill) json["oom_kill"] = *facts.oom_kill;

@@ -63,11 +63,11 @@ std::optional<std::string> output_tail(const std::string& folder, int rank);
 /// The event files of `processes` ranks that exist.
 std::vector<std::pair<std::string, long long>> event_file_sizes(const std::string& folder, int processes);
 
-/// The process that decides how the run is called: the set-up if the job ended with it, the first failed one, else the first
+/// The process that decides the outcome: the set-up if the job ended with it, the first failed one, else the first
 /// that did not end with 0; null if none.
 const ProcessEnd* deciding_process(const Supervision& supervision);
 
-/// With what a job ends whose processes ended so: 0 where all went well, 124 at the time limit, 143 when it was cancelled, else
+/// The exit code of a job whose processes ended so: 0 if all succeeded, 124 at the time limit, 143 when it was cancelled, else
 /// as the process that decides, 128 + its signal.
 int exit_status(const Supervision& supervision, int good_exit_code);
 

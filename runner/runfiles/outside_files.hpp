@@ -12,7 +12,7 @@ namespace hpcbench {
 // ends, and only copies are read (docs/run-directory.md).
 
 /// The copies: `outside/home/me/logs/a.csv`; and what was done with each file, a line each: `kept BYTES PATH`, `too_large BYTES
-/// PATH`, `unreadable BYTES PATH`. The list is written last, so that where it stands everything was kept that could be.
+/// PATH`, `unreadable BYTES PATH`. The list is written last: where it exists, all possible copies were kept.
 inline constexpr const char* kOutsideFolder = "outside";
 inline constexpr const char* kOutsideList = "outside.txt";
 inline constexpr long long kLargestOutsideFile = 64LL << 20;
@@ -27,7 +27,7 @@ struct ChangedBetween {
 bool was_changed(const std::string& path, const ChangedBetween& between);
 
 /// Keeps copies of what the globs match outside, and writes the list; nothing where there are no globs. `between`: only of
-/// files that were changed then. Total: what cannot be copied is said in the list.
+/// files that were changed then. Total: the list names what cannot be copied.
 void keep_outside_files(const std::string& folder, const std::vector<OutsideGlob>& globs,
                         const std::optional<ChangedBetween>& between = std::nullopt);
 

@@ -8,7 +8,7 @@
 
 namespace hpcbench {
 
-/// What a rank that was started by itself says of its process, in a file of its try's folder.
+/// The report of a single rank on its process, in a file of its try's folder.
 struct RankReport {
   ProcessEnd end;
   bool oom_kill = false;             // the count of its cgroup grew while it ran

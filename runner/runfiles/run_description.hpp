@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "base/faults.hpp"
+
 namespace hpcbench {
 
-/// Where the set-up shell writes what it hands over: out of the way of descriptors that people choose for themselves.
+/// Where the set-up shell writes what it hands over: above the descriptors that people choose.
 inline constexpr int kHandOverFd = 99;
 
 /// What run.json (runfiles/run_info.hpp) says about starting a run, ready for it; docs/run-directory.md describes the fields.
@@ -24,6 +26,9 @@ struct RunDescription {
   std::string workdir;
   std::optional<double> time_s;
   int good_exit_code = 0;
+  std::optional<double> warn_s = {};        // before the time limit; absent: nothing warns the program of it
+  std::optional<int> saved_exit_code = {};  // of a process that is to be continued
+  Faults faults = {};                       // what it is to meet
 };
 
 /// InputError `error: PATH: ...` says what is wrong with `text`, a run.json.

@@ -56,6 +56,21 @@ void add_file_facts(std::string_view list, const std::string& kind, std::map<std
   facts[kind] = sha256_hex(all, kHashDigits);
 }
 
+/// Absent values and members that are no lists of scalars are left out.
+Condition read_where(std::string_view object) {
+  Condition where;
+  JsonMembers members;
+  scan_object(object, members);
+  for (const JsonMember& member : members) {
+    std::vector<Value> values;
+    for (const std::string_view value : scan_array(member.value).value_or(std::vector<std::string_view>())) {
+      if (json_scalar_text(value)) values.push_back(Value::from_canonical(value));
+    }
+    if (!values.empty()) where.emplace_back(json_member_name(member), std::move(values));
+  }
+  return where;
+}
+
 std::vector<Metric> read_metrics_json(std::string_view list) {
   std::vector<Metric> metrics;
   JsonMembers members;
@@ -78,6 +93,9 @@ std::vector<Metric> read_metrics_json(std::string_view list) {
     }
     if (const std::string take = text("take"); parse_take(take)) metric.take = take;
     metric.skip = std::max(0LL, json_integer(find_member(members, "skip")).value_or(0));
+    metric.header = text("header");
+    metric.where = read_where(find_member(members, "where"));
+    metric.header_line = std::max(0LL, json_integer(find_member(members, "header")).value_or(0));
     if (!metric.name.empty() && (!metric.file.empty() || metric.is_formula())) metrics.push_back(std::move(metric));
   }
   return metrics;
@@ -211,6 +229,17 @@ std::vector<std::string> read_decks(std::string_view list) {
   return names;
 }
 
+std::optional<SegmentInfo> read_segment(std::string_view object) {
+  JsonMembers members;
+  if (!scan_object(object, members)) return std::nullopt;
+  SegmentInfo segment;
+  for (const std::string_view item : scan_array(find_member(members, "before")).value_or(std::vector<std::string_view>()))
+    segment.before.push_back(small_integer(item).value_or(0));
+  segment.from = small_integer(find_member(members, "from")).value_or(0);
+  segment.warn_s = amount(find_member(members, "warn_s"));
+  return segment;
+}
+
 }  // namespace
 
 RunInfo parse_run_json(std::string_view text) {
@@ -225,9 +254,11 @@ RunInfo parse_run_json(std::string_view text) {
   info.attempt = small_integer(member("attempt")).value_or(0);
   info.batch = line_of(member("batch"));
   info.executor = line_of(member("executor")).value_or("");
+  info.is_preparation = json_string(member("prepare")).has_value();
   info.axes = json_bindings(member("axes"));
   info.gpus = std::max(0, small_integer(member("gpus")).value_or(1));
   info.launched_once = json_string(member("launch")) == "once";
+  info.estimated_s = amount(member("estimated_s"));
   info.intended_unix_s = amount(member("intended_unix_s"));
   read_start(members, info);
   info.outside = read_outside(member("outside"));
@@ -241,6 +272,9 @@ RunInfo parse_run_json(std::string_view text) {
   add_file_facts(member("files"), "deck", info.facts);
   add_file_facts(member("inputs"), "inputs", info.facts);
   info.decks = read_decks(member("files"));
+  info.segment = read_segment(member("segment"));
+  info.faults = parse_faults(member("inject"));
+  info.injected_in = small_integer(member("injected_in")).value_or(0);
   JsonMembers inner;
   if (scan_object(member("resources"), inner)) {
     StartFields fields(inner, info.wrong);
@@ -274,6 +308,7 @@ Started parse_started(std::string_view text) {
   started.job = line_of(find_member(members, "job"));
   started.cores = small_integer(find_member(members, "cores"));
   started.devices = line_of(find_member(members, "devices"));
+  started.nodes = line_of(find_member(members, "nodes"));
   return started;
 }
 
@@ -294,6 +329,7 @@ Finished parse_finished(std::string_view text) {
   finished.timed_out = json_flag(member("timed_out")).value_or(false);
   finished.cancelled = json_flag(member("cancelled")).value_or(false);
   finished.oom_kill = json_flag(member("oom_kill")).value_or(false);
+  finished.warned = json_flag(member("warned")).value_or(false);
   finished.never_began = json_flag(member("never_began")).value_or(false);
   finished.error = line_of(member("error"));
   finished.tail = json_string(member("tail")).value_or("");

@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/faults.hpp"
 #include "base/glob.hpp"
 #include "base/metric.hpp"
+#include "base/series_point.hpp"
 #include "base/value.hpp"
 
 namespace hpcbench {
@@ -23,6 +25,16 @@ struct NamesOfFormulas {
   bool empty() const { return parameters.empty() && derived.empty(); }
 };
 
+/// Which part of its run an attempt is: only where `continue` lets runs have several.
+struct SegmentInfo {
+  std::vector<int> before;       // the attempts that are the segments before it
+  int from = 0;                  // the attempt that it goes on from; 0: it begins
+  std::optional<double> warn_s;  // how long before the time limit the program gets SIGUSR1; 0: never
+};
+
+/// What a program ends with that has saved its state and wants to be continued, as self-checkpointing jobs of HTCondor do.
+inline constexpr int kExitSaved = 85;
+
 /// run.json, read for all who need something of it. Fields that are missing or of a wrong type keep their defaults.
 struct RunInfo {
   bool readable = false;  // the text is a JSON object of schema 1
@@ -34,7 +46,9 @@ struct RunInfo {
   int gpus = 1;
   int nodes = 1, processes = 1, cpus_per_task = 1;
   bool launched_once = false;  // launch: once
+  bool is_preparation = false;
   std::optional<double> time_limit_s;
+  std::optional<double> estimated_s;  // of a block whose job asked for so much time for it; absent: for its limit
   std::optional<double> intended_unix_s;
   std::string workdir;
   std::optional<std::vector<OutsideGlob>> outside;  // absent: made before copies were kept
@@ -44,6 +58,9 @@ struct RunInfo {
   std::optional<std::string> success_pattern;
   std::vector<std::string> success_require;
   NamesOfFormulas formula_names;
+  std::optional<SegmentInfo> segment;
+  Faults faults;                             // `inject`: what it is to meet
+  int injected_in = 0;                       // the earlier attempt that has met it already; 0: none
   std::map<std::string, std::string> facts;  // commit, dirty, code (one hash of all files that the command names), hpcbench
 
   // How it is started; run_description.hpp makes that ready for starting.
@@ -55,6 +72,8 @@ struct RunInfo {
   /// What of that has a wrong type, `processes`, or makes no sense: nothing may be started by it.
   std::vector<std::string> wrong;
 
+  /// An earlier segment of the run was an attempt of its own.
+  bool is_continued() const { return segment && !segment->before.empty(); }
   std::optional<std::size_t> outside_globs() const { return outside ? std::optional(outside->size()) : std::nullopt; }
 };
 
@@ -69,7 +88,8 @@ struct Started {
   std::string host;
   std::optional<double> started_unix_s;
   std::optional<std::string> job, devices;
-  std::optional<int> cores;  // that the job's first process may use
+  std::optional<std::string> nodes;  // of the run, in a job of Slurm: a list as expand_host_list() reads it
+  std::optional<int> cores;          // that the job's first process may use
 };
 
 Started parse_started(std::string_view text);
@@ -81,6 +101,7 @@ struct Finished {
   std::optional<double> finished_unix_s, wall_s, time_limit_s;
   std::optional<int> exit_code, signal, first_failed_rank;
   bool timed_out = false, cancelled = false, oom_kill = false, never_began = false;
+  bool warned = false;  // of the time limit, by SIGUSR1
   std::optional<std::string> error;
   std::string tail;
   std::optional<double> user_s, sys_s;     // sums over processes

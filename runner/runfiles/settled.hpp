@@ -7,7 +7,7 @@
 
 namespace hpcbench {
 
-/// What hpcbench made of an attempt whose job ended without finished.json: settled.json.
+/// What hpcbench concluded of an attempt whose job ended without finished.json: settled.json.
 struct Settled {
   State outcome = State::lost;
   std::optional<std::string> reason;

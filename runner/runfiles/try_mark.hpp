@@ -10,7 +10,7 @@ namespace hpcbench {
 // a rank that comes late leaves.
 
 /// True if this rank may run: it, or another rank before it, has begun the try. False if the try was closed, or is gone.
-/// `step` is the name of the scheduler's step that the rank belongs to, or anything else that is no word of ours.
+/// `step` is the name of the rank's step in the scheduler, or any other text that is no word of ours.
 /// UnavailableError where the mark cannot be created.
 bool begin_try(const std::string& folder, const std::string& step);
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "base/value.hpp"
 #include "spec/checks.hpp"
 #include "spec/fields.hpp"
 #include "spec/read_experiment.hpp"
@@ -64,6 +65,48 @@ void check_output(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   for (const ParsedOverride& entry : parsed.overrides) check_merged_metrics(entry.node->find("metrics"), diagnostics);
 }
 
+/// The metrics of the file and of its overrides.
+std::vector<Metric> all_metrics(const ParsedExperiment& parsed) {
+  std::vector<Metric> metrics = parsed.experiment.work.metrics;
+  for (const ParsedOverride& entry : parsed.overrides) {
+    const auto& more = entry.override_.metrics;
+    if (more) metrics.insert(metrics.end(), more->begin(), more->end());
+  }
+  return metrics;
+}
+
+/// `report.rows` must be the series of a metric, and of that of the report.
+void check_inner_axis(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  const std::optional<InnerAxis>& inner = parsed.experiment.report.inner;
+  if (!inner) return;
+  const SourceLocation& place = parsed.root->find("report")->find("rows")->location;
+  const std::vector<std::string> axes = parsed.axis_names();
+  if (std::find(axes.begin(), axes.end(), inner->name) != axes.end()) {
+    diagnostics.add(place,
+                    fmt::format("`report.rows` is {}, which is an axis: its values have rows already", cite(inner->name)),
+                    "give the series of the metric another name");
+    return;
+  }
+  std::vector<std::string> series;
+  bool is_of_report = false;
+  for (const Metric& metric : all_metrics(parsed)) {
+    if (!metric.series) continue;
+    series.push_back(*metric.series);
+    is_of_report = is_of_report || (*metric.series == inner->name && metric.name == parsed.experiment.report_metric());
+  }
+  if (std::find(series.begin(), series.end(), inner->name) == series.end()) {
+    diagnostics.add(place,
+                    fmt::format("`report.rows` is {}, which is the `series` of no metric{}", cite(inner->name),
+                                did_you_mean(inner->name, series)),
+                    "metrics: [{name: latency_us, ..., series: size, index: size}]");
+  } else if (!is_of_report) {
+    diagnostics.add(place,
+                    fmt::format("the report's metric is {}, which is no series of {}", cite(parsed.experiment.report_metric()),
+                                cite(inner->name)),
+                    "name one in `report.metric`");
+  }
+}
+
 /// `srun` of the file where nothing of it is started by srun.
 void check_srun(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   const std::size_t key = parsed.root->index_of("srun");
@@ -81,6 +124,63 @@ void check_srun(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
                     "`srun` has options of srun, and with `launch: once` hpcbench calls no srun",
                     "remove it, and write them into `command`, which starts the processes");
   }
+}
+
+void refuse_metrics_of_jobs(const YamlNode* list, Diagnostics& diagnostics) {
+  if (list == nullptr || !list->is_list()) return;
+  for (const YamlNode& item : list->items) {
+    const std::size_t key = item.is_map() ? item.index_of("accounting") : YamlNode::npos;
+    if (key == YamlNode::npos) continue;
+    diagnostics.add(item.keys[key].location,
+                    "`accounting` tells of a whole job, and with `allocation: {per: block}` a job has many runs",
+                    "remove this metric, or say `allocation: {per: run}`");
+  }
+}
+
+/// Steps of a mixed block are given their nodes by srun.
+void check_mixed_shapes(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  if (!parsed.experiment.mixes_shapes()) return;
+  const SourceLocation& place = parsed.root->find("allocation")->find("shapes")->location;
+  const auto refuse = [&](const char* what) {
+    diagnostics.add(place, fmt::format("`shapes: mixed` gives each run its nodes by srun, and {} starts no srun", what),
+                    "remove `shapes: mixed`: configurations of each number of nodes have blocks of their own");
+  };
+  if (parsed.experiment.launcher == "mpirun") return refuse("`launcher: mpirun`");
+  const bool once = parsed.experiment.work.launch == Launch::once ||
+                    std::any_of(parsed.overrides.begin(), parsed.overrides.end(),
+                                [](const ParsedOverride& entry) { return entry.override_.launch == Launch::once; });
+  if (once) refuse("`launch: once`");
+}
+
+/// A run that a job with too short an estimate cut off is tried again.
+void check_estimated_time(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  const Experiment& experiment = parsed.experiment;
+  if (!experiment.estimated_time) return;
+  const SourceLocation& place = parsed.root->find("allocation")->find("time")->location;
+  if (!experiment.in_blocks()) {
+    diagnostics.add(place, "`time: auto` is about the jobs of blocks, and here each run has a job with its own limit",
+                    "remove it, or say `allocation: {per: block, time: auto}`");
+  } else if (experiment.retries.lost == 0) {
+    diagnostics.add(place,
+                    "with `time: auto` a job may end before its run does, which then counts as lost, and `retries: {lost: 0}` "
+                    "gives it no new attempt",
+                    "remove `lost: 0`, or `time: auto`");
+  }
+}
+
+/// What cannot be in one allocation.
+void check_allocation(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  check_estimated_time(parsed, diagnostics);
+  if (!parsed.experiment.in_blocks()) return;
+  check_mixed_shapes(parsed, diagnostics);
+  if (parsed.experiment.order == Order::sequential) {
+    diagnostics.add(parsed.root->find("allocation")->find("per")->location,
+                    "a block is one repeat of every configuration, and `order: sequential` asks for all repeats of one "
+                    "configuration, then of the next",
+                    "remove `order`, or say `allocation: {per: run}`");
+  }
+  refuse_metrics_of_jobs(parsed.root->find("metrics"), diagnostics);
+  for (const ParsedOverride& entry : parsed.overrides) refuse_metrics_of_jobs(entry.node->find("metrics"), diagnostics);
 }
 
 /// Whether the value at a top-level key is still the one of the file.
@@ -192,12 +292,35 @@ void drop_outside(ParsedExperiment& parsed, const ParsedExperiment& base, const 
   }
 }
 
+namespace {
+
+/// The built-in trainer goes on from checkpoint/last.safetensors, which it keeps only where it is told to.
+void check_continuation(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  const Experiment& experiment = parsed.experiment;
+  if (!experiment.continuation || !experiment.is_trainer()) return;
+  const std::vector<std::string> axes = parsed.axis_names();
+  const bool said = find_binding(experiment.work.parameters, "checkpoint") != nullptr ||
+                    std::find(axes.begin(), axes.end(), "checkpoint") != axes.end() ||
+                    std::any_of(parsed.overrides.begin(), parsed.overrides.end(), [](const ParsedOverride& entry) {
+                      return find_binding(entry.override_.parameters, "checkpoint") != nullptr;
+                    });
+  if (said) return;
+  diagnostics.add(parsed.root->find("continue")->location, "the trainer keeps nothing from which it could go on",
+                  "parameters: {checkpoint: last}");
+}
+
+}  // namespace
+
 void check_parsed(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   check_required(parsed, diagnostics);
   check_axes(parsed, diagnostics);
   check_container(parsed, diagnostics);
   check_srun(parsed, diagnostics);
+  check_inner_axis(parsed, diagnostics);
   check_output(parsed, diagnostics);
+  check_allocation(parsed, diagnostics);
+  check_repeats(parsed, diagnostics);
+  check_continuation(parsed, diagnostics);
   if (!axes_are_sound(parsed)) return;
   const PointSpace space(parsed);
   const std::size_t before = diagnostics.made();

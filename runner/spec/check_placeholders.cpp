@@ -60,7 +60,10 @@ class PlaceholderCheck {
     if (given.filled == GivenText::Filled::for_run) return;
     for (const Placeholder& placeholder : find_placeholders(given.text)) {
       constexpr std::array<std::string_view, 3> kOfRuns = {"repeat", "seed", "run_dir"};
-      if (std::find(kOfRuns.begin(), kOfRuns.end(), placeholder.name) == kOfRuns.end()) continue;
+      // An axis may have this name.
+      const bool resumes =
+          placeholder.name == "resume_from" && std::count(global_.begin(), global_.end(), placeholder.name) == 1;
+      if (!resumes && std::find(kOfRuns.begin(), kOfRuns.end(), placeholder.name) == kOfRuns.end()) continue;
       diagnostics_.add(location_of_placeholder(*given.node, given.text, placeholder),
                        fmt::format("{{{{{}}}}} differs from run to run, and {}", placeholder.name, whose), advice);
     }

@@ -19,6 +19,11 @@ std::string value_advice(const PointSpace& space, const std::string& axis) {
   return fmt::format("values of {}: {}", cite(axis), cite_all(texts));
 }
 
+/// Where `values[k]` of a condition stands: a list is several values, or, where there can be but one, the arguments of that.
+const YamlNode& value_node(const YamlNode& item, const std::vector<Value>& values, std::size_t k) {
+  return item.is_list() && item.items.size() == values.size() ? item.items[k] : item;
+}
+
 }  // namespace
 
 void refuse_value(const PointSpace& space, const std::string& axis, const Value& value, const SourceLocation& location,
@@ -92,7 +97,7 @@ bool check_condition(const ParsedCondition& parsed, const std::string& what, boo
     for (std::size_t k = 0; k < values.size() && !diagnostics.full(); ++k) {
       if (space.has_value(name, values[k], included)) continue;
       const YamlNode& item = parsed.node->items[i];
-      refuse_value(space, name, values[k], (item.is_list() ? item.items[k] : item).location, diagnostics);
+      refuse_value(space, name, values[k], value_node(item, values, k).location, diagnostics);
       good = false;
     }
   }
@@ -245,7 +250,7 @@ void check_where_values(const ParsedExperiment& parsed, const PointSpace& space,
     const YamlNode& item = of_axes.node->items[i];
     for (std::size_t k = 0; k < values.size() && !diagnostics.full(); ++k) {
       if (space.has_value(name, values[k], true)) continue;
-      refuse_value(space, name, values[k], (item.is_list() ? item.items[k] : item).location, diagnostics);
+      refuse_value(space, name, values[k], value_node(item, values, k).location, diagnostics);
     }
   }
 }

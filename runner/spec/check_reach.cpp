@@ -187,6 +187,21 @@ std::vector<NamedLocation> axes_that_reach_nothing(const ParsedExperiment& parse
   return left;
 }
 
+/// Whether axes of its `zip` block that reach a program tell all its values apart: it is then their label.
+bool is_label_in_zip(const ParsedExperiment& parsed, const std::string& name, const std::set<std::string>& reaching) {
+  for (const std::vector<ParsedAxis>& block : parsed.zip) {
+    if (std::none_of(block.begin(), block.end(), [&](const ParsedAxis& each) { return each.axis.name == name; })) continue;
+    std::vector<std::vector<Value>> rows;
+    for (const ParsedAxis& each : block) {
+      if (!reaching.contains(each.axis.name)) continue;
+      rows.resize(each.axis.values.size());
+      for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(each.axis.values[i]);
+    }
+    return !rows.empty() && std::set<std::vector<Value>>(rows.begin(), rows.end()).size() == rows.size();
+  }
+  return false;
+}
+
 /// Notes about the values of a map of names whose texts hold placeholders.
 void note_literal_values(const YamlNode* map, const char* kind, std::vector<std::string>& notes) {
   if (map == nullptr || !map->is_map()) return;
@@ -320,8 +335,10 @@ void check_reach(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
 std::vector<std::string> reach_notes(const ParsedExperiment& parsed) {
   std::vector<std::string> notes;
   if (runs_commands_alone(parsed)) {
-    for (const NamedLocation& axis : axes_that_reach_nothing(parsed, given_texts(parsed))) {
-      if (axis.values < 2) continue;  // a label
+    const std::vector<GivenText> texts = given_texts(parsed);
+    const std::set<std::string> reaching = names_that_reach(parsed, texts);
+    for (const NamedLocation& axis : axes_that_reach_nothing(parsed, texts)) {
+      if (axis.values < 2 || is_label_in_zip(parsed, axis.name, reaching)) continue;  // a label
       notes.push_back(
           fmt::format("{}: the axis {} reaches nothing: no {{{{{}}}}} stands in `command` or `setup`, so its runs are "
                       "alike unless the program reads run.json",

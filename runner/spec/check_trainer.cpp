@@ -9,10 +9,7 @@
 
 namespace hpcbench {
 
-const std::vector<std::string>& trainer_tasks() {
-  static const std::vector<std::string> kTasks = {"mnist_rnn", "bert_squad"};
-  return kTasks;
-}
+const std::vector<std::string>& trainer_tasks() { return experiment_keys().find("trainer")->words; }
 
 const std::vector<std::string>& trainer_strategies() {
   static const std::vector<std::string> kStrategies = {"baseline", "dp", "ddp", "fsdp", "zero1", "zero2", "deepspeed"};
@@ -66,15 +63,18 @@ const std::vector<std::string>& trainer_settings() {
                                                      "patience",
                                                      "bucket_cap_mb",
                                                      "exchange",
+                                                     "gradient_compression",
                                                      "tf32",
                                                      "device",
                                                      "kernels",
                                                      "flavour",
                                                      "wrap",
                                                      "reshard_after_forward",
+                                                     "shard_size",
                                                      "devices",
                                                      "checkpoint",
                                                      "checkpoint_every",
+                                                     "checkpoint_format",
                                                      "resume",
                                                      "save",
                                                      "output",

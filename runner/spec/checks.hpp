@@ -28,14 +28,14 @@ void drop_outside(ParsedExperiment& parsed, const ParsedExperiment& base, const 
 /// True if all axes could be read and no two have the same name: only then is there a space of points to ask about.
 bool axes_are_sound(const ParsedExperiment& parsed);
 
-/// What `check` warns of where nothing is wrong by itself: axes that reach no program, values that look like placeholders,
-/// nodes that nothing is started on. Each with its place.
+/// Notes of `check` on valid files: axes that reach no program, values that look like placeholders,
+/// nodes without processes. Each with its place.
 std::vector<std::string> reach_notes(const ParsedExperiment& parsed);  // check_reach.cpp
 
 /// Where the expressions of a parsed experiment stand.
 std::set<std::size_t> expressions_of(const ParsedExperiment& parsed);  // check_parsed.cpp
 
-/// Refuses a value that no point has on an axis, with the one that was meant.
+/// Refuses a value that no point has on an axis, and suggests a similar one.
 void refuse_value(const PointSpace& space, const std::string& axis, const Value& value, const SourceLocation& location,
                   Diagnostics& diagnostics);  // check_points.cpp
 
@@ -56,8 +56,10 @@ void check_formulas(const ParsedExperiment& parsed, const PointSpace& space,
                     Diagnostics& diagnostics);  // check_expressions.cpp
 void check_placeholders(const ParsedExperiment& parsed, const PointSpace& space,
                         Diagnostics& diagnostics);  // check_placeholders.cpp
-/// Axes and parameters that reach nothing, where it is plain what was meant.
+/// Axes and parameters that reach nothing, where the intention is clear.
 void check_reach(const ParsedExperiment& parsed, Diagnostics& diagnostics);  // check_reach.cpp
+/// What does not go together with `repeats` that end by themselves, or with a budget.
+void check_repeats(const ParsedExperiment& parsed, Diagnostics& diagnostics);  // read_root.cpp
 /// `points` false: the points are not known well enough (an exclude is wrong) to ask which strategy has how many gpus.
 void check_trainer(const ParsedExperiment& parsed, const PointSpace& space, bool points,
                    Diagnostics& diagnostics);  // check_trainer.cpp

@@ -9,6 +9,7 @@
 
 #include "base/metric.hpp"
 #include "base/place.hpp"
+#include "base/state.hpp"
 #include "base/value.hpp"
 #include "spec/located_expression.hpp"
 #include "yaml/used_files.hpp"
@@ -18,6 +19,9 @@ namespace hpcbench {
 /// How many processes a run has: one per gpu, one per node (torchrun, accelerate ...), or one (mpirun ...).
 enum class Launch { rank, node, once };
 enum class Order { interleaved, sequential };
+/// What Slurm is asked for one job of: a run, or a block, which is one repeat of all configurations that ask for the same
+/// things.
+enum class Allocation { run, block };
 enum class Scaling { fixed_work, weak };
 /// What a run's size is counted in: speedups and efficiencies are per one of these.
 enum class ScaleBy { gpus, ranks, nodes, cores };
@@ -28,7 +32,7 @@ const char* to_string(ScaleBy unit);
 /// which is its default then.
 inline constexpr const char* kRanksPerNode = "ranks_per_node";
 
-/// A text of `resources` with placeholders: what it says is known for each point.
+/// A text of `resources` with placeholders, or a value of `inject`: what it says is known for each point.
 struct FilledText {
   std::string key;  // `cpus_per_task`
   std::string text;
@@ -50,7 +54,7 @@ struct Resources {
 const std::vector<std::string>& measured_metrics();
 const std::vector<std::string>& trainer_metrics();
 
-/// A number of an earlier result, as somebody wrote it.
+/// A number of an earlier result, as written there.
 struct GivenValue {
   std::string metric;
   double value = 0;     // in `unit`; times in seconds
@@ -109,6 +113,9 @@ struct Preparation {
   std::vector<std::string> setup;
   Variables environment;
   std::vector<std::string> inputs;  // patterns of files: once one changes, what was made of it is out of date
+  bool on_job = false;              // with Slurm by a job of its own, of one node and one task; else where `run` is called
+  Resources resources;              // of that job
+  std::optional<std::string> partition;
   Place place;
 
   /// What placeholders call its folder.
@@ -137,6 +144,7 @@ struct Work {
   std::vector<std::string> srun;         // further options of srun, each one argument: the site's, then the experiment's
   std::optional<Container> container;
   std::vector<InputDeck> files;
+  std::vector<FilledText> inject;  // the keys of set_fault (base/faults.hpp) and their values; empty: nothing
   std::vector<Metric> metrics;
   Success success;
 };
@@ -172,6 +180,7 @@ struct Override {
   Variables environment;  // of one name these
   std::optional<Container> container;
   std::optional<std::vector<InputDeck>> files;
+  std::optional<std::vector<FilledText>> inject;
   std::optional<std::vector<Metric>> metrics;
   std::optional<int> success_exit_code;
   std::optional<std::string> success_pattern;
@@ -191,6 +200,18 @@ struct Retries {
   int failed = 0;  // by the process's own end: never because of a value
 };
 
+/// `continue: {on: [timeout], max: 20}`: a run that ended so goes on in a further attempt, its next segment, from what the one
+/// before has saved.
+struct Continuation {
+  std::vector<State> on;         // of timeout, preempted, node_failure, failed: one at least
+  int max = 20;                  // segments of a run
+  std::optional<double> warn_s;  // 0: no warning; absent: a fifth of the time limit, at most 60 s
+
+  bool goes_on_after(State outcome) const;
+  /// How long before the time limit the program is told: at most half of it; 0: never.
+  double warning_s(double limit_s) const;
+};
+
 /// An entry of `report.references`: what a metric should be at the points that match.
 struct MetricReference {
   Condition when;                            // empty, and no `when_if`: every point
@@ -198,8 +219,24 @@ struct MetricReference {
   bool may_be_empty = false;                 // the file's, under a profile or --set: no point need match
   std::optional<std::string> metric;         // absent: that of the file's report
   double value = 0;
-  std::optional<double> low, high;  // how far below and above it may be, as shares of it: -0.05; absent: as far as it likes
+  std::optional<double> low, high;  // how far below and above it may be, as shares of it: -0.05; absent: no limit
   Place place;
+};
+
+/// An axis within each run: the index of a series, as the sizes or kernels that a benchmark prints a row for.
+struct InnerAxis {
+  std::string name;  // the `series` of the metrics that have it
+  Value at;          // which of its values stands for the run: a whole number or a word
+  friend bool operator==(const InnerAxis&, const InnerAxis&) = default;
+};
+
+/// `repeats: {from: 8, to: 40, until: 3 %}`: more blocks, from look to look, until the interval of every row is narrow enough.
+/// The looks themselves are ReportSettings::looks, since all statistics depend on them; Experiment::repeats is the last one.
+struct RepeatRule {
+  enum class Of { metric, speedup };
+  double until = 0;  // the largest half width of an interval, as a share of its median, or of the speedup: 0.03
+  Of of = Of::metric;
+  std::string place;  // where the file says it, for messages
 };
 
 struct ReportSettings {
@@ -207,7 +244,9 @@ struct ReportSettings {
   std::string time_unit = "s";        // s, min, h, h:mm:ss
   std::string speedup_style;          // `x`: 2.72x; else 2.72
   double confidence = 0.95;
+  std::vector<int> looks;  // numbers of repeats at which results may be looked at, ascending, from `repeats`; empty: one look
   bool paired = false;
+  bool in_blocks = false;  // runs are allocated in blocks: pairs are of one allocation; `paired` unless the file says otherwise
   Scaling scaling = Scaling::fixed_work;
   std::optional<ScaleBy> scale_by;  // absent: ranks where there is an axis ranks_per_node, else gpus
   std::vector<std::string> columns;
@@ -218,6 +257,7 @@ struct ReportSettings {
   std::optional<double> peak_tflops;          // of one gpu, in 10^12 floating point operations a second: for `mfu`
   std::optional<double> target_loss;          // for `time_to_target_s`
   std::vector<MetricReference> references;
+  std::optional<InnerAxis> inner;  // `rows` and `at`
 };
 
 struct Limits {
@@ -225,7 +265,7 @@ struct Limits {
   std::optional<double> gpu_hours;
 };
 
-/// What is true of a cluster, not of a study: sites/NAME.yaml.
+/// Properties of a cluster, not of a study: sites/NAME.yaml.
 struct Site {
   std::string name;                    // `local` where no file was given
   std::optional<std::string> profile;  // of files that have it, where no --profile is given
@@ -263,12 +303,18 @@ struct Experiment {
   Work work;
   std::vector<Override> overrides;
 
-  int repeats = 6;
+  int repeats = 6;                        // with `repeat_rule`: at most
+  std::optional<RepeatRule> repeat_rule;  // absent: a number fixed beforehand
+  std::optional<double> budget_gpu_hours;
   int warmups = 0;
   bool seed_per_repeat = true;  // repeat k has seed + k; else all have `seed`
   long long seed = 1;
   std::string executor = "auto";  // as read: local or slurm (`auto` is resolved by the site)
   Order order = Order::interleaved;
+  Allocation allocation = Allocation::run;
+  bool mixed_shapes = false;    // a block has configurations of different numbers of nodes
+  double most_idle = 0.25;      // with mixed shapes: the largest share of a block's node time that smaller runs may leave idle
+  bool estimated_time = false;  // a block's job asks for what its runs need by finished ones, not for all their limits
   std::string launcher = "srun";
   std::vector<std::string> prepare;       // a command that runs once before the first submission; empty: none
   std::vector<Preparation> preparations;  // in order of need; empty beside `prepare`
@@ -276,6 +322,7 @@ struct Experiment {
   std::optional<double> monitor_s;
   bool merged_output = false;  // of ranks above 0: to one file, else two a rank
   Retries retries;
+  std::optional<Continuation> continuation;
   Condition baseline;  // empty: no speedup columns
   ReportSettings report;
   Limits limits;
@@ -290,10 +337,13 @@ struct Experiment {
   /// False for a study of imports alone: it has no repeats.
   bool runs_anything() const { return is_trainer() || !work.command.empty(); }
   bool is_trainer() const { return work.trainer.has_value(); }
-  /// report.metric, else what the built-in trainer, or any command, always has.
-  std::string report_metric() const { return report.metric.value_or(is_trainer() ? "train_s" : "wall_s"); }
+  bool in_blocks() const { return allocation == Allocation::block; }
+  bool mixes_shapes() const { return in_blocks() && mixed_shapes; }
+  bool estimates_time() const { return in_blocks() && estimated_time; }
+  /// report.metric, else what the built-in trainer, or any command, always has. The trainer's own time is that of one segment.
+  std::string report_metric() const { return report.metric.value_or(is_trainer() && !continuation ? "train_s" : "wall_s"); }
 
-  /// Things a person should know that are no errors: excludes that a profile made empty, and so on.
+  /// Messages that are no errors: excludes that a profile made empty, and so on.
   std::vector<std::string> notes;
   /// Where each top-level and nested value came from: `repeats` -> `experiments/x.yaml:7:10`, `--set`, `default` is not listed.
   std::map<std::string, std::string> origins;

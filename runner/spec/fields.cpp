@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "base/text.hpp"
 
@@ -123,12 +124,20 @@ std::optional<double> read_number(const YamlNode& node, const std::string& what,
   return std::nullopt;
 }
 
-std::optional<double> read_duration(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {
+std::optional<double> read_duration(const YamlNode& node, const std::string& what, bool may_be_zero, Diagnostics& diagnostics) {
   constexpr const char* kForms = "write it as \"02:00:00\", 2h, 90m, 45s, \"1-12:00:00\", or in minutes: 90";
   const std::optional<double> seconds = node.is_scalar() ? parse_duration(node.text) : std::nullopt;
-  if (seconds && *seconds > 0 && *seconds < 1e9) return seconds;
-  refuse_type(node, what, "a time above 0", diagnostics, kForms);
+  if (seconds && (*seconds > 0 || (may_be_zero && *seconds == 0)) && *seconds < 1e9) return seconds;
+  refuse_type(node, what, may_be_zero ? "a time or 0" : "a time above 0", diagnostics, kForms);
   return std::nullopt;
+}
+
+std::optional<double> parse_percent(std::string_view text) {
+  text = trim(text);
+  if (!text.ends_with('%')) return std::nullopt;
+  text = trim(text.substr(0, text.size() - 1));
+  if (text.starts_with('+')) text.remove_prefix(1);
+  return Value::from_plain(text).number();
 }
 
 std::optional<std::vector<std::string>> read_texts(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {
@@ -162,13 +171,19 @@ bool expect_map(const YamlNode& node, const std::string& what, Diagnostics& diag
   return !node.items.empty();
 }
 
-MapReader::MapReader(const YamlNode& node, std::string what, Diagnostics& diagnostics)
-    : node_(node), what_(std::move(what)), diagnostics_(diagnostics) {
+MapReader::MapReader(const YamlNode& node, std::string what, const KeySection& section, Diagnostics& diagnostics)
+    : node_(node), what_(std::move(what)), section_(section), diagnostics_(diagnostics) {
   if (!node.is_map()) refuse_type(node, what_.empty() ? "an experiment" : cite(what_), "a map (`name: value`)", diagnostics);
 }
 
+const KeyRow& MapReader::row_of(std::string_view key) const {
+  const KeyRow* row = section_.find(key);
+  if (row == nullptr) throw std::logic_error(fmt::format("the keys of `{}` lack `{}`", section_.name, key));
+  return *row;
+}
+
 const YamlNode* MapReader::take(std::string_view key) {
-  known_.emplace_back(key);
+  row_of(key);
   const std::size_t index = node_.index_of(key);
   if (index == YamlNode::npos) return nullptr;
   if (node_.items[index].kind == YamlNode::Kind::absent) {
@@ -202,9 +217,10 @@ std::optional<bool> MapReader::flag(std::string_view key) {
   return node == nullptr ? std::nullopt : read_flag(*node, cite(path(key)), diagnostics_);
 }
 
-std::optional<long long> MapReader::integer(std::string_view key, long long least, long long most) {
+std::optional<long long> MapReader::integer(std::string_view key) {
   const YamlNode* node = take(key);
-  return node == nullptr ? std::nullopt : read_integer(*node, cite(path(key)), least, most, diagnostics_);
+  const KeyRow& row = row_of(key);
+  return node == nullptr ? std::nullopt : read_integer(*node, cite(path(key)), row.least, row.most, diagnostics_);
 }
 
 std::optional<double> MapReader::number(std::string_view key) {
@@ -214,7 +230,8 @@ std::optional<double> MapReader::number(std::string_view key) {
 
 std::optional<double> MapReader::duration(std::string_view key) {
   const YamlNode* node = take(key);
-  return node == nullptr ? std::nullopt : read_duration(*node, cite(path(key)), diagnostics_);
+  return node == nullptr ? std::nullopt
+                         : read_duration(*node, cite(path(key)), row_of(key).kind == KeyKind::duration_or_0, diagnostics_);
 }
 
 std::optional<std::vector<std::string>> MapReader::texts(std::string_view key) {
@@ -229,19 +246,25 @@ std::optional<std::vector<std::string>> MapReader::texts_or_none(std::string_vie
   return read_texts(*node, cite(path(key)), diagnostics_);
 }
 
-void MapReader::refuse_choice(const YamlNode& node, std::string_view key, const std::vector<std::string>& names) {
+void MapReader::refuse_choice(const YamlNode& node, std::string_view key, std::size_t words) {
+  const std::vector<std::string>& names = row_of(key).words;
+  if (words != names.size()) throw std::logic_error(fmt::format("`{}` has other words than its reader", path(key)));
   const std::string near = node.is_scalar() ? did_you_mean(node.text, names) : "";
   diagnostics_.add(node.location, fmt::format("`{}` cannot be {}{}", path(key), kind_word(node), near),
                    "it is one of " + cite_all(names));
 }
 
 void MapReader::finish() {
+  std::vector<std::string> known;
+  for (const KeyRow& row : section_.keys) {
+    if (row.kind != KeyKind::refused) known.emplace_back(row.name);
+  }
   for (const YamlKey& key : node_.keys) {
     if (diagnostics_.full()) return;
-    if (std::find(known_.begin(), known_.end(), key.name) != known_.end()) continue;
+    if (section_.find(key.name) != nullptr) continue;
     const std::string inside = what_.empty() ? "" : fmt::format(" in `{}`", what_);
-    const std::string near = did_you_mean(key.name, known_);
-    std::vector<std::string> sorted = known_;
+    const std::string near = did_you_mean(key.name, known);
+    std::vector<std::string> sorted = known;
     std::sort(sorted.begin(), sorted.end());
     std::string advice = near.empty() && sorted.size() <= 12 ? "known here: " + cite_all(sorted) : "";
     if (key.name == "<<") advice = "merge keys are not taken: write the values out";

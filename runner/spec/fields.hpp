@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/value.hpp"
+#include "spec/keys/keys.hpp"
 #include "yaml/diagnostics.hpp"
 #include "yaml/yaml_tree.hpp"
 
@@ -28,23 +30,26 @@ std::optional<bool> read_flag(const YamlNode& node, const std::string& what, Dia
 std::optional<long long> read_integer(const YamlNode& node, const std::string& what, long long least, long long most,
                                       Diagnostics& diagnostics);
 std::optional<double> read_number(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
-/// More than no time.
-std::optional<double> read_duration(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
+/// More than 0.
+std::optional<double> read_duration(const YamlNode& node, const std::string& what, bool may_be_zero, Diagnostics& diagnostics);
+/// `3 %` as 3; absent for what is no number in percent.
+std::optional<double> parse_percent(std::string_view text);
 /// A list with one text at least.
 std::optional<std::vector<std::string>> read_texts(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
 /// Complains unless the node is a list (map) with something in it.
 bool expect_list(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
 bool expect_map(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
 
-/// Takes the keys of a map one by one; `finish` complains about those that nobody took.
+/// Takes the keys of a map one by one; `finish` reports those that the section does not have. To take a key that it does not
+/// have is a mistake of ours: std::logic_error.
 class MapReader {
  public:
   /// `what` is empty for the whole file. What is no map reads as an empty one.
-  MapReader(const YamlNode& node, std::string what, Diagnostics& diagnostics);
+  MapReader(const YamlNode& node, std::string what, const KeySection& section, Diagnostics& diagnostics);
 
   /// The value of a key; null if the key is not there, or there without a value (then with a diagnostic).
   const YamlNode* take(std::string_view key);
-  /// Where a key stands; only for one that is there.
+  /// Where a key stands; only for existing keys.
   const SourceLocation& location_of(std::string_view key) const;
   bool has(std::string_view key) const { return node_.index_of(key) != YamlNode::npos; }
 
@@ -52,24 +57,23 @@ class MapReader {
   /// A text that is not empty.
   std::optional<std::string> filled_text(std::string_view key);
   std::optional<bool> flag(std::string_view key);
-  std::optional<long long> integer(std::string_view key, long long least, long long most);
+  /// Within the bounds that the section has.
+  std::optional<long long> integer(std::string_view key);
   std::optional<double> number(std::string_view key);
   std::optional<double> duration(std::string_view key);
   std::optional<std::vector<std::string>> texts(std::string_view key);
   /// The same, and `[]` is an empty list: none, whatever a lower layer says.
   std::optional<std::vector<std::string>> texts_or_none(std::string_view key);
 
-  /// One of some words, each of which stands for a value.
+  /// One of the section's words, each of which stands for a value.
   template <class T>
   std::optional<T> choice(std::string_view key, std::initializer_list<std::pair<std::string_view, T>> words) {
     const YamlNode* node = take(key);
     if (node == nullptr) return std::nullopt;
-    std::vector<std::string> names;
     for (const auto& [name, value] : words) {
       if (node->is_scalar() && node->text == name) return value;
-      names.emplace_back(name);
     }
-    refuse_choice(*node, key, names);
+    refuse_choice(*node, key, words.size());
     return std::nullopt;
   }
 
@@ -78,12 +82,13 @@ class MapReader {
   std::string path(std::string_view key) const;
 
  private:
-  void refuse_choice(const YamlNode& node, std::string_view key, const std::vector<std::string>& names);
+  const KeyRow& row_of(std::string_view key) const;
+  void refuse_choice(const YamlNode& node, std::string_view key, std::size_t words);
 
   const YamlNode& node_;
   std::string what_;
+  const KeySection& section_;
   Diagnostics& diagnostics_;
-  std::vector<std::string> known_;
 };
 
 /// Sets `target` where there is a value.

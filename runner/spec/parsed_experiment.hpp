@@ -74,6 +74,15 @@ struct GivenText {
   Filled filled = Filled::for_run;
 };
 
+/// `repeats: {from: 8, to: 40, until: 3 %}`; what a profile leaves out is the file's.
+struct ParsedRepeats {
+  const YamlNode* node = nullptr;
+  std::optional<long long> from, to;
+  std::vector<long long> looks;  // as given; empty: the usual ones
+  std::optional<double> until;   // a share
+  RepeatRule::Of of = RepeatRule::Of::metric;
+};
+
 struct ParsedExperiment {
   Experiment experiment;  // all but what stands below
   const YamlNode* root = nullptr;
@@ -89,6 +98,7 @@ struct ParsedExperiment {
   std::vector<ParsedReference> references;
   std::vector<ParsedDerived> derive;
   std::vector<ParsedPreparation> preparations;
+  std::optional<ParsedRepeats> repeats;  // where it is a map
   /// Expressions of the file under a profile or --set: values that they name need not be there.
   std::set<std::size_t> inherited_expressions;
 
@@ -100,23 +110,28 @@ struct ParsedExperiment {
 /// Reads every key of a file on top of `parsed` (which holds defaults and what the site says). Types, forms and single values
 /// are checked here; what depends on other keys is in checks.hpp. `root` must outlive the parsed experiment.
 void read_root(const YamlNode& root, ParsedExperiment& parsed, Diagnostics& diagnostics);
+/// Fills in what `repeats` says where it is a map, once all is known to be right.
+void settle_repeats(const ParsedExperiment& parsed, Experiment& experiment);
 /// Reads a profile alone, for its diagnostics: nothing is required, and `experiment`, `profiles` and `use` are refused.
 void check_profile(const YamlNode& profile, const ParsedExperiment& base, Diagnostics& diagnostics);
 
 // The parts, one file each.
 void read_points(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);  // read_points.cpp
 void read_work(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);    // read_work.cpp
-void read_start(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);   // read_start.cpp
+void read_resources(const YamlNode& node, Resources& resources, Diagnostics& diagnostics);
+void read_start(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);  // read_start.cpp
 /// `environment` of a file or of a site.
 std::optional<Variables> read_environment(MapReader& reader, Diagnostics& diagnostics);
 /// `srun` of a file or of a site.
 std::optional<std::vector<std::string>> read_srun_options(MapReader& reader, Diagnostics& diagnostics);
 std::optional<Container> read_container(MapReader& reader, Diagnostics& diagnostics);
-std::optional<std::vector<InputDeck>> read_decks(MapReader& reader, Diagnostics& diagnostics);  // point_values.cpp
+/// `inject`: its values as they stand there, those without placeholders checked.
+std::optional<std::vector<FilledText>> read_inject(MapReader& reader, Diagnostics& diagnostics);  // point_values.cpp
+std::optional<std::vector<InputDeck>> read_decks(MapReader& reader, Diagnostics& diagnostics);    // point_values.cpp
 /// What its runtime cannot do with this executor and launcher.
 void check_container(const ParsedExperiment& parsed, Diagnostics& diagnostics);
-/// The texts of `environment`, `srun`, `container`, `partition`, `modules`, `files` and `resources` in the map of a file or an
-/// override.
+/// The texts of `environment`, `srun`, `container`, `partition`, `modules`, `files`, `resources` and `inject` in the map of a
+/// file or an override.
 std::vector<GivenText> start_texts(const YamlNode& map);
 /// Those of the file, and the site's `environment` and `srun` as far as they count.
 std::vector<GivenText> start_texts(const ParsedExperiment& parsed);

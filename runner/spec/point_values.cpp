@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "base/faults.hpp"
 #include "base/text.hpp"
 #include "base/value.hpp"
 #include "spec/fields.hpp"
@@ -24,11 +25,11 @@ constexpr std::array kOwnFiles = {"run.json",     "job.sh",        "claim*",    
                                   "settled.json", "imported.json", "cancel_requested", "stopped",      "try[0-9]*",
                                   "gpu.csv",      "gpu.*.csv",     "sacct.txt",        "stdout.log",   "stdout.*.log",
                                   "stderr.log",   "stderr.*.log",  "ranks.log",        "events.jsonl", "events.*.jsonl",
-                                  "outside",      "outside.txt",   "sources",          "slurm-*.out"};
+                                  "outside",      "outside.txt",   "sources",          "slurm-*.out",  "injected*.jsonl"};
 
 std::optional<InputDeck> read_deck(const YamlNode& node, Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.made();
-  MapReader reader(node, "files", diagnostics);
+  MapReader reader(node, "files", deck_keys(), diagnostics);
   InputDeck deck{{}, {}, place_of(node.location)};
   for (const char* const key : {"from", "to"}) {
     if (node.is_map() && !reader.has(key))
@@ -55,9 +56,12 @@ std::string why_no_deck(const std::string& to) {
   const std::string normal = path.lexically_normal().string();
   if (normal.empty() || normal == "." || normal.ends_with('/')) return fmt::format("{} is no name of a file", cite(to));
   const std::string first = path.lexically_normal().begin()->string();
-  const bool own = std::any_of(kOwnFiles.begin(), kOwnFiles.end(),
-                               [&](const char* pattern) { return ::fnmatch(pattern, first.c_str(), 0) == 0; });
-  return own ? fmt::format("{} is a name of hpcbench's own in the folder of an attempt", cite(first)) : "";
+  return is_own_file(first) ? fmt::format("{} is a name of hpcbench's own in the folder of an attempt", cite(first)) : "";
+}
+
+bool is_own_file(const std::string& name) {
+  return std::any_of(kOwnFiles.begin(), kOwnFiles.end(),
+                     [&](const char* pattern) { return ::fnmatch(pattern, name.c_str(), 0) == 0; });
 }
 
 std::string repeated_deck(const std::vector<InputDeck>& decks) {
@@ -83,6 +87,51 @@ std::optional<std::vector<InputDeck>> read_decks(MapReader& reader, Diagnostics&
   return decks;
 }
 
+namespace {
+
+/// The keys of one fault in `map`, which says `inject`.
+void read_fault(const YamlNode& node, const std::string& name, const KeySection& section, std::vector<FilledText>& texts,
+                Diagnostics& diagnostics) {
+  MapReader reader(node, "inject." + name, section, diagnostics);
+  Faults said;
+  for (const KeyRow& row : section.keys) {
+    const std::optional<std::string> text = reader.text(row.name);
+    if (!text) continue;
+    const YamlNode& value = *node.find(row.name);
+    texts.push_back({name + '.' + std::string(row.name), *text, place_of(value.location)});
+    const std::string wanted = find_placeholders(*text).empty() ? set_fault(said, texts.back().key, *text) : "";
+    if (!wanted.empty())
+      diagnostics.add(value.location, fmt::format("{} must be {}, not {}", cite(reader.path(row.name)), wanted, cite(*text)));
+  }
+  reader.finish();
+}
+
+void require_time(const YamlNode& kill, Diagnostics& diagnostics) {
+  if (!kill.is_map() || (kill.find("at") == nullptr) != (kill.find("step") == nullptr)) return;
+  diagnostics.add(kill.location, "`inject.kill_rank` needs one of `at` and `step`: when it happens", "kill_rank: {at: 30s}");
+}
+
+}  // namespace
+
+std::optional<std::vector<FilledText>> read_inject(MapReader& reader, Diagnostics& diagnostics) {
+  const YamlNode* node = reader.take("inject");
+  if (node == nullptr) return std::nullopt;
+  const std::size_t before = diagnostics.made();
+  std::vector<FilledText> texts;
+  MapReader faults(*node, "inject", inject_keys(), diagnostics);
+  if (const YamlNode* kill = faults.take("kill_rank")) {
+    read_fault(*kill, "kill_rank", kill_rank_keys(), texts, diagnostics);
+    require_time(*kill, diagnostics);
+  }
+  if (const YamlNode* slow = faults.take("slow_node")) {
+    read_fault(*slow, "slow_node", slow_node_keys(), texts, diagnostics);
+    if (slow->is_map() && slow->find("by") == nullptr)
+      diagnostics.add(slow->location, "`inject.slow_node` needs `by`: how many times slower it is", "slow_node: {by: 2}");
+  }
+  faults.finish();
+  return diagnostics.made() == before ? std::optional(texts) : std::nullopt;
+}
+
 bool is_memory(std::string_view text) {
   if (!text.empty() && std::string_view("KMGT").find(text.back()) != std::string_view::npos) text.remove_suffix(1);
   return !text.empty() && text.size() <= 12 && text.find_first_not_of("0123456789") == std::string_view::npos &&
@@ -96,7 +145,7 @@ std::string set_resource(Resources& resources, const std::string& key, const std
     resources.time_s = seconds;
   } else if (key == "cpus_per_task") {
     const auto cores = Value::from_plain(value).integer();
-    if (!cores || *cores < 1 || *cores > kMostCpus) return "an integer from 1 to 10000";
+    if (!cores || *cores < 1 || *cores > resources_keys().find("cpus_per_task")->most) return "an integer from 1 to 10000";
     resources.cpus_per_task = static_cast<int>(*cores);
   } else if (key == "exclusive") {
     if (value != "true" && value != "false") return "true or false";

@@ -10,8 +10,6 @@
 
 namespace hpcbench {
 
-inline constexpr long long kMostCpus = 10'000;
-
 /// A number of bytes as sbatch takes it: `32G`.
 bool is_memory(std::string_view text);
 
@@ -21,6 +19,9 @@ std::string set_resource(Resources& resources, const std::string& key, const std
 
 /// Why a file of this name cannot be written into the folder of an attempt; empty if it can. `to` has no placeholders.
 std::string why_no_deck(const std::string& to);
+
+/// Whether hpcbench keeps a file of this name in the folder of an attempt.
+bool is_own_file(const std::string& name);
 
 /// The first name in `decks` that stands there twice; empty if none does.
 std::string repeated_deck(const std::vector<InputDeck>& decks);

@@ -17,8 +17,15 @@
 namespace hpcbench {
 
 const std::vector<std::string>& builtin_placeholders() {
-  static const std::vector<std::string> kNames = {"nodes", "gpus_per_node", "gpus", "run_dir", "repeat", "seed"};
+  static const std::vector<std::string> kNames = {"nodes", "gpus_per_node", "gpus", "run_dir", "repeat", "seed", "resume_from"};
   return kNames;
+}
+
+bool Continuation::goes_on_after(State outcome) const { return std::find(on.begin(), on.end(), outcome) != on.end(); }
+
+double Continuation::warning_s(double limit_s) const {
+  constexpr double kLongestS = 60;
+  return std::min(warn_s.value_or(std::min(kLongestS, limit_s / 5)), limit_s / 2);
 }
 
 std::vector<std::string> Experiment::axis_names() const {
@@ -259,6 +266,7 @@ class Reading {
       reference.when_if = entry.when->expression;
     }
     if (parsed.baseline) experiment.baseline = parsed.baseline->condition;
+    settle_repeats(parsed, experiment);
     experiment.copies = copies_of(*file_, used_);
     experiment.profile = profile_;
     experiment.notes.insert(experiment.notes.end(), notes_.begin(), notes_.end());

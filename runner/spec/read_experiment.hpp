@@ -8,7 +8,8 @@
 
 namespace hpcbench {
 
-/// What is said beside the file. Precedence: defaults < site < used files < experiment < profiles in their order < settings.
+/// What the command line says beside the file. Precedence: defaults < site < used files < experiment < profiles in their order
+/// < settings.
 struct ReadOptions {
   std::optional<std::string> profile;  // one, or several with commas between them
   std::optional<std::string>
@@ -34,10 +35,10 @@ const std::vector<std::string>& trainer_tasks();
 /// Whether the built-in trainer has a setting of this name.
 bool is_trainer_setting(const std::string& name);
 
-/// What a starter is of; of the last three at most one is said.
+/// What a starter is made of; of the last three at most one is given.
 struct StarterOptions {
   std::string name = "starter";        // of the study
-  std::vector<std::string> command;    // a program and its arguments; a launcher (torchrun, mpirun ...) is told the processes
+  std::vector<std::string> command;    // a program and its arguments; a launcher (torchrun, mpirun ...) gets the processes
   std::optional<std::string> trainer;  // one of trainer_tasks()
   bool import = false;                 // results that exist already
 };

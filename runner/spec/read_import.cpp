@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/measured_time.hpp"
-#include "base/state.hpp"
 #include "base/text.hpp"
 #include "spec/fields.hpp"
 #include "spec/parsed_experiment.hpp"
@@ -14,21 +13,12 @@ namespace hpcbench {
 namespace {
 
 constexpr const char* kImportForm = "{files: old/ddp.out, run: {strategy: ddp, nodes: 2}}";
-constexpr long long kMostRunsOfStatistic = 1'000'000;
 
 std::optional<double> seconds_of_time_unit(std::string_view unit) {
   if (unit == "s") return 1;
   if (unit == "min") return 60;
   if (unit == "h") return 3600;
   return std::nullopt;
-}
-
-std::vector<std::string> outcome_words() {
-  std::vector<std::string> words;
-  for (const State state : kStates) {
-    if (is_outcome(state)) words.emplace_back(to_string(state));
-  }
-  return words;
 }
 
 /// One glob, or a list of them.
@@ -94,7 +84,7 @@ void read_facts(MapReader& reader, Import& import, Diagnostics& diagnostics) {
 
 void read_outcome(MapReader& reader, Import& import, Diagnostics& diagnostics) {
   import.outcome = reader.filled_text("outcome");
-  const std::vector<std::string> words = outcome_words();
+  const std::vector<std::string>& words = import_keys().find("outcome")->words;
   if (!import.outcome || std::find(words.begin(), words.end(), *import.outcome) != words.end()) return;
   diagnostics.add(reader.location_of("outcome"),
                   fmt::format("{} is no outcome{}", cite(*import.outcome), did_you_mean(*import.outcome, words)),
@@ -106,7 +96,7 @@ std::optional<ParsedImport> read_import_map(const YamlNode& node, Diagnostics& d
   ParsedImport parsed;
   Import& import = parsed.import;
   import.place = place_of(node.location);
-  MapReader reader(node, "import", diagnostics);
+  MapReader reader(node, "import", import_keys(), diagnostics);
   const bool has_files = reader.has("files");
   const bool has_table = reader.has("table");
   if (has_files && has_table)
@@ -133,7 +123,7 @@ std::optional<ParsedImport> read_import_map(const YamlNode& node, Diagnostics& d
                          diagnostics);
   read_outcome(reader, import, diagnostics);
   import.statistic = reader.filled_text("statistic");
-  assign(import.n, reader.integer("n", 1, kMostRunsOfStatistic));
+  assign(import.n, reader.integer("n"));
   import.note = reader.filled_text("note");
   read_facts(reader, import, diagnostics);
   reader.finish();

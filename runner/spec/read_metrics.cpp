@@ -54,22 +54,78 @@ void read_source(MapReader& reader, const YamlNode& node, Metric& metric, Diagno
   }
 }
 
-void read_index(MapReader& reader, Metric& metric, Diagnostics& diagnostics) {
+/// Of the sources that have more than the values themselves; false, with a diagnostic, for others.
+bool is_of_table(MapReader& reader, const char* key, const Metric& metric, const std::string& advice,
+                 Diagnostics& diagnostics) {
+  if (metric.source == "column" || metric.source == "pointer") return true;
+  diagnostics.add(reader.location_of(key),
+                  fmt::format("`{}` is of `column` and `pointer`, not of {}", key, cite(metric.source)), advice);
+  return false;
+}
+
+/// The group of a pattern that numbers its series, beside the one that is the value.
+void check_index_group(const YamlNode& node, const Metric& metric, Diagnostics& diagnostics) {
+  const RE2 pattern(metric.selector, RE2::Options(RE2::Latin1));
+  if (!pattern.ok()) return;
+  const std::string form = fmt::format("pattern: '^(?P<{}>\\d+) +([0-9.]+)'", metric.index);
+  if (!pattern.NamedCapturingGroups().contains(metric.index)) {
+    diagnostics.add(node.find("index")->location,
+                    fmt::format("`index` names a group of the pattern, and it has none called {}", cite(metric.index)), form);
+  } else if (pattern.NumberOfCapturingGroups() < 2) {
+    diagnostics.add(node.find("pattern")->location, "the pattern has a group for `index` and none for the value", form);
+  }
+}
+
+void read_index(MapReader& reader, const YamlNode& node, Metric& metric, Diagnostics& diagnostics) {
   assign(metric.index, reader.filled_text("index"));
   if (metric.index.empty()) return;
-  if (metric.source != "column" && metric.source != "pointer") {
-    diagnostics.add(reader.location_of("index"),
-                    fmt::format("`index` is of `column` and `pointer`, not of {}", cite(metric.source)),
-                    metric.source == "tag" ? "the steps of the event file number the series" : "");
-  } else if (!metric.series) {
+  if (metric.source == "pattern") check_index_group(node, metric, diagnostics);
+  const std::string advice = metric.source == "tag" ? "the steps of the event file number the series" : "";
+  if (metric.source != "pattern" && !is_of_table(reader, "index", metric, advice, diagnostics)) return;
+  if (!metric.series) {
     diagnostics.add(reader.location_of("index"), "`index` numbers a series, and this is none", "add series: epoch");
+  }
+}
+
+/// The line on which the data begins: its number, or what it looks like.
+void read_header(MapReader& reader, Metric& metric, Diagnostics& diagnostics) {
+  if (!reader.has("header")) return;
+  const YamlNode* node = reader.take("header");
+  if (!is_of_table(reader, "header", metric, "", diagnostics) || node == nullptr) return;
+  const std::optional<Value> header = read_value(*node, "`header`", diagnostics);
+  if (!header) return;
+  if (!header->is_number()) {
+    metric.header = header->text();
+    check_pattern(*node, metric.header, diagnostics);
+    if (metric.header.empty())
+      diagnostics.add(node->location, "`header` is empty", "leave it out where the first line is the heading");
+    return;
+  }
+  constexpr long long kLastLine = 1'000'000'000;
+  metric.header_line = header->integer().value_or(0);
+  if (metric.header_line >= 1 && metric.header_line <= kLastLine) return;
+  diagnostics.add(node->location, fmt::format("`header` is the number of a line, from 1, not {}", cite(header->text())),
+                  "or a pattern of that line, in quotes: header: '^Step,'");
+}
+
+/// Which rows, or objects, count.
+void read_where(MapReader& reader, Metric& metric, Diagnostics& diagnostics) {
+  if (!reader.has("where")) return;
+  const YamlNode* node = reader.take("where");
+  if (!is_of_table(reader, "where", metric, "a pattern names what it is about itself", diagnostics) || node == nullptr) return;
+  const auto where = read_condition(*node, "`where`", true, diagnostics);
+  if (!where) return;
+  metric.where = where->condition;
+  for (std::size_t i = 0; i < metric.where.size(); ++i) {
+    for (const Value& value : metric.where[i].second)
+      refuse_placeholders(node->items[i], value.text(), "`where`", "give points their own metrics in `overrides`", diagnostics);
   }
 }
 
 /// Which of several values of one run counts.
 void read_take(MapReader& reader, const YamlNode& node, Metric& metric, Diagnostics& diagnostics) {
   const std::optional<std::string> take = reader.filled_text("take");
-  assign(metric.skip, reader.integer("skip", 0, 1'000'000'000));
+  assign(metric.skip, reader.integer("skip"));
   if (take && !parse_take(*take)) {
     const std::vector<std::string> words = {"last", "first", "min", "max", "sum", "count", "mean", "median", "p95"};
     diagnostics.add(node.find("take")->location, fmt::format("`take` knows no {}{}", cite(*take), did_you_mean(*take, words)),
@@ -96,7 +152,7 @@ void read_name(MapReader& reader, const YamlNode& node, Metric& metric, Diagnost
 /// A metric that is computed of others reads no file.
 std::optional<Metric> read_formula(const YamlNode& node, bool imported, Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.made();
-  MapReader reader(node, "metrics", diagnostics);
+  MapReader reader(node, "metrics", metric_keys(), diagnostics);
   Metric metric;
   if (!reader.has("name")) diagnostics.add(node.location, "a metric needs `name`", kFormulaForm);
   read_name(reader, node, metric, diagnostics);
@@ -111,7 +167,7 @@ std::optional<Metric> read_formula(const YamlNode& node, bool imported, Diagnost
                     "it is computed for imported runs, too");
   }
   std::vector<std::string> of_files = metric_source_keys();
-  of_files.insert(of_files.end(), {"file", "series", "index", "take", "skip"});
+  of_files.insert(of_files.end(), {"file", "series", "index", "header", "where", "take", "skip"});
   for (const std::string& key : of_files) {
     if (reader.take(key) == nullptr) continue;
     diagnostics.add(reader.location_of(key), fmt::format("{} is about files, and a formula reads none", cite(key)),
@@ -124,7 +180,7 @@ std::optional<Metric> read_formula(const YamlNode& node, bool imported, Diagnost
 std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnostics& diagnostics) {
   if (node.is_map() && node.index_of("formula") != YamlNode::npos) return read_formula(node, imported, diagnostics);
   const std::size_t before = diagnostics.made();
-  MapReader reader(node, "metrics", diagnostics);
+  MapReader reader(node, "metrics", metric_keys(), diagnostics);
   Metric metric;
   for (const char* const key : {"name", "file"}) {
     const bool needed = !imported || std::string_view(key) == "name";
@@ -137,9 +193,11 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnosti
   read_source(reader, node, metric, diagnostics);
   assign(metric.unit, reader.text("unit"));
   metric.series = reader.filled_text("series");
-  read_index(reader, metric, diagnostics);
+  read_index(reader, node, metric, diagnostics);
+  read_header(reader, metric, diagnostics);
+  read_where(reader, metric, diagnostics);
   read_take(reader, node, metric, diagnostics);
-  refuse_placeholders_in(node, {"file", "pattern", "column", "pointer", "tag", "index"}, "metrics",
+  refuse_placeholders_in(node, {"file", "pattern", "column", "pointer", "tag", "index", "header"}, "metrics",
                          "`file` is a glob: `*/metrics.csv`; or give points their own in `overrides`", diagnostics);
   reader.finish();
   return diagnostics.made() == before ? std::optional(metric) : std::nullopt;
@@ -155,7 +213,8 @@ const std::vector<std::string>& measured_metrics() {
                                                   "gpu_utilization_percent",
                                                   "energy_wh",
                                                   "energy_wh_per_sample",
-                                                  "gpu_memory_peak_bytes"};
+                                                  "gpu_memory_peak_bytes",
+                                                  "recovery_s"};
   return kNames;
 }
 

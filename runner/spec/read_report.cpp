@@ -33,13 +33,7 @@ std::optional<double> read_share(MapReader& reader, std::string_view key, int si
   constexpr double kLeast = -100, kMost = 1e6;
   const std::optional<std::string> text = reader.filled_text(key);
   if (!text) return std::nullopt;
-  std::string_view number = trim(*text);
-  std::optional<double> percent;
-  if (number.ends_with('%')) {
-    number = trim(number.substr(0, number.size() - 1));
-    if (number.starts_with('+')) number.remove_prefix(1);
-    percent = Value::from_plain(number).number();
-  }
+  const std::optional<double> percent = parse_percent(*text);
   if (percent && *percent * sign >= 0 && *percent >= kLeast && *percent <= kMost) return *percent / 100;
   diagnostics.add(reader.location_of(key),
                   fmt::format("{} says how far {} `value` a row may be, and {} does not", cite(key),
@@ -50,7 +44,7 @@ std::optional<double> read_share(MapReader& reader, std::string_view key, int si
 
 std::optional<ParsedReference> read_reference(const YamlNode& node, Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.made();
-  MapReader reader(node, "report.references", diagnostics);
+  MapReader reader(node, "report.references", reference_keys(), diagnostics);
   ParsedReference parsed;
   MetricReference& reference = parsed.reference;
   reference.place = place_of(node.location);
@@ -82,12 +76,42 @@ void read_references(const YamlNode& list, ParsedExperiment& parsed, Diagnostics
   }
 }
 
+/// A whole number or a word, as a series has them.
+std::optional<Value> read_inner_value(MapReader& reader, Diagnostics& diagnostics) {
+  constexpr long long kMost = 9'000'000'000'000'000;  // doubles are whole numbers up to here
+  const YamlNode* node = reader.take("at");
+  if (node == nullptr) return std::nullopt;
+  const std::optional<Value> value = read_value(*node, "`report.at`", diagnostics);
+  if (!value) return std::nullopt;
+  if (value->is_number()) {
+    const std::optional<long long> number = read_integer(*node, "`report.at`", -kMost, kMost, diagnostics);
+    return number ? std::optional(Value::from_integer(*number)) : std::nullopt;
+  }
+  if (value->text().empty()) diagnostics.add(node->location, "`report.at` is empty", "report: {rows: kernel, at: Triad}");
+  const Value plain = Value::from_plain(value->text());
+  return plain.integer() ? plain : Value::from_text(value->text());
+}
+
+/// The series that has a table of its own.
+void read_inner_axis(MapReader& reader, ReportSettings& report, Diagnostics& diagnostics) {
+  const std::optional<std::string> rows = reader.filled_text("rows");
+  const std::optional<Value> at = read_inner_value(reader, diagnostics);
+  if (reader.has("rows") != reader.has("at")) {
+    const bool lacks_at = reader.has("rows");
+    diagnostics.add(reader.location_of(lacks_at ? "rows" : "at"),
+                    lacks_at ? "`report.rows` needs `at`: which of its values the main table shows"
+                             : "`report.at` says which value of `report.rows` the main table shows, and there is no `rows`",
+                    "report: {rows: size, at: 1048576}");
+  }
+  if (rows && at) report.inner = InnerAxis{*rows, *at};
+}
+
 }  // namespace
 
 void read_report(const YamlNode& node, ParsedExperiment& parsed, Diagnostics& diagnostics) {
   constexpr double kLeastConfidence = 0.5;
   constexpr double kMostConfidence = 0.999;
-  MapReader reader(node, "report", diagnostics);
+  MapReader reader(node, "report", report_keys(), diagnostics);
   ReportSettings& report = parsed.experiment.report;
   report.metric = reader.filled_text("metric");
   assign(report.time_unit,
@@ -116,6 +140,7 @@ void read_report(const YamlNode& node, ParsedExperiment& parsed, Diagnostics& di
   if (const YamlNode* where = reader.take("where")) parsed.where = read_point_condition(*where, "`report.where`", diagnostics);
   if (parsed.where) report.where = parsed.where->condition;
   if (parsed.where) report.where_if = parsed.where->expression;
+  read_inner_axis(reader, report, diagnostics);
   if (const YamlNode* references = reader.take("references")) read_references(*references, parsed, diagnostics);
   reader.finish();
 }

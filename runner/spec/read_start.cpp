@@ -12,7 +12,6 @@
 #include "base/text.hpp"
 #include "spec/fields.hpp"
 #include "spec/parsed_experiment.hpp"
-#include "spec/placeholders.hpp"
 #include "spec/srun_options.hpp"
 
 namespace hpcbench {
@@ -112,6 +111,12 @@ void add_list(std::vector<GivenText>& texts, const YamlNode* list, GivenText::Fi
   }
 }
 
+/// The values of a map; none where it is absent, or no map.
+const std::vector<YamlNode>& values_of(const YamlNode* map) {
+  static const std::vector<YamlNode> kNone;
+  return map != nullptr && map->is_map() ? map->items : kNone;
+}
+
 constexpr std::size_t kMostMountParts = 3;
 
 /// Options of a runtime that hpcbench writes itself, or with which it would not see how the program ends.
@@ -179,7 +184,7 @@ void check_mount(const YamlNode& node, const std::string& mount, Diagnostics& di
 
 Container read_container_map(const YamlNode& node, Diagnostics& diagnostics) {
   Container container;
-  MapReader reader(node, "container", diagnostics);
+  MapReader reader(node, "container", container_keys(), diagnostics);
   if (!reader.has("image"))
     diagnostics.add(node.location, "`container` needs `image`", "container: {image: torch.sif, runtime: apptainer}");
   assign(container.image, reader.filled_text("image"));
@@ -298,6 +303,7 @@ void read_start(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagno
   const std::vector<std::string> options = read_srun_options(reader, diagnostics).value_or(std::vector<std::string>());
   work.srun.insert(work.srun.end(), options.begin(), options.end());
   work.container = read_container(reader, diagnostics);
+  assign(work.inject, read_inject(reader, diagnostics));
 }
 
 std::vector<GivenText> start_texts(const YamlNode& map) {
@@ -306,9 +312,7 @@ std::vector<GivenText> start_texts(const YamlNode& map) {
     if (node != nullptr && node->is_scalar()) texts.push_back({node->text, node, filled});
   };
   using Filled = GivenText::Filled;
-  const YamlNode* const variables = map.find("environment");
-  for (std::size_t i = 0; variables != nullptr && variables->is_map() && i < variables->items.size(); ++i)
-    add_scalar(&variables->items[i], Filled::for_run);
+  for (const YamlNode& value : values_of(map.find("environment"))) add_scalar(&value, Filled::for_run);
   add_list(texts, map.find("srun"), Filled::for_run);
   const YamlNode* const container = map.find("container");
   add_scalar(container, Filled::for_run);
@@ -325,10 +329,14 @@ std::vector<GivenText> start_texts(const YamlNode& map) {
     add_scalar(file.find("from"), Filled::for_point);
     add_scalar(file.find("to"), Filled::for_point);
   }
-  const YamlNode* const resources = map.find("resources");
-  for (std::size_t i = 0; resources != nullptr && resources->is_map() && i < resources->items.size(); ++i) {
-    add_scalar(&resources->items[i], Filled::for_point);
-    add_list(texts, &resources->items[i], Filled::for_point);
+  const YamlNode* const inject = map.find("inject");
+  for (const char* const key : {"kill_rank", "slow_node"}) {
+    const YamlNode* const fault = inject != nullptr && inject->is_map() ? inject->find(key) : nullptr;
+    for (const YamlNode& value : values_of(fault)) add_scalar(&value, Filled::for_point);
+  }
+  for (const YamlNode& value : values_of(map.find("resources"))) {
+    add_scalar(&value, Filled::for_point);
+    add_list(texts, &value, Filled::for_point);
   }
   return texts;
 }

@@ -50,11 +50,11 @@ void refuse_named_options(const YamlNode& extra, Diagnostics& diagnostics) {
 }
 
 ParsedResources read_resources(const YamlNode& node, Diagnostics& diagnostics) {
-  MapReader reader(node, "resources", diagnostics);
+  MapReader reader(node, "resources", resources_keys(), diagnostics);
   ParsedResources parsed;
   const auto has_text = [&](const char* key) { return take_text(reader, node, key, parsed.texts); };
   if (!has_text("time")) parsed.time_s = reader.duration("time");
-  if (!has_text("cpus_per_task")) assign(parsed.cpus_per_task, reader.integer("cpus_per_task", 1, kMostCpus));
+  if (!has_text("cpus_per_task")) assign(parsed.cpus_per_task, reader.integer("cpus_per_task"));
   if (!has_text("mem")) parsed.mem = reader.filled_text("mem");
   if (parsed.mem && !is_memory(*parsed.mem)) {
     diagnostics.add(node.find("mem")->location, fmt::format("`resources.mem` cannot be {}", cite(*parsed.mem)),
@@ -116,8 +116,8 @@ ParsedSuccess read_success(MapReader& reader, Diagnostics& diagnostics) {
   ParsedSuccess parsed;
   const YamlNode* node = reader.take("success");
   if (node == nullptr) return parsed;
-  MapReader success(*node, "success", diagnostics);
-  assign(parsed.exit_code, success.integer("exit_code", 0, 255));
+  MapReader success(*node, "success", success_keys(), diagnostics);
+  assign(parsed.exit_code, success.integer("exit_code"));
   parsed.pattern = success.filled_text("pattern");
   if (parsed.pattern) check_pattern(*node->find("pattern"), *parsed.pattern, diagnostics);
   if (const YamlNode* require = success.take("require")) parsed.require = read_requirements(*require, diagnostics);
@@ -156,7 +156,7 @@ std::optional<std::vector<std::string>> read_command(MapReader& reader, std::str
 }
 
 std::optional<ParsedOverride> read_override(const YamlNode& node, bool shell, Diagnostics& diagnostics) {
-  MapReader reader(node, "overrides", diagnostics);
+  MapReader reader(node, "overrides", override_keys(), diagnostics);
   if (!node.is_map()) return std::nullopt;
   ParsedOverride parsed;
   parsed.node = &node;
@@ -178,6 +178,7 @@ std::optional<ParsedOverride> read_override(const YamlNode& node, bool shell, Di
   assign(target.environment, read_environment(reader, diagnostics));
   target.container = read_container(reader, diagnostics);
   target.files = read_decks(reader, diagnostics);
+  target.inject = read_inject(reader, diagnostics);
   target.metrics = read_metrics(reader, false, diagnostics);
   const ParsedSuccess success = read_success(reader, diagnostics);
   target.success_exit_code = success.exit_code;
@@ -192,6 +193,10 @@ std::optional<ParsedOverride> read_override(const YamlNode& node, bool shell, Di
 }
 
 }  // namespace
+
+void read_resources(const YamlNode& node, Resources& resources, Diagnostics& diagnostics) {
+  apply(read_resources(node, diagnostics), resources);
+}
 
 void read_work(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics) {
   Work& work = parsed.experiment.work;

@@ -41,6 +41,7 @@ const std::vector<std::string>& report_column_names() {
       "gpu_hours",
       "mfu",
       "imbalance",
+      "nodes_seen",
       "outcomes",
       "warnings",
       "source",

@@ -24,7 +24,14 @@ std::vector<std::filesystem::path> site_folders() {
   return {"sites", program / "sites", program.parent_path() / "sites", program.parent_path() / "share/hpcbench/sites"};
 }
 
-std::vector<std::string> known_sites() {
+bool is_readable_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
+}  // namespace
+
+std::vector<std::string> site_names() {
   std::vector<std::string> names;
   for (const std::filesystem::path& folder : site_folders()) {
     std::error_code error;
@@ -37,13 +44,6 @@ std::vector<std::string> known_sites() {
   return names;
 }
 
-bool is_readable_file(const std::filesystem::path& path) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(path, ignored);
-}
-
-}  // namespace
-
 std::string find_site(const std::string& said) {
   if (said.find('/') != std::string::npos || said.ends_with(".yaml")) {
     if (is_readable_file(said)) return said;
@@ -53,7 +53,7 @@ std::string find_site(const std::string& said) {
     const std::filesystem::path path = folder / (said + ".yaml");
     if (is_plain_name(said) && is_readable_file(path)) return path.string();
   }
-  const std::vector<std::string> names = known_sites();
+  const std::vector<std::string> names = site_names();
   throw InputError(
       fmt::format("error: --site: there is no site {}{}\n  = {}", cite(said), did_you_mean(said, names),
                   names.empty() ? "write sites/NAME.yaml, or give a path" : "sites there are: " + cite_all(names)));
@@ -76,10 +76,9 @@ std::optional<std::string> default_site() {
 
 Site read_site(const YamlNode& said, const std::string& path, Diagnostics& diagnostics) {
   const YamlNode root = without_removals(said);  // `partition: ~` says nothing of it
-  constexpr long long kMostQueued = 1'000'000;
   Site site;
   site.name = std::filesystem::path(path).stem().string();
-  MapReader reader(root, "", diagnostics);
+  MapReader reader(root, "", site_keys(), diagnostics);
   assign(site.name, reader.filled_text("name"));
   reader.text("description");
   site.profile = reader.filled_text("profile");
@@ -101,9 +100,9 @@ Site read_site(const YamlNode& said, const std::string& path, Diagnostics& diagn
                          "write the value: a site is the same for all points", diagnostics);
   refuse_placeholders_in(root, {"modules"}, "", kModulesAdvice, diagnostics);
   if (const YamlNode* node = reader.take("limits")) {
-    MapReader limits(*node, "limits", diagnostics);
-    assign(site.max_queued, limits.integer("max_queued", 1, kMostQueued));
-    assign(site.max_running, limits.integer("max_running", 1, kMostQueued));
+    MapReader limits(*node, "limits", site_limits_keys(), diagnostics);
+    assign(site.max_queued, limits.integer("max_queued"));
+    assign(site.max_running, limits.integer("max_running"));
     site.gpu_hours = limits.number("gpu_hours");
     limits.finish();
   }

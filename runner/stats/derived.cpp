@@ -7,6 +7,18 @@
 namespace hpcbench {
 namespace {
 
+/// From 1; equal values share the mean of their ranks.
+std::vector<double> mean_ranks(const std::vector<double>& values) {
+  std::vector<double> sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<double> ranks;
+  for (const double value : values) {
+    const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), value);
+    ranks.push_back(static_cast<double>((first - sorted.begin()) + (last - sorted.begin()) + 1) / 2);
+  }
+  return ranks;
+}
+
 double middle_of(std::vector<double> values) { return summarise(std::move(values), 0.95)->median; }
 
 }  // namespace
@@ -29,6 +41,22 @@ std::optional<double> karp_flatt(double speedup, int gpus, int baseline_gpus) {
   if (baseline_gpus != 1 || gpus <= 1) return std::nullopt;
   const double p = gpus;
   return (1 / speedup - 1 / p) / (1 - 1 / p);
+}
+
+double alike_neighbours_p_value(const std::vector<double>& series) {
+  constexpr std::size_t kFewest = 10;  // below it the normal approximation is poor
+  if (series.size() < kFewest) return 1;
+  const std::vector<double> ranks = mean_ranks(series);
+  const auto n = static_cast<double>(ranks.size());
+  double steps = 0;
+  double spread = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i > 0) steps += (ranks[i] - ranks[i - 1]) * (ranks[i] - ranks[i - 1]);
+    spread += (ranks[i] - (n + 1) / 2) * (ranks[i] - (n + 1) / 2);
+  }
+  if (spread == 0) return 1;
+  const double variance = 4 * (n - 2) * (5 * n * n - 2 * n - 9) / (5 * n * (n + 1) * (n - 1) * (n - 1));
+  return std::erfc((2 - steps / spread) / std::sqrt(2 * variance)) / 2;
 }
 
 std::vector<std::size_t> outliers(const std::vector<double>& values) {

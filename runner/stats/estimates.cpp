@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/take.hpp"
+#include "stats/looks.hpp"
 #include "stats/null_distribution.hpp"
 #include "stats/stats.hpp"
 
@@ -54,27 +55,27 @@ double kth_difference(const std::vector<double>& a, const std::vector<double>& b
 
 /// Point and interval from the `count` sorted numbers of which `kth(k)` is the k-th smallest, back from logarithms.
 template <class Kth>
-Ratio ratio_from_ranks(long long count, const std::optional<CriticalRank>& rank, const Kth& kth) {
+Ratio ratio_from_ranks(long long count, const std::optional<CriticalRank>& rank, int looks, const Kth& kth) {
   Ratio ratio;
   const double lower = kth((count + 1) / 2);
   const double upper = count % 2 == 1 ? lower : kth(count / 2 + 1);
   ratio.value = std::exp(lower == upper ? lower : (lower + upper) / 2);
   if (!rank) return ratio;
-  ratio.interval = Interval{std::exp(kth(rank->k)), std::exp(kth(count + 1 - rank->k)), rank->coverage};
+  ratio.interval = Interval{std::exp(kth(rank->k)), std::exp(kth(count + 1 - rank->k)), rank->coverage, looks};
   ratio.resolved = ratio.interval->low > 1 || ratio.interval->high < 1;
   return ratio;
 }
 
 }  // namespace
 
-std::optional<Interval> median_interval(const std::vector<double>& sorted, double confidence) {
-  const auto rank = median_critical_rank(static_cast<int>(sorted.size()), confidence);
+std::optional<Interval> median_interval(const std::vector<double>& sorted, const Confidence& confidence) {
+  const auto rank = median_rank(static_cast<int>(sorted.size()), confidence);
   if (!rank) return std::nullopt;
   const auto k = static_cast<std::size_t>(rank->k);
-  return Interval{sorted[k - 1], sorted[sorted.size() - k], rank->coverage};
+  return Interval{sorted[k - 1], sorted[sorted.size() - k], rank->coverage, confidence.count()};
 }
 
-std::optional<Summary> summarise(std::vector<double> values, double confidence) {
+std::optional<Summary> summarise(std::vector<double> values, const Confidence& confidence) {
   if (values.empty()) return std::nullopt;
   std::sort(values.begin(), values.end());
   Summary summary;
@@ -94,16 +95,18 @@ std::optional<double> median_of(std::vector<double> values) {
   return quantile(values, 0.5);
 }
 
-std::optional<Ratio> speedup(const std::vector<double>& baseline, const std::vector<double>& times, double confidence) {
+std::optional<Ratio> speedup(const std::vector<double>& baseline, const std::vector<double>& times,
+                             const Confidence& confidence) {
   if (baseline.empty() || times.empty()) return std::nullopt;
   const std::vector<double> a = sorted_logs(baseline);
   const std::vector<double> b = sorted_logs(times);
-  const auto rank = rank_sum_critical_rank(static_cast<int>(a.size()), static_cast<int>(b.size()), confidence);
+  const auto rank = rank_sum_rank(static_cast<int>(a.size()), static_cast<int>(b.size()), confidence);
   const auto count = static_cast<long long>(a.size() * b.size());
-  return ratio_from_ranks(count, rank, [&](long long k) { return kth_difference(a, b, k); });
+  return ratio_from_ranks(count, rank, confidence.count(), [&](long long k) { return kth_difference(a, b, k); });
 }
 
-std::optional<Ratio> paired_speedup(const std::vector<double>& baseline, const std::vector<double>& times, double confidence) {
+std::optional<Ratio> paired_speedup(const std::vector<double>& baseline, const std::vector<double>& times,
+                                    const Confidence& confidence) {
   if (baseline.empty() || baseline.size() != times.size()) return std::nullopt;
   std::vector<double> differences;
   for (std::size_t i = 0; i < times.size(); ++i) differences.push_back(std::log(baseline[i]) - std::log(times[i]));
@@ -113,9 +116,9 @@ std::optional<Ratio> paired_speedup(const std::vector<double>& baseline, const s
     for (std::size_t j = i; j < differences.size(); ++j) walsh.push_back((differences[i] + differences[j]) / 2);
   }
   std::sort(walsh.begin(), walsh.end());
-  const auto rank = signed_rank_critical_rank(static_cast<int>(times.size()), confidence);
+  const auto rank = signed_rank_rank(static_cast<int>(times.size()), confidence);
   const auto count = static_cast<long long>(walsh.size());
-  return ratio_from_ranks(count, rank, [&](long long k) { return walsh[static_cast<std::size_t>(k - 1)]; });
+  return ratio_from_ranks(count, rank, confidence.count(), [&](long long k) { return walsh[static_cast<std::size_t>(k - 1)]; });
 }
 
 double rank_sum_p_value(const std::vector<double>& baseline, const std::vector<double>& times) {

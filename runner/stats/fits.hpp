@@ -24,7 +24,7 @@ double amdahl_speedup(double serial_fraction, int gpus);
 /// Gustafson 1988: S(p) = p - s (p - 1), the work of a gpu being fixed.
 double gustafson_speedup(double serial_fraction, int gpus);
 
-/// Least squares in the speedups; points of the same number of gpus share the weight of one, for counting repeats would make a
+/// Least squares in the speedups; points of the same number of gpus share the weight of one: counting repeats would make a
 /// certainty of two numbers. Absent with fewer than three distinct numbers, without that of one gpu, or with a speedup that is
 /// not positive.
 std::optional<ScalingFit> fit_amdahl(const std::vector<ScalingPoint>& points);

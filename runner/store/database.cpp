@@ -39,6 +39,7 @@ CREATE TABLE attempt (
   job TEXT,
   batch TEXT,
   node TEXT,
+  nodes TEXT,
   exit_code INTEGER,
   signal INTEGER,
   intended_unix_s REAL,
@@ -93,8 +94,8 @@ std::string why_not_usable(SQLite::Database& database, bool& is_new) {
   if (is_new) return {};
   if (version != kSchemaVersion) return fmt::format("it has schema version {}, this program reads {}", version, kSchemaVersion);
   // Statements that name every column: a file that somebody else made is found out here.
-  const SQLite::Statement attempts(database,
-                                   "SELECT void, path, axes, metrics, units, facts, warnings, reason, rules FROM attempt");
+  const SQLite::Statement attempts(
+      database, "SELECT void, path, nodes, axes, metrics, units, facts, warnings, reason, rules FROM attempt");
   const SQLite::Statement series(database, "SELECT id, name, points FROM series");
   std::error_code unknown;
   const std::uintmax_t size_bytes = fs::file_size(database.getFilename(), unknown);

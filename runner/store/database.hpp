@@ -10,9 +10,9 @@
 namespace hpcbench {
 
 /// PRAGMA user_version of the schema in docs/database.md; to be raised with every change of it.
-inline constexpr int kSchemaVersion = 3;
+inline constexpr int kSchemaVersion = 4;
 
-/// Opens `path` for writing, with the schema in it. What is no usable index of this version is moved aside first, and `rebuilt`
+/// Opens `path` for writing, with the schema in it. Moves a file that is no usable index of this version aside first; `rebuilt`
 /// says why. UnavailableError if it cannot be written.
 SQLite::Database open_database(const std::string& path, std::optional<std::string>& rebuilt);
 

@@ -51,20 +51,21 @@ void bind_record(SQLite::Statement& row, const AttemptRecord& record) {
   bind_optional(row, 10, record.job);
   bind_optional(row, 11, record.batch);
   bind_optional(row, 12, record.node);
-  bind_optional(row, 13, record.exit_code);
-  bind_optional(row, 14, record.signal);
-  bind_optional(row, 15, record.intended_unix_s);
-  bind_optional(row, 16, record.started_unix_s);
-  bind_optional(row, 17, record.finished_unix_s);
-  bind_optional(row, 18, record.time_limit_s);
-  bind_optional(row, 19, record.reason);
-  row.bind(20, record.path);
-  row.bind(21, bindings_json(record.axes));
-  row.bind(22, numbers_json(record.metrics));
-  row.bind(23, texts_json(record.units));
-  row.bind(24, texts_json(record.facts));
-  row.bind(25, list_json(record.warnings));
-  row.bind(26, record.rules);
+  bind_optional(row, 13, record.nodes);
+  bind_optional(row, 14, record.exit_code);
+  bind_optional(row, 15, record.signal);
+  bind_optional(row, 16, record.intended_unix_s);
+  bind_optional(row, 17, record.started_unix_s);
+  bind_optional(row, 18, record.finished_unix_s);
+  bind_optional(row, 19, record.time_limit_s);
+  bind_optional(row, 20, record.reason);
+  row.bind(21, record.path);
+  row.bind(22, bindings_json(record.axes));
+  row.bind(23, numbers_json(record.metrics));
+  row.bind(24, texts_json(record.units));
+  row.bind(25, texts_json(record.facts));
+  row.bind(26, list_json(record.warnings));
+  row.bind(27, record.rules);
 }
 
 AttemptKey read_key(SQLite::Statement& row, int first_column) {
@@ -93,24 +94,25 @@ AttemptRecord RowReader::read(SQLite::Statement& row) {
   record.job = optional_at<std::string>(row, 8);
   record.batch = optional_at<std::string>(row, 9);
   record.node = optional_at<std::string>(row, 10);
-  record.exit_code = optional_at<int>(row, 11);
-  record.signal = optional_at<int>(row, 12);
-  record.intended_unix_s = optional_at<double>(row, 13);
-  record.started_unix_s = optional_at<double>(row, 14);
-  record.finished_unix_s = optional_at<double>(row, 15);
-  record.time_limit_s = optional_at<double>(row, 16);
-  record.reason = optional_at<std::string>(row, 17);
-  record.path = row.getColumn(18).getString();
-  if (const std::string_view text = text_at(row, 19); text != axes_text) {
+  record.nodes = optional_at<std::string>(row, 11);
+  record.exit_code = optional_at<int>(row, 12);
+  record.signal = optional_at<int>(row, 13);
+  record.intended_unix_s = optional_at<double>(row, 14);
+  record.started_unix_s = optional_at<double>(row, 15);
+  record.finished_unix_s = optional_at<double>(row, 16);
+  record.time_limit_s = optional_at<double>(row, 17);
+  record.reason = optional_at<std::string>(row, 18);
+  record.path = row.getColumn(19).getString();
+  if (const std::string_view text = text_at(row, 20); text != axes_text) {
     axes_text = text;
     axes = json_bindings(text);
   }
   record.axes = axes;
-  record.metrics = read_numbers(text_at(row, 20));
-  record.units = read_texts(text_at(row, 21));
-  record.facts = read_texts(text_at(row, 22));
-  record.warnings = read_list(text_at(row, 23));
-  record.rules = text_at(row, 24);
+  record.metrics = read_numbers(text_at(row, 21));
+  record.units = read_texts(text_at(row, 22));
+  record.facts = read_texts(text_at(row, 23));
+  record.warnings = read_list(text_at(row, 24));
+  record.rules = text_at(row, 25);
   return record;
 }
 

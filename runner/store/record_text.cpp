@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <iterator>
 
@@ -72,34 +71,6 @@ std::vector<std::string> read_list(std::string_view json) {
     if (auto text = json_string(item)) list.push_back(*std::move(text));
   }
   return list;
-}
-
-std::map<std::string, std::string> series_json(const std::vector<SeriesPoint>& series) {
-  std::map<std::string, std::string> texts;
-  for (const SeriesPoint& point : series) {
-    if (!std::isfinite(point.value)) continue;
-    std::string& text = texts[point.name];
-    fmt::format_to(std::back_inserter(text), "{}[{},{}]", text.empty() ? '[' : ',', point.index, point.value);
-  }
-  for (auto& [name, text] : texts) text += ']';
-  return texts;
-}
-
-void read_points(const std::string& name, std::string_view json, std::vector<SeriesPoint>& into) {
-  // Not through scan_array: a study may have millions of points.
-  const char* at = json.data();
-  const char* const end = at + json.size();
-  while (at != end) {
-    SeriesPoint point{name, 0, 0};
-    while (at != end && (*at == '[' || *at == ',')) ++at;
-    const auto index = std::from_chars(at, end, point.index);
-    if (index.ec != std::errc() || index.ptr == end) return;
-    const auto value = std::from_chars(index.ptr + 1, end, point.value);
-    if (value.ec != std::errc()) return;
-    into.push_back(std::move(point));
-    at = value.ptr;
-    while (at != end && *at == ']') ++at;
-  }
 }
 
 }  // namespace hpcbench

@@ -5,12 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "ingest/attempt_record.hpp"
-
 namespace hpcbench {
 
 // How the lists of a record stand in the columns of the index: JSON that SQLite's json_each reads, numbers in the shortest form
-// that reads back as the same double. The readers are total: text that somebody changed by hand gives fewer entries.
+// that reads back as the same double. The readers are total: text changed by hand gives fewer entries.
 
 std::string numbers_json(const std::map<std::string, double>& numbers);
 std::map<std::string, double> read_numbers(std::string_view json);
@@ -20,10 +18,5 @@ std::map<std::string, std::string> read_texts(std::string_view json);
 
 std::string list_json(const std::vector<std::string>& list);
 std::vector<std::string> read_list(std::string_view json);
-
-/// The points of each name as `[[1,0.5],[2,0.25]]`, in their order.
-std::map<std::string, std::string> series_json(const std::vector<SeriesPoint>& series);
-/// Appends the points of one series.
-void read_points(const std::string& name, std::string_view json, std::vector<SeriesPoint>& into);
 
 }  // namespace hpcbench

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/key_order.hpp"
+#include "base/series_point.hpp"
 #include "store/database.hpp"
 #include "store/record_rows.hpp"
 #include "store/record_text.hpp"

@@ -22,7 +22,7 @@ struct AttemptState {
 /// Whether an attempt never counts: hpcbench revoked it for reasons of its own (`void: ...` in its claim).
 bool is_void(const AttemptRecord& record);
 
-/// results/hpcbench.db: an index of the run directories, which are the only truth. Another schema version or a broken file is
+/// results/hpcbench.db: an index of the run directories, which win over it. Another schema version or a broken file is
 /// moved aside (hpcbench.db.broken-N) and made anew (`rebuilt()` says so). A page found broken later does the same, and the
 /// call that found it ends in an UnavailableError that says to call again. docs/database.md has the schema. Every writer is one
 /// short BEGIN IMMEDIATE transaction; no WAL (network file systems).

@@ -19,7 +19,7 @@ class Accounting {
   /// Asks once for all that lack it: what ended while no hpcbench was there.
   void catch_up(Store& store);
   /// Asks for the runs that have ended since catch_up, again every 2 s until accounting, which is late by seconds, has all of
-  /// them or 30 s are over. What is still absent then is said.
+  /// them or 30 s are over. It reports what is still absent then.
   void complete(Store& store);
 
  private:

@@ -1,6 +1,8 @@
 #include "study/executors.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/host.hpp"
@@ -9,6 +11,28 @@
 
 namespace hpcbench {
 
+namespace {
+
+std::unique_ptr<Executor> make_local_executor(int slots) {
+  return std::make_unique<LocalExecutor>(slots, program_folder() + "/hpcbench");
+}
+
+/// Of several limits on jobs in the queue the least holds for all.
+std::unique_ptr<Executor> make_slurm_executor(const std::vector<const Study*>& studies,
+                                              std::function<void(const std::string&)> note) {
+  static ProcessToolRunner tools;
+  SlurmSettings settings;
+  for (const Study* const study : studies) {
+    const Site& site = study->experiment.site;
+    settings.studies.push_back({study->experiment.name, study->results, site.max_running});
+    if (site.max_queued) settings.max_queued = std::min(settings.max_queued.value_or(*site.max_queued), *site.max_queued);
+  }
+  settings.tool_timeout_s = slurm_tool_timeout_s();
+  return std::make_unique<SlurmExecutor>(settings, tools, system_clock(), std::move(note));
+}
+
+}  // namespace
+
 double slurm_tool_timeout_s() {
   const char* const said = std::getenv("HPCBENCH_SLURM_TIMEOUT");
   const double seconds = said == nullptr ? 0 : std::atof(said);
@@ -16,17 +40,34 @@ double slurm_tool_timeout_s() {
 }
 
 std::unique_ptr<Executor> choose_executor(const Study& study, int slots, std::function<void(const std::string&)> note) {
-  if (study.experiment.executor != "slurm") {
-    return std::make_unique<LocalExecutor>(slots, program_folder() + "/hpcbench");
+  return study.experiment.executor == "slurm" ? make_slurm_executor({&study}, std::move(note)) : make_local_executor(slots);
+}
+
+Executors::Executors(const std::vector<Study>& studies, int slots, std::function<void(const std::string&)> note)
+    : studies_(studies), slots_(slots), note_(std::move(note)) {}
+
+Executor& Executors::here() {
+  if (!here_) here_ = make_local_executor(slots_);
+  return *here_;
+}
+
+Executor& Executors::of(const Study& study) {
+  if (study.experiment.executor != "slurm") return here();
+  if (!slurm_) {
+    std::vector<const Study*> by_slurm;
+    for (const Study& each : studies_) {
+      if (each.experiment.executor == "slurm") by_slurm.push_back(&each);
+    }
+    slurm_ = make_slurm_executor(by_slurm, note_);
   }
-  static ProcessToolRunner tools;
-  SlurmSettings settings;
-  settings.experiment = study.experiment.name;
-  settings.results = study.results;
-  settings.max_queued = study.experiment.site.max_queued;
-  settings.max_running = study.experiment.site.max_running;
-  settings.tool_timeout_s = slurm_tool_timeout_s();
-  return std::make_unique<SlurmExecutor>(settings, tools, system_clock(), std::move(note));
+  return *slurm_;
+}
+
+void Executors::wait(double seconds) {
+  const bool busy_here = free_here() < slots_ && here_;
+  if (!here_ && !slurm_) system_clock().sleep(seconds);
+  if (here_ && (busy_here || !slurm_)) here_->wait(seconds);
+  if (slurm_) slurm_->wait(busy_here ? 0 : seconds);
 }
 
 }  // namespace hpcbench

@@ -3,14 +3,38 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "study/study.hpp"
 #include "submit/executor.hpp"
 
 namespace hpcbench {
 
-/// The executor that the study asks for. `slots`: of the local one. `note` is told what a person should know.
+/// The executor that the study asks for. `slots`: of the local one. `note` gets messages for the user.
 std::unique_ptr<Executor> choose_executor(const Study& study, int slots, std::function<void(const std::string&)> note);
+
+/// The executors of one call, each made when it is first asked for: one for all processes of this machine, so that the studies
+/// share its slots, and one for Slurm, which asks for the jobs of all studies at once and has them share the queue.
+class Executors {
+ public:
+  /// `studies` must outlive it. `note` gets messages for the user.
+  Executors(const std::vector<Study>& studies, int slots, std::function<void(const std::string&)> note);
+
+  /// Of processes of this machine.
+  Executor& here();
+  /// The one that the study asks for.
+  Executor& of(const Study& study);
+  /// Waits until something may have changed, at most `seconds`.
+  void wait(double seconds);
+  /// Slots of this machine that are free now.
+  int free_here() { return here_ ? here_->free_slots() : 0; }
+
+ private:
+  const std::vector<Study>& studies_;
+  int slots_;
+  std::function<void(const std::string&)> note_;
+  std::unique_ptr<Executor> here_, slurm_;
+};
 
 /// Seconds after which a tool of Slurm is given up: HPCBENCH_SLURM_TIMEOUT, else 60.
 double slurm_tool_timeout_s();

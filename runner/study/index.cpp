@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -259,13 +260,15 @@ Store open_for_reading(const Study& study) {
   return open_refreshed(study.results_root, study.experiment.name, [&](Store& store) { refresh_index(store, study); });
 }
 
-std::vector<AttemptKey> attempts_tried_again(const std::vector<AttemptState>& states) {
+std::vector<AttemptKey> attempts_tried_again(const Experiment& experiment, const std::vector<AttemptState>& states) {
+  const auto is_segment = [&](State state) { return experiment.continuation && experiment.continuation->goes_on_after(state); };
   std::vector<AttemptKey> again;
   const AttemptState* last = nullptr;
   for (const AttemptState& state : states) {
     if (state.is_void || state.key.run.is_warmup()) continue;
     const bool same_run = last != nullptr && last->key.config_id == state.key.config_id && last->key.run == state.key.run;
-    if (same_run && is_outcome(last->state) && last->state != State::succeeded) again.push_back(last->key);
+    if (same_run && is_outcome(last->state) && last->state != State::succeeded && !is_segment(last->state))
+      again.push_back(last->key);
     last = &state;
   }
   return again;
@@ -295,6 +298,31 @@ PlanDiff compare_with_index(const Study& study, const std::vector<AttemptState>&
     if (state.key.run.is_repeat() && !state.is_void && !left_out) runs.push_back({state.key.config_id, state.key.run});
   }
   return compare_plan(study.selected(), runs);
+}
+
+namespace {
+
+/// A value in a tab-separated file: what would break a line is written as JSON writes it.
+std::string tsv_field(const Value& value) {
+  return value.text().find_first_of("\t\n\r") == std::string::npos ? value.text() : value.canonical();
+}
+
+}  // namespace
+
+void write_index_file(const std::vector<AttemptState>& runs, const Study& study) {
+  std::map<std::string, std::map<State, int>> outcomes;
+  for (const AttemptState& run : runs) ++outcomes[run.key.config_id][run.state];
+  std::string text = "config_id\t" + join(study.plan.axes, "\t") + "\toutcomes\n";
+  for (const Configuration& configuration : study.plan.configurations) {
+    text += configuration.id;
+    for (const Value& value : configuration.values) text += '\t' + tsv_field(value);
+    std::string counts;
+    for (const auto& [state, count] : outcomes[configuration.id]) {
+      counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, to_string(state));
+    }
+    text += '\t' + (counts.empty() ? std::string("-") : counts) + '\n';
+  }
+  write_file(study.results + "/index.tsv", text, Durability::none);
 }
 
 }  // namespace hpcbench

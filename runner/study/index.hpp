@@ -43,8 +43,9 @@ Store open_for_reading(const std::string& results_root, const std::string& exper
 /// The same by the rules of the study's file.
 Store open_for_reading(const Study& study);
 
-/// Of Store::states: attempts that did not succeed and were followed by another of their run; no warm-ups.
-std::vector<AttemptKey> attempts_tried_again(const std::vector<AttemptState>& states);
+/// Of Store::states: attempts that did not succeed and were followed by another of their run; no warm-ups, and no segments that
+/// `continue` followed by others.
+std::vector<AttemptKey> attempts_tried_again(const Experiment& experiment, const std::vector<AttemptState>& states);
 
 /// Of Store::states: the state of each run (no warm-ups) from the attempt that counts, sorted: as Store::counting_attempts, but
 /// without reading records, which takes ten times as long.
@@ -52,5 +53,9 @@ std::vector<AttemptState> counting_states(const std::vector<AttemptState>& state
 
 /// How what is asked for (with --only: what that leaves) compares with what is on record, as Store::states says.
 PlanDiff compare_with_index(const Study& study, const std::vector<AttemptState>& states);
+
+/// Writes results/EXPERIMENT/index.tsv: a line per configuration with its axes and the outcomes of its runs (counting_states),
+/// for a person who browses.
+void write_index_file(const std::vector<AttemptState>& runs, const Study& study);
 
 }  // namespace hpcbench

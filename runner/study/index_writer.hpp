@@ -12,7 +12,7 @@
 
 namespace hpcbench {
 
-/// Keeps the index while a campaign goes, and tells what matters. Records are written in groups: what a crash leaves unwritten
+/// Keeps the index during a campaign, and reports what matters. Records are written in groups: what a crash leaves unwritten
 /// stands in the run directories and is read from there.
 class IndexWriter : public DispatchObserver {
  public:

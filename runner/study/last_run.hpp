@@ -6,7 +6,7 @@
 
 namespace hpcbench {
 
-/// What was run last in a results folder, and how its file was read: results/last_run.json. Commands without FILE go by it.
+/// The last run in a results folder, and how its file was read: results/last_run.json. Commands without FILE use it.
 struct LastRun {
   std::string experiment;
   std::string file;                   // absolute

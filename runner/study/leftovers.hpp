@@ -9,7 +9,7 @@
 
 namespace hpcbench {
 
-/// What lies in a study's results and enters no table of its file.
+/// Parts of a study's results that enter no table of its file.
 struct Leftover {
   /// void_attempt: never ran and never will, and a later attempt of its run is there. orphan: a configuration that neither the
   /// file nor any of its profiles asks for (as the study was read last: with its --set).

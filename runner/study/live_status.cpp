@@ -1,6 +1,7 @@
 #include "study/live_status.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -10,6 +11,7 @@
 #include "base/host.hpp"
 #include "base/text.hpp"
 #include "render/attempt.hpp"
+#include "runfiles/block_claim.hpp"
 #include "runfiles/claim.hpp"
 #include "submit/judge.hpp"
 #include "submit/slurm/slurm_parse.hpp"
@@ -18,13 +20,10 @@ namespace hpcbench {
 
 namespace {
 
-/// The attempts of a batch by their index.
+/// The elements of a batch's array by attempt.
 std::map<std::string, int> places_in_batch(const std::string& results, const std::string& batch) {
-  std::map<std::string, int> places;
-  const auto text = read_file_if_there(results + "/batches/" + batch + "/attempts.txt");
-  int index = 0;
-  for (const std::string& line : split(text.value_or(""), '\n')) places.emplace(line, index++);
-  return places;
+  const std::string folder = results + "/batches/" + batch + "/";
+  return elements_of(read_file_if_there(folder + "attempts.txt").value_or(""), read_file_if_there(folder + kBlocksFile));
 }
 
 void add_job(RunStatus& run, const SlurmJob& job) {
@@ -102,6 +101,10 @@ std::string add_queue(StatusView& view, const Study& study, ToolRunner& tools) {
     if (job == jobs.end()) continue;
     if (run.state == State::intended) set_state(view, run, State::submitted);
     add_job(run, job->second);
+    const std::string results = study.results + "/";
+    const bool waits = phase_of(job->second.state) == SlurmPhase::running && !is_taken(results + to_string(run.attempt->key));
+    if (waits && ::access((results + "batches/" + batch + "/" + kBlocksFile).c_str(), F_OK) == 0)
+      run.attempt->reason = "its block runs, and its turn has not come";
   }
   return {};
 }

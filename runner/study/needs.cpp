@@ -186,6 +186,7 @@ void examine_decks(const Study& study, Findings& findings) {
     for (const Preparation& each : study.experiment.preparations)
       bindings.emplace_back(each.dir(), Value::from_text(each.name));
     for (const char* const name : {"gpus", "ranks", "repeat", "seed"}) bindings.emplace_back(name, Value::from_integer(1));
+    bindings.emplace_back("resume_from", Value::from_text(""));
     for (const InputDeck& deck : last->files) {
       std::string sha256;
       try {

@@ -7,7 +7,7 @@ namespace hpcbench {
 
 struct Study;
 
-/// One thing that was looked at: how it is, and, if it is not well, what to do.
+/// One finding: the state of a thing and, if it is bad, what to do.
 struct Finding {
   enum class Kind {
     fine,

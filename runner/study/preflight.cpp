@@ -74,4 +74,19 @@ void require_ready(const Study& study, const PlanDiff& diff, const std::vector<A
   }
 }
 
+void require_options(const Study& study, const RunOptions& options) {
+  if (study.experiment.executor != "local") return;
+  if (options.detach) {
+    throw InputError(
+        "error: --detach needs the executor slurm: local jobs are started by `hpcbench run` itself; "
+        "use `nohup hpcbench run ... &`");
+  }
+  if (options.slots > 1 && study.experiment.in_blocks()) {
+    throw InputError(
+        fmt::format("error: --slots {}: with `allocation: {{per: block}}` one run follows another; leave --slots out, or say "
+                    "--set allocation.per=run",
+                    options.slots));
+  }
+}
+
 }  // namespace hpcbench

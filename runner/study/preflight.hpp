@@ -18,4 +18,7 @@ std::optional<std::size_t> find_simulated(const Study& study);
 /// executor, unless that is asked for.
 void require_ready(const Study& study, const PlanDiff& diff, const std::vector<AttemptKey>& retried, const RunOptions& options);
 
+/// InputError for options that do not go with the study's executor.
+void require_options(const Study& study, const RunOptions& options);
+
 }  // namespace hpcbench

@@ -7,11 +7,14 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/host.hpp"
+#include "base/interrupt.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "plan/select.hpp"
+#include "study/executors.hpp"
 #include "submit/local_executor.hpp"
 
 namespace hpcbench {
@@ -52,6 +55,20 @@ std::optional<std::size_t> PreparationView::failed_among(const std::vector<std::
   return std::nullopt;
 }
 
+std::optional<std::size_t> PreparationView::unfinished_among(const std::vector<std::size_t>& instances) const {
+  for (const std::size_t i : instances) {
+    if (const auto deeper = unfinished_among(study_.selected().prepared[i].needs)) return deeper;
+    if (statuses_[i].kind == PreparationStatus::Kind::unfinished) return i;
+  }
+  return std::nullopt;
+}
+
+std::string PreparationView::awaited(const Configuration& configuration) const {
+  const std::optional<std::size_t> unfinished = unfinished_among(configuration.prepared);
+  if (!unfinished) return "";
+  return fmt::format("{} is being made in {}", study_.selected().prepared[*unfinished].name, statuses_[*unfinished].folder);
+}
+
 std::string PreparationView::obstacle(const Configuration& configuration) const {
   const std::optional<std::size_t> failed = failed_among(configuration.prepared);
   if (!failed) return "";
@@ -68,39 +85,150 @@ void require_preparation(const Study& study, const std::string& name) {
                                study.experiment.path, did_you_mean(name, names), names.empty() ? "none" : join(names, ", ")));
 }
 
-bool make_preparations(const Study& study, const std::vector<std::size_t>& configurations, const PreparationOptions& options,
-                       RenderContext& context) {
+namespace {
+
+/// Which of the needed instances get another attempt although they have one that ended.
+std::vector<bool> asked_again(const Study& study, const std::vector<std::size_t>& needed, const std::string& name,
+                              const std::string& call_folder) {
   const Plan& plan = study.selected();
-  const std::vector<std::size_t> needed = needed_by(study, configurations);
   const PreparationView before(study);
   std::vector<bool> again(plan.prepared.size(), false);
   for (const std::size_t i : needed) {
     const PreparedInstance& instance = plan.prepared[i];
-    const auto changed = outdated_inputs(study, instance, before.status(i), context.call_folder);
-    if (!changed.empty() && instance.name != options.again) refuse_outdated(study, instance, changed);
+    const auto changed = outdated_inputs(study, instance, before.status(i), call_folder);
+    if (!changed.empty() && instance.name != name) refuse_outdated(study, instance, changed);
     const bool failed = before.status(i).kind == PreparationStatus::Kind::failed;
-    again[i] = instance.name == options.again && (failed || !changed.empty());
+    again[i] = instance.name == name && (failed || !changed.empty());
   }
-  if (!options.again.empty() && std::find(again.begin(), again.end(), true) == again.end())
-    say(fmt::format("prepare: of {} nothing that runs wait for has failed or is out of date", options.again));
+  if (!name.empty() && std::find(again.begin(), again.end(), true) == again.end())
+    say(fmt::format("prepare: of {} nothing that runs wait for has failed or is out of date", name));
+  return again;
+}
+
+/// What makes the instances of a study: here, or by jobs.
+class Workshop {
+ public:
+  Workshop(const Study& study, RenderContext& context)
+      : study_(study),
+        plan_(study.selected()),
+        here_(1, program_folder() + "/hpcbench"),
+        jobs_(choose_executor(study, 1, say)),
+        made_here_(study.experiment, plan_, context, here_, say),
+        made_by_jobs_(study.experiment, plan_, context, *jobs_, say),
+        state_(plan_.prepared.size(), State::open) {}
+
+  /// Looks at each of these once, in this order, and begins what can begin. True while something is left to do or to wait for.
+  bool look(const std::vector<std::size_t>& needed, std::vector<bool>& again) {
+    bool left = false;
+    bool busy = false;  // here one at a time
+    for (const std::size_t i : needed) {
+      if (state_[i] != State::open || !can_begin(i)) continue;
+      const bool by_job = has_own_job(study_.experiment, plan_, i);
+      left = true;
+      if (!by_job && busy) continue;
+      bool once_more = again[i];
+      const std::optional<PreparationStatus> status = (by_job ? made_by_jobs_ : made_here_).advance(i, once_more);
+      again[i] = once_more;
+      busy = busy || (!by_job && !status);
+      if (status) note_end(i, *status);
+    }
+    busy_here_ = busy;
+    return left;
+  }
+  bool busy_here() const { return busy_here_; }
+  void end_here() { made_here_.end(); }
+  void wait() {
+    if (busy_here_) here_.wait(kLook);
+    jobs_->wait(busy_here_ ? 0 : kLook);
+  }
+  /// What of these is left to jobs that go on without us.
+  void say_detached(const std::vector<std::size_t>& needed) const {
+    const auto goes_on = [&](const std::size_t i) {
+      return state_[i] == State::open && can_begin(i) && has_own_job(study_.experiment, plan_, i);
+    };
+    const long long count = std::count_if(needed.begin(), needed.end(), goes_on);
+    if (count == 0) return;
+    say(
+        fmt::format("detached: {} without this call; what needs {} is not submitted before that. `hpcbench run` carries on, "
+                    "`hpcbench cancel` ends {}",
+                    counted(count, "preparation is made", "preparations are made"), count == 1 ? "it" : "them",
+                    count == 1 ? "it" : "them"));
+  }
+
+ private:
+  enum class State { open, made, failed };
+  static constexpr double kLook = 1;  // seconds
+
+  bool can_begin(std::size_t i) const {
+    const std::vector<std::size_t>& needs = plan_.prepared[i].needs;
+    return std::all_of(needs.begin(), needs.end(), [&](const std::size_t other) { return state_[other] == State::made; });
+  }
+  void note_end(std::size_t i, const PreparationStatus& status) {
+    state_[i] = status.succeeded() ? State::made : State::failed;
+    if (status.succeeded()) return;
+    say(fmt::format("prepare: {} failed: {}; its output is in {}", plan_.prepared[i].name, status.why, status.folder));
+  }
+
+  const Study& study_;
+  const Plan& plan_;
+  LocalExecutor here_;
+  std::unique_ptr<Executor> jobs_;
+  Preparer made_here_, made_by_jobs_;
+  std::vector<State> state_;  // by instance
+  bool busy_here_ = false;
+};
+
+}  // namespace
+
+bool make_preparations(const Study& study, const std::vector<std::size_t>& configurations, const PreparationOptions& options,
+                       RenderContext& context) {
+  const std::vector<std::size_t> needed = needed_by(study, configurations);
+  std::vector<bool> again = asked_again(study, needed, options.again, context.call_folder);
   if (needed.empty()) return true;
-  LocalExecutor executor(1, program_folder() + "/hpcbench");
-  Preparer preparer(study.experiment, plan, context, executor, [](const std::string& text) { say(text); });
-  std::vector<bool> made(plan.prepared.size(), false);
-  for (const std::size_t i : needed) {
-    const PreparedInstance& instance = plan.prepared[i];
-    const bool ready =
-        std::all_of(instance.needs.begin(), instance.needs.end(), [&](const std::size_t other) { return made[other]; });
-    if (!ready) continue;
-    const std::optional<PreparationStatus> status = preparer.make(i, again[i]);
-    if (!status) {
-      say(fmt::format("prepare: {} was ended; `hpcbench run` makes it in a new folder", instance.name));
+  Workshop workshop(study, context);
+  while (workshop.look(needed, again)) {
+    if (interrupted() != 0) {
+      if (workshop.busy_here()) {
+        workshop.end_here();
+        say("prepare: what ran here was ended; `hpcbench run` makes it in a new folder");
+      }
+      workshop.say_detached(needed);
       return false;
     }
-    made[i] = status->succeeded();
-    if (!made[i]) say(fmt::format("prepare: {} failed: {}; its output is in {}", instance.name, status->why, status->folder));
+    if (options.detach && !workshop.busy_here()) {
+      workshop.say_detached(needed);
+      return true;
+    }
+    workshop.wait();
   }
   return true;
+}
+
+std::vector<std::size_t> unfinished_preparations(const Study& study) {
+  const PreparationView view(study);
+  std::vector<std::size_t> unfinished;
+  for (std::size_t i = 0; i < study.selected().prepared.size(); ++i) {
+    if (view.status(i).kind == PreparationStatus::Kind::unfinished) unfinished.push_back(i);
+  }
+  return unfinished;
+}
+
+bool end_preparations(const Study& study) {
+  const PreparationView view(study);
+  std::vector<std::string> here;
+  std::vector<std::string> by_jobs;
+  for (const std::size_t i : unfinished_preparations(study))
+    (has_own_job(study.experiment, study.selected(), i) ? by_jobs : here).push_back(view.status(i).folder);
+  if (here.empty() && by_jobs.empty()) return true;
+  LocalExecutor processes(1, program_folder() + "/hpcbench");
+  const std::unique_ptr<Executor> jobs = choose_executor(study, 1, say);
+  PreparationCancels all = cancel_preparations(here, study.results, processes, system_clock());
+  const PreparationCancels more = cancel_preparations(by_jobs, study.results, *jobs, system_clock());
+  all.left.insert(all.left.end(), more.left.begin(), more.left.end());
+  say(fmt::format("preparations: {} running ended, {} not begun revoked. `hpcbench retry --prepare NAME` makes them again.",
+                  all.ended + more.ended, all.revoked + more.revoked));
+  for (const std::string& folder : all.left) say(fmt::format("{} was asked to end and not seen to end yet", folder));
+  return all.left.empty();
 }
 
 std::vector<std::string> not_begun_lines(const Study& study, const std::vector<AttemptState>& runs) {
@@ -142,7 +270,9 @@ std::string list_preparations(const Study& study, const std::vector<std::size_t>
                            status.why, instance.name);
     } else if (!status.succeeded()) {
       lines += fmt::format("prepare {}: {}\n", instance.folder(),
-                           status.kind == PreparationStatus::Kind::open ? "would be made" : "would be taken up");
+                           status.kind != PreparationStatus::Kind::open         ? "would be taken up"
+                           : has_own_job(study.experiment, study.selected(), i) ? "would be made by a job"
+                                                                                : "would be made");
     }
     const auto changed = outdated_inputs(study, instance, status, std::filesystem::current_path().string());
     if (!changed.empty()) refuse_outdated(study, instance, changed);

@@ -20,11 +20,14 @@ class PreparationView {
   /// Why runs of a configuration cannot begin: `build failed (exit code 2); its output is in FOLDER`. Empty where no
   /// preparation that failed keeps them from it.
   std::string obstacle(const Configuration& configuration) const;
+  /// What runs of a configuration wait for: `build is being made in FOLDER`; empty for nothing.
+  std::string awaited(const Configuration& configuration) const;
   const PreparationStatus& status(std::size_t instance) const { return statuses_[instance]; }
 
  private:
   /// An instance that failed, of these and of what they need.
   std::optional<std::size_t> failed_among(const std::vector<std::size_t>& instances) const;
+  std::optional<std::size_t> unfinished_among(const std::vector<std::size_t>& instances) const;
 
   const Study& study_;
   std::vector<PreparationStatus> statuses_;  // by instance
@@ -32,13 +35,21 @@ class PreparationView {
 
 /// What `run` and `retry` do about preparations before they start runs.
 struct PreparationOptions {
-  std::string again;  // name of a preparation that gets new attempts; empty: none
+  std::string again;    // name of a preparation that gets new attempts; empty: none
+  bool detach = false;  // returns once what has a job of its own is submitted
 };
 
-/// Makes what the runs of some configurations (indices into study.selected()) need, and tells the context. False if it was
-/// interrupted. UnavailableError if files changed that something was made of; InputError if `again` names no preparation.
+/// Makes what the runs of some configurations (indices into study.selected()) need, and tells the context: on this machine one
+/// after the other, by jobs of their own as many at once as Slurm lets. False if it was interrupted. UnavailableError if files
+/// changed that something was made of.
 bool make_preparations(const Study& study, const std::vector<std::size_t>& configurations, const PreparationOptions& options,
                        RenderContext& context);
+
+/// Asks all attempts of preparations that run or wait to end. Says what became of those, if there are any; false if some were
+/// not seen to end.
+bool end_preparations(const Study& study);
+/// Attempts of preparations that have not ended.
+std::vector<std::size_t> unfinished_preparations(const Study& study);
 
 /// What of that is made already, for those who only render.
 void find_made_preparations(const Study& study, RenderContext& context);

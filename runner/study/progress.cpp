@@ -24,8 +24,15 @@ Progress::~Progress() { finish(); }
 std::string Progress::text(const DispatchCounts& counts, const std::string& waiting) {
   const double elapsed_s = clock_.monotonic_s() - start_s_;
   const long long failed = counts.done - counts.succeeded;
-  std::string line = fmt::format("{}/{} done, {} {}", counts.done, counts.total, counts.running,
-                                 waiting.empty() ? "running" : "submitted, " + waiting);
+  std::string running;  // of several studies: which
+  for (const auto& [name, of_study] : studies_) {
+    if (of_study.running > 0) running += (running.empty() ? "" : ", ") + name;
+  }
+  const std::string head = studies_.empty() ? "" : fmt::format("{} studies: ", studies_.size());
+  std::string line = head;
+  line += fmt::format("{}/{} done, {} {}", counts.done, counts.total, counts.running,
+                      waiting.empty() ? "running" : "submitted, " + waiting);
+  if (!running.empty()) line += fmt::format(" ({})", running);
   if (failed > 0) line += fmt::format(", {} not succeeded", failed);
   line += ", elapsed " + human_duration(elapsed_s);
   const std::string left = remaining_.text(counts.total - counts.done);
@@ -49,6 +56,18 @@ void Progress::show(const DispatchCounts& counts, const std::string& waiting) {
   } else {
     fmt::print(stderr, "{}\n", line);
   }
+}
+
+void Progress::show_of(const std::string& study, const DispatchCounts& counts, const std::string& waiting) {
+  count_of(study, counts);
+  DispatchCounts all;
+  for (const auto& [name, each] : studies_) {
+    all.total += each.total;
+    all.done += each.done;
+    all.succeeded += each.succeeded;
+    all.running += each.running;
+  }
+  show(all, waiting);
 }
 
 void Progress::print(const std::string& line) {

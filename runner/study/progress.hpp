@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,10 @@ class Progress {
 
   /// `waiting`: what jobs wait for; empty: nothing to say.
   void show(const DispatchCounts& counts, const std::string& waiting = {});
+  /// Of one of several studies: the line counts all of them, and names those that run.
+  void show_of(const std::string& study, const DispatchCounts& counts, const std::string& waiting = {});
+  /// Its counts alone.
+  void count_of(const std::string& study, const DispatchCounts& counts) { studies_[study] = counts; }
   /// What is known of the time that is still to go.
   RemainingTime& remaining() { return remaining_; }
   /// A line of its own above the progress line.
@@ -35,6 +40,7 @@ class Progress {
   double start_s_;
   double last_s_ = -1e9;
   RemainingTime remaining_;
+  std::map<std::string, DispatchCounts> studies_;  // of several
   std::string shown_;
 };
 

@@ -13,7 +13,7 @@ namespace hpcbench {
 /// keep the rules that were last applied to them.
 Reading reading_of_today(const Study& study, const Reading& before, const std::vector<AttemptKey>& keys);
 
-/// Writes reading.json where it says something else, before any attempt is read by it: whoever is killed while he reads leaves
+/// Writes reading.json where it says something else, before any attempt is read by it: a process killed while it reads leaves
 /// a record of what is still to be read. Where the folder cannot be written, the rules hold for this call alone.
 void keep_reading(const std::string& results, const Reading& reading);
 

@@ -1,14 +1,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "base/terminal.hpp"
 #include "base/text.hpp"
+#include "base/tool_runner.hpp"
+#include "render/blocks.hpp"
+#include "study/blocks/find_block_times.hpp"
 #include "study/index.hpp"
 #include "study/preflight.hpp"
 #include "study/preparing.hpp"
+#include "study/rounds.hpp"
 #include "study/run_study.hpp"
+#include "submit/retry_rule.hpp"
 
 namespace hpcbench {
 
@@ -23,14 +32,78 @@ std::unordered_map<std::string, State> states_by_run(const std::vector<AttemptSt
   return by_run;
 }
 
+/// The runs that ended so that `retries` gives them another attempt, by `CONFIG_ID/r01`.
+std::unordered_set<std::string> tried_again(const Study& study, const std::vector<AttemptState>& attempts) {
+  std::vector<KnownAttempt> known;
+  for (const AttemptState& attempt : attempts) known.push_back({attempt.key, attempt.state});
+  std::unordered_set<std::string> names;
+  for (const AttemptKey& key : attempts_to_follow(study.experiment, study.selected(), study.results, known))
+    names.insert(key.config_id + "/" + to_string(key.run));
+  return names;
+}
+
 }  // namespace
 
-int rehearse(const Study& study, const RunOptions& options) {
+namespace {
+
+/// Of a study in rounds what the next one starts, within what the studies before it leave of the call's budget; says what
+/// decides, and where it ends.
+std::optional<Study> next_part(const Study& study, const Store& store, const RunOptions& options, CallBudget& budget) {
+  const RoundsView view = look_at_rounds(study, store);
+  for (const std::string& line : rounds_lines(study, view)) say(line);
+  std::optional<double> left = budget_left(study, view);
+  if (options.at_most_hours) {
+    const double of_call = std::max(0.0, *options.at_most_hours - budget.of_others(study.experiment.name));
+    left = std::min(left.value_or(of_call), of_call);
+  }
+  NextRound next = next_round(study, view, left);
+  if (next.too_dear_hours) {
+    say(fmt::format("no block would be begun: the next one takes about {:.3g} GPU-hours, and {:.3g} are left{}",
+                    *next.too_dear_hours, *left,
+                    budget.others_busy(study.experiment.name) ? " beside the blocks of the files before it" : ""));
+  }
+  if (!next.round) return std::nullopt;
+  budget.commit(study.experiment.name, next.round->expected_hours, true);
+  Study part = study;
+  part.narrowed = std::move(next.round->plan);
+  return part;
+}
+
+int rehearse_part(const Study& study, const Store& store, const RunOptions& options);
+
+}  // namespace
+
+namespace {
+
+int rehearse_study(const Study& study, const RunOptions& options, CallBudget& budget) {
   require_program(study);
   check_study(study);
   const Store store = open_for_reading(study);
+  if (!runs_in_rounds(study, options)) return rehearse_part(study, store, options);
+  const std::optional<Study> part = next_part(study, store, options, budget);
+  if (part) return rehearse_part(*part, store, options);
+  say(fmt::format("{}: nothing would be started", study.experiment.name));
+  return 0;
+}
+
+}  // namespace
+
+int rehearse(const std::vector<Study>& studies, const RunOptions& options) {
+  CallBudget budget;
+  int worst = 0;
+  for (const Study& study : studies) {
+    if (studies.size() > 1) print_data(fmt::format("# {}\n", study.experiment.name));
+    worst = std::max(worst, rehearse_study(study, options, budget));
+  }
+  return worst;
+}
+
+namespace {
+
+int rehearse_part(const Study& study, const Store& store, const RunOptions& options) {
   const std::vector<AttemptState> attempts = store.states(study.experiment.name);
   const std::unordered_map<std::string, State> states = states_by_run(attempts);
+  const std::unordered_set<std::string> again = tried_again(study, attempts);
   const Plan& plan = study.selected();
   std::vector<std::size_t> open;
   long long to_start = 0;
@@ -41,18 +114,23 @@ int rehearse(const Study& study, const RunOptions& options) {
     const Configuration& configuration = plan.configurations[run.configuration];
     const std::string name = configuration.id + "/" + to_string(run.name);
     const auto known = states.find(name);
-    if (known != states.end() && is_outcome(known->second)) continue;
-    const bool goes_on = known != states.end() && known->second != State::intended;
+    const bool is_again = again.contains(name);
+    if (known != states.end() && is_outcome(known->second) && !is_again) continue;
+    const bool goes_on = known != states.end() && known->second != State::intended && !is_again;
     ++(goes_on ? going_on : to_start);
     open.push_back(run.configuration);
     if (!goes_on && to_start <= static_cast<long long>(kShownStarts)) {
-      lines += fmt::format("{}  {}\n", name, printable(describe(plan.bindings(configuration))));
+      lines += fmt::format("{}  {}{}\n", name, printable(describe(plan.bindings(configuration))), is_again ? "  (again)" : "");
     }
   }
   if (to_start > static_cast<long long>(kShownStarts)) lines += fmt::format("... {} more\n", to_start - kShownStarts);
   std::sort(open.begin(), open.end());
   open.erase(std::unique(open.begin(), open.end()), open.end());
   print_data(list_preparations(study, open) + lines);
+  ProcessToolRunner tools;
+  const BlockTimes times = find_block_times(study.experiment, plan, store, tools);
+  check_longest_jobs(study.experiment, plan, times);
+  for (const std::string& line : describe_blocks(study.experiment, plan, times)) say(line);
   const long long asked = static_cast<long long>(plan.configurations.size()) * plan.repeats;
   say(fmt::format("{}: {} would be started by the executor {}{}; {} of {} have an outcome. Nothing was started.",
                   study.experiment.name, counted(to_start, "run", "runs"), study.experiment.executor,
@@ -61,5 +139,7 @@ int rehearse(const Study& study, const RunOptions& options) {
   require_ready(study, compare_with_index(study, attempts), {}, options);
   return 0;
 }
+
+}  // namespace
 
 }  // namespace hpcbench

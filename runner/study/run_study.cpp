@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <unordered_map>
 #include <utility>
 
@@ -16,17 +15,20 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "plan/select.hpp"
+#include "render/blocks.hpp"
 #include "study/accounting.hpp"
+#include "study/blocks/find_block_times.hpp"
+#include "study/call.hpp"
 #include "study/executors.hpp"
 #include "study/failure_watch.hpp"
+#include "study/follow.hpp"
 #include "study/index.hpp"
-#include "study/index_file.hpp"
 #include "study/index_writer.hpp"
 #include "study/preflight.hpp"
 #include "study/preparing.hpp"
+#include "study/rounds.hpp"
 #include "study/study_log.hpp"
 #include "study/watch_ends.hpp"
-#include "submit/experiment_lock.hpp"
 #include "submit/judge.hpp"
 
 namespace hpcbench {
@@ -34,31 +36,6 @@ namespace hpcbench {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr double kFollowInterval = 1;  // seconds between looks at a campaign of another process
-constexpr double kStepWait = 1;        // seconds that a round waits at most when nothing happens
-
-struct OutcomeCounts {
-  long long asked = 0;
-  long long ended = 0;
-  long long succeeded = 0;
-};
-
-bool is_asked(const Study& study, const AttemptKey& key) {
-  return key.run.is_repeat() && key.run.number <= study.selected().repeats && study.selected().find(key.config_id).has_value();
-}
-
-/// Of those runs (counting_states) that are asked for.
-OutcomeCounts count_outcomes(const std::vector<AttemptState>& runs, const Study& study) {
-  OutcomeCounts counts;
-  counts.asked = static_cast<long long>(study.selected().configurations.size()) * study.selected().repeats;
-  for (const AttemptState& run : runs) {
-    if (!is_asked(study, run.key)) continue;
-    if (is_outcome(run.state)) ++counts.ended;
-    if (run.state == State::succeeded) ++counts.succeeded;
-  }
-  return counts;
-}
 
 /// `stopped`: what to do has been said.
 int summarise_study(const Store& store, const Study& study, bool anything_done, bool stopped) {
@@ -70,12 +47,17 @@ int summarise_study(const Store& store, const Study& study, bool anything_done, 
   for (const std::string& line : not_begun_lines(study, runs)) say(line);
   if (counts.succeeded == 0 && counts.ended > 0) {
     say(fmt::format("none of {} runs succeeded{}", counts.asked,
-                    stopped ? "" : ": `hpcbench status` says why; once the cause is mended, `hpcbench retry` runs them again"));
+                    stopped ? ""
+                            : fmt::format(": `{}` says why; once the cause is mended, `{}` runs them again",
+                                          study.command("status"), study.command("retry"))));
     return 1;
   }
   const long long missed = counts.ended - counts.succeeded;
-  say(fmt::format("{} of {} runs succeeded{}. Next: hpcbench report --format markdown", counts.succeeded, counts.asked,
-                  missed > 0 ? fmt::format(", {} did not (hpcbench status; hpcbench retry runs them again)", missed) : ""));
+  say(fmt::format(
+      "{} of {} runs succeeded{}. Next: {} --format markdown", counts.succeeded, counts.asked,
+      missed > 0 ? fmt::format(", {} did not ({}; {} runs them again)", missed, study.command("status"), study.command("retry"))
+                 : "",
+      study.command("report")));
   return counts.succeeded == counts.asked ? 0 : 1;
 }
 
@@ -91,10 +73,14 @@ void require_begun(const Study& study, const std::vector<AttemptState>& states) 
 
 /// Says what is about to happen, and asks where it is much.
 bool announce(const Study& study, const PlanDiff& diff, const OutcomeCounts& counts, const RunOptions& options) {
-  const std::optional<double> hours = gpu_hours(study.selected());
-  say(fmt::format("{}: {} x {}: {} done, {} to run{}{}", study.experiment.name,
+  std::optional<double> hours = gpu_hours(study.selected());
+  if (hours && study.experiment.continuation) *hours *= study.experiment.continuation->max;
+  const char* const most = study.experiment.repeat_rule ? "at most " : "";
+  const bool all_decided = study.experiment.repeat_rule && diff.total.fresh == 0;
+  const long long to_run = all_decided ? 0 : counts.asked - counts.ended;
+  say(fmt::format("{}: {} x {}{}: {} done, {}{} to run{}{}", study.experiment.name,
                   counted(static_cast<long long>(study.selected().configurations.size()), "configuration", "configurations"),
-                  counted(study.selected().repeats, "repeat", "repeats"), counts.ended, counts.asked - counts.ended,
+                  most, counted(study.selected().repeats, "repeat", "repeats"), counts.ended, most, to_run,
                   diff.total.orphaned > 0 ? fmt::format("; {} no longer asked for", diff.total.orphaned) : "",
                   hours ? fmt::format("; at most {:.3g} GPU-hours in all", *hours) : ""));
   for (const std::string& note : study.selected().notes) say("note: " + note);
@@ -118,73 +104,6 @@ void remember(const Study& study) {
   const bool is_path = source.site.find('/') != std::string::npos || source.site.ends_with(".yaml");
   if (is_path) source.site = fs::absolute(source.site).lexically_normal().string();
   write_last_run(study.results_root, source);
-}
-
-/// Tells how long runs took in earlier calls, and which are to be made now.
-void expect_runs(RemainingTime& remaining, const Study& study, const Store& store, const std::vector<AttemptState>& states,
-                 const std::vector<AttemptKey>& retried) {
-  std::unordered_map<std::string, long long> ended;
-  for (const AttemptState& run : counting_states(states))
-    ended[run.key.config_id] += is_outcome(run.state) && is_asked(study, run.key);
-  for (const AttemptKey& key : retried) --ended[key.config_id];
-  for (const Configuration& configuration : study.selected().configurations) {
-    const auto found = ended.find(configuration.id);
-    remaining.expect(configuration.id, study.selected().repeats - (found == ended.end() ? 0 : found->second));
-  }
-  for (const auto& [id, mean_s] : store.mean_wall_times(study.experiment.name)) {
-    if (study.plan.find(id)) remaining.know(id, mean_s);
-  }
-  remaining.begin();
-}
-
-/// What a campaign of another process gets done, as the index shows it.
-class EndsOfOthers {
- public:
-  explicit EndsOfOthers(const Study& study) : study_(study) {}
-
-  void look(const Store& store, const std::vector<AttemptState>& runs, RemainingTime& remaining) {
-    std::vector<AttemptKey> ended;
-    for (const AttemptState& run : runs) {
-      if (is_outcome(run.state) && is_asked(study_, run.key)) ended.push_back(run.key);
-    }
-    if (!begun_) {
-      expect_runs(remaining, study_, store, runs, {});
-    } else {
-      std::vector<AttemptKey> fresh;
-      std::set_difference(ended.begin(), ended.end(), ended_.begin(), ended_.end(), std::back_inserter(fresh));
-      for (const AttemptKey& key : fresh) remaining.note_end(key.config_id, std::nullopt);
-    }
-    begun_ = true;
-    ended_ = std::move(ended);
-  }
-
- private:
-  const Study& study_;
-  bool begun_ = false;
-  std::vector<AttemptKey> ended_;  // sorted
-};
-
-/// Waits until no other process owns the experiment; shows how it goes there. Absent when we were interrupted.
-std::optional<ExperimentLock> own_or_follow(const Study& study) {
-  std::string owner;
-  std::optional<ExperimentLock> lock = ExperimentLock::try_acquire(study.results, &owner);
-  if (lock) return lock;
-  say(fmt::format("{} is run by {}; following it. Ctrl-C leaves it alone.", study.experiment.name, owner));
-  Progress progress(system_clock());
-  EndsOfOthers ends(study);
-  while (!lock && interrupted() == 0) {
-    system_clock().sleep(kFollowInterval);
-    lock = ExperimentLock::try_acquire(study.results, &owner);
-    if (const std::optional<Store> store = Store::open_readonly(study.database())) {
-      const std::vector<AttemptState> runs = counting_states(store->states(study.experiment.name));
-      ends.look(*store, runs, progress.remaining());
-      const OutcomeCounts counts = count_outcomes(runs, study);
-      progress.show({counts.asked, counts.ended, counts.succeeded, 0});
-    }
-  }
-  progress.finish();
-  if (!lock) say("no longer following; it goes on");
-  return lock;
 }
 
 std::vector<KnownAttempt> known_attempts(const std::vector<AttemptState>& states) {
@@ -233,16 +152,25 @@ std::vector<std::size_t> open_configurations(const Study& study, const std::vect
   return open;
 }
 
-/// Of the plan what can be run: all but the open configurations whose preparations failed.
+/// Of the plan what can be run: all but the open configurations whose preparations failed, or are not there yet.
 Plan without_obstacles(const Study& study, const std::vector<std::size_t>& open) {
   const PreparationView view(study);
   std::vector<bool> kept(study.selected().configurations.size(), true);
-  for (const std::size_t i : open) kept[i] = view.obstacle(study.selected().configurations[i]).empty();
+  for (const std::size_t i : open) {
+    const std::vector<std::size_t>& needed = study.selected().configurations[i].prepared;
+    kept[i] = std::all_of(needed.begin(), needed.end(), [&](std::size_t each) { return view.status(each).succeeded(); });
+  }
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < kept.size(); ++i) {
     if (kept[i]) indices.push_back(i);
   }
   return keep_configurations(study.selected(), indices);
+}
+
+bool any_failed_preparation(const Study& study) {
+  const PreparationView view(study);
+  const std::vector<Configuration>& all = study.selected().configurations;
+  return std::any_of(all.begin(), all.end(), [&](const Configuration& each) { return !view.obstacle(each).empty(); });
 }
 
 /// Ends what runs and revokes what waits, since it would only fail, too.
@@ -257,50 +185,133 @@ void stop_early(const Study& study, const Dispatcher& dispatcher, Executor& exec
   index_writer.flush(true);
   const DispatchCounts counts = dispatcher.counts();
   say(
-      fmt::format("stopped: {}. {} of {} runs were not carried out. Mend the cause, then `hpcbench retry` runs them all; "
+      fmt::format("stopped: {}. {} of {} runs were not carried out. Mend the cause, then `{}` runs them all; "
                   "--keep-going runs them in any case",
-                  why, counts.total - counts.done, counts.total));
+                  why, counts.total - counts.done, counts.total, study.command("retry")));
 }
 
 /// How many jobs go on without us, and what is left for another call.
-void say_detached(const Dispatcher& dispatcher, Executor& executor, Progress& progress) {
+void say_detached(const Study& study, const Dispatcher& dispatcher, Executor& executor, Progress& progress) {
   progress.finish();
   const DispatchCounts counts = dispatcher.counts();
   const long long not_begun = counts.total - counts.done - counts.running;
   const std::string waiting = executor.waiting();
-  std::string text = counts.running == 0 ? "nothing runs" : counted(counts.running, "job goes on", "jobs go on");
+  const bool blocks = study.experiment.in_blocks();  // of many runs a job
+  const std::string going_on =
+      counted(counts.running, blocks ? "run goes on" : "job goes on", blocks ? "runs go on" : "jobs go on");
+  std::string text = counts.running == 0 ? "nothing runs" : going_on;
   if (counts.running > 0 && !waiting.empty()) text += fmt::format(" ({})", waiting);
   text += not_begun == 0 ? ""
                          : fmt::format(", {} not {}", counted(not_begun, "run has", "runs have"),
                                        executor.runs_here() ? "begun" : "been submitted");
-  say(fmt::format("detached: {}. `hpcbench run` carries on{}.", text,
-                  counts.running > 0 ? ", `hpcbench cancel` ends what runs" : ""));
+  say(fmt::format("detached: {}. `{}` carries on{}.", text, study.command("run"),
+                  counts.running > 0 ? fmt::format(", `{}` ends what runs", study.command("cancel")) : ""));
+}
+
+void show(const Study& study, const DispatchCounts& counts, const std::string& waiting, Progress& progress) {
+  if (study.one_of_many) {
+    progress.show_of(study.experiment.name, counts, waiting);
+  } else {
+    progress.show(counts, waiting);
+  }
 }
 
 enum class Ending { finished, stopped, interrupted, detached };
 
 /// Submits and settles until every run has an outcome, or until somebody or something ends this call before that.
-Ending carry_out(const Study& study, const RunOptions& options, const FailureLimits& limits, Dispatcher& dispatcher,
-                 Executor& executor, IndexWriter& index_writer, Progress& progress) {
-  while (dispatcher.step()) {
-    progress.show(dispatcher.counts(), executor.waiting());
+Steps<Ending> carry_out(const Study& study, const RunOptions& options, const FailureLimits& limits, Dispatcher& dispatcher,
+                        Executor& executor, IndexWriter& index_writer, Progress& progress) {
+  bool begun = !study.one_of_many || !executor.runs_here();  // else not before a slot is free
+  while (true) {
+    begun = begun || dispatcher.counts().running > 0 || executor.free_slots() > 0;
+    if (begun && !dispatcher.step()) break;
+    if (begun) show(study, dispatcher.counts(), executor.waiting(), progress);
     index_writer.flush(false);
     const bool all_handed_over = options.detach && dispatcher.all_submitted();
     if (interrupted() != 0 || all_handed_over) {
       const Ending ending = interrupted() != 0 ? Ending::interrupted : Ending::detached;
       index_writer.flush(true);
-      say_detached(dispatcher, executor, progress);
-      return ending;
+      say_detached(study, dispatcher, executor, progress);
+      co_return ending;
     }
     std::optional<std::string> why = executor.broken();
     if (!why) why = index_writer.failures().reason_to_stop(limits);
     if (why) {
       stop_early(study, dispatcher, executor, index_writer, progress, *why);
-      return Ending::stopped;
+      co_return Ending::stopped;
     }
-    executor.wait(kStepWait);
+    co_await Pause::look;
   }
-  return Ending::finished;
+  if (study.one_of_many) progress.count_of(study.experiment.name, dispatcher.counts());
+  // What could be submitted may have ended while the rest waits for preparations.
+  co_return options.detach && !unfinished_preparations(study).empty() ? Ending::detached : Ending::finished;
+}
+
+/// The study, or with rounds a part of it, from the runs that are there to the last outcome.
+struct Carried {
+  Ending ending = Ending::finished;
+  bool anything = false;  // there was something to do
+  long long failures = 0;
+};
+Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, Store& store, Call& call) {
+  if (!call.shared) call.progress = nullptr;  // that of the part before is gone
+  const std::vector<AttemptState> states = refresh_index(store, study);
+  const PlanDiff diff = compare_with_index(study, states);
+  const std::vector<AttemptKey> retried = attempts_to_retry(states, study, options.retry);
+  remember(study);
+
+  if (!options.retry.empty()) say(fmt::format("{} run{} again", retried.size(), retried.size() == 1 ? " runs" : "s run"));
+
+  RenderContext context = make_render_context(study);
+  ProcessToolRunner tools;
+  context.block_times = find_block_times(study.experiment, study.selected(), store, tools);
+  const std::vector<std::size_t> open = open_configurations(study, states, retried);
+  if (!make_preparations(study, open, {options.prepare_again, options.detach}, context)) co_return Carried{Ending::interrupted};
+  const Plan runnable = study.selected().prepared.empty() ? study.selected() : without_obstacles(study, open);
+
+  Clock& clock = system_clock();
+  std::optional<Progress> own;  // of this part, where the call has one study
+  if (!call.shared) {
+    own.emplace(clock, study.experiment.executor == "local" ? std::optional(options.slots) : std::nullopt);
+    call.progress = &*own;
+  }
+  Progress& progress = *call.progress;
+  Executor* const executor = &call.executors.of(study);
+  IndexWriter index_writer(store, study.experiment.name, study.results, progress, clock);
+  Dispatcher dispatcher(study.experiment, runnable, std::move(context), *executor, clock, index_writer);
+  dispatcher.recover(known_attempts(states));
+  dispatcher.retry(retried);
+  index_writer.flush(true);
+  Accounting accounting(study, tools, clock);
+  accounting.catch_up(store);
+  const FailureLimits limits = failure_limits(study, diff, states, retried, options);
+  Carried carried;
+  carried.anything = dispatcher.counts().done < dispatcher.counts().total;
+  if (carried.anything) {
+    expect_runs(progress.remaining(), study, store, states, retried);
+    if (study.one_of_many) progress.count_of(study.experiment.name, dispatcher.counts());  // shown once all are counted
+    if (!study.one_of_many) progress.show(dispatcher.counts());
+  }
+  // All studies take over what runs before any of them begins more.
+  if (call.taken_over.insert(study.experiment.name).second) co_await Pause::turn;
+  carried.ending = co_await carry_out(study, options, limits, dispatcher, *executor, index_writer, progress);
+  carried.failures = index_writer.failures().count();
+  if (carried.ending == Ending::interrupted) co_return carried;
+  executor->flush();
+  index_writer.flush(true);
+  if (carried.ending == Ending::detached) co_return carried;
+  index_writer.tell_repeated_failures();
+  if (carried.ending == Ending::stopped) refresh_index(store, study.results_root, study.experiment.name);
+  accounting.complete(store);
+  progress.finish();
+  co_return carried;
+}
+
+/// The exit code of a call that something ended before the study was done; absent: it was not.
+std::optional<int> code_of_ending(const Study& study, const Carried& carried) {
+  if (carried.ending == Ending::interrupted) return 128 + interrupted();
+  if (carried.ending == Ending::detached) return any_failed_preparation(study) ? 1 : 0;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -332,65 +343,37 @@ void require_program(const Study& study) {
                   study.experiment.path, study.experiment.path));
 }
 
-int run_study(const Study& study, const RunOptions& options) {
-  require_program(study);
-  check_study(study);
-  if (options.detach && study.experiment.executor == "local") {
-    throw InputError(
-        "error: --detach needs the executor slurm: local jobs are started by `hpcbench run` itself; "
-        "use `nohup hpcbench run ... &`");
-  }
-  catch_interrupts();
+Steps<int> run_study(const Study& study, const RunOptions& options, Call& call) {
   make_folders(study.results);
   open_study_log(study.results);
-  const std::optional<ExperimentLock> lock = own_or_follow(study);
-  if (!lock) return 128 + interrupted();
+  const std::optional<ExperimentLock> lock = co_await own_or_follow(study);
+  if (!lock) co_return 128 + interrupted();
 
-  Store store = open_index(study.results_root);
+  if (!call.store) call.store.emplace(open_index(study.results_root));
+  Store& store = *call.store;
   const std::vector<AttemptState> states = refresh_index(store, study);
   if (!options.retry.empty()) require_begun(study, states);
-  const PlanDiff diff = compare_with_index(study, states);
-  const std::vector<AttemptKey> retried = attempts_to_retry(states, study, options.retry);
-  require_ready(study, diff, retried, options);
-  if (!announce(study, diff, count_outcomes(counting_states(states), study), options)) return 0;
-  remember(study);
-
-  if (!options.retry.empty()) say(fmt::format("{} run{} again", retried.size(), retried.size() == 1 ? " runs" : "s run"));
-
-  RenderContext context = make_render_context(study);
-  const std::vector<std::size_t> open = open_configurations(study, states, retried);
-  if (!make_preparations(study, open, {options.prepare_again}, context)) return 128 + interrupted();
-  const Plan runnable = study.selected().prepared.empty() ? study.selected() : without_obstacles(study, open);
-
-  Clock& clock = system_clock();
-  Progress progress(clock, study.experiment.executor == "local" ? std::optional(options.slots) : std::nullopt);
-  const std::unique_ptr<Executor> executor =
-      choose_executor(study, options.slots, [&progress](const std::string& text) { progress.print(text); });
-  IndexWriter index_writer(store, study.experiment.name, study.results, progress, clock);
-  Dispatcher dispatcher(study.experiment, runnable, std::move(context), *executor, clock, index_writer);
-  dispatcher.recover(known_attempts(states));
-  dispatcher.retry(retried);
-  index_writer.flush(true);
+  PlanDiff diff = compare_with_index(study, states);
+  const bool rounds = runs_in_rounds(study, options);
+  if (rounds) count_next_round(study, look_at_rounds(study, store), diff);
+  require_ready(study, diff, attempts_to_retry(states, study, options.retry), options);
   ProcessToolRunner tools;
-  Accounting accounting(study, tools, clock);
-  accounting.catch_up(store);
-  const FailureLimits limits = failure_limits(study, diff, states, retried, options);
-  const bool anything = dispatcher.counts().done < dispatcher.counts().total;
-  if (anything) {
-    expect_runs(progress.remaining(), study, store, states, retried);
-    progress.show(dispatcher.counts());
+  check_longest_jobs(study.experiment, study.selected(), find_block_times(study.experiment, study.selected(), store, tools));
+  if (!announce(study, diff, count_outcomes(counting_states(states), study), options)) co_return 0;
+  co_await Pause::turn;  // nothing begins before every study is known to be ready
+  if (rounds) {
+    const CarryOut carry_out_one = [&](const Study& part, const RunOptions& of_part) -> Steps<PartEnd> {
+      const Carried carried = co_await carry_out_part(part, of_part, store, call);
+      const std::optional<int> code = code_of_ending(part, carried);
+      if (carried.ending == Ending::stopped)
+        co_return PartEnd{true, summarise_study(store, part, true, true), carried.failures};
+      co_return PartEnd{code.has_value(), code.value_or(0), carried.failures};
+    };
+    co_return co_await run_rounds(study, options, store, call.budget, carry_out_one);
   }
-  const Ending ending = carry_out(study, options, limits, dispatcher, *executor, index_writer, progress);
-  if (ending == Ending::interrupted) return 128 + interrupted();
-  if (ending == Ending::detached) return runnable.configurations.size() == study.selected().configurations.size() ? 0 : 1;
-  executor->flush();
-  index_writer.flush(true);
-  index_writer.tell_repeated_failures();
-  const bool stopped = ending == Ending::stopped;
-  if (stopped) refresh_index(store, study.results_root, study.experiment.name);
-  accounting.complete(store);
-  progress.finish();
-  return summarise_study(store, study, anything, stopped);
+  const Carried carried = co_await carry_out_part(study, options, store, call);
+  if (const std::optional<int> code = code_of_ending(study, carried)) co_return *code;
+  co_return summarise_study(store, study, carried.anything, carried.ending == Ending::stopped);
 }
 
 }  // namespace hpcbench

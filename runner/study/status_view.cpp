@@ -7,9 +7,13 @@
 #include <set>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "study/index.hpp"
 #include "study/preparing.hpp"
+#include "study/rounds.hpp"
+#include "submit/continuation.hpp"
+#include "submit/experiment_lock.hpp"
 
 namespace hpcbench {
 
@@ -69,7 +73,8 @@ std::vector<RunStatus> planned_runs(const Study& study, const std::vector<RunNam
   for (const std::size_t index : plan.by_id) {
     const Configuration& configuration = plan.configurations[index];
     const std::string obstacle = preparations.obstacle(configuration);
-    const std::string not_begun = obstacle.empty() ? "" : "not begun: " + obstacle;
+    const std::string why = obstacle.empty() ? preparations.awaited(configuration) : obstacle;
+    const std::string not_begun = why.empty() ? "" : "not begun: " + why;
     for (const RunName name : repeats) {
       runs.push_back({configuration.id + "/" + to_string(name), study.plan.bindings(configuration), State::planned,
                       std::nullopt, std::nullopt, RunStatus::Job::unknown, not_begun});
@@ -164,6 +169,42 @@ std::string run_line(const RunStatus& run, std::optional<double> now_unix_s) {
                      printable(describe(run.axes)));
 }
 
+namespace {
+
+/// Says of runs whose last segment has ended whether another one follows, and why none does.
+void note_continuations(StatusView& view, const Study& study) {
+  const std::optional<Continuation>& continuation = study.experiment.continuation;
+  if (!continuation) return;
+  const std::optional<std::string> owner = experiment_owner(study.results);
+  view.carries_on = owner ? *owner + " does it" : "`hpcbench run " + study.experiment.path + "` does it";
+  for (RunStatus& run : view.runs) {
+    if (!run.attempt || !continuation->goes_on_after(run.state)) continue;
+    AttemptRecord& attempt = *run.attempt;
+    const std::string why = why_not_continued(study.experiment, study.results, attempt.key, run.state);
+    if (why.empty()) ++view.to_continue;
+    attempt.reason = (attempt.reason ? *attempt.reason + "; " : "") + (why.empty() ? "waits to be continued" : why);
+  }
+}
+
+/// Beyond the look that a row goes on to, no run of it is planned yet.
+void add_rounds(StatusView& view, const Study& study, const Store& store) {
+  const RoundsView rounds = look_at_rounds(study, store);
+  view.rounds = rounds_lines(study, rounds);
+  view.rounds_json = rounds_json(study, rounds);
+  if (!study.experiment.repeat_rule) return;
+  std::map<std::string, int> last;
+  for (std::size_t i = 0; i < rounds.rows.size(); ++i)
+    last.emplace(study.plan.configurations[i].id, last_repeat(rounds.rows[i]));
+  const auto none_planned = [&](const RunStatus& run) {
+    const std::size_t slash = run.run.find('/');
+    const std::optional<RunName> name = parse_run_name(run.run.substr(slash + 1));
+    return !run.attempt && name && name->number > last[run.run.substr(0, slash)];
+  };
+  view.counts[State::planned] -= static_cast<long long>(std::erase_if(view.runs, none_planned));
+}
+
+}  // namespace
+
 StatusView make_status(const Study& study, const Store& store) {
   StatusView view{study.experiment.name, study.results, study.experiment.executor, {}, {}};
   for (const State state : kStates) view.counts[state] = 0;
@@ -176,7 +217,8 @@ StatusView make_status(const Study& study, const Store& store) {
   const std::vector<std::size_t>& by_id = study.selected().by_id;
   std::size_t place = 0;
   std::set<std::pair<std::string, RunName>> again;
-  for (const AttemptKey& key : attempts_tried_again(store.states(study.experiment.name))) again.emplace(key.config_id, key.run);
+  for (const AttemptKey& key : attempts_tried_again(study.experiment, store.states(study.experiment.name)))
+    again.emplace(key.config_id, key.run);
   MissedCounter missed;
   store.visit_counting_attempts(study.experiment.name, [&](AttemptRecord&& attempt) {
     const auto id_at = [&](std::size_t at) -> const std::string& { return study.selected().configurations[by_id[at]].id; };
@@ -193,6 +235,13 @@ StatusView make_status(const Study& study, const Store& store) {
     run.attempt = std::move(attempt);
   });
   view.missed = missed.missed();
+  note_continuations(view, study);
+  if (!study.experiment.repeat_rule && !study.experiment.budget_gpu_hours) return view;
+  try {
+    add_rounds(view, study, store);
+  } catch (const InputError& error) {  // the metric that decides has no value in any run
+    view.rounds.emplace_back(error.what());
+  }
   return view;
 }
 
@@ -202,7 +251,12 @@ std::string status_text(const StatusView& view, double now_unix_s, bool all) {
     text += fmt::format("  {} of them {} tried again; only the last attempt of a run counts\n", view.tried_again,
                         view.tried_again == 1 ? "was" : "were");
   }
+  if (view.to_continue > 0) {
+    text += fmt::format("  {} to be continued from what {} saved; {}\n", counted(view.to_continue, "run waits", "runs wait"),
+                        view.to_continue == 1 ? "it has" : "they have", view.carries_on);
+  }
   for (const MissedMetric& missed : view.missed) text += missed_line(missed);
+  for (const std::string& line : view.rounds) text += "  " + printable(line) + "\n";
   for (const RunStatus& run : view.runs) {
     if (all || !run.not_begun.empty() || (run.attempt && run.state != State::succeeded))
       text += "  " + run_line(run, now_unix_s) + "\n";
@@ -222,8 +276,10 @@ void write_status_json(const StatusView& view, double now_unix_s, const std::fun
                                      {"of", missed.of}});
   }
   head["tried_again"] = view.tried_again;
+  if (view.to_continue > 0) head["to_continue"] = view.to_continue;
   std::string text = head.dump(1, ' ', false, Json::error_handler_t::replace);
   text.erase(text.rfind('\n'));  // the list of runs goes on before the closing brace
+  if (!view.rounds_json.empty()) text += ",\n \"looks\": " + view.rounds_json;
   write(text + ",\n \"runs\": [");
   for (const RunStatus& run : view.runs) write((&run == &view.runs.front() ? "" : ",") + run_json(view, run, now_unix_s));
   write(view.runs.empty() ? "]\n}\n" : "\n ]\n}\n");

@@ -19,8 +19,8 @@ struct RunStatus {
   std::optional<AttemptRecord> attempt;  // absent while planned; as the index hands it over, and of its metrics wall_s alone
   std::optional<std::string> expected_start;  // of a waiting job, as Slurm prints it
   enum class Job { unknown, there, gone };
-  Job job = Job::unknown;      // of one that has not ended: whether its job waits or runs now, as far as that was asked
-  std::string not_begun = {};  // why one that is planned cannot begin: `not begun: build failed ...`
+  Job job = Job::unknown;      // of a run that has not ended: whether its job waits or runs now, if known
+  std::string not_begun = {};  // why a planned run cannot begin: `not begun: build failed ...`
 };
 
 /// A metric of the file that runs which succeeded have no value of.
@@ -37,7 +37,11 @@ struct StatusView {
   std::map<State, long long> counts;
   std::vector<RunStatus> runs;  // sorted by run
   std::vector<MissedMetric> missed = {};
-  long long tried_again = 0;  // runs that needed, or got, another attempt
+  std::vector<std::string> rounds = {};  // how far rows are from being decided, and what is spent: rounds_lines
+  std::string rounds_json = {};          // the same; empty for fixed repeats without a budget
+  long long tried_again = 0;             // runs that needed, or got, another attempt
+  long long to_continue = 0;             // runs whose next segment waits for somebody who hands it over
+  std::string carries_on = {};           // what does that: a command, or who does it now
 };
 
 StatusView make_status(const Study& study, const Store& store);

@@ -9,6 +9,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "render/attempt.hpp"
+#include "render/blocks.hpp"
 #include "report/table.hpp"
 #include "study/index.hpp"
 
@@ -79,6 +80,7 @@ void check_study(const Study& study) {
                       study.results));
     }
   }
+  check_blocks(study.experiment, study.plan);
   check_report(study.experiment, study.plan);
 }
 
@@ -106,6 +108,12 @@ Study load_study(const StudyOptions& options) {
                     named ? "as " + options.file + " in" : "in", study.results_root));
   }
   study.source.profile = study.experiment.profile;  // a site may have named it
+  if (options.repeats > 0 && study.experiment.repeat_rule) {
+    throw InputError(fmt::format(
+        "{}: error: `repeats` has looks that were fixed beforehand, which --repeats {} would change\n  = without it "
+        "`hpcbench run` goes on to the next look; a fixed number is `--set repeats={}`",
+        study.experiment.repeat_rule->place, options.repeats, options.repeats));
+  }
   if (options.repeats > 0) study.experiment.repeats = options.repeats;
   study.source.experiment = study.experiment.name;
   study.plan = make_plan(study.experiment);

@@ -10,7 +10,7 @@
 
 namespace hpcbench {
 
-/// What commands on a study are told on the command line.
+/// Arguments of commands on a study.
 struct StudyOptions {
   std::string file;
   std::vector<std::string> profiles;  // each laid over those before it
@@ -33,10 +33,13 @@ struct Study {
   LastRun source;                // the file and the options that it was read with
   bool broken_imports = false;   // some of `import` could not be taken in: said, and exit code 2
   bool from_last_run = false;    // or named as a study of the results folder
+  bool one_of_many = false;      // of this call: what is advised names it
 
   /// What is asked for: all of the plan, or what --only leaves.
   const Plan& selected() const { return narrowed ? *narrowed : plan; }
   Plan& selected() { return narrowed ? *narrowed : plan; }
+  /// `hpcbench retry`, with the study's name where the call has several.
+  std::string command(const std::string& name) const { return "hpcbench " + name + (one_of_many ? " " + experiment.name : ""); }
   std::string database() const { return results_root + "/hpcbench.db"; }
 };
 

@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
+#include "runfiles/block_claim.hpp"
 
 namespace hpcbench {
 
@@ -72,12 +73,14 @@ OpenBatch read_open_batch(const std::string& folder, const std::string& id, cons
 AttemptBatch::AttemptBatch(std::string folder, std::string id, Descriptor log)
     : folder_(std::move(folder)), id_(std::move(id)), log_(std::move(log)) {}
 
-AttemptBatch AttemptBatch::create(const std::string& results, const std::string& id, const std::vector<AttemptKey>& attempts) {
+AttemptBatch AttemptBatch::create(const std::string& results, const std::string& id, const std::vector<AttemptKey>& attempts,
+                                  const std::vector<std::size_t>& blocks) {
   const std::string folder = batches_folder(results) + "/" + id;
   make_folders(folder);
   // The log first: a batch that names attempts and has no log would make them doubtful.
   Descriptor log = open_to_write(folder + "/handed.txt", O_EXCL | O_APPEND, 0666);
   write_whole(log.get(), maker_line() + "\n", folder + "/handed.txt");
+  if (!blocks.empty()) write_file(folder + "/" + kBlocksFile, blocks_text(blocks), Durability::none);
   std::string lines;
   for (const AttemptKey& key : attempts) lines += to_string(key) + "\n";
   write_file(folder + "/attempts.txt", lines, Durability::none);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -17,8 +18,10 @@ namespace hpcbench {
 /// (as long as the machine has not been restarted since: the file's first line names host and boot).
 class AttemptBatch {
  public:
-  /// Writes attempts.txt and an empty handed.txt in a new folder below `results`/batches.
-  static AttemptBatch create(const std::string& results, const std::string& id, const std::vector<AttemptKey>& attempts);
+  /// Writes attempts.txt and an empty handed.txt in a new folder below `results`/batches; before them blocks.txt, where the
+  /// attempts are handed over in blocks of these sizes.
+  static AttemptBatch create(const std::string& results, const std::string& id, const std::vector<AttemptKey>& attempts,
+                             const std::vector<std::size_t>& blocks = {});
   /// Continues the batch of an earlier process: only to note what leaves it.
   static AttemptBatch resume(const std::string& results, const std::string& id);
 
@@ -30,7 +33,7 @@ class AttemptBatch {
   /// Notes that attempts were certainly not taken by the executor: they are here again.
   void note_returned(const std::vector<AttemptKey>& attempts);
   void note_job(const AttemptKey& attempt, const std::string& job);
-  /// Writes submitted.json: nobody needs to look into this batch again.
+  /// Writes submitted.json: nothing reads this batch again.
   void close();
 
  private:
@@ -49,7 +52,7 @@ struct OpenBatch {
   std::vector<AttemptKey> handed;    // handed over, or perhaps handed over
 };
 
-/// All open batches of an experiment, by id. Lines that are no attempt are passed over.
+/// All open batches of an experiment, by id. It skips lines that name no attempt.
 std::vector<OpenBatch> read_open_batches(const std::string& results);
 
 /// Writes run.json and job.sh of an attempt whose folder exists. Not durable by itself: one sync_file_system serves the batch.

@@ -8,6 +8,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "runfiles/claim.hpp"
+#include "submit/continuation.hpp"
 #include "submit/dispatcher_impl.hpp"
 
 namespace hpcbench {
@@ -66,9 +67,14 @@ void Dispatcher::Impl::hand_over() {
 std::vector<AttemptKey> Dispatcher::Impl::next_keys() const {
   std::vector<AttemptKey> keys;
   const std::size_t room = pending.empty() ? 0 : static_cast<std::size_t>(std::max(0, executor.free_slots()));
+  std::size_t elements = 0;  // of the batch: those of one block have one index
+  int index = 0;             // of the last
   for (const Pending& next : pending) {
-    const int index = pending.front().index + static_cast<int>(keys.size());
-    if (keys.size() == room || next.batch != pending.front().batch || next.index != index || !runs.may_begin(next.run)) break;
+    const bool begins = elements == 0 || next.index != index || !in_blocks();
+    const bool follows = elements == 0 || next.index == index + (begins ? 1 : 0);
+    if ((begins && elements == room) || next.batch != pending.front().batch || !follows || !runs.may_begin(next.run)) break;
+    if (begins) ++elements;
+    index = next.index;
     keys.push_back(runs.key(next.run, runs[next.run].attempt));
   }
   return keys;
@@ -80,8 +86,13 @@ bool Dispatcher::Impl::hand_over_some() {
   if (keys.empty()) return false;
   const std::shared_ptr<LiveBatch> live = pending.front().batch;
   AttemptBatch& batch = live->batch;
-  AttemptSpan span{batch.id(), pending.front().index, {}};
-  for (const AttemptKey& key : keys) span.folders.push_back(folder_of(key));
+  AttemptSpan span{batch.id(), pending.front().index, {}, {}};
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    span.folders.push_back(folder_of(keys[i]));
+    if (!in_blocks()) continue;
+    if (i == 0 || pending[i].index != pending[i - 1].index) span.blocks.push_back(0);
+    ++span.blocks.back();
+  }
   batch.note_leaving(keys);
   const Submission submission = executor.submit(span);
   const std::size_t taken = std::min(submission.jobs.size(), keys.size());
@@ -104,9 +115,9 @@ bool Dispatcher::Impl::hand_over_some() {
   if (live->waiting == 0) batch.close();
   if (submission.kind == Submission::Kind::refused) {
     throw UnavailableError(fmt::format(
-        "error: executor `{}` takes no job: {}\n{} of batch {} not started. Mend that, then `hpcbench run` carries on.",
-        executor.name(), submission.text, counted(static_cast<long long>(keys.size() - taken), "attempt was", "attempts were"),
-        span.batch));
+        "error: executor `{}` takes no job: {}\nOf batch {} {} not started. Mend that, then `hpcbench run` carries on.",
+        executor.name(), submission.text, span.batch,
+        counted(static_cast<long long>(keys.size() - taken), "attempt was", "attempts were")));
   }
   return true;
 }
@@ -182,25 +193,49 @@ void Dispatcher::Impl::apply(std::size_t run, const AttemptKey& key, const Verdi
 void Dispatcher::Impl::conclude(std::size_t run, const AttemptKey& key, State outcome, const std::string& job) {
   // The job has ended, so a folder from which no outcome can be read has lost it.
   const State state = is_outcome(outcome) ? outcome : State::lost;
-  if (counts_as_miss(key, state)) runs.count_miss(run, state);
+  if (is_miss(key, state)) runs.count_miss(run, state);
+  runs.note_outcome(run, key.attempt, state);
   if (!is_highest(run, key)) return;
   runs.set_state(run, state);
-  if (!may_retry(run)) return;
-  executor.cancel(folder_of(key), job);
+  const bool is_continued = may_go_on(run);
+  if (!is_continued && !may_retry(run)) {
+    const std::string why = why_not_continued(experiment, context.results, key, state);
+    if (!why.empty()) observer.note(fmt::format("{}: {}; {}", to_string(key), to_string(state), why));
+    return;
+  }
+  if (!is_continued || !has_finished(folder_of(key))) executor.cancel(folder_of(key), job);
   observer.tried_again(key);
-  observer.note(fmt::format("{}: {}; it is tried again", to_string(key), to_string(state)));
+  observer.note(
+      fmt::format("{}: {}; it {}", to_string(key), to_string(state), is_continued ? "is continued" : "is tried again"));
   requeue(run);
 }
 
-/// Of failures only those count that the processes' own end tells, by what it was to be when they were started: to try again
-/// because of a value would select results, and a changed reading rule repeats no run.
-bool Dispatcher::Impl::counts_as_miss(const AttemptKey& key, State outcome) const {
-  if (outcome != State::failed) return true;
-  return experiment.retries.failed > 0 && ended_badly(folder_of(key));
+bool Dispatcher::Impl::may_go_on(std::size_t run) const {
+  return goes_on(experiment, context.results, runs.key(run, runs[run].attempt), runs[run].state);
+}
+
+/// What follows an attempt that was a segment and did not succeed is that segment again, but where the run goes on from it.
+SegmentPlace Dispatcher::Impl::next_segment(std::size_t run) const {
+  const bool meets_fault = !plan.configurations[runs[run].planned.configuration].work->inject.empty();
+  if ((!experiment.continuation && !meets_fault) || runs[run].attempt == 0) return {};
+  const AttemptKey key = runs.key(run, runs[run].attempt);
+  const auto claim = read_claim(folder_of(key));
+  const bool ended = !(claim && claim->revoked) && runs[run].last_attempt == key.attempt;
+  if (ended && runs[run].last == State::succeeded) return {};
+  if (ended && goes_on(experiment, context.results, key, runs[run].last))
+    return segment_after(context.results, key, experiment.is_trainer());
+  SegmentPlace place = segment_of(context.results, key);
+  if (!ended) return place;
+  // A run meets its fault once, as long as it goes on by itself; begun anew by a person it meets it anew.
+  const int injected = injected_until(context.results, key);
+  const bool again = runs.may_retry(run, runs[run].last, experiment.retries) && is_miss(key, runs[run].last);
+  const bool is_before = std::find(place.before.begin(), place.before.end(), injected) != place.before.end();
+  place.injected_in = again || is_before ? injected : 0;
+  return place;
 }
 
 bool Dispatcher::Impl::may_retry(std::size_t run) const {
-  return runs.may_retry(run, experiment.retries) && counts_as_miss(runs.key(run, runs[run].attempt), runs[run].state);
+  return runs.may_retry(run, runs[run].state, experiment.retries) && is_miss(runs.key(run, runs[run].attempt), runs[run].state);
 }
 
 void Dispatcher::Impl::requeue(std::size_t run) {

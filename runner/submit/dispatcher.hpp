@@ -22,7 +22,7 @@ struct KnownAttempt {
   State state = State::intended;
 };
 
-/// What the campaign tells as it goes; the command line journals it in the index and shows progress. `intended` must be
+/// Events of a campaign; the command line journals them in the index and shows progress. `intended` must be
 /// journaled before it returns; `submitted` and `settled` may be written later, in groups: recovery reads the folders.
 class DispatchObserver {
  public:
@@ -58,7 +58,7 @@ class Dispatcher {
   /// Takes over what earlier calls left behind: adopts jobs that run, settles what ended, revokes what was never started.
   void recover(const std::vector<KnownAttempt>& known);
   /// Asks for a new attempt of each of these runs that has an outcome, by the person's will: no limit on retries. Keys of runs
-  /// that are not in the plan, or have no outcome, are passed over. After `recover`, before `step`. Returns how many it took.
+  /// that are not in the plan, or have no outcome, are skipped. After `recover`, before `step`. Returns how many it took.
   long long retry(const std::vector<AttemptKey>& finished);
   /// One round: submit, settle, retry. False when every run has an outcome. UnavailableError if the executor refuses, `prepare`
   /// fails or a file cannot be written; jobs that run go on, and a new campaign takes over.

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "render/blocks.hpp"
 #include "submit/dispatcher_impl.hpp"
 #include "submit/prepare.hpp"
 
@@ -53,7 +54,10 @@ void Dispatcher::Impl::make_batches() {
 
 std::vector<std::size_t> Dispatcher::Impl::take_due() {
   std::vector<std::size_t> chosen;
-  while (cursor < runs.size() && chosen.size() < kBatchLimit) {
+  const auto splits_block = [&] {
+    return in_blocks() && cursor > 0 && runs[cursor].planned.block == runs[cursor - 1].planned.block;
+  };
+  while (cursor < runs.size() && (chosen.size() < kBatchLimit || splits_block())) {
     if (runs[cursor].state == State::planned && !runs[cursor].skipped) chosen.push_back(cursor);
     ++cursor;
   }
@@ -68,7 +72,8 @@ void Dispatcher::Impl::make_batch(const std::vector<std::size_t>& chosen, bool f
     if (make_attempt_folder(run)) taken.push_back(run);
   }
   std::deque<Pending> queue;
-  for (const std::vector<std::size_t>& part : equal_parts(taken)) {
+  if (in_blocks()) queue = make_block_batches(taken);
+  for (const std::vector<std::size_t>& part : in_blocks() ? std::vector<std::vector<std::size_t>>() : equal_parts(taken)) {
     const std::deque<Pending> made = make_one_batch(part);
     queue.insert(queue.end(), made.begin(), made.end());
   }
@@ -94,31 +99,64 @@ std::vector<std::vector<std::size_t>> Dispatcher::Impl::equal_parts(const std::v
   return parts;
 }
 
-/// Folders are there; list, files, one sync, journal; in this order, so that at each point the disk tells what was certainly
-/// not handed over.
 std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::make_one_batch(const std::vector<std::size_t>& taken) {
+  const Configuration& any = plan.configurations[runs[taken.front()].planned.configuration];
+  return write_batch(taken, {}, [&](const std::string& id) {
+    return render_batch_script(experiment, any, id, static_cast<int>(taken.size()), context);
+  });
+}
+
+std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::make_block_batches(const std::vector<std::size_t>& taken) {
+  std::vector<DueRun> due;
+  for (const std::size_t run : taken) due.push_back({runs[run].planned, runs[run].attempt + 1});
+  const auto limit = static_cast<std::size_t>(std::max(1, executor.batch_limit()));
+  std::deque<Pending> queue;
+  for (const BlockBatch& batch : make_blocks(experiment, plan, due, limit, context)) {
+    std::vector<std::size_t> members;
+    std::vector<std::size_t> sizes;
+    for (const std::vector<std::size_t>& block : batch.blocks) {
+      for (const std::size_t i : block) members.push_back(taken[i]);
+      sizes.push_back(block.size());
+    }
+    const std::deque<Pending> made =
+        write_batch(members, sizes, [&](const std::string& id) { return render_block_script(experiment, batch, id, context); });
+    queue.insert(queue.end(), made.begin(), made.end());
+  }
+  return queue;
+}
+
+/// Folders are there; list, files, one sync, journal; in this order, so that at each point the disk tells what was certainly
+/// not handed over. `blocks`: how many of them each block has; empty: there are none.
+std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::write_batch(
+    const std::vector<std::size_t>& taken, const std::vector<std::size_t>& blocks,
+    const std::function<std::optional<std::string>(const std::string& id)>& script) {
   const std::string id = random_hex(kBatchIdDigits);
   std::vector<AttemptKey> keys;
   std::vector<RenderedAttempt> rendered;
   for (const std::size_t run : taken) {
     const PlannedRun& planned = runs[run].planned;
     keys.push_back(runs.key(run, runs[run].attempt + 1));
-    rendered.push_back(render_attempt(experiment, plan, planned.configuration, planned.name, keys.back().attempt, id, context));
+    rendered.push_back(render_attempt(experiment, plan, planned.configuration, planned.name, keys.back().attempt, id, context,
+                                      next_segment(run)));
   }
-  const auto batch = std::make_shared<LiveBatch>(LiveBatch{AttemptBatch::create(context.results, id, keys), taken.size()});
+  const auto batch =
+      std::make_shared<LiveBatch>(LiveBatch{AttemptBatch::create(context.results, id, keys, blocks), taken.size()});
   for (const RenderedAttempt& attempt : rendered) write_attempt_files(attempt);
-  const Configuration& any = plan.configurations[runs[taken.front()].planned.configuration];
-  if (const auto script = render_batch_script(experiment, any, id, static_cast<int>(taken.size()), context))
-    write_file(context.results + "/" + batch_script_path(id), *script, Durability::none);
+  if (const auto text = script(id)) write_file(context.results + "/" + batch_script_path(id), *text, Durability::none);
   sync_file_system(context.results);
   observer.intended(id, keys);
 
   std::deque<Pending> queue;
+  std::size_t element = 0;
+  std::size_t left = blocks.empty() ? 1 : blocks.front();  // of it
   for (std::size_t i = 0; i < taken.size(); ++i) {
     leave_old_batches(taken[i]);
     runs.set_attempt(taken[i], keys[i].attempt);
     runs.set_state(taken[i], State::intended);
-    queue.push_back({taken[i], batch, static_cast<int>(i)});
+    queue.push_back({taken[i], batch, static_cast<int>(element)});
+    if (--left > 0) continue;
+    ++element;
+    left = element < blocks.size() ? blocks[element] : 1;
   }
   return queue;
 }

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "submit/attempt_batch.hpp"
 #include "submit/dispatcher.hpp"
 #include "submit/judge.hpp"
+#include "submit/retry_rule.hpp"
 #include "submit/run_table.hpp"
 
 namespace hpcbench {
@@ -25,7 +28,7 @@ struct Dispatcher::Impl {
   struct Pending {
     std::size_t run = 0;
     std::shared_ptr<LiveBatch> batch;
-    int index = 0;  // in the batch
+    int index = 0;  // in the batch: of the attempt, or of its block
   };
   /// An attempt that was handed over, or adopted, and has not been settled.
   struct Active {
@@ -60,8 +63,10 @@ struct Dispatcher::Impl {
   void apply(std::size_t run, const AttemptKey& key, const Verdict& verdict);
   void conclude(std::size_t run, const AttemptKey& key, State outcome, const std::string& job);
   void requeue(std::size_t run);
-  bool counts_as_miss(const AttemptKey& key, State outcome) const;
+  bool is_miss(const AttemptKey& key, State outcome) const { return counts_as_miss(experiment, folder_of(key), outcome); }
   bool may_retry(std::size_t run) const;
+  bool may_go_on(std::size_t run) const;
+  SegmentPlace next_segment(std::size_t run) const;
   std::string died_early(const Active& active) const;
   Seizure if_unclaimed(const Active& active) const;
 
@@ -70,6 +75,11 @@ struct Dispatcher::Impl {
   std::vector<std::size_t> take_due();
   void make_batch(const std::vector<std::size_t>& chosen, bool first);
   std::deque<Pending> make_one_batch(const std::vector<std::size_t>& taken);
+  std::deque<Pending> make_block_batches(const std::vector<std::size_t>& taken);
+  std::deque<Pending> write_batch(const std::vector<std::size_t>& taken, const std::vector<std::size_t>& blocks,
+                                  const std::function<std::optional<std::string>(const std::string& id)>& script);
+  /// Whether jobs have a block of attempts each. On this machine one attempt follows another in any case.
+  bool in_blocks() const { return experiment.in_blocks() && !executor.runs_here(); }
   std::vector<std::vector<std::size_t>> equal_parts(const std::vector<std::size_t>& taken);
   bool make_attempt_folder(std::size_t run);
   void discover_attempts(std::size_t run);

@@ -35,15 +35,18 @@ void Dispatcher::Impl::recover(const std::vector<KnownAttempt>& known) {
   close_left_batches(batches);
 
   for (std::size_t run = 0; run < runs.size(); ++run) {
-    if (!may_retry(run)) continue;
-    executor.cancel(folder_of(runs.key(run, runs[run].attempt)), {});
+    const bool is_continued = may_go_on(run);
+    if (!is_continued && !may_retry(run)) continue;
+    const std::string folder = folder_of(runs.key(run, runs[run].attempt));
+    if (!is_continued || !has_finished(folder)) executor.cancel(folder, {});
     requeue(run);
   }
   runs.skip_idle_warmups();
 }
 
 void Dispatcher::Impl::note_known(std::size_t run, const KnownAttempt& known) {
-  if (counts_as_miss(known.key, known.state)) runs.count_miss(run, known.state);
+  if (is_miss(known.key, known.state)) runs.count_miss(run, known.state);
+  if (is_outcome(known.state)) runs.note_outcome(run, known.key.attempt, known.state);
   if (known.key.attempt <= runs[run].attempt) return;
   runs.set_attempt(run, known.key.attempt);
   runs.set_state(run, known.state);

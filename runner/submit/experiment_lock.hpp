@@ -22,7 +22,7 @@ class ExperimentLock {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Who owns the experiment now, in words; absent if nobody does. Only looks: whoever wants the lock meanwhile gets it.
+/// The owner of the experiment now, in words; absent without one. Only looks: it never blocks the lock.
 std::optional<std::string> experiment_owner(const std::string& results);
 
 /// Removes the lock of an owner of another host that is known to be gone (`db unlock`). False if there is none.

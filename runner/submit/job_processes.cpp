@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.hpp"
+#include "base/container_monitor.hpp"
 #include "base/text.hpp"
 
 namespace hpcbench {
@@ -54,15 +54,8 @@ std::vector<int> all_processes() {
   return pids;
 }
 
-/// A file of /proc/PID as its NUL-separated parts; empty if it cannot be read (ended, or another user's).
-std::vector<std::string> process_words(int pid, const char* file) {
-  try {
-    const auto text = read_file_if_there("/proc/" + std::to_string(pid) + "/" + file);
-    return text ? split(*text, '\0') : std::vector<std::string>{};
-  } catch (const UnavailableError&) {
-    return {};
-  }
-}
+/// A file of /proc/PID as its NUL-separated parts.
+std::vector<std::string> process_words(int pid, const char* file) { return split(process_text(pid, file), '\0'); }
 
 bool has_word(const std::vector<std::string>& words, const std::string& wanted) {
   for (const std::string& word : words) {
@@ -80,7 +73,7 @@ std::vector<ProcessIdentity> find_leftovers(const ProcessIdentity& job, const st
     if (pid == ::getpid()) continue;
     const bool in_session = ::getsid(pid) == job.pid;
     const bool names_run = has_word(process_words(pid, "environ"), run_variable);
-    if (!in_session && !names_run) continue;
+    if ((!in_session && !names_run) || tends_a_container(pid)) continue;
     const auto identity = identify_process(pid);
     if (!identity || identity->start_ticks < job.start_ticks) continue;
     session_is_its = session_is_its || (in_session && names_run);

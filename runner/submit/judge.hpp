@@ -16,7 +16,7 @@ inline constexpr std::string_view kVoidPrefix = "void: ";
 /// Such a WHY for people: `never ran and does not count: an earlier call ended before its job began`.
 std::string explain_void(std::string_view why);
 
-/// What an attempt's folder, and its executor, say of it.
+/// The state of an attempt by its folder and its executor.
 struct Verdict {
   enum class Kind {
     finished,  // finished.json is there
@@ -36,11 +36,11 @@ bool has_finished(const std::string& folder);
 /// Whether its processes ended as they should not, by a signal or another exit code than `success` asked for when it was
 /// started. False where no process was started, or the time limit or a person ended it.
 bool ended_badly(const std::string& folder);
-/// Whether somebody took the attempt, as far as that can be seen: a claim or finished.json.
+/// Whether the attempt is taken, as far as visible: by a claim or finished.json.
 bool is_taken(const std::string& folder);
 
 /// What to claim in place of a job where no claim is seen, and what then holds of the attempt: only winning the claim proves
-/// that nobody else has it.
+/// that no job has it.
 struct Seizure {
   Claim claim;
   Verdict verdict;
@@ -50,7 +50,7 @@ Seizure revoke_attempt(const std::string& why);
 /// Claims it for the job that died before it could: the attempt is lost.
 Seizure bury_attempt(const std::string& token, const std::string& job, const std::string& why);
 
-/// Claims it so, and logs that; false if somebody has it already.
+/// Claims it so, and logs that; false if it is taken already.
 bool seize_attempt(const std::string& folder, const Seizure& seizure);
 
 /// Judges an attempt that was, or may have been, handed over. `ended`: what the executor said when the job ended; absent: it

@@ -11,7 +11,7 @@
 namespace hpcbench {
 
 /// Starts each job here as `PROGRAM launch FOLDER`, in a session of its own that outlives us, with the token in
-/// HPCBENCH_TOKEN. A job's id is its process id as text; it is told apart for good by the identity in its claim. What the
+/// HPCBENCH_TOKEN. A job's id is its process id as text; the identity in its claim is unique for all time. What the
 /// launch process itself says (nothing, if all is well) goes to batches/TOKEN/launch.log.
 /// One object a process: it catches SIGCHLD, so that waiting ends the moment a job does.
 class LocalExecutor : public Executor {
@@ -40,7 +40,7 @@ class LocalExecutor : public Executor {
     int pid = 0;
     bool child = false;              // started by us: waitpid tells; else adopted
     ProcessIdentity process;         // of an adopted one
-    Descriptor ends = Descriptor();  // readable when an adopted one has ended; -1 where that cannot be had
+    Descriptor ends = Descriptor();  // readable when an adopted one has ended; -1 if not available
     bool ended = false;
     std::string text;  // how it ended
   };
@@ -50,7 +50,7 @@ class LocalExecutor : public Executor {
 
   int slots_;
   std::string program_;
-  std::unordered_map<std::string, Job> jobs_;  // by folder; forgotten once their end was told
+  std::unordered_map<std::string, Job> jobs_;  // by folder; forgotten once their end is reported
   int running_ = 0;                            // of jobs_
   std::string output_batch_;                   // whose launch.log is open
   Descriptor output_;

@@ -16,7 +16,7 @@ std::optional<ProcessIdentity> parse_owner(const std::string& text);
 /// replaced; of another host nothing is known, so such a file stays until break_lock.
 class OwnerFile {
  public:
-  /// Absent if somebody else has it; `owner` then gets the file's text.
+  /// Absent if it has another owner; `owner` then gets the file's text.
   static std::optional<OwnerFile> try_acquire(const std::string& path, const ProcessIdentity& self, std::string* owner);
   ~OwnerFile();
   OwnerFile(OwnerFile&& other) noexcept;

@@ -45,22 +45,36 @@ std::string how_it_ended(const Finished& finished) {
   return fmt::format("exit code {}", finished.exit_code.value_or(-1));
 }
 
+/// Not the command's doing: it is tried again.
+bool is_of_machine(State outcome) {
+  return outcome == State::lost || outcome == State::node_failure || outcome == State::preempted;
+}
+
 /// What became of one attempt.
 enum class AttemptEnd { unfinished, is_void, lost, succeeded, failed };
 
 AttemptEnd end_of(const std::string& folder, std::string& why) {
   if (const auto text = read_file_if_there(folder + "/finished.json")) {
     const Finished finished = parse_finished(*text);
-    if (finished.cancelled) return AttemptEnd::is_void;  // by a person, who may call `run` again
+    // By a person who interrupted `run`, and may call it again; or by one who called `hpcbench cancel`.
+    const bool by_command = ::access((folder + "/cancel_requested").c_str(), F_OK) == 0;
+    if (finished.cancelled && !by_command) return AttemptEnd::is_void;
+    if (finished.cancelled) {
+      why = "cancelled";
+      return AttemptEnd::failed;
+    }
     if (!finished.error && !finished.signal && finished.exit_code == 0) return AttemptEnd::succeeded;
     why = how_it_ended(finished);
     return AttemptEnd::failed;
   }
   const std::optional<Claim> claim = read_claim(folder);
-  if (claim && claim->revoked) return AttemptEnd::is_void;
+  if (claim && claim->revoked) {
+    why = claim->why;
+    return why.starts_with(kVoidPrefix) ? AttemptEnd::is_void : AttemptEnd::failed;
+  }
   if (const auto settled = read_settled(folder)) {
     why = settled->reason.value_or("lost");
-    return AttemptEnd::lost;
+    return is_of_machine(settled->outcome) ? AttemptEnd::lost : AttemptEnd::failed;
   }
   return AttemptEnd::unfinished;
 }

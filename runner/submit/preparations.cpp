@@ -4,24 +4,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
+#include "runfiles/claim.hpp"
 #include "runfiles/settled.hpp"
-#include "submit/judge.hpp"
+#include "submit/cancel_notice.hpp"
 
 namespace hpcbench {
 
 namespace {
 
 constexpr int kTokenDigits = 16;
-constexpr double kPreparationLook = 1;  // seconds between looks at a command that runs
-constexpr int kLooksAfterCancel = 20;   // at one that was asked to end
+constexpr double kLook = 1;      // seconds between looks at commands that run
+constexpr int kLooksAtEnd = 20;  // at those that were asked to end
+
+std::string void_because(const std::string& why) { return std::string(kVoidPrefix) + why; }
 
 }  // namespace
 
@@ -31,84 +36,163 @@ std::vector<std::string> Preparer::needed_folders(const PreparedInstance& instan
   return folders;
 }
 
-/// The folder with its run.json, durably, before anybody can claim it; then `launch`, in a session of its own.
-std::string Preparer::begin(std::size_t instance, int attempt) {
+/// The folder with its run.json, and its batch, durably, before anybody can claim it.
+void Preparer::write_attempt(std::size_t instance, int attempt, const std::string& batch) {
   const PreparedInstance& wanted = plan_.prepared[instance];
   const std::vector<CodeFile> inputs = input_files(experiment_.preparations[wanted.definition], context_.call_folder);
   const std::string folder = preparation_folder(context_.results, wanted, attempt);
   make_folders(context_.results + "/prepare/" + wanted.folder());
   if (::mkdir(folder.c_str(), 0777) != 0)
     throw UnavailableError(fmt::format("error: cannot create folder {}: {}", folder, std::strerror(errno)));
-  write_file(folder + "/run.json", preparation_json(experiment_, plan_, instance, attempt, inputs, context_),
+  if (!batch.empty()) {
+    const std::string script = context_.results + "/" + batch_script_path(batch);
+    make_folders(std::filesystem::path(script).parent_path().string());
+    write_file(context_.results + "/batches/" + batch + "/attempts.txt",
+               fmt::format("prepare/{}/a{}\n", wanted.folder(), attempt), Durability::none);
+    write_file(script, preparation_script(experiment_, plan_, instance, batch, context_), Durability::none);
+  }
+  write_file(folder + "/run.json", preparation_json(experiment_, plan_, instance, attempt, inputs, batch, context_),
              Durability::durable);
   sync_file_system(context_.results);
-  note_(fmt::format("prepare: {} begins; its output goes to {}", wanted.name, folder));
-  token_ = random_hex(kTokenDigits);
-  const Submission submission = executor_.submit({token_, 0, {folder}});
-  if (submission.jobs.empty()) throw UnavailableError(fmt::format("error: prepare.{}: {}", wanted.name, submission.text));
-  job_ = submission.jobs.front();
-  return folder;
 }
 
-/// Until the job of an attempt has ended; false if a signal came first, and the job was asked to end.
-bool Preparer::await(const std::string& folder) {
-  int looks_left = kLooksAfterCancel;
-  bool cancelled = false;
-  while (executor_.status(folder, job_).kind == JobStatus::Kind::active) {
-    if (interrupted() != 0 && !cancelled) executor_.cancel(folder, job_);
-    cancelled = cancelled || interrupted() != 0;
-    if (cancelled && looks_left-- == 0) break;
-    executor_.wait(kPreparationLook);
+/// Where the executor takes none for the time being, waits until it does, or a signal comes.
+Submission Preparer::submit(const Active& attempt) {
+  while (interrupted() == 0) {
+    if (executor_.free_slots() > 0) {
+      Submission submission = executor_.submit({attempt.token, 0, {attempt.folder}, {}});
+      if (submission.kind != Submission::Kind::later) return submission;
+    }
+    executor_.wait(kLook);
   }
-  return !cancelled;
+  return {Submission::Kind::refused, {}, "interrupted"};
 }
 
-/// An attempt without an end: of this call, or of an earlier one.
-void Preparer::take_over(const std::string& folder) {
-  const bool ours = !token_.empty();
-  const Seizure unclaimed = ours ? bury_attempt(token_, job_, "the job ended before it began")
-                                 : revoke_attempt(fmt::format("{}an earlier call ended before it began", kVoidPrefix));
-  const Verdict verdict = judge_attempt(folder, job_, std::nullopt, unclaimed, executor_);
-  switch (verdict.kind) {
-    case Verdict::Kind::unseen:
+void Preparer::begin(std::size_t instance, int attempt) {
+  const PreparedInstance& wanted = plan_.prepared[instance];
+  const bool own_job = !executor_.runs_here();
+  Active begun{preparation_folder(context_.results, wanted, attempt), random_hex(kTokenDigits), {}};
+  write_attempt(instance, attempt, own_job ? begun.token : "");
+  note_(fmt::format("prepare: {} {}; its output goes to {}", wanted.name, own_job ? "is submitted" : "begins", begun.folder));
+  const Submission submission = submit(begun);
+  if (submission.kind == Submission::Kind::refused) {
+    seize_attempt(begun.folder, revoke_attempt(void_because("it was not submitted")));
+    if (interrupted() != 0) return;
+    throw UnavailableError(fmt::format("error: prepare.{}: {}", wanted.name, submission.text));
+  }
+  if (submission.kind == Submission::Kind::doubtful)
+    note_(fmt::format("prepare: not known whether {} was submitted ({}); it is looked for", wanted.name, submission.text));
+  if (!submission.jobs.empty()) begun.job = submission.jobs.front();
+  active_[instance] = std::move(begun);
+}
+
+/// An attempt of an earlier call without an end. What this machine does not run does not run; of jobs in a queue it takes time
+/// to say that one is not there.
+void Preparer::take_up(std::size_t instance, const std::string& folder) {
+  Active found{folder, {}, {}};
+  if (executor_.runs_here()) {
+    const Seizure unclaimed = revoke_attempt(void_because("an earlier call ended before it began"));
+    const Verdict verdict = judge_attempt(folder, {}, std::nullopt, unclaimed, executor_);
+    if (verdict.kind == Verdict::Kind::unseen) {
       throw UnavailableError(fmt::format(
           "error: {} is being made where it cannot be seen from here ({}); call `hpcbench run` there, or wait until "
           "it has ended",
           folder, verdict.reason));
-    case Verdict::Kind::active:
-      executor_.adopt(folder, verdict.job);
-      break;
-    case Verdict::Kind::settled:
-      write_settled(folder, {verdict.outcome, verdict.reason, std::nullopt});
-      log_info(fmt::format("{}: {}", folder, verdict.reason));
-      break;
-    case Verdict::Kind::finished:
-    case Verdict::Kind::voided:
-      break;
+    }
+    if (verdict.kind == Verdict::Kind::settled) write_settled(folder, {verdict.outcome, verdict.reason, std::nullopt});
+    if (verdict.kind != Verdict::Kind::active) return;
+    found.job = verdict.job;
+  } else if (const std::optional<Claim> claim = read_claim(folder)) {
+    found.job = claim->job;
   }
+  executor_.adopt(folder, found.job);
+  active_[instance] = std::move(found);
 }
 
-std::optional<PreparationStatus> Preparer::make(std::size_t instance, bool again) {
+Seizure Preparer::if_unclaimed(const Active& attempt, const JobStatus& end) const {
+  if (end.voids || attempt.token.empty()) return revoke_attempt(void_because(end.text.empty() ? "its job is gone" : end.text));
+  if (end.unclaimed == State::cancelled) return revoke_attempt(end.text);
+  Seizure buried = bury_attempt(attempt.token, attempt.job,
+                                fmt::format("the job ended before it began{}{}", end.text.empty() ? "" : ": ", end.text));
+  buried.verdict.outcome = end.unclaimed.value_or(State::lost);
+  return buried;
+}
+
+/// The job has ended: where it left no end of its own, the executor's word is written down.
+void Preparer::settle(const Active& attempt, const JobStatus& end) {
+  Verdict verdict = judge_attempt(attempt.folder, attempt.job, end.text, if_unclaimed(attempt, end), executor_);
+  if (verdict.kind != Verdict::Kind::settled) return;
+  const bool lost = verdict.outcome == State::lost;
+  if (lost && end.outcome && !end.job.empty() && verdict.job == end.job)
+    verdict = {verdict.kind, verdict.job, *end.outcome, end.text};
+  write_settled(attempt.folder, {verdict.outcome, verdict.reason, std::nullopt});
+  log_info(fmt::format("{}: {}", attempt.folder, verdict.reason));
+}
+
+std::optional<PreparationStatus> Preparer::advance(std::size_t instance, bool& again) {
   using Kind = PreparationStatus::Kind;
   const PreparedInstance& wanted = plan_.prepared[instance];
-  token_.clear();
-  job_.clear();
   while (interrupted() == 0) {
+    if (const auto found = active_.find(instance); found != active_.end()) {
+      const JobStatus status = executor_.status(found->second.folder, found->second.job);
+      if (status.kind == JobStatus::Kind::active) return std::nullopt;
+      settle(found->second, status);
+      active_.erase(found);
+    }
     PreparationStatus status = preparation_status(context_.results, wanted, experiment_.retries.lost);
     const bool ended = status.kind == Kind::succeeded || status.kind == Kind::failed;
     const bool outdated = status.succeeded() && status.needs != needed_folders(wanted);
     if (status.kind == Kind::unfinished) {
-      take_over(status.folder);
-      if (!await(status.folder)) return std::nullopt;
+      take_up(instance, status.folder);
     } else if (!ended || again || outdated) {
       again = false;
-      if (!await(begin(instance, status.highest + 1))) return std::nullopt;
+      begin(instance, status.highest + 1);
     } else {
       if (status.succeeded()) context_.prepared[wanted.folder()] = {status.folder, status.inputs};
       return status;
     }
   }
   return std::nullopt;
+}
+
+void Preparer::end() {
+  const auto any_active = [&] {
+    return std::any_of(active_.begin(), active_.end(), [&](const auto& entry) {
+      return executor_.status(entry.second.folder, entry.second.job).kind == JobStatus::Kind::active;
+    });
+  };
+  for (const auto& [instance, attempt] : active_) executor_.cancel(attempt.folder, attempt.job);
+  for (int looks = 0; looks < kLooksAtEnd && any_active(); ++looks) executor_.wait(kLook);
+}
+
+PreparationCancels cancel_preparations(const std::vector<std::string>& folders, const std::string& results, Executor& executor,
+                                       Clock& clock) {
+  PreparationCancels cancels;
+  for (const std::string& folder : folders) {
+    if (seize_attempt(folder, revoke_attempt("cancelled before it began"))) {
+      executor.cancel(folder, {});  // its job may wait in a queue, or be about to claim
+      ++cancels.revoked;
+      continue;
+    }
+    // It says afterwards that a person ended it: without that another attempt would be made.
+    write_file(folder + "/cancel_requested", "", Durability::none);
+    const std::optional<Claim> claim = read_claim(folder);
+    const std::string job = claim ? claim->job : "";
+    executor.adopt(folder, job);
+    executor.cancel(folder, job);
+    cancels.left.push_back(folder);
+  }
+  executor.flush();
+  leave_cancel_notice(results);
+  const double end_s = clock.monotonic_s() + executor.end_patience_s();
+  const auto has_gone = [&](const std::string& folder) {
+    return has_finished(folder) || executor.status(folder, {}).kind == JobStatus::Kind::ended;
+  };
+  while (true) {
+    cancels.ended += static_cast<long long>(std::erase_if(cancels.left, has_gone));
+    if (cancels.left.empty() || clock.monotonic_s() > end_s || interrupted() != 0) return cancels;
+    executor.wait(kLook);
+  }
 }
 
 }  // namespace hpcbench

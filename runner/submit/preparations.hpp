@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "render/attempt.hpp"
 #include "spec/experiment.hpp"
 #include "submit/executor.hpp"
+#include "submit/judge.hpp"
 
 namespace hpcbench {
 
@@ -46,23 +48,35 @@ std::vector<CodeFile> input_files(const Preparation& definition, const std::stri
 /// The paths of files that differ, were added or are gone.
 std::vector<std::string> changed_inputs(const std::vector<CodeFile>& then, const std::vector<CodeFile>& now);
 
-/// Makes instances, one after the other, by the protocol of runs (docs/exactly-once.md): an attempt is a folder with run.json
-/// that `hpcbench launch` claims, once.
+/// Makes instances by the protocol of runs (docs/exactly-once.md): an attempt is a folder with run.json that `hpcbench launch`
+/// claims, once; those with jobs of their own are in a batch each.
 class Preparer {
  public:
-  /// Keeps references. `note` is told what begins.
+  /// Keeps references. `note` gets a message for each begin.
   Preparer(const Experiment& experiment, const Plan& plan, RenderContext& context, Executor& executor,
            std::function<void(const std::string&)> note)
       : experiment_(experiment), plan_(plan), context_(context), executor_(executor), note_(std::move(note)) {}
 
-  /// Takes up what runs, makes what is open; `again` makes a new attempt of what has ended. What succeeded is in the context
-  /// then. Absent: interrupted, and the command ended. What it needs must have been made.
-  std::optional<PreparationStatus> make(std::size_t instance, bool again);
+  /// Takes up what runs, begins what is open; once it has ended, where it stands. Absent: it runs, or waits in a queue. `again`
+  /// (once) begins a new attempt of what has ended. What succeeded is in the context then. What it needs must have been made.
+  std::optional<PreparationStatus> advance(std::size_t instance, bool& again);
+  /// Asks those that run to end, and looks at them for some seconds.
+  void end();
 
  private:
-  std::string begin(std::size_t instance, int attempt);
-  bool await(const std::string& folder);
-  void take_over(const std::string& folder);
+  /// An attempt that runs, or may.
+  struct Active {
+    std::string folder;
+    std::string token;  // handed over by this call; empty: by an earlier one
+    std::string job;
+  };
+
+  void begin(std::size_t instance, int attempt);
+  void write_attempt(std::size_t instance, int attempt, const std::string& batch);
+  Submission submit(const Active& attempt);
+  void take_up(std::size_t instance, const std::string& folder);
+  Seizure if_unclaimed(const Active& attempt, const JobStatus& end) const;
+  void settle(const Active& attempt, const JobStatus& end);
   std::vector<std::string> needed_folders(const PreparedInstance& instance) const;
 
   const Experiment& experiment_;
@@ -70,7 +84,17 @@ class Preparer {
   RenderContext& context_;
   Executor& executor_;
   std::function<void(const std::string&)> note_;
-  std::string token_, job_;  // of the attempt that was handed over last
+  std::map<std::size_t, Active> active_;  // by instance
 };
+
+/// Asks for the end of attempts of preparations that have not ended (their folders), and looks whether they do, for as long as
+/// the executor wants it. What has not begun never will.
+struct PreparationCancels {
+  long long ended = 0;
+  long long revoked = 0;
+  std::vector<std::string> left;  // folders of those that were not seen to end
+};
+PreparationCancels cancel_preparations(const std::vector<std::string>& folders, const std::string& results, Executor& executor,
+                                       Clock& clock);
 
 }  // namespace hpcbench

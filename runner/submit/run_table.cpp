@@ -59,13 +59,20 @@ void RunTable::set_state(std::size_t index, State state) {
   run.state = state;
 }
 
+void RunTable::note_outcome(std::size_t index, int attempt, State outcome) {
+  Run& run = runs_[index];
+  if (attempt < run.last_attempt) return;
+  run.last_attempt = attempt;
+  run.last = outcome;
+}
+
 void RunTable::count_miss(std::size_t index, State outcome) {
   if (const auto miss = miss_index(outcome)) ++runs_[index].misses[*miss];
 }
 
-bool RunTable::may_retry(std::size_t index, const Retries& retries) const {
+bool RunTable::may_retry(std::size_t index, State outcome, const Retries& retries) const {
   const std::array<int, 4> limits = {retries.lost, retries.node_failure, retries.preempted, retries.failed};
-  const auto miss = miss_index(runs_[index].state);
+  const auto miss = miss_index(outcome);
   return miss && runs_[index].misses[*miss] <= limits[*miss];
 }
 

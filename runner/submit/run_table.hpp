@@ -21,6 +21,8 @@ class RunTable {
   struct Run {
     PlannedRun planned;
     int attempt = 0;                 // the highest that was made, 0: none
+    State last = State::planned;     // the outcome of the highest attempt that has one
+    int last_attempt = 0;            // which that is
     State state = State::planned;    // of the run: `planned` also when the highest attempt was revoked or is to be retried
     std::array<int, 4> misses = {};  // how many attempts were lost, lost to a node, preempted, failed by themselves
     bool skipped = false;            // a warm-up that nothing needs
@@ -36,10 +38,12 @@ class RunTable {
 
   void set_state(std::size_t index, State state);
   void set_attempt(std::size_t index, int attempt) { runs_[index].attempt = attempt; }
+  /// How an attempt ended; of several the highest is kept, whatever the run's state is.
+  void note_outcome(std::size_t index, int attempt, State outcome);
   /// Counts an attempt that was lost, lost its node, was preempted or failed; other outcomes are none.
   void count_miss(std::size_t index, State outcome);
   /// Whether such an outcome may be followed by a new attempt of its own accord.
-  bool may_retry(std::size_t index, const Retries& retries) const;
+  bool may_retry(std::size_t index, State outcome, const Retries& retries) const;
 
   /// Warm-ups of configurations none of whose repeats is to be submitted are not needed.
   void skip_idle_warmups();

@@ -7,10 +7,10 @@
 
 namespace hpcbench {
 
-/// A local job to start: `hpcbench launch`, in a session of its own and deaf to SIGHUP, so that it survives us and our
+/// A local job to start: `hpcbench launch`, in a session of its own, SIGHUP ignored, so that it survives us and our
 /// terminal. It gets /dev/null as standard input, no descriptor of ours beside its output, and no blocked signals.
 ///
-/// It is no tool (base/process.hpp): nobody waits for its answer, and a study of short runs starts thousands of them.
+/// It is no tool (base/process.hpp): we do not wait for its answer, and a study of short runs starts thousands of them.
 struct JobStart {
   std::vector<std::string> argv;   // a program without `/` is looked up in PATH
   EnvironmentChanges environment;  // of ours

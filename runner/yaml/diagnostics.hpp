@@ -13,7 +13,7 @@ namespace hpcbench {
 /// One message with its place, the line, a caret and advice (left out where empty).
 std::string located_message(const SourceLocation& location, const std::string& message, const std::string& advice);
 
-/// Collects what is wrong with a file, so that a person sees all of it at once.
+/// Collects the errors of a file, so that a person sees all of them at once.
 class Diagnostics {
  public:
   /// Messages are sorted by source, in the order in which sources were made known (or first complained about).
@@ -23,7 +23,7 @@ class Diagnostics {
   bool empty() const { return diagnostics_.empty(); }
   /// How often `add` was called, repeated messages too: whether something was wrong in between.
   std::size_t made() const { return made_; }
-  /// So many that looking for more helps nobody.
+  /// So many that the search for more ends.
   bool full() const { return diagnostics_.size() >= kMostShown; }
   /// Throws all of them, sorted by place, as one InputError; nothing if there are none.
   void throw_if_any() const;

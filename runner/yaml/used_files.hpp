@@ -10,7 +10,7 @@
 
 namespace hpcbench {
 
-/// A file that an experiment file shares parts with others through: an entry of `use`.
+/// A file with parts that several experiment files share: an entry of `use`.
 struct UsedFile {
   std::shared_ptr<const YamlSource> source;
   YamlNode root;
@@ -19,7 +19,7 @@ struct UsedFile {
 };
 
 /// Reads what `use` names, one text or a list of them: paths seen from the folder of the file that holds it. What cannot be
-/// used (no such file, no file at all, no map, one that uses others) is a diagnostic at its place, which may be in a file of
+/// used (no such file, no plain file, no map, a file that uses others) is a diagnostic at its place, which may be in a file of
 /// the result.
 std::vector<UsedFile> read_used_files(const YamlNode& use, Diagnostics& diagnostics);
 

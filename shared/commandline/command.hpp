@@ -52,6 +52,10 @@ class Command {
   Command* parent() const { return parent_; }
   /// The page that --help prints.
   std::string help() const;
+  /// `hpcbench run [OPTIONS] FILE`
+  std::string usage() const;
+  /// The same page in roff, for section 1 of the manual: every option as --help has it.
+  std::string man_page() const;
   /// Does what the command does.
   int run() const { return action_ ? action_() : 0; }
 

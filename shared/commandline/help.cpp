@@ -37,18 +37,18 @@ std::string label_of(const Option& option, const Command& command) {
   return label;
 }
 
-std::string usage(const Command& command, bool needs_command) {
-  std::string text = "Usage: " + command.full_name() + " [OPTIONS]";
-  for (const Option& option : command.options()) {
+}  // namespace
+
+std::string Command::usage() const {
+  std::string text = full_name() + " [OPTIONS]";
+  for (const Option& option : options_) {
     if (!option.is_positional()) continue;
     const std::string word = option.position_name + (option.is_list() ? "..." : "");
     text += option.is_required ? " " + word : " [" + word + "]";
   }
-  if (!command.commands().empty()) text += needs_command ? " SUBCOMMAND" : " [SUBCOMMAND]";
-  return text + "\n";
+  if (!commands_.empty()) text += needs_command_ ? " SUBCOMMAND" : " [SUBCOMMAND]";
+  return text;
 }
-
-}  // namespace
 
 std::string Command::help() const {
   std::string positionals, others, commands;
@@ -56,7 +56,7 @@ std::string Command::help() const {
     (option.is_positional() ? positionals : others) += entry(label_of(option, *this), option.help);
   }
   for (const Command& below : commands_) commands += entry(below.name(), below.summary());
-  std::string text = summary_ + "\n" + usage(*this, needs_command_);
+  std::string text = summary_ + "\nUsage: " + usage() + "\n";
   if (!positionals.empty()) text += "\nPositionals:\n" + positionals;
   text += "\nOptions:\n" + others;
   if (!commands.empty()) text += "\nSubcommands:\n" + commands;

@@ -12,13 +12,14 @@ MAY_KNOW = {
     "base": set(),
     "yaml": set(),
     "expressions": set(),
-    "spec": {"yaml", "expressions"},
-    "spec/preparations": {"yaml", "spec"},
+    "spec/keys": set(),
+    "spec": {"yaml", "expressions", "spec/keys"},
+    "spec/preparations": {"yaml", "spec", "spec/keys"},
     "plan": {"spec", "expressions"},
     "jube": {"yaml", "expressions", "spec", "plan"},
     "runfiles": set(),
     "render": {"plan", "spec"},
-    "launch": {"runfiles"},
+    "launch": {"runfiles", "ports"},
     "submit": {"render", "runfiles", "plan", "spec"},
     "submit/slurm": {"submit", "render", "runfiles"},
     "ingest": {"runfiles", "checksum", "expressions"},
@@ -29,12 +30,15 @@ MAY_KNOW = {
     "report/plots": {"report"},
     "report/formats": {"report", "plan"},
     "report/comparison": {"report", "stats", "plan"},
-    "study": {"spec", "plan", "render", "runfiles", "submit", "submit/slurm", "ingest", "store", "report"},
+    "study/blocks": {"spec", "plan", "render", "submit", "submit/slurm", "ingest", "store"},
+    "study": {"spec", "plan", "render", "runfiles", "submit", "submit/slurm", "ingest", "store", "report", "study/blocks"},
     "imports": {"study", "render", "runfiles", "submit", "ingest", "store"},
     "archive": {"study", "spec", "runfiles", "ingest"},
-    "doctor": {"study", "submit", "submit/slurm", "render", "plan"},
-    "cli": {"spec", "plan", "jube", "render", "runfiles", "launch", "submit", "submit/slurm", "ingest", "store", "stats", "report", "report/formats",
-            "report/plots", "report/warnings", "report/comparison", "study", "imports", "archive", "doctor", "commandline"},
+    "doctor": {"study", "study/blocks", "submit", "submit/slurm", "render", "plan"},
+    "cli/completion": {"spec", "plan", "store", "study", "commandline"},
+    "cli/formats": {"spec/keys"},
+    "cli": {"cli/completion", "cli/formats", "spec", "spec/keys", "plan", "jube", "render", "runfiles", "launch", "submit", "submit/slurm", "ingest", "store", "stats", "report", "report/formats",
+            "report/plots", "report/warnings", "report/comparison", "study", "study/blocks", "imports", "archive", "doctor", "commandline"},
 }
 # The same for the trainer.
 TRAINER_MAY_KNOW = {
@@ -50,14 +54,14 @@ TRAINER_MAY_KNOW = {
     "tasks/mnist_rnn": {"base", "kernels", "devices", "optim", "tasks"},
     "tasks/bert_squad": {"base", "devices", "files", "kernels", "optim", "tasks", "tasks/bert_squad/text", "tasks/bert_squad/data", "tasks/bert_squad/score"},
     "tasks/bert_squad/text": {"base"},
-    "tasks/bert_squad/data": {"base", "tasks/bert_squad/text", "commandline"},
+    "tasks/bert_squad/data": {"base", "files", "tasks/bert_squad/text", "commandline"},
     "tasks/bert_squad/score": {"base", "files", "tasks/bert_squad/data", "commandline"},
     "training": {"base", "events", "files", "devices", "optim", "strategies", "tasks"},
 }
 MOST_SOURCES = 25
 MOST_LINES = 60
 # Functions that are nothing but a table.
-TABLES = ("trainer_settings", "make_rows")
+TABLES = ("trainer_settings", "_keys")
 FUNCTION = re.compile(r"^ *(?! |namespace|class|struct|enum|if|for|while|switch|else|do|try|return|[}/\[])[^=]*\)(?: const| override| noexcept)* \{$")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

@@ -71,9 +71,11 @@ class Others(Example):
         self.assertEqual([(row["axes"]["lang"], row["outcomes"]) for row in rows], [("c", {"succeeded": 1}), ("sh", {"succeeded": 1})])
         rows = self.run_file("stream", of=EXAMPLES / "reframe")
         self.assertEqual([row["outcomes"] for row in rows], [{"succeeded": 3}] * 4)
+        kernels = [row["axes"]["kernel"] for row in self.report("stream.yaml", "--results", str(self.results))["inner_rows"]]
+        self.assertEqual(kernels, ["Copy", "Scale", "Add", "Triad"] * 4)
         self.assertEqual(len(list((self.results / "stream/prepare").iterdir())), 2, "one build for each set of flags")
         strict = self.hpcbench("report", "stream.yaml", "--strict", "--results", str(self.results), "--set", "repeats=3",
-                               "--set", "report.references=[{metric: triad_mb_per_s, value: 1e9, low: -1 %}]", code=1)
+                               "--set", "report.references=[{metric: mb_per_s, value: 1e9, low: -1 %}]", code=1)
         self.assertIn("reference-missed", strict.stdout)
 
     def test_ramble_computes_what_follows(self):

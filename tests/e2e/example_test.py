@@ -4,12 +4,11 @@ import csv
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import ROOT, StudyTest  # noqa: E402
+from harness import ROOT, StudyTest, python_with_packages  # noqa: E402
 
 EXAMPLE = "examples/huggingface_fabric/huggingface_fabric.yaml"
 
@@ -17,12 +16,7 @@ EXAMPLE = "examples/huggingface_fabric/huggingface_fabric.yaml"
 class HuggingFaceFabric(StudyTest):
     @classmethod
     def setUpClass(cls):
-        made = subprocess.run([str(ROOT / "tests/huggingface/venv.sh"), "--peers"], capture_output=True, text=True)
-        if made.returncode == 77:
-            raise unittest.SkipTest(made.stderr.strip().splitlines()[-1])
-        if made.returncode != 0:
-            raise RuntimeError(made.stderr)
-        cls.packages = pathlib.Path(made.stdout.strip().splitlines()[-1]).parent
+        cls.packages = pathlib.Path(python_with_packages()).parent
 
     def setUp(self):
         super().setUp()
@@ -32,7 +26,7 @@ class HuggingFaceFabric(StudyTest):
     def test_both_programs_run_and_what_they_write_is_read(self):
         path = f"{self.packages}:{os.environ['PATH']}"
         self.hpcbench("run", EXAMPLE, "--set", "repeats=1", "--slots", "1",
-                      env={"PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "HF_HUB_OFFLINE": "1"})
+                      env={"PATH": path, "HF_HUB_OFFLINE": "1"})
         rows = self.report()["rows"]
         self.assertEqual([(r["axes"]["strategy"], r["gpus"]) for r in rows], [("baseline", 1), ("ddp", 1), ("ddp", 2)])
         self.assertEqual([r["outcomes"] for r in rows], [{"succeeded": 1}] * 3)

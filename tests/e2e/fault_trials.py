@@ -20,7 +20,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import HPCBENCH  # noqa: E402
+from harness import HPCBENCH, processes_of  # noqa: E402
 
 RUNS = 40
 INSTANCES = 6
@@ -41,15 +41,7 @@ retries: {lost: 100}
 
 def launchers(folder):
     """Pids of the jobs of this trial: `hpcbench launch FOLDER...`."""
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            arguments = path.read_bytes().split(b"\0")
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if b"launch" in arguments and any(a.startswith(str(folder).encode()) for a in arguments):
-            found.append(int(path.parent.name))
-    return found
+    return processes_of("launch", folder)
 
 
 def kill(pids):

@@ -81,6 +81,29 @@ class StudyTest(unittest.TestCase):
         self.fail(f"waited {PATIENCE_S} s for {what}")
 
 
+def processes_of(word, under):
+    """Pids of those with the argument `word`, and one that begins with the path `under`."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            arguments = path.read_bytes().split(b"\0")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if word.encode() in arguments and any(a.startswith(str(under).encode()) for a in arguments):
+            found.append(int(path.parent.name))
+    return found
+
+
+def python_with_packages():
+    """Path of the Python that has torch, Lightning, transformers and Accelerate; skips the test where it cannot be made."""
+    made = subprocess.run([str(ROOT / "tests/huggingface/venv.sh"), "--peers"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if made.returncode == 77:
+        raise unittest.SkipTest(made.stderr.strip().splitlines()[-1])
+    if made.returncode != 0:
+        raise RuntimeError(made.stderr)
+    return made.stdout.strip().splitlines()[-1]
+
+
 def alive(pid):
     """Whether a process runs; one that has ended and is not reaped yet does not."""
     try:

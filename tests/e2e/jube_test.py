@@ -1,5 +1,6 @@
 """hpcbench init --from-jube: a benchmark of JUBE is translated, checked and run, and gives its table."""
 import pathlib
+import re
 import sys
 import unittest
 
@@ -53,8 +54,10 @@ class FromJube(StudyTest):
         done = self.hpcbench("init", "study.yaml", "--from-jube", "work.xml", code=1)
         said = done.stdout + done.stderr
         self.assertIn('work.xml:6:7: note: FILL IN square: mode="shell"', said)
-        self.assertIn("nothing defines {{square}}", said)
         study = (self.folder / "study.yaml").read_text()
+        self.assertRegex(study, r"^# yaml-language-server: \$schema=\S+/schema/experiment.json\n# Translated from work.xml", "as `init` has it")
+        line = int(re.search(r"^study.yaml:(\d+):\d+: error: .*nothing defines {{square}}", said, re.MULTILINE)[1])
+        self.assertIn("{{square}}", study.splitlines()[line - 1])
         self.assertIn("# work.xml:6:7: FILL IN square", study)
         self.hpcbench("check", "study.yaml", code=2)
         (self.folder / "study.yaml").write_text(study + "derive: {square: n * n}\n")

@@ -10,7 +10,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import HPCBENCH, StudyTest  # noqa: E402
+from harness import HPCBENCH, StudyTest, processes_of  # noqa: E402
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples/prepare"
 STUDY = """
@@ -132,15 +132,7 @@ class Preparations(StudyTest):
         self.assertEqual(len(self.attempts("build")), 1)
 
     def launchers(self):
-        found = []
-        for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                arguments = path.read_bytes().split(b"\0")
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if b"launch" in arguments and any(a.startswith(str(self.folder.resolve()).encode() + b"/results/made/prepare/build") for a in arguments):
-                found.append(int(path.parent.name))
-        return found
+        return processes_of("launch", self.folder.resolve() / "results/made/prepare/build")
 
     def begun(self):
         """`run`, until the first build has begun."""

@@ -76,6 +76,19 @@ class Retries(StudyTest):
         self.hpcbench("run", "tiny.yaml", "--keep-going", code=1)
         self.assertEqual(self.executions(), 12)
 
+    def test_what_would_be_tried_again_is_rehearsed(self):
+        self.write("work.sh", FLAKY)
+        self.study()
+        self.hpcbench("run", "tiny.yaml", "--keep-going", code=1)
+        self.assertNotIn("again", self.hpcbench("run", "tiny.yaml", "--dry-run").stdout)
+        self.study("retries: {failed: 1}\n")
+        rehearsed = self.hpcbench("run", "tiny.yaml", "--dry-run")
+        self.assertEqual(rehearsed.stdout.count("(again)"), 2, rehearsed.stdout)
+        self.assertIn("2 runs would be started by the executor local; 2 of 4 have an outcome", rehearsed.stderr)
+        before = self.executions()
+        self.hpcbench("run", "tiny.yaml")
+        self.assertEqual(self.executions(), before + 2)
+
     def test_a_value_is_never_tried_again(self):
         self.write("work.sh", WORK)
         self.study("retries: {failed: 2}\nsuccess: {require: [score > 2], pattern: all is well}\n")

@@ -72,6 +72,13 @@ class Reports(StudyTest):
         self.assertRegex(rows[1][3], r"^3\.\d+x$")  # 82 s / 22 s
         self.assertEqual(rows[4][2:4], ["", ""])
 
+    def test_nodes_seen_in_csv_and_json_and_as_a_column_that_somebody_asks_for(self):
+        header = self.hpcbench("report", "--format", "csv").stdout.splitlines()[0].split(",")
+        self.assertEqual(header[-3:], ["nodes_seen", "outcomes", "warnings"])
+        self.assertEqual({row["nodes_seen"] for row in json.loads(self.hpcbench("report", "--format", "json").stdout)["rows"]}, {1})
+        self.assertNotIn("nodes seen", self.hpcbench("report", "--format", "markdown").stdout)
+        self.assertIn("nodes seen", self.hpcbench("report", "--format", "markdown", "--columns", "strategy,nodes_seen").stdout)
+
     def test_mistakes_are_exit_2_with_advice(self):
         for arguments, advice in ((["--columns", "medain"], "did you mean `median`?"),
                                   (["--sort", "-speedpu"], "did you mean `speedup`?"),

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <map>
 #include <set>
@@ -42,7 +44,7 @@ class FaultPoints {
 /// Where fake jobs live. It outlives executors, as jobs outlive hpcbench. Claims and finished.json are real files.
 class FakeMachine {
  public:
-  enum class Ending { succeed, fail, vanish, die_before_claim };
+  enum class Ending { succeed, fail, time_out, vanish, die_before_claim };
   struct Job {
     std::string folder;
     std::string id;
@@ -87,7 +89,8 @@ class FakeMachine {
     if (how != Ending::die_before_claim && !job.claimed) claim(job);
     job.alive = false;
     if (!job.claimed || how == Ending::vanish) return;
-    const std::string text = how == Ending::succeed ? "{\"schema\":1,\"exit_code\":0}" : "{\"schema\":1,\"exit_code\":1}";
+    const std::string more = how == Ending::time_out ? ",\"timed_out\":true" : "";
+    const std::string text = fmt::format("{{\"schema\":1,\"exit_code\":{}{}}}", how == Ending::succeed ? 0 : 1, more);
     write_file(job.folder + "/finished.json", text, Durability::none);
   }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/files.hpp"
@@ -12,6 +13,7 @@
 #include "base/text.hpp"
 #include "base/tool_runner.hpp"
 #include "fakes/fake_executor.hpp"
+#include "runfiles/block_claim.hpp"
 #include "runfiles/claim.hpp"
 #include "submit/slurm/slurm_parse.hpp"
 
@@ -27,6 +29,7 @@ class FakeSlurm : public ToolRunner {
     std::string name;
     std::string folder;  // of its attempt
     std::string token;
+    std::vector<std::string> members = {};  // of a block: the folders of its attempts
     std::string state = "PENDING";
     std::string reason = "Resources";
     std::string nodes = {};  // none while it waits
@@ -73,8 +76,7 @@ class FakeSlurm : public ToolRunner {
     job.state = "RUNNING";
     job.reason = "None";
     job.nodes = "n0";
-    job.claimed = try_claim(job.folder,
-                            Claim{.revoked = false, .why = {}, .token = job.token, .job = job.id(), .process = this_process()});
+    job.claimed = try_claim(job.folder, claim_of(job));
     if (job.claimed) {
       ++executed[job.folder];
     } else {
@@ -82,10 +84,31 @@ class FakeSlurm : public ToolRunner {
     }
   }
 
+  /// The launcher of a block begins: it claims the block, or leaves.
+  void start_block(Job& job) {
+    job.state = "RUNNING";
+    job.reason = "None";
+    job.nodes = "n0";
+    const std::string batch = job.folder.substr(0, job.folder.size() - std::string("/0000000000000000/r01/a1").size());
+    const std::string folder = block_folder(batch + "/batches/" + job.token, static_cast<std::size_t>(job.index));
+    make_folders(folder);
+    job.claimed = try_claim(folder, claim_of(job));
+    if (!job.claimed) job.state = "COMPLETED";
+  }
+  /// It claims the attempt whose turn it is; false where somebody has it.
+  bool start_member(Job& job, std::size_t place) {
+    const bool ours = try_claim(job.members.at(place), claim_of(job));
+    if (ours) ++executed[job.members.at(place)];
+    return ours;
+  }
+  void finish_member(Job& job, std::size_t place) {
+    if (start_member(job, place)) finish_folder(job.members.at(place), 0);
+  }
+
   void finish(Job& job, int exit_code = 0) {
     if (job.state == "PENDING") start(job);
     if (!job.claimed) return;
-    write_file(job.folder + "/finished.json", fmt::format("{{\"schema\":1,\"exit_code\":{}}}", exit_code), Durability::none);
+    finish_folder(job.folder, exit_code);
     job.state = exit_code == 0 ? "COMPLETED" : "FAILED";
     job.reason = exit_code == 0 ? "None" : "NonZeroExitCode";
   }
@@ -105,6 +128,13 @@ class FakeSlurm : public ToolRunner {
   }
 
  private:
+  static Claim claim_of(const Job& job) {
+    return {.revoked = false, .why = {}, .token = job.token, .job = job.id(), .process = this_process()};
+  }
+  static void finish_folder(const std::string& folder, int exit_code) {
+    write_file(folder + "/finished.json", fmt::format("{{\"schema\":1,\"exit_code\":{}}}", exit_code), Durability::none);
+  }
+
   static ToolResult failure(const std::string& text) { return {ToolResult::Kind::exited, 1, {}, text + "\n"}; }
 
   ToolResult sbatch(const ToolCall& call) {
@@ -144,12 +174,15 @@ class FakeSlurm : public ToolRunner {
     }
     const std::string token = name.substr(name.find('.') + 1);
     const std::vector<std::string> lines = split(read_file(call.folder + "/batches/" + token + "/attempts.txt"), '\n');
+    const auto text = read_file_if_there(call.folder + "/batches/" + token + "/" + kBlocksFile);
+    const std::vector<BlockLines> blocks = parse_blocks(text.value_or(""));
     for (int index = first; index <= last; ++index) {
-      jobs.push_back({.array = id,
-                      .index = index,
-                      .name = name,
-                      .folder = call.folder + "/" + lines.at(static_cast<std::size_t>(index)),
-                      .token = token});
+      const auto element = static_cast<std::size_t>(index);
+      const BlockLines block = text ? blocks.at(element) : BlockLines{element, 1};
+      Job job{.array = id, .index = index, .name = name, .folder = call.folder + "/" + lines.at(block.first), .token = token};
+      for (std::size_t i = 0; text && i < block.count; ++i)
+        job.members.push_back(call.folder + "/" + lines.at(block.first + i));
+      jobs.push_back(std::move(job));
     }
   }
 
@@ -176,8 +209,9 @@ class FakeSlurm : public ToolRunner {
   }
 
   ToolResult scancel(const ToolCall& call) {
-    const std::string name = call.argv.at(1).substr(std::string("--name=").size());
-    for (std::size_t i = 2; i < call.argv.size(); ++i) {
+    const bool tells = call.argv.at(1) == "--batch";  // a signal for a block's launcher: no job ends by that
+    const std::string name = call.argv.at(1).substr(std::string("--name=").size());  // not read where it tells
+    for (std::size_t i = tells ? call.argv.size() : 2; i < call.argv.size(); ++i) {
       for (Job& job : jobs) {
         if (job.id() != call.argv[i] || job.name != name || phase_of(job.state) == SlurmPhase::ended) continue;
         // A waiting element disappears; one that runs ends.

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "doctor/doctor_slurm_facts.hpp"
+#include "submit/slurm/slurm_limits.hpp"
 #include "submit/slurm/slurm_parse.hpp"
 
 namespace {

@@ -43,6 +43,7 @@ class GpuCheck(unittest.TestCase):
         self.assertIn("a peer hangs after the first step", [row["name"] for row in steps["faults"]["rows"]])
         self.assertEqual(code, 1 if steps["faults"]["status"] == "failed" else 0, told)
         self.assertEqual(told["profile"], ("not measured", "kernels of a GPU are what is counted"))
+        self.assertEqual([row["status"] for row in steps["speed"]["rows"] if row["name"] == "MFU"], ["not measured"])
         parity = [row for row in steps["parity"]["rows"] if row["status"] == "passed"]
         self.assertGreater(len(parity), 0)
         for row in parity:

@@ -8,7 +8,6 @@ import json
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,13 +15,16 @@ import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "bench"))
+from ports import free_port  # noqa: E402
+
 FOLDER = ROOT / "build/null-gpu"
 PROGRAMS = pathlib.Path(os.environ.get("HPCBENCH_PROGRAMS", ROOT / "build/default/bin"))
 TRAIN = os.environ.get("HPCBENCH_NULL_GPU_TRAIN")
 BERT = ["--task", "bert_squad", "--data", "data/squad2-excerpt.json", "--train-share", "0.9", "--eval", "false", "--batch-size", "4"]
 MNIST = ["--data", "data/mnist", "--eval", "false"]
 # What one optimiser step may come to, of BERT-base with AdamW, clipping and dropout, rows padded or packed. `launches`: kernels, products,
-# memsets and copies. docs/gpu.md says where they come from.
+# memsets and copies. tests/gpu/README.md says where they come from.
 PACKED = ["--padding", "none", "--pad-in-softmax", "false"]
 LIMITS = {
     "bert fp32 padded": {"launches": 555, "host waits": 0, "copy to device": 1},
@@ -33,14 +35,14 @@ LIMITS = {
 }
 
 
-def built():
-    """A hpcbench-train that is linked with LibTorch for CUDA, beside the null GPU."""
-    made = subprocess.run([sys.executable, ROOT / "tests/gpu/null/make_null_gpu.py", FOLDER], capture_output=True, text=True)
+def built(version="2.13.0", folder=FOLDER):
+    """A hpcbench-train that is linked with LibTorch for CUDA of this version, beside the null GPU."""
+    made = subprocess.run([sys.executable, ROOT / "tests/gpu/null/make_null_gpu.py", folder, "--torch", version], capture_output=True, text=True)
     if made.returncode == 77:
         raise unittest.SkipTest(made.stderr.strip().splitlines()[-1])
     if made.returncode:
         raise AssertionError(made.stderr)
-    build = FOLDER / "trainer"
+    build = folder / "trainer"
     for command in (["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=", "-DCMAKE_CXX_FLAGS=-O0", "-DHPCBENCH_TESTS=OFF",
                      f"-DHPCBENCH_TORCH_DIR={made.stdout.strip()}/torch"],
                     ["cmake", "--build", build, "--target", "hpcbench-train", "--parallel", "2"]):
@@ -71,16 +73,16 @@ class Ended:
         return next(event for event in self.events if event["event"] == kind)
 
 
-def start(folder, arguments, environment):
+def start(folder, arguments, environment, program=None):
     variables = {**os.environ, "OMP_NUM_THREADS": "1", "NULL_GPU_REPORT": str(folder / "counts"), **environment}
-    return subprocess.Popen([TRAIN, "run", *arguments, "--device", "cuda", "--events", folder / "events.jsonl"], cwd=ROOT, env=variables,
+    return subprocess.Popen([program or TRAIN, "run", *arguments, "--device", "cuda", "--events", folder / "events.jsonl"], cwd=ROOT, env=variables,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def run(arguments, limit_s=300, **environment):
+def run(arguments, limit_s=300, program=None, **environment):
     with tempfile.TemporaryDirectory() as name:
         folder, begin = pathlib.Path(name), time.monotonic()
-        process = start(folder, arguments, environment)
+        process = start(folder, arguments, environment, program)
         try:
             text = process.communicate(timeout=limit_s)[0]
         except subprocess.TimeoutExpired:
@@ -89,11 +91,9 @@ def run(arguments, limit_s=300, **environment):
         return Ended(process.returncode, text, time.monotonic() - begin, folder)
 
 
-def run_ranks(arguments, ranks, limit_s=300, faults=None, **environment):
+def run_ranks(arguments, ranks, limit_s=300, faults=None, program=None, **environment):
     """Ranks of one node, started as a launcher does; faults: rank -> NULL_GPU_FAULT."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with tempfile.TemporaryDirectory() as name:
         folders, processes, begin = [], [], time.monotonic()
         for rank in range(ranks):
@@ -103,7 +103,7 @@ def run_ranks(arguments, ranks, limit_s=300, faults=None, **environment):
                      "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "NULL_GPU_COUNT": str(ranks), **environment}
             if faults and rank in faults:
                 world["NULL_GPU_FAULT"] = faults[rank]
-            processes.append(start(folders[-1], arguments, world))
+            processes.append(start(folders[-1], arguments, world, program))
         ends = []
         try:
             for process, folder in zip(processes, folders):
@@ -135,19 +135,99 @@ class GpuCheck(unittest.TestCase):
             for program in (pathlib.Path(TRAIN), PROGRAMS / "hpcbench"):
                 shutil.copy(program, folder / "bin")
             (folder / "templates").symlink_to(ROOT / "templates")
-            done = subprocess.run([sys.executable, ROOT / "bench/gpu_check/check.py", "--programs", folder / "bin", "--minutes", "8", "--out", folder / "out"], cwd=ROOT,
-                                  env={**os.environ, "NULL_GPU_COUNT": "2"}, capture_output=True, text=True)
+            done = subprocess.run([ROOT / "scripts/gpu-check.sh", "--programs", folder / "bin", "--minutes", "8", "--out", folder / "out"], cwd=folder,
+                                  env={**os.environ, "NULL_GPU_COUNT": "2"}, stdin=subprocess.DEVNULL, capture_output=True, text=True)
             report = json.loads((folder / "out/report.json").read_text())
+            page = (folder / "out/report.html").read_text()
         self.assertFalse(report["numbers_count"], done.stdout + done.stderr)
         self.assertEqual(report["device_name"], "Null GPU")
         steps = {step["name"]: step for step in report["steps"]}
-        for name in ("start", "parity", "speed", "scaling"):
+        self.assertEqual(list(steps), ["facts", "start", "parity", "faults", "profile", "collectives", "speed", "scaling"])
+        self.assertEqual(done.returncode, 1 if any(step["status"] == "failed" for step in steps.values()) else 0, done.stdout + done.stderr)
+        for step in steps.values():
+            self.assertIn(step["question"], page)
+            for row in step["rows"]:
+                self.assertTrue(row["status"] in ("passed", "note") or row["why"], row)
+        for name in ("facts", "start", "parity", "profile", "collectives", "speed", "scaling"):
             self.assertIn(steps[name]["status"], ("passed", "not measured"), steps[name])
         ran = [row["why"] for row in steps["parity"]["rows"]]
         self.assertIn("it ran; this GPU computes nothing", ran)
         self.assertEqual([row for row in steps["speed"]["rows"] if row["status"] == "passed"], [])
+        self.assertEqual([row["why"] for row in steps["speed"]["rows"] if row["name"] == "MFU"], ["this GPU computes nothing"])
         faults = {row["name"]: row["status"] for row in steps["faults"]["rows"]}
-        self.assertEqual((faults["no GPU is visible"], faults["out of memory in a forward pass"]), ("passed", "passed"), steps["faults"])
+        for name in ("no GPU is visible", "out of memory in a forward pass", "a peer is killed while NCCL connects", "a peer hangs while NCCL connects"):
+            self.assertEqual(faults[name], "passed", steps["faults"])
+        for name in ("out of memory at the start", "out of memory in a backward pass"):  # last: there may be no time for them
+            self.assertIn(faults[name], ("passed", "not measured"), steps["faults"])
+
+
+class OtherVersions(unittest.TestCase):
+    @unittest.skipUnless(os.environ.get("HPCBENCH_LONG"), "builds the trainer for two more versions of torch: scripts/test.sh --long does")
+    def test_the_trainer_is_built_and_starts_with_each_torch_that_is_supported(self):
+        for version in ("2.11.0", "2.12.1"):
+            with self.subTest(version):
+                program = built(version, FOLDER.with_name(f"null-gpu-{version}"))
+                said = subprocess.check_output([program, "--version"], text=True)
+                self.assertIn(f"LibTorch {version}", said)
+                for arguments in ([*MNIST, "--max-steps", "2"], [*BERT, "--model", "tiny", "--precision", "bf16", "--max-steps", "2"]):
+                    ended = run(arguments, program=program)
+                    self.assertEqual(ended.code, 0, ended.text)
+                for strategy in ("ddp", "fsdp"):
+                    for ended in run_ranks([*MNIST, "--strategy", strategy, "--max-steps", "2"], 2, program=program):
+                        self.assertEqual(ended.code, 0, ended.text)
+
+
+class MemoryAtACheckpoint(unittest.TestCase):
+    """Without LibTorch's cache of blocks, which would hide what a save asks for: then each block is a cudaMalloc."""
+    STEPS = [*MNIST, "--max-steps", "3"]
+    KEPT = ["--checkpoint", "last", "--checkpoint-every", "2"]  # after steps 2 and 3
+    UNCACHED = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
+
+    def ended(self, strategy, arguments, folder, faults=None):
+        words = [*self.STEPS, "--strategy", strategy, "--output", folder, *arguments]
+        if strategy in ("baseline", "dp"):
+            return [run(words, **self.UNCACHED, NULL_GPU_COUNT="2")]
+        return run_ranks(words, 2, faults=faults, **self.UNCACHED)
+
+    def blocks(self, strategy, arguments):
+        """Of each rank."""
+        with tempfile.TemporaryDirectory() as folder:
+            ends = self.ended(strategy, arguments, folder)
+        for ended in ends:
+            self.assertEqual(ended.code, 0, ended.text)
+        return [ended.counts["cudaMalloc"] for ended in ends]
+
+    def test_only_what_is_gathered_needs_memory_on_the_gpu(self):
+        for strategy in ("baseline", "dp", "ddp", "zero2", "fsdp"):
+            without = self.blocks(strategy, [])
+            for form in ("whole", "sharded"):
+                with self.subTest(strategy, form=form):
+                    more = [kept - none for kept, none in zip(self.blocks(strategy, [*self.KEPT, "--checkpoint-format", form]), without)]
+                    if form == "whole" and strategy in ("zero2", "fsdp"):
+                        self.assertGreater(min(more), 1)
+                    else:
+                        self.assertEqual(set(more), {1})  # the losses since the last reading, in one block; nothing for the state
+
+    def test_memory_that_is_used_up_by_a_save_leaves_the_checkpoint_before_it(self):
+        for strategy in ("zero2", "fsdp"):
+            last = self.blocks(strategy, self.KEPT)
+            for victim in (0, 1):
+                with self.subTest(strategy, victim=victim), tempfile.TemporaryDirectory() as folder:
+                    ends = self.ended(strategy, self.KEPT, folder, {victim: f"cudaMalloc:{last[victim]}:2"})
+                    self.assertEqual([ended.code for ended in ends], [1, 1], ends[victim].text)
+                    error = ends[victim].event("error")
+                    self.assertEqual((error["code"], error["operation"], error["step"]), ("out_of_memory", "checkpoint", 3))
+                    self.assertIn("another rank failed first", ends[1 - victim].event("error")["text"])
+                    self.assertEqual(self.saves(ends[0]), [2])
+                    self.assertEqual(os.listdir(f"{folder}/checkpoint"), ["last.safetensors"])
+                    resumed = self.ended(strategy, [*self.KEPT, "--resume", f"{folder}/checkpoint"], folder)
+                    self.assertEqual([ended.code for ended in resumed], [0, 0], resumed[0].text)
+                    # Rank 0 waits for no other here, where collectives end at once: without rank 1 it may have written the whole file.
+                    self.assertIn(self.saves(resumed[0]), [[3]] if victim == 0 else [[3], []])
+
+    @staticmethod
+    def saves(ended):
+        return [event["step"] for event in ended.events if event["event"] == "checkpoint"]
 
 
 class NullGpu(unittest.TestCase):
@@ -160,6 +240,11 @@ class NullGpu(unittest.TestCase):
         self.assertEqual(facts["versions"]["cuda"], "13.0")
         self.assertEqual(facts["environment"]["TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC"], "500")
         self.assertGreater(ended.event("run_end")["max_device_bytes"], 0)
+
+    def test_a_large_batch_asks_for_the_limits_of_the_gpu(self):
+        # More than 3,072 tokens: the gradient of an embedding sorts them, and CUB divides by the largest grid.
+        ended = run([*BERT, "--model", "tiny", "--batch-size", "64", "--max-steps", "2"])
+        self.assertEqual(ended.code, 0, ended.text)
 
     def test_what_is_not_there_is_told(self):
         for environment, part in (({"NULL_GPU_COUNT": "0"}, "no GPU is visible to this process"),
@@ -186,6 +271,33 @@ class NullGpu(unittest.TestCase):
         for ended in ends:
             self.assertEqual(ended.code, 0, ended.text)
         self.assertEqual(len({ended.events[0]["gpu_uuid"] for ended in ends}), 2)
+        for ended in ends:
+            facts = ended.event("run_start")
+            # What either rank is connected by, from NCCL's log, whose variables and file are gone again.
+            self.assertEqual((facts["nccl_local_transport"], facts["nccl_network_transport"]), ("P2P", "NET/Socket"))
+            self.assertFalse([name for name in facts["environment"] if name.startswith("NCCL_DEBUG")], facts)
+
+    def test_a_log_of_nccl_that_the_user_wants_is_left_alone(self):
+        with tempfile.TemporaryDirectory() as name:
+            log = pathlib.Path(name, "nccl.log")
+            ended = run_ranks([*MNIST, "--strategy", "ddp", "--max-steps", "1"], 2, NCCL_DEBUG="INFO", NCCL_DEBUG_FILE=str(log))[0]
+            self.assertIn("via P2P/IPC", log.read_text())
+        facts = ended.event("run_start")
+        self.assertEqual(facts["environment"]["NCCL_DEBUG"], "INFO")
+        self.assertNotIn("nccl_local_transport", facts)
+
+    def test_communication_is_timed_by_the_gpu(self):
+        # Whatever is measured takes the null GPU 1 ms: each sum of ddp, the stretch in which computing waits for it, each pass and update.
+        steps = 3
+        for strategy in ("ddp", "zero2"):
+            with self.subTest(strategy):
+                for ended in run_ranks([*MNIST, "--batch-norm", "false", "--strategy", strategy, "--max-steps", str(steps)], 2):
+                    self.assertEqual(ended.code, 0, ended.text)
+                    end = ended.event("run_end")
+                    exchanges = steps * end["units"] * (1 if strategy == "ddp" else 2)
+                    self.assertAlmostEqual(end["communication_exposed_s"], exchanges * 1e-3, places=6)
+                    self.assertAlmostEqual(end["communication_hidden_s"], 0, places=6)
+                    self.assertAlmostEqual(end["compute_s"], 2 * steps * 1e-3 - exchanges * 1e-3, places=6)
 
     def test_a_communicator_that_is_never_made(self):
         # A peer that hangs, and one that dies, while NCCL connects the others.

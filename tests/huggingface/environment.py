@@ -22,7 +22,6 @@ def enter():
             sys.exit(made.returncode)
         python = made.stdout.strip()
         os.execv(python, [python] + sys.orig_argv[1:])
-    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     if not os.access(TRAIN, os.X_OK):
         sys.exit(f"error: {TRAIN} is not there: scripts/setup.sh builds it, or HPCBENCH_TRAIN names another one")
     # No test may reach for a hub or leave anything in the user's caches.

@@ -4,7 +4,7 @@
 # Exit code 77, and the reason as the last line, where the packages cannot be had: nothing was compared.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit
-export PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE='' PYTHONPYCACHEPREFIX=$PWD/../../build/pycache
 python=$(./venv.sh "${HPCBENCH_HUGGINGFACE_VENV:-../../build/venv-huggingface}") || exit
 
 files=()

@@ -4,8 +4,8 @@ import json
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
+import sys
 
 import environment
 import features
@@ -13,6 +13,9 @@ import torch
 from safetensors.torch import load_file, save_file  # noqa: F401  (save_file: for tests)
 from tiny_models import is_gauge, make_config, make_model
 from transformers import BertForQuestionAnswering, get_linear_schedule_with_warmup
+
+sys.path.append(str(environment.ROOT / "bench"))
+from ports import free_port  # noqa: E402
 
 VOCABULARY_SIZE = 30522
 SHAPES = {
@@ -91,12 +94,6 @@ def train_with_torch(model, batches, lr, weight_decay=0.01, clip=None, warmup=No
             schedule.step()
         losses.append(sum(of_ranks[0].item() for of_ranks in means) / len(window))
     return losses
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class OurRun:

@@ -24,14 +24,16 @@ LIBTORCH_HEADERS = ("#include <ATen/ATen.h>\n#include <ATen/Parallel.h>\n#includ
 # Read as modules, besides the C++ library.
 LIBRARIES = ["nlohmann/json.hpp", "fmt/format.h", "rapidcheck.h", "doctest/doctest.h"]
 # The seam to GPUs and the null GPU, which only CUDA's headers can compile: scripts/check-cuda.sh and tests/gpu do.
-NEEDS_CUDA = re.compile(r"trainers/devices/cuda_(?!absent)|tests/gpu/null/(cudart|nccl)")
+NEEDS_CUDA = re.compile(r"trainers/devices/cuda_(?!absent)|tests/gpu/null/(cudart|driver|nccl)")
 # GCC's own vector extensions; the build compiles each of them by itself.
 NEEDS_GCC = re.compile(r"trainers/kernels/\w*_kernels\.cpp")
 FLAGS = ["-std=c++20", "-w", "-fsyntax-only", "-ferror-limit=5", "-DFMT_HEADER_ONLY=1", "-DUSE_C10D_GLOO", "-DUSE_DISTRIBUTED",
-         '-DHPCBENCH_VERSION="0"', '-DHPCBENCH_SOURCE_DIR="."', '-DHPCBENCH_PROGRAMS="."']
+         '-DHPCBENCH_VERSION="0"', '-DHPCBENCH_BUILD="0"', '-DHPCBENCH_SOURCE_DIR="."', '-DHPCBENCH_PROGRAMS="."',
+         '-DHPCBENCH_FAKE_NVML="."']
 # trainers/ stands behind runner/ nowhere: both have folders of the same names.
 FOLDERS = {"cmake": [], "shared": ["shared"], "runner": ["runner", "shared"], "trainers": ["trainers", "shared"], "bench/trainers": ["trainers", "shared"], "bench": ["runner", "shared"],
-           "tests/trainers": ["tests", "trainers", "shared"], "tests/fuzz/safetensors": ["trainers"], "tests": ["tests", "runner", "shared"]}
+           "tests/trainers": ["tests", "trainers", "shared"], "tests/fuzz/safetensors": ["trainers"], "tests/fuzz/shards": ["trainers", "shared"],
+           "tests": ["tests", "runner", "shared"]}
 def folders_of(path):
     return next(folders for prefix, folders in sorted(FOLDERS.items(), reverse=True) if path.startswith(prefix))
 

@@ -3,7 +3,8 @@
 
 A study of 24 short runs, one fault (below), hpcbench killed with -9 now and then, and `run` again until it ends. Must hold in every
 trial: no attempt executed twice, every run ends with one attempt that counts and succeeded; and where no job was hurt (all but
-`controller` and `node`), no run executed more than once.
+`controller` and `node`), no run executed more than once. So for preparations, which have jobs of their own: no attempt made twice, one
+of each instance ended well, and runs were given its folder.
 """
 import argparse
 import collections
@@ -31,6 +32,13 @@ matrix: {k: [1, 2, 3, 4, 5, 6]}
 repeats: 4
 resources: {time: "00:05:00"}
 retries: {lost: 20, node_failure: 20}
+"""
+# The same with what jobs of their own make before: two instances, each for half of the runs.
+PREPARED = STUDY.replace('bash, "{{run_dir}}"]', 'bash, "{{run_dir}}", "{{build.dir}}"]').replace(
+    'echo "$1" >> executions', 'echo "$1" >> executions; echo "$2" >> given') + """
+derive: {half: k % 2}
+prepare:
+  build: {command: [bash, -c, 'echo "$1" >> makings; sleep 0.$((RANDOM % 6))', bash, "{{build.dir}}", "{{half}}"], on: job}
 """
 # What the first calls of sbatch do instead; REAL is Slurm's own. Each fault happens ONCE times.
 ONCE = 'n=$(wc -l < CALLS/sbatch); [ "$n" -gt TIMES ] || { '
@@ -63,14 +71,15 @@ SLOW = {"dies-before", "socket-rejected", "killed-before", "hangs", "node"}
 class Trial:
     begun = []  # processes of all trials: what an interrupt has to end
 
-    def __init__(self, number, fault, seed, cluster):
+    def __init__(self, number, fault, seed, cluster, prepared):
         self.fault = fault
+        self.prepared = prepared
         self.started = []
         self.noticed = ""  # what happened that the fault is about and that chance decides
         self.dice = random.Random(f"{seed}/{number}")
         self.cluster = cluster
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hpcbench-trial-")).resolve()
-        (self.folder / "trial.yaml").write_text(STUDY)
+        (self.folder / "trial.yaml").write_text(PREPARED if prepared else STUDY)
         site = "executor: slurm\n" + self.dice.choice(["", "limits: {max_queued: 9}\n", "limits: {max_running: 3}\n"])
         if fault in KILLS_CONTROLLER:
             site += "gres_type: none\n"
@@ -247,6 +256,25 @@ class Trial:
         per_run = collections.Counter(str(pathlib.Path(path).parent) for path in executed.elements())
         if self.fault not in HURTS_JOBS and any(count != 1 for count in per_run.values()):
             found.append(f"runs that executed more than once: {[p for p, c in per_run.items() if c != 1]}")
+        return found + (self.wrong_preparations() if self.prepared else [])
+
+    def wrong_preparations(self):
+        makings = collections.Counter((self.folder / "makings").read_text().splitlines())
+        twice = [path for path, count in makings.items() if count > 1]
+        found = [f"made twice: {twice}"] if twice else []
+        given = set((self.folder / "given").read_text().splitlines())
+        instances = {path.parent for path in self.folder.glob("results/trial/prepare/*/a*")}
+        if len(instances) != 2:
+            found.append(f"{len(instances)} instances")
+        for instance in instances:
+            attempts = sorted(instance.glob("a*"))
+            made = [str(path) for path in attempts if (path / "finished.json").exists()]
+            if len(made) != 1 or given & set(map(str, attempts)) != set(made):
+                found.append(f"{instance.name}: of {len(attempts)} attempts {made} ended well; runs were given {sorted(given)}")
+            begun = sum(makings[str(path)] for path in attempts)
+            if self.fault not in HURTS_JOBS and begun != 1:
+                found.append(f"{instance.name} was made {begun} times")
+        self.noticed += f"{', ' if self.noticed else ''}{len(list(self.folder.glob('results/trial/prepare/*/a*')))} attempts of 2 preparations"
         return found
 
     def clean(self, keep):
@@ -293,10 +321,15 @@ class Tally:
         nothing of hpcbench, a trial that failed is made a second time, on a new cluster that takes the place."""
         while waiting := self.next():
             number, fault = waiting
-            if not self.is_settled(Trial(number, fault, self.options.seed, clusters[place]), number):
+            if not self.is_settled(self.trial(number, fault, clusters[place]), number):
                 clusters[place].stop()
                 clusters[place] = Cluster()
-                self.is_settled(Trial(number, fault, self.options.seed, clusters[place]), number, second=True)
+                self.is_settled(self.trial(number, fault, clusters[place]), number, second=True)
+
+    def trial(self, number, fault, cluster):
+        # Of jobs that are started again the controller must have saved all, and runs are submitted after what they need is made.
+        prepared = fault != "started-again" and (self.options.preparations or number % 3 == 0)
+        return Trial(number, fault, self.options.seed, cluster, prepared)
 
     def is_settled(self, trial, number, second=False):
         """Makes the trial and counts it; False: not counted, since its controller does not answer any more."""
@@ -325,6 +358,7 @@ def main():
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--fault", choices=FAULTS + LONG_FAULTS, help="only this one")
+    parser.add_argument("--preparations", action="store_true", help="jobs make something before, in every trial; else in each third")
     parser.add_argument("--long", action="store_true", help="the slow faults as often as the others, and those that take a minute")
     parser.add_argument("--clusters", type=int, default=1, help="so many side by side, each with trials of its own")
     parser.add_argument("--keep", action="store_true", help="leave the folders of trials that failed, with the logs of Slurm")

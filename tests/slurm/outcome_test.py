@@ -33,10 +33,10 @@ resources: {time: 60s}
         self.shown("outcomes", {"succeeded": 1, "failed": 3, "timeout": 1, "cancelled": 1})
 
     def test_time_limit_ends_the_step_and_ranks_have_the_time_to_report(self):
-        """Rank 0 saves its work when it is asked to end; rank 1 does not listen, and is killed with the step."""
+        """Rank 0 saves its work when it is asked to end (by Slurm and by what started it); rank 1 does not listen, and is killed with the step."""
         self.write("limit.yaml", """
 experiment: limit
-command: [bash, -c, 'if [ $RANK = 0 ]; then trap "echo saved; exit 6" TERM; else trap "" TERM; fi; while true; do sleep 0.1; done']
+command: [bash, -c, 'if [ $RANK = 0 ]; then trap "trap : TERM; echo saved; exit 6" TERM; else trap "" TERM; fi; while true; do sleep 0.1; done']
 matrix: {gpus_per_node: [2]}
 repeats: 1
 resources: {time: 60s}

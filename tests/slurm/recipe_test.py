@@ -8,9 +8,13 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from slurm_harness import SlurmTest  # noqa: E402
+from harness import python_with_packages  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECIPES = ROOT / "examples/recipes"
+# Without Python's own end: a thread of Gloo's that lets go of its last tensor meanwhile aborts the process once in a while, also after
+# destroy_process_group (pytorch/pytorch issue 190489).
+END = "\nimport os, sys\nsys.stdout.flush()\nos._exit(0)\n"
 
 
 class Recipes(SlurmTest):
@@ -18,6 +22,8 @@ class Recipes(SlurmTest):
         super().setUp()
         for path in RECIPES.iterdir():
             shutil.copy(path, self.folder)
+            if path.name.startswith("train"):
+                self.write(path.name, path.read_text() + END)
         self.write("site.yaml", "executor: slurm\n")
 
     def rows(self, name, env):
@@ -29,12 +35,8 @@ class Recipes(SlurmTest):
         return rows
 
     def python(self):
-        made = subprocess.run([str(ROOT / "tests/huggingface/venv.sh"), "--peers"], capture_output=True, text=True)
-        if made.returncode == 77:
-            raise unittest.SkipTest(made.stderr.strip().splitlines()[-1])
-        self.assertEqual(made.returncode, 0, made.stderr)
-        folder = pathlib.Path(made.stdout.strip().splitlines()[-1]).parent
-        return {"PATH": f"{folder}:{self.cluster.environment()['PATH']}", "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+        folder = pathlib.Path(python_with_packages()).parent
+        return {"PATH": f"{folder}:{self.cluster.environment()['PATH']}", "OMP_NUM_THREADS": "1"}
 
     def trains(self, name):
         for row, ranks in zip(self.rows(name, self.python()), (2, 4)):

@@ -9,6 +9,7 @@
 #include "fakes/temporary_folder.hpp"
 #include "tasks/mnist_rnn/digits.hpp"
 #include "tasks/mnist_rnn/idx.hpp"
+#include "tasks/mnist_rnn/mnist_settings.hpp"
 #include "trainers/ranks.hpp"
 #include "trainers/torch_doctest.hpp"
 #include "training/training.hpp"
@@ -127,7 +128,7 @@ TEST_CASE("options: values, defaults, mistakes") {
   CHECK(settings.epochs == 3);
   CHECK(settings_of({"run"}).task == "mnist_rnn");
   CHECK(learning_rate(settings) == 0.01);
-  CHECK_FALSE(settings.batch_norm);
+  CHECK_FALSE(settings.own<MnistSettings>().batch_norm);
   CHECK(weight_decay(settings) == 0.01);
   CHECK(learning_rate(settings_of({"run"})) == 0.1);
   CHECK(option_error({"run", "--epoch", "3"}).find("there is no option --epoch (did you mean `--epochs`?)") !=

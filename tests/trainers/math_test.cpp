@@ -2,6 +2,7 @@
 
 #include "kernels/kernels.hpp"
 #include "tasks/mnist_rnn/lstm.hpp"
+#include "tasks/mnist_rnn/mnist_settings.hpp"
 #include "tasks/task.hpp"
 #include "trainers/ranks.hpp"
 #include "trainers/torch_doctest.hpp"
@@ -17,7 +18,8 @@ Settings small_settings() {
   Settings settings;
   settings.data = mnist_folder();
   settings.precision = Precision::fp64;
-  settings.hidden = 8;
+  settings.task = "mnist_rnn";
+  settings.own<MnistSettings>().hidden = 8;
   return settings;
 }
 

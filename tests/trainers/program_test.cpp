@@ -230,6 +230,14 @@ TEST_CASE("SIGTERM ends at a step boundary with 143") {
     CHECK(ended.exit_code == 143);
   }
   CHECK(events_named(read_events(folder / "events.jsonl"), "warning").back().at("code") == "terminated");
+  // The same for people, with rank and step.
+  for (const std::string rank : {"0", "1"}) {
+    const std::string log = slurp(folder / (rank == "0" ? "train.log" : "train.1.log"));
+    CAPTURE(log);
+    CHECK(log.find(" [rank " + rank + ", step ") != std::string::npos);
+    CHECK(log.find("] warning rank " + rank + " on ") != std::string::npos);
+    CHECK((log.find("] info mnist_rnn, ddp on 2 processes of 1 thread: ") != std::string::npos) == (rank == "0"));
+  }
 }
 
 }  // namespace hpcbench::train

@@ -1,9 +1,7 @@
 #include "trainers/ranks.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +12,8 @@
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+
+#include "ports/free_port.hpp"
 
 extern char** environ;
 
@@ -103,17 +103,7 @@ std::string slurp(const std::filesystem::path& path) {
 
 std::string mnist_folder() { return std::string(HPCBENCH_SOURCE_DIR) + "/data/mnist"; }
 
-int free_port() {
-  const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  bind(descriptor, reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size);
-  close(descriptor);
-  return ntohs(address.sin_port);
-}
+int free_port() { return draw_free_port().value(); }
 
 std::map<std::string, std::string> rank_environment(int rank, int size, int port) {
   return {{"RANK", std::to_string(rank)},

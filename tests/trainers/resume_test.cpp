@@ -1,5 +1,6 @@
 #include <signal.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "trainers/squad_fixture.hpp"
@@ -47,6 +48,37 @@ TEST_CASE("killed in the middle of an epoch and resumed: bit-identical to a run 
   }
 }
 
+TEST_CASE("a checkpoint in shards: killed and resumed, bit-identical; another strategy goes on from it as from a whole one") {
+  for (const char* const strategy : {"zero2", "fsdp"}) {
+    CAPTURE(strategy);
+    const SquadFixture fixture;
+    const std::vector<std::string> options = with(kNineSteps, {"--strategy", strategy});
+    const Dump expected = fixture.train(2, options);
+    const auto kept = [&](const char* folder, const char* format) {
+      return with(options, {"--output", fixture.path(folder), "--checkpoint", "last", "--checkpoint-every", "4",
+                            "--checkpoint-format", format});
+    };
+    for (const char* const format : {"sharded", "whole"}) {
+      for (const Ended& ended : fixture.ranks_of(2, kept(format, format), "kill_at_6", fixture.path("killed")))
+        CHECK(ended.signal == SIGKILL);
+    }
+    const std::filesystem::path shards = fixture.path("sharded/checkpoint/last");
+    CHECK(std::filesystem::exists(shards / "1-rank-0of2.safetensors"));
+    CHECK(std::filesystem::exists(shards / "1-rank-1of2.safetensors"));
+    const auto from = [&](const char* folder) {
+      return std::vector<std::string>{"--resume", fixture.path(folder) + "/checkpoint"};
+    };
+    const std::vector<std::string> other = with(kNineSteps, {"--strategy", "ddp"});
+    CHECK(
+        (end_state(fixture.train(2, with(other, from("sharded")))) == end_state(fixture.train(2, with(other, from("whole"))))));
+    // Kept whole from here on: the shards go with the checkpoint that named them.
+    CHECK((end_state(fixture.train(2, with(kept("sharded", "whole"), from("sharded")))) == end_state(expected)));
+    CHECK_FALSE(std::filesystem::exists(shards));
+    CHECK((end_state(fixture.train(2, with(kept("whole", "sharded"), from("whole")))) == end_state(expected)));
+    CHECK(std::filesystem::exists(fixture.path("whole/checkpoint/last")));
+  }
+}
+
 TEST_CASE("SIGTERM of one rank: a checkpoint at the step boundary that all ranks share, exit code 143, and on") {
   const SquadFixture fixture;
   const Dump expected = fixture.train(2, kNineSteps);
@@ -56,7 +88,7 @@ TEST_CASE("SIGTERM of one rank: a checkpoint at the step boundary that all ranks
     INFO(ended.err);
     CHECK(ended.exit_code == 143);
   }
-  CHECK(event_lines(fixture.path("e"), "checkpoint").back().at("step") == 5);
+  CHECK(event_lines(fixture.path("e"), "checkpoint").back().at("step") == 6);  // the other rank knew of it a step later
   CHECK(event_lines(fixture.path("e"), "warning").back().at("code") == "terminated");
   CHECK((end_state(fixture.train(2, with(kept, {"--resume", fixture.path("out/checkpoint")}))) == end_state(expected)));
 }

@@ -1,5 +1,6 @@
 #include "base/error.hpp"
 #include "base/settings.hpp"
+#include "base/task_settings.hpp"
 #include "base/text.hpp"
 
 namespace hpcbench::train {
@@ -27,7 +28,19 @@ void check_optimizer(const Settings& settings) {
     throw InputError("error: gamma (a factor after each epoch) and the schedule linear contradict each other: give `gamma` 1");
 }
 
-void check_strategy(const Settings& settings) {
+void check_shard_size(const Settings& settings, const World& world) {
+  const int size = *settings.shard_size;
+  if (settings.strategy != "fsdp")
+    throw InputError(concat("error: shard_size is a setting of fsdp, but the strategy is ", settings.strategy));
+  if (settings.exchange != ExchangeChoice::gloo)
+    throw InputError("error: exchange shared_memory is among all ranks: leave shard_size or exchange out");
+  if (world.size % size != 0) {
+    throw InputError(concat("error: ", world.size, " processes cannot be parted into groups of shard_size ", size,
+                            ": choose a number that divides ", world.size, ", or leave it out to cut up among all"));
+  }
+}
+
+void check_strategy(const Settings& settings, const World& world) {
   const bool fsdp = settings.strategy == "fsdp";
   if (settings.devices && settings.strategy != "dp")
     throw InputError(concat("error: devices is a setting of dp, but the strategy is ", settings.strategy));
@@ -35,6 +48,11 @@ void check_strategy(const Settings& settings) {
     throw InputError(concat("error: ", settings.wrap ? "wrap" : "reshard_after_forward",
                             " is a setting of fsdp, but the strategy is ", settings.strategy));
   }
+  if (settings.shard_size) check_shard_size(settings, world);
+  if (settings.gradient_compression && settings.strategy != "ddp")
+    throw InputError(concat("error: gradient_compression is a setting of ddp, but the strategy is ", settings.strategy));
+  if (settings.gradient_compression && settings.exchange != ExchangeChoice::gloo)
+    throw InputError("error: exchange shared_memory sums gradients as they are: leave gradient_compression or exchange out");
   const bool one_process = settings.strategy == "baseline" || settings.strategy == "dp";
   if (settings.exchange != ExchangeChoice::gloo && one_process) {
     throw InputError(
@@ -45,25 +63,12 @@ void check_strategy(const Settings& settings) {
     throw InputError(concat("error: the strategy ", settings.strategy, " has no flavour faithful: it is the same as tuned"));
 }
 
-void check_padding(const Settings& settings) {
-  const bool compacted = settings.padding == Padding::none || settings.padding == Padding::grouped;
-  if (settings.task == "bert_squad" && compacted && settings.pad_in_softmax) {
-    throw InputError(
-        concat("error: with padding ", to_string(settings.padding),
-               " padded positions cannot compete for start and end: add `--pad-in-softmax false` (another loss than "
-               "Hugging Face's), or choose padding max or longest"));
-  }
-  if (settings.padding == Padding::grouped && settings.order == Order::batches)
-    throw InputError("error: padding grouped has an order of its own: it needs order strided");
-  if (settings.padding == Padding::grouped && !settings.shuffle)
-    throw InputError("error: padding grouped shuffles: it contradicts shuffle false");
-}
-
-void check_precision(const Settings& settings) {
-  if (settings.precision == Precision::bf16 && settings.task != "bert_squad")
+void check_task(const Settings& settings) {
+  const TaskSettings* const task = find_task_settings(settings.task);
+  if (!task) refuse_task(settings.task);
+  task->check(settings);
+  if (settings.precision == Precision::bf16 && !task->has_bf16)
     throw InputError(concat("error: ", settings.task, " has no precision bf16: choose fp32 or fp64"));
-  if (settings.task == "bert_squad" && settings.dropout && *settings.dropout >= 1)
-    throw InputError(concat("error: dropout: `", *settings.dropout, "` is not a rate of at least 0 and below 1"));
 }
 
 void check_keeping(const Settings& settings) {
@@ -73,6 +78,8 @@ void check_keeping(const Settings& settings) {
     throw InputError("error: the best checkpoint is that of the lowest validation loss, but `eval` is false");
   if (settings.checkpoint_every > 0 && !keeps_last(settings))
     throw InputError("error: checkpoint_every needs `--checkpoint last` or `both`");
+  if (settings.checkpoint_format != CheckpointFormat::whole && !keeps_last(settings))
+    throw InputError("error: checkpoint_format sharded is that of the last state: it needs `--checkpoint last` or `both`");
   const bool needs_folder = settings.checkpoint != Checkpoints::none || settings.tensorboard;
   if (needs_folder && !output_folder(settings)) {
     throw InputError(concat("error: ", settings.tensorboard ? "tensorboard" : "checkpoint",
@@ -85,9 +92,8 @@ void check_keeping(const Settings& settings) {
 void check_settings(const Settings& settings, const World& world) {
   check_batches(settings, world);
   check_optimizer(settings);
-  check_strategy(settings);
-  check_padding(settings);
-  check_precision(settings);
+  check_strategy(settings, world);
+  check_task(settings);
   check_keeping(settings);
 }
 

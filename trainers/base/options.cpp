@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/task_settings.hpp"
 #include "base/text.hpp"
 #include "commandline/command.hpp"
 
@@ -12,19 +13,23 @@ namespace hpcbench::train {
 
 namespace {
 
-constexpr const char* kExamples =
-    "Examples:\n"
-    "  hpcbench-train run --task mnist_rnn --epochs 2 --data data/mnist\n"
-    "  hpcbench-train run --task bert_squad --model tiny --data data/squad2-excerpt.json --train-share 0.9 --max-steps 20\n"
-    "  hpcbench-train run --task bert_squad --model DIR --data SQUAD --preset huggingface --epochs 2 --save OUT\n"
+constexpr const char* kFooter =
     "  hpcbench-train run --strategy ddp --global-batch 128 --optimizer sgd --lr 0.05 --momentum 0.9\n"
-    "  hpcbench launch -n 2 -- hpcbench-train run --task mnist_rnn --strategy ddp --epochs 2 --data data/mnist\n"
+    "  hpcbench launch -n 2 -- hpcbench-train run --strategy ddp --epochs 2\n"
     "\n"
     "The same names, with underscores, are the keys under `settings` in run.json, which is read where the environment "
     "variable\n"
     "HPCBENCH_RUN names one; the command line wins. Ranks are told by RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and\n"
     "MASTER_PORT, or by Slurm. Exit codes: 0 well, 1 training failed, 2 the input is wrong, 3 data cannot be read, 143 "
     "SIGTERM.";
+
+std::string examples() {
+  std::string text = "Examples:\n";
+  for (const TaskSettings& task : task_settings()) {
+    for (const std::string& example : task.examples) text += concat("  hpcbench-train run ", example, "\n");
+  }
+  return text;
+}
 
 std::string option_of(const std::string& name) {
   std::string option = "--" + name;
@@ -40,7 +45,7 @@ struct Given {
 };
 
 void declare_run(commandline::Command& run, std::list<Given>& given) {
-  run.footer(kExamples);
+  run.footer(examples() + kFooter);
   for (const SettingRow& row : setting_rows()) {
     Given& setting = given.emplace_back(&row);
     commandline::Option& option =

@@ -5,48 +5,12 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/task_settings.hpp"
 #include "base/text.hpp"
 
 namespace hpcbench::train {
 
 namespace {
-
-/// What a task uses where nothing is said.
-struct TaskDefaults {
-  const char* name;
-  void (*apply)(Settings& settings);
-};
-
-void apply_bert_defaults(Settings& s) {
-  s.data = "data/squad2-excerpt.json";
-  s.optimizer = OptimizerKind::adamw;
-  s.weight_decay = 0.01;
-  s.lr = 5e-5;
-  s.gamma = 1;
-  s.batch_size = 8;
-  s.log_every = 1;
-}
-
-const std::vector<TaskDefaults>& task_defaults() {
-  static const std::vector<TaskDefaults> kRows = {
-      {"mnist_rnn", [](Settings&) {}},
-      {"bert_squad", apply_bert_defaults},
-  };
-  return kRows;
-}
-
-/// What Hugging Face's Trainer, and PyTorch Lightning with torch.optim.AdamW, do where nothing is said (docs/bert-squad.md).
-void apply_preset(Settings& s) {
-  if (s.preset == Preset::huggingface) {
-    s.schedule = Schedule::linear;
-    s.weight_decay = 0;
-    s.decay_bias = false;
-    s.clip = 1;
-    s.order = Order::batches;
-  } else if (s.preset == Preset::lightning) {
-    s.accumulate_by = AccumulateBy::nominal;
-  }
-}
 
 const SettingRow& find_row(const Assignment& assignment) {
   std::vector<std::string> names;
@@ -64,7 +28,7 @@ void set_named(Settings& settings, const std::vector<Assignment>& assignments, c
   }
 }
 
-/// batch_size is a default of bert_squad; global_batch replaces it.
+/// batch_size may be a default of the task; global_batch replaces it.
 void drop_default_batch(Settings& settings, const std::vector<Assignment>& assignments) {
   const bool given =
       std::any_of(assignments.begin(), assignments.end(), [](const Assignment& each) { return each.name == "batch_size"; });
@@ -73,10 +37,17 @@ void drop_default_batch(Settings& settings, const std::vector<Assignment>& assig
 
 }  // namespace
 
+const TaskSettings* find_task_settings(const std::string& name) {
+  for (const TaskSettings& task : task_settings()) {
+    if (task.name == name) return &task;
+  }
+  return nullptr;
+}
+
 const std::vector<std::string>& task_names() {
   static const std::vector<std::string> kNames = [] {
     std::vector<std::string> all;
-    for (const TaskDefaults& row : task_defaults()) all.emplace_back(row.name);
+    for (const TaskSettings& task : task_settings()) all.push_back(task.name);
     return all;
   }();
   return kNames;
@@ -89,13 +60,13 @@ void refuse_task(const std::string& name) {
 
 Settings make_settings(const std::vector<Assignment>& assignments) {
   Settings settings;
+  settings.task = task_settings().front().name;
   set_named(settings, assignments, "task");
-  const auto found = std::find_if(task_defaults().begin(), task_defaults().end(),
-                                  [&](const TaskDefaults& row) { return settings.task == row.name; });
-  if (found == task_defaults().end()) refuse_task(settings.task);
-  found->apply(settings);
-  set_named(settings, assignments, "preset");
-  apply_preset(settings);
+  const TaskSettings* const task = find_task_settings(settings.task);
+  if (!task) refuse_task(settings.task);
+  task->set_defaults(settings);
+  if (!task->preset.empty()) set_named(settings, assignments, task->preset);
+  task->apply_preset(settings);
   for (const Assignment& assignment : assignments) {
     const SettingRow& row = find_row(assignment);
     if (!row.task.empty() && row.task != settings.task) {
@@ -169,6 +140,11 @@ std::optional<std::filesystem::path> event_file(const Settings& settings, int ra
   if (settings.events) return rank == 0 ? *settings.events : concat(*settings.events, ".", rank);
   if (!settings.run_folder) return std::nullopt;
   return *settings.run_folder / (rank == 0 ? "events.jsonl" : concat("events.", rank, ".jsonl"));
+}
+
+std::filesystem::path log_file(const Settings& settings, int rank) {
+  if (!settings.run_folder) return {};
+  return *settings.run_folder / (rank == 0 ? "train.log" : concat("train.", rank, ".log"));
 }
 
 }  // namespace hpcbench::train

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <any>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -19,12 +21,11 @@ enum class Schedule { constant, linear };
 enum class LossAverage { rank_mean, global };
 enum class AccumulateBy { real, nominal };
 enum class Order { strided, batches };
-enum class Padding { max, longest, grouped, none };
-enum class AttentionKind { fused, eager };
 /// What draws dropout: a hash of seed, step and place, or the device's generator.
 enum class DropoutDraw { hash, device };
-enum class Preset { none, huggingface, lightning };
 enum class Checkpoints { none, last, best, both };
+/// Of the last state: whole tensors in one file, or a file of each rank's own part.
+enum class CheckpointFormat { whole, sharded };
 /// Of a strategy. `faithful`: what Lightning's strategy of that name does by default; `tuned`: what is fastest.
 enum class Flavour { tuned, reference };
 /// fsdp: units as the model has them, or one for all of it.
@@ -36,6 +37,14 @@ enum class KernelChoice { automatic, own, torch };
 
 /// What carries the tensors that ranks exchange on CPUs: Gloo's sockets, or memory that the ranks of one host share.
 enum class ExchangeChoice { gloo, shared_memory };
+enum class GradientCompression { bf16, fp16 };
+
+/// The name at the place of an enumerator.
+template <class Enum, std::size_t N>
+const char* name_at(Enum value, const char* const (&names)[N]) {
+  const auto index = static_cast<std::size_t>(value);
+  return index < N ? names[index] : "";
+}
 
 const char* to_string(Precision value);
 const char* to_string(OptimizerKind value);
@@ -43,24 +52,22 @@ const char* to_string(Schedule value);
 const char* to_string(LossAverage value);
 const char* to_string(AccumulateBy value);
 const char* to_string(Order value);
-const char* to_string(Padding value);
-const char* to_string(AttentionKind value);
 const char* to_string(DropoutDraw value);
-const char* to_string(Preset value);
 const char* to_string(Checkpoints value);
+const char* to_string(CheckpointFormat value);
 const char* to_string(Flavour value);
 const char* to_string(FsdpWrap value);
 const char* to_string(DeviceChoice value);
 const char* to_string(KernelChoice value);
 const char* to_string(ExchangeChoice value);
+const char* to_string(GradientCompression value);
 
 /// Everything that a run can be told. The names are those of the options (`--train-share`) and, with underscores, of the keys
-/// under `settings` in run.json (`train_share`). The values here are those of mnist_rnn; see task_defaults().
+/// under `settings` in run.json (`train_share`). A task may have other values where nothing is said.
 struct Settings {
-  std::string task = "mnist_rnn";
+  std::string task;
   std::string strategy = "baseline";
-  std::string data = "data/mnist";
-  Preset preset = Preset::none;
+  std::string data;
 
   // How much, in which order.
   std::optional<int> epochs;                 // absent: 1, or as many as max_steps needs; see last_epoch()
@@ -78,7 +85,7 @@ struct Settings {
   // How parameters move.
   OptimizerKind optimizer = OptimizerKind::adadelta;
   std::optional<double> lr;  // absent: the optimiser's own default, see learning_rate()
-  double gamma = 0.7;
+  double gamma = 1;          // factor on the learning rate after each epoch
   double momentum = 0;
   std::optional<double> weight_decay;  // absent: 0, for adamw 0.01
   bool decay_bias = true;              // weight decay also on biases and normalisations
@@ -88,31 +95,29 @@ struct Settings {
   double clip = 0;  // greatest global norm of the gradient; 0: none
   Precision precision = Precision::fp32;
 
-  // mnist_rnn
-  int hidden = 64;
-  bool batch_norm = true;
-  std::optional<double> dropout;  // mnist_rnn: a factor on its rates (1); bert_squad: the rate (config.json's)
-
-  // bert_squad
-  std::string model;
-  std::optional<std::string> vocab;
-  bool cased = false;
-  std::optional<std::string> eval_data;
-  std::optional<std::string> cache;
-  int max_length = 384;
-  int doc_stride = 128;
-  std::optional<std::int64_t> max_train_examples;
-  Padding padding = Padding::max;
-  bool pad_in_softmax = true;
-  AttentionKind attention = AttentionKind::fused;
+  std::optional<double> dropout;            // as the task understands it
   std::optional<DropoutDraw> dropout_bits;  // absent: device on a GPU, else hash; in a run: absent for hash
-  bool checkpoint_activations = false;
+
+  // What the task alone knows, a struct of its own (base/task_settings.hpp): what it was set to, or its defaults.
+  template <class T>
+  T& own() {
+    if (!std::any_cast<T>(&of_task)) of_task.emplace<T>();
+    return *std::any_cast<T>(&of_task);
+  }
+  template <class T>
+  const T& own() const {
+    static const T kDefaults{};
+    const T* const set = std::any_cast<T>(&of_task);
+    return set ? *set : kDefaults;
+  }
+  std::any of_task;
 
   // What is evaluated, kept and written.
   bool eval = true;
   std::optional<int> patience;
   Checkpoints checkpoint = Checkpoints::none;
   std::int64_t checkpoint_every = 0;  // steps; 0: after each epoch
+  CheckpointFormat checkpoint_format = CheckpointFormat::whole;
   std::optional<std::string> resume;
   std::optional<std::string> save;
   std::optional<std::string> output;
@@ -127,10 +132,12 @@ struct Settings {
   double timeout_s = 120;
   double bucket_cap_mb = 25;
   ExchangeChoice exchange = ExchangeChoice::gloo;
+  std::optional<GradientCompression> gradient_compression;  // of ddp; absent: gradients are summed in their own type
   Flavour flavour = Flavour::tuned;
   std::optional<FsdpWrap> wrap;  // absent: layers, for flavour faithful none
   bool reshard_after_forward = true;
-  std::optional<int> devices;  // of dp; absent: gpus, else 1
+  std::optional<int> shard_size;  // of fsdp; absent: all ranks
+  std::optional<int> devices;     // of dp; absent: gpus, else 1
   bool bind = true;
   std::optional<int> gpus;                          // of run.json, to be written into run_start
   std::optional<std::filesystem::path> run_folder;  // the folder of HPCBENCH_RUN
@@ -147,8 +154,9 @@ struct SettingRow {
   std::string name;        // with underscores
   std::string value_name;  // in --help; "BOOL" may be left out on the command line
   std::string help;
-  std::string task;     // the only task that knows it; empty: all
-  bool decides = true;  // what is computed: written into run_start, and the same in a run that is resumed
+  std::string task;      // the only task that knows it; empty: all
+  bool decides = true;   // what is computed: written into run_start, and the same in a run that is resumed
+  bool is_path = false;  // what it names may lie elsewhere in a run that is resumed
   std::function<void(Settings&, const std::string& text, const std::string& where)> set;
   std::function<SettingValue(const Settings&)> get;
 };
@@ -204,5 +212,7 @@ std::optional<std::filesystem::path> output_folder(const Settings& settings);
 /// The event file of one rank: `events` (rank r > 0: with `.r` behind), else events.jsonl or events.R.jsonl in the folder of
 /// run.json.
 std::optional<std::filesystem::path> event_file(const Settings& settings, int rank);
+/// What one rank says to people (base/log.hpp): train.log or train.R.log in the folder of run.json; empty: nowhere.
+std::filesystem::path log_file(const Settings& settings, int rank);
 
 }  // namespace hpcbench::train

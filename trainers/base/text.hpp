@@ -17,6 +17,9 @@ std::string concat(const Parts&... parts) {
   return out.str();
 }
 
+/// A number with so many decimals: `0.50`.
+std::string decimals(double value, int count);
+
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
 }  // namespace hpcbench::train

@@ -15,8 +15,10 @@ class CpuDevice : public Device {
   std::optional<std::int64_t> max_bytes() const override { return std::nullopt; }
   void resize(const at::Tensor& flat, std::int64_t bytes) const override;
   std::unique_ptr<SideStream> make_stream() const override { return nullptr; }
+  std::unique_ptr<Lap> begin_lap() const override { return nullptr; }
   void connect(const c10::intrusive_ptr<c10d::ProcessGroup>&, const c10::intrusive_ptr<c10d::Store>&,
                std::chrono::milliseconds) const override {}
+  NcclTransport transport() const override { return {}; }
 };
 
 }  // namespace hpcbench::train

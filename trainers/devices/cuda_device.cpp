@@ -14,6 +14,7 @@
 
 #include "base/text.hpp"
 #include "devices/cuda_parts.hpp"
+#include "devices/nvml.hpp"
 
 namespace hpcbench::train {
 
@@ -91,6 +92,7 @@ class CudaDevice final : public Device {
                                                             {"bf16", yes_or_no(gpu.bf16)},
                                                             {"tf32_matmul", yes_or_no(at::globalContext().allowTF32CuBLAS())},
                                                             {"tf32_cudnn", yes_or_no(at::globalContext().allowTF32CuDNN())}};
+    for (auto& fact : read_nvml(kNvmlName, gpu.pci_bus)) all.push_back(std::move(fact));
     std::erase_if(all, [](const auto& fact) { return fact.second.empty(); });  // unknown is absent
     return all;
   }
@@ -130,11 +132,16 @@ class CudaDevice final : public Device {
   }
 
   std::unique_ptr<SideStream> make_stream() const override { return make_cuda_stream(place()); }
+  std::unique_ptr<Lap> begin_lap() const override { return begin_cuda_lap(place()); }
 
   void connect(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const c10::intrusive_ptr<c10d::Store>& store,
                std::chrono::milliseconds timeout) const override {
-    add_nccl(group, store, place(), timeout);
+    NcclTransport found = add_nccl(group, store, place(), timeout);
+    transport_.local.merge(found.local);
+    transport_.network.merge(found.network);
   }
+
+  NcclTransport transport() const override { return transport_; }
 
  private:
   int first_;
@@ -142,6 +149,7 @@ class CudaDevice final : public Device {
   std::vector<Gpu> gpus_;  // this process's
   std::string driver_;
   std::string driver_cuda_;
+  mutable NcclTransport transport_;
 };
 
 }  // namespace

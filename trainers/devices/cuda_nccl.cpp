@@ -1,6 +1,13 @@
 #include <ATen/ops/ones.h>
 #include <c10/cuda/CUDAFunctions.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <system_error>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
@@ -8,8 +15,51 @@
 
 namespace hpcbench::train {
 
-void add_nccl(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const c10::intrusive_ptr<c10d::Store>& store,
-              at::Device place, std::chrono::milliseconds timeout) {
+namespace {
+
+/// Has NCCL write what it connects into a file of ours, unless the user wants a log. NCCL reads these variables once, when it
+/// is first used: they are taken back, so that neither the record nor a child has them.
+class ConnectionLog {
+ public:
+  ConnectionLog() {
+    for (const auto& [name, value] : kVariables) {
+      if (std::getenv(name)) return;
+    }
+    const std::filesystem::path place = std::filesystem::temp_directory_path(error_) / "hpcbench-nccl-XXXXXX";
+    path_ = place.string();
+    const int descriptor = mkstemp(path_.data());
+    if (descriptor < 0) {
+      path_.clear();
+      return;
+    }
+    close(descriptor);
+    for (const auto& [name, value] : kVariables) setenv(name, value ? value : path_.c_str(), 1);
+  }
+  ~ConnectionLog() {
+    if (path_.empty()) return;
+    for (const auto& [name, value] : kVariables) unsetenv(name);
+    unlink(path_.c_str());
+  }
+  ConnectionLog(const ConnectionLog&) = delete;
+  ConnectionLog& operator=(const ConnectionLog&) = delete;
+
+  NcclTransport transport() const {
+    std::ifstream file(path_);
+    return read_nccl_log({std::istreambuf_iterator<char>(file), {}});
+  }
+
+ private:
+  static constexpr std::pair<const char*, const char*> kVariables[] = {
+      {"NCCL_DEBUG", "INFO"}, {"NCCL_DEBUG_SUBSYS", "INIT,NET"}, {"NCCL_DEBUG_FILE", nullptr}};
+  std::error_code error_;
+  std::string path_;  // empty: no log of ours
+};
+
+}  // namespace
+
+NcclTransport add_nccl(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const c10::intrusive_ptr<c10d::Store>& store,
+                       at::Device place, std::chrono::milliseconds timeout) {
+  const ConnectionLog log;
   auto options = c10d::ProcessGroupNCCL::Options::create();
   options->timeout = timeout;
   group->setBoundDeviceId(place);  // setBackend() hands it on
@@ -22,6 +72,7 @@ void add_nccl(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const c10::in
   c10::cuda::device_synchronize();
   const auto sum = ones[0].item<float>();
   TORCH_CHECK(sum == static_cast<float>(group->getSize()), "NCCL adds up ", group->getSize(), " ones to ", sum);
+  return log.transport();
 }
 
 std::string nccl_version() { return c10d::getNcclVersion(); }

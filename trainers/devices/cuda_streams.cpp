@@ -64,7 +64,28 @@ class CudaSideStream final : public SideStream {
   c10::cuda::CUDAStream stream_;
 };
 
+class CudaLap final : public Lap {
+ public:
+  explicit CudaLap(c10::DeviceIndex gpu) : gpu_(gpu) { begun_.record(c10::cuda::getCurrentCUDAStream(gpu_)); }
+  void end() override {
+    ended_.record(c10::cuda::getCurrentCUDAStream(gpu_));
+    has_ended_ = true;
+  }
+  std::optional<double> seconds() const override {
+    if (!has_ended_ || !ended_.query()) return std::nullopt;
+    return begun_.elapsed_time(ended_) * kSecondsPerMillisecond;
+  }
+
+ private:
+  c10::DeviceIndex gpu_;
+  bool has_ended_ = false;
+  c10::cuda::CUDAEvent begun_{cudaEventDefault};  // with times
+  c10::cuda::CUDAEvent ended_{cudaEventDefault};
+};
+
 }  // namespace
+
+std::unique_ptr<Lap> begin_cuda_lap(at::Device place) { return std::make_unique<CudaLap>(place.index()); }
 
 std::unique_ptr<SideStream> make_cuda_stream(at::Device place) { return std::make_unique<CudaSideStream>(place.index()); }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "devices/device_choice.hpp"
+#include "devices/nccl_log.hpp"
 
 namespace hpcbench::train {
 
@@ -42,6 +43,16 @@ class SideStream {
   virtual std::shared_ptr<Span> enqueue(const std::function<void()>& work) = 0;
 };
 
+/// A stretch of the computing stream, by the device's clock.
+class Lap {
+ public:
+  virtual ~Lap() = default;
+  /// What is enqueued from now on is no part of it.
+  virtual void end() = 0;
+  /// Absent until the device has come to the end.
+  virtual std::optional<double> seconds() const = 0;
+};
+
 /// What is a device's own business. The CPU's is always there; the CUDA one is compiled where LibTorch has CUDA
 /// (HPCBENCH_CUDA). Nothing here or behind it needs a header of CUDA.
 class Device {
@@ -66,9 +77,14 @@ class Device {
   virtual void resize(const at::Tensor& flat, std::int64_t bytes) const = 0;
   /// A stream of its own; null where work is done when the call returns.
   virtual std::unique_ptr<SideStream> make_stream() const = 0;
+  /// Begins with what is enqueued for computing from now on; null where work is done when the call returns: the host's clock
+  /// tells.
+  virtual std::unique_ptr<Lap> begin_lap() const = 0;
   /// Adds to a process group that has Gloo for tensors of the host what carries this device's tensors.
   virtual void connect(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const c10::intrusive_ptr<c10d::Store>& store,
                        std::chrono::milliseconds timeout) const = 0;
+  /// What connect(), of all groups, has connected this rank by; empty where nothing says.
+  virtual NcclTransport transport() const = 0;
 };
 
 /// What the build and the machine offer (cuda_device.cpp; cuda_absent.cpp in a build without CUDA).

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/task_settings.hpp"
 #include "base/text.hpp"
 
 namespace hpcbench::train {
@@ -84,18 +85,10 @@ void require_possible_on_cpu(const Settings& settings) {
     throw InputError("error: tf32 is a mode of GPUs, but the device is a CPU: leave `tf32` out, or choose `device: cuda`");
 }
 
-void require_possible_with_torch(const Settings& settings) {
-  if (settings.task == "bert_squad" && settings.checkpoint_activations) {
-    throw InputError(
-        "error: checkpoint_activations needs the trainer's own kernels, which are for CPUs: with `kernels: torch`, and so on a "
-        "GPU, choose `checkpoint_activations: false` and a smaller batch_size with `accumulate`, or `device: cpu`");
-  }
-}
-
-/// The device's generator: only LibTorch's operators draw from it, and not those of BERT's plain form.
+/// The device's generator: only LibTorch's operators draw from it, as far as the task has them do so.
 bool can_draw_by_device(const Settings& settings, const DevicePlan& plan) {
-  const bool is_plain = settings.task == "bert_squad" && settings.attention == AttentionKind::eager;
-  return plan.kernels == KernelChoice::torch && !is_plain;
+  const TaskSettings* const task = find_task_settings(settings.task);
+  return plan.kernels == KernelChoice::torch && (!task || task->can_draw_on_device(settings));
 }
 
 void require_drawing(const Settings& settings, const DevicePlan& plan) {
@@ -125,7 +118,8 @@ DevicePlan plan_device(const Settings& settings, const World& world, const Machi
   } else {
     require_possible_on_cpu(settings);
   }
-  if (plan.kernels == KernelChoice::torch) require_possible_with_torch(settings);
+  const TaskSettings* const task = find_task_settings(settings.task);
+  if (task && plan.kernels == KernelChoice::torch) task->check_torch_kernels(settings);
   require_drawing(settings, plan);
   return plan;
 }

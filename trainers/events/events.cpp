@@ -5,12 +5,12 @@
 
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 
 namespace hpcbench::train {
@@ -74,7 +74,7 @@ void Events::write(const Event& event) {
   const std::lock_guard lock(mutex_);
   if (::write(descriptor_, text.data(), text.size()) == static_cast<ssize_t>(text.size()) || said_full_) return;
   said_full_ = true;
-  std::fprintf(stderr, "warning: an event could not be written to %s: %s\n", file_.c_str(), std::strerror(errno));
+  log_warning(concat("warning: an event could not be written to ", file_.string(), ": ", std::strerror(errno)));
 }
 
 }  // namespace hpcbench::train

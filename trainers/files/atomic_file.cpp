@@ -12,68 +12,56 @@
 
 namespace hpcbench::train {
 
-namespace {
-
-/// A file that vanishes unless it is renamed.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::filesystem::path& goal) : goal_(goal) {
-    constexpr int kAttempts = 1000;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      name_ = concat(goal.string(), ".tmp-", getpid(), "-", attempt);  // other hosts may share the folder, hence O_EXCL
-      descriptor_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (descriptor_ >= 0) return;
-      if (errno != EEXIST) break;
-    }
-    fail();
+AtomicFile::AtomicFile(const std::filesystem::path& path) : goal_(path) {
+  constexpr int kAttempts = 1000;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    name_ = concat(goal_.string(), ".tmp-", getpid(), "-", attempt);  // other hosts may share the folder, hence O_EXCL
+    descriptor_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0) return;
+    if (errno != EEXIST) break;
   }
-  ~TemporaryFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-    if (!renamed_) unlink(name_.c_str());
+  fail();
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+  if (!renamed_) unlink(name_.c_str());
+}
+
+void AtomicFile::write_at(std::uint64_t place, std::span<const std::byte> bytes) {
+  constexpr std::size_t kChunk = std::size_t{1} << 26;
+  while (!bytes.empty()) {
+    const ssize_t done = pwrite(descriptor_, bytes.data(), std::min(bytes.size(), kChunk), static_cast<off_t>(place));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail();
+    place += static_cast<std::uint64_t>(done);
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
   }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
+}
 
-  void write(std::span<const std::byte> bytes) {
-    constexpr std::size_t kChunk = std::size_t{1} << 26;
-    while (!bytes.empty()) {
-      const ssize_t done = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kChunk));
-      if (done < 0 && errno == EINTR) continue;
-      if (done < 0) fail();
-      bytes = bytes.subspan(static_cast<std::size_t>(done));
-    }
-  }
+void AtomicFile::finish() {
+  if (fsync(descriptor_) != 0) fail();
+  const int descriptor = descriptor_;
+  descriptor_ = -1;
+  if (close(descriptor) != 0) fail();
+  if (rename(name_.c_str(), goal_.c_str()) != 0) fail();
+  renamed_ = true;
+  const std::filesystem::path folder = goal_.has_parent_path() ? goal_.parent_path() : std::filesystem::path(".");
+  const int folder_descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder_descriptor < 0) return;  // the file is there; only its name may not outlive a power cut
+  fsync(folder_descriptor);
+  close(folder_descriptor);
+}
 
-  void finish() {
-    if (fsync(descriptor_) != 0) fail();
-    const int descriptor = descriptor_;
-    descriptor_ = -1;
-    if (close(descriptor) != 0) fail();
-    if (rename(name_.c_str(), goal_.c_str()) != 0) fail();
-    renamed_ = true;
-    const std::filesystem::path folder = goal_.has_parent_path() ? goal_.parent_path() : std::filesystem::path(".");
-    const int folder_descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder_descriptor < 0) return;  // the file is there; only its name may not outlive a power cut
-    fsync(folder_descriptor);
-    close(folder_descriptor);
-  }
-
- private:
-  [[noreturn]] void fail() const {
-    throw DataError(concat("error: cannot write ", goal_.string(), ": ", std::strerror(errno)));
-  }
-
-  std::filesystem::path goal_;
-  std::string name_;
-  int descriptor_ = -1;
-  bool renamed_ = false;
-};
-
-}  // namespace
+void AtomicFile::fail() const { throw DataError(concat("error: cannot write ", goal_.string(), ": ", std::strerror(errno))); }
 
 void write_atomically(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts) {
-  TemporaryFile file(path);
-  for (const std::span<const std::byte> part : parts) file.write(part);
+  AtomicFile file(path);
+  std::uint64_t place = 0;
+  for (const std::span<const std::byte> part : parts) {
+    file.write_at(place, part);
+    place += part.size();
+  }
   file.finish();
 }
 

@@ -1,11 +1,35 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace hpcbench::train {
+
+/// A file that is whole or absent: written under a temporary name beside `path`, and renamed by finish(); without that it
+/// vanishes. DataError, with the system's reason, if it cannot be written.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::filesystem::path& path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write_at(std::uint64_t place, std::span<const std::byte> bytes);
+  /// fsync, then the file's own name.
+  void finish();
+
+ private:
+  [[noreturn]] void fail() const;
+
+  std::filesystem::path goal_;
+  std::string name_;
+  int descriptor_ = -1;
+  bool renamed_ = false;
+};
 
 /// Writes the parts, one after the other, to a file that is whole or absent: under a temporary name beside `path`, fsync,
 /// rename. DataError, with the system's reason, if it cannot be written; then no temporary file is left.

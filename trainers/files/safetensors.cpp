@@ -11,12 +11,12 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 #include <string_view>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "files/atomic_file.hpp"
 #include "files/safetensors_header.hpp"
 
 namespace hpcbench::train {
@@ -147,25 +147,24 @@ const std::vector<std::pair<std::string, std::string>>& SafetensorsFile::metadat
 namespace {
 
 /// Largest elements first, so that each tensor is aligned to its element; else in the order given.
-std::vector<const StoredTensor*> in_file_order(std::span<const StoredTensor> tensors) {
-  std::vector<const StoredTensor*> order;
-  for (const StoredTensor& tensor : tensors) order.push_back(&tensor);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto* a, const auto* b) { return element_bytes(a->type) > element_bytes(b->type); });
+std::vector<std::size_t> file_order(std::span<const StoredTensor> tensors) {
+  std::vector<std::size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return element_bytes(tensors[a].type) > element_bytes(tensors[b].type);
+  });
   return order;
 }
 
-void check_tensor(const std::filesystem::path& path, const StoredTensor& tensor) {
+std::uint64_t bytes_needed(const StoredTensor& tensor) {
   std::uint64_t bytes = element_bytes(tensor.type);
   for (const std::int64_t size : tensor.shape) bytes *= static_cast<std::uint64_t>(size);
-  if (bytes != tensor.bytes.size()) {
-    throw DataError(concat("error: cannot write ", path.string(), ": ", tensor.name, " has ", tensor.bytes.size(),
-                           " bytes, its shape and type need ", bytes));
-  }
+  return bytes;
 }
 
 /// The length and the header, which is padded with spaces to a multiple of 8 bytes: so the data is aligned too.
-std::string header_text(const std::filesystem::path& path, const std::vector<const StoredTensor*>& order,
+std::string header_text(const std::filesystem::path& path, std::span<const StoredTensor> tensors,
+                        const std::vector<std::size_t>& order,
                         const std::vector<std::pair<std::string, std::string>>& metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty()) header["__metadata__"] = nlohmann::ordered_json::object();
@@ -174,15 +173,15 @@ std::string header_text(const std::filesystem::path& path, const std::vector<con
   std::string text = header.dump();
   text.pop_back();  // entries are appended one by one: an ordered object looks through all it has for each new key
   std::uint64_t begin = 0;
-  for (const StoredTensor* tensor : order) {
-    check_tensor(path, *tensor);
-    if (!names.insert(tensor->name).second)
-      throw DataError(concat("error: cannot write ", path.string(), ": two tensors are named ", tensor->name));
-    const std::uint64_t end = begin + tensor->bytes.size();
+  for (const std::size_t index : order) {
+    const StoredTensor& tensor = tensors[index];
+    if (!names.insert(tensor.name).second)
+      throw DataError(concat("error: cannot write ", path.string(), ": two tensors are named ", tensor.name));
+    const std::uint64_t end = begin + bytes_needed(tensor);
     const nlohmann::ordered_json entry = {
-        {"dtype", to_string(tensor->type)}, {"shape", tensor->shape}, {"data_offsets", {begin, end}}};
+        {"dtype", to_string(tensor.type)}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
     if (text.size() > 1) text += ',';
-    text += nlohmann::json(tensor->name).dump() + ':' + entry.dump();
+    text += nlohmann::json(tensor.name).dump() + ':' + entry.dump();
     begin = end;
   }
   text += '}';
@@ -195,13 +194,46 @@ std::string header_text(const std::filesystem::path& path, const std::vector<con
 
 }  // namespace
 
+SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, std::span<const StoredTensor> tensors,
+                                     const std::vector<std::pair<std::string, std::string>>& metadata, ContentHash* hash)
+    : path_(path), file_(path), places_(tensors.size()), order_(file_order(tensors)), hash_(hash) {
+  const std::string header = header_text(path, tensors, order_, metadata);
+  const auto header_bytes = std::as_bytes(std::span(header));
+  file_.write_at(0, header_bytes);
+  if (hash_) hash_->add(header_bytes);
+  heard_ = bytes_ = header.size();
+  for (const std::size_t index : order_) {
+    places_[index] = {tensors[index].name, bytes_, bytes_needed(tensors[index])};
+    bytes_ += places_[index].bytes;
+  }
+}
+
+void SafetensorsWriter::write(std::size_t index, std::span<const std::byte> bytes) {
+  Place& place = places_.at(index);
+  if (bytes.size() != place.bytes) {
+    throw DataError(concat("error: cannot write ", path_.string(), ": ", place.name, " has ", bytes.size(),
+                           " bytes, its shape and type need ", place.bytes));
+  }
+  if (hash_ && place.begin != heard_)
+    throw DataError(concat("error: cannot write ", path_.string(), ": ", place.name, " comes out of turn"));
+  file_.write_at(place.begin, bytes);
+  if (hash_) hash_->add(bytes);
+  heard_ += bytes.size();
+  place.is_written = true;
+}
+
+void SafetensorsWriter::finish() {
+  for (const Place& place : places_) {
+    if (!place.is_written) throw DataError(concat("error: cannot write ", path_.string(), ": ", place.name, " is missing"));
+  }
+  file_.finish();
+}
+
 void write_safetensors(const std::filesystem::path& path, std::span<const StoredTensor> tensors,
                        const std::vector<std::pair<std::string, std::string>>& metadata) {
-  const std::vector<const StoredTensor*> order = in_file_order(tensors);
-  const std::string header = header_text(path, order, metadata);
-  std::vector<std::span<const std::byte>> parts = {std::as_bytes(std::span(header))};
-  for (const StoredTensor* tensor : order) parts.push_back(tensor->bytes);
-  write_atomically(path, parts);
+  SafetensorsWriter writer(path, tensors, metadata);
+  for (std::size_t index = 0; index < tensors.size(); ++index) writer.write(index, tensors[index].bytes);
+  writer.finish();
 }
 
 }  // namespace hpcbench::train

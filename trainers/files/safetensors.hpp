@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "files/atomic_file.hpp"
+#include "files/content_hash.hpp"
+
 namespace hpcbench::train {
 
 /// Element types of safetensors files that are understood.
@@ -45,8 +48,41 @@ class SafetensorsFile {
   std::unique_ptr<Mapping> mapping_;
 };
 
-/// Writes a file that is whole or absent (temporary name, fsync, rename), with `metadata` under __metadata__ (transformers
-/// wants {"format", "pt"}); tensors of larger elements come first, so that all are aligned. DataError if it cannot be written.
+/// Writes a file whose tensors come one by one, in any order: whole or absent (AtomicFile), with `metadata` under __metadata__
+/// (transformers wants {"format", "pt"}); tensors of larger elements come first, so that all are aligned. DataError if it
+/// cannot be written.
+class SafetensorsWriter {
+ public:
+  /// Of `tensors` all but the bytes. `hash`, if given, hears every byte of the file as it is written, so that nobody reads the
+  /// file again for it; then the tensors must come as in order().
+  SafetensorsWriter(const std::filesystem::path& path, std::span<const StoredTensor> tensors,
+                    const std::vector<std::pair<std::string, std::string>>& metadata, ContentHash* hash = nullptr);
+  /// The tensors' numbers in the order of their bytes.
+  const std::vector<std::size_t>& order() const { return order_; }
+  /// Of the whole file.
+  std::uint64_t bytes() const { return bytes_; }
+  /// The bytes of `tensors[index]`.
+  void write(std::size_t index, std::span<const std::byte> bytes);
+  /// DataError where a tensor has not been written.
+  void finish();
+
+ private:
+  struct Place {
+    std::string name;
+    std::uint64_t begin = 0;  // in the file
+    std::uint64_t bytes = 0;
+    bool is_written = false;
+  };
+  std::filesystem::path path_;
+  AtomicFile file_;
+  std::vector<Place> places_;  // by index
+  std::vector<std::size_t> order_;
+  std::uint64_t bytes_ = 0;
+  ContentHash* hash_;
+  std::uint64_t heard_ = 0;  // bytes of the file's beginning, by hash_
+};
+
+/// All at once.
 void write_safetensors(const std::filesystem::path& path, std::span<const StoredTensor> tensors,
                        const std::vector<std::pair<std::string, std::string>>& metadata);
 

@@ -7,11 +7,11 @@
 #include <bit>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "checksum/crc32c.hpp"
 
@@ -85,7 +85,7 @@ struct TensorBoardFile::Writer {
     if (begin >= 0 && ftruncate(descriptor, begin) != 0) errno = cause;
     if (said_full) return;
     said_full = true;
-    std::fprintf(stderr, "warning: %s could not be written: %s\n", path.c_str(), std::strerror(cause));
+    log_warning(concat("warning: ", path.string(), " could not be written: ", std::strerror(cause)));
   }
 };
 

@@ -223,6 +223,17 @@ void Optimizer::clear_gradients() {
   }
 }
 
+std::vector<NamedTensor> optimizer_state_layout(OptimizerKind kind, const std::vector<NamedTensor>& parameters) {
+  std::vector<NamedTensor> layout;
+  for (const NamedTensor& parameter : parameters) {
+    const at::Tensor like =
+        at::empty(parameter.tensor.sizes(), parameter.tensor.options().requires_grad(false).device(at::kMeta));
+    layout.push_back({kFirst + parameter.name, like});
+    if (kind != OptimizerKind::sgd) layout.push_back({kSecond + parameter.name, like});
+  }
+  return layout;
+}
+
 std::vector<NamedTensor> Optimizer::state() const {
   std::vector<NamedTensor> tensors;
   for (const Part& part : parts_) {

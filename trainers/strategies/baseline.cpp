@@ -11,8 +11,8 @@ class Baseline final : public ReplicatedStrategy {
  public:
   using ReplicatedStrategy::ReplicatedStrategy;
 
-  void prepare(Model& model) override {
-    model_ = &model;
+  void prepare(Trainee& trainee) override {
+    Model& model = take(trainee);
     // Every gradient comes from this process's own passes.
     for (NamedTensor& parameter : model.parameters) {
       if (parameter.touched) parameter.touched->trust();
@@ -25,10 +25,10 @@ class Baseline final : public ReplicatedStrategy {
   std::vector<Reading> forward_backward(const std::vector<MicroBatch>& batches) override {
     optimizer_->clear_gradients();
     forget_gradients();
-    const ScopedTimer watch(statistics_);
+    const ScopedTimer watch(statistics_, clock_);
     std::vector<Reading> losses;
     for (const MicroBatch& batch : batches) {
-      const at::Tensor value = batch.loss();
+      const at::Tensor value = loss_of(batch);
       (batch.scale == 1 ? value : value * batch.scale).backward();
       losses.push_back(optimizer_->heed(value));
     }

@@ -18,10 +18,11 @@ namespace {
 /// in torch's DistributedDataParallel.
 class Ddp final : public ReplicatedStrategy {
  public:
-  explicit Ddp(const StrategyContext& context) : ReplicatedStrategy(context), group_(*context.group) {}
+  explicit Ddp(const StrategyContext& context)
+      : ReplicatedStrategy(context), group_(*context.group), sum_stream_(group_.device().make_stream()) {}
 
-  void prepare(Model& model) override {
-    model_ = &model;
+  void prepare(Trainee& trainee) override {
+    Model& model = take(trainee);
     group_.connect();
     for (const NamedTensor& parameter : model.parameters) parameters_.push_back(parameter.tensor);
     joined_buffers_ = make_ranks_equal(model, group_);
@@ -35,7 +36,7 @@ class Ddp final : public ReplicatedStrategy {
 
   std::vector<Reading> forward_backward(const std::vector<MicroBatch>& batches) override {
     optimizer_->clear_gradients();
-    const ScopedTimer watch(statistics_);
+    const ScopedTimer watch(statistics_, clock_);
     if (batches.size() > 1) add_up_in_buckets();
     std::vector<Reading> losses;
     for (std::size_t index = 0; index < batches.size(); ++index) {
@@ -43,7 +44,7 @@ class Ddp final : public ReplicatedStrategy {
       const bool last = index + 1 == batches.size();
       // Not told of a backward pass, the reducer leaves its gradients alone: they add up on this rank.
       if (last) begin_reduction();
-      const at::Tensor value = batches[index].loss();
+      const at::Tensor value = loss_of(batches[index]);
       if (last) reducer_->prepare_for_backward({});
       gradient_hooks_->begin_backward();
       (batches[index].scale == 1 ? value : value * batches[index].scale).backward();
@@ -54,20 +55,21 @@ class Ddp final : public ReplicatedStrategy {
     return losses;
   }
 
-  std::vector<NamedTensor> gather_full_state() override {
+  void visit_state(const TakeTensor& take) override {
     const at::NoGradGuard no_grad;
-    broadcast_buffers();
-    return ReplicatedStrategy::gather_full_state();
+    clock_.uncounted(statistics_.traffic, [this] { broadcast_buffers(); });
+    ReplicatedStrategy::visit_state(take);
   }
 
   std::vector<std::string> exchange(const std::string& text) override { return group_.exchange(text); }
   void sum_over_ranks(std::vector<double>& values) override { group_.sum(values); }
+  bool any_rank(bool own) override { return group_.any_rank(own); }
   void barrier() override { group_.barrier(); }
 
  private:
   void broadcast_buffers() {
     if (!joined_buffers_.defined()) return;
-    const ExposedWatch watch(statistics_.traffic);
+    const DeviceClock::Stretch watch(clock_, statistics_.traffic.exposed_s);
     group_.broadcast_from_first({joined_buffers_});
   }
 
@@ -76,17 +78,26 @@ class Ddp final : public ReplicatedStrategy {
     reducer_->rebuild_buckets();
   }
 
+  /// In which gradients are summed, where it is not their own.
+  std::optional<at::ScalarType> wire_type() const {
+    if (!context_.settings.gradient_compression) return std::nullopt;
+    return *context_.settings.gradient_compression == GradientCompression::bf16 ? at::kBFloat16 : at::kHalf;
+  }
+
   /// A sum of the reducer is about to begin.
   void note_sum(const at::Tensor& bucket) {
     statistics_.last_step.push_back({"sum", sums_++});
+    const std::int64_t bytes = wire_type() ? bucket.numel() * kWireBytes : bytes_of_elements(bucket);
     // Gloo's and NCCL's rings: each rank sends all but one Nth of the bucket twice.
-    statistics_.traffic.bytes_sent += 2 * bytes_of_elements(bucket) * (group_.size() - 1) / group_.size();
+    statistics_.traffic.bytes_sent += 2 * bytes * (group_.size() - 1) / group_.size();
   }
 
   void end_reduction() {
     for (int sum = 0; sum < sums_; ++sum) statistics_.last_step.push_back({"sum-done", sum});
     sums_ = 0;
     times_->settle(statistics_.traffic);
+    // What reads the gradients from now on begins when they are sums.
+    for (const std::shared_ptr<Span>& span : reducer_group_->hold_computing()) clock_.add(span, statistics_.traffic);
   }
 
   /// Several micro-batches' gradients are summed where the reducer will look for them: no second copy is held.
@@ -129,28 +140,32 @@ class Ddp final : public ReplicatedStrategy {
   }
 
   void make_reducer() {
-    const auto cap_bytes = static_cast<std::int64_t>(context_.bucket_cap_mb * 1024 * 1024);
+    const auto cap_bytes = static_cast<std::int64_t>(context_.settings.bucket_cap_mb * 1024 * 1024);
     const auto first_bytes = std::min<std::int64_t>(c10d::kDefaultFirstBucketBytes, cap_bytes);
     // All in one bucket at first; order_buckets() has them laid out.
     std::vector<std::size_t> all(parameters_.size());
     for (std::size_t index = 0; index < all.size(); ++index) all[index] = index;
     std::unordered_map<std::size_t, std::string> names;
     for (std::size_t index = 0; index < all.size(); ++index) names[index] = model_->parameters[index].name;
-    const auto group = c10::make_intrusive<RecordingGroup>(
-        group_.process_group(), times_, [this](const at::Tensor& bucket) { note_sum(bucket); }, group_.host_exchange());
-    reducer_ = std::make_shared<c10d::Reducer>(parameters_, std::vector<std::vector<std::size_t>>{all}, group,
+    reducer_group_ = c10::make_intrusive<RecordingGroup>(
+        group_.process_group(), times_, [this](const at::Tensor& bucket) { note_sum(bucket); }, group_.host_exchange(),
+        sum_stream_.get(), wire_type());
+    reducer_ = std::make_shared<c10d::Reducer>(parameters_, std::vector<std::vector<std::size_t>>{all}, reducer_group_,
                                                std::vector<bool>(all.size(), false), cap_bytes,
                                                /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/true, names,
                                                first_bytes, /*skip_all_reduce_unused_params=*/false,
                                                /*use_python_reducer=*/false, std::vector<std::int64_t>{first_bytes, cap_bytes});
   }
 
+  static constexpr std::int64_t kWireBytes = 2;
   Group& group_;
   std::vector<at::Tensor> parameters_;
   at::Tensor joined_buffers_;  // undefined where there are none
   std::optional<GradientHooks> gradient_hooks_;
   std::shared_ptr<ReductionTimes> times_ = std::make_shared<ReductionTimes>();
-  int sums_ = 0;  // begun in this step
+  int sums_ = 0;                            // begun in this step
+  std::unique_ptr<SideStream> sum_stream_;  // null on a CPU
+  c10::intrusive_ptr<RecordingGroup> reducer_group_;
   std::shared_ptr<c10d::Reducer> reducer_;
   std::vector<at::Tensor> bucket_views_;  // by parameter
 };

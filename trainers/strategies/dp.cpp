@@ -1,12 +1,13 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/item.h>
 #include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
 #include <memory>
 #include <mutex>
 
+#include "base/error.hpp"
+#include "base/text.hpp"
 #include "strategies/device_threads.hpp"
 #include "strategies/exchange.hpp"
 #include "strategies/measures.hpp"
@@ -22,12 +23,21 @@ namespace {
 /// where their parts are not of one size; `tuned` is the mean over the samples. Running statistics are the first device's.
 class Dp final : public ReplicatedStrategy {
  public:
-  explicit Dp(const StrategyContext& context) : ReplicatedStrategy(context), threads_(context.replicas.size() + 1) {}
+  explicit Dp(const StrategyContext& context)
+      : ReplicatedStrategy(context), threads_(static_cast<std::size_t>(device_count(context.settings))) {}
 
-  void prepare(Model& model) override {
-    model_ = &model;
+  void prepare(Trainee& trainee) override {
+    Model& model = take(trainee);
+    trainees_ = {&trainee};
     replicas_ = {&model};
-    replicas_.insert(replicas_.end(), context_.replicas.begin(), context_.replicas.end());
+    const at::Device first = context_.device->place();
+    for (int number = 1; number < device_count(context_.settings); ++number) {
+      at::Device place = first;
+      if (place.is_cuda()) place.set_index(static_cast<at::DeviceIndex>(first.index() + number));
+      copies_.push_back(trainee.another(place));
+      trainees_.push_back(copies_.back().get());
+      replicas_.push_back(&copies_.back()->model());
+    }
     make_optimizer(model);
     count_replicas();
     copy_to_replicas(true);
@@ -38,18 +48,18 @@ class Dp final : public ReplicatedStrategy {
       for (NamedTensor& parameter : replicas_[device]->parameters) parameter.tensor.mutable_grad().reset();
       forget_gradients(device);
     }
-    const ScopedTimer watch(statistics_);
+    const ScopedTimer watch(statistics_, clock_);
     std::vector<Reading> losses;
     for (const MicroBatch& batch : batches) {
       copy_to_replicas(false);
-      losses.push_back(run_on_devices(batch));
+      losses.push_back(optimizer_->heed(run_on_devices(batch)));
     }
     add_up_gradients();
     return losses;
   }
 
   std::optional<Reading> optimizer_step(double lr) override {
-    const UpdateWatch watch(statistics_);
+    const UpdateWatch watch(statistics_, clock_);
     const std::optional<Reading> norm = optimizer_->step(lr);
     copy_to_replicas(true);
     return norm;
@@ -78,26 +88,41 @@ class Dp final : public ReplicatedStrategy {
     }
   }
 
-  /// The micro-batch's loss; each device's part of its gradient is left in its replica.
-  double run_on_devices(const MicroBatch& batch) {
+  /// The micro-batch's loss, a scalar in fp64 on the first device, which the host does not wait for; each device's part of its
+  /// gradient is left in its replica.
+  at::Tensor run_on_devices(const MicroBatch& batch) {
     const auto devices = static_cast<std::int64_t>(replicas_.size());
-    const std::int64_t part = (batch.samples + devices - 1) / devices;
-    const std::int64_t parts = (batch.samples + part - 1) / part;
-    std::vector<double> losses(static_cast<std::size_t>(parts));
+    const std::int64_t samples = batch.samples.size(0);
+    const std::int64_t part = (samples + devices - 1) / devices;
+    const std::int64_t parts = (samples + part - 1) / part;
+    std::vector<at::Tensor> losses(static_cast<std::size_t>(parts));
     threads_.run(losses.size(), [&](std::size_t device) {
       const c10::DeviceGuard on_device(replicas_[device]->parameters.front().tensor.device());
       const std::int64_t first = static_cast<std::int64_t>(device) * part;
-      const std::int64_t count = std::min(part, batch.samples - first);
-      const double weight = context_.flavour == Flavour::reference
+      const std::int64_t count = std::min(part, samples - first);
+      const double weight = context_.settings.flavour == Flavour::reference
                                 ? 1.0 / static_cast<double>(parts)
-                                : static_cast<double>(count) / static_cast<double>(batch.samples);
-      const at::Tensor loss = batch.part(device, first, count) * weight;
+                                : static_cast<double>(count) / static_cast<double>(samples);
+      const at::Tensor loss = loss_on(device, batch, first, count) * weight;
       (batch.scale == 1 ? loss : loss * batch.scale).backward();
-      losses[device] = loss.item<double>();
+      losses[device] = loss.detach().to(at::kDouble);
     });
-    double sum = 0;
-    for (const double loss : losses) sum += loss;
+    const at::NoGradGuard no_grad;
+    at::Tensor sum = losses.front();
+    for (std::size_t device = 1; device < losses.size(); ++device)
+      sum = sum + losses[device].to(sum.device(), at::kDouble, /*non_blocking=*/true);
     return sum;
+  }
+
+  at::Tensor loss_on(std::size_t device, const MicroBatch& batch, std::int64_t first, std::int64_t count) const {
+    Trainee& trainee = *trainees_[device];
+    if (count < trainee.least_batch()) {
+      throw InputError(concat("error: batch normalisation needs at least ", trainee.least_batch(),
+                              " samples a step and device, but dp leaves ", count, " for device ", device,
+                              ": choose another batch size"));
+    }
+    const StepPlace place{batch.place.step, batch.place.first_position + first * batch.place.stride, batch.place.stride};
+    return trainee.loss(batch.samples.narrow(0, first, count), place);
   }
 
   void add_up_gradients() {
@@ -143,6 +168,8 @@ class Dp final : public ReplicatedStrategy {
   }
 
   DeviceThreads threads_;
+  std::vector<std::unique_ptr<Trainee>> copies_;  // for the devices but the first
+  std::vector<Trainee*> trainees_;                // by device, as what follows
   std::vector<Model*> replicas_;
   std::vector<std::unique_ptr<GradientHooks>> gradient_hooks_;  // by device
   std::vector<std::vector<char>> counted_;                      // by device and parameter: its gradient is held

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "devices/device.hpp"
+#include "strategies/device_clock.hpp"
 #include "strategies/group.hpp"
 #include "strategies/statistics.hpp"
 
@@ -15,14 +16,17 @@ namespace hpcbench::train {
 /// On CPUs each rank sends every other one its chunk directly: (N-1)/N of the tensor's bytes, the least there is. (Gloo's own
 /// reduce-scatter is an allreduce, twice as much.) Sums are made in the order of the ranks, so they do not depend on how
 /// parameters are laid out in tensors. Through shared memory the sums are the same to the last bit. On GPUs both are NCCL's
-/// collectives, which sum in an order of their own, in a stream for sums and one for gathers. All run while the caller
-/// computes; `tag` must be the same on all ranks. Tensors that are exchanged belong to the computing stream.
+/// collectives, which sum in an order of their own, in a stream for sums and one for gathers. Where tensors are cut up among a
+/// part of the ranks only (Group::shards()), sums go on over the replicas: on GPUs in the same stream, on CPUs when a sum is
+/// finished. All run while the caller computes; `tag` must be the same on all ranks. Tensors that are exchanged belong to the
+/// computing stream.
 class Exchange {
  public:
-  Exchange(Group& group, Traffic& traffic, Ledger& ledger)
+  Exchange(Group& group, Traffic& traffic, Ledger& ledger, DeviceClock& clock)
       : group_(group),
         traffic_(traffic),
         ledger_(ledger),
+        clock_(clock),
         sum_stream_(group.device().make_stream()),
         gather_stream_(group.device().make_stream()) {}
   virtual ~Exchange() = default;
@@ -47,7 +51,7 @@ class Exchange {
   /// Waits; then all chunks of `flat` are there.
   void finish_gather(Pending& pending);
 
-  at::Tensor own_chunk(const at::Tensor& flat) const { return chunk(flat, group_.rank()); }
+  at::Tensor own_chunk(const at::Tensor& flat) const { return chunk(flat, group_.shards().rank); }
 
  private:
   at::Tensor chunk(const at::Tensor& flat, int rank) const;
@@ -56,19 +60,19 @@ class Exchange {
   void begin_collective(Pending& pending, SideStream* stream,
                         const std::function<c10::intrusive_ptr<c10d::Work>(bool is_async)>& start, const at::Tensor& sent);
   void sum_directly(Pending& pending, const at::Tensor& own);
+  c10::intrusive_ptr<c10d::Work> sum_over_replicas(const at::Tensor& own, bool is_async);
   bool by_collectives() const { return group_.exchange_way() == ExchangeWay::collectives; }
   void note_begin();
   void wait(Pending& pending);
-  void settle_spans();
 
   Group& group_;
   Traffic& traffic_;
   Ledger& ledger_;
+  DeviceClock& clock_;
   int open_ = 0;                            // exchanges under way whose end this thread will wait for
   double uncounted_since_s_ = 0;            // from here on some were under way while this thread computed
   std::unique_ptr<SideStream> sum_stream_;  // null on a CPU
   std::unique_ptr<SideStream> gather_stream_;
-  std::vector<std::shared_ptr<Span>> spans_;  // whose times are not known yet
 };
 
 /// Bytes of a tensor's elements.

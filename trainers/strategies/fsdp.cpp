@@ -22,10 +22,10 @@ class Fsdp final : public Sharded {
   }
 
   void begin_evaluation() override {
-    const Traffic before = statistics_.traffic;  // what is sent here is not the training's
-    for (std::size_t unit = 0; unit < units_.size(); ++unit) begin_gather(unit);
-    for (std::size_t unit = 0; unit < units_.size(); ++unit) need(unit);
-    statistics_.traffic = before;
+    clock_.uncounted(statistics_.traffic, [this] {
+      for (std::size_t unit = 0; unit < units_.size(); ++unit) begin_gather(unit);
+      for (std::size_t unit = 0; unit < units_.size(); ++unit) need(unit);
+    });
     evaluating_ = true;
   }
 
@@ -35,7 +35,7 @@ class Fsdp final : public Sharded {
   }
 
  protected:
-  bool wraps_whole() const { return context_.wrap == FsdpWrap::none; }
+  bool wraps_whole() const { return fsdp_wrap(context_.settings) == FsdpWrap::none; }
 
   Groups groups(const Model& model) const override { return unit_groups(model.parameters, wraps_whole()); }
   GradientOptions gradient_options() const override { return {}; }
@@ -82,7 +82,7 @@ class Fsdp final : public Sharded {
 
   void after_forward(std::size_t unit, const at::Tensor& result) {
     if (evaluating_) return;
-    if (context_.reshard_after_forward && unit + 1 < units_.size()) release(unit);
+    if (context_.settings.reshard_after_forward && unit + 1 < units_.size()) release(unit);
     if (result.requires_grad()) {
       result.register_hook([this, unit](const at::Tensor& gradient) {
         before_backward(unit);

@@ -1,6 +1,8 @@
 #include "strategies/group.hpp"
 
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/item.h>
 #include <ATen/ops/ones.h>
 
 #include <algorithm>
@@ -67,6 +69,11 @@ std::shared_ptr<::gloo::transport::Device> make_device(const World& world) {
     return c10d::ProcessGroupGloo::createDeviceForInterface(name);
   const bool local = world.size == 1 || world.master_addr == "localhost" || world.master_addr.rfind("127.", 0) == 0;
   return local ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1") : c10d::ProcessGroupGloo::createDefaultDevice();
+}
+
+void sum_over(const Communicator& ranks, at::Tensor tensor) {
+  std::vector<at::Tensor> tensors = {std::move(tensor)};
+  ranks.process_group->allreduce(tensors)->wait();
 }
 
 }  // namespace
@@ -150,22 +157,34 @@ void Group::agree(const std::string& phase) {
   }
 }
 
-void Group::connect() {
+/// `name` keeps their keys in the store apart from those of others.
+Communicator Group::connect_some(const std::string& name, int rank, int size) {
+  const auto store = c10::make_intrusive<c10d::PrefixStore>(name, store_);
   auto options = c10d::ProcessGroupGloo::Options::create(timeout_);
   options->devices.push_back(make_device(world_));
-  process_group_ = c10::make_intrusive<c10d::ProcessGroup>(store_, world_.rank, world_.size);
-  // A prefix of its own keeps Gloo's keys and ours apart.
-  const auto gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(c10::make_intrusive<c10d::PrefixStore>("gloo", store_),
-                                                                world_.rank, world_.size, options);
-  process_group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
-  process_group_->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
-  sum(at::ones({1}));
-  {
-    const Deadline deadline(timeout_, [this] {
-      if (late_)
-        late_(concat("NCCL has not connected the ranks after ", static_cast<double>(timeout_.count()) / 1000, " s: timed out"));
-    });
-    device_.connect(process_group_, store_, timeout_);
+  Communicator made{rank, size, c10::make_intrusive<c10d::ProcessGroup>(store, rank, size)};
+  // A prefix of its own keeps Gloo's keys and the device's apart.
+  const auto gloo =
+      c10::make_intrusive<c10d::ProcessGroupGloo>(c10::make_intrusive<c10d::PrefixStore>("gloo", store), rank, size, options);
+  made.process_group->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
+  made.process_group->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
+  sum_over(made, at::ones({1}));
+  const Deadline deadline(timeout_, [this] {
+    if (late_)
+      late_(concat("NCCL has not connected the ranks after ", static_cast<double>(timeout_.count()) / 1000, " s: timed out"));
+  });
+  device_.connect(made.process_group, store, timeout_);
+  return made;
+}
+
+void Group::connect() {
+  all_ = connect_some("all", world_.rank, world_.size);
+  shards_ = all_;
+  if (shard_size_ > 0 && shard_size_ < world_.size) {
+    const int replica = world_.rank / shard_size_;
+    const int shard = world_.rank % shard_size_;
+    shards_ = connect_some(concat("shards-of-replica-", replica), shard, shard_size_);
+    replicas_ = connect_some(concat("replicas-of-shard-", shard), replica, world_.size / shard_size_);
   }
   if (exchange_way_ == ExchangeWay::shared_memory && world_.size > 1) share_memory();
 }
@@ -202,19 +221,18 @@ std::vector<std::string> Group::exchange(const std::string& value) {
   return values;
 }
 
-std::unique_ptr<Exchange> Group::make_exchange(Traffic& traffic, Ledger& ledger) {
-  return std::make_unique<Exchange>(*this, traffic, ledger);
+std::unique_ptr<Exchange> Group::make_exchange(Traffic& traffic, Ledger& ledger, DeviceClock& clock) {
+  return std::make_unique<Exchange>(*this, traffic, ledger, clock);
 }
 
 void Group::broadcast_from_first(const std::vector<at::Tensor>& tensors) {
   constexpr std::size_t kBufferBytes = std::size_t{250} << 20;
-  if (world_.size > 1 && !tensors.empty()) c10d::broadcast_coalesced(process_group_, tensors, kBufferBytes, 0);
+  if (world_.size > 1 && !tensors.empty()) c10d::broadcast_coalesced(all_.process_group, tensors, kBufferBytes, 0);
 }
 
-void Group::sum(at::Tensor tensor) {
-  std::vector<at::Tensor> tensors = {std::move(tensor)};
-  process_group_->allreduce(tensors)->wait();
-}
+void Group::sum(at::Tensor tensor) { sum_over(all_, std::move(tensor)); }
+
+void Group::sum_over_shards(at::Tensor tensor) { sum_over(shards_, std::move(tensor)); }
 
 void Group::sum(std::vector<double>& values) {
   device_.synchronise();
@@ -224,6 +242,19 @@ void Group::sum(std::vector<double>& values) {
 void Group::barrier() {
   device_.synchronise();
   if (world_.size > 1) sum(at::ones({1}));
+}
+
+bool Group::any_rank(bool own) {
+  if (world_.size == 1) return own;
+  if (asking_) {
+    asking_->wait();
+    asking_.reset();
+    if (asked_.item<float>() != 0) return true;
+  }
+  asked_ = at::full({1}, own ? 1.0 : 0.0, at::kFloat);
+  std::vector<at::Tensor> tensors = {asked_};
+  asking_ = all_.process_group->allreduce(tensors);
+  return false;
 }
 
 std::string Group::silent_ranks(const std::string& cause) {

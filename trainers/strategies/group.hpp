@@ -17,6 +17,7 @@
 
 namespace hpcbench::train {
 
+class DeviceClock;
 class Exchange;
 class HostExchange;
 class Ledger;
@@ -25,6 +26,13 @@ struct Traffic;
 /// How flat tensors are exchanged: each rank sends to each other one directly (Gloo), by the backend's own collectives, or
 /// through memory that the ranks of one host share.
 enum class ExchangeWay { direct, collectives, shared_memory };
+
+/// Ranks that exchange tensors among themselves, and this one's number there.
+struct Communicator {
+  int rank = 0;
+  int size = 1;
+  c10::intrusive_ptr<c10d::ProcessGroup> process_group;
+};
 
 /// The ranks of a run: where they meet (a TCPStore in rank 0), how they exchange tensors (Gloo; on GPUs NCCL), and how the
 /// failure of one reaches all. A rank that fails writes why into the store; a thread of every other rank looks there five times
@@ -54,7 +62,14 @@ class Group {
   void when_late(std::function<void(const std::string& what)> late) { late_ = std::move(late); }
   /// What all ranks gave, in the order of the ranks. Collective.
   std::vector<std::string> exchange(const std::string& value);
-  const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return process_group_; }
+  const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return all_.process_group; }
+  /// Before connect(): flat tensors are cut up among so many consecutive ranks, which divide all evenly, and not among all
+  /// (hybrid sharding; Zhao et al. 2023, 3.2.2).
+  void shard_among(int ranks) { shard_size_ = ranks; }
+  /// Among which a flat tensor is cut up, this rank one of them: all, unless shard_among() said fewer.
+  const Communicator& shards() const { return shards_; }
+  /// Those that hold the same chunks as this rank; of size 1 where shards() are all.
+  const Communicator& replicas() const { return replicas_; }
   const Device& device() const { return device_; }
   /// On GPUs collectives. On CPUs direct, as Gloo's reduce-scatter sends twice what is needed, unless another one was chosen,
   /// before connect().
@@ -65,13 +80,16 @@ class Group {
   int rank() const { return world_.rank; }
   int size() const { return world_.size; }
 
-  /// How strategies exchange flat tensors; both outlive it. Tests have one that goes wrong (tests/trainers/strategies).
-  virtual std::unique_ptr<Exchange> make_exchange(Traffic& traffic, Ledger& ledger);
+  /// How strategies exchange flat tensors; all three outlive it. Tests have one that goes wrong (tests/trainers/strategies).
+  virtual std::unique_ptr<Exchange> make_exchange(Traffic& traffic, Ledger& ledger, DeviceClock& clock);
   virtual void broadcast_from_first(const std::vector<at::Tensor>& tensors);
   void sum(at::Tensor tensor);
+  void sum_over_shards(at::Tensor tensor);
   /// Numbers of the host; the device has then done what was enqueued before.
   void sum(std::vector<double>& values);
   void barrier();
+  /// Strategy::any_rank(), by tensors of the host.
+  bool any_rank(bool own);
 
   /// Tells the others why this rank ends and returns the root cause: `cause`, or that of the rank that failed first. Where
   /// `cause` looks like the end of another rank, waits some seconds for that rank's own words while the others answer a
@@ -85,6 +103,7 @@ class Group {
  private:
   void watch();
   void share_memory();
+  Communicator connect_some(const std::string& name, int rank, int size);
   void tell_of_peer(const std::string& cause);
   void stop_watching();
   void wait_for_readers(c10d::Store& store);
@@ -102,9 +121,12 @@ class Group {
   ExchangeWay exchange_way_;
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<c10d::Store> watch_store_;
-  c10::intrusive_ptr<c10d::ProcessGroup> process_group_;
+  int shard_size_ = 0;  // 0: all
+  Communicator all_, shards_, replicas_;
   std::unique_ptr<HostExchange> host_exchange_;
   std::int64_t exchanges_ = 0;
+  at::Tensor asked_;  // of any_rank(): above 0 where a rank said yes, once asking_ has ended
+  c10::intrusive_ptr<c10d::Work> asking_;
   std::atomic<bool> reported_ = false;
   std::mutex mutex_;
   std::condition_variable stop_signal_;

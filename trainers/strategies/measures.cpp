@@ -2,25 +2,26 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <set>
-
-#include "base/clock.hpp"
 
 namespace hpcbench::train {
 
-ScopedTimer::ScopedTimer(StrategyStatistics& statistics)
-    : statistics_(statistics), begun_s_(monotonic_s()), unnamed_bytes_(TensorMemory::unnamed_bytes()) {
+ScopedTimer::ScopedTimer(StrategyStatistics& statistics, DeviceClock& clock)
+    : statistics_(statistics), unnamed_bytes_(TensorMemory::unnamed_bytes()) {
   if (statistics_.steps == 0) {
+    clock.forget();
     statistics_.memory.forget_peaks();
     statistics_.traffic = {};
     statistics_.step_s = 0;
   }
   statistics_.last_step.clear();
   TensorMemory::forget_peak();
+  stretch_.emplace(clock, statistics_.step_s);
 }
 
 ScopedTimer::~ScopedTimer() {
-  statistics_.step_s += monotonic_s() - begun_s_;
+  stretch_.reset();
   statistics_.peak_activation_bytes =
       std::max(statistics_.peak_activation_bytes, TensorMemory::peak_unnamed_bytes() - unnamed_bytes_);
   const std::vector<Moment>& moments = statistics_.last_step;
@@ -28,17 +29,6 @@ ScopedTimer::~ScopedTimer() {
   if (std::any_of(first_sum, moments.end(), [](const Moment& m) { return m.what == "gradient"; }))
     ++statistics_.overlapped_steps;
 }
-
-UpdateWatch::UpdateWatch(StrategyStatistics& statistics) : statistics_(statistics), begun_s_(monotonic_s()) {}
-
-UpdateWatch::~UpdateWatch() {
-  statistics_.step_s += monotonic_s() - begun_s_;
-  ++statistics_.steps;
-}
-
-ExposedWatch::ExposedWatch(Traffic& traffic) : traffic_(traffic), begun_s_(monotonic_s()) {}
-
-ExposedWatch::~ExposedWatch() { traffic_.exposed_s += monotonic_s() - begun_s_; }
 
 std::int64_t bytes_behind(const std::vector<at::Tensor>& tensors) {
   std::set<const void*> seen;

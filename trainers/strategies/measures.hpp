@@ -1,6 +1,11 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "base/world.hpp"
+#include "strategies/device_clock.hpp"
 #include "strategies/strategy.hpp"
 
 namespace hpcbench::train {
@@ -9,41 +14,29 @@ namespace hpcbench::train {
 /// forgets what was measured before the training.
 class ScopedTimer {
  public:
-  explicit ScopedTimer(StrategyStatistics& statistics);
+  ScopedTimer(StrategyStatistics& statistics, DeviceClock& clock);
   ~ScopedTimer();
   ScopedTimer(const ScopedTimer&) = delete;
   ScopedTimer& operator=(const ScopedTimer&) = delete;
 
  private:
   StrategyStatistics& statistics_;
-  double begun_s_;
+  std::optional<DeviceClock::Stretch> stretch_;
   std::int64_t unnamed_bytes_;  // before
 };
 
 /// Around an update: counts a step, and how long it takes.
 class UpdateWatch {
  public:
-  explicit UpdateWatch(StrategyStatistics& statistics);
-  ~UpdateWatch();
+  UpdateWatch(StrategyStatistics& statistics, DeviceClock& clock)
+      : statistics_(statistics), stretch_(clock, statistics.step_s) {}
+  ~UpdateWatch() { ++statistics_.steps; }
   UpdateWatch(const UpdateWatch&) = delete;
   UpdateWatch& operator=(const UpdateWatch&) = delete;
 
  private:
   StrategyStatistics& statistics_;
-  double begun_s_;
-};
-
-/// Adds the seconds of its life to what was waited for.
-class ExposedWatch {
- public:
-  explicit ExposedWatch(Traffic& traffic);
-  ~ExposedWatch();
-  ExposedWatch(const ExposedWatch&) = delete;
-  ExposedWatch& operator=(const ExposedWatch&) = delete;
-
- private:
-  Traffic& traffic_;
-  double begun_s_;
+  DeviceClock::Stretch stretch_;
 };
 
 /// The bytes of the distinct memory behind tensors.

@@ -4,9 +4,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <utility>
 #include <vector>
 
+#include "devices/device.hpp"
 #include "strategies/statistics.hpp"
 
 namespace hpcbench::train {
@@ -32,23 +35,40 @@ class ReductionTimes {
   std::vector<Times> times_;
 };
 
-/// A process group as c10d's Reducer takes it, which notes when each of its sums begins and ends (on a
-/// CPU); all work is another one's: the group `inner`, or for sums `host`, where there is one.
+/// A process group as c10d's Reducer takes it, which notes when each of its sums begins and ends; all work is another one's:
+/// the group `inner`, or for sums `host`, where there is one. With `wire` each bucket is copied into that type, summed so, and
+/// copied back. On a CPU `times` has the sums. On a device with a side stream
+/// (`stream`, not null) they stand in that stream: the Reducer takes each for ended, and who reads the buckets holds computing
+/// first, by hold_computing().
 class RecordingGroup final : public c10d::ProcessGroup {
  public:
   /// `begins(tensor)` is called before a sum is started.
   using Begins = std::function<void(const at::Tensor& tensor)>;
   RecordingGroup(c10::intrusive_ptr<c10d::ProcessGroup> inner, std::shared_ptr<ReductionTimes> times, Begins begins,
-                 HostExchange* host = nullptr);
+                 HostExchange* host = nullptr, SideStream* stream = nullptr, std::optional<at::ScalarType> wire = {});
 
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors, const c10d::AllreduceOptions& options) override;
   c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors, const c10d::BroadcastOptions& options) override;
+  /// What is enqueued for computing from now on begins when the sums since the last call have ended. Their spans, in their
+  /// order.
+  std::vector<std::shared_ptr<Span>> hold_computing();
 
  private:
+  struct StreamedSum {
+    std::shared_ptr<Span> span;
+    at::Tensor bucket;
+    at::Tensor sent;  // the bucket, or its copy in the type in which it is summed
+  };
+  c10::intrusive_ptr<c10d::Work> sum_in_wire_type(const at::Tensor& bucket, const c10d::AllreduceOptions& options);
+  c10::intrusive_ptr<c10d::Work> sum_in_stream(std::vector<at::Tensor>& tensors, const c10d::AllreduceOptions& options);
+
   c10::intrusive_ptr<c10d::ProcessGroup> inner_;
   std::shared_ptr<ReductionTimes> times_;
   Begins begins_;
   HostExchange* host_;
+  SideStream* stream_;
+  std::optional<at::ScalarType> wire_;
+  std::vector<StreamedSum> sums_;
 };
 
 }  // namespace hpcbench::train

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "strategies/device_clock.hpp"
 #include "strategies/gradient_hooks.hpp"
 #include "strategies/strategy.hpp"
 
@@ -14,24 +15,32 @@ class ReplicatedStrategy : public Strategy {
   explicit ReplicatedStrategy(const StrategyContext& context) : context_(context) {}
 
   std::optional<Reading> optimizer_step(double lr) override;
-  void add_wait(double seconds) final { statistics_.step_s += seconds; }
   void catch_up() final { optimizer_->catch_up(); }
   std::vector<NamedTensor> gather_gradients() final;
-  std::vector<NamedTensor> gather_full_state() override;
-  std::vector<NamedTensor> gather_optimizer_state() final { return optimizer_->state(); }
+  std::vector<NamedTensor> state_layout() const final;
+  std::vector<NamedTensor> optimizer_layout() const final;
+  void visit_state(const TakeTensor& take) override;
+  void visit_optimizer_state(const TakeTensor& take) final;
+  /// All of it, on the first rank.
+  std::optional<StateShard> own_shard() final;
   std::int64_t optimizer_steps() const final { return optimizer_->steps(); }
   void load_state(const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer,
                   std::int64_t optimizer_steps) override;
-  StrategyStatistics statistics() const final { return statistics_; }
+  StrategyStatistics statistics() final;
 
  protected:
+  /// The first call of prepare().
+  Model& take(Trainee& trainee);
+  at::Tensor loss_of(const MicroBatch& batch) const { return trainee_->loss(batch.samples, batch.place); }
   /// Makes the optimiser, and counts what it and the model hold.
   void make_optimizer(Model& model);
 
   StrategyContext context_;
-  Model* model_ = nullptr;  // set by prepare(), as the optimiser is
+  Trainee* trainee_ = nullptr;  // set by prepare(), as its model and the optimiser are
+  Model* model_ = nullptr;
   std::optional<Optimizer> optimizer_;
   StrategyStatistics statistics_;
+  DeviceClock clock_{*context_.device};
 };
 
 }  // namespace hpcbench::train

@@ -17,20 +17,24 @@ class Sharded : public Strategy {
  public:
   explicit Sharded(const StrategyContext& context);
 
-  void prepare(Model& model) final;
+  void prepare(Trainee& trainee) final;
   std::vector<Reading> forward_backward(const std::vector<MicroBatch>& batches) final;
   std::optional<Reading> optimizer_step(double lr) final;
-  void add_wait(double seconds) final { statistics_.step_s += seconds; }
   std::vector<NamedTensor> gather_gradients() final;
-  std::vector<NamedTensor> gather_full_state() final;
-  std::vector<NamedTensor> gather_optimizer_state() final;
+  std::vector<NamedTensor> state_layout() const final;
+  std::vector<NamedTensor> optimizer_layout() const final;
+  void visit_state(const TakeTensor& take) final;
+  void visit_optimizer_state(const TakeTensor& take) final;
+  /// Of the first replica; the buffers in the first shard.
+  std::optional<StateShard> own_shard() final;
   std::int64_t optimizer_steps() const final { return optimizer_->steps(); }
   void load_state(const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer,
                   std::int64_t optimizer_steps) final;
   void sum_over_ranks(std::vector<double>& values) final { group_.sum(values); }
   std::vector<std::string> exchange(const std::string& text) final { return group_.exchange(text); }
+  bool any_rank(bool own) final { return group_.any_rank(own); }
   void barrier() final { group_.barrier(); }
-  StrategyStatistics statistics() const final { return statistics_; }
+  StrategyStatistics statistics() final;
 
  protected:
   virtual Groups groups(const Model& model) const = 0;
@@ -49,8 +53,10 @@ class Sharded : public Strategy {
 
   StrategyContext context_;
   Group& group_;
-  Model* model_ = nullptr;
+  Trainee* trainee_ = nullptr;
+  Model* model_ = nullptr;  // the trainee's
   StrategyStatistics statistics_;
+  DeviceClock clock_;
   const std::unique_ptr<Exchange> own_exchange_;
   Exchange& exchange_;
   std::vector<FlatUnit> units_;
@@ -59,7 +65,8 @@ class Sharded : public Strategy {
  private:
   void require_one_type() const;
   void broadcast_buffers();  // running statistics are the first rank's
-  std::vector<NamedTensor> gather_chunks(const std::vector<at::Tensor>& chunks);
+  /// Hands over the whole parameters, or what else has their shapes, of which these are this rank's chunks, unit by unit.
+  void visit_chunks(const std::vector<at::Tensor>& chunks, const TakeTensor& take);
 
   at::Tensor joined_buffers_;  // undefined where there are none
   std::optional<GradientShards> gradients_;

@@ -12,12 +12,13 @@ namespace hpcbench::train {
 
 ShardedOptimizer::ShardedOptimizer(const OptimizerOptions& options, const Model& model, const std::vector<FlatUnit>& units,
                                    const std::vector<at::Tensor>& shards, const std::vector<at::Tensor>& gradients,
-                                   Group& group, Traffic& traffic)
-    : options_(options), model_(model), units_(units), group_(group), traffic_(traffic), type_(shards.front().options()) {
+                                   Group& group, Traffic& traffic, DeviceClock& clock)
+    : options_(options), model_(model), units_(units), group_(group), traffic_(traffic), clock_(clock) {
   const at::NoGradGuard no_grad;
+  type_ = shards.front().options();
   std::vector<NamedTensor> parts;
   for (std::size_t unit = 0; unit < units.size(); ++unit) {
-    for (const ShardPiece& piece : pieces_of(units[unit], group.rank(), model.parameters)) {
+    for (const ShardPiece& piece : pieces_of(units[unit], group.shards().rank, model.parameters)) {
       const NamedTensor& parameter = model.parameters[piece.parameter];
       // Whether weight decay is for a parameter is seen from its dimensions: a piece has one or two, as its parameter.
       const std::vector<std::int64_t> sizes =
@@ -49,8 +50,8 @@ Reading ShardedOptimizer::whole_norm() {
   const at::Tensor squares =
       own.is_there() ? own.there().square().view({1}) : at::full({1}, own.read() * own.read(), type_.dtype(at::kDouble));
   if (group_.size() > 1) {
-    const ExposedWatch watch(traffic_);
-    group_.sum(squares);
+    const DeviceClock::Stretch watch(clock_, traffic_.exposed_s);
+    group_.sum_over_shards(squares);
   }
   if (squares.is_cpu()) return std::sqrt(squares.item<double>());
   return Reading(squares.sqrt().squeeze(0));
@@ -70,21 +71,30 @@ at::Tensor ShardedOptimizer::whole_state(std::size_t unit, std::size_t which, Ex
   return whole;
 }
 
-std::vector<NamedTensor> ShardedOptimizer::gather_state(Exchange& exchange) const {
+void ShardedOptimizer::visit_state(Exchange& exchange, const TakeTensor& take) const {
   const at::NoGradGuard no_grad;
   const std::size_t each = states_per_parameter();
-  std::vector<NamedTensor> state(model_.parameters.size() * each);
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
     for (std::size_t which = 0; which < each; ++which) {
       const at::Tensor whole = whole_state(unit, which, exchange);
       for (std::size_t place = 0; place < units_[unit].members.size(); ++place) {
         const std::size_t parameter = units_[unit].members[place];
-        state[parameter * each + which] = {(which == 0 ? "first/" : "second/") + model_.parameters[parameter].name,
-                                           member_view(whole, units_[unit], place, model_.parameters)};
+        take(parameter * each + which, {(which == 0 ? "first/" : "second/") + model_.parameters[parameter].name,
+                                        member_view(whole, units_[unit], place, model_.parameters)});
       }
     }
   }
-  return state;
+}
+
+std::vector<StatePiece> ShardedOptimizer::own_pieces() const {
+  const std::vector<NamedTensor> state = optimizer_->state();
+  const std::size_t each = states_per_parameter();
+  std::vector<StatePiece> pieces;
+  for (std::size_t index = 0; index < state.size(); ++index) {
+    const ShardPiece& piece = placed_[index / each].piece;
+    pieces.push_back({piece.parameter * each + index % each, piece.in_parameter, state[index].tensor.view({-1})});
+  }
+  return pieces;
 }
 
 void ShardedOptimizer::load_state(const std::vector<NamedTensor>& state, std::int64_t steps) {

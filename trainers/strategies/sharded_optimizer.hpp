@@ -6,6 +6,7 @@
 #include "optim/optimizer.hpp"
 #include "strategies/exchange.hpp"
 #include "strategies/flat_units.hpp"
+#include "strategies/strategy.hpp"
 
 namespace hpcbench::train {
 
@@ -16,14 +17,16 @@ class ShardedOptimizer {
   /// `shards` and `gradients`: this rank's chunk of each unit, which stay where they are.
   ShardedOptimizer(const OptimizerOptions& options, const Model& model, const std::vector<FlatUnit>& units,
                    const std::vector<at::Tensor>& shards, const std::vector<at::Tensor>& gradients, Group& group,
-                   Traffic& traffic);
+                   Traffic& traffic, DeviceClock& clock);
 
   /// Updates the shards; returns the norm of the whole gradient where it is clipped. Collective.
   std::optional<Reading> step(double lr);
   Reading heed(const at::Tensor& loss) { return optimizer_->heed(loss); }
   std::int64_t steps() const { return steps_; }
-  /// The whole state on every rank. Collective.
-  std::vector<NamedTensor> gather_state(Exchange& exchange) const;
+  /// Hands over the whole state on every rank, unit by unit (Strategy::visit_optimizer_state()). Collective.
+  void visit_state(Exchange& exchange, const TakeTensor& take) const;
+  /// What this rank holds of the whole state, where it lies.
+  std::vector<StatePiece> own_pieces() const;
   /// From a whole state.
   void load_state(const std::vector<NamedTensor>& state, std::int64_t steps);
   std::int64_t state_bytes() const;
@@ -41,7 +44,8 @@ class ShardedOptimizer {
   const Model& model_;
   const std::vector<FlatUnit>& units_;
   Group& group_;
-  Traffic& traffic_;            // what is waited for
+  Traffic& traffic_;  // what is waited for
+  DeviceClock& clock_;
   std::vector<Placed> placed_;  // in the order of the optimiser's parts
   at::TensorOptions type_;
   std::optional<Optimizer> optimizer_;

@@ -4,6 +4,18 @@
 
 namespace hpcbench::train {
 
+std::vector<NamedTensor> Strategy::gather_full_state() {
+  std::vector<NamedTensor> state(state_layout().size());
+  visit_state([&](std::size_t index, const NamedTensor& tensor) { state[index] = tensor; });
+  return state;
+}
+
+std::vector<NamedTensor> Strategy::gather_optimizer_state() {
+  std::vector<NamedTensor> state(optimizer_layout().size());
+  visit_optimizer_state([&](std::size_t index, const NamedTensor& tensor) { state[index] = tensor; });
+  return state;
+}
+
 const std::vector<StrategyRow>& strategy_rows() {
   static const std::vector<StrategyRow> kRows = {
       {"baseline", false, make_baseline}, {"dp", false, make_dp},      {"ddp", true, make_ddp},

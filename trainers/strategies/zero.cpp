@@ -18,14 +18,14 @@ class Zero final : public Sharded {
  protected:
   Groups groups(const Model& model) const override {
     const std::int64_t element = static_cast<std::int64_t>(model.parameters.front().tensor.element_size());
-    const auto cap_bytes = context_.flavour == Flavour::reference
+    const auto cap_bytes = context_.settings.flavour == Flavour::reference
                                ? kReferenceElements * element
-                               : static_cast<std::int64_t>(context_.bucket_cap_mb * 1024 * 1024);
-    return bucket_groups(model.parameters, cap_bytes, context_.flavour == Flavour::tuned);
+                               : static_cast<std::int64_t>(context_.settings.bucket_cap_mb * 1024 * 1024);
+    return bucket_groups(model.parameters, cap_bytes, context_.settings.flavour == Flavour::tuned);
   }
 
   GradientOptions gradient_options() const override {
-    const bool reference = context_.flavour == Flavour::reference;
+    const bool reference = context_.settings.flavour == Flavour::reference;
     return {stage_ == 1, !reference, reference && stage_ == 2 ? kReferenceElements : 0};
   }
 

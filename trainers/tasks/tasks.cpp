@@ -1,15 +1,15 @@
 #include "base/error.hpp"
+#include "tasks/bert_squad/squad_settings.hpp"
 #include "tasks/bert_squad/squad_task.hpp"
 #include "tasks/mnist_rnn/mnist_rnn.hpp"
+#include "tasks/mnist_rnn/mnist_settings.hpp"
 #include "tasks/task.hpp"
 #include "tasks/tensors.hpp"
 
 namespace hpcbench::train {
 
-void Task::place(const std::vector<at::Device>& places) {
-  for (const at::Device& each : places) {
-    if (!each.is_cpu()) throw InputError("error: this task trains on CPUs only: choose `device: cpu`");
-  }
+void Task::place(at::Device place) {
+  if (!place.is_cpu()) throw InputError("error: this task trains on CPUs only: choose `device: cpu`");
 }
 
 std::optional<std::int64_t> Task::tokens(const at::Tensor&) const { return std::nullopt; }
@@ -22,8 +22,8 @@ void Task::write_model(const std::filesystem::path& folder, const std::vector<Na
 
 const std::vector<TaskRow>& task_rows() {
   static const std::vector<TaskRow> kRows = {
-      {"mnist_rnn", make_mnist_rnn, {}},
-      {"bert_squad", make_bert_squad, bert_squad_commands()},
+      {mnist_settings().name, make_mnist_rnn, {}},
+      {squad_settings().name, make_bert_squad, bert_squad_commands()},
   };
   return kRows;
 }

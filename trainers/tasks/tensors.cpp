@@ -27,6 +27,13 @@ ElementType element_type_of(at::ScalarType type) {
   TORCH_CHECK(false, "tensors of the type ", type, " cannot be stored");
 }
 
+std::vector<StoredTensor> stored_layout(const std::vector<NamedTensor>& tensors) {
+  std::vector<StoredTensor> layout;
+  for (const NamedTensor& each : tensors)
+    layout.push_back({each.name, element_type_of(each.tensor.scalar_type()), each.tensor.sizes().vec(), {}});
+  return layout;
+}
+
 }  // namespace
 
 at::Tensor to_tensor(const StoredTensor& stored) {
@@ -35,19 +42,20 @@ at::Tensor to_tensor(const StoredTensor& stored) {
   return tensor;
 }
 
+TensorsWriter::TensorsWriter(const std::filesystem::path& path, const std::vector<NamedTensor>& layout,
+                             const std::vector<std::pair<std::string, std::string>>& metadata, ContentHash* hash)
+    : file_(path, stored_layout(layout), metadata, hash) {}
+
+void TensorsWriter::write(std::size_t index, const at::Tensor& tensor) {
+  const at::Tensor values = tensor.detach().to(at::kCPU).contiguous();
+  file_.write(index, {static_cast<const std::byte*>(values.const_data_ptr()), values.nbytes()});
+}
+
 void write_tensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
                    const std::vector<std::pair<std::string, std::string>>& metadata) {
-  std::vector<at::Tensor> kept;
-  std::vector<StoredTensor> stored;
-  for (const NamedTensor& each : tensors) {
-    kept.push_back(each.tensor.detach().to(at::kCPU).contiguous());
-    const at::Tensor& tensor = kept.back();
-    stored.push_back({each.name,
-                      element_type_of(tensor.scalar_type()),
-                      tensor.sizes().vec(),
-                      {static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()}});
-  }
-  write_safetensors(path, stored, metadata);
+  TensorsWriter writer(path, tensors, metadata);
+  for (std::size_t index = 0; index < tensors.size(); ++index) writer.write(index, tensors[index].tensor);
+  writer.finish();
 }
 
 }  // namespace hpcbench::train

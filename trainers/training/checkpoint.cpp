@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "tasks/tensors.hpp"
+#include "training/shards.hpp"
 
 namespace hpcbench::train {
 
@@ -13,6 +13,7 @@ namespace {
 using CheckpointJson = nlohmann::json;
 
 constexpr const char* kMetadataKey = "hpcbench_training";
+constexpr const char* kShardsKey = "hpcbench_shards";
 constexpr int kCheckpointFormat = 1;
 
 CheckpointJson state_json(const TrainingState& state) {
@@ -48,13 +49,26 @@ std::vector<NamedTensor> prefixed(const char* prefix, const std::vector<NamedTen
   return named;
 }
 
+/// In their order in the file.
+std::vector<NamedTensor> all_tensors(const TrainingCheckpoint& checkpoint) {
+  std::vector<NamedTensor> tensors = prefixed("model/", checkpoint.model);
+  for (const NamedTensor& each : prefixed("optimizer/", checkpoint.optimizer)) tensors.push_back(each);
+  return tensors;
+}
+
+std::string metadata_text(const TrainingCheckpoint& checkpoint) {
+  return CheckpointJson(
+             {{"format", kCheckpointFormat}, {"state", state_json(checkpoint.state)}, {"settings", checkpoint.settings}})
+      .dump();
+}
+
 /// The tensors of a file by name, sizes and type as `wanted`.
-std::vector<NamedTensor> read_named(const SafetensorsFile& file, const std::filesystem::path& path, const char* prefix,
+std::vector<NamedTensor> read_named(const SafetensorsFile& file, const std::filesystem::path& path,
                                     const std::vector<NamedTensor>& wanted) {
   std::vector<NamedTensor> found;
   for (const NamedTensor& each : wanted) {
-    const StoredTensor* stored = file.find(prefix + each.name);
-    if (!stored) throw DataError(concat("error: ", path.string(), " has no tensor ", prefix, each.name));
+    const StoredTensor* stored = file.find(each.name);
+    if (!stored) throw DataError(concat("error: ", path.string(), " has no tensor ", each.name));
     const at::Tensor tensor = to_tensor(*stored);
     if (tensor.sizes() != each.tensor.sizes() || tensor.scalar_type() != each.tensor.scalar_type()) {
       throw DataError(concat("error: ", path.string(), ": the tensor ", stored->name, " is ", tensor.scalar_type(), " of ",
@@ -65,12 +79,16 @@ std::vector<NamedTensor> read_named(const SafetensorsFile& file, const std::file
   return found;
 }
 
-CheckpointJson metadata_json(const SafetensorsFile& file, const std::filesystem::path& path) {
+std::optional<std::string> metadata_of(const SafetensorsFile& file, const std::string& wanted) {
   for (const auto& [key, value] : file.metadata()) {
-    if (key != kMetadataKey) continue;
-    CheckpointJson json = CheckpointJson::parse(value, nullptr, false);
-    if (json.is_object() && json.value("format", 0) == kCheckpointFormat) return json;
+    if (key == wanted) return value;
   }
+  return std::nullopt;
+}
+
+CheckpointJson metadata_json(const SafetensorsFile& file, const std::filesystem::path& path) {
+  CheckpointJson json = CheckpointJson::parse(metadata_of(file, kMetadataKey).value_or(""), nullptr, false);
+  if (json.is_object() && json.value("format", 0) == kCheckpointFormat) return json;
   throw DataError(concat("error: ", path.string(), " is no checkpoint to resume from (trained weights alone are not enough)"));
 }
 
@@ -92,21 +110,20 @@ void check_same_settings(const std::map<std::string, std::string>& stored, const
 }  // namespace
 
 std::map<std::string, std::string> settings_to_keep(const Settings& settings, const World& world, std::int64_t train_samples) {
-  static const std::vector<std::string> kPaths = {"data", "model", "vocab", "eval_data"};
   static const std::vector<std::string> kLengths = {"epochs", "max_steps"};
   const auto among = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   std::map<std::string, std::string> kept;
   for (const SettingRow& row : setting_rows()) {
-    if (!row.decides || (!row.task.empty() && row.task != settings.task) || among(kPaths, row.name)) continue;
+    if (!row.decides || (!row.task.empty() && row.task != settings.task) || row.is_path) continue;
     if (settings.schedule == Schedule::constant && !settings.warmup_share && among(kLengths, row.name)) continue;
     const SettingValue value = row.get(settings);
     if (!std::holds_alternative<std::monostate>(value)) kept[row.name] = setting_text(value);
   }
   // How the work is spread may change: any strategy goes on with what any other left, at any number of ranks.
   for (const char* const name :
-       {"strategy", "batch_size", "bucket_cap_mb", "exchange", "wrap", "reshard_after_forward", "devices"})
+       {"strategy", "batch_size", "bucket_cap_mb", "exchange", "wrap", "reshard_after_forward", "shard_size", "devices"})
     kept.erase(name);
   if (settings.strategy != "dp" || settings.flavour == Flavour::tuned) kept.erase("flavour");
   const std::int64_t batch = batch_per_process(settings, world);
@@ -117,12 +134,20 @@ std::map<std::string, std::string> settings_to_keep(const Settings& settings, co
   return kept;
 }
 
-void write_checkpoint(const std::filesystem::path& path, const TrainingCheckpoint& checkpoint) {
-  const CheckpointJson json = {
-      {"format", kCheckpointFormat}, {"state", state_json(checkpoint.state)}, {"settings", checkpoint.settings}};
-  std::vector<NamedTensor> tensors = prefixed("model/", checkpoint.model);
-  for (const NamedTensor& each : prefixed("optimizer/", checkpoint.optimizer)) tensors.push_back(each);
-  write_tensors(path, tensors, {{kMetadataKey, json.dump()}});
+CheckpointWriter::CheckpointWriter(const std::filesystem::path& path, const TrainingCheckpoint& layout)
+    : model_tensors_(layout.model.size()), file_(path, all_tensors(layout), {{kMetadataKey, metadata_text(layout)}}) {}
+
+std::filesystem::path shard_folder(const std::filesystem::path& path) { return path.parent_path() / path.stem(); }
+
+ShardEntry write_checkpoint_shard(const std::filesystem::path& path, std::int64_t save, const StateShard& shard,
+                                  const TrainingCheckpoint& layout) {
+  return write_shard(shard_folder(path), save, shard, prefixed("model/", layout.model),
+                     prefixed("optimizer/", layout.optimizer));
+}
+
+void write_checkpoint_index(const std::filesystem::path& path, const TrainingCheckpoint& layout,
+                            const std::vector<ShardEntry>& shards) {
+  write_safetensors(path, {}, {{kMetadataKey, metadata_text(layout)}, {kShardsKey, shard_index_text(shards)}});
 }
 
 TrainingCheckpoint read_checkpoint(const std::filesystem::path& path, const std::map<std::string, std::string>& settings,
@@ -137,8 +162,17 @@ TrainingCheckpoint read_checkpoint(const std::filesystem::path& path, const std:
     throw DataError(concat("error: ", path.string(), " is damaged: ", error.what()));
   }
   check_same_settings(checkpoint.settings, settings, path);
-  checkpoint.model = read_named(file, path, "model/", model);
-  checkpoint.optimizer = read_named(file, path, "optimizer/", optimizer);
+  checkpoint.model = model;
+  checkpoint.optimizer = optimizer;
+  const std::vector<NamedTensor> wanted = all_tensors(checkpoint);
+  const std::optional<std::string> shards = metadata_of(file, kShardsKey);
+  const std::vector<NamedTensor> read =
+      shards ? join_shards(path, shard_folder(path), parse_shard_index(*shards, path.string()), wanted)
+             : read_named(file, path, wanted);
+  for (std::size_t index = 0; index < read.size(); ++index) {
+    const bool of_model = index < model.size();
+    (of_model ? checkpoint.model[index] : checkpoint.optimizer[index - model.size()]).tensor = read[index].tensor;
+  }
   return checkpoint;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -8,7 +9,10 @@
 #include <vector>
 
 #include "base/settings.hpp"
+#include "files/shard_index.hpp"
 #include "optim/model.hpp"
+#include "strategies/strategy.hpp"
+#include "tasks/tensors.hpp"
 
 namespace hpcbench::train {
 
@@ -38,11 +42,33 @@ struct TrainingCheckpoint {
 /// where the schedule depends on them.
 std::map<std::string, std::string> settings_to_keep(const Settings& settings, const World& world, std::int64_t train_samples);
 
-/// Writes a file that is whole or absent. DataError if that fails.
-void write_checkpoint(const std::filesystem::path& path, const TrainingCheckpoint& checkpoint);
+/// Writes a checkpoint whose tensors come one by one, in any order: a file that is whole or absent. DataError if that fails.
+class CheckpointWriter {
+ public:
+  /// Of the tensors of `layout` names, sizes and types.
+  CheckpointWriter(const std::filesystem::path& path, const TrainingCheckpoint& layout);
+  /// By the numbers in layout.model and layout.optimizer.
+  void write_model(std::size_t index, const at::Tensor& tensor) { file_.write(index, tensor); }
+  void write_optimizer(std::size_t index, const at::Tensor& tensor) { file_.write(model_tensors_ + index, tensor); }
+  void finish() { file_.finish(); }
 
-/// DataError names the file, and what is missing in it or misshapen, for a model and an optimiser with these tensors;
-/// InputError lists the settings that differ from `settings`.
+ private:
+  std::size_t model_tensors_;
+  TensorsWriter file_;
+};
+
+/// Where the shards of the checkpoint `path` lie: a folder beside it, of its name without .safetensors.
+std::filesystem::path shard_folder(const std::filesystem::path& path);
+
+/// One rank's part of a checkpoint in shards, on the disk when this returns. `layout` as for a CheckpointWriter.
+ShardEntry write_checkpoint_shard(const std::filesystem::path& path, std::int64_t save, const StateShard& shard,
+                                  const TrainingCheckpoint& layout);
+/// The checkpoint itself, once all shards are there: a file without tensors, which names them, whole or absent.
+void write_checkpoint_index(const std::filesystem::path& path, const TrainingCheckpoint& layout,
+                            const std::vector<ShardEntry>& shards);
+
+/// Of either kind. DataError names the file, and what is missing in it or misshapen, for a model and an optimiser with these
+/// tensors; InputError lists the settings that differ from `settings`.
 TrainingCheckpoint read_checkpoint(const std::filesystem::path& path, const std::map<std::string, std::string>& settings,
                                    const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer);
 

@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <optional>
+
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "files/shard_file.hpp"
 
 namespace hpcbench::train {
 
@@ -20,14 +23,28 @@ void make_folder(const std::filesystem::path& folder) {
     throw DataError(concat("error: the folder ", folder.string(), " cannot be written to"));
 }
 
-std::int64_t size_bytes(const std::filesystem::path& path) {
+/// Ranks on several hosts must write into one folder: what the first does not see nobody could resume from.
+void require_visible(const std::filesystem::path& shard) {
   std::error_code error;
-  if (!std::filesystem::is_directory(path, error)) return static_cast<std::int64_t>(std::filesystem::file_size(path, error));
+  if (std::filesystem::exists(shard, error)) return;
+  throw DataError(concat("error: a rank has written ", shard.string(),
+                         ", but rank 0 does not see it: a checkpoint in shards needs a folder that all ranks share"));
+}
+
+std::int64_t bytes_in(const std::filesystem::path& folder) {
+  std::error_code error;
   std::int64_t sum = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     if (entry.is_regular_file()) sum += static_cast<std::int64_t>(entry.file_size());
   }
   return sum;
+}
+
+/// Of a folder's files, or of a checkpoint with its shards.
+std::int64_t size_bytes(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return bytes_in(path);
+  return static_cast<std::int64_t>(std::filesystem::file_size(path, error)) + bytes_in(shard_folder(path));
 }
 
 }  // namespace
@@ -45,7 +62,7 @@ TrainingState Checkpointer::resume() {
   std::filesystem::path path = *settings_.resume;
   if (path.extension() != ".safetensors") path /= kLastName;
   TrainingCheckpoint checkpoint = read_checkpoint(path, settings_to_keep(settings_, world_, task_.train_samples()),
-                                                  strategy_.gather_full_state(), strategy_.gather_optimizer_state());
+                                                  strategy_.state_layout(), strategy_.optimizer_layout());
   std::vector<double>& sums = checkpoint.state.loss_sums;
   if (sums.size() < 2 || sums.size() % 2 != 0) throw DataError(concat("error: ", path.string(), " is damaged: its loss sums"));
   // Of another number of ranks: the first takes over what all have summed up so far.
@@ -61,22 +78,60 @@ TrainingState Checkpointer::resume() {
 void Checkpointer::keep_last(const TrainingState& state) {
   const double start_s = monotonic_s();
   const std::filesystem::path folder = *output_folder(settings_) / "checkpoint";
-  TrainingCheckpoint checkpoint{state, settings_to_keep(settings_, world_, task_.train_samples()),
-                                strategy_.gather_full_state(), strategy_.gather_optimizer_state()};
+  TrainingCheckpoint checkpoint{state, settings_to_keep(settings_, world_, task_.train_samples()), strategy_.state_layout(),
+                                strategy_.optimizer_layout()};
   checkpoint.state.optimizer_steps = strategy_.optimizer_steps();
   // Every rank fills in its own part of the sums.
   strategy_.sum_over_ranks(checkpoint.state.loss_sums);
-  if (world_.rank == 0) {
-    make_folder(folder);
-    write_checkpoint(folder / kLastName, checkpoint);
-  }
+  if (world_.rank == 0) make_folder(folder);
+  const std::filesystem::path path = folder / kLastName;
+  settings_.checkpoint_format == CheckpointFormat::sharded ? write_shards(path, checkpoint) : write_whole(path, checkpoint);
   strategy_.barrier();
-  report(folder / kLastName, "last", state, start_s);
+  report(path, "last", state, start_s);
+}
+
+/// Tensor by tensor: neither the devices nor the host hold more than a unit of the model for it.
+void Checkpointer::write_whole(const std::filesystem::path& path, const TrainingCheckpoint& checkpoint) {
+  std::optional<CheckpointWriter> writer;
+  if (world_.rank == 0) writer.emplace(path, checkpoint);
+  strategy_.visit_state([&](std::size_t index, const NamedTensor& each) {
+    if (writer) writer->write_model(index, each.tensor);
+  });
+  strategy_.visit_optimizer_state([&](std::size_t index, const NamedTensor& each) {
+    if (writer) writer->write_optimizer(index, each.tensor);
+  });
+  if (!writer) return;
+  writer->finish();
+  remove_shards(shard_folder(path), {});
+}
+
+/// The index takes the place of the checkpoint before it when every shard is on the disk; only then the old shards go. Until
+/// then nothing that the old one names has been touched.
+void Checkpointer::write_shards(const std::filesystem::path& path, const TrainingCheckpoint& checkpoint) {
+  const std::filesystem::path folder = shard_folder(path);
+  make_folder(folder);
+  const std::string next = world_.rank == 0 ? std::to_string(last_save(folder) + 1) : "";
+  const std::int64_t save = std::stoll(strategy_.exchange(next).front());
+  std::vector<ShardEntry> own;
+  if (const std::optional<StateShard> shard = strategy_.own_shard())
+    own.push_back(write_checkpoint_shard(path, save, *shard, checkpoint));
+  const std::vector<std::string> of_ranks = strategy_.exchange(shard_index_text(own));
+  if (world_.rank != 0) return;
+  std::vector<ShardEntry> all;
+  for (const std::string& text : of_ranks) {
+    for (const ShardEntry& entry : parse_shard_index(text, path.string())) all.push_back(entry);
+  }
+  for (const ShardEntry& entry : all) require_visible(folder / entry.file);
+  write_checkpoint_index(path, checkpoint, all);
+  remove_shards(folder, all);
 }
 
 void Checkpointer::write_model_folder(const std::filesystem::path& folder, const char* kind, const TrainingState& state) {
   const double start_s = monotonic_s();
-  const std::vector<NamedTensor> tensors = strategy_.gather_full_state();
+  std::vector<NamedTensor> tensors = strategy_.state_layout();
+  strategy_.visit_state([&](std::size_t index, const NamedTensor& each) {
+    if (world_.rank == 0) tensors[index].tensor = each.tensor.detach().to(at::kCPU);
+  });
   if (world_.rank == 0) {
     make_folder(folder);
     task_.write_model(folder, tensors);

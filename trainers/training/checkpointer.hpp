@@ -13,8 +13,8 @@
 namespace hpcbench::train {
 
 /// What a run keeps on disk: checkpoint/last.safetensors (to resume), checkpoint/best/ (the model with the lowest validation
-/// loss), predictions.json of the last evaluation, and the model that `save` asks for. Rank 0 writes, the others wait; all
-/// functions but seconds() are collective.
+/// loss), predictions.json of the last evaluation, and the model that `save` asks for. Rank 0 writes, the others wait, but for
+/// checkpoints in shards; all functions but seconds() are collective.
 class Checkpointer {
  public:
   Checkpointer(Task& task, Strategy& strategy, const Settings& settings, const World& world, Events& events);
@@ -33,6 +33,8 @@ class Checkpointer {
 
  private:
   void write_model_folder(const std::filesystem::path& folder, const char* kind, const TrainingState& state);
+  void write_whole(const std::filesystem::path& path, const TrainingCheckpoint& checkpoint);
+  void write_shards(const std::filesystem::path& path, const TrainingCheckpoint& checkpoint);
   void report(const std::filesystem::path& path, const char* kind, const TrainingState& state, double start_s);
 
   Task& task_;

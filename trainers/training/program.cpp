@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/options.hpp"
 #include "base/signals.hpp"
 #include "base/text.hpp"
@@ -19,7 +20,6 @@
 #include "strategies/group.hpp"
 #include "strategies/measures.hpp"
 #include "strategies/socket_traffic.hpp"
-#include "tasks/replicated_task.hpp"
 #include "tasks/task.hpp"
 #include "training/run_facts.hpp"
 #include "training/training.hpp"
@@ -95,6 +95,8 @@ class Run {
       facts_.setup_s = monotonic_s() - start_s_ - facts_.data_s;
       const TrainingResult result = train(*task_, *strategy_, settings_, world_, events_, progress_, hooks_);
       progress_.operation = "end of the run";
+      // Before the ranks meet for the last time: one that goes closes the sockets of those that stay, and their counts go.
+      facts_.socket_bytes_after = socket_bytes_sent();
       if (hooks_.at_end) hooks_.at_end(*strategy_);
       facts_.max_device_bytes = device_->max_bytes();
       write_run_end(events_, result, facts_, world_, compare_ranks(*strategy_, world_));
@@ -110,8 +112,7 @@ class Run {
     check_settings(settings_, world_);
     const StrategyRow& row = find_strategy(settings_.strategy, world_);
     choose_device();
-    const int devices = device_count(settings_);
-    task_ = devices > 1 ? make_replicated_task(settings_, devices) : make_task(settings_);
+    task_ = make_task(settings_);
     if (row.several_processes) {
       progress_.operation = "meeting the other ranks";
       group_ = std::make_unique<Group>(
@@ -124,25 +125,25 @@ class Run {
       }
     }
     load_data();
-    task_->place(places());
+    task_->place(device_->place());
     if (group_) group_->agree("data");
     progress_.operation = "connecting the ranks";
     StrategyContext context{
         {settings_.optimizer, settings_.momentum, weight_decay(settings_), settings_.decay_bias, settings_.clip}};
-    context.bucket_cap_mb = settings_.bucket_cap_mb;
+    context.settings = settings_;
     context.group = group_.get();
     context.device = device_.get();
     context.optimizer.torch_kernels = settings_.kernels == KernelChoice::torch;
-    context.flavour = settings_.flavour;
-    context.wrap = fsdp_wrap(settings_);
-    context.reshard_after_forward = settings_.reshard_after_forward;
-    context.replicas = task_->replicas();
     strategy_ = row.make(context);
-    strategy_->prepare(task_->model());
+    strategy_->prepare(*task_);
     // Only now: the threads that communicate are there already, and stay free to run on any core.
     facts_.bound = settings_.bind && bind_to_share_of_cores(world_, at::get_num_threads());
     facts_.hosts = group_ ? group_->exchange(world_.host) : std::vector<std::string>{world_.host};
-    facts_.socket_bytes = socket_bytes_sent();
+    facts_.socket_bytes_before = socket_bytes_sent();
+    if (group_ && device_->is_cuda()) {
+      for (auto& fact : transport_facts(join_transports(group_->exchange(transport_line(device_->transport())))))
+        facts_.device.push_back(std::move(fact));
+    }
     // Only now: connecting the ranks sets variables, too.
     facts_.environment = recorded_environment(environ);
     write_run_start(events_, settings_, world_, *task_, facts_);
@@ -157,17 +158,6 @@ class Run {
     facts_.device = device_->facts();
     facts_.device_versions = device_->versions();
     facts_.advice = hidden_peers_advice(world_, plan, machine);
-  }
-
-  /// The devices of this process's models.
-  std::vector<at::Device> places() const {
-    std::vector<at::Device> all;
-    for (int number = 0; number < device_count(settings_); ++number) {
-      at::Device place = device_->place();
-      if (place.is_cuda()) place.set_index(static_cast<at::DeviceIndex>(place.index() + number));
-      all.push_back(place);
-    }
-    return all;
   }
 
   /// A collective of NCCL that does not end within the timeout ends the process in NCCL's own thread, by an exception that
@@ -226,17 +216,15 @@ class Run {
 
   void report(const std::string& root, const std::string& own, const Failure& failure) {
     if (failure.exit_code == kExitTerminated) {
-      std::fprintf(stderr, "%s\n", own.c_str());
-      events_.write(Event("warning").add("code", std::string("terminated")).add("text", own).add("step", progress_.step));
+      const std::string said = own.empty() ? concat(who(), "stopped by SIGTERM, after another rank: ", root) : own;
+      log_warning(said);
+      events_.write(Event("warning").add("code", std::string("terminated")).add("text", said).add("step", progress_.step));
       return;
     }
-    if (root == own) {
-      std::fprintf(stderr, "error: %s\n", own.c_str());
-    } else {
-      std::fprintf(stderr, "error: another rank failed first: %s\n", root.c_str());
-    }
+    const std::string text = root == own ? own : "another rank failed first: " + root;
+    log_error("error: " + text);
     Event event("error");
-    event.add("text", root == own ? own : "another rank failed first: " + root);
+    event.add("text", text);
     if (!failure.code.empty()) event.add("code", failure.code);
     if (failure.code == kOutOfMemory && device_) {
       if (const auto bytes = device_->max_bytes()) event.add("max_device_bytes", *bytes);
@@ -287,11 +275,12 @@ int run_training(const Settings& settings, const World& world, const TrainingHoo
   at::set_num_threads(thread_count(process_environment, world));
   at::globalContext().setDeterministicAlgorithms(true, false);
   at::globalContext().setDeterministicFillUninitializedMemory(false);
+  open_log(world.rank, log_file(settings, world.rank));
   try {
     return Run(settings, world, hooks).run();
   } catch (...) {
     const Failure failure = current_failure();
-    std::fprintf(stderr, "error: %s\n", failure.text.c_str());
+    log_error("error: " + failure.text);
     return failure.exit_code;
   }
 }
@@ -317,7 +306,7 @@ int main_program(const std::vector<std::string>& arguments) {
     return run_training(command.settings, world, {});
   } catch (...) {
     const Failure failure = current_failure();
-    std::fprintf(stderr, "error: %s\n", failure.text.c_str());
+    log_error("error: " + failure.text);
     return failure.exit_code;
   }
 }

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <string_view>
 
-#include "strategies/socket_traffic.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
 
 namespace hpcbench::train {
 
@@ -64,6 +64,15 @@ void add_slurm(Event& event) {
   }
 }
 
+/// How OpenMP's threads wait for each other: as the user says for the whole study, else as OpenMP has it; never by the load of
+/// the moment.
+std::string thread_wait() {
+  for (const char* name : {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}) {
+    if (const auto value = process_environment(name)) return concat(name, "=", *value);
+  }
+  return "default";
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> recorded_environment(const char* const* variables) {
@@ -109,6 +118,7 @@ void write_run_start(Events& events, const Settings& settings, const World& worl
       .add("validation_samples", task.validation_samples());
   add_settings(event, settings);
   event.add("threads", at::get_num_threads())
+      .add("thread_wait", thread_wait())
       .add("bound", facts.bound ? 1 : 0)
       .add("versions", versions)
       .add("device", std::string(to_string(settings.device)))
@@ -122,19 +132,18 @@ void write_run_start(Events& events, const Settings& settings, const World& worl
   add_slurm(event);
   events.write(event);
   if (world.rank != 0) return;
-  std::printf(
-      "%s, %s on %d process%s of %d thread%s%s: %lld training and %lld validation samples, global batch %lld, %s, seed %llu\n",
-      settings.task.c_str(), strategy_title(settings.strategy).c_str(), world.size, world.size == 1 ? "" : "es",
-      at::get_num_threads(), at::get_num_threads() == 1 ? "" : "s", settings.device == DeviceChoice::cuda ? " and a GPU" : "",
-      static_cast<long long>(task.train_samples()), static_cast<long long>(task.validation_samples()),
-      static_cast<long long>(global_batch), to_string(settings.precision), static_cast<unsigned long long>(settings.seed));
+  log_info(concat(settings.task, ", ", strategy_title(settings.strategy), " on ", world.size,
+                  world.size == 1 ? " process" : " processes", " of ", at::get_num_threads(),
+                  at::get_num_threads() == 1 ? " thread" : " threads",
+                  settings.device == DeviceChoice::cuda ? " and a GPU: " : ": ", task.train_samples(), " training and ",
+                  task.validation_samples(), " validation samples, global batch ", global_batch, ", ",
+                  to_string(settings.precision), ", seed ", settings.seed));
   std::vector<Note> notes = task.notes();
   if (!facts.advice.empty()) notes.push_back({"hidden_peers", facts.advice});
   for (const Note& note : notes) {
-    std::printf("note: %s\n", note.text.c_str());
+    log_info("note: " + note.text);
     events.write(Event("warning").add("code", note.code).add("text", note.text));
   }
-  std::fflush(stdout);
 }
 
 namespace {
@@ -148,10 +157,9 @@ void add_statistics(Event& event, const StrategyStatistics& statistics, const Ru
         .add("communication_exposed_s", traffic.exposed_s)
         .add("communication_hidden_s", traffic.hidden_s);
   }
-  const std::optional<std::int64_t> socket_bytes = socket_bytes_sent();
   std::int64_t sent = traffic.bytes_sent;
-  if (socket_bytes && facts.socket_bytes) {
-    const std::int64_t by_sockets = *socket_bytes - *facts.socket_bytes;
+  if (facts.socket_bytes_before && facts.socket_bytes_after) {
+    const std::int64_t by_sockets = *facts.socket_bytes_after - *facts.socket_bytes_before;
     event.add("socket_bytes_sent", by_sockets);
     if (sent == 0) sent = by_sockets;
   }
@@ -193,8 +201,7 @@ void write_run_end(Events& events, const TrainingResult& result, const RunFacts&
   if (const auto age_s = process_age_s()) event.add("real_s", *age_s);
   add_statistics(event, statistics, facts);
   events.write(event);
-  if (world.rank == 0) std::printf("trained in %.3f s (%lld steps)\n", result.train_s, static_cast<long long>(result.steps));
-  std::fflush(stdout);
+  if (world.rank == 0) log_info(concat("trained in ", decimals(result.train_s, 3), " s (", result.steps, " steps)"));
 }
 
 }  // namespace hpcbench::train

@@ -26,7 +26,8 @@ struct RunFacts {
   std::vector<std::pair<std::string, std::string>> environment;
   std::string advice;  // on how the ranks were started; empty: none
   std::optional<std::int64_t> max_device_bytes;
-  std::optional<std::int64_t> socket_bytes;  // sent by this process before the training
+  std::optional<std::int64_t> socket_bytes_before;  // sent by this process's sockets before the training
+  std::optional<std::int64_t> socket_bytes_after;   // and when it had ended, while every peer was still there
 };
 
 /// Of an environment as `environ` has it (NAME=value, ended by null) what changes how ranks communicate, how many threads there

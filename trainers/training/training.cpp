@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/signals.hpp"
 #include "base/text.hpp"
 #include "files/tensorboard.hpp"
@@ -85,11 +85,12 @@ class Loop {
     progress_.operation = "resuming";
     state_ = checkpointer_.resume();
     progress_.step = state_.steps;
+    set_log_step(state_.steps);
     // Each rank goes on with its own part of the sums.
     for (std::size_t index = 0; index < state_.loss_sums.size(); ++index) {
       if (index / 2 != static_cast<std::size_t>(world_.rank)) state_.loss_sums[index] = 0;
     }
-    if (world_.rank == 0) std::printf("resumed after step %lld\n", static_cast<long long>(state_.steps));
+    if (world_.rank == 0) log_info(concat("resumed after step ", state_.steps));
   }
 
   void clear_sums() { state_.loss_sums.assign(2 * static_cast<std::size_t>(world_.size), 0.0); }
@@ -112,8 +113,7 @@ class Loop {
     // An epoch that max_steps cuts short can be gone on with: as it was before its evaluation.
     if (!whole && keeps_last(settings_)) keep_last();
     if (evaluates_) evaluate(epoch);
-    if (world_.rank == 0) std::printf("\n");
-    std::fflush(stdout);
+    if (world_.rank == 0) log_info(epoch_line_);
     if (!whole) return;
     ++state_.epoch;
     state_.epoch_steps = 0;
@@ -148,13 +148,11 @@ class Loop {
     report_epoch(plan, start);
   }
 
-  /// After SIGTERM: a checkpoint if the last state is to be kept, at a step boundary that all ranks share, and the end.
+  /// After SIGTERM: a checkpoint if the last state is to be kept, at a step boundary that all ranks share, and the end. Several
+  /// ranks come to know of it a step later. (A GPU is then a few steps behind at most: its queue is that long.)
   void stop_if_terminated() {
     if (!keeps_last(settings_)) return throw_if_terminated(concat("after step ", state_.steps));
-    if (world_.size == 1 && !is_terminated()) return;
-    std::vector<double> signalled = {is_terminated() ? 1.0 : 0.0};
-    strategy_.sum_over_ranks(signalled);
-    if (signalled[0] == 0) return;
+    if (!strategy_.any_rank(is_terminated())) return;
     mark_terminated();
     keep_last();
     throw_if_terminated(concat("after step ", state_.steps, ", which is kept as a checkpoint"));
@@ -164,6 +162,7 @@ class Loop {
     const double start_s = monotonic_s();
     const std::int64_t number = state_.steps + 1;
     progress_.step = number;
+    set_log_step(number);
     progress_.operation = "forward and backward";
     const std::int64_t count = plan.micro_batches(state_.epoch_steps);
     std::vector<Share> shares;
@@ -173,13 +172,7 @@ class Loop {
     std::vector<MicroBatch> batches;
     for (std::size_t index = 0; index < shares.size(); ++index) {
       const Share& share = shares[index];
-      batches.push_back(
-          {[&, place = StepPlace{number, share.first_position, share.stride}] { return task_.loss(share.samples, place); },
-           weights[index] * nominal, share.samples.size(0),
-           [&, number](std::size_t replica, std::int64_t first, std::int64_t part) {
-             const StepPlace place{number, share.first_position + first * share.stride, share.stride};
-             return task_.loss_on(replica, share.samples.narrow(0, first, part), place);
-           }});
+      batches.push_back({share.samples, {number, share.first_position, share.stride}, weights[index] * nominal});
     }
     unread_.push_back({number, start_s, strategy_.forward_backward(batches), weights, sample_counts(shares)});
     // A loss on a GPU is read later; what is not finite makes no step there either.
@@ -239,9 +232,7 @@ class Loop {
     if (unread_.empty()) return;
     std::vector<Reading> readings;
     for (const UnreadStep& step : unread_) readings.insert(readings.end(), step.losses.begin(), step.losses.end());
-    const double start_s = monotonic_s();
     const std::vector<double> losses = read_all(readings);
-    if (readings.front().is_there()) strategy_.add_wait(monotonic_s() - start_s);
     const double* next = losses.data();
     for (const UnreadStep& step : unread_) {
       last_loss_ = step_loss(step, next);
@@ -299,8 +290,7 @@ class Loop {
     events_.write(event);
     if (board_) board_->scalar("train/epoch_loss", state_.steps, loss);
     const std::string of = settings_.epochs ? concat(" of ", *settings_.epochs) : "";
-    std::printf("epoch %d%s: training loss %.4f, %.2f s", state_.epoch, of.c_str(), loss, epoch_s);
-    std::fflush(stdout);
+    epoch_line_ = concat("epoch ", state_.epoch, of, ": training loss ", decimals(loss, 4), ", ", decimals(epoch_s, 2), " s");
   }
 
   void evaluate(int epoch) {
@@ -328,12 +318,11 @@ class Loop {
     for (const Measure& measure : measures) {
       event.add(measure.name, measure.sum);
       if (board_) board_->scalar("eval/" + measure.name, state_.steps, measure.sum);
-      char text[64];
-      std::snprintf(text, sizeof text, " %.4f", measure.sum);
-      line += (line.empty() ? "; " : ", ") + (measure.name == "val_loss" ? "validation loss" : measure.name) + text;
+      line += concat(line.empty() ? "; " : ", ", measure.name == "val_loss" ? "validation loss" : measure.name, " ",
+                     decimals(measure.sum, 4));
     }
     events_.write(event);
-    std::printf("%s, %.2f s", line.c_str(), eval_s);
+    epoch_line_ += concat(line, ", ", decimals(eval_s, 2), " s");
   }
 
   /// All ranks know the same sums, so they come to the same end.
@@ -356,7 +345,7 @@ class Loop {
     event.add("epoch", state_.epoch - 1).add("best_epoch", state_.best_epoch);
     if (state_.best_loss) event.add("best_val_loss", *state_.best_loss);
     events_.write(event);
-    std::printf("stopped early: the validation loss was lowest after epoch %d\n", state_.best_epoch);
+    log_info(concat("stopped early: the validation loss was lowest after epoch ", state_.best_epoch));
   }
 
   Task& task_;
@@ -372,7 +361,8 @@ class Loop {
   std::optional<TensorBoardFile> board_;
   TrainingState state_;
   std::vector<UnreadStep> unread_;
-  StepLoss last_loss_;  // of the last step that was read
+  std::string epoch_line_;  // of the epoch that ends, for people
+  StepLoss last_loss_;      // of the last step that was read
   TrainingResult result_;
 };
 

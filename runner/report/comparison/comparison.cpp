@@ -90,7 +90,25 @@ Sides sides_of(const Row& a, const Row& b, std::string& remark) {
   return {};
 }
 
-ComparedRow compare_row(const Row& a, const Row& b, const std::vector<std::string>& axes, double confidence, Sides& sides) {
+/// One interval of several looks: by Bonferroni over all pairs of them, since each study ends by its own rule.
+std::optional<Ratio> ratio_over_looks(const Sides& sides, const Comparison& comparison) {
+  if (comparison.looks == 1) return speedup(sides.b, sides.a, comparison.confidence);
+  const double level = 1 - (1 - comparison.confidence) / static_cast<double>(comparison.looks);
+  std::optional<Ratio> ratio = speedup(sides.b, sides.a, level);
+  if (!ratio || !ratio->interval) return ratio;
+  constexpr double kRounding = 1e-9;
+  if (ratio->interval->coverage < level - kRounding) {
+    ratio->interval.reset();
+    ratio->resolved.reset();
+  } else {
+    ratio->interval->coverage = comparison.confidence;
+    ratio->interval->looks = static_cast<int>(comparison.looks);
+  }
+  return ratio;
+}
+
+ComparedRow compare_row(const Row& a, const Row& b, const std::vector<std::string>& axes, const Comparison& comparison,
+                        Sides& sides) {
   ComparedRow row;
   for (const std::string& axis : axes) {
     if (const Value* value = find_binding(a.axes, axis)) row.axes.emplace_back(axis, *value);
@@ -103,7 +121,7 @@ ComparedRow compare_row(const Row& a, const Row& b, const std::vector<std::strin
   if (b.summary) row.b_median = b.summary->median;
   sides = sides_of(a, b, row.remark);
   if (sides.a.empty()) return row;
-  row.ratio = speedup(sides.b, sides.a, confidence);
+  row.ratio = ratio_over_looks(sides, comparison);
   if (!a.statistic.empty() || !b.statistic.empty()) {
     row.ratio->interval.reset();
     row.ratio->resolved.reset();
@@ -112,7 +130,7 @@ ComparedRow compare_row(const Row& a, const Row& b, const std::vector<std::strin
     return row;
   }
   if (!row.ratio->interval) row.remark = fmt::format("{} against {} runs are too few for an interval", row.b_n, row.a_n);
-  row.p_value = rank_sum_p_value(sides.a, sides.b);
+  row.p_value = p_value_over_looks(rank_sum_p_value(sides.a, sides.b), comparison.looks);
   return row;
 }
 
@@ -125,7 +143,8 @@ void decide(Comparison& comparison, const std::vector<Sides>& sides) {
   std::vector<double> equivalent;
   for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
     different.push_back(comparison.rows[i].p_value.value_or(kNothingLearned));
-    equivalent.push_back(sides[i].a.empty() ? kNothingLearned : equivalence_p_value(sides[i].a, sides[i].b, comparison.margin));
+    const double p = sides[i].a.empty() ? kNothingLearned : equivalence_p_value(sides[i].a, sides[i].b, comparison.margin);
+    equivalent.push_back(p_value_over_looks(p, comparison.looks));
   }
   different = holm_adjusted(different);
   equivalent = holm_adjusted(equivalent);
@@ -162,7 +181,8 @@ void apply_change_rule(Comparison& comparison, const std::vector<Sides>& sides) 
                                  comparison.metric));
   }
   std::vector<double> p_values;
-  for (const Sides& side : sides) p_values.push_back(p_value_of_rule(side, rule, direction));
+  for (const Sides& side : sides)
+    p_values.push_back(p_value_over_looks(p_value_of_rule(side, rule, direction), comparison.looks));
   p_values = holm_adjusted(p_values);
   constexpr double kRounding = 1e-12;
   for (std::size_t i = 0; i < comparison.rows.size(); ++i)
@@ -262,12 +282,18 @@ Comparison compare_tables(const Table& a, const Table& b, const ComparisonOption
   if (a.unit != b.unit && !a.unit.empty() && !b.unit.empty()) {
     throw InputError(fmt::format("error: `{}` is in `{}` on one side and in `{}` on the other", a.metric, a.unit, b.unit));
   }
+  if (a.inner != b.inner) {
+    throw InputError(fmt::format("error: {} has `{}`, {} has `{}`: give both the same `report.rows` and `report.at`", options.a,
+                                 shown_metric(a), options.b, shown_metric(b)));
+  }
   Comparison comparison;
   comparison.a = options.a;
   comparison.b = options.b;
   comparison.metric = a.metric;
   comparison.unit = a.unit.empty() ? b.unit : a.unit;
   comparison.confidence = a.confidence;
+  const auto looks_of = [](const Table& table) { return static_cast<long long>(std::max<std::size_t>(1, table.looks.size())); };
+  comparison.looks = looks_of(a) * looks_of(b);
   comparison.margin = options.margin;
   comparison.fail_if = options.fail_if;
   const std::vector<std::string> axes = common_axes(a, b);
@@ -282,7 +308,7 @@ Comparison compare_tables(const Table& a, const Table& b, const ComparisonOption
       continue;
     }
     sides.emplace_back();
-    comparison.rows.push_back(compare_row(row, *other->second, axes, a.confidence, sides.back()));
+    comparison.rows.push_back(compare_row(row, *other->second, axes, comparison, sides.back()));
   }
   for (const Row& row : b.rows) {
     if (!of_a.contains(key_of(row, axes))) comparison.only_b.push_back(describe(row.axes));
@@ -294,6 +320,7 @@ Comparison compare_tables(const Table& a, const Table& b, const ComparisonOption
   decide(comparison, sides);
   comparison.differences = find_side_differences(a, b);
   note_power(comparison);
+  if (a.inner) comparison.notes.push_back(fmt::format("each value is that at {} = {}", a.inner->name, a.inner->at.text()));
   if (comparison.fail_if) apply_rule(comparison, sides);
   return comparison;
 }

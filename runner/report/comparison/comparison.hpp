@@ -27,7 +27,7 @@ struct ComparedRow {
   bool fails = false;  // --fail-if is true of it
 };
 
-/// A fact that is not the same on both sides: values of each joined by `, `; `-` where nobody says.
+/// A fact that is not the same on both sides: values of each joined by `, `; `-` if absent.
 struct SideDifference {
   std::string name, a, b;
 };
@@ -39,13 +39,13 @@ struct FailRule {
   double threshold = 0;  // a share: 0.05 for 5 %; of the first four only
   std::string text;      // as it was written
 };
-/// InputError for what is none of these.
+/// InputError for anything else.
 FailRule parse_fail_rule(const std::string& text);
 /// `5%`, `5 %` or `0.05` as 0.05. InputError unless it is more than 0 and at most 1.
 double parse_share(const std::string& text, const std::string& option);
 
 struct ComparisonOptions {
-  std::string a = "A", b = "B";  // how the sides are called
+  std::string a = "A", b = "B";  // names of the sides
   double margin = 0.05;          // of equivalence, a share
   std::optional<FailRule> fail_if;
 };
@@ -54,6 +54,7 @@ struct Comparison {
   std::string a, b;
   std::string metric, unit;
   double confidence = 0.95;
+  long long looks = 1;  // at which it could have been made: those of A times those of B; p-values and intervals pay for them
   double margin = 0.05;
   std::vector<std::string> columns;         // axes that tell the rows apart
   std::vector<ComparedRow> rows;            // in the order of A

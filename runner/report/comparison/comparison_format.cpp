@@ -80,7 +80,7 @@ std::vector<std::string> remarks_of(const Comparison& comparison) {
 }
 
 std::vector<std::string> head_of(const Comparison& comparison) {
-  return {
+  std::vector<std::string> head = {
       fmt::format("A: {}", comparison.a), fmt::format("B: {}", comparison.b),
       fmt::format(
           "Metric: {}. B / A is estimated from all pairs of runs (Hodges-Lehmann of log ratios) with the exact interval "
@@ -89,6 +89,13 @@ std::vector<std::string> head_of(const Comparison& comparison) {
       fmt::format("Verdicts hold for all rows together (Holm, exact rank-sum tests, {:g} % in all); equivalent: surely within "
                   "{:g} % (two one-sided tests).",
                   100 * (1 - comparison.confidence), 100 * comparison.margin)};
+  if (comparison.looks > 1) {
+    head.push_back(
+        fmt::format("Studies that end at one of several looks: intervals and p-values hold over {} pairs of looks "
+                    "(Bonferroni).",
+                    comparison.looks));
+  }
+  return head;
 }
 
 std::string escape_comparison(const std::string& text) {

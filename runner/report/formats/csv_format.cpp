@@ -12,7 +12,8 @@ const std::vector<std::string>& csv_columns() {
   static const std::vector<std::string> kNames = {
       "gpus",       "n",          "median",          "low",          "high",
       "coverage",   "speedup",    "speedup_low",     "speedup_high", "ratio_of_medians",
-      "efficiency", "train_loss", "validation_loss", "outcomes",     "warnings"};
+      "efficiency", "train_loss", "validation_loss", "nodes_seen",   "outcomes",
+      "warnings"};
   return kNames;
 }
 
@@ -49,14 +50,16 @@ void empty_absent_cells(Grid& grid) {
   }
 }
 
-/// All axes and columns; with --columns those, and the warnings if they are not among them.
+/// All axes and columns, of the rows of an inner axis where there are such; with --columns those, and the warnings if they are
+/// not among them.
 Grid csv_grid(const Table& table) {
   if (!table.columns_asked) {
     std::vector<std::string> entries = table.axes;
+    if (!table.inner_rows.empty()) entries.push_back(table.inner->name);
     entries.insert(entries.end(), table.derived.begin(), table.derived.end());
     for (const std::string& name : csv_columns()) entries.push_back("column:" + name);
     if (table.scale_by != "gpus") entries.emplace_back("column:scale");
-    Grid grid = make_grid(table, entries, ";");
+    Grid grid = make_grid(table, table.inner_rows.empty() ? table.rows : table.inner_rows, entries, ";");
     for (GridColumn& column : grid.columns) {
       if (!column.of_axis) column.heading = column.name;
     }
@@ -66,7 +69,7 @@ Grid csv_grid(const Table& table) {
   const bool has_warnings = std::any_of(entries.begin(), entries.end(),
                                         [](const std::string& entry) { return parse_shown_column(entry).name == "warnings"; });
   if (!has_warnings) entries.emplace_back("warnings");
-  return make_grid(table, entries, ";");
+  return make_grid(table, table.rows, entries, ";");
 }
 
 }  // namespace

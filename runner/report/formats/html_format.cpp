@@ -58,10 +58,15 @@ std::string html_grid(const Grid& grid, const std::string& title) {
 }
 
 std::string html_grids(const Table& table) {
+  constexpr std::size_t kRowsUnfolded = 200;
   std::string out;
   const std::string unit = table.unit == "s" ? table.time_unit : table.unit;
   for (const Grid& grid : make_grids(table)) {
-    out += html_grid(grid, unit.empty() ? table.metric : table.metric + " (" + unit + ")");
+    const std::string html = html_grid(grid, shown_metric(table) + (unit.empty() ? "" : " (" + unit + ")"));
+    const bool folded = grid.is_further && grid.rows.size() > kRowsUnfolded;
+    out += !folded ? html
+                   : fmt::format("<details><summary>{}: {} rows</summary>\n{}</details>\n", escape_html(grid.heading),
+                                 grid.rows.size(), html);
   }
   return out;
 }
@@ -95,7 +100,7 @@ std::string html_runs(const Table& table) {
                            {{"configuration", false},
                             {"run", false},
                             {"outcome", false},
-                            {table.metric + (table.unit.empty() ? "" : " (" + table.unit + ")"), true},
+                            {shown_metric(table) + (table.unit.empty() ? "" : " (" + table.unit + ")"), true},
                             {"wall_s (s)", true},
                             {"node", false},
                             {"reason", false}},
@@ -177,15 +182,17 @@ const Row* best_row(const Table& table) {
 /// The metric, the largest speedup with its interval and n, and what they do not carry; or why nothing can be said.
 std::string answer_sentence(const Table& table) {
   const bool any = std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.n > 0; });
-  if (has_warning(table, kNoSuccess)) return fmt::format("No run succeeded: there is no value of {}.", table.metric);
-  if (!any) return fmt::format("Nothing can be said yet: no run has a value of {}.", table.metric);
-  if (!table.has_speedup) return fmt::format("No speedup in {}: there is no baseline, or it is not a time.", table.metric);
+  if (has_warning(table, kNoSuccess)) return fmt::format("No run succeeded: there is no value of {}.", shown_metric(table));
+  if (!any) return fmt::format("Nothing can be said yet: no run has a value of {}.", shown_metric(table));
+  if (!table.has_speedup)
+    return fmt::format("No speedup in {}: there is no baseline, or it is not a time.", shown_metric(table));
   const Row* best = best_row(table);
-  if (!best) return fmt::format("Nothing can be compared in {}: no row beside the baseline has a speedup.", table.metric);
+  if (!best)
+    return fmt::format("Nothing can be compared in {}: no row beside the baseline has a speedup.", shown_metric(table));
   const CellStyle style = cell_style(table);
   const auto& interval = best->speedup->interval;
   std::string out = fmt::format("{}: of the rows shown, {} has the largest speedup over the baseline, {} ({}, n = {}).",
-                                table.metric, row_label(table.columns, *best), speedup_cell(table, *best, style),
+                                shown_metric(table), row_label(table.columns, *best), speedup_cell(table, *best, style),
                                 interval ? "interval " + speedup_interval_cell(table, *best, style) : "no interval", best->n);
   if (best->source != "measured") out += " It is of imported results.";
   if (!interval) return out + " Without an interval, nobody can say how much of it is chance.";

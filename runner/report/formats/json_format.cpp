@@ -131,7 +131,9 @@ std::string json_scale(const Table& table, const Row& row) {
 }
 
 std::string json_tried_again(const Row& row) {
-  return row.tried_again == 0 ? "" : fmt::format(R"(,"tried_again":{})", row.tried_again);
+  const std::string continued =
+      row.continued == 0 ? "" : fmt::format(R"(,"continued":{},"segments":{})", row.continued, row.segments);
+  return continued + (row.tried_again == 0 ? "" : fmt::format(R"(,"tried_again":{})", row.tried_again));
 }
 
 std::string json_row(const Table& table, const Row& row) {
@@ -139,12 +141,23 @@ std::string json_row(const Table& table, const Row& row) {
                      json_quote(row.config_id), json_axes(row.axes),
                      row.derived.empty() ? "" : "\"derived\":" + json_axes(row.derived) + ',', row.gpus, json_scale(table, row),
                      row.n, json_summary(row), json_speedup(row.speedup), json_number(row.ratio_of_medians)) +
-         fmt::format(R"("efficiency":{},"karp_flatt":{},"train_loss":{},"validation_loss":{},"outcomes":{},)",
+         fmt::format(R"("efficiency":{},"karp_flatt":{},"train_loss":{},"validation_loss":{},"nodes_seen":{},"outcomes":{},)",
                      json_number(row.efficiency), json_number(row.karp_flatt), json_number(row.train_loss),
-                     json_number(row.validation_loss), json_outcomes(row.outcomes)) +
+                     json_number(row.validation_loss), row.nodes.empty() ? "null" : std::to_string(row.nodes.size()),
+                     json_outcomes(row.outcomes)) +
          fmt::format(R"("censored":{},"censored_at_s":{},"speedup_below":{},"is_baseline":{},{},"warnings":{},"runs":{}}})",
                      row.censored, json_number(row.censored_at_s), json_number(row.speedup_below), row.is_baseline,
                      json_beside(row) + json_tried_again(row), json_list(row.warnings), json_runs(row.runs));
+}
+
+std::string json_inner_row(const Row& row) {
+  std::vector<std::string> values;
+  for (const RunValue& run : row.runs) {
+    if (run.value) values.push_back(json_number(*run.value));
+  }
+  return fmt::format(R"({{"config_id":{},"axes":{},"n":{},{},"speedup":{},"is_baseline":{},"values":[{}]}})",
+                     json_quote(row.config_id), json_axes(row.axes), row.n, json_summary(row), json_speedup(row.speedup),
+                     row.is_baseline, join(values, ","));
 }
 
 std::string json_warning(const TableWarning& warning) {
@@ -201,9 +214,14 @@ std::string print_json(const Table& table) {
       "  \"baseline\": {},\n",
       json_quote(table.experiment), json_quote(table.description), json_quote(table.metric), json_quote(table.unit),
       json_number(table.confidence), json_condition(table.baseline));
+  if (!table.looks.empty()) out += fmt::format("  \"looks\": [{}],\n", fmt::join(table.looks, ","));
   if (table.scale_by != "gpus") out += fmt::format("  \"scale_by\": \"{}\",\n", table.scale_by);
+  if (table.inner)
+    out += fmt::format("  \"inner\": {{\"name\":{},\"at\":{}}},\n", json_quote(table.inner->name), table.inner->at.canonical());
   append_elements(out, "rows", table.rows, [&](const Row& row) { return json_row(table, row); });
   out += ",\n";
+  if (table.inner) append_elements(out, "inner_rows", table.inner_rows, json_inner_row);
+  if (table.inner) out += ",\n";
   append_elements(out, "warnings", table.warnings, json_warning);
   out += ",\n";
   append_elements(out, "notes", table.notes, [](const std::string& note) { return json_quote(note); });

@@ -32,6 +32,7 @@ const std::vector<PlotKind>& plot_kinds() {
        "a `baseline`, and rows that succeeded beside it"},
       {"efficiency", "efficiency against gpus", draw_efficiency, "a `baseline`, and rows that succeeded beside it"},
       {"time", "the metric of each configuration, every run as a dot", draw_time, "runs that have the metric"},
+      {"rows", "the metric at each value of `report.rows`, with intervals", draw_rows, "`report: {rows: ..., at: ...}`"},
       {"loss", "training and validation loss of each epoch", draw_loss, "runs that report losses of epochs"},
       {"phases", "what the time of a run is spent on", draw_phases, "runs that report setup_s, data_s, train_s ..."},
       {"timeline", "when each run ran, and how it ended", draw_timeline, "runs that started"},

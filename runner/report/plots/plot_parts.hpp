@@ -59,6 +59,7 @@ std::vector<const Row*> first_rows(const std::vector<const Row*>& rows, std::siz
 std::optional<Plot> draw_speedup(const Table& table);
 std::optional<Plot> draw_efficiency(const Table& table);
 std::optional<Plot> draw_time(const Table& table);
+std::optional<Plot> draw_rows(const Table& table);
 std::optional<Plot> draw_loss(const Table& table);
 std::optional<Plot> draw_phases(const Table& table);
 std::optional<Plot> draw_timeline(const Table& table);

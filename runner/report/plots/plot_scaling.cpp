@@ -162,7 +162,7 @@ std::optional<Plot> draw_scaling(const Table& table, bool efficiency) {
   if (series.empty()) return std::nullopt;
   PlotFrame frame;
   frame.name = efficiency ? "efficiency" : "speedup";
-  frame.title = fmt::format("{}: {} in {}", table_title(table), frame.name, table.metric);
+  frame.title = fmt::format("{}: {} in {}", table_title(table), frame.name, shown_metric(table));
   if (without > 0) {
     frame.notes.push_back(
         fmt::format("{} configuration{} without a speedup: see the table.", without, without == 1 ? "" : "s"));

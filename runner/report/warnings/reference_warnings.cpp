@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "report/looks.hpp"
 #include "report/warnings/warnings.hpp"
 
 namespace hpcbench {
@@ -33,7 +34,7 @@ std::string describe(const Bounds& bounds) {
 /// A row against one reference: by the interval of its median; where runs are too few for one, by their range.
 class MeasuredRange {
  public:
-  MeasuredRange(const Sample& sample, std::string metric, double confidence)
+  MeasuredRange(const Sample& sample, std::string metric, const Confidence& confidence)
       : metric_(std::move(metric)), summary_(summarise_metric(sample, metric_, confidence)) {}
 
   bool has_value() const { return summary_.has_value(); }
@@ -76,7 +77,7 @@ void warn_reference(const WarningContext& context, Warnings& found) {
     for (const Sample* sample : context.shown) {
       const auto index = static_cast<std::size_t>(sample - context.samples.data());
       if (!std::binary_search(context.references[i].begin(), context.references[i].end(), index)) continue;
-      const MeasuredRange range(*sample, metric, context.experiment.report.confidence);
+      const MeasuredRange range(*sample, metric, confidence_of(context.experiment.report));
       const auto label = [&] { return row_label(context.columns, sample->row); };
       if (!range.has_value()) {
         if (has_success(*sample)) without_value.add(sample->row, [&] { return fmt::format("{}: no {}", label(), metric); });

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "report/looks.hpp"
 #include "report/warnings/warnings.hpp"
 
 namespace hpcbench {
@@ -141,6 +142,7 @@ void warn_outlier(const WarningContext& context, Warnings& found) {
 }
 
 void warn_few_repeats(const WarningContext& context, Warnings& found) {
+  if (!context.experiment.report.looks.empty()) return;  // what is too wide, or has no interval, is `undecided`
   const double confidence = context.experiment.report.confidence;
   const int needed = fewest_for_interval(confidence);
   Sightings few;
@@ -191,7 +193,7 @@ void warn_adaptive(const WarningContext& context, Warnings& found) {
     const int ended = count_ended(*sample);
     if (const std::string seen = describe_changed_plan(*sample); !seen.empty()) {
       changed.add(sample->row, [&] { return fmt::format("{}: {}", label(), seen); });
-    } else if (ended > 0 && ended < context.planned_repeats) {
+    } else if (ended > 0 && ended < context.planned_repeats && !context.experiment.repeat_rule) {
       unfinished.add(sample->row, [&] {
         return fmt::format("{}: {} of {} planned runs have ended", label(), ended, context.planned_repeats);
       });
@@ -206,6 +208,25 @@ void warn_adaptive(const WarningContext& context, Warnings& found) {
        "say beside the numbers that more runs were made when results were there"},
       found);
   unfinished.report(code, why, same_advice("decide nothing by these numbers before all planned runs have ended"), found);
+}
+
+void warn_undecided(const WarningContext& context, Warnings& found) {
+  Sightings going;
+  Sightings over;
+  for (const Sample* sample : context.shown) {
+    const auto index = static_cast<std::size_t>(sample - context.samples.data());
+    if (index >= context.looks.size() || context.looks[index].decided || sample->runs.empty()) continue;
+    const LookProgress& progress = context.looks[index];
+    (progress.next > 0 ? going : over).add(sample->row, [&] {
+      return fmt::format("{}: {}{}", row_label(context.columns, sample->row), progress.why, describe_rest(progress));
+    });
+  }
+  const std::string code = "undecided";
+  const std::string why = "the interval is wider than `repeats.until` asks for; it holds all the same";
+  going.report(code, why, same_advice("`hpcbench run` carries on with them, as far as the budget goes"), found);
+  over.report(code, why,
+              same_advice("give the width that was reached; other looks, or a larger `to`, are another study: name it anew"),
+              found);
 }
 
 void warn_no_value(const WarningContext& context, Warnings& found) {

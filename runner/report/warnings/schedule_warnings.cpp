@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <set>
 #include <unordered_set>
 
 #include "base/text.hpp"
@@ -138,6 +139,32 @@ void warn_not_interleaved(const WarningContext& context, Warnings& found) {
               found);
 }
 
+void warn_other_nodes(const WarningContext& context, Warnings& found) {
+  const auto nodes_text = [](const Row& row) {
+    return fmt::format("{} ({})", counted(static_cast<long long>(row.nodes.size()), "node", "nodes"),
+                       list_some({row.nodes.begin(), row.nodes.end()}));
+  };
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const Sample* base = baseline_of(context, *sample);
+    const bool measured = base != nullptr && !base->measured.empty() && !sample->measured.empty();
+    if (!measured || !base->row.nodes_of_slurm || !sample->row.nodes_of_slurm) continue;
+    const std::set<std::string>& others = base->row.nodes;
+    const bool shares = std::any_of(sample->row.nodes.begin(), sample->row.nodes.end(),
+                                    [&](const std::string& node) { return others.contains(node); });
+    if (shares) continue;
+    rows.add(sample->row, [&] {
+      return fmt::format("{}: n = {} on {}, its baseline n = {} on {}", row_label(context.columns, sample->row), sample->row.n,
+                         nodes_text(sample->row), base->row.n, nodes_text(base->row));
+    });
+  }
+  rows.report("other-nodes", "the row and its baseline share no node: what sets the nodes apart is part of the speedup",
+              {"compare within allocations (`allocation: {per: block}`, for several node counts with `shapes: mixed`) into "
+               "another --results folder",
+               "say on which nodes each ran, and claim no difference that nodes may have"},
+              found);
+}
+
 void warn_drift(const WarningContext& context, Warnings& found) {
   constexpr std::size_t kFewest = 6;
   Sightings rows;
@@ -157,6 +184,24 @@ void warn_drift(const WarningContext& context, Warnings& found) {
               "the machine changed while it was measured (temperature, a filling disk, other users): runs are not independent",
               {"find the cause, warm up (`warmups`), and measure into another --results folder",
                "look for the cause in their logs, and say it beside the numbers"},
+              found);
+}
+
+void warn_correlated(const WarningContext& context, Warnings& found) {
+  constexpr double kLevel = 0.05;  // over all shown rows
+  if (context.experiment.report.looks.empty()) return;
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const double p_value = alike_neighbours_p_value(values_in_order_of_start(*sample));
+    if (p_value * static_cast<double>(context.shown.size()) > kLevel) continue;
+    rows.add(sample->row, [&] {
+      return fmt::format("{}: runs are like those before them (Bartels' test: p = {:.2g})",
+                         row_label(context.columns, sample->row), p_value);
+    });
+  }
+  rows.report("correlated", "runs are not independent: intervals cover less than they say, and looks do not mend that",
+              {"compare by blocks (`report: {paired: true}`), or spread the runs over days; more runs alone do not help",
+               "say beside the numbers that runs close in time are alike"},
               found);
 }
 

@@ -20,24 +20,28 @@ void warn_unresolved(const WarningContext& context, Warnings& found);
 // Of when and where the runs ran (schedule_warnings.cpp).
 void warn_overlap(const WarningContext& context, Warnings& found);
 void warn_not_interleaved(const WarningContext& context, Warnings& found);
+void warn_other_nodes(const WarningContext& context, Warnings& found);
 void warn_drift(const WarningContext& context, Warnings& found);
+void warn_correlated(const WarningContext& context, Warnings& found);
 
 // Of the values of one row (row_warnings.cpp).
 void warn_outlier(const WarningContext& context, Warnings& found);
 void warn_few_repeats(const WarningContext& context, Warnings& found);
 void warn_overfitting(const WarningContext& context, Warnings& found);
 void warn_adaptive(const WarningContext& context, Warnings& found);
+void warn_undecided(const WarningContext& context, Warnings& found);
 void warn_failures(const WarningContext& context, Warnings& found);
 void warn_no_value(const WarningContext& context, Warnings& found);
 
 // Of a row against what the file says it should reach (reference_warnings.cpp).
 void warn_reference(const WarningContext& context, Warnings& found);
 
-// Of a table without any value: runs have ended, and none succeeded. Nearly all else would be said of nothing.
+// Of a table without any value: runs have ended, and none succeeded. Other warnings would be about nothing.
 void warn_no_success(const WarningContext& context, Warnings& found);
 
 // Of the machine that a row ran on against the nodes, gpus and cores that it asks for (machine_warnings.cpp).
 void warn_simulated_nodes(const WarningContext& context, Warnings& found);
+void warn_not_injected(const WarningContext& context, Warnings& found);
 void warn_cores_shared(const WarningContext& context, Warnings& found);
 
 // Of what is published of a row against what its own files say (import_warnings.cpp).

@@ -13,12 +13,20 @@ namespace hpcbench {
 
 namespace {
 
-/// Where it is made. Jobs of their own are refused until they can be.
-void read_on(MapReader& reader, const YamlNode& node, Diagnostics& diagnostics) {
-  const auto on_job = reader.choice<bool>("on", {{"login", false}, {"job", true}});
-  if (!on_job.value_or(false)) return;
-  diagnostics.add(node.find("on")->location, "`on: job` is not supported: preparations are made where `hpcbench run` is called",
-                  "remove it, and call `hpcbench run` where the command can run; or let the command itself call srun");
+/// Where it is made, and what its job asks for.
+void read_on(MapReader& reader, const YamlNode& node, Preparation& preparation, Diagnostics& diagnostics) {
+  assign(preparation.on_job, reader.choice<bool>("on", {{"login", false}, {"job", true}}));
+  preparation.partition = reader.filled_text("partition");
+  if (const YamlNode* resources = reader.take("resources")) {
+    read_resources(*resources, preparation.resources, diagnostics);
+    refuse_placeholders_in(*resources, {"time", "cpus_per_task", "mem", "gres", "constraint", "exclusive", "extra"},
+                           "resources", "of a preparation's job only the `partition` may depend on the point", diagnostics);
+  }
+  for (const char* const key : {"partition", "resources"}) {
+    if (preparation.on_job || node.find(key) == nullptr) continue;
+    diagnostics.add(node.find(key)->location, fmt::format("`{}` of a preparation is for a job of its own", key),
+                    "add `on: job`, or remove it: without a job `hpcbench run` makes it where it is called");
+  }
 }
 
 void read_inputs(MapReader& reader, const YamlNode& node, Preparation& preparation, Diagnostics& diagnostics) {
@@ -37,7 +45,7 @@ std::optional<ParsedPreparation> read_preparation(const YamlKey& key, const Yaml
   const std::string what = "prepare." + key.name;
   const bool named = check_name(key, "a preparation", diagnostics);
   if (!expect_map(node, cite(what), diagnostics)) return std::nullopt;
-  MapReader reader(node, what, diagnostics);
+  MapReader reader(node, what, preparation_keys(), diagnostics);
   ParsedPreparation parsed{{}, key.location, &node};
   Preparation& preparation = parsed.preparation;
   preparation.name = key.name;
@@ -51,7 +59,7 @@ std::optional<ParsedPreparation> read_preparation(const YamlKey& key, const Yaml
     std::erase_if(preparation.environment, [&](const auto& variable) { return variable.first == name; });
     preparation.environment.emplace_back(name, value);
   }
-  read_on(reader, node, diagnostics);
+  read_on(reader, node, preparation, diagnostics);
   read_inputs(reader, node, preparation, diagnostics);
   reader.finish();
   return named ? std::optional(std::move(parsed)) : std::nullopt;

@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "render/attempt.hpp"
+#include "runfiles/block_claim.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/run_info.hpp"
 #include "submit/cancel_notice.hpp"
@@ -25,6 +29,12 @@ constexpr int kMostElements = 1'000'000;
 constexpr double kShortestPause = 1;  // seconds before a submission is tried again
 constexpr double kLongestPause = 60;
 
+std::vector<std::string> read_cancel_notices(const SlurmSettings& settings) {
+  std::vector<std::string> notices;
+  for (const SlurmSettings::Study& study : settings.studies) notices.push_back(read_cancel_notice(study.results));
+  return notices;
+}
+
 }  // namespace
 
 SlurmExecutor::SlurmExecutor(SlurmSettings settings, ToolRunner& tools, Clock& clock,
@@ -36,10 +46,26 @@ SlurmExecutor::SlurmExecutor(SlurmSettings settings, ToolRunner& tools, Clock& c
       earliest_unix_s_(clock.unix_s()),
       last_change_s_(clock.monotonic_s()),
       chunk_limit_(kMostElements),
-      cancel_notice_(read_cancel_notice(settings_.results)) {}
+      cancel_notices_(read_cancel_notices(settings_)) {}
 
-ToolResult SlurmExecutor::call(std::vector<std::string> argv) {
-  return tools_.run({std::move(argv), settings_.results, settings_.tool_timeout_s});
+ToolResult SlurmExecutor::call_in(const std::string& folder, std::vector<std::string> argv) {
+  return tools_.run({std::move(argv), folder, settings_.tool_timeout_s});
+}
+
+/// Whose attempt or preparation has this folder.
+const SlurmSettings::Study& SlurmExecutor::study_of(const std::string& folder) const {
+  const auto holds = [&](const SlurmSettings::Study& study) {
+    return folder.size() > study.results.size() && folder[study.results.size()] == '/' && folder.starts_with(study.results);
+  };
+  const auto found = std::find_if(settings_.studies.begin(), settings_.studies.end(), holds);
+  return found == settings_.studies.end() ? settings_.studies.front() : *found;
+}
+
+bool SlurmExecutor::is_ours(const std::string& job_name) const {
+  return std::any_of(settings_.studies.begin(), settings_.studies.end(), [&](const SlurmSettings::Study& study) {
+    return job_name.size() > study.experiment.size() && job_name[study.experiment.size()] == '.' &&
+           job_name.starts_with(study.experiment);
+  });
 }
 
 void SlurmExecutor::say_once(const std::string& kind, const std::string& text) {
@@ -60,8 +86,8 @@ int SlurmExecutor::batch_limit() {
 
 int SlurmExecutor::free_slots() {
   if (clock_.monotonic_s() < not_before_s_) return 0;
-  const int queued = static_cast<int>(open_.size());
-  return std::min(chunk_limit_, std::max(0, settings_.max_queued.value_or(kMostElements) - queued));
+  if (!settings_.max_queued) return chunk_limit_;
+  return std::min(chunk_limit_, std::max(0, *settings_.max_queued - count_queued()));
 }
 
 void SlurmExecutor::pause() {
@@ -70,10 +96,12 @@ void SlurmExecutor::pause() {
 }
 
 Submission SlurmExecutor::submit(const AttemptSpan& attempts) {
-  const int size = static_cast<int>(attempts.folders.size());
+  const int size = attempts.elements();
   std::string array = fmt::format("--array={}-{}", attempts.first, attempts.first + size - 1);
-  if (settings_.max_running) array += fmt::format("%{}", *settings_.max_running);
-  const SbatchAnswer answer = parse_sbatch(call({"sbatch", "--parsable", array, batch_script_path(attempts.batch)}));
+  const SlurmSettings::Study& study = study_of(attempts.folders.front());
+  if (study.max_running) array += fmt::format("%{}", *study.max_running);
+  const SbatchAnswer answer =
+      parse_sbatch(call_in(study.results, {"sbatch", "--parsable", array, batch_script_path(attempts.batch)}));
   switch (answer.kind) {
     case SbatchAnswer::Kind::refused:
       return {Submission::Kind::refused, {}, answer.text};
@@ -105,12 +133,20 @@ Submission SlurmExecutor::submit(const AttemptSpan& attempts) {
 std::vector<std::string> SlurmExecutor::expect(const AttemptSpan& attempts, const std::string& array) {
   std::vector<std::string> jobs;
   int index = attempts.first;
+  std::size_t place = 0;  // in its block
   for (const std::string& folder : attempts.folders) {
     Entry& entry = entries_[folder];
     entry = Entry{};
     entry.folder = folder;
-    entry.name = slurm_job_name(settings_.experiment, attempts.batch);
-    entry.index = index++;
+    entry.batch = attempts.batch;
+    entry.name = slurm_job_name(study_of(folder).experiment, attempts.batch);
+    entry.index = index;
+    entry.in_block = !attempts.blocks.empty();
+    const std::size_t members = entry.in_block ? attempts.blocks[static_cast<std::size_t>(index - attempts.first)] : 1;
+    if (++place == members) {
+      place = 0;
+      ++index;
+    }
     if (!array.empty()) entry.job = fmt::format("{}_{}", array, entry.index);
     open_.push_back(folder);
     jobs.push_back(entry.job);
@@ -121,24 +157,35 @@ std::vector<std::string> SlurmExecutor::expect(const AttemptSpan& attempts, cons
 
 // ---- Which job an attempt is ---------------------------------------------------------------------------------------------
 
-int SlurmExecutor::index_in_batch(const std::string& batch, const std::string& folder) {
-  const auto known = places_.find(batch);
-  auto& places = known != places_.end() ? known->second : places_[batch];
-  if (known == places_.end() && is_plain_name(batch)) {
-    const auto text = read_file_if_there(settings_.results + "/batches/" + batch + "/attempts.txt");
-    const std::vector<std::string> lines = split(text.value_or(""), '\n');
-    for (std::size_t i = 0; i < lines.size(); ++i) places.emplace(settings_.results + "/" + lines[i], static_cast<int>(i));
+const SlurmExecutor::Places& SlurmExecutor::places_of(const Entry& entry) {
+  const auto known = places_.find(entry.batch);
+  if (known != places_.end()) return known->second;
+  Places& places = places_[entry.batch];
+  if (!is_plain_name(entry.batch)) return places;
+  const std::string& results = study_of(entry.folder).results;
+  const std::string folder = results + "/batches/" + entry.batch + "/";
+  const std::optional<std::string> blocks = read_file_if_there(folder + kBlocksFile);
+  const std::string attempts = read_file_if_there(folder + "attempts.txt").value_or("");
+  const std::map<std::string, int> elements = elements_of(attempts, blocks);
+  for (const std::string& line : split(attempts, '\n')) {
+    const auto element = elements.find(line);
+    if (element == elements.end()) continue;
+    places.element.emplace(results + "/" + line, element->second);
+    if (blocks) places.block[element->second].push_back(results + "/" + line);
   }
-  const auto place = places.find(folder);
-  return place == places.end() ? -1 : place->second;
+  return places;
 }
 
 void SlurmExecutor::identify(Entry& entry) {
   const RunInfo run = parse_run_json(read_file_if_there(entry.folder + "/run.json").value_or(""));
   if (run.intended_unix_s) earliest_unix_s_ = std::min(earliest_unix_s_, *run.intended_unix_s);
-  const std::string batch = run.batch.value_or("");
-  entry.index = index_in_batch(batch, entry.folder);
-  if (entry.index >= 0) entry.name = slurm_job_name(settings_.experiment, batch);
+  entry.batch = run.batch.value_or("");
+  const Places& places = places_of(entry);
+  const auto place = places.element.find(entry.folder);
+  if (place == places.element.end()) return;
+  entry.index = place->second;
+  entry.in_block = !places.block.empty();
+  entry.name = slurm_job_name(study_of(entry.folder).experiment, entry.batch);
 }
 
 SlurmExecutor::Entry& SlurmExecutor::entry_of(const std::string& folder, const std::string& job) {
@@ -171,10 +218,12 @@ JobStatus SlurmExecutor::status(const std::string& folder, const std::string& jo
 
 std::string SlurmExecutor::waiting() {
   std::map<std::string, int> reasons;
+  std::set<std::pair<std::string, int>> seen;  // jobs: a block has many attempts
   int count = 0;
   for (const std::string& folder : open_) {
     const Entry& entry = entries_.at(folder);
     if (entry.state.empty() || phase_of(entry.state) != SlurmPhase::waiting) continue;
+    if (entry.in_block && !seen.insert({entry.name, entry.index}).second) continue;
     ++count;
     ++reasons[entry.reason.empty() ? "no reason yet" : entry.reason];
   }
@@ -195,14 +244,17 @@ void SlurmExecutor::cancel(const std::string& folder, const std::string& job) {
   const SlurmJob* row = find_row(queued_, entry);
   if (row != nullptr && phase_of(row->state) == SlurmPhase::ended) return;
   const std::string id = row != nullptr ? row->id : !entry.job.empty() ? entry.job : job;
-  if (is_taken(folder) && !has_finished(folder)) {
-    // The job looks for it when it is asked to end. Where it cannot be written Slurm's word has to do.
-    try {
-      write_file(folder + "/cancel_requested", "", Durability::none);
-    } catch (const UnavailableError&) {
-    }
-  }
+  if (entry.in_block) return cancel_in_block(entry, row, id);
+  if (is_taken(folder) && !has_finished(folder)) request_end(folder);
   if (!entry.name.empty() && !id.empty()) to_cancel_[entry.name].push_back(id);
+}
+
+/// The job looks for it when it is asked to end. Where it cannot be written Slurm's word has to do.
+void SlurmExecutor::request_end(const std::string& folder) {
+  try {
+    write_file(folder + "/cancel_requested", "", Durability::none);
+  } catch (const UnavailableError&) {
+  }
 }
 
 void SlurmExecutor::flush() {
@@ -213,6 +265,13 @@ void SlurmExecutor::flush() {
     if (!result.succeeded()) say_once("scancel", fmt::format("scancel: {}", describe(result)));
   }
   to_cancel_.clear();
+  for (const auto& [name, ids] : to_tell_) {
+    std::vector<std::string> argv = {"scancel", "--batch", "--signal=USR2", "--name=" + name};
+    argv.insert(argv.end(), ids.begin(), ids.end());
+    const ToolResult result = call(argv);
+    if (!result.succeeded()) say_once("scancel", fmt::format("scancel: {}", describe(result)));
+  }
+  to_tell_.clear();
 }
 
 void SlurmExecutor::wait(double seconds) {
@@ -234,9 +293,9 @@ void SlurmExecutor::wait(double seconds) {
 }
 
 bool SlurmExecutor::notice_cancel() {
-  std::string notice = read_cancel_notice(settings_.results);
-  if (notice == cancel_notice_) return false;
-  cancel_notice_ = std::move(notice);
+  std::vector<std::string> notices = read_cancel_notices(settings_);
+  if (notices == cancel_notices_) return false;
+  cancel_notices_ = std::move(notices);
   changed();
   return true;
 }

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -16,16 +17,19 @@
 namespace hpcbench {
 
 struct SlurmSettings {
-  std::string experiment;
-  std::string results;             // absolute: .../results/EXPERIMENT
-  std::optional<int> max_queued;   // most of our jobs in the queue
-  std::optional<int> max_running;  // most of an array that run at a time
+  struct Study {
+    std::string experiment;
+    std::string results;                  // absolute: .../results/EXPERIMENT
+    std::optional<int> max_running = {};  // most of an array that run at a time
+  };
+  std::vector<Study> studies;     // one or more; no two with one name or one folder
+  std::optional<int> max_queued;  // most of our jobs in the queue, those of all studies together
   double tool_timeout_s = 60;
 };
 
 /// Submits batches as arrays. A job is known by its name, EXPERIMENT.BATCH, and its index; ids are used again by Slurm after a
-/// crash. One squeue, and where that does not tell all one sacct, serves all jobs of a poll; `status` answers from the last
-/// one. Nothing is concluded from a tool that fails.
+/// crash. One squeue, and where that does not tell all one sacct, serves all jobs of all studies in a poll; `status` answers
+/// from the last one. Nothing is concluded from a tool that fails.
 class SlurmExecutor : public Executor {
  public:
   /// `note` is told, once each, what a person should know: that Slurm does not answer, that a job will never start ...
@@ -55,8 +59,10 @@ class SlurmExecutor : public Executor {
  private:
   struct Entry {
     std::string folder;
+    std::string batch;
     std::string name;  // empty: its files do not say; then it is never found
     int index = -1;
+    bool in_block = false;      // others are in the same job
     std::string job;            // the id, once known
     std::string state, reason;  // as last seen
     bool seen_waiting = false;
@@ -72,7 +78,14 @@ class SlurmExecutor : public Executor {
   std::vector<std::string> expect(const AttemptSpan& attempts, const std::string& array);
   Entry& entry_of(const std::string& folder, const std::string& job);
   void identify(Entry& entry);
-  int index_in_batch(const std::string& batch, const std::string& folder);
+  /// Where the attempts of a batch are, as its files say.
+  struct Places {
+    std::unordered_map<std::string, int> element;   // of its array, by folder
+    std::map<int, std::vector<std::string>> block;  // by element: the folders; empty where each attempt is an element
+  };
+  const Places& places_of(const Entry& entry);
+  const SlurmSettings::Study& study_of(const std::string& folder) const;
+  bool is_ours(const std::string& job_name) const;
   void poll();
   bool ask_squeue();
   bool ask_sacct();
@@ -88,18 +101,26 @@ class SlurmExecutor : public Executor {
   void see_absent(Entry& entry, bool complete);
   void conclude_absent(Entry& entry);
   void conclude(Entry& entry, JobStatus end);
+  // Of an attempt in a block: slurm_blocks.cpp.
+  bool block_began(const Entry& entry) const;
+  bool block_is_over(const Entry& entry);
+  void conclude_unbegun(Entry& entry, JobStatus end);
+  void cancel_in_block(const Entry& entry, const SlurmJob* row, const std::string& id);
+  void request_end(const std::string& folder);
+  int count_queued() const;
   void changed() { last_change_s_ = clock_.monotonic_s(); }
   void pause();
   void say_once(const std::string& kind, const std::string& text);
-  ToolResult call(std::vector<std::string> argv);
+  ToolResult call(std::vector<std::string> argv) { return call_in(settings_.studies.front().results, std::move(argv)); }
+  ToolResult call_in(const std::string& folder, std::vector<std::string> argv);
 
   SlurmSettings settings_;
   ToolRunner& tools_;
   Clock& clock_;
   std::function<void(const std::string&)> note_;
-  std::unordered_map<std::string, Entry> entries_;                      // by folder
-  std::vector<std::string> open_;                                       // folders of those that have not ended
-  std::map<std::string, std::unordered_map<std::string, int>> places_;  // by batch: folder -> index
+  std::unordered_map<std::string, Entry> entries_;  // by folder
+  std::vector<std::string> open_;                   // folders of those that have not ended
+  std::map<std::string, Places> places_;            // by batch
   Rows queued_, recorded_;
   std::set<std::string> early_;  // arrays of which sacct knows no name yet
   bool accounting_ = true;
@@ -112,8 +133,9 @@ class SlurmExecutor : public Executor {
   int chunk_limit_;  // most elements of one sbatch
   std::optional<int> array_limit_;
   std::map<std::string, std::vector<std::string>> to_cancel_;  // ids by name
+  std::map<std::string, std::set<std::string>> to_tell_;       // of blocks: that a run of theirs was asked to end
   std::set<std::string> said_;
-  std::string cancel_notice_;  // the last `hpcbench cancel` that we know of
+  std::vector<std::string> cancel_notices_;  // by study: the last `hpcbench cancel` that we know of
 };
 
 }  // namespace hpcbench

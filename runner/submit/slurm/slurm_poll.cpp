@@ -32,6 +32,13 @@ std::optional<State> outcome_of(const std::string& state) {
   return std::nullopt;
 }
 
+/// The same of a block, of the run that was going on then: the block's limits are not the run's, and another step may have used
+/// too much memory.
+std::optional<State> outcome_in_block(const std::string& state) {
+  if (state == "TIMEOUT" || state == "DEADLINE" || state == "OUT_OF_MEMORY") return State::lost;
+  return outcome_of(state);
+}
+
 /// `by 1000` with the user's name, where there is one.
 std::string named_user(const std::string& by) {
   const std::string number = by.substr(std::string("by ").size());
@@ -105,7 +112,7 @@ bool SlurmExecutor::ask_squeue() {
   if (said_.erase("squeue") != 0) note_("squeue answers again");
   queued_.clear();
   for (const SlurmJob& row : parse_squeue(answer.output)) {
-    if (!row.name.starts_with(settings_.experiment + ".")) continue;
+    if (!is_ours(row.name)) continue;
     keep_row(queued_[row.name], row);
   }
   return true;
@@ -126,7 +133,7 @@ bool SlurmExecutor::ask_sacct() {
   if (said_.erase("sacct") != 0) note_("sacct answers again");
   for (const SlurmJob& row : parse_sacct(answer.output)) {
     if (is_early_record(row)) early_.insert(row.array);
-    if (!row.name.starts_with(settings_.experiment + ".")) continue;
+    if (!is_ours(row.name)) continue;
     keep_row(recorded_[row.name], row);
   }
   return true;
@@ -167,7 +174,8 @@ void SlurmExecutor::poll() {
   for (auto& [folder, entry] : entries_) {
     if (!entry.dead) continue;
     const SlurmJob* row = find_row(queued_, entry);
-    if (row != nullptr && phase_of(row->state) == SlurmPhase::waiting) to_cancel_[entry.name].push_back(row->id);
+    if (row == nullptr || phase_of(row->state) != SlurmPhase::waiting) continue;
+    if (!entry.in_block || block_is_over(entry)) to_cancel_[entry.name].push_back(row->id);
   }
 }
 
@@ -212,7 +220,13 @@ void SlurmExecutor::see_ended(Entry& entry, const SlurmJob& row) {
   if (!entry.ended_s) entry.ended_s = clock_.monotonic_s();
   JobStatus end{JobStatus::Kind::ended, describe_row(row), row.id};
   if (has_finished(entry.folder)) return conclude(entry, end);
-  end.outcome = outcome_of(row.state);
+  // The state of a block's job is one for all of its runs: it tells of the one that ran then.
+  const bool began = block_began(entry);
+  if (began) {
+    end.voids = true;
+    if (!is_taken(entry.folder)) return conclude_unbegun(entry, end);
+  }
+  end.outcome = began ? outcome_in_block(row.state) : outcome_of(row.state);
   end.unclaimed = end.outcome;
   if (failed_to_launch(row) && !is_taken(entry.folder)) {
     end.unclaimed = State::node_failure;
@@ -275,7 +289,7 @@ void SlurmExecutor::conclude_absent(Entry& entry) {
   if (was_stopped(entry.folder)) {
     end.outcome = State::cancelled;
     end.text = fmt::format("Slurm job {} was asked to end from outside, and Slurm no longer knows by whom", entry.job);
-  } else if (entry.seen_waiting && others_are_known) {
+  } else if (entry.seen_waiting && others_are_known && !block_began(entry)) {
     end.unclaimed = State::cancelled;
     end.text = fmt::format("Slurm job {} was cancelled while it waited", entry.job);
   } else {

@@ -1,6 +1,7 @@
 // libcudart: GPUs whose memory is the host's and whose kernels do nothing. Whatever is not here only counts and succeeds
 // (make_null_gpu.py writes that).
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +17,6 @@
 
 namespace {
 
-constexpr int kWarp = 32;
 thread_local int t_device = 0;
 thread_local cudaError_t t_last = cudaSuccess;
 
@@ -28,13 +28,6 @@ long variable(const char* name, long otherwise) {
 int gpus() { return static_cast<int>(variable("NULL_GPU_COUNT", 1)); }
 std::size_t memory_bytes() { return static_cast<std::size_t>(variable("NULL_GPU_MEMORY_MB", 8192)) << 20; }
 int driver() { return static_cast<int>(variable("NULL_GPU_DRIVER", CUDART_VERSION)); }
-
-int capability(bool major) {
-  const char* text = std::getenv("NULL_GPU_CAPABILITY");
-  const char* dot = text ? std::strchr(text, '.') : nullptr;
-  if (!dot) return major ? 9 : 0;
-  return std::atoi(major ? text : dot + 1);
-}
 
 cudaError_t set_last(cudaError_t error) {
   if (error != cudaSuccess) t_last = error;
@@ -147,51 +140,52 @@ cudaError_t cudaSetDevice(int device) {
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  const auto limit = [device](cudaDeviceAttr attribute) {
+    int value = 0;
+    if (!null_gpu_limit(attribute, device, &value)) std::abort();
+    return value;
+  };
   *properties = {};
   const char* name = std::getenv("NULL_GPU_NAME");
   std::snprintf(properties->name, sizeof properties->name, "%s", name ? name : "Null GPU");
-  properties->major = capability(true);
-  properties->minor = capability(false);
-  properties->multiProcessorCount = 132;
   properties->totalGlobalMem = memory_bytes();
-  properties->warpSize = kWarp;
-  properties->maxThreadsPerBlock = 1024;
-  properties->maxThreadsPerMultiProcessor = 2048;
-  properties->maxGridSize[0] = 2147483647;
-  properties->maxGridSize[1] = properties->maxGridSize[2] = 65535;
-  properties->maxThreadsDim[0] = properties->maxThreadsDim[1] = 1024;
-  properties->maxThreadsDim[2] = 64;
-  properties->sharedMemPerBlock = 49152;
-  properties->sharedMemPerMultiprocessor = 233472;
-  properties->sharedMemPerBlockOptin = 232448;
-  properties->regsPerBlock = properties->regsPerMultiprocessor = 65536;
-  properties->l2CacheSize = 50 << 20;
-  properties->memoryBusWidth = 5120;
-  properties->textureAlignment = 512;
-  properties->pciBusID = device + 1;
   for (int index = 0; index < 16; ++index) properties->uuid.bytes[index] = static_cast<char>(16 * device + index);
+  properties->major = limit(cudaDevAttrComputeCapabilityMajor);
+  properties->minor = limit(cudaDevAttrComputeCapabilityMinor);
+  properties->multiProcessorCount = limit(cudaDevAttrMultiProcessorCount);
+  properties->warpSize = limit(cudaDevAttrWarpSize);
+  properties->maxThreadsPerBlock = limit(cudaDevAttrMaxThreadsPerBlock);
+  properties->maxThreadsPerMultiProcessor = limit(cudaDevAttrMaxThreadsPerMultiProcessor);
+  properties->maxBlocksPerMultiProcessor = limit(cudaDevAttrMaxBlocksPerMultiprocessor);
+  for (int axis = 0; axis < 3; ++axis) {
+    properties->maxGridSize[axis] = limit(static_cast<cudaDeviceAttr>(cudaDevAttrMaxGridDimX + axis));
+    properties->maxThreadsDim[axis] = limit(static_cast<cudaDeviceAttr>(cudaDevAttrMaxBlockDimX + axis));
+  }
+  const auto bytes = [&limit](cudaDeviceAttr attribute) { return static_cast<std::size_t>(limit(attribute)); };
+  properties->sharedMemPerBlock = bytes(cudaDevAttrMaxSharedMemoryPerBlock);
+  properties->sharedMemPerMultiprocessor = bytes(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  properties->sharedMemPerBlockOptin = bytes(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  properties->reservedSharedMemPerBlock = bytes(cudaDevAttrReservedSharedMemoryPerBlock);
+  properties->totalConstMem = bytes(cudaDevAttrTotalConstantMemory);
+  properties->memPitch = bytes(cudaDevAttrMaxPitch);
+  properties->textureAlignment = bytes(cudaDevAttrTextureAlignment);
+  properties->texturePitchAlignment = bytes(cudaDevAttrTexturePitchAlignment);
+  properties->surfaceAlignment = bytes(cudaDevAttrSurfaceAlignment);
+  properties->regsPerBlock = limit(cudaDevAttrMaxRegistersPerBlock);
+  properties->regsPerMultiprocessor = limit(cudaDevAttrMaxRegistersPerMultiprocessor);
+  properties->l2CacheSize = limit(cudaDevAttrL2CacheSize);
+  properties->memoryBusWidth = limit(cudaDevAttrGlobalMemoryBusWidth);
+  properties->asyncEngineCount = limit(cudaDevAttrAsyncEngineCount);
+  properties->concurrentKernels = limit(cudaDevAttrConcurrentKernels);
+  properties->cooperativeLaunch = limit(cudaDevAttrCooperativeLaunch);
+  properties->unifiedAddressing = limit(cudaDevAttrUnifiedAddressing);
+  properties->canMapHostMemory = limit(cudaDevAttrCanMapHostMemory);
+  properties->pciBusID = limit(cudaDevAttrPciBusId);
   return called("cudaGetDeviceProperties");
 }
 
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-  switch (attribute) {
-    case cudaDevAttrComputeCapabilityMajor:
-      return *value = capability(true), cudaSuccess;
-    case cudaDevAttrComputeCapabilityMinor:
-      return *value = capability(false), cudaSuccess;
-    case cudaDevAttrMultiProcessorCount:
-      return *value = 132, cudaSuccess;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      return *value = 232448, cudaSuccess;
-    case cudaDevAttrWarpSize:
-      return *value = kWarp, cudaSuccess;
-    case cudaDevAttrMaxThreadsPerBlock:
-      return *value = 1024, cudaSuccess;
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-      return *value = 2048, cudaSuccess;
-    default:
-      return *value = 0, cudaSuccess;
-  }
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  return null_gpu_limit(attribute, device, value) ? cudaSuccess : set_last(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaDeviceGetPCIBusId(char* text, int size, int device) {
@@ -299,22 +293,32 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) 
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
   *attributes = {};
-  attributes->maxThreadsPerBlock = 1024;
-  attributes->binaryVersion = attributes->ptxVersion = 10 * capability(true) + capability(false);
-  attributes->numRegs = 32;
+  int value = 0;
+  if (null_gpu_limit(cudaDevAttrMaxThreadsPerBlock, t_device, &value)) attributes->maxThreadsPerBlock = value;
+  if (null_gpu_limit(cudaDevAttrMaxSharedMemoryPerBlockOptin, t_device, &value)) attributes->maxDynamicSharedSizeBytes = value;
+  attributes->binaryVersion = attributes->ptxVersion = 10 * null_gpu_capability(0) + null_gpu_capability(1);
+  attributes->numRegs = kNullGpuRegisters;
   return cudaSuccess;
 }
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int, std::size_t) {
-  return *blocks = 2, cudaSuccess;
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int threads, std::size_t shared_bytes) {
+  return *blocks = null_gpu_blocks(threads, kNullGpuRegisters, shared_bytes), cudaSuccess;
 }
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*, int, std::size_t, unsigned) {
-  return *blocks = 2, cudaSuccess;
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* kernel, int threads,
+                                                                   std::size_t shared_bytes, unsigned) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared_bytes);
 }
 
-int null_gpu_driver_call() { return 0; }
-cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** function, unsigned, unsigned long long,
+/// A function of the driver that driver.cpp does not have: it gives no result, and says so.
+int null_gpu_driver_call() {
+  constexpr int kNotSupported = 801;  // CUDA_ERROR_NOT_SUPPORTED
+  null_gpu_count("driver call that is not supported");
+  return kNotSupported;
+}
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned, unsigned long long,
                                              cudaDriverEntryPointQueryResult* result) {
-  *function = reinterpret_cast<void*>(&null_gpu_driver_call);
+  static void* const driver_library = dlopen("libcuda.so.1", RTLD_NOW);
+  *function = driver_library ? dlsym(driver_library, name) : nullptr;
+  if (!*function) *function = reinterpret_cast<void*>(&null_gpu_driver_call);
   if (result) *result = cudaDriverEntryPointSuccess;
   return cudaSuccess;
 }

@@ -25,7 +25,7 @@ PREFIXES = {"cudart": ("cuda", "__cuda"), "cublas": ("cublas",), "cublasLt": ("c
             "cusparseLt": ("cusparseLt",), "cufft": ("cufft",), "cufile": ("cuFile",), "nccl": ("nccl",), "curand": ("curand",),
             "nvrtc": ("nvrtc",), "nvshmem_host": ("nvshmem",), "cusolver": ("cusolver",), "cuda": ("cu",)}
 # Written by hand, and what is to be defined for it.
-SOURCES = {"cudart": ("cudart.cpp", ""), "nccl": ("nccl.cpp", ""), "cublasLt": ("libraries.cpp", "NULL_GPU_CUBLASLT"),
+SOURCES = {"cudart": ("cudart.cpp", ""), "cuda": ("driver.cpp", ""), "nccl": ("nccl.cpp", ""), "cublasLt": ("libraries.cpp", "NULL_GPU_CUBLASLT"),
            "cudnn": ("libraries.cpp", "NULL_GPU_CUDNN")}
 # Packages whose headers a build needs, in the versions that torch's own packages ask for.
 TOOLKIT_PARTS = ["nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-cuda-cccl", "nvidia-cublas", "nvidia-cusparse", "nvidia-cusolver"]
@@ -147,7 +147,7 @@ def make_stubs(site):
     torch_lib, into, work = site / "torch/lib", site / "nvidia/cu13/lib", site.parent / "stubs"
     into.mkdir(parents=True, exist_ok=True)
     work.mkdir(exist_ok=True)
-    gpp("-shared", HERE / "null_gpu.cpp", "-o", into / "libnullgpu.so")
+    gpp("-shared", HERE / "null_gpu.cpp", HERE / "limits.cpp", "-o", into / "libnullgpu.so")
     symbols = undefined_symbols(torch_lib)
     for library, soname in needed_libraries(torch_lib).items():
         hand, own = by_hand(library, work, site)

@@ -1,10 +1,13 @@
 // libnccl: a collective ends at once, as if every rank had given what this one gives. No rank waits for another; a fault on
 // demand (null_gpu.hpp) makes one that hangs.
 #include <nccl.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "null_gpu.hpp"
 
@@ -51,6 +54,22 @@ void reduce(const void* from, void* to, std::size_t count, ncclDataType_t type, 
   if (type == ncclInt64) multiply<std::int64_t>(to, count, ranks);
 }
 
+/// As NCCL does for NCCL_DEBUG=INFO: rank 0 has a neighbour on its node, the others are reached by TCP.
+void log_connections(int rank) {
+  const char* const level = std::getenv("NCCL_DEBUG");
+  const char* const file = std::getenv("NCCL_DEBUG_FILE");
+  if (!level || std::strcmp(level, "INFO") != 0 || !file) return;
+  std::string path = file;
+  if (const std::size_t pid = path.find("%p"); pid != std::string::npos) path.replace(pid, 2, std::to_string(getpid()));
+  std::FILE* const log = std::fopen(path.c_str(), "a");
+  if (!log) return;
+  const char* const via = rank == 0 ? "via P2P/IPC" : "[send] via NET/Socket/0";
+  std::fprintf(log, "null:1:1 [0] NCCL INFO ncclCommInitRankConfig comm 0x0 rank %d - Init START\n", rank);
+  std::fprintf(log, "null:1:1 [0] NCCL INFO Using network Socket\nnull:1:1 [0] NCCL INFO Channel 00/0 : %d[0] -> 1[1] %s\n",
+               rank, via);
+  std::fclose(log);
+}
+
 }  // namespace
 
 extern "C" {
@@ -58,6 +77,7 @@ extern "C" {
 ncclResult_t ncclGetVersion(int* version) { return *version = NCCL_VERSION_CODE, ncclSuccess; }
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) { return std::memset(id, 1, sizeof *id), called("ncclGetUniqueId"); }
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId, int rank, ncclConfig_t*) {
+  log_connections(rank);
   *comm = new ncclComm{ranks, rank};
   return called("ncclCommInitRankConfig");
 }

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstddef>
+
+constexpr int kNullGpuRegisters = 32;  // of a thread, whatever the kernel
+
 /// What the libraries of the null GPU share: one table of calls, and faults on demand.
 ///
 /// The environment says what the null GPU is:
@@ -8,13 +12,19 @@
 ///   NULL_GPU_NAME=...         its model (Null GPU)
 ///   NULL_GPU_CAPABILITY=7.5   compute capability (9.0)
 ///   NULL_GPU_DRIVER=12080     what the driver can do (the runtime's own version); below it, it is too old
-///   NULL_GPU_REPORT=FILE      where the counts stand, whenever and however the process ends: lines `count<TAB>name`, then
-///   zeros NULL_GPU_FAULT=NAME:N:WHAT  the N-th call of NAME (from 1) returns the number WHAT, or hangs (`hang`), or ends the
-///   process
+///   NULL_GPU_REPORT=FILE      where the counts stand, whenever and however the process ends: lines `count<TAB>name`,
+///                             then zeros
+///   NULL_GPU_FAULT=NAME:N:WHAT  the N-th call of NAME (from 1) returns the number WHAT, or hangs (`hang`), or ends the process
 ///                             as SIGKILL does (`kill`); N+: it and all later ones; several by commas
 extern "C" {
 /// Counts a call. Not 0: the call fails with this number.
 long null_gpu_call(const char* name);
 /// Counts without faults: `kernel`, `copy to device` and so on.
 void null_gpu_count(const char* what);
+/// An attribute of a GPU, by the number that CUDA's runtime and driver both have for it. 0: CUDA 13 knows none of this number.
+int null_gpu_limit(int attribute, int device, int* value);
+/// Of the compute capability: 0 the major number, 1 the minor one.
+int null_gpu_capability(int part);
+/// How many blocks of so many threads, registers of a thread, and bytes of shared memory of a block fit on a multiprocessor.
+int null_gpu_blocks(int threads, int registers, std::size_t shared_bytes);
 }

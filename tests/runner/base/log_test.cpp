@@ -135,18 +135,25 @@ TEST_CASE("log: a file that was removed is made anew") {
 TEST_CASE("log: processes that write and rotate one file at once lose and tear no line") {
   constexpr int kWriters = 4;
   constexpr int kRecords = 150;
+  constexpr std::uint64_t kMostBytes = 50'000;
   const TemporaryFolder folder;
   const std::string path = folder / "hpcbench.log";
+  const auto record_of = [](int writer, int i) { return fmt::format("{} {} {}", writer, i, std::string(100 + i, 'y')); };
   std::vector<pid_t> writers;
   for (int writer = 0; writer < kWriters; ++writer) {
     writers.push_back(::fork());
     if (writers.back() != 0) continue;
     // Together they fill the file twice: three files hold all.
-    open_log(path, 50'000);
-    for (int i = 0; i < kRecords; ++i) log_info(fmt::format("{} {} {}", writer, i, std::string(100 + i, 'y')));
+    open_log(path, kMostBytes);
+    for (int i = 0; i < kRecords; ++i) log_info(record_of(writer, i));
     ::_exit(0);
   }
   for (const pid_t writer : writers) REQUIRE(::waitpid(writer, nullptr, 0) == writer);
+  // While the one that rotates waits for its turn, the others fill the old file far beyond its size: then it was once.
+  CHECK(std::filesystem::exists(path + ".1"));
+  open_log(path, kMostBytes);
+  for (int i = 0; i < 2 * kRecords && !std::filesystem::exists(path + ".2"); ++i) log_info(record_of(kWriters, i));
+  close_log();
   std::map<int, std::vector<int>> seen;
   int files = 0;
   for (const char* suffix : {".2", ".1", ""}) {

@@ -11,6 +11,7 @@
 #include "doctor/doctor_quota.hpp"
 #include "doctor/doctor_slurm_facts.hpp"
 #include "fakes/temporary_folder.hpp"
+#include "submit/slurm/slurm_limits.hpp"
 
 namespace hpcbench {
 

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "attempt_folder.hpp"
+#include "ingest/metric_reader.hpp"
 
 using namespace hpcbench;
 
@@ -144,4 +145,62 @@ TEST_CASE("a match is found at the edge of what is read at once") {
     CHECK(record.metrics.at("t") == 17);
     CHECK(record.series.size() == 1);
   }
+}
+
+TEST_CASE("index: the group of that name numbers the series, and the value is another one") {
+  const auto read = [](const std::string& pattern, const std::string& text) {
+    return read_metric_text({"t", "*", pattern, "", "size", "pattern", "size"}, text, "f");
+  };
+  const std::string table = "# Size  Latency\n8  1.5\n64  2.5\n512  x\n8  1.75\n";
+  for (const char* pattern : {"^(?P<size>\\d+) +([0-9.]+)$", "^(?P<size>\\d+) +(?P<t>[0-9.]+)$"}) {
+    const MetricMatches matches = read(pattern, table);
+    REQUIRE(matches.series.size() == 2);  // of one size the last
+    CHECK((matches.series[0].index == 8 && matches.series[0].value == 1.75));
+    CHECK((matches.series[1].index == 64 && matches.series[1].value == 2.5));
+    CHECK(matches.place == "f:5");
+  }
+}
+
+TEST_CASE("index: what is no number names its point, but no epoch and no step") {
+  const auto read = [](const std::string& series, const std::string& text) {
+    return read_metric_text({"t", "*", "^([0-9.]+) us ?(?P<place>\\S*)$", "", series, "pattern", "place"}, text, "f");
+  };
+  const MetricMatches words = read("size", "1.5 us 8\n2.5 us 1K\n3.5 us 1\xff\n4.5 us\n5.5 us 1K\n");
+  REQUIRE(words.series.size() == 3);
+  CHECK((words.series[0].index == 8 && words.series[0].word.empty()));
+  CHECK((words.series[1].word == "1K" && words.series[1].value == 5.5));
+  CHECK(words.series[2].word == "1\xEF\xBF\xBD");
+  CHECK(words.not_numbers == 1);
+  for (const char* const series : {"epoch", "step"}) {
+    const MetricMatches numbers = read(series, "1.5 us 8\n2.5 us 1K\n");
+    CHECK(numbers.value == 1.5);
+    CHECK(numbers.series.size() == 1);
+    CHECK(numbers.not_numbers == 1);
+    CHECK(numbers.first_not_number == "1K");
+  }
+}
+
+TEST_CASE("index: tables that nccl-tests, OSU's benchmarks and IMB print") {
+  const auto points = [](const std::string& pattern, const std::string& text) {
+    const MetricMatches matches = read_metric_text({"t", "*", pattern, "", "size", "pattern", "size"}, text, "f");
+    std::string out;
+    for (const SeriesPoint& point : matches.series)
+      out += std::to_string(point.index) + ":" + std::to_string(point.value) + " ";
+    return out;
+  };
+  CHECK(points(R"(^ *(?P<size>\d+) +\d+ +float +sum +-?\d+ +[\d.]+ +[\d.]+ +(?P<t>[\d.]+))",
+               "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw "
+               "#wrong\n"
+               "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n"
+               "        1024           256     float     sum      -1    11.23    0.09    0.16      0    11.04    0.09    0.16  "
+               "    0\n"
+               "  1073741824     268435456     float     sum      -1   8123.4  132.18  231.31      0   8125.1  132.15  231.26  "
+               "    0\n"
+               "# Avg bus bandwidth    : 115.7\n") == "1024:0.160000 1073741824:231.310000 ");
+  CHECK(points(R"(^(?P<size>\d+) +([0-9.]+)$)",
+               "# OSU MPI Latency Test v7.3\n# Size          Latency (us)\n1                       1.23\n4194304               "
+               "431.07\n") == "1:1.230000 4194304:431.070000 ");
+  CHECK(points(R"(^ +(?P<size>\d+) +\d+ +([0-9.]+) +[0-9.]+$)",
+               "       #bytes #repetitions      t[usec]   Mbytes/sec\n            0         1000         0.51         0.00\n"
+               "      4194304           10      1021.12      4107.55\n") == "0:0.510000 4194304:1021.120000 ");
 }

@@ -40,7 +40,7 @@ TEST_CASE("a whole run: every field from its file") {
       .run_json(
           R"("commit":"abc123","dirty":false,"hpcbench":"0.3.0","code":[{"path":"b.py","sha256":"2"},{"path":"a.py","sha256":"1"}])")
       .file("claim", "token t\njob 77\nhost n1\nboot_id b\npid 5\nstart_ticks 6\n")
-      .file("started.json", R"({"schema":1,"host":"n1","started_unix_s":1700000050,"job":"77"})")
+      .file("started.json", R"({"schema":1,"host":"n1","started_unix_s":1700000050,"job":"77","nodes":"n[1-2],m"})")
       .file("events.jsonl", kEvents)
       .file("events.1.jsonl", R"({"event":"run_end","train_s":7.5,"setup_s":99})"
                               "\n")
@@ -62,6 +62,7 @@ TEST_CASE("a whole run: every field from its file") {
   CHECK_FALSE(record.signal);
   CHECK(record.intended_unix_s == 1700000000.5);
   CHECK(record.started_unix_s == 1700000050.0);
+  CHECK(record.nodes == "n1,n2,m");
   CHECK(record.finished_unix_s == 1700000100.25);
   CHECK(record.time_limit_s == 120.0);
   const std::map<std::string, double> metrics = {

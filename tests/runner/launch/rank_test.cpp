@@ -2,8 +2,12 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
+#include <string>
 
 #include "job_folder.hpp"
 #include "launch/first_host.hpp"
@@ -63,6 +67,11 @@ std::vector<std::pair<const char*, std::string>> slurm_rank(int rank) {
           {"SLURM_STEP_NODELIST", "node[07-08]"},
           {"SLURM_JOB_ID", "12"},
           {"SLURM_STEP_ID", "3"}};
+}
+
+bool has_pending_signals(pid_t pid) {
+  const std::string status = read_file("/proc/" + std::to_string(pid) + "/status");
+  return status.find("ShdPnd:\t0000000000000000") == std::string::npos;
 }
 
 }  // namespace
@@ -158,6 +167,31 @@ TEST_CASE("a rank passes TERM, INT and USR1 on to its program, and waits for it"
   CHECK(end_of_process(rank) == 5);
   CHECK(folder.report(0)->end.exit_code == 5);
   CHECK_FALSE(read_first_failed(folder.path()));  // it was asked to end
+}
+
+TEST_CASE("a rank passes on nothing that Slurm's daemon has sent to the program itself") {
+  const Try folder;
+  auto variables = slurm_rank(0);
+  variables.emplace_back("HPCBENCH_TRACKER", "proctrack/linuxproc");
+  const std::string program =
+      "echo ${HPCBENCH_TRACKER-none}; for s in USR1 TERM; do trap \"echo $s\" $s; done; trap 'echo INT; exit 5' INT; >ready; "
+      "while :; do sleep 0.02; done";
+  const pid_t rank = folder.start(variables, {{"bash", "-c", program}, {}, {}, 0});
+  REQUIRE(wait_until([&] { return is_there(folder / "ready"); }));
+  const pid_t daemon = start_process_with([&] {
+    ::prctl(PR_SET_NAME, "slurmstepd");
+    ::kill(rank, SIGUSR1);
+    ::kill(rank, SIGTERM);
+    write_file(folder / "sent", "", Durability::none);
+    ::pause();  // as it does: it outlives its ranks
+    return 0;
+  });
+  REQUIRE(wait_until([&] { return is_there(folder / "sent") && !has_pending_signals(rank); }));
+  ::kill(rank, SIGINT);
+  CHECK(end_of_process(rank) == 5);
+  ::kill(daemon, SIGKILL);
+  end_of_process(daemon);
+  CHECK(folder.text("stdout.log") == "none\nINT\n");
 }
 
 TEST_CASE("rank -n starts all ranks here, on so many nodes as are said, and passes output through without run.json") {

@@ -25,7 +25,7 @@ for ((task = 0; task < tasks; task++)); do
 done
 [ "$code" -eq 0 ] || exit 143   # as --kill-on-bad-exit has it: not the code of the first that failed
 )";
-inline constexpr const char* kFakeScontrol = "#!/usr/bin/env bash\n[ \"$2\" = hostnames ] && printf 'localhost\\nn1\\n'\n";
+inline constexpr const char* kFakeScontrol = "#!/usr/bin/env bash\n[ \"$3\" = node ] && echo NodeName=n0 NodeAddr=localhost\n";
 inline constexpr const char* kFakeNvidiaSmi = "#!/usr/bin/env bash\necho 'GPU 0: NVIDIA \"A100\" (UUID: GPU-1)'\n";
 
 /// Attempts rendered for Slurm, and stand-ins for its tools.

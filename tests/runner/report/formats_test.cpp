@@ -143,7 +143,29 @@ TEST_CASE("csv: the header that programs rely on") {
   const std::string text = print_as(clean_study().table(), "csv");
   CHECK(text.substr(0, text.find('\n')) ==
         "strategy,nodes,gpus_per_node,gpus,n,median,low,high,coverage,speedup,speedup_low,speedup_high,ratio_of_medians,"
-        "efficiency,train_loss,validation_loss,outcomes,warnings");
+        "efficiency,train_loss,validation_loss,nodes_seen,outcomes,warnings");
+}
+
+TEST_CASE("efficiency is shown where the sizes differ, or the work grows with them; in CSV always") {
+  const auto study_of = [](const std::string& gpus) {
+    Study study = empty_study();
+    study.plan.configurations.clear();
+    study.add_runs(study.add_configuration({"1", "1", "baseline"}), {10, 11, 12, 13, 14, 15}, 0, 2);
+    study.add_runs(study.add_configuration({"1", gpus, "ddp"}), {5, 6, 7, 8, 9, 10}, 1, 2);
+    return study;
+  };
+  const auto mentions = [](const Study& study, const std::string& format) {
+    const std::string text = print_as(study.table(), format);
+    return text.find("efficiency") != std::string::npos || text.find("Efficiency") != std::string::npos;
+  };
+  Study same = study_of("1");
+  CHECK(same.table().rows[1].speedup);
+  CHECK_FALSE(mentions(same, "text"));
+  CHECK_FALSE(mentions(same, "markdown"));
+  CHECK(mentions(same, "csv"));
+  CHECK(mentions(study_of("2"), "markdown"));
+  same.experiment.report.scaling = Scaling::weak;
+  CHECK(mentions(same, "markdown"));
 }
 
 TEST_CASE("csv: what is absent is an empty cell") {

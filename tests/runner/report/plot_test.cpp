@@ -36,6 +36,16 @@ Table full_table() {
       row.runs[k].finished_unix_s = 1090 + 100 * static_cast<double>(k);
     }
   }
+  table.inner = InnerAxis{"size", Value::from_integer(8)};
+  for (const Row& row : table.rows) {
+    for (const long long size : {1, 8, 64}) {
+      Row inner = row;
+      inner.axes.emplace_back("size", Value::from_integer(size));
+      for (double* value : {&inner.summary->median, &inner.summary->interval->low, &inner.summary->interval->high})
+        *value *= static_cast<double>(size);
+      table.inner_rows.push_back(inner);
+    }
+  }
   return table;
 }
 
@@ -92,6 +102,27 @@ TEST_CASE("timeline: from the first start; runs that overlap stand in lanes") {
   CHECK(has_part(plot.data, "# succeeded\n0\t1.5\t-0.4000\t-0.0320\tr01\t"));  // minutes; the upper of two lanes
   CHECK(has_part(plot.data, "0.833333\t3.16667\t0.0000\t0.3680\tr02\t"));
   CHECK(has_part(plot.data, "\n\n# timeout\n0\t1.5\t0.6000\t1.3360\tr01\t"));
+}
+
+TEST_CASE("rows: a line for each configuration over the inner axis, wide ranges on logarithmic axes") {
+  Table table = full_table();
+  table.time_unit = "min";
+  for (Row& row : table.inner_rows) row.summary->median *= 60;
+  const Plot plot = *plot_of(table, "rows");
+  CHECK(plot.title == "digits: train_s by size");
+  CHECK(has_part(plot.data, "# size\ttrain_s (median)\t"));
+  CHECK(has_part(plot.data, "\n8\t100\t"));  // 12.5 x 8
+  CHECK(has_part(plot.data, "\n\n\n# "));
+  CHECK(has_part(plot.script, "set xlabel 'size' noenhanced"));
+  CHECK(has_part(plot.script, "set ylabel 'train_s (min)' noenhanced"));
+  CHECK(has_part(plot.script, "set logscale x 2"));
+  CHECK(has_part(plot.script, "set logscale y 10"));
+  std::erase_if(table.inner_rows, [](const Row& row) { return row.axes.back().second.text() == "64"; });
+  for (Row& row : table.inner_rows) row.axes.back().second = Value::from_integer(row.axes.back().second.text() == "1" ? 3 : 4);
+  for (Row& row : table.inner_rows) row.summary = Summary{3, 5, 5, 5, 5, 5, std::nullopt};
+  const Plot narrow = *plot_of(table, "rows");
+  CHECK_FALSE(has_part(narrow.script, "logscale"));
+  CHECK(has_part(narrow.data, "\n4\t0.08333333333333333\t0.08333333333333333\t"));
 }
 
 TEST_CASE("imbalance: each rank against the mean") {

@@ -38,6 +38,14 @@ TEST_CASE("an axis reaches a program by set-up lines, folders, images and overri
   CHECK(notes_of("command: [prog]\nmatrix: {machine: [a, b]}\nimport: [{run: {machine: a}, values: {x: 3}}]\n").empty());
 }
 
+TEST_CASE("an axis that varies together with one that reaches a program is its label") {
+  const std::string command = "command: [prog]\npartition: \"{{queue}}\"\n";
+  CHECK(notes_of(command + "zip: [{system: [a100, gh200], queue: [q1, q2]}]\n").empty());
+  CHECK(notes_of("command: [prog]\nzip: [{system: [a100, gh200], gpus_per_node: [4, 1]}]\n").empty());
+  CHECK(mention(notes_of(command + "zip: [{system: [a, b, c], queue: [q1, q2, q1]}]\n"), "s.yaml:4:8: ", "the axis `system`"));
+  CHECK(mention(notes_of("command: [prog]\nzip: [{a: [1, 2], b: [3, 4]}]\n"), "s.yaml:3:8: ", "the axis `a`"));
+}
+
 TEST_CASE("a shell's own variable of an axis' name is none of ours") {
   const auto notes = notes_of("shell: true\ncommand: 'for epochs in 1 2; do prog $epochs; done'\nmatrix: {epochs: [1, 2]}\n");
   CHECK(mention(notes, "s.yaml:4:10: ", "reaches nothing"));

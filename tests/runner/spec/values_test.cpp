@@ -322,3 +322,16 @@ TEST_CASE("line ends of Windows and a byte order mark change nothing") {
   CHECK(read.work.command == Texts{"p", "{{n}}"});
   CHECK(read.origins.at("command") == "x.yaml:2:10");
 }
+
+TEST_CASE("allocation: blocks are compared within themselves, unless the file says otherwise") {
+  const std::string file = "experiment: x\ncommand: [prog, \"{{k}}\"]\nmatrix: {k: [1, 2]}\n";
+  const Experiment plain = parsed(file);
+  CHECK_FALSE(plain.in_blocks());
+  CHECK_FALSE(plain.report.paired);
+  const Experiment blocks = parsed(file + "allocation: {per: block}\nreport: {confidence: 0.9}\n");
+  CHECK(blocks.in_blocks());
+  CHECK(blocks.report.in_blocks);
+  CHECK(blocks.report.paired);
+  CHECK_FALSE(parsed(file + "allocation: {per: block}\nreport: {paired: false}\n").report.paired);
+  CHECK_FALSE(parsed(file + "allocation: {per: run}\n").in_blocks());
+}

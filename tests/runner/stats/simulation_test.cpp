@@ -6,9 +6,11 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <random>
+#include <string>
+#include <vector>
 
 #include "base/files.hpp"
+#include "noise.hpp"
 #include "stats/stats.hpp"
 
 using namespace hpcbench;
@@ -18,21 +20,6 @@ namespace {
 constexpr int kStudies = 10'000;
 constexpr double kNoise = 0.05;  // standard deviation of log times
 constexpr double kTruth = 1.7;   // speedup
-
-/// The same numbers with every standard library: the generator is defined by the standard, distributions are not.
-class Noise {
- public:
-  explicit Noise(std::uint64_t seed) : generator_(seed) {}
-  double uniform() { return (static_cast<double>(generator_() >> 11) + 0.5) * 0x1p-53; }
-  double normal() {  // one draw after the other: in one expression the compiler would choose their order
-    const double radius = std::sqrt(-2 * std::log(uniform()));
-    return radius * std::cos(2 * M_PI * uniform());
-  }
-  double exponential() { return -std::log(uniform()); }
-
- private:
-  std::mt19937_64 generator_;
-};
 
 /// Logarithms of one run's time on both sides, around 0.
 struct LogTimes {

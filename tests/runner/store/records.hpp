@@ -25,6 +25,7 @@ inline AttemptRecord full_record() {
   record.job = "4711_2";
   record.batch = "00ff00ff00ff00ff";
   record.node = "n1,n2";
+  record.nodes = "n1,n2,n3";
   record.exit_code = 3;
   record.signal = 9;
   record.intended_unix_s = 1700000000.125;
@@ -52,7 +53,7 @@ inline bool same_series(const std::vector<SeriesPoint>& a, const std::vector<Ser
 inline bool same_record(const AttemptRecord& a, const AttemptRecord& b) {
   return a.experiment == b.experiment && a.key == b.key && a.axes == b.axes && a.gpus == b.gpus && a.state == b.state &&
          a.reason == b.reason && a.executor == b.executor && a.job == b.job && a.batch == b.batch && a.node == b.node &&
-         a.exit_code == b.exit_code && a.signal == b.signal && a.intended_unix_s == b.intended_unix_s &&
+         a.nodes == b.nodes && a.exit_code == b.exit_code && a.signal == b.signal && a.intended_unix_s == b.intended_unix_s &&
          a.started_unix_s == b.started_unix_s && a.finished_unix_s == b.finished_unix_s && a.time_limit_s == b.time_limit_s &&
          a.metrics == b.metrics && a.units == b.units && same_series(a.series, b.series) && a.facts == b.facts &&
          a.warnings == b.warnings && a.path == b.path && a.rules == b.rules;

@@ -14,27 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 using Ending = FakeMachine::Ending;
 
-/// Goes on until hpcbench dies. True if it did.
-bool run_until_crash(StudyFixture& study, int slots, int point) {
-  FaultPoints faults;
-  faults.arm(point);
-  FakeExecutor executor = study.make_executor(slots);
-  executor.faults = &faults;
-  study.observer.faults = &faults;
-  try {
-    study.run(executor);
-  } catch (const Crash&) {
-  }
-  study.observer.faults = nullptr;
-  return faults.fired();
-}
-
-void run_to_the_end(StudyFixture& study, int slots) {
-  study.observer.late = false;
-  FakeExecutor executor = study.make_executor(slots);
-  study.run(executor);
-}
-
 /// What is wrong when all is over; empty: each run has one attempt that counts, and no attempt was submitted or executed twice.
 std::string find_violation(StudyFixture& study, int configurations, int repeats) {
   for (const auto& [folder, times] : study.machine.started) {

@@ -14,8 +14,7 @@ TEST_CASE("slurm: cancel revokes what waits, ends what runs, by name and id") {
   test.slurm.start(test.job(0, 1));
   test.slurm.finish(test.job(1, 1));
   SlurmSettings settings;
-  settings.experiment = "study";
-  settings.results = test.study.results;
+  settings.studies = {{"study", test.study.results}};
   SlurmExecutor other(settings, test.slurm, test.study.clock, [](const std::string&) {});
   const CancelCounts counts = cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.observer);
   CHECK(counts.asked.size() == 1);
@@ -35,8 +34,7 @@ TEST_CASE("slurm: a job that scancel does not end is named, and one that it ends
   test.rounds(3);
   for (const int i : {0, 1}) test.slurm.start(test.job(i, 1));
   SlurmSettings settings;
-  settings.experiment = "study";
-  settings.results = test.study.results;
+  settings.studies = {{"study", test.study.results}};
   SlurmExecutor other(settings, test.slurm, test.study.clock, [](const std::string&) {});
   const CancelCounts counts = cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.observer);
   REQUIRE(counts.asked.size() == 2);
@@ -58,8 +56,7 @@ TEST_CASE("slurm: a run that goes on notices a cancel of another process within 
   test.rounds(40);
   CHECK(test.slurm.calls["squeue"] - before <= 2);
   SlurmSettings settings;
-  settings.experiment = "study";
-  settings.results = test.study.results;
+  settings.studies = {{"study", test.study.results}};
   SlurmExecutor other(settings, test.slurm, test.study.clock, [](const std::string&) {});
   cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.observer);
   CHECK(test.rounds(3));

@@ -25,8 +25,7 @@ struct SlurmStudy {
   SlurmExecutor& begin() {
     dispatcher.reset();
     SlurmSettings settings;
-    settings.experiment = "study";
-    settings.results = study.results;
+    settings.studies = {{"study", study.results}};
     settings.max_queued = max_queued;
     executor = std::make_unique<SlurmExecutor>(settings, slurm, study.clock,
                                                [this](const std::string& text) { study.observer.notes.push_back(text); });

@@ -56,4 +56,24 @@ AttemptKey StudyFixture::warmup(int configuration, int number, int attempt) cons
   return {plan.configurations[static_cast<std::size_t>(configuration)].id, RunName{RunKind::warmup, number}, attempt};
 }
 
+bool run_until_crash(StudyFixture& study, int slots, int point) {
+  FaultPoints faults;
+  faults.arm(point);
+  FakeExecutor executor = study.make_executor(slots);
+  executor.faults = &faults;
+  study.observer.faults = &faults;
+  try {
+    study.run(executor);
+  } catch (const Crash&) {
+  }
+  study.observer.faults = nullptr;
+  return faults.fired();
+}
+
+void run_to_the_end(StudyFixture& study, int slots) {
+  study.observer.late = false;
+  FakeExecutor executor = study.make_executor(slots);
+  study.run(executor);
+}
+
 }  // namespace hpcbench

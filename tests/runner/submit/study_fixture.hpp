@@ -51,6 +51,7 @@ class RecordingObserver : public DispatchObserver {
     const auto finished = read_file_if_there(results_ + "/" + to_string(attempt) + "/finished.json");
     State state = without_finish.value_or(State::lost);
     if (finished) state = finished->find("\"exit_code\":0") != std::string::npos ? State::succeeded : State::failed;
+    if (finished && finished->find("\"timed_out\":true") != std::string::npos) state = State::timeout;
     if (fails_by_value && state == State::succeeded) state = State::failed;
     settlements.push_back({attempt, state, reason});
     if (!late) journal[attempt] = state;
@@ -94,5 +95,10 @@ struct StudyFixture {
   ManualClock clock;
   RecordingObserver observer;
 };
+
+/// Goes on until hpcbench dies at that point. True if it did.
+bool run_until_crash(StudyFixture& study, int slots, int point);
+/// As the next hpcbench does.
+void run_to_the_end(StudyFixture& study, int slots);
 
 }  // namespace hpcbench

@@ -139,7 +139,7 @@ std::int64_t operators_of_step(const BertBatch& batch, const BertOptions& option
 }  // namespace
 
 TEST_CASE("operators of one step of BERT-base: a budget, whatever the rows are") {
-  // docs/gpu.md has these numbers.
+  // tests/gpu/README.md has these numbers.
   const struct {
     const char* name;
     bool bf16;

@@ -259,6 +259,7 @@ TEST_CASE("the recorded environment: by prefix and name, sorted") {
 TEST_CASE("memory of a GPU that is used up: the code out_of_memory") {
   const TemporaryFolder folder;
   Settings settings;
+  settings.task = "mnist_rnn";
   settings.data = mnist_folder();
   settings.events = folder / "events.jsonl";
   settings.max_steps = 2;

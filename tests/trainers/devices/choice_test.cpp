@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "devices/device_choice.hpp"
+#include "tasks/bert_squad/squad_settings.hpp"
 
 namespace hpcbench::train {
 
@@ -158,7 +159,7 @@ TEST_CASE("modes that a device or its kernels do not have") {
   CHECK(outcome(settings, {}, machine_with(true, 1)) == "cuda:0 torch");
   CHECK(says(outcome(settings, {}, machine_with(true, 1, false)), "error: Some GPU has no bf16"));
   CHECK(outcome(settings, {}, machine_with(false, 0)) == "cpu own");
-  settings.checkpoint_activations = true;
+  settings.own<SquadSettings>().checkpoint_activations = true;
   CHECK(outcome(settings, {}, machine_with(false, 0)) == "cpu own");
   CHECK(says(outcome(settings, {}, machine_with(true, 1)), "checkpoint_activations needs the trainer's own kernels"));
   settings.device = DeviceChoice::cpu;
@@ -182,19 +183,19 @@ TEST_CASE("the plan is taken over: a GPU draws dropout, unless a hash is to or a
   apply_plan(settings, {DeviceChoice::cuda, KernelChoice::torch, 0});
   CHECK(settings.device == DeviceChoice::cuda);
   CHECK(settings.kernels == KernelChoice::torch);
-  CHECK(settings.attention == AttentionKind::fused);
+  CHECK(settings.own<SquadSettings>().attention == AttentionKind::fused);
   CHECK(settings.dropout_bits == DropoutDraw::device);
   const auto drawn_with = [](AttentionKind attention, std::optional<DropoutDraw> bits, const DevicePlan& plan) {
     Settings told;
     told.task = "bert_squad";
-    told.attention = attention;
+    told.own<SquadSettings>().attention = attention;
     told.dropout_bits = bits;
     apply_plan(told, plan);
     return told.dropout_bits;
   };
   Settings digits;
   digits.task = "mnist_rnn";
-  digits.attention = AttentionKind::eager;  // a setting of BERT's
+  digits.own<SquadSettings>().attention = AttentionKind::eager;  // a setting of BERT's
   apply_plan(digits, {DeviceChoice::cuda, KernelChoice::torch, 0});
   CHECK(digits.dropout_bits == DropoutDraw::device);
   const DevicePlan gpu{DeviceChoice::cuda, KernelChoice::torch, 0}, torch{DeviceChoice::cpu, KernelChoice::torch, 0};
@@ -209,7 +210,7 @@ TEST_CASE("the plan is taken over: a GPU draws dropout, unless a hash is to or a
   CHECK(says(outcome(settings, {}, machine_with(false, 0)), "error: dropout_bits device needs `kernels: torch`"));
   settings.kernels = KernelChoice::torch;
   CHECK(outcome(settings, {}, machine_with(false, 0)) == "cpu torch");
-  settings.attention = AttentionKind::eager;
+  settings.own<SquadSettings>().attention = AttentionKind::eager;
   CHECK(says(outcome(settings, {}, machine_with(false, 0)), "and `attention: fused`"));
 }
 

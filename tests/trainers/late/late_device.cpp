@@ -1,8 +1,10 @@
 #include "trainers/late/late_device.hpp"
 
-#include <ATen/core/ivalue.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/item.h>
 #include <c10/util/UniqueVoidPtr.h>
 
+#include <atomic>
 #include <stdexcept>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
@@ -20,32 +22,35 @@ thread_local std::vector<std::size_t>* enqueued = nullptr;
 
 class LateWork final : public c10d::Work {
  public:
-  LateWork(std::shared_ptr<LateQueue> queue, std::size_t index, bool borrowed, c10::intrusive_ptr<c10::ivalue::Future> future)
-      : queue_(std::move(queue)), index_(index), borrowed_(borrowed), future_(std::move(future)) {}
+  LateWork(std::shared_ptr<LateQueue> queue, std::size_t index, bool borrowed)
+      : queue_(std::move(queue)), index_(index), borrowed_(borrowed) {}
   /// In a side stream its order is enough.
   bool wait(std::chrono::milliseconds /*timeout*/) override {
     if (current_stream == kComputing && (borrowed_ || queue_->haste() != Haste::no_wait)) queue_->wait_for(index_);
     return true;
   }
-  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
 
  private:
   std::shared_ptr<LateQueue> queue_;
   std::size_t index_;
   bool borrowed_;  // memory that is no tensor's own: a late write would go to whatever is there then
-  c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
 /// Each collective is made by Gloo at once, from copies; what comes out is seen when it is due.
 class LateBackend final : public c10d::Backend {
  public:
   LateBackend(c10::intrusive_ptr<c10d::Backend> gloo, std::shared_ptr<LateQueue> queue)
-      : c10d::Backend(gloo->getRank(), gloo->getSize()), gloo_(std::move(gloo)), queue_(std::move(queue)) {}
+      : c10d::Backend(gloo->getRank(), gloo->getSize()),
+        gloo_(std::move(gloo)),
+        queue_(std::move(queue)),
+        group_(agree_on_number()) {}
   const std::string getBackendName() const override { return "late"; }
 
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors, const c10d::AllreduceOptions& options) override {
     std::vector<at::Tensor> result = {agree("a sum", tensors.front())};
     gloo_->allreduce(result, options)->wait();
+    if (const auto index = queue_->amend(current_stream, tensors.front(), result.front()))
+      return c10::make_intrusive<LateWork>(queue_, *index, /*borrowed=*/false);
     return begin("a sum", {}, tensors.front(), result.front());
   }
   c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors, const c10d::BroadcastOptions& options) override {
@@ -82,8 +87,17 @@ class LateBackend final : public c10d::Backend {
  private:
   /// A copy of what goes in, after all ranks have said the same.
   at::Tensor agree(const std::string& name, const at::Tensor& tensor) {
-    queue_->findings().expect(calls_++, concat(name, " of ", tensor.numel(), " elements of ", tensor.element_size(), " bytes"));
-    return tensor.clone();
+    queue_->findings().expect(group_, calls_++,
+                              concat(name, " of ", tensor.numel(), " elements of ", tensor.element_size(), " bytes"));
+    return queue_->seen_in(current_stream, tensor);
+  }
+
+  /// Of this group, in the process that all ranks share.
+  std::int64_t agree_on_number() {
+    static std::atomic<std::int64_t> made = 0;
+    std::vector<at::Tensor> number = {at::full({1}, getRank() == 0 ? ++made : 0, at::kLong)};
+    gloo_->broadcast(number)->wait();
+    return number.front().item<std::int64_t>();
   }
 
   /// The parts of `whole` before and behind `own`, where they share memory.
@@ -104,29 +118,28 @@ class LateBackend final : public c10d::Backend {
 
   c10::intrusive_ptr<c10d::Work> begin(const std::string& name, const std::vector<at::Tensor>& inputs,
                                        const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& results,
-                                       const at::Tensor& told) {
+                                       const at::Tensor& whole) {
     Collective collective;
     collective.name = name;
-    collective.stream = current_stream != kComputing ? current_stream : kOfReducer;
+    collective.stream = current_stream;
     collective.results = results;
     for (const at::Tensor& input : inputs) collective.inputs.emplace_back(input).remember();
     for (const at::Tensor& output : outputs) {
       collective.outputs.emplace_back(output).spoil();
       collective.outputs.back().remember();
     }
-    const auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
-    collective.future = future;
-    // Only ddp's reducer asks a future. Elsewhere nothing here may hold the tensors: who frees them is to be seen.
-    if (collective.stream == kOfReducer) collective.told = told;
-    if (queue_->haste() == Haste::early_future) future->markCompleted(c10::IValue(std::vector<at::Tensor>{told}));
+    // As a backend does for work that it begins by itself. In a side stream nothing here holds the tensors: who frees them is
+    // to be seen.
+    if (current_stream == kComputing) collective.held = whole;
     const std::size_t index = queue_->add(std::move(collective));
     if (enqueued != nullptr) enqueued->push_back(index);
-    const bool borrowed = told.storage().data_ptr().get_deleter() == &c10::detail::deleteNothing;
-    return c10::make_intrusive<LateWork>(queue_, index, borrowed, future);
+    const bool borrowed = whole.storage().data_ptr().get_deleter() == &c10::detail::deleteNothing;
+    return c10::make_intrusive<LateWork>(queue_, index, borrowed);
   }
 
   c10::intrusive_ptr<c10d::Backend> gloo_;
   std::shared_ptr<LateQueue> queue_;
+  std::int64_t group_;
   std::size_t calls_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,7 +17,6 @@ enum class Haste {
   sums_not_joined,     // computing goes on before the stream of sums has come as far
   gathers_not_joined,  // the same with the stream of gathers
   no_wait,             // a collective of the computing stream is not waited for
-  early_future,        // ddp's sums are told as ended before they have
 };
 
 /// What the ranks of one process together find: each is a sentence.
@@ -24,13 +24,14 @@ class LateFindings {
  public:
   void add(const std::string& what);
   std::vector<std::string> all() const;
-  /// The `index`-th collective of a rank is `what`: on all ranks the same, or it is a finding, and std::runtime_error.
-  void expect(std::size_t index, const std::string& what);
+  /// The `index`-th collective of a rank in a group is `what`: on all its ranks the same, or it is a finding, and
+  /// std::runtime_error.
+  void expect(std::int64_t group, std::size_t index, const std::string& what);
 
  private:
   mutable std::mutex mutex_;
   std::vector<std::string> found_;
-  std::vector<std::string> collectives_;
+  std::map<std::int64_t, std::vector<std::string>> collectives_;  // by group
 };
 
 class LateQueue;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <ATen/core/ivalue.h>
 #include <c10/core/StorageImpl.h>
 
 #include <chrono>
@@ -12,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -23,7 +23,6 @@
 namespace hpcbench::train {
 
 inline constexpr int kComputing = 0;  // the stream in which models are computed; side streams count from 1
-inline constexpr int kOfReducer = -1;
 
 /// Bytes of a tensor that a collective under way reads or writes.
 class MemoryInUse {
@@ -34,10 +33,13 @@ class MemoryInUse {
         bytes_(tensor.nbytes()) {}
   /// Nothing in it is a number; as integers -1.
   void spoil() {
-    if (char* const at = data()) std::memset(at, 0xFF, bytes_);
+    use([&](char* at) { std::memset(at, 0xFF, bytes_); });
   }
   void remember() {
-    if (const char* const at = data()) seen_.assign(at, at + bytes_);
+    use([&](const char* at) { seen_.assign(at, at + bytes_); });
+  }
+  bool is_of(const MemoryInUse& other) const {
+    return storage_ == other.storage_ && offset_ == other.offset_ && bytes_ == other.bytes_;
   }
   /// What is wrong with it now; empty for nothing.
   std::string trouble() const {
@@ -47,14 +49,15 @@ class MemoryInUse {
     return std::memcmp(static_cast<const char*>(storage->data()) + offset_, seen_.data(), bytes_) == 0 ? "" : "changed";
   }
   void write(const at::Tensor& values) {
-    if (char* const at = data()) std::memcpy(at, values.const_data_ptr(), bytes_);
+    use([&](char* at) { std::memcpy(at, values.const_data_ptr(), bytes_); });
   }
 
  private:
-  char* data() const {
+  /// `work` with its first byte, unless the memory is gone. It stays until `work` has ended, whoever frees it meanwhile.
+  template <class Work>
+  void use(const Work& work) const {
     const auto storage = storage_.lock();
-    if (!storage || storage->nbytes() < offset_ + bytes_) return nullptr;
-    return static_cast<char*>(storage->mutable_data()) + offset_;
+    if (storage && storage->nbytes() >= offset_ + bytes_) work(static_cast<char*>(storage->mutable_data()) + offset_);
   }
   c10::weak_intrusive_ptr<c10::StorageImpl> storage_;
   std::size_t offset_;
@@ -70,8 +73,7 @@ struct Collective {
   std::vector<MemoryInUse> inputs;
   std::vector<MemoryInUse> outputs;
   std::vector<at::Tensor> results;  // of the outputs, once it has run
-  c10::intrusive_ptr<c10::ivalue::Future> future;
-  at::Tensor told;  // what the future gives
+  at::Tensor held;                  // what the backend itself keeps until then
 };
 
 /// The collectives of one rank that have not run yet, and the thread that runs them.
@@ -87,6 +89,11 @@ class LateQueue {
   LateFindings& findings() { return *findings_; }
 
   std::size_t add(Collective collective);
+  /// A copy of `tensor` as what comes next in this stream reads it: a collective that waits there has then written.
+  at::Tensor seen_in(int stream, const at::Tensor& tensor);
+  /// Of a collective that reads and writes what one that waits in the same side stream writes: both run as one, which leaves
+  /// `result`. Its index; absent where none waits.
+  std::optional<std::size_t> amend(int stream, const at::Tensor& tensor, const at::Tensor& result);
 
   /// Until it has run.
   void wait_for(std::size_t index);
@@ -104,6 +111,9 @@ class LateQueue {
   std::deque<Collective>::iterator first_due();
 
   void finish(Collective& collective);
+
+  /// With one output, which is `tensor`; null where none waits.
+  Collective* last_that_writes(int stream, const at::Tensor& tensor);
 
   Haste haste_;
   std::shared_ptr<LateFindings> findings_;

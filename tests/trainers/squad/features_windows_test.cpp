@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "tasks/bert_squad/data/content_hash.hpp"
+#include "files/content_hash.hpp"
 #include "tasks/bert_squad/data/squad_features.hpp"
 #include "tasks/bert_squad/data/windows.hpp"
 

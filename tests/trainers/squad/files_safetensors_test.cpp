@@ -276,6 +276,51 @@ TEST_CASE("safetensors: the same tensors make the same bytes, and replace a file
   CHECK(read_bytes(folder.path() / "b") == read_bytes(folder.path() / "a"));
 }
 
+TEST_CASE("safetensors: tensors that come one by one, in any order, make the same file") {
+  const TemporaryFolder folder;
+  const std::string small = "ab", large = "12345678abcdefgh", none;
+  const auto bytes = [](const std::string& text) { return std::as_bytes(std::span(text)); };
+  std::vector<StoredTensor> tensors = {{"small", ElementType::u8, {2}, bytes(small)},
+                                       {"large", ElementType::f64, {2}, bytes(large)},
+                                       {"none", ElementType::f32, {0, 3}, bytes(none)}};
+  write_safetensors(folder.path() / "once", tensors, {{"format", "pt"}});
+  for (StoredTensor& tensor : tensors) tensor.bytes = {};
+  {
+    SafetensorsWriter writer(folder.path() / "parts", tensors, {{"format", "pt"}});
+    writer.write(2, bytes(none));
+    writer.write(0, bytes(small));
+    CHECK_THROWS_WITH_AS(writer.finish(), doctest::Contains("large is missing"), DataError);
+    CHECK_THROWS_WITH_AS(writer.write(1, bytes(small)), doctest::Contains("need 16"), DataError);
+    writer.write(1, bytes(large));
+    writer.finish();
+  }
+  CHECK((read_bytes(folder.path() / "once") == read_bytes(folder.path() / "parts")));
+  { SafetensorsWriter(folder.path() / "left", tensors, {}).write(0, bytes(small)); }
+  CHECK(!std::filesystem::exists(folder.path() / "left"));
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 2);  // and nothing temporary
+}
+
+TEST_CASE("safetensors: a hash hears the whole file, if the tensors come in the file's order") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "out";
+  const std::string small = "ab", large = "12345678abcdefgh", none;
+  const auto bytes = [](const std::string& text) { return std::as_bytes(std::span(text)); };
+  const std::vector<std::string> values = {small, none, large};
+  const std::vector<StoredTensor> tensors = {
+      {"small", ElementType::u8, {2}, {}}, {"none", ElementType::f64, {0}, {}}, {"large", ElementType::f64, {2}, {}}};
+  ContentHash hash;
+  SafetensorsWriter writer(path, tensors, {{"format", "pt"}}, &hash);
+  CHECK(writer.order() == std::vector<std::size_t>{1, 2, 0});
+  CHECK_THROWS_WITH_AS(writer.write(0, bytes(small)), doctest::Contains("small comes out of turn"), DataError);
+  for (const std::size_t index : writer.order()) writer.write(index, bytes(values[index]));
+  writer.finish();
+  const std::string written = read_bytes(path);
+  ContentHash expected;
+  expected.add(bytes(written));
+  CHECK(hash.digest() == expected.digest());
+  CHECK(writer.bytes() == written.size());
+}
+
 TEST_CASE("safetensors: what cannot be written is refused and leaves nothing") {
   const TemporaryFolder folder;
   const std::array<float, 1> value = {1};

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """One rank of a training dies, hangs, throws, runs out of memory, or the loss is no number: every rank must end within
-the timeout, and say the same root cause.
+the timeout, and say the same root cause. All ranks are killed while they save: the next ones go on from a whole checkpoint.
 
 usage: fault_trials.py BIN [--long] [--seed N]     BIN: the folder of hpcbench-train and trainer_fault_worker
 
-9 trials, with --long 30, half of them through Gloo, half through shared memory. Each is drawn from a seed: strategy, ranks, which
+10 trials, with --long 35, half of them through Gloo, half through shared memory. Each is drawn from a seed: strategy, ranks, which
 rank, which step.
 """
 import argparse
@@ -12,25 +12,23 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "..", "..", "bench"))
+from ports import free_port  # noqa: E402
+
 DATA = os.path.join(HERE, "..", "..", "..", "data", "mnist")
-KINDS = ["kill", "exception", "stop", "memory", "nan", "exception"]
+KINDS = ["kill", "exception", "save", "stop", "memory", "nan", "exception"]
 STRATEGIES = ["zero1", "fsdp", "ddp", "zero2"]
-TIMEOUT_S = 4
+KILLED_SAVES = 4  # of a trial
+# Within it every rank must also have read its data: on a loaded machine that took one of them more than 4 s.
+TIMEOUT_S = 20
 # What an end may take beyond the timeout: the search for silent ranks, the readers of rank 0's store, a loaded machine.
 GRACE_S = 40
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class Ranks:
@@ -64,7 +62,7 @@ class Ranks:
             if any(event["event"] == "step" and event["step"] >= step for event in self.events(0)):
                 return
             if any(process.poll() is not None for process in self.processes):
-                raise AssertionError("a rank ended before the fault: " + self.err(0))
+                raise AssertionError("a rank ended before the fault: " + self.words())
             time.sleep(0.02)
         raise AssertionError("the training does not get on")
 
@@ -82,6 +80,9 @@ class Ranks:
         with open(self.path("err", rank), encoding="utf-8", errors="replace") as file:
             return file.read()
 
+    def words(self):
+        return "; ".join(f"rank {rank} ({process.poll()}): {self.err(rank)}" for rank, process in enumerate(self.processes))
+
     def end(self):
         for process in self.processes:
             if process.poll() is None:
@@ -95,6 +96,8 @@ def command_of(folder, programs, kind, strategy, exchange, rank, step):
                "--events", os.path.join(folder, "events.jsonl")]
     if kind == "nan":
         options += ["--optimizer", "sgd", "--lr", "1e30"]
+    if kind == "save":
+        options += ["--checkpoint", "last", "--checkpoint-every", "1"]
     if kind in ("exception", "memory"):
         return [os.path.join(programs, "trainer_fault_worker"), kind, str(rank), str(step)] + options
     return [os.path.join(programs, "hpcbench-train")] + options
@@ -123,9 +126,42 @@ def check_causes(ranks, kind, victim, step):
         assert any(event.get("code") == "out_of_memory" for event in ranks.events(victim)), "no code out_of_memory"
 
 
+def saved_step(ranks):
+    return max((event["step"] for event in ranks.events(0) if event["event"] == "checkpoint"), default=0)
+
+
+def run_save_trial(programs, number, draw):
+    """Every step is saved, in shards or whole, and after some steps all ranks are killed at once, again and again. Each start goes on where
+    the last whole checkpoint was: not before one that was reported, and not behind what was trained."""
+    size = draw.choice([2, 3])
+    reported, trained, words = 0, 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        for start in range(KILLED_SAVES + 1):
+            strategy, form = draw.choice(STRATEGIES), draw.choice(["sharded", "sharded", "whole"])
+            place = os.path.join(folder, str(start))
+            os.mkdir(place)
+            command = command_of(place, programs, "save", strategy, "shared_memory", 0, 0)
+            command += ["--output", folder, "--checkpoint-format", form]
+            command += ["--resume", os.path.join(folder, "checkpoint")] if start else []
+            ranks = Ranks(place, size, command)
+            try:
+                ranks.wait_for_step(trained + 2 if start else draw.randrange(2, 12))
+                time.sleep(draw.uniform(0, 0.05))
+            finally:
+                ranks.end()
+            steps = [event["step"] for event in ranks.events(0) if event["event"] == "step"]
+            assert reported < steps[0] <= trained + 1, f"{words}, {strategy}: goes on with step {steps[0]}, saved {reported}, trained {trained}"
+            reported, trained = max(reported, saved_step(ranks)), steps[-1] + 1  # a step may be saved before it is written down
+            words.append(f"{strategy} {form}: steps {steps[0]} to {steps[-1]}")
+    print(f"trial {number}: save, killed {len(words)} times, {size} ranks: {'; '.join(words)}", flush=True)
+
+
 def run_trial(programs, number, seed):
     draw = random.Random(f"{seed}/{number}")
     kind = KINDS[number % len(KINDS)]
+    if kind == "save":
+        run_save_trial(programs, number, draw)
+        return
     strategy = STRATEGIES[(number + number // len(KINDS)) % len(STRATEGIES)]
     exchange = "gloo" if (number + number // len(KINDS)) % 2 else "shared_memory"
     size = draw.choice([2, 3])
@@ -155,7 +191,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     failures = 0
-    for number in range(30 if arguments.long else 9):
+    for number in range(35 if arguments.long else 10):
         try:
             run_trial(arguments.programs, number, arguments.seed)
         except AssertionError as error:

@@ -55,6 +55,42 @@ Trial measured_trial(const std::string& strategy, int ranks) {
 
 }  // namespace
 
+TEST_CASE("a checkpoint makes one unit whole at a time") {
+  for (const char* const strategy : {"ddp", "zero1", "zero2", "fsdp"}) {
+    for (const int ranks : {2, 4}) {
+      CAPTURE(strategy);
+      CAPTURE(ranks);
+      const RankResult result = run_trial(measured_trial(strategy, ranks)).front();
+      const std::int64_t unit_bytes = strategy == std::string("ddp") ? 0 : 4 * result.parameters / result.statistics.units;
+      constexpr std::int64_t kSmall = 4096;  // what a barrier exchanges
+      CHECK(result.visit_bytes <= ranks * (unit_bytes + kSmall));
+      std::printf("%s, %d ranks: a checkpoint holds %lld bytes of each rank (a unit: %lld, the whole state: %lld)\n", strategy,
+                  ranks, static_cast<long long>(result.visit_bytes / ranks), static_cast<long long>(unit_bytes),
+                  static_cast<long long>(12 * result.parameters));
+    }
+  }
+}
+
+TEST_CASE("a checkpoint in shards makes nothing whole") {
+  for (const char* const strategy : {"ddp", "zero1", "zero2", "fsdp"}) {
+    CAPTURE(strategy);
+    const int ranks = 4;
+    const std::vector<RankResult> results = run_trial(measured_trial(strategy, ranks));
+    constexpr std::int64_t kSmall = 4096;  // what a barrier exchanges
+    CHECK(results.front().shard_bytes <= ranks * kSmall);
+    if (strategy == std::string("ddp")) continue;
+    // The parameters and two numbers for each, in fp32, of a fourth of the elements.
+    for (const RankResult& result : results) {
+      std::int64_t bytes = 0;
+      for (const std::vector<StatePiece>* pieces : {&result.shard->model, &result.shard->optimizer}) {
+        for (const StatePiece& piece : *pieces) bytes += static_cast<std::int64_t>(piece.values.nbytes());
+      }
+      CHECK(static_cast<double>(bytes) ==
+            doctest::Approx(3.0 * 4 * static_cast<double>(result.parameters) / ranks).epsilon(0.01));
+    }
+  }
+}
+
 TEST_CASE("memory by kind and bytes sent are those of the formulas") {
   for (const char* const strategy : {"ddp", "zero1", "zero2", "fsdp"}) {
     for (const int ranks : {2, 4}) {

@@ -12,8 +12,11 @@ namespace {
 
 class SpoiltExchange : public Exchange {
  public:
-  SpoiltExchange(Group& group, Traffic& traffic, Ledger& ledger, Mutation mutation)
-      : Exchange(group, traffic, ledger), group_(group), last_rank_(group.rank() == group.size() - 1), mutation_(mutation) {}
+  SpoiltExchange(Group& group, Traffic& traffic, Ledger& ledger, DeviceClock& clock, Mutation mutation)
+      : Exchange(group, traffic, ledger, clock),
+        group_(group),
+        last_rank_(group.rank() == group.size() - 1),
+        mutation_(mutation) {}
 
   Pending begin_sum(const at::Tensor& flat, int tag) override {
     skips_ = mutation_ == Mutation::skip_unit && tag == 0;
@@ -100,8 +103,8 @@ class SpoiltExchange : public Exchange {
 
 }  // namespace
 
-std::unique_ptr<Exchange> SpoiltGroup::make_exchange(Traffic& traffic, Ledger& ledger) {
-  return std::make_unique<SpoiltExchange>(*this, traffic, ledger, mutation_);
+std::unique_ptr<Exchange> SpoiltGroup::make_exchange(Traffic& traffic, Ledger& ledger, DeviceClock& clock) {
+  return std::make_unique<SpoiltExchange>(*this, traffic, ledger, clock, mutation_);
 }
 
 void SpoiltGroup::broadcast_from_first(const std::vector<at::Tensor>& tensors) {

@@ -36,7 +36,7 @@ class SpoiltGroup : public Group {
             world, timeout_s, [](const std::string&) {}, device),
         mutation_(mutation) {}
 
-  std::unique_ptr<Exchange> make_exchange(Traffic& traffic, Ledger& ledger) override;
+  std::unique_ptr<Exchange> make_exchange(Traffic& traffic, Ledger& ledger, DeviceClock& clock) override;
   void broadcast_from_first(const std::vector<at::Tensor>& tensors) override;
   /// The ranks are equal; from here on broadcasts, too, go wrong.
   void begin_training() { training_ = true; }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <thread>
 
 #include "strategies/group.hpp"
@@ -29,11 +30,16 @@ StrategyContext context_of(const Trial& trial, Group* group) {
   context.optimizer.momentum = trial.optimizer == OptimizerKind::sgd ? 0.9 : 0;
   context.optimizer.weight_decay = trial.weight_decay;
   context.optimizer.clip = trial.clip;
-  context.bucket_cap_mb = trial.bucket_cap_mb;
-  context.flavour = trial.flavour;
-  context.wrap = trial.wrap;
-  context.reshard_after_forward = trial.reshard_after_forward;
+  context.settings.strategy = trial.strategy;
+  context.settings.bucket_cap_mb = trial.bucket_cap_mb;
+  context.settings.flavour = trial.flavour;
+  context.settings.gradient_compression = trial.compression;
+  context.settings.wrap = trial.wrap;
+  context.settings.reshard_after_forward = trial.reshard_after_forward;
+  context.settings.shard_size = trial.shard_size;
+  if (trial.strategy == "dp") context.settings.devices = trial.ranks;
   context.group = group;
+  if (group != nullptr) context.device = &group->device();
   return context;
 }
 
@@ -43,21 +49,13 @@ std::vector<NamedTensor> copies(const std::vector<NamedTensor>& tensors) {
   return copied;
 }
 
-using Tasks = std::vector<std::unique_ptr<Task>>;
-
 /// The samples of one rank in a micro-batch: r, r + W, ... of the global batch.
-std::vector<MicroBatch> batches_of(Tasks& tasks, const Trial& trial, std::int64_t step, int rank, int ranks) {
+std::vector<MicroBatch> batches_of(const Trial& trial, std::int64_t step, int rank, int ranks) {
   std::vector<MicroBatch> batches;
   for (std::int64_t micro = 0; micro < trial.micro_batches; ++micro) {
     const std::int64_t begin = (step * trial.micro_batches + micro) * trial.batch;
     const at::Tensor samples = at::arange(begin + rank, begin + trial.batch, ranks, at::kLong);
-    const StepPlace place{step + 1, micro * trial.batch + rank, ranks};
-    const auto part = [&tasks, samples, place](std::size_t replica, std::int64_t first, std::int64_t count) {
-      const StepPlace own{place.step, place.first_position + first * place.stride, place.stride};
-      return tasks[replica]->loss(samples.narrow(0, first, count), own);
-    };
-    batches.push_back({[&tasks, samples, place] { return tasks.front()->loss(samples, place); },
-                       1.0 / static_cast<double>(trial.micro_batches), samples.size(0), part});
+    batches.push_back({samples, {step + 1, micro * trial.batch + rank, ranks}, 1.0 / static_cast<double>(trial.micro_batches)});
   }
   return batches;
 }
@@ -66,25 +64,54 @@ void count_parameters(const Model& model, RankResult& result) {
   for (const NamedTensor& parameter : model.parameters) result.parameters += parameter.tensor.numel();
 }
 
+/// The most that tensors of this process, of all ranks together, take beside what is there, while they look at the state.
+std::int64_t bytes_to(const std::function<void()>& look, Strategy& strategy, int rank) {
+  strategy.barrier();
+  const std::int64_t before = TensorMemory::unnamed_bytes();
+  if (rank == 0) TensorMemory::forget_peak();
+  strategy.barrier();
+  look();
+  strategy.barrier();
+  const std::int64_t peak = TensorMemory::peak_unnamed_bytes();
+  strategy.barrier();  // what the others hold next is not of this
+  return peak - before;
+}
+
+std::int64_t bytes_to_visit(Strategy& strategy, int rank) {
+  const auto visit = [&] {
+    strategy.visit_state([](std::size_t, const NamedTensor&) {});
+    strategy.visit_optimizer_state([](std::size_t, const NamedTensor&) {});
+  };
+  return bytes_to(visit, strategy, rank);
+}
+
+std::int64_t bytes_to_take_shard(Strategy& strategy, int rank) {
+  return bytes_to([&] { strategy.own_shard(); }, strategy, rank);
+}
+
+std::optional<StateShard> copy_of_shard(Strategy& strategy) {
+  std::optional<StateShard> shard = strategy.own_shard();
+  if (!shard) return shard;
+  for (std::vector<StatePiece>* pieces : {&shard->model, &shard->optimizer}) {
+    for (StatePiece& piece : *pieces) piece.values = piece.values.clone();
+  }
+  return shard;
+}
+
 /// `group` null: one process, of a baseline or of dp's devices.
 void run_rank(const Trial& trial, int rank, int ranks, SpoiltGroup* group, RankResult& result) {
-  Tasks tasks;
-  StrategyContext context = context_of(trial, group);
-  for (int device = 0; device < (trial.strategy == "dp" ? trial.ranks : 1); ++device) {
-    tasks.push_back(make_trial_task(trial));
-    tasks.back()->load();
-    if (device > 0) context.replicas.push_back(&tasks.back()->model());
-  }
-  count_parameters(tasks.front()->model(), result);
+  const std::unique_ptr<Task> task = make_trial_task(trial);
+  task->load();
+  count_parameters(task->model(), result);
   World world;
   world.rank = rank;
   world.size = ranks;
-  const std::unique_ptr<Strategy> strategy = find_strategy(trial.strategy, world).make(context);
-  strategy->prepare(tasks.front()->model());
+  const std::unique_ptr<Strategy> strategy = find_strategy(trial.strategy, world).make(context_of(trial, group));
+  strategy->prepare(*task);
   if (group != nullptr) group->begin_training();
   if (trial.from) strategy->load_state(trial.from->model, trial.from->optimizer, trial.from->steps);
   for (std::int64_t step = strategy->optimizer_steps(); step < trial.steps; ++step) {
-    const std::vector<double> losses = read_all(strategy->forward_backward(batches_of(tasks, trial, step, rank, ranks)));
+    const std::vector<double> losses = read_all(strategy->forward_backward(batches_of(trial, step, rank, ranks)));
     result.losses.insert(result.losses.end(), losses.begin(), losses.end());
     // What ddp gives are its gradients themselves; its reducer divides where no exchange of ours is.
     if (trial.strategy == "ddp" && trial.mutation == Mutation::skip_division_by_world_size) {
@@ -95,6 +122,10 @@ void run_rank(const Trial& trial, int rank, int ranks, SpoiltGroup* group, RankR
     if (!result.norm && norm) result.norm = norm->read();
   }
   result.statistics = strategy->statistics();
+  // Before the state is visited, which broadcasts buffers.
+  result.shard_bytes = bytes_to_take_shard(*strategy, rank);
+  result.shard = copy_of_shard(*strategy);
+  result.visit_bytes = bytes_to_visit(*strategy, rank);
   result.kept = {copies(strategy->gather_full_state()), copies(strategy->gather_optimizer_state()),
                  strategy->optimizer_steps()};
 }

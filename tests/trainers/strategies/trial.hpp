@@ -31,11 +31,14 @@ struct Trial {
   std::int64_t steps = 20;
   std::int64_t batch = 12;  // samples of a micro-batch over all ranks
   bool single = false;
+  bool bf16 = false;  // with `single`, of the chain and BERT: products in bfloat16
   double bucket_cap_mb = 0.0625;
   Flavour flavour = Flavour::tuned;
   FsdpWrap wrap = FsdpWrap::layers;
   bool reshard_after_forward = true;
-  bool collectives = false;    // zero, fsdp: by reduce-scatter and all-gather of the backend, as on GPUs
+  std::optional<int> shard_size = {};
+  bool collectives = false;  // zero, fsdp: by reduce-scatter and all-gather of the backend, as on GPUs
+  std::optional<GradientCompression> compression = {};
   bool shared_memory = false;  // exchanged through memory of the host, not Gloo
   Mutation mutation = Mutation::none;
   std::optional<Kept> from;                 // goes on from there, to `steps`
@@ -48,7 +51,10 @@ struct RankResult {
   std::vector<NamedTensor> gradients;  // averaged, of the first step
   std::optional<double> norm;          // of the first step, where it is clipped
   Kept kept;
-  std::vector<double> losses;  // this rank's, all micro-batches
+  std::vector<double> losses;       // this rank's, all micro-batches
+  std::int64_t visit_bytes = 0;     // of the first rank: the most that all held while they visited the state and kept nothing
+  std::optional<StateShard> shard;  // a copy
+  std::int64_t shard_bytes = 0;     // of the first rank: the most that all held while they took their shards
   StrategyStatistics statistics;
   std::int64_t parameters = 0;  // elements
   std::string error;

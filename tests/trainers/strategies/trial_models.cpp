@@ -1,6 +1,7 @@
 #include "trainers/strategies/trial_models.hpp"
 
 #include "tasks/bert_squad/bert.hpp"
+#include "tasks/mnist_rnn/mnist_settings.hpp"
 #include "trainers/ranks.hpp"
 
 namespace hpcbench::train {
@@ -10,11 +11,16 @@ namespace {
 /// The parts of a task that trials do not use.
 class TrialTask : public Task {
  public:
+  explicit TrialTask(const Trial& trial) : trial_(trial) {}
+  std::unique_ptr<Trainee> another(at::Device) const override { return make_trial_task(trial_); }
   void load() override {}
   std::vector<Note> notes() const override { return {}; }
   std::int64_t train_samples() const override { return 1 << 20; }
   std::int64_t validation_samples() const override { return 0; }
   std::vector<Measure> evaluate(std::int64_t, std::int64_t) override { return {}; }
+
+ private:
+  Trial trial_;
 };
 
 /// A number that looks drawn: splitmix64.
@@ -27,7 +33,7 @@ std::uint64_t drawn(std::uint64_t number) {
 
 class BertTrial final : public TrialTask {
  public:
-  explicit BertTrial(const Trial& trial) : dropout_(trial.dropout) {
+  explicit BertTrial(const Trial& trial) : TrialTask(trial), dropout_(trial.dropout) {
     const bool wide = trial.model == "bert_wide";
     config_.num_hidden_layers = wide ? 3 : kTrialBertLayers;
     config_.hidden_size = wide ? 64 : 32;
@@ -36,7 +42,7 @@ class BertTrial final : public TrialTask {
     config_.vocab_size = wide ? 301 : 61;
     config_.max_position_embeddings = 40;
     config_.initializer_range = 0.1;
-    bert_ = std::make_unique<Bert>(config_, BertOptions{trial.single ? at::kFloat : at::kDouble}, 7);
+    bert_ = std::make_unique<Bert>(config_, BertOptions{trial.single ? at::kFloat : at::kDouble, trial.bf16}, 7);
   }
   Model& model() override { return bert_->model(); }
 
@@ -74,7 +80,8 @@ class BertTrial final : public TrialTask {
 /// Ten units of two matrices each; shapes that divide evenly, so that formulas of memory and traffic can be checked.
 class ChainTrial final : public TrialTask {
  public:
-  explicit ChainTrial(const Trial& trial) : type_(trial.single ? at::kFloat : at::kDouble) {
+  explicit ChainTrial(const Trial& trial)
+      : TrialTask(trial), type_(trial.single ? at::kFloat : at::kDouble), product_type_(trial.bf16 ? at::kBFloat16 : type_) {
     for (int unit = 0; unit < kTrialChainUnits; ++unit) {
       for (const char* const name : {".in", ".out"}) {
         const bool in = name == std::string(".in");
@@ -95,7 +102,8 @@ class ChainTrial final : public TrialTask {
     at::Tensor x = input;
     for (std::size_t unit = 0; unit < kTrialChainUnits; ++unit) {
       if (model_.before_unit) model_.before_unit(static_cast<int>(unit));
-      x = x + at::tanh(at::linear(x, model_.parameters[2 * unit].tensor)).matmul(model_.parameters[2 * unit + 1].tensor.t());
+      const at::Tensor inner = at::tanh(at::linear(x.to(product_type_), factor(2 * unit)));
+      x = x + inner.matmul(factor(2 * unit + 1).t()).to(type_);
       if (model_.after_unit) model_.after_unit(static_cast<int>(unit), x);
     }
     return (x - input.roll(1, 1)).square().mean();
@@ -111,13 +119,16 @@ class ChainTrial final : public TrialTask {
     return values.to(type_);
   }
 
+  at::Tensor factor(std::size_t parameter) const { return model_.parameters[parameter].tensor.to(product_type_); }
+
   at::ScalarType type_;
+  at::ScalarType product_type_;
   Model model_;
 };
 
 class UnusedTrial final : public TrialTask {
  public:
-  UnusedTrial() {
+  explicit UnusedTrial(const Trial& trial) : TrialTask(trial) {
     model_.parameters = {{"used", at::ones({3, 5}, at::kDouble).requires_grad_(), 0},
                          {"forgotten", at::ones({7}, at::kDouble).requires_grad_(), 0}};
   }
@@ -133,14 +144,15 @@ class UnusedTrial final : public TrialTask {
 std::unique_ptr<Task> make_trial_task(const Trial& trial) {
   if (trial.model.rfind("bert", 0) == 0) return std::make_unique<BertTrial>(trial);
   if (trial.model == "chain") return std::make_unique<ChainTrial>(trial);
-  if (trial.model == "unused") return std::make_unique<UnusedTrial>();
+  if (trial.model == "unused") return std::make_unique<UnusedTrial>(trial);
   Settings settings;
   settings.data = mnist_folder();
   settings.train_share = 0.1;
   settings.precision = trial.single ? Precision::fp32 : Precision::fp64;
-  settings.batch_norm = trial.model == "mnist_rnn_batch_norm";
+  settings.task = "mnist_rnn";
+  settings.own<MnistSettings>().batch_norm = trial.model == "mnist_rnn_batch_norm";
   settings.dropout = trial.dropout ? 1 : 0;
-  settings.hidden = 20;
+  settings.own<MnistSettings>().hidden = 20;
   return make_task(settings);
 }
 

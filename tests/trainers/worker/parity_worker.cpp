@@ -1,7 +1,8 @@
-// usage: trainer_parity_worker OUTPUT (exact | skip_division | kill_at_N | term_at_N) run --strategy ddp ...
-// (N: every rank gets SIGKILL, or rank 0 SIGTERM, in the middle of step N.) Trains as `hpcbench-train run ...` does, and writes
-// to OUTPUT.RANK the averaged gradients of the first and of the last step and the state at the end, as lines `NAME COUNT`, each
-// followed by COUNT doubles.
+// usage: trainer_parity_worker OUTPUT (exact | skip_division | kill_at_N | term_at_N | kill_rank_R_at_call_N) run --strategy
+// ddp ... (N: every rank gets SIGKILL, or rank 0 SIGTERM, in the middle of step N; or rank R SIGKILL before the N-th call of
+// those that make a checkpoint what it is: pwrite, fsync, rename and remove.) Trains as `hpcbench-train run ...` does, and
+// writes to OUTPUT.RANK the averaged gradients of the first and of the last step and the state at the end, as lines `NAME
+// COUNT`, each followed by COUNT doubles.
 #include <ATen/core/Tensor.h>
 
 #include <csignal>
@@ -11,6 +12,7 @@
 #include "base/options.hpp"
 #include "base/signals.hpp"
 #include "base/text.hpp"
+#include "trainers/worker/kill_at_call.hpp"
 #include "training/program.hpp"
 #include "training/training.hpp"
 
@@ -29,6 +31,10 @@ int work(const std::vector<std::string>& arguments) {
   const World world = read_world(process_environment);
   const Command command = read_command({arguments.begin() + 2, arguments.end()}, process_environment, "");
   std::ofstream file(concat(arguments[0], ".", world.rank), std::ios::binary);
+  int killed = -1;
+  int call = 0;
+  if (std::sscanf(arguments[1].c_str(), "kill_rank_%d_at_call_%d", &killed, &call) == 2 && killed == world.rank)
+    kill_at_call(call);
   TrainingHooks hooks;
   hooks.after_backward = [&](std::int64_t step, Strategy& strategy) {
     // ddp's gradients themselves: as if nobody had divided by the number of ranks.

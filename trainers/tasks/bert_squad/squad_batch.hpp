@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <span>
 
-#include "base/settings.hpp"
 #include "tasks/bert_squad/bert.hpp"
 #include "tasks/bert_squad/data/squad_features.hpp"
+#include "tasks/bert_squad/squad_settings.hpp"
 
 namespace hpcbench::train {
 

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "tasks/bert_squad/squad_settings.hpp"
 
 namespace hpcbench::train {
 
@@ -39,7 +40,7 @@ SquadFiles squad_files(const Settings& settings) {
   if (!fs::exists(data, error))
     throw DataError(concat("error: ", data.string(), " cannot be read: there is no such file or folder"));
   SquadFiles files = fs::is_directory(data) ? files_of_folder(data) : SquadFiles{data, std::nullopt};
-  if (settings.eval_data) files.validation = *settings.eval_data;
+  if (settings.own<SquadSettings>().eval_data) files.validation = *settings.own<SquadSettings>().eval_data;
   if (!settings.eval) files.validation.reset();
   return files;
 }
@@ -74,13 +75,14 @@ SquadData open_squad_data(const Settings& settings, const fs::path& vocabulary, 
   const bool splits = settings.train_share && *settings.train_share < 1;
   FeatureRequest request;
   request.vocabulary = vocabulary;
-  request.cased = settings.cased;
-  request.max_length = settings.max_length;
-  request.doc_stride = settings.doc_stride;
-  request.cache_folder = settings.cache ? fs::path(*settings.cache) : default_cache_folder();
+  request.cased = settings.own<SquadSettings>().cased;
+  request.max_length = settings.own<SquadSettings>().max_length;
+  request.doc_stride = settings.own<SquadSettings>().doc_stride;
+  request.cache_folder =
+      settings.own<SquadSettings>().cache ? fs::path(*settings.own<SquadSettings>().cache) : default_cache_folder();
   request.threads = threads;
   request.data = files.train;
-  if (!splits) request.max_features = settings.max_train_examples;
+  if (!splits) request.max_features = settings.own<SquadSettings>().max_train_examples;
 
   SquadData data;
   data.train = std::make_shared<const SquadFeatures>(SquadFeatures::open(request));
@@ -88,7 +90,8 @@ SquadData open_squad_data(const Settings& settings, const fs::path& vocabulary, 
   take_note(data, *data.train);
   const bool rest_validates = settings.eval && !files.validation;
   if (splits) split_by_questions(data, *settings.train_share, rest_validates);
-  if (settings.max_train_examples) data.train_features = std::min(data.train_features, *settings.max_train_examples);
+  if (settings.own<SquadSettings>().max_train_examples)
+    data.train_features = std::min(data.train_features, *settings.own<SquadSettings>().max_train_examples);
   if (files.validation) {
     request.data = *files.validation;
     request.max_features.reset();

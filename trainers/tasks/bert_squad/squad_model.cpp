@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "tasks/bert_squad/squad_settings.hpp"
 #include "tasks/bert_squad/squad_weights.hpp"
 
 namespace hpcbench::train {
@@ -18,11 +19,11 @@ bool is_size_name(const std::string& name) {
 }
 
 std::filesystem::path vocabulary_of(const Settings& settings, const std::optional<std::filesystem::path>& folder) {
-  if (settings.vocab) return *settings.vocab;
+  if (settings.own<SquadSettings>().vocab) return *settings.own<SquadSettings>().vocab;
   const std::filesystem::path path = folder ? *folder / "vocab.txt" : std::filesystem::path(kDefaultVocabulary);
   if (!std::filesystem::exists(path))
     throw InputError(concat("error: there is no vocabulary ", path.string(), ": name one with `vocab`"));
-  if (!folder && settings.cased) {
+  if (!folder && settings.own<SquadSettings>().cased) {
     throw InputError(
         concat("error: ", path.string(), " is a vocabulary without case: with `cased`, name another one with `vocab`"));
   }
@@ -34,12 +35,12 @@ BertOptions bert_options(const Settings& settings) {
   options.type = settings.precision == Precision::fp64 ? at::kDouble : at::kFloat;
   options.bf16 = settings.precision == Precision::bf16;
   const bool by_torch = settings.kernels == KernelChoice::torch;
-  options.attention = settings.attention == AttentionKind::eager ? Attention::eager
-                      : by_torch                                 ? Attention::operators
-                                                                 : Attention::fused;
+  options.attention = settings.own<SquadSettings>().attention == AttentionKind::eager ? Attention::eager
+                      : by_torch                                                      ? Attention::operators
+                                                                                      : Attention::fused;
   if (settings.dropout_bits == DropoutDraw::device) options.dropout_bits = DropoutBits::device;
-  options.checkpoint_activations = settings.checkpoint_activations;
-  options.pad_in_softmax = settings.pad_in_softmax;
+  options.checkpoint_activations = settings.own<SquadSettings>().checkpoint_activations;
+  options.pad_in_softmax = settings.own<SquadSettings>().pad_in_softmax;
   return options;
 }
 
@@ -47,28 +48,29 @@ BertOptions bert_options(const Settings& settings) {
 void add_case_note(const Settings& settings, const std::filesystem::path& folder, std::vector<Note>& notes) {
   const std::filesystem::path path = folder / "tokenizer_config.json";
   const std::optional<bool> lower_case = read_lower_case(path);
-  if (!lower_case || *lower_case != settings.cased) return;
+  if (!lower_case || *lower_case != settings.own<SquadSettings>().cased) return;
   notes.push_back(
-      {"letter_case", concat(path.string(), " says do_lower_case ", *lower_case ? "true" : "false", ", but here case is ",
-                             settings.cased ? "kept (cased is true)" : "dropped (cased is false): is --cased missing?")});
+      {"letter_case",
+       concat(path.string(), " says do_lower_case ", *lower_case ? "true" : "false", ", but here case is ",
+              settings.own<SquadSettings>().cased ? "kept (cased is true)" : "dropped (cased is false): is --cased missing?")});
 }
 
 }  // namespace
 
 BertSource find_bert_source(const Settings& settings) {
   const std::string sizes = join(bert_size_names(), ", ");
-  if (settings.model.empty()) {
+  if (settings.own<SquadSettings>().model.empty()) {
     throw InputError(
         concat("error: bert_squad needs a `model`: a folder with config.json and model.safetensors, or for random "
                "weights one of ",
                sizes));
   }
   BertSource source;
-  if (!is_size_name(settings.model)) {
-    source.folder = settings.model;
+  if (!is_size_name(settings.own<SquadSettings>().model)) {
+    source.folder = settings.own<SquadSettings>().model;
     if (!std::filesystem::is_directory(*source.folder)) {
-      throw InputError(concat("error: the model `", settings.model, "` is no folder and none of ", sizes,
-                              did_you_mean(settings.model, bert_size_names())));
+      throw InputError(concat("error: the model `", settings.own<SquadSettings>().model, "` is no folder and none of ", sizes,
+                              did_you_mean(settings.own<SquadSettings>().model, bert_size_names())));
     }
   }
   source.vocabulary = vocabulary_of(settings, source.folder);
@@ -80,15 +82,16 @@ SquadModel make_squad_model(const Settings& settings, const BertSource& source, 
   if (source.folder) {
     model.config = read_bert_config(*source.folder / "config.json");
   } else {
-    model.config = bert_config_of_size(settings.model);
+    model.config = bert_config_of_size(settings.own<SquadSettings>().model);
     model.config.vocab_size = vocabulary_size;
   }
   if (model.config.vocab_size != vocabulary_size) {
     throw DataError(concat("error: the vocabulary ", source.vocabulary.string(), " has ", vocabulary_size,
-                           " word pieces, but the model in ", settings.model, " is for ", model.config.vocab_size));
+                           " word pieces, but the model in ", settings.own<SquadSettings>().model, " is for ",
+                           model.config.vocab_size));
   }
-  if (settings.max_length > model.config.max_position_embeddings) {
-    throw InputError(concat("error: max_length is ", settings.max_length, ", but the model has only ",
+  if (settings.own<SquadSettings>().max_length > model.config.max_position_embeddings) {
+    throw InputError(concat("error: max_length is ", settings.own<SquadSettings>().max_length, ", but the model has only ",
                             model.config.max_position_embeddings, " positions"));
   }
   BertConfig config = model.config;

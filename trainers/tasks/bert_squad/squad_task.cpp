@@ -19,6 +19,7 @@
 #include "tasks/bert_squad/squad_batch.hpp"
 #include "tasks/bert_squad/squad_data.hpp"
 #include "tasks/bert_squad/squad_model.hpp"
+#include "tasks/bert_squad/squad_settings.hpp"
 #include "tasks/tensors.hpp"
 
 namespace hpcbench::train {
@@ -43,7 +44,8 @@ std::string read_text(const std::filesystem::path& path) {
 class BertSquad final : public Task {
  public:
   explicit BertSquad(const Settings& settings) : settings_(settings), source_(find_bert_source(settings)) {
-    layout_ = {settings.padding, settings.max_length, settings.pad_in_softmax};
+    layout_ = {settings.own<SquadSettings>().padding, settings.own<SquadSettings>().max_length,
+               settings.own<SquadSettings>().pad_in_softmax};
   }
 
   void load() override {
@@ -58,7 +60,7 @@ class BertSquad final : public Task {
   }
 
   /// Batches come to the model's device piece by piece: the tokens of a step are small.
-  void place(const std::vector<at::Device>& places) override { move_model(bert_->model(), places.front()); }
+  void place(at::Device place) override { move_model(bert_->model(), place); }
 
   std::vector<Note> notes() const override { return notes_; }
 
@@ -82,6 +84,13 @@ class BertSquad final : public Task {
 
   Model& model() override { return bert_->model(); }
 
+  std::unique_ptr<Trainee> another(at::Device place) const override {
+    auto task = std::make_unique<BertSquad>(settings_);
+    task->load();
+    task->place(place);
+    return task;
+  }
+
   at::Tensor loss(const at::Tensor& samples, const StepPlace& place) override {
     BertBatch batch = make_bert_batch(*data_.train, {samples.const_data_ptr<std::int64_t>(), size_of(samples)}, layout_,
                                       place.first_position, place.stride);
@@ -98,7 +107,7 @@ class BertSquad final : public Task {
   }
 
   std::vector<std::int32_t> grouping_lengths() const override {
-    return settings_.padding == Padding::grouped ? lengths_ : std::vector<std::int32_t>();
+    return settings_.own<SquadSettings>().padding == Padding::grouped ? lengths_ : std::vector<std::int32_t>();
   }
 
   std::vector<Measure> evaluate(std::int64_t first, std::int64_t stride) override {
@@ -145,7 +154,7 @@ class BertSquad final : public Task {
 
   void write_model(const std::filesystem::path& folder, const std::vector<NamedTensor>& state) const override {
     write_bert_config(folder / "config.json", config_, settings_.precision == Precision::fp64 ? "float64" : "float32");
-    write_tokenizer_config(folder / "tokenizer_config.json", config_, !settings_.cased);
+    write_tokenizer_config(folder / "tokenizer_config.json", config_, !settings_.own<SquadSettings>().cased);
     write_atomically(folder / "vocab.txt", read_text(source_.vocabulary));
     Task::write_model(folder, state);
   }
@@ -180,7 +189,8 @@ class BertSquad final : public Task {
     const float* const ends = starts + logits.size(0);
     for (std::size_t row = 0; row < batch.lengths.size(); ++row) {
       const std::int64_t begin = batch.row_begin[row];
-      const std::int64_t end = settings_.pad_in_softmax ? batch.row_begin[row + 1] : begin + batch.lengths[row];
+      const std::int64_t end =
+          settings_.own<SquadSettings>().pad_in_softmax ? batch.row_begin[row + 1] : begin + batch.lengths[row];
       all.push_back({{starts + begin, starts + end}, {ends + begin, ends + end}});
     }
   }

@@ -27,6 +27,7 @@
 #include "kernels/kernels.hpp"
 #include "tasks/mnist_rnn/digits.hpp"
 #include "tasks/mnist_rnn/lstm.hpp"
+#include "tasks/mnist_rnn/mnist_settings.hpp"
 
 namespace hpcbench::train {
 
@@ -85,8 +86,8 @@ class MnistRnn final : public Task {
     validation_ = to_tensors(digits.validation, type_);
   }
 
-  void place(const std::vector<at::Device>& places) override {
-    place_ = places.front();
+  void place(at::Device place) override {
+    place_ = place;
     move_model(model_, place_);
     if (place_.is_cpu()) return;
     lay_out_for_cudnn(lstm_);
@@ -104,8 +105,15 @@ class MnistRnn final : public Task {
   std::int64_t train_samples() const override { return train_.labels.size(0); }
   std::int64_t validation_samples() const override { return validation_.labels.size(0); }
   // The variance of a single sample does not exist.
-  std::int64_t least_batch() const override { return settings_.batch_norm ? 2 : 1; }
+  std::int64_t least_batch() const override { return settings_.own<MnistSettings>().batch_norm ? 2 : 1; }
   Model& model() override { return model_; }
+
+  std::unique_ptr<Trainee> another(at::Device place) const override {
+    auto task = std::make_unique<MnistRnn>(settings_);
+    task->load();
+    task->place(place);
+    return task;
+  }
 
   at::Tensor loss(const at::Tensor& samples, const StepPlace& place) override {
     const at::Tensor numbers = numbers_there(samples);
@@ -159,7 +167,7 @@ class MnistRnn final : public Task {
     begin_unit(kLstmUnit);
     at::Tensor x =
         settings_.kernels == KernelChoice::torch ? torch_lstm_last_state(sequences, lstm_) : lstm_last_state(sequences, lstm_);
-    if (settings_.batch_norm) {
+    if (settings_.own<MnistSettings>().batch_norm) {
       x = at::batch_norm(x, norm_weight_, norm_bias_, running_mean_, running_var_, place != nullptr, kBatchNormMomentum,
                          kBatchNormEps, false);
     }
@@ -194,7 +202,7 @@ class MnistRnn final : public Task {
 
   void make_model() {
     at::Generator generator = at::detail::createCPUGenerator(settings_.seed);
-    const std::int64_t hidden = settings_.hidden;
+    const std::int64_t hidden = settings_.own<MnistSettings>().hidden;
     const auto uniform = [&](const char* name, at::IntArrayRef sizes, std::int64_t fan) {
       const double bound = 1.0 / std::sqrt(static_cast<double>(fan));
       return add_parameter(name, at::empty(sizes, type_).uniform_(-bound, bound, generator));
@@ -203,7 +211,7 @@ class MnistRnn final : public Task {
     lstm_.recurrent = uniform("lstm.weight_hh", {4 * hidden, hidden}, hidden);
     lstm_.input_bias = uniform("lstm.bias_ih", {4 * hidden}, hidden);
     lstm_.recurrent_bias = uniform("lstm.bias_hh", {4 * hidden}, hidden);
-    if (settings_.batch_norm) {
+    if (settings_.own<MnistSettings>().batch_norm) {
       norm_weight_ = add_parameter("norm.weight", at::ones({hidden}, type_));
       norm_bias_ = add_parameter("norm.bias", at::zeros({hidden}, type_));
       running_mean_ = at::zeros({hidden}, type_);

@@ -3,8 +3,9 @@
 // global batches: mnist_rnn without BatchNorm and bert_squad of the size tiny, in fp64, 20 steps. Compared are the averaged
 // gradient of the first step, its norm and the parameters at the end; all ranks, and a second run, must be identical bit for
 // bit; with three buckets or units and more the first sum must begin before backward has ended, from step 3 on; a checkpoint of
-// each strategy goes on in the others at other numbers of ranks. --long (or HPCBENCH_LONG=1): all combinations of AdamW or SGD,
-// weight decay, clipping, accumulation, dropout; else a few. --resume-only: only those that go on from a checkpoint.
+// each strategy, whole or in shards, goes on in the others at other numbers of ranks. --long (or HPCBENCH_LONG=1): all
+// combinations of AdamW or SGD, weight decay, clipping, accumulation, dropout; else a few. --resume-only: only those that go on
+// from a checkpoint.
 // --exchange: the setting of that name, for the strategies of several processes. One line a training; exit code 1 if one is not
 // as it must be.
 #include <algorithm>
@@ -150,21 +151,29 @@ class Matrix {
     std::vector<std::string> names = strategies();
     names.emplace_back("baseline");
     for (std::size_t first = 0; first < names.size(); ++first) {
-      const std::string output = folder_ / "output";
-      const int ranks = 1 + static_cast<int>((first + 1) % 4);
-      const Outcome begun =
-          train(choice, names[first], ranks, {"--max-steps", "10", "--checkpoint", "last", "--output", output});
-      for (std::size_t second = 0; second < names.size(); ++second) {
-        if (!arguments_.all && second != (first + 1) % names.size()) continue;
-        const int ranks_then = 1 + static_cast<int>((first + 2 * second + 2) % 4);
-        const std::string words =
-            concat(names[first], " ", ranks, " goes on as ", names[second], " ", ranks_then, ", ", words_of(choice));
-        const Outcome result =
-            begun.error.empty() ? train(choice, names[second], ranks_then, {"--resume", output + "/checkpoint"}) : begun;
-        judge(words, result, baseline, learning_rate_of(choice), false, true);
-      }
-      std::filesystem::remove_all(output);
+      // In the short form checkpoints in shards take turns with whole ones.
+      if (arguments_.all || first % 2 == 0) continue_from(choice, names, first, "sharded", baseline);
+      if (arguments_.all || first % 2 == 1) continue_from(choice, names, first, "whole", baseline);
     }
+  }
+
+  void continue_from(const Choice& choice, const std::vector<std::string>& names, std::size_t first, const std::string& format,
+                     const Outcome& baseline) {
+    const std::string output = folder_ / "output";
+    const int ranks = 1 + static_cast<int>((first + 1) % 4);
+    const Outcome begun =
+        train(choice, names[first], ranks,
+              {"--max-steps", "10", "--checkpoint", "last", "--checkpoint-format", format, "--output", output});
+    for (std::size_t second = 0; second < names.size(); ++second) {
+      if (!arguments_.all && second != (first + 1) % names.size()) continue;
+      const int ranks_then = 1 + static_cast<int>((first + 2 * second + 2) % 4);
+      const std::string words = concat(names[first], " ", ranks, " goes on as ", names[second], " ", ranks_then, ", ", format,
+                                       ", ", words_of(choice));
+      const Outcome result =
+          begun.error.empty() ? train(choice, names[second], ranks_then, {"--resume", output + "/checkpoint"}) : begun;
+      judge(words, result, baseline, learning_rate_of(choice), false, true);
+    }
+    std::filesystem::remove_all(output);
   }
 
   void judge(const std::string& words, const Outcome& result, const Outcome& baseline, double lr, bool from_first_step,

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tasks/bert_squad/data/content_hash.hpp"
+#include "files/content_hash.hpp"
 #include "tasks/bert_squad/text/token_offset.hpp"
 
 namespace hpcbench::train {

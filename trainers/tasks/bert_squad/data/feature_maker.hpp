@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tasks/bert_squad/data/content_hash.hpp"
+#include "files/content_hash.hpp"
 #include "tasks/bert_squad/data/feature_file.hpp"
 #include "tasks/bert_squad/data/squad_features.hpp"
 #include "tasks/bert_squad/text/vocabulary.hpp"

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "commandline/command.hpp"
 #include "tasks/bert_squad/data/feature_lines.hpp"
@@ -113,7 +114,7 @@ int features_command(const std::vector<std::string>& arguments, std::FILE* outpu
     return 0;
   }
   const SquadFeatures features = SquadFeatures::open(parsed.request);
-  if (features.note()) std::fprintf(stderr, "note: %s\n", features.note()->c_str());
+  if (features.note()) log_warning("note: " + *features.note());
   const std::int64_t length = parsed.padding == FeaturePadding::kMax ? parsed.request.max_length : 0;
   print_features(features, length, parsed.request.threads, output);
   return 0;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tasks/bert_squad/data/content_hash.hpp"
+#include "files/content_hash.hpp"
 
 namespace hpcbench::train {
 

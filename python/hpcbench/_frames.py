@@ -1,0 +1,205 @@
+"""Frames of what the index and `hpcbench report` have."""
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import pathlib
+import sqlite3
+import urllib.parse
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Union
+
+from hpcbench._program import call
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Path = Union[str, "os.PathLike[str]"]
+SCHEMA = 4  # of the index: docs/database.md
+# Columns of the index that a run has beside its axes, metrics and facts.
+RUN_COLUMNS = ("experiment", "config_id", "run", "attempt", "state", "gpus", "executor", "job", "node", "exit_code", "signal", "reason",
+               "started_unix_s", "finished_unix_s", "path")
+# Fields of a row of the report that are plain numbers or words.
+ROW_COLUMNS = ("gpus", "n", "median", "q1", "q3", "min", "max", "ratio_of_medians", "efficiency", "karp_flatt", "train_loss",
+               "validation_loss", "censored", "censored_at_s", "speedup_below", "is_baseline", "source", "statistic", "samples_per_s", "tokens_per_s",
+               "gpu_hours", "mfu", "imbalance", "best_epoch", "generalisation_gap", "overfits_from", "time_to_target_s", "reached_target")
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("frames need pandas: pip install pandas") from error
+    return pandas
+
+
+def _objects(texts: Iterable[str]) -> list[dict[str, Any]]:
+    """JSON objects; numbers as numbers. All at once: a million of them take seconds, one by one three times as long."""
+    found: list[dict[str, Any]] = json.loads(f"[{','.join(texts)}]")
+    return found
+
+
+def _alike(texts: list[str]) -> list[dict[str, Any]]:
+    """The same for texts of which many are equal, as axes of repeats are: each is read once."""
+    distinct = dict.fromkeys(texts)
+    found = dict(zip(distinct, _objects(distinct)))
+    return [found[text] for text in texts]
+
+
+def _columns(cursor: sqlite3.Cursor) -> list[list[Any]]:
+    """What a query gives, by column. In parts: a million rows at once take half as long again."""
+    columns: list[list[Any]] = [[] for _ in cursor.description]
+    while rows := cursor.fetchmany(1000):
+        for column, values in zip(columns, zip(*rows)):
+            column += values
+    return columns
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Millions of new objects, none of which is garbage: the collector would look at all of them again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@contextlib.contextmanager
+def _index(results: Path, experiment: str | None) -> Iterator[tuple[sqlite3.Connection, str, tuple[str, ...]]]:
+    """The index, brought up to date by the program, and the condition that chooses one experiment or all."""
+    folder = pathlib.Path(results)
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {folder}")
+    call("ls", "--results", str(folder))
+    path = folder / "hpcbench.db"
+    if not path.exists():
+        raise FileNotFoundError(f"{folder} holds no results of hpcbench")
+    connection = sqlite3.connect(f"file:{urllib.parse.quote(str(path.absolute()))}?mode=ro", uri=True)
+    try:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version != SCHEMA:
+            raise RuntimeError(f"{path} has the schema {version}, and this package reads {SCHEMA}: install the hpcbench that made it")
+        yield (connection, "WHERE experiment = ?", (experiment,)) if experiment is not None else (connection, "", ())
+    finally:
+        connection.close()
+
+
+def _spread(rows: Iterable[dict[str, Any]]) -> list[str]:
+    """Names in the order of their first appearance."""
+    return list(dict.fromkeys(name for names in dict.fromkeys(tuple(row) for row in rows) for name in names))
+
+
+def _named(name: str, taken: set[str], prefix: str) -> str:
+    """The name of a column; one that is taken gets its kind before it, as `axis:n`."""
+    return name if name not in taken else f"{prefix}:{name}"
+
+
+@_no_collection()
+def runs(results: Path = "results", experiment: str | None = None, *, facts: bool = False) -> pd.DataFrame:
+    """One row a run: the attempt that counts; imported runs too, warm-ups not.
+
+    Columns: `experiment`, `config_id`, `run`, `attempt`, `state`, the axes, then the metrics, and with `facts` what else is known as
+    `fact:NAME`. A metric that a run does not have is NaN. `attrs["units"]` has the unit of each metric whose name does not say it.
+    """
+    pandas = _pandas()
+    query = ("SELECT experiment, config_id, printf('%s%02d', kind, number), attempt, state, gpus, executor, job, node, exit_code, signal, reason, "
+             f"started_unix_s, finished_unix_s, path, axes, metrics, units, {'facts' if facts else 'NULL'} FROM run {{}} "
+             "ORDER BY experiment, config_id, kind, number")
+    with _index(results, experiment) as (connection, condition, values):
+        columns = _columns(connection.execute(query.format(condition), values))
+    axes, metrics, units = _alike(columns[15]), _objects(columns[16]), _alike(columns[17])
+    known = _objects(columns[18]) if facts else []
+    data: dict[str, list[Any]] = dict(zip(RUN_COLUMNS, columns))
+    names = {prefix: _spread(parts) for prefix, parts in (("axis", axes), ("metric", metrics), ("fact", known))}
+    for prefix, parts in (("axis", axes), ("metric", metrics), ("fact", known)):
+        for name in names[prefix]:
+            column = f"fact:{name}" if prefix == "fact" else _named(name, set(data), prefix)
+            data[column] = [part.get(name) for part in parts]
+    frame: pd.DataFrame = pandas.DataFrame(data)
+    for name in names["metric"]:
+        column = f"metric:{name}" if f"metric:{name}" in frame else name
+        frame[column] = pandas.to_numeric(frame[column])
+    frame.attrs["units"] = {name: unit for part in units for name, unit in part.items()}
+    frame.attrs["axes"] = names["axis"]
+    return frame
+
+
+@_no_collection()
+def series(results: Path = "results", experiment: str | None = None, *, name: str | None = None) -> pd.DataFrame:
+    """One row a point of a series of a run: losses by epoch, times by rank. `name` chooses one series.
+
+    Columns: `experiment`, `config_id`, `run`, the axes, `name`, `index`, `value`.
+    """
+    pandas = _pandas()
+    query = ("SELECT run.experiment, run.config_id, printf('%s%02d', run.kind, run.number), run.axes, series.name, series.points FROM run "
+             "JOIN series ON series.id = run.id {} ORDER BY run.experiment, run.config_id, run.kind, run.number, series.name")
+    with _index(results, experiment) as (connection, condition, values):
+        condition = condition.replace("experiment", "run.experiment")
+        if name is not None:
+            condition, values = (f"{condition} AND" if condition else "WHERE") + " series.name = ?", (*values, name)
+        rows = connection.execute(query.format(condition), values).fetchall()
+    axes = _alike([row[3] for row in rows])
+    points: list[Any] = json.loads(f"[{','.join(row[5] for row in rows)}]")
+    names = _spread(axes)
+    data: dict[str, list[Any]] = {"experiment": [], "config_id": [], "run": []}
+    columns = {axis: _named(axis, {*data, "name", "index", "value"}, "axis") for axis in names}
+    data.update({columns[axis]: [] for axis in names}, name=[], index=[], value=[])
+    for row, point_axes, of_run in zip(rows, axes, points):
+        for key, value in (("experiment", row[0]), ("config_id", row[1]), ("run", row[2]), ("name", row[4])):
+            data[key] += [value] * len(of_run)
+        for axis in names:
+            data[columns[axis]] += [point_axes.get(axis)] * len(of_run)
+        data["index"] += [point[0] for point in of_run]
+        data["value"] += [point[1] for point in of_run]
+    frame: pd.DataFrame = pandas.DataFrame(data)
+    frame["value"] = pandas.to_numeric(frame["value"])
+    frame.attrs["axes"] = names
+    return frame
+
+
+def table(study: Path | None = None, *options: str, results: Path = "results", metric: str | None = None) -> pd.DataFrame:
+    """The rows of `hpcbench report`: a file, the name of a study, or what was run last; `options` as on its command line.
+
+    Columns: the axes and derived values, `n`, `median` with its exact interval (`median_low`, `median_high`, `median_coverage`), `speedup`
+    with its own, `efficiency` and whatever else the JSON of the report has, and `outcome:NAME` counts. `attrs` has the metric, its unit, the
+    confidence asked for, warnings and notes.
+    """
+    pandas = _pandas()
+    arguments = [] if study is None else [str(study)]
+    chosen = [] if metric is None else ["--metric", metric]
+    report = json.loads(call("report", *arguments, "--format", "json", "--results", str(results), *chosen, *options, accept=(0, 1)))
+    rows = []
+    for row in report["rows"]:
+        flat: dict[str, Any] = {"config_id": row["config_id"]}
+        taken = {"config_id", *ROW_COLUMNS}
+        for kind in ("axes", "derived"):
+            for name, value in row.get(kind, {}).items():
+                flat[_named(name, taken, "axis")] = value
+        for name in ROW_COLUMNS:
+            flat[name] = row[name]
+            if name == "median":
+                flat.update(_interval("median", row["interval"]))
+                speedup = row["speedup"]
+                flat["speedup"] = None if speedup is None else speedup["value"]
+                flat.update(_interval("speedup", speedup))
+        flat.update({f"median:{name}": value for name, value in row["metrics"].items()})
+        flat.update({f"phase:{name}": value for name, value in row["phases"].items()})
+        flat.update({f"outcome:{name}": count for name, count in row["outcomes"].items()})
+        rows.append(flat)
+    frame: pd.DataFrame = pandas.DataFrame(rows, columns=_spread(rows) or None)
+    for name in frame.columns:
+        if str(name).startswith("outcome:"):
+            frame[name] = frame[name].fillna(0).astype("int64")
+    frame.attrs.update({key: report[key] for key in ("experiment", "metric", "unit", "confidence", "baseline", "notes")})
+    frame.attrs["units"] = {report["metric"]: report["unit"]} if report["unit"] else {}
+    frame.attrs["warnings"] = [f"{warning['code']}: {warning['seen']}" for warning in report["warnings"]]
+    return frame
+
+
+def _interval(name: str, interval: dict[str, Any] | None) -> dict[str, Any]:
+    found = interval or {}
+    return {f"{name}_{key}": found.get(key) for key in ("low", "high", "coverage")}

@@ -1,0 +1,74 @@
+#include "base/series_point.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <optional>
+
+#include "base/json_text.hpp"
+#include "base/text.hpp"
+
+namespace hpcbench {
+namespace {
+
+/// The JSON string that `text` begins with, its quotes included; absent if it has no end.
+std::optional<std::string_view> leading_string(std::string_view text) {
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    if (text[i] == '"') return text.substr(0, i + 1);
+    if (text[i] == '\\') ++i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> series_json(const std::vector<SeriesPoint>& series) {
+  std::map<std::string, std::string> texts;
+  for (const SeriesPoint& point : series) {
+    if (!std::isfinite(point.value)) continue;
+    std::string& text = texts[point.name];
+    const auto end = std::back_inserter(text);
+    text += text.empty() ? "[[" : ",[";
+    if (point.word.empty()) {
+      fmt::format_to(end, "{},{}]", point.index, point.value);
+    } else {
+      fmt::format_to(end, "{},{}]", json_quote(point.word), point.value);
+    }
+  }
+  for (auto& [name, text] : texts) text += ']';
+  return texts;
+}
+
+void read_points(const std::string& name, std::string_view json, std::vector<SeriesPoint>& into) {
+  // Not through scan_array: a study may have millions of points.
+  const char* at = json.data();
+  const char* const end = at + json.size();
+  long long words = 0;
+  while (at != end) {
+    SeriesPoint point{name, 0, 0};
+    while (at != end && (*at == '[' || *at == ',')) ++at;
+    if (at == end) return;
+    if (*at == '"') {
+      const auto quoted = leading_string({at, static_cast<std::size_t>(end - at)});
+      const auto word = quoted ? json_string(*quoted) : std::nullopt;
+      if (!word) return;
+      point.word = *word;
+      point.index = ++words;
+      at += quoted->size();
+    } else {
+      const auto index = std::from_chars(at, end, point.index);
+      if (index.ec != std::errc()) return;
+      at = index.ptr;
+    }
+    if (at == end) return;
+    const auto value = std::from_chars(at + 1, end, point.value);
+    if (value.ec != std::errc()) return;
+    into.push_back(std::move(point));
+    at = value.ptr;
+    while (at != end && *at == ']') ++at;
+  }
+}
+
+}  // namespace hpcbench

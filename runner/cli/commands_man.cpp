@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+std::string page_name(const commandline::Command& command) {
+  std::string name = command.full_name();
+  std::replace(name.begin(), name.end(), ' ', '-');
+  return name;
+}
+
+void write_pages(commandline::Command& command, const std::filesystem::path& folder) {
+  command.declare();
+  write_file(folder / (page_name(command) + ".1"), command.man_page(), Durability::none);
+  for (commandline::Command& below : command.commands()) write_pages(below, folder);
+}
+
+commandline::Command& command_of_name(commandline::Command& program, const std::string& name) {
+  if (name.empty()) return program;
+  std::vector<std::string> names;
+  for (commandline::Command& command : program.commands()) {
+    if (command.name() == name) {
+      command.declare();
+      return command;
+    }
+    names.push_back(command.name());
+  }
+  throw InputError(fmt::format("error: there is no command `{}`{}", name, did_you_mean(name, names)));
+}
+
+}  // namespace
+
+void add_man(commandline::Command& command) {
+  const auto name = std::make_shared<std::string>();
+  const auto folder = std::make_shared<std::string>();
+  command.add_option("COMMAND", *name, "which command; without it the page of hpcbench itself").value_name("");
+  command.add_option("--out", *folder, "write the pages of all commands into this folder instead")
+      .value_name("DIR")
+      .excludes({"COMMAND"});
+  command.action([=, &command] {
+    if (folder->empty()) {
+      print_data(command_of_name(*command.parent(), *name).man_page());
+    } else {
+      make_folders(*folder);
+      write_pages(*command.parent(), *folder);
+    }
+    return 0;
+  });
+}
+
+}  // namespace hpcbench

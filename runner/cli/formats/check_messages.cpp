@@ -1,0 +1,125 @@
+#include "cli/formats/check_messages.hpp"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* word_of(CheckMessage::Level level) {
+  return level == CheckMessage::Level::error ? "error" : level == CheckMessage::Level::warning ? "warning" : "note";
+}
+
+CheckMessage::Level level_of(std::string_view word) {
+  return word == "error"     ? CheckMessage::Level::error
+         : word == "warning" ? CheckMessage::Level::warning
+                             : CheckMessage::Level::note;
+}
+
+std::optional<CheckMessage> beginning_of_message(const std::string& line) {
+  static const RE2 kLocated(R"((.*?):(\d+):(\d+): (error|warning|note): (.*))");
+  static const RE2 kPlain(R"((error|warning|note): (.*))");
+  CheckMessage message;
+  std::string level;
+  if (RE2::FullMatch(line, kLocated, &message.file, &message.line, &message.column, &level, &message.message) ||
+      RE2::FullMatch(line, kPlain, &level, &message.message)) {
+    message.level = level_of(level);
+    return message;
+  }
+  return std::nullopt;
+}
+
+std::string dumped_check(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+Json text_or_null_of(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+/// As the runner's documentation has it ("Workflow commands"): what would end the message or a property.
+std::string workflow_text(const std::string& text, bool is_property) {
+  std::string out;
+  for (const char c : text) {
+    const bool is_special = c == '%' || c == '\r' || c == '\n' || (is_property && (c == ':' || c == ','));
+    out += is_special ? fmt::format("%{:02X}", static_cast<unsigned char>(c)) : std::string{c};
+  }
+  return out;
+}
+
+std::string with_advice(const CheckMessage& message) {
+  return message.advice.empty() ? message.message : message.message + "\n" + message.advice;
+}
+
+}  // namespace
+
+std::vector<CheckMessage> read_messages(const std::string& text) {
+  std::vector<CheckMessage> messages;
+  for (const std::string& line : split(text, '\n')) {
+    if (auto begun = beginning_of_message(line)) {
+      messages.push_back(*std::move(begun));
+    } else if (messages.empty() && !line.empty()) {
+      messages.push_back({CheckMessage::Level::error, line});
+    } else if (line.starts_with("  = ")) {
+      std::string& advice = messages.back().advice;
+      advice += (advice.empty() ? "" : "\n") + line.substr(4);
+    }
+  }
+  return messages;
+}
+
+std::string json_of_check(const CheckResult& result) {
+  Json json = {{"schema", 1}, {"file", result.file}, {"configurations", nullptr}, {"runs", nullptr}};
+  if (result.configurations) json["configurations"] = *result.configurations;
+  if (result.runs) json["runs"] = *result.runs;
+  json["findings"] = Json::array();
+  for (const CheckMessage& message : result.messages) {
+    Json row = {
+        {"level", word_of(message.level)}, {"file", text_or_null_of(message.file)}, {"line", nullptr}, {"column", nullptr}};
+    if (message.line > 0) row["line"] = message.line;
+    if (message.line > 0) row["column"] = message.column;
+    row["message"] = message.message;
+    row["advice"] = text_or_null_of(message.advice);
+    json["findings"].push_back(std::move(row));
+  }
+  return dumped_check(json);
+}
+
+std::string github_of_check(const CheckResult& result) {
+  std::string text;
+  for (const CheckMessage& message : result.messages) {
+    const char* const word = message.level == CheckMessage::Level::note ? "notice" : word_of(message.level);
+    text += fmt::format("::{} file={}", word, workflow_text(message.file.empty() ? result.file : message.file, true));
+    if (message.line > 0) text += fmt::format(",line={},col={}", message.line, message.column);
+    text += "::" + workflow_text(with_advice(message), false) + "\n";
+  }
+  return text;
+}
+
+std::string sarif_of_check(const CheckResult& result) {
+  Json results = Json::array();
+  for (const CheckMessage& message : result.messages) {
+    Json place = {{"artifactLocation", {{"uri", message.file.empty() ? result.file : message.file}}}};
+    if (message.line > 0) place["region"] = {{"startLine", message.line}, {"startColumn", message.column}};
+    Json location = {{"physicalLocation", std::move(place)}};
+    results.push_back({{"ruleId", "check"},
+                       {"level", word_of(message.level)},
+                       {"message", {{"text", with_advice(message)}}},
+                       {"locations", Json::array({std::move(location)})}});
+  }
+  const Json driver = {{"name", "hpcbench"},
+                       {"version", HPCBENCH_VERSION},
+                       {"rules", Json::array({{{"id", "check"}, {"name", "ExperimentFile"}}})}};
+  Json run = {{"tool", {{"driver", driver}}}, {"columnKind", "unicodeCodePoints"}, {"results", std::move(results)}};
+  return dumped_check({{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                       {"version", "2.1.0"},
+                       {"runs", Json::array({std::move(run)})}});
+}
+
+}  // namespace hpcbench

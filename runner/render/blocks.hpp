@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/plan.hpp"
+#include "render/attempt.hpp"
+
+namespace hpcbench {
+
+/// Most runs of a block: a job of Slurm has at most 40,000 steps (MaxStepCount), and a run that cannot begin takes three.
+inline constexpr std::size_t kLargestBlock = 1000;
+
+/// A batch of blocks that ask Slurm for the same things: an array, one block an element.
+struct BlockBatch {
+  std::vector<std::string> options;              // of #SBATCH lines
+  std::vector<std::vector<std::size_t>> blocks;  // each in the order of running: indices into the runs that were given
+};
+
+/// A run that is to begin, and in which attempt.
+struct DueRun {
+  PlannedRun planned;
+  int attempt = 1;
+};
+
+/// The runs of a plan that blocks are made of: without warm-ups, which would warm another node.
+std::vector<DueRun> repeats_in_order(const Plan& plan);
+
+/// What the job of a block of these runs asks for, in seconds: their limits, or what is estimated, for each what its beginning
+/// and its end may take beside that, and a minute. Absent where one of them has no limit.
+std::optional<double> block_time_s(const Plan& plan, const std::vector<DueRun>& runs, const BlockTimes& times);
+
+/// The blocks of these runs, in their order, longer ones than Slurm takes in parts (split_block): of each repeat those that ask
+/// for the same things but for the time and, with mixed shapes, the number of nodes, of which a block has the most that one of
+/// its runs has. A batch has at most `limit` of them.
+std::vector<BlockBatch> make_blocks(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
+                                    std::size_t limit, const RenderContext& context);
+
+/// The script of such a batch; absent where the executor needs none.
+std::optional<std::string> render_block_script(const Experiment& experiment, const BlockBatch& blocks, const std::string& batch,
+                                               const RenderContext& context);
+
+/// InputError, at the place of `allocation`, where the runs of a plan cannot be allocated in blocks by Slurm, or smaller runs
+/// leave more of them idle than the file allows.
+void check_blocks(const Experiment& experiment, const Plan& plan);
+
+/// InputError, at the place of `resources.time`, where a single run takes longer than the longest job that Slurm takes.
+void check_longest_jobs(const Experiment& experiment, const Plan& plan, const BlockTimes& times);
+
+/// Each kind of job that the plan's blocks, or their parts, are, with its options and one of its configurations, which has the
+/// most nodes.
+struct BlockShape {
+  std::vector<std::string> options;
+  std::size_t configuration = 0;
+  std::size_t runs = 0;  // of a block
+  std::optional<double> time_s;
+  double node_s = 0;                // by the limits of its runs: what its nodes are taken for,
+  double idle_s = 0;                // and what of that smaller runs leave idle
+  std::size_t part = 1, parts = 1;  // of a block
+};
+std::vector<BlockShape> block_shapes(const Experiment& experiment, const Plan& plan, const BlockTimes& times = {});
+
+/// What the plan's blocks come to, for people: a line for each shape; with `time: auto` what each configuration's share of
+/// their time is made of.
+std::vector<std::string> describe_blocks(const Experiment& experiment, const Plan& plan, const BlockTimes& times = {});
+
+}  // namespace hpcbench

@@ -1,0 +1,275 @@
+#include "study/rounds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "plan/select.hpp"
+#include "study/index.hpp"
+#include "submit/retry_rule.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+constexpr double kHour = 3600;
+
+/// An attempt without an end that anybody saw took at most its limit.
+double attempt_hours(const AttemptRecord& attempt) {
+  const auto wall_s = attempt.metrics.find("wall_s");
+  double seconds = 0;
+  if (wall_s != attempt.metrics.end() && std::isfinite(wall_s->second)) {
+    seconds = wall_s->second;
+  } else if (attempt.started_unix_s && attempt.finished_unix_s) {
+    seconds = std::max(0.0, *attempt.finished_unix_s - *attempt.started_unix_s);
+  } else if (attempt.started_unix_s) {
+    seconds = attempt.time_limit_s.value_or(0);
+  }
+  return attempt.gpus * seconds / kHour;
+}
+
+/// Chooses what the next round has.
+class RoundChoice {
+ public:
+  RoundChoice(const Study& study, const RoundsView& view) : study_(study), rows_(view.rows) {
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const bool asked = study.selected().find(study.plan.configurations[i].id).has_value();
+      if (asked && rows_[i].next > rows_[i].ended) going_.push_back(i);
+    }
+  }
+
+  bool none() const { return going_.empty(); }
+
+  /// All rows whose next look is the nearest, up to it.
+  Round up_to_look() const {
+    int look = rows_[going_.front()].next;
+    for (const std::size_t i : going_) look = std::min(look, rows_[i].next);
+    std::vector<std::size_t> chosen;
+    for (const std::size_t i : going_) {
+      if (rows_[i].next == look) chosen.push_back(i);
+    }
+    return make(chosen, look, false);
+  }
+
+  /// One block within what is left.
+  Round one_block(double left_hours) const {
+    const std::vector<std::size_t> candidates = affordable(left_hours);
+    int block = rows_[candidates.front()].ended + 1;
+    // Rows that stay behind would wait for ever: unless the cheapest rows go first, the least block does.
+    if (!cheapest_first()) {
+      for (const std::size_t i : candidates) block = std::min(block, rows_[i].ended + 1);
+    }
+    std::vector<std::size_t> chosen;
+    for (const std::size_t i : candidates) {
+      if (rows_[i].ended + 1 == block) chosen.push_back(i);
+    }
+    return make(chosen, block, true);
+  }
+
+ private:
+  /// Before the first look nobody knows what a row still takes; and pairs are joined by block, so blocks stay whole.
+  bool cheapest_first() const {
+    const Experiment& experiment = study_.experiment;
+    if (!experiment.repeat_rule || experiment.report.paired) return false;
+    return std::all_of(going_.begin(), going_.end(), [&](std::size_t i) { return rows_[i].look > 0 || is_led_by_others(i); });
+  }
+
+  /// A baseline that goes on only because of rows that are compared with it.
+  bool is_led_by_others(std::size_t i) const {
+    return rows_[i].decided &&
+           std::any_of(rows_.begin(), rows_.end(), [&](const LookProgress& row) { return row.baseline == i; });
+  }
+
+  /// What it takes to decide a row, in GPU-hours; endless where its spread says that it will not be.
+  double hours_to_decide(std::size_t i) const {
+    const LookProgress& row = rows_[i];
+    if (!row.forecast || *row.forecast > study_.experiment.repeats) return HUGE_VAL;
+    return hours_of(i, false) * std::max(1, *row.forecast - row.ended);
+  }
+
+  /// The rows that are cheapest to finish, as many as can be finished with what is left, one at least.
+  std::vector<std::size_t> affordable(double left_hours) const {
+    if (!cheapest_first()) return going_;
+    std::vector<std::size_t> rows = going_;
+    std::erase_if(rows, [&](std::size_t i) { return is_led_by_others(i); });
+    if (rows.empty()) return going_;
+    std::stable_sort(rows.begin(), rows.end(),
+                     [&](std::size_t a, std::size_t b) { return hours_to_decide(a) < hours_to_decide(b); });
+    std::set<std::size_t> baselines;
+    double sum = 0;
+    std::size_t count = 0;
+    for (const std::size_t i : rows) {
+      sum += hours_to_decide(i);
+      const std::optional<std::size_t>& base = rows_[i].baseline;
+      if (base && baselines.insert(*base).second)
+        sum += hours_of(*base, false) * std::max(0, rows_[i].forecast.value_or(0) - rows_[*base].ended);
+      if (count > 0 && sum > left_hours) break;
+      ++count;
+    }
+    rows.resize(count);
+    return rows;
+  }
+
+  double hours_of(std::size_t i, bool needed) const {
+    if (rows_[i].run_hours || !needed) return rows_[i].run_hours.value_or(0);
+    const auto said = study_.experiment.origins.find("budget");
+    throw UnavailableError(
+        fmt::format("{}: error: what a run of `{}` costs is not known: none has ended, and it has no time limit\n  = set "
+                    "`resources: {{time: ...}}`: within a budget no block is begun that may exceed it",
+                    said == study_.experiment.origins.end() ? study_.experiment.path : said->second,
+                    describe(study_.plan.bindings(study_.plan.configurations[i]))));
+  }
+
+  Round make(std::vector<std::size_t> chosen, int repeats, bool costs) const {
+    for (std::size_t k = chosen.size(); k-- > 0;) {
+      if (const std::optional<std::size_t>& base = rows_[chosen[k]].baseline) chosen.push_back(*base);
+    }
+    std::sort(chosen.begin(), chosen.end());
+    chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+    Round round;
+    round.plan = keep_configurations(study_.plan, chosen);
+    round.plan.repeats = repeats;
+    for (const std::size_t i : chosen) {
+      const int runs = std::max(0, repeats - rows_[i].ended) + (rows_[i].ended == 0 ? study_.plan.warmups : 0);
+      if (runs > 0) round.expected_hours += runs * hours_of(i, costs);
+    }
+    return round;
+  }
+
+  const Study& study_;
+  const std::vector<LookProgress>& rows_;
+  std::vector<std::size_t> going_;
+};
+
+std::string percent_text(double share) { return fmt::format("{:.3g} %", 100 * share); }
+
+/// GPU-hours that rows which are not decided still take, as far as their spread tells.
+struct Rest {
+  double hours = 0;
+  bool is_whole = true;  // known for each of them
+};
+Rest rest_of(const RoundsView& view) {
+  Rest rest;
+  for (const LookProgress& row : view.rows) {
+    if (row.next <= row.ended) continue;
+    const int last = row.forecast ? std::min(std::max(*row.forecast, row.next), row.last_look) : row.next;
+    rest.hours += row.run_hours.value_or(0) * (last - row.ended);
+    rest.is_whole = rest.is_whole && row.run_hours;
+  }
+  return rest;
+}
+
+}  // namespace
+
+bool runs_in_rounds(const Study& study, const RunOptions& options) {
+  return study.experiment.repeat_rule || study.experiment.budget_gpu_hours || options.at_most_hours;
+}
+
+RoundsView look_at_rounds(const Study& study, const Store& store) {
+  const std::string& name = study.experiment.name;
+  RoundsView view;
+  for (const AttemptRecord& attempt : store.attempts(name)) {
+    if (!attempt.key.run.is_imported() && !is_void(attempt)) view.spent_hours += attempt_hours(attempt);
+  }
+  std::vector<KnownAttempt> known;
+  for (const AttemptState& state : store.states(name)) known.push_back({state.key, state.state});
+  // What gets another attempt of its own accord has not ended.
+  std::set<std::pair<std::string, RunName>> again;
+  for (const AttemptKey& key : attempts_to_follow(study.experiment, study.plan, study.results, known))
+    again.emplace(key.config_id, key.run);
+  std::vector<AttemptRecord> records = store.counting_attempts(name, study.experiment.report.inner.has_value());
+  std::erase_if(records, [&](const AttemptRecord& each) { return again.contains({each.key.config_id, each.key.run}); });
+  view.rows = look_progress(study.experiment, study.plan, std::move(records));
+  return view;
+}
+
+NextRound next_round(const Study& study, const RoundsView& view, std::optional<double> left_hours) {
+  NextRound next;
+  const RoundChoice choice(study, view);
+  if (choice.none()) return next;
+  Round round = left_hours ? choice.one_block(*left_hours) : choice.up_to_look();
+  if (left_hours && round.expected_hours > *left_hours) {
+    next.too_dear_hours = round.expected_hours;
+  } else {
+    next.round = std::move(round);
+  }
+  return next;
+}
+
+std::optional<double> budget_left(const Study& study, const RoundsView& view) {
+  if (!study.experiment.budget_gpu_hours) return std::nullopt;
+  return std::max(0.0, *study.experiment.budget_gpu_hours - view.spent_hours);
+}
+
+int last_repeat(const LookProgress& row) { return std::max(row.next, row.ended); }
+
+std::vector<std::string> rounds_lines(const Study& study, const RoundsView& view) {
+  const Experiment& experiment = study.experiment;
+  std::vector<std::string> lines;
+  if (experiment.repeat_rule) {
+    const auto decided = std::count_if(view.rows.begin(), view.rows.end(), [](const LookProgress& row) { return row.decided; });
+    lines.push_back(
+        fmt::format("{} of {} rows are decided (half width of the {} at most {}); looks at {} runs, {:g} % over {} looks",
+                    decided, view.rows.size(), experiment.repeat_rule->of == RepeatRule::Of::speedup ? "speedup" : "median",
+                    percent_text(experiment.repeat_rule->until), fmt::join(experiment.report.looks, ", "),
+                    100 * experiment.report.confidence, experiment.report.looks.size()));
+    for (std::size_t i = 0; i < view.rows.size(); ++i) {
+      const LookProgress& row = view.rows[i];
+      if (row.decided) continue;
+      lines.push_back(
+          fmt::format("  {}: {}{}", describe(study.plan.bindings(study.plan.configurations[i])), row.why,
+                      row.next > row.ended ? fmt::format("; next look at {} runs{}", row.next, describe_rest(row)) : ""));
+    }
+  }
+  if (experiment.budget_gpu_hours) {
+    const Rest rest = rest_of(view);
+    lines.push_back(fmt::format(
+        "budget: {:.3g} of {:.3g} GPU-hours are spent{}", view.spent_hours, *experiment.budget_gpu_hours,
+        rest.hours > 0 ? fmt::format("; what is left undone takes about {:.3g}{}", rest.hours, rest.is_whole ? "" : " or more")
+                       : ""));
+  }
+  return lines;
+}
+
+std::string rounds_json(const Study& study, const RoundsView& view) {
+  if (!study.experiment.repeat_rule && !study.experiment.budget_gpu_hours) return "";
+  using Json = nlohmann::ordered_json;
+  Json json = {{"spent_gpu_hours", view.spent_hours}};
+  if (study.experiment.budget_gpu_hours) json["budget_gpu_hours"] = *study.experiment.budget_gpu_hours;
+  if (study.experiment.repeat_rule) json["until"] = study.experiment.repeat_rule->until;
+  json["looks"] = study.experiment.report.looks;
+  json["rows"] = Json::array();
+  for (std::size_t i = 0; i < view.rows.size(); ++i) {
+    const LookProgress& row = view.rows[i];
+    json["rows"].push_back({{"config_id", study.plan.configurations[i].id},
+                            {"ended", row.ended},
+                            {"look", row.look},
+                            {"half_width", row.half_width ? Json(*row.half_width) : Json(nullptr)},
+                            {"decided", row.decided},
+                            {"next", row.next > row.ended ? Json(row.next) : Json(nullptr)},
+                            {"forecast", row.forecast ? Json(*row.forecast) : Json(nullptr)},
+                            {"why", row.why}});
+  }
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void count_next_round(const Study& study, const RoundsView& view, PlanDiff& diff) {
+  if (!study.experiment.repeat_rule) return;
+  diff.total.fresh = 0;
+  const std::vector<Configuration>& shown = study.selected().configurations;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const std::optional<std::size_t> at = study.plan.find(shown[i].id);
+    const int last = at ? view.rows[*at].next : 0;
+    diff.rows[i].fresh = std::max(0LL, last - diff.rows[i].kept);
+    diff.total.fresh += diff.rows[i].fresh;
+  }
+}
+
+}  // namespace hpcbench

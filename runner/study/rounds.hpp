@@ -1,0 +1,93 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/diff.hpp"
+#include "report/looks.hpp"
+#include "store/store.hpp"
+#include "study/run_study.hpp"
+#include "study/steps.hpp"
+#include "study/study.hpp"
+
+namespace hpcbench {
+
+// A study whose number of repeats is found as it goes (`repeats: {until: ...}`), or that a budget may end, is run in rounds: up
+// to the next look of the rows that are not decided, or with a budget block by block. What comes next follows from the run
+// directories alone: a call that was killed leaves nothing else behind, and another one goes on.
+
+bool runs_in_rounds(const Study& study, const RunOptions& options);
+
+/// Where a study stands, as the index says.
+struct RoundsView {
+  std::vector<LookProgress> rows;  // of the whole plan, in its order
+  double spent_hours = 0;          // GPU-hours of all attempts that have ended, whatever their outcome
+};
+RoundsView look_at_rounds(const Study& study, const Store& store);
+
+/// What goes on next.
+struct Round {
+  Plan plan;                  // these configurations, up to repeat `plan.repeats`: runs that have ended stay as they are
+  double expected_hours = 0;  // GPU-hours of the runs that are missing, as far as that is known
+};
+
+/// What comes next: a round, or why there is none. All empty: nothing is left to do.
+struct NextRound {
+  std::optional<Round> round;
+  std::optional<double> too_dear_hours;  // what the next block would take, where that is more than is left
+};
+
+/// `left_hours`: GPU-hours that may still be spent; absent: as much as it takes. Of a study with `until` the rows that are
+/// cheapest to finish go first then (docs/statistics.md). UnavailableError where a budget is set, no run of a row has ended,
+/// and no time limit says what one may cost.
+NextRound next_round(const Study& study, const RoundsView& view, std::optional<double> left_hours);
+
+/// Of the file's budget; absent where it has none.
+std::optional<double> budget_left(const Study& study, const RoundsView& view);
+
+/// For people: how many rows are decided, each one that is not and why, what is spent and what the rest would cost. Empty for a
+/// study of fixed repeats without a budget.
+std::vector<std::string> rounds_lines(const Study& study, const RoundsView& view);
+/// The same for status --format json: `"looks": {...}, ` or empty.
+std::string rounds_json(const Study& study, const RoundsView& view);
+
+/// Counts as new only what the next round starts, if the study has rounds.
+void count_next_round(const Study& study, const RoundsView& view, PlanDiff& diff);
+
+/// The last repeat of a configuration that is begun, or that the study goes on to.
+int last_repeat(const LookProgress& row);
+
+/// The GPU-hours that the studies of one call have spent, or may spend by the blocks that they are in.
+class CallBudget {
+ public:
+  void commit(const std::string& study, double hours, bool busy) { committed_[study] = {hours, busy}; }
+  double of_others(const std::string& study) const;
+  /// Whether another one is in a block, which may take less than is committed.
+  bool others_busy(const std::string& study) const;
+
+ private:
+  struct Part {
+    double hours = 0;
+    bool busy = false;
+  };
+  std::map<std::string, Part> committed_;
+};
+
+/// How one part of a study ended.
+struct PartEnd {
+  bool over = false;  // interrupted, stopped or detached: no other part follows
+  int code = 0;       // then the exit code
+  long long failures = 0;
+};
+/// Carries out one part: a study narrowed to a round.
+using CarryOut = std::function<Steps<PartEnd>(const Study& part, const RunOptions& options)>;
+
+/// Round after round until all rows are decided, at their last look, or the budget is spent. Returns the exit code.
+/// `budget`: of the call, which other studies spend from, too.
+Steps<int> run_rounds(const Study& study, const RunOptions& options, Store& store, CallBudget& budget,
+                      const CarryOut& carry_out_part);
+
+}  // namespace hpcbench

@@ -1,0 +1,192 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "base/interrupt.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
+#include "plan/select.hpp"
+#include "study/index.hpp"
+#include "study/preparing.hpp"
+#include "study/rounds.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+Study narrowed_to(const Study& study, Plan plan) {
+  Study part = study;
+  plan.notes.clear();  // said once
+  part.narrowed = std::move(plan);
+  return part;
+}
+
+/// `retry` asks for runs that have ended, also of rows that no round has any more: one part for each number of them.
+std::vector<Study> parts_to_retry(const Study& study, const RoundsView& view) {
+  std::map<int, std::vector<std::size_t>> by_ended;
+  for (std::size_t i = 0; i < view.rows.size(); ++i) {
+    const bool asked = study.selected().find(study.plan.configurations[i].id).has_value();
+    if (asked && view.rows[i].ended > 0) by_ended[view.rows[i].ended].push_back(i);
+  }
+  std::vector<Study> parts;
+  for (const auto& [ended, rows] : by_ended) {
+    Plan plan = keep_configurations(study.plan, rows);
+    plan.repeats = ended;
+    parts.push_back(narrowed_to(study, std::move(plan)));
+  }
+  return parts;
+}
+
+/// Runs that have an outcome, and those that succeeded, of what the study asks for.
+std::pair<long long, long long> count_ends(const Study& study, const Store& store) {
+  long long ended = 0;
+  long long succeeded = 0;
+  for (const AttemptState& run : counting_states(store.states(study.experiment.name))) {
+    if (!run.key.run.is_repeat() || run.key.run.number > study.plan.repeats || !study.plan.find(run.key.config_id)) continue;
+    ended += is_outcome(run.state) ? 1 : 0;
+    succeeded += run.state == State::succeeded ? 1 : 0;
+  }
+  return {ended, succeeded};
+}
+
+/// What is left of the file's budget and of this call's.
+class Purse {
+ public:
+  Purse(const Study& study, const RunOptions& options, const RoundsView& view, CallBudget& budget)
+      : study_(study), at_most_(options.at_most_hours), spent_before_(view.spent_hours), budget_(budget) {}
+
+  std::optional<double> left(const RoundsView& view) const {
+    std::optional<double> left = budget_left(study_, view);
+    if (at_most_) {
+      const double of_call =
+          std::max(0.0, *at_most_ - (view.spent_hours - spent_before_) - budget_.of_others(study_.experiment.name));
+      left = left ? std::min(*left, of_call) : of_call;
+    }
+    return left;
+  }
+  /// A block begins that may take so much; none: it has ended.
+  void commit(const RoundsView& view, std::optional<double> block_hours = std::nullopt) {
+    const double spent = view.spent_hours - spent_before_;
+    budget_.commit(study_.experiment.name, spent + block_hours.value_or(0), block_hours.has_value());
+  }
+  bool others_busy() const { return at_most_ && budget_.others_busy(study_.experiment.name); }
+
+ private:
+  const Study& study_;
+  std::optional<double> at_most_;
+  double spent_before_;
+  CallBudget& budget_;
+};
+
+std::string round_text(const Study& study, const Round& round, const RoundsView& view, std::optional<double> left) {
+  long long runs = 0;
+  for (const Configuration& configuration : round.plan.configurations) {
+    const std::optional<std::size_t> at = study.plan.find(configuration.id);
+    runs += at ? std::max(0, round.plan.repeats - view.rows[*at].ended) : 0;
+  }
+  const auto rows = static_cast<long long>(round.plan.configurations.size());
+  return left ? fmt::format("block {} of {}: {}, about {:.3g} of {:.3g} GPU-hours that are left", round.plan.repeats,
+                            counted(rows, "row", "rows"), counted(runs, "run", "runs"), round.expected_hours, *left)
+              : fmt::format("to the look at {} runs of {}: {}", round.plan.repeats, counted(rows, "row", "rows"),
+                            counted(runs, "run", "runs"));
+}
+
+int summarise_rounds(const Study& study, const RoundsView& view, const Store& store, bool anything) {
+  write_index_file(counting_states(store.states(study.experiment.name)), study);
+  const auto [ended, succeeded] = count_ends(study, store);
+  for (const std::string& line : not_begun_lines(study, counting_states(store.states(study.experiment.name)))) say(line);
+  for (const std::string& line : rounds_lines(study, view)) say(line);
+  if (!anything) say("nothing was run again");
+  if (succeeded == 0 && ended > 0) {
+    say(fmt::format("none of {} runs succeeded: `{}` says why; once the cause is mended, `{}` runs them again", ended,
+                    study.command("status"), study.command("retry")));
+    return 1;
+  }
+  say(fmt::format("{} of {} runs succeeded{}. Next: {} --format markdown", succeeded, ended,
+                  succeeded < ended ? fmt::format(", {} did not ({}; {} runs them again)", ended - succeeded,
+                                                  study.command("status"), study.command("retry"))
+                                    : "",
+                  study.command("report")));
+  return succeeded == ended ? 0 : 1;
+}
+
+long long sum_of_ended(const RoundsView& view) {
+  return std::accumulate(view.rows.begin(), view.rows.end(), 0LL,
+                         [](long long sum, const LookProgress& row) { return sum + row.ended; });
+}
+
+/// Counts this call's failures over its parts.
+RunOptions options_of_part(const RunOptions& options, bool first, long long failures) {
+  RunOptions part = options;
+  if (!first) part.prepare_again.clear();
+  if (part.max_failures) part.max_failures = static_cast<int>(std::max(1LL, *options.max_failures - failures));
+  return part;
+}
+
+}  // namespace
+
+double CallBudget::of_others(const std::string& study) const {
+  double hours = 0;
+  for (const auto& [name, part] : committed_) hours += name == study ? 0 : part.hours;
+  return hours;
+}
+
+bool CallBudget::others_busy(const std::string& study) const {
+  return std::any_of(committed_.begin(), committed_.end(),
+                     [&](const auto& part) { return part.first != study && part.second.busy; });
+}
+
+Steps<int> run_rounds(const Study& study, const RunOptions& options, Store& store, CallBudget& budget,
+                      const CarryOut& carry_out_part) {
+  refresh_index(store, study);
+  RoundsView view = look_at_rounds(study, store);
+  Purse purse(study, options, view, budget);
+  bool anything = false;
+  bool first = true;
+  long long failures = 0;
+  const auto carry_out = [&](const Study& part, const RunOptions& of_part) -> Steps<PartEnd> {
+    const PartEnd end = co_await carry_out_part(part, of_part);
+    anything = true;
+    first = false;
+    failures += end.failures;
+    refresh_index(store, study);
+    view = look_at_rounds(study, store);
+    purse.commit(view);
+    co_return end;
+  };
+  if (!options.retry.empty()) {
+    for (const Study& part : parts_to_retry(study, view)) {
+      const RunOptions of_part = options_of_part(options, first, failures);
+      const PartEnd end = co_await carry_out(part, of_part);
+      if (end.over) co_return end.code;
+    }
+  }
+  RunOptions further = options;
+  further.retry.clear();
+  while (true) {
+    const std::optional<double> left = purse.left(view);
+    NextRound next = next_round(study, view, left);
+    if (next.too_dear_hours && purse.others_busy() && interrupted() == 0) {  // they may leave enough
+      co_await Pause::look;
+      continue;
+    }
+    if (next.too_dear_hours) {
+      say(fmt::format("no block is begun: the next one takes about {:.3g} GPU-hours, and {:.3g} are left", *next.too_dear_hours,
+                      *left));
+    }
+    if (!next.round) break;
+    say(round_text(study, *next.round, view, left));
+    const long long before = sum_of_ended(view);
+    purse.commit(view, next.round->expected_hours);
+    const Study part = narrowed_to(study, std::move(next.round->plan));
+    const RunOptions of_part = options_of_part(further, first, failures);
+    const PartEnd end = co_await carry_out(part, of_part);
+    if (end.over) co_return end.code;
+    if (sum_of_ended(view) == before) break;  // what is missing cannot begin: that was said
+  }
+  co_return summarise_rounds(study, view, store, anything);
+}
+
+}  // namespace hpcbench

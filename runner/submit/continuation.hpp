@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/run_name.hpp"
+#include "base/state.hpp"
+#include "plan/plan.hpp"
+#include "render/attempt.hpp"
+#include "spec/experiment.hpp"
+#include "submit/dispatcher.hpp"
+
+namespace hpcbench {
+
+// What `continue` makes of an attempt that ended: judged from the folders of its run alone, so that after a crash the same is
+// found again.
+
+/// Whether `continue` names how an attempt ended. Of failures it means those by the processes' own end that left something to
+/// go on from. `folder`: the attempt's.
+bool is_to_continue(const Experiment& experiment, const std::string& folder, State outcome);
+
+/// Whether a further segment follows. `results`: the experiment's folder.
+bool goes_on(const Experiment& experiment, const std::string& results, const AttemptKey& key, State outcome);
+
+/// Why none follows though `continue` names the outcome: as many segments as it allows, or two of them in a row without
+/// progress. Empty otherwise.
+std::string why_not_continued(const Experiment& experiment, const std::string& results, const AttemptKey& key, State outcome);
+
+/// The segment that an attempt is, and the earlier attempt that met its fault.
+SegmentPlace segment_of(const std::string& results, const AttemptKey& key);
+
+/// The one after it. It goes on from this attempt's folder, or, where nothing was saved in that, from where this one went on:
+/// from the beginning if no segment has saved anything, as one that was warned before its program had begun.
+SegmentPlace segment_after(const std::string& results, const AttemptKey& key, bool is_trainer);
+
+/// The attempt that met what `inject` asks for: this one, or an earlier one that this one followed by itself; 0: none.
+int injected_until(const std::string& results, const AttemptKey& key);
+
+/// A run whose last segment has ended and whose next one nobody has begun yet.
+struct WaitingRun {
+  AttemptKey last;  // that segment
+  int highest = 0;  // of its attempts, those that never ran included
+};
+/// Those of the plan. `results`: the experiment's folder.
+std::vector<WaitingRun> waiting_runs(const Experiment& experiment, const Plan& plan, const std::string& results,
+                                     const std::vector<KnownAttempt>& known);
+/// Makes the attempt with which each of them would go on, and revokes it: `cancelled`, until a retry. A `run` of now would go
+/// on with them at any moment: only for the owner of the experiment. Dies it anywhere, the run is cancelled or still waits.
+void cancel_waiting(const Experiment& experiment, const Plan& plan, const RenderContext& context,
+                    const std::vector<WaitingRun>& waiting, DispatchObserver& observer);
+
+}  // namespace hpcbench

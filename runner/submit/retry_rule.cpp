@@ -1,0 +1,38 @@
+#include "submit/retry_rule.hpp"
+
+#include "submit/continuation.hpp"
+#include "submit/judge.hpp"
+#include "submit/run_table.hpp"
+
+namespace hpcbench {
+
+bool counts_as_miss(const Experiment& experiment, const std::string& folder, State outcome) {
+  if (is_to_continue(experiment, folder, outcome)) return false;
+  if (outcome != State::failed) return true;
+  return experiment.retries.failed > 0 && ended_badly(folder);
+}
+
+std::vector<AttemptKey> attempts_to_follow(const Experiment& experiment, const Plan& plan, const std::string& results,
+                                           const std::vector<KnownAttempt>& known) {
+  RunTable runs(plan, false);
+  const auto counts = [&](const AttemptKey& key, State state) {
+    return counts_as_miss(experiment, results + "/" + to_string(key), state);
+  };
+  for (const KnownAttempt& attempt : known) {
+    const auto run = runs.find(attempt.key.config_id, attempt.key.run);
+    if (!run) continue;
+    if (counts(attempt.key, attempt.state)) runs.count_miss(*run, attempt.state);
+    if (attempt.key.attempt <= runs[*run].attempt) continue;
+    runs.set_attempt(*run, attempt.key.attempt);
+    runs.set_state(*run, attempt.state);
+  }
+  std::vector<AttemptKey> last;
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    const AttemptKey key = runs.key(run, runs[run].attempt);
+    const bool retried = runs.may_retry(run, runs[run].state, experiment.retries) && counts(key, runs[run].state);
+    if (retried || goes_on(experiment, results, key, runs[run].state)) last.push_back(key);
+  }
+  return last;
+}
+
+}  // namespace hpcbench

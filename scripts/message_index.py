@@ -1,0 +1,70 @@
+"""The index of messages about an experiment file: each class of message that tests/golden/spec has, with what to do. The site puts it
+into docs/errors.md; python3 scripts/message_index.py prints it."""
+import pathlib
+import re
+
+MESSAGES = pathlib.Path(__file__).resolve().parents[1] / "tests/golden/spec"
+MESSAGE = re.compile(r"^(?:\S+?:\d+:\d+: )?error: (.*)\n((?:  [|=].*\n?)*)", re.MULTILINE)
+
+HEAD = """`...` stands for what your file says, N for a number, U for a unit; REASON and KIND vary. Where the second column is empty, the message
+says everything.
+
+message | what to do, for example
+---|---
+"""
+
+
+def class_of(message):
+    """The message without what differs from file to file, and without a reason or a kind that its place in the file makes plain."""
+    message = re.sub(r" \(did you mean `[^`]*`\?\)", "", message)
+    message = re.sub(r"^(this is no YAML|the pattern is no regular expression): .*", r"\1: ...", message)
+    message = re.sub(r"puts (\S+) and (\S+) together", "puts U and U together", message)
+    message = re.sub(r"gives \w+, and its", "gives U, and its", re.sub(r"says \w+$", "says U", message))
+    message = re.sub(r"^\S+\.yaml has", "FILE has", re.sub(r"not for \S+=\S+", "not for A=V", message))
+    message = re.sub(r"itself: .*<-.*", "itself: A <- B <- A", re.sub(r"^the quote . is", "the quote Q is", message))
+    message = re.sub(r"\{\{(\*?)[^}]*\}\}", r"{{\1NAME}}", re.sub(r"`[^`]*`", "`...`", message))
+    message = re.sub(r"(?:, which is `\.\.\.`,)? cannot stand in `\.\.\.`: .*", " cannot stand in `...`: REASON", message)
+    message = re.sub(r"cannot be the name of an? .*", "cannot be the name of a KIND", message)
+    message = re.sub(r"is an? \w+: it cannot be .*, too", "is a KIND: it cannot be a KIND, too", message)
+    message = re.sub(r"(must be [^:]*), not (`\.\.\.`|a list|a map|one text|\d\S*)$", r"\1", message)
+    return re.sub(r"\b\d+(\.\d+)?\b", "N", message)
+
+
+LISTS = re.compile(r"(names|axes|values of [^:]*|outcomes|functions|known here|tasks of the built-in trainer|(settings|strategies|profiles) there are):")
+
+
+def advice_for(name, advice):
+    """What holds for every message of the class: one message names the keys and values of its own file."""
+    if name.endswith("REASON"):
+        return "remove it, or use the key that the message names"
+    if LISTS.match(advice):
+        return "the message lists them"
+    return re.sub(r"; .*", "", advice) if len(advice) > 90 else advice
+
+
+def classes():
+    """{class: the advice of its first message that has one}"""
+    found = {}
+    for path in sorted(MESSAGES.glob("*.txt")):
+        for message, rest in MESSAGE.findall(path.read_text() + "\n"):
+            advice = re.findall(r"^  = (.*)", rest, re.MULTILINE)
+            name = class_of(message)
+            found[name] = found.get(name) or advice_for(name, advice[0] if advice else "")
+    return found
+
+
+def cell(text):
+    """Of a table: whatever the message holds shows as it is."""
+    outside = {"*": "\\*", "\\": "\\\\", "<": "&lt;", ">": "&gt;"}
+    pieces = re.split(r"(`[^`]*`)", text)
+    return "".join(piece if piece.startswith("`") else "".join(outside.get(c, c) for c in piece) for piece in pieces).replace("|", "\\|")
+
+
+def table():
+    """In Markdown."""
+    rows = sorted(classes().items(), key=lambda row: re.sub(r"[^a-z]", "", row[0].lower()))
+    return HEAD + "".join(f"{cell(message)} | {cell(advice)}".rstrip() + "\n" for message, advice in rows)
+
+
+if __name__ == "__main__":
+    print(table(), end="")

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Tries what scripts/release.sh made in fresh roots of other distributions, without a network, as somebody installs it there: dpkg, pip, tar.
+#   scripts/release-roots.sh [--out FOLDER] [DISTRIBUTION/SUITE...]      FOLDER: build/release
+# Without suites: those below. debootstrap makes each root, with its default mirrors or those of DEBIAN_MIRROR and UBUNTU_MIRROR. Ubuntu's
+# keys: UBUNTU_KEYRING, this machine's package ubuntu-keyring, or that of a Debian root made before. What cannot be tried is named as skipped.
+set -euo pipefail
+shopt -s nullglob
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+out=build/release
+suites=()
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --out) out=$2; shift ;;
+    -h | --help) sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    */*) suites+=("$1") ;;
+    *) echo "error: unknown option $1; see scripts/release-roots.sh --help" >&2; exit 2 ;;
+  esac
+  shift
+done
+[ ${#suites[@]} -gt 0 ] || suites=(debian/bullseye debian/bookworm debian/trixie ubuntu/jammy ubuntu/noble)
+for kind in whl deb tar.zst; do
+  found=("$out"/*."$kind")
+  [ ${#found[@]} -gt 0 ] || { echo "error: $out has no .$kind: scripts/release.sh makes it" >&2; exit 2; }
+done
+
+skipped() { echo "skipped: $1"; }
+[ "$(id -u)" -eq 0 ] || { skipped "roots of other distributions: needs root"; exit 0; }
+for tool in debootstrap unshare chroot; do
+  command -v "$tool" > /dev/null || { skipped "roots of other distributions: $tool is not installed"; exit 0; }
+done
+unshare --mount --net --pid --fork true 2> /dev/null || { skipped "roots of other distributions: unshare may make no namespaces here"; exit 0; }
+
+temporary=$(mktemp -d)
+trap 'rm -rf --one-file-system "$temporary"' EXIT
+keyring=${UBUNTU_KEYRING:-/usr/share/keyrings/ubuntu-archive-keyring.gpg}
+
+# Debian's archive signs the package ubuntu-keyring, and the root's apt checks that: nobody's word is taken unseen.
+bring_ubuntu_keyring() {
+  [ ! -s "$1/usr/share/keyrings/ubuntu-archive-keyring.gpg" ] || return 0
+  cp /etc/resolv.conf "$1/etc/resolv.conf" 2> /dev/null || true
+  chroot "$1" sh -c 'apt-get update -qq && cd /tmp && apt-get download -qq ubuntu-keyring' > "$temporary/log" 2>&1 || return 0
+  dpkg-deb --fsys-tarfile "$1"/tmp/ubuntu-keyring_*.deb | tar --extract --directory "$temporary" ./usr/share/keyrings/ubuntu-archive-keyring.gpg 2> /dev/null || return 0
+  keyring=$temporary/usr/share/keyrings/ubuntu-archive-keyring.gpg
+}
+
+# make_root DISTRIBUTION SUITE FOLDER; code 77: it cannot be had here
+make_root() {
+  local options=(--variant=minbase "--include=python3-venv,zstd") mirror=${DEBIAN_MIRROR:-}
+  [ -e "/usr/share/debootstrap/scripts/$2" ] || { skipped "$1 $2: this debootstrap does not know it"; return 77; }
+  if [ "$1" = ubuntu ]; then
+    [ -s "$keyring" ] || { skipped "$1 $2: no keys of Ubuntu's archive (UBUNTU_KEYRING names a file)"; return 77; }
+    options+=("--keyring=$keyring" "--components=main,universe")
+    mirror=${UBUNTU_MIRROR:-}
+  fi
+  debootstrap "${options[@]}" "$2" "$3" ${mirror:+"$mirror"} > "$temporary/log" 2>&1 && return 0
+  skipped "$1 $2: debootstrap: $(grep -E '^[EW]:|error' "$temporary/log" | tail -n 1)"
+  return 77
+}
+
+# What is done in a root. Its folder /try holds the packages and try-program.sh.
+cat > "$temporary/in-root.sh" << 'SCRIPT'
+set -eu
+export HOME=/root LC_ALL=C.UTF-8
+unset TMPDIR
+cd /try
+dpkg -i ./*.deb > /dev/null
+version=$(hpcbench --version)
+./try-program.sh hpcbench "$version"
+dpkg -r hpcbench > /dev/null
+! command -v hpcbench > /dev/null || { echo "error: dpkg -r leaves hpcbench behind" >&2; exit 1; }
+python3 -m venv /try/venv
+/try/venv/bin/pip install --quiet --disable-pip-version-check --no-index ./*.whl
+./try-program.sh /try/venv/bin/hpcbench "$version"
+/try/venv/bin/python3 -c 'import hpcbench.events'
+/try/venv/bin/hpcbench demo /try/demo 2> /dev/null | grep -q '6 succeeded'
+mkdir unpacked
+tar --extract --zstd --directory unpacked --file ./*.tar.zst
+./try-program.sh /try/unpacked/*/bin/hpcbench "$version"
+echo "$(ldd --version | sed -n '1s/.* //p') $version"
+SCRIPT
+
+# Own mounts, processes and network: nothing stays, and nothing is downloaded.
+try_root() {
+  mkdir -p "$1/try"
+  cp "$out"/*.whl "$out"/*.deb "$out"/*.tar.zst scripts/try-program.sh "$temporary/in-root.sh" "$1/try"
+  # shellcheck disable=SC2016  # the inner shell expands it
+  unshare --mount --net --pid --fork sh -c '
+    mount -t proc proc "$1/proc" && mkdir -p "$1/dev/shm" && mount -t tmpfs tmpfs "$1/dev/shm" &&
+      exec chroot "$1" /bin/sh /try/in-root.sh' \
+    sh "$1" 2> "$temporary/errors"
+}
+
+for suite in "${suites[@]}"; do
+  distribution=${suite%%/*}
+  name=${suite##*/}
+  folder=$temporary/$name
+  make_root "$distribution" "$name" "$folder" || continue
+  [ "$distribution" != debian ] || [ -s "$keyring" ] || bring_ubuntu_keyring "$folder"
+  begin=$SECONDS
+  said=$(try_root "$folder") || { cat "$temporary/errors" >&2; echo "error: the packages do not work in $distribution $name" >&2; exit 1; }
+  echo "$distribution $name, glibc ${said%% *}: .deb, wheel and archive work ($((SECONDS - begin)) s): ${said#* }"
+  rm -rf --one-file-system "$folder"
+done

@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# Makes what people install, and tries each of it in a root of its own: a wheel, a .deb and a relocatable archive of the wholly
+# static hpcbench, with their checksums and an SPDX file of what is inside.
+#   scripts/release.sh                    into build/release
+#   scripts/release.sh --out FOLDER       into FOLDER
+#   scripts/release.sh --installed TREE   packs what `cmake --install BUILD --prefix TREE` made; builds nothing, makes no .deb and no SPDX file
+#   scripts/release.sh --untried          packs in a hurry, and tries nothing
+#   scripts/release.sh --roots            tries them also in fresh roots of other distributions (release-roots.sh)
+#   scripts/release.sh --twice            builds again in another folder, and compares: the same bytes
+# What cannot be tried here (no debootstrap, not root, no network) is named and left out.
+set -euo pipefail
+shopt -s nullglob
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+root=$PWD
+
+out=$root/build/release
+installed=
+twice=no
+roots=no
+tried=yes
+level=19
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --out) out=$(mkdir -p "$2" && cd "$2" && pwd); shift ;;
+    --installed) installed=$(cd "$2" && pwd); shift ;;
+    --untried) tried=no level=3 ;;
+    --twice) twice=yes ;;
+    --roots) roots=yes ;;
+    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) echo "error: unknown option $1; see scripts/release.sh --help" >&2; exit 2 ;;
+  esac
+  shift
+done
+
+commit=$(git rev-parse --short=12 HEAD 2> /dev/null || echo unknown)
+[ -z "$(git status --porcelain 2> /dev/null)" ] || commit=$commit-changed
+# Everything that is packed bears the date of the commit.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2> /dev/null || echo 1700000000)}
+export SOURCE_DATE_EPOCH
+umask 022
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+skipped() { echo "skipped: $1"; }
+
+# build SOURCES BUILD: a wholly static hpcbench
+build() {
+  cmake --preset package -S "$1" -B "$2" "-DHPCBENCH_BUILD=$commit, static, $(uname -m)" "-DCMAKE_CXX_FLAGS=\"-ffile-prefix-map=$1=.\" \"-ffile-prefix-map=$2=build\"" > "$temporary/log" ||
+    { cat "$temporary/log" >&2; exit 1; }
+  cmake --build "$2" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}" --target hpcbench
+}
+
+# pack TREE FOLDER: wheel and archive
+pack() {
+  local name version
+  version=$(sed -n 's/^project(hpcbench VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+  name=hpcbench-$version-linux-$(uname -m)
+  python3 scripts/wheel.py --installed "$1" --out "$2"
+  mkdir -p "$temporary/$name"
+  cp -a "$1/." LICENSE "$temporary/$name"
+  tar --create --directory "$temporary" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw "$name" |
+    zstd "-$level" --quiet --force -o "$2/$name.tar.zst"
+  rm -rf "${temporary:?}/$name"
+}
+
+# list BUILD TREE FOLDER: what the program consists of
+list() {
+  if command -v dpkg-query > /dev/null; then
+    python3 scripts/sbom.py --build "$1" --program "$2/bin/hpcbench" --out "$3/hpcbench.spdx.json"
+  else
+    skipped "the SPDX file: dpkg is not installed"
+  fi
+}
+
+mkdir -p "$out"
+rm -f "$out"/*.whl "$out"/*.deb "$out"/*.tar.zst "$out"/*.spdx.json "$out"/SHA256SUMS
+if [ -z "$installed" ]; then
+  build "$root" "$root/build/package"
+  installed=$temporary/tree
+  cmake --install "$root/build/package" --prefix "$installed" > /dev/null
+  list "$root/build/package" "$installed" "$out"
+  if command -v dpkg-deb > /dev/null; then
+    (cd "$root/build/package" && cpack -G DEB -B "$temporary/deb" > "$temporary/log") || { cat "$temporary/log" >&2; exit 1; }
+    cp "$temporary"/deb/*.deb "$out"
+  else
+    skipped "the .deb: dpkg-deb is not installed"
+  fi
+fi
+pack "$installed" "$out"
+packages=("$out"/*.whl "$out"/*.tar.zst "$out"/*.deb "$out"/*.spdx.json)
+(cd "$out" && sha256sum -- "${packages[@]##*/}" > SHA256SUMS)
+
+if [ "$twice" = yes ]; then
+  git clone --quiet --no-hardlinks "$root" "$temporary/again"
+  build "$temporary/again" "$temporary/again-build"
+  cmake --install "$temporary/again-build" --prefix "$temporary/again-tree" > /dev/null
+  mkdir "$temporary/again-out"
+  pack "$temporary/again-tree" "$temporary/again-out"
+  list "$temporary/again-build" "$temporary/again-tree" "$temporary/again-out"
+  (cd "$temporary/again-build" && cpack -G DEB -B "$temporary/again-deb" > /dev/null && cp "$temporary"/again-deb/*.deb "$temporary/again-out")
+  (cd "$temporary/again-out" && sha256sum --check --quiet "$out/SHA256SUMS") && echo "the second build gave the same bytes"
+fi
+
+if [ "$tried" = no ]; then
+  cat "$out/SHA256SUMS"
+  exit 0
+fi
+
+# try NAME COMMAND...: each package, as somebody installs it
+try() {
+  local name=$1 seconds=$SECONDS
+  shift
+  "$@" > "$temporary/try.log" 2>&1 || { cat "$temporary/try.log" >&2; echo "error: the $name does not work" >&2; exit 1; }
+  echo "$name: works ($((SECONDS - seconds)) s)"
+}
+
+try_wheel() {
+  python3 -m venv "$temporary/venv"
+  "$temporary/venv/bin/pip" install --quiet --disable-pip-version-check --no-index "$out"/*.whl
+  (cd "$temporary" && env -i HOME="$temporary" PATH="$temporary/venv/bin:/usr/bin:/bin" hpcbench demo demo && test -s demo/results/hpcbench.db)
+  "$temporary/venv/bin/python" -c 'import hpcbench.events, hpcbench; print(hpcbench.find_program())'
+}
+
+try_archive() {
+  mkdir "$temporary/elsewhere"
+  tar --extract --zstd --directory "$temporary/elsewhere" --file "${packages[1]}"
+  local program
+  program=$(echo "$temporary"/elsewhere/*/bin/hpcbench)
+  "$program" --version
+  (cd "$temporary/elsewhere" && "$program" init new.yaml && "$program" check new.yaml --site cpu)
+}
+
+# A root with nothing in it but the program: no C library, no shell.
+try_bare() {
+  mkdir -p "$temporary/bare/tmp"
+  cp "$installed/bin/hpcbench" "$temporary/bare/hpcbench"
+  chroot "$temporary/bare" /hpcbench --version
+  chroot "$temporary/bare" /hpcbench init /tmp/new.yaml
+  chroot "$temporary/bare" /hpcbench check /tmp/new.yaml
+}
+
+try_deb() {
+  dpkg-deb --info "$1"
+  mkdir "$temporary/deb-root"
+  dpkg-deb --extract "$1" "$temporary/deb-root"
+  "$temporary/deb-root/usr/bin/hpcbench" --version
+  test -s "$temporary/deb-root/usr/share/man/man1/hpcbench-run.1"
+}
+
+if python3 -c 'import ensurepip' 2> /dev/null; then try wheel try_wheel; else skipped "trying the wheel: python3-venv is not installed"; fi
+try archive try_archive
+if [ "$(id -u)" -eq 0 ] && ! readelf --program-headers "$installed/bin/hpcbench" | grep -q INTERP; then
+  try "program in a root without any library" try_bare
+else
+  skipped "a root without any library: needs root and a wholly static program"
+fi
+for package in "$out"/*.deb; do try "Debian package" try_deb "$package"; done
+[ "$roots" = no ] || scripts/release-roots.sh --out "$out"
+cat "$out/SHA256SUMS"

@@ -1,0 +1,190 @@
+"""Repeats until intervals are narrow enough, at looks fixed beforehand, and budgets: run, kill -9, run again, status, plan, report."""
+import json
+import os
+import pathlib
+import signal
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import StudyTest  # noqa: E402
+
+# Two rows of each baseline and variant, one with a spread of 1 %, one of 6 %: times that a seed gives, so that each run of the test sees
+# the same studies.
+PROGRAM = """
+import random, sys
+middle, spread, seed = float(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
+print("seconds", middle * (1 + spread * random.Random(f"{middle} {spread} {seed}").gauss(0, 1)))
+"""
+STUDY = """
+experiment: s
+command: [python3, work.py, "{{middle}}", "{{spread}}", "{{seed}}"]
+launch: once
+matrix: {middle: [10, 5], spread: [0.01, 0.06]}
+metrics: [{name: my_s, file: stdout.log, pattern: 'seconds (?P<my_s>[0-9.]+)', unit: s}]
+baseline: {middle: 10}
+report: {metric: my_s}
+repeats: {to: 20, until: 3 %}
+"""
+
+
+class Looks(StudyTest):
+    def setUp(self):
+        super().setUp()
+        self.write("work.py", PROGRAM)
+        self.write("s.yaml", STUDY)
+
+    def plan(self, *arguments):
+        return json.loads(self.hpcbench("plan", "s.yaml", "--format", "json", *arguments).stdout)
+
+    def executed(self):
+        """The attempts that were carried out to their end."""
+        results = self.folder / "results/s"
+        return sorted(str(path.parent.relative_to(results)) for path in results.rglob("finished.json"))
+
+    def test_from_look_to_look_until_decided_and_not_further(self):
+        plan = self.plan()
+        self.assertEqual(plan["looks"], [8, 11, 15, 20])
+        self.assertEqual(plan["new"], 32)
+        self.assertIn("32 to 80 runs", self.hpcbench("plan", "s.yaml").stdout)
+        rehearsed = self.hpcbench("run", "s.yaml", "--dry-run")
+        self.assertIn("32 runs would be started", rehearsed.stderr)
+        self.assertIn("looks at 8, 11, 15, 20 runs, 95 % over 4 looks", rehearsed.stderr)
+        said = self.hpcbench("run", "s.yaml").stderr
+        self.assertIn("to the look at 8 runs of 4 rows: 32 runs", said)
+        self.assertIn("to the look at 11 runs of 2 rows: 6 runs", said)
+        looks = self.status("s.yaml")["looks"]
+        by_end = sorted(row["ended"] for row in looks["rows"])
+        self.assertEqual(by_end[:2], [8, 8], "rows of 1 % need no more than the first look")
+        self.assertEqual(by_end[2:], [20, 20])
+        rows = {(row["axes"]["middle"], row["axes"]["spread"]): row for row in self.report("s.yaml")["rows"]}
+        for row in rows.values():
+            self.assertEqual(row["interval"]["coverage"], 0.95)
+        self.assertEqual(rows[5, 0.01]["n"], 8)
+        self.assertIn("95 % over 4 looks", self.hpcbench("report", "s.yaml").stdout)
+        before = self.executed()
+        again = self.hpcbench("run", "s.yaml").stderr
+        self.assertIn("nothing was run again", again)
+        self.assertEqual(self.executed(), before)
+        self.assertEqual(self.plan()["new"], 0)
+        self.assertIn("nothing would be started", self.hpcbench("run", "s.yaml", "--dry-run").stderr)
+        # The strict report names the rows that ended undecided, if there are any.
+        undecided = [row for row in looks["rows"] if not row["decided"]]
+        warned = [w for w in self.report("s.yaml")["warnings"] if w["code"] == "undecided"]
+        self.assertEqual(sorted(row["config_id"] for row in undecided), sorted(id_ for w in warned for id_ in w["rows"]))
+
+    def test_the_last_look_ends_rows_that_are_too_wide(self):
+        self.hpcbench("run", "s.yaml", "--set", "repeats.until=0.5 %", "--set", "repeats.to=11")
+        looks = self.status("s.yaml", "--set", "repeats.until=0.5 %", "--set", "repeats.to=11")["looks"]
+        wide = [row for row in looks["rows"] if not row["decided"]]
+        self.assertTrue(wide)
+        for row in wide:
+            self.assertIsNone(row["next"])
+            self.assertIn("it ended undecided at 11 runs", row["why"])
+
+    def test_kill_at_any_point_changes_nothing(self):
+        other = self.folder / "undisturbed"
+        self.hpcbench("run", "s.yaml", "--results", str(other))
+        total = len(list(other.rglob("finished.json")))
+        for wanted in (1, 9, 32, 33, 37, 45):
+            process = self.start("run", "s.yaml")
+            self.wait_for(lambda n=wanted, p=process: len(self.executed()) >= n or p.poll() is not None, f"{wanted} runs")
+            if process.poll() is None:
+                os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+        self.hpcbench("run", "s.yaml")
+        self.assertEqual(len(self.executed()), total)
+        self.assertTrue(all(path.endswith("/a1") for path in self.executed()), "no attempt was made twice")
+        mine = {row["config_id"]: (row["n"], row["interval"]) for row in self.report("s.yaml")["rows"]}
+        theirs = {row["config_id"]: (row["n"], row["interval"]) for row in self.report("s.yaml", "--results", str(other))["rows"]}
+        self.assertEqual(mine, theirs)
+
+    def test_identity_does_not_depend_on_repeats(self):
+        adaptive = sorted(row["config_id"] for row in self.plan()["rows"])
+        self.assertEqual(adaptive, sorted(row["config_id"] for row in self.plan("--set", "repeats=6")["rows"]))
+
+    def test_repeats_of_the_command_line_would_change_the_looks(self):
+        for command in ("run", "plan"):
+            said = self.hpcbench(command, "s.yaml", "--repeats", "9", code=2).stderr
+            self.assertIn("s.yaml:9:10: error:", said)
+            self.assertIn("--set repeats=9", said)
+        self.assertEqual(self.plan("--set", "repeats=9")["new"], 36)
+
+    def test_failed_runs_are_not_waited_for(self):
+        self.write("work.py", PROGRAM + "\nif middle == 5 and spread == 0.06: sys.exit(3)\n")
+        said = self.hpcbench("run", "s.yaml", code=1).stderr
+        self.assertIn("no run of it has a value, and no more are made", said)
+        rows = self.status("s.yaml")["looks"]["rows"]
+        self.assertEqual(sum(row["next"] is not None for row in rows), 0)
+        # Mended, they are tried again, and the study goes on from there.
+        self.write("work.py", PROGRAM)
+        self.hpcbench("retry", "s.yaml")
+        self.hpcbench("run", "s.yaml")
+        self.assertEqual([row["next"] for row in self.status("s.yaml")["looks"]["rows"]], [None] * 4)
+
+    def test_compare_pays_for_the_looks_of_both(self):
+        for name in ("a", "b"):
+            self.hpcbench("run", "s.yaml", "--results", name)
+        said = self.hpcbench("compare", "s.yaml", "--results", "a", "b").stdout
+        self.assertIn("over 16 pairs of looks", said)
+
+
+class Budget(StudyTest):
+    """A run costs its time limit until others of its row have ended, then what they took."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("work.py", PROGRAM)
+        self.write("s.yaml", STUDY + "resources: {time: 1m}\nbudget: {gpu_hours: 1000}\n")
+
+    def spent(self):
+        return self.status("s.yaml")["looks"]["spent_gpu_hours"]
+
+    def ended(self):
+        return sorted(row["ended"] for row in self.status("s.yaml")["looks"]["rows"])
+
+    def test_no_block_is_begun_that_would_exceed_it(self):
+        # Four rows at a limit of one minute: 4/60 GPU-hours are the first block.
+        said = self.hpcbench("run", "s.yaml", "--at-most", "0.06 gpu-hours").stderr
+        self.assertIn("no block is begun: the next one takes about 0.0667 GPU-hours, and 0.06 are left", said)
+        self.assertEqual(self.ended(), [0, 0, 0, 0])
+        rehearsed = self.hpcbench("run", "s.yaml", "--at-most", "0.06 gpu-hours", "--dry-run").stderr
+        self.assertIn("no block would be begun", rehearsed)
+
+    def test_a_budget_stops_at_a_block_and_more_goes_on(self):
+        self.write("s.yaml", STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 3") + "resources: {time: 1m}\n")
+        self.hpcbench("run", "s.yaml", "--at-most", "0.07 gpu-hours")
+        whole = json.loads(self.hpcbench("plan", "s.yaml", "--format", "json").stdout)
+        self.assertEqual(whole["new"], 0, "measured runs cost far less than their limit")
+        self.assertEqual(len({row["n"] for row in self.report("s.yaml")["rows"]}), 1)
+
+    def test_what_is_left_undecided_and_what_it_costs(self):
+        self.write("work.py", PROGRAM + "\nimport time; time.sleep(0.2)\n")
+        self.write("s.yaml", STUDY + "resources: {time: 2s}\nbudget: {gpu_hours: 0.0024}\n")
+        said = self.hpcbench("run", "s.yaml").stderr
+        self.assertIn("no block is begun", said)
+        status = self.hpcbench("status", "s.yaml").stdout
+        self.assertIn("of 0.0024 GPU-hours are spent; what is left undone takes about", status)
+        self.assertLess(self.spent(), 0.0024 + 4 * 2 / 3600)
+        looks = self.status("s.yaml")["looks"]
+        self.assertTrue(any(row["next"] for row in looks["rows"]))
+        before = self.ended()
+        # More money, and it goes on.
+        self.hpcbench("run", "s.yaml", "--set", "budget.gpu_hours=1")
+        self.assertGreater(sum(self.ended()), sum(before))
+
+    def test_a_cost_that_nobody_knows_is_asked_for(self):
+        self.write("s.yaml", STUDY + "budget: {gpu_hours: 1}\n")
+        said = self.hpcbench("run", "s.yaml", code=3).stderr
+        self.assertIn("s.yaml:10:9: error: what a run of", said)
+        self.assertIn("resources: {time: ...}", said)
+
+    def test_amounts_and_orders_that_make_no_sense(self):
+        for amount in ("20", "20 hours", "-1 gpu-hours", "many gpu-hours"):
+            self.assertIn("write --at-most \"20 gpu-hours\"", self.hpcbench("run", "s.yaml", "--at-most", amount, code=2).stderr)
+        self.write("s.yaml", STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 3\norder: sequential"))
+        self.assertIn("order: sequential", self.hpcbench("run", "s.yaml", "--at-most", "1 gpu-hours", code=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,106 @@
+"""One `hpcbench run` of several studies: their order, slots, failures, adaptive repeats, refusals, and a call that is killed."""
+import os
+import pathlib
+import signal
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import StudyTest  # noqa: E402
+
+# Each run notes its begin, its end, and how many run then.
+WORK = 'mkdir at.$$; ls -d at.* | wc -l >>most; echo "$1" >>began; sleep ${2:-0}; rmdir at.$$; exit ${3:-0}\n'
+STUDY = """
+experiment: %s
+command: [bash, %s/work.sh, %s, "%s", "%s"]
+launch: once
+matrix: {k: [1, 2]}
+repeats: %s
+"""
+
+
+class Many(StudyTest):
+    def setUp(self):
+        super().setUp()
+        self.write("work.sh", f"cd {self.folder}\n" + WORK)
+
+    def study(self, name, seconds="0", code="0", repeats="2"):
+        self.write(name + ".yaml", STUDY % (name, self.folder, name, seconds, code, repeats))
+        return name + ".yaml"
+
+    def lines(self, name):
+        path = self.folder / name
+        return path.read_text().split() if path.exists() else []
+
+    def test_a_failure_stops_no_other_and_repeats_are_adaptive(self):
+        files = [self.study("bad", code="3"), self.study("adaptive", repeats="{from: 6, to: 8, until: 99 %}"), self.study("good")]
+        done = self.hpcbench("run", *files, "--yes", code=1)
+        began = self.lines("began")
+        self.assertEqual(began, sorted(began, key=["bad", "adaptive", "good"].index), "one study after the other")
+        self.assertEqual(began.count("good"), 4)
+        self.assertGreaterEqual(began.count("adaptive"), 12)
+        self.assertEqual(set(self.lines("most")), {"1"}, "one slot for all")
+        self.assertIn("bad: stopped: ", done.stderr)
+        self.assertIn("good: 4 of 4 runs succeeded. Next: hpcbench report good", done.stderr)
+        for name in ("bad", "adaptive", "good"):
+            self.assertIn("ends with exit code", (self.folder / "results" / name / "hpcbench.log").read_text())
+        again = self.hpcbench("run", *files[1:])
+        self.assertEqual(self.lines("began"), began)
+        self.assertIn("good: nothing to do", again.stderr)
+
+    def test_killed_and_called_again_each_run_begins_once(self):
+        files = [self.study(name, seconds="0.3", repeats="3") for name in ("a", "b", "c")]
+        call = self.start("run", *files, "--slots", "2")
+        self.wait_for(lambda: self.lines("began").count("b") >= 1, "a run of the second study")
+        os.kill(call.pid, signal.SIGKILL)
+        self.reap(call)
+        self.hpcbench("run", *files, "--slots", "2")
+        began = self.lines("began")
+        self.assertEqual({name: began.count(name) for name in "abc"}, {"a": 6, "b": 6, "c": 6})
+        self.assertLessEqual(max(map(int, self.lines("most"))), 2)
+
+    def test_an_interrupt_leaves_all_of_them_in_order(self):
+        files = [self.study(name, seconds="0.3") for name in ("a", "b")]
+        call = self.start("run", *files)
+        self.wait_for(lambda: self.lines("began"), "a run")
+        call.send_signal(signal.SIGINT)
+        _, said = call.communicate(timeout=120)
+        self.assertEqual(call.returncode, 130, said)
+        self.hpcbench("run", *files)
+        self.assertEqual(len(self.lines("began")), 8)
+
+    def test_nothing_begins_where_a_file_is_wrong_or_there_twice(self):
+        good = self.study("good")
+        self.write("x.yaml", "experiment: x\nmatrx: {}\n")
+        self.write("y.yaml", "experiment: y\nrepeats: [\n")
+        said = self.hpcbench("run", good, "x.yaml", "y.yaml", code=2).stderr
+        self.assertIn("x.yaml:2:1: error", said)
+        self.assertIn("y.yaml:", said)
+        self.assertIn("another file of this call", self.hpcbench("run", good, good, code=2).stderr)
+        self.write("other.yaml", (self.folder / good).read_text())
+        self.assertIn("another file of this call", self.hpcbench("run", good, "other.yaml", code=2).stderr)
+        self.write("lacks.yaml", "experiment: lacks\ncommand: [no-such-program]\nmatrix: {k: [1]}\n")
+        self.assertIn("lacks: error: nothing was started", self.hpcbench("run", good, "lacks.yaml", code=3).stderr)
+        self.assertEqual(self.lines("began"), [])
+
+    def test_a_rehearsal_names_each_study(self):
+        done = self.hpcbench("run", self.study("a"), self.study("b"), "--dry-run")
+        self.assertIn("# a\n", done.stdout)
+        self.assertIn("b: 4 runs would be started", done.stderr)
+        self.assertEqual(self.lines("began"), [])
+
+    def test_a_rehearsal_shares_the_budget_of_the_call(self):
+        files = [self.study(name) for name in "abc"]
+        for name in files:  # a block has two runs of at most an hour
+            self.write(name, (self.folder / name).read_text() + "resources: {time: 1h}\n")
+        said = self.hpcbench("run", *files, "--dry-run", "--at-most", "5 gpu-hours")
+        self.assertIn("a: 2 runs would be started", said.stderr)
+        self.assertIn("b: 2 runs would be started", said.stderr)
+        self.assertIn("the next one takes about 2 GPU-hours, and 1 are left beside the blocks of the files before it", said.stderr)
+        self.assertIn("c: nothing would be started", said.stderr)
+        self.assertEqual([line for line in said.stdout.splitlines() if line.startswith("#")], ["# a", "# b", "# c"])
+        self.assertEqual(self.lines("began"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

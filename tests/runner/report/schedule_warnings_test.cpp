@@ -1,0 +1,105 @@
+// Warnings about when and where the runs ran.
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runner/report/study.hpp"
+
+using namespace hpcbench;
+
+TEST_CASE("overlap: both of two runs on a shared host, also through a list of hosts") {
+  Study study = clean_study();
+  study.records[6].started_unix_s = *study.records[0].started_unix_s + 49;
+  const Table table = study.table();
+  CHECK(warning_of(table, "overlap").rows.size() == 2);
+  CHECK(warning_of(table, "overlap").seen ==
+        "strategy=baseline, gpus_per_node=1: 1 of 6 runs; strategy=ddp, gpus_per_node=2: 1 of 6 runs");
+  study.records[6].node = "node2,node3";
+  CHECK_FALSE(warns(study.table(), "overlap"));
+  study.records[6].node = "node2,node1";
+  CHECK(warns(study.table(), "overlap"));
+  study.records[6].started_unix_s = *study.records[0].finished_unix_s;
+  CHECK_FALSE(warns(study.table(), "overlap"));  // one after the other
+}
+
+TEST_CASE("other-nodes: a row that shares no node with its baseline, where Slurm gave the nodes") {
+  Study study = clean_study();
+  for (AttemptRecord& record : study.records) record.nodes = "n1,n2";
+  for (std::size_t i = 6; i < 12; ++i) study.records[i].nodes = i == 6 ? "n3,n4" : "n3";
+  Table table = study.table();
+  const TableWarning warning = warning_of(table, "other-nodes");
+  CHECK(warning.rows == std::vector<std::string>{kDdpId});
+  CHECK(warning.seen == "strategy=ddp, gpus_per_node=2: n = 6 on 2 nodes (n3, n4), its baseline n = 6 on 2 nodes (n1, n2)");
+  CHECK(table.rows[1].nodes == std::set<std::string>{"n3", "n4"});
+  study.records[7].nodes = "n2";
+  CHECK_FALSE(warns(study.table(), "other-nodes"));
+  for (AttemptRecord& record : study.records) record.nodes.reset();
+  for (std::size_t i = 6; i < 12; ++i) study.records[i].node = "host2";
+  CHECK_FALSE(warns(study.table(), "other-nodes"));  // a container's host may have a new name each time
+  CHECK(study.table().rows[1].nodes == std::set<std::string>{"host2"});
+}
+
+TEST_CASE("nodes seen: of the runs that have a value; a column where Slurm chose the nodes, in CSV and JSON always") {
+  Study study = clean_study();
+  const auto has = [&](const char* format, const std::string& text) {
+    return print_as(study.table(), format).find(text) != std::string::npos;
+  };
+  CHECK_FALSE(has("markdown", "nodes seen"));
+  CHECK(has("csv", ",nodes_seen,outcomes"));
+  CHECK(has("json", R"("nodes_seen":1,"outcomes")"));
+  for (std::size_t i = 0; i < 12; ++i) study.records[i].nodes = i % 2 == 0 ? "n1,n2" : "n2,n3";
+  study.records[0].state = State::failed;
+  study.records[0].nodes = "broken";
+  CHECK(has("markdown", "nodes seen"));
+  CHECK(has("json", R"("nodes_seen":3,"outcomes")"));
+  CHECK_FALSE(has("json", R"("nodes_seen":4)"));
+}
+
+TEST_CASE("overlap: one long run over many, a failed one, a warm-up") {
+  Study study = clean_study();
+  study.records[0].finished_unix_s = 1e6;
+  const Table table = study.table();
+  CHECK(warning_of(table, "overlap").seen ==
+        "strategy=baseline, gpus_per_node=1: 6 of 6 runs; strategy=ddp, gpus_per_node=2: 6 of 6 runs");
+  study = clean_study();
+  AttemptRecord warmup = study.records[0];
+  warmup.key.run = {RunKind::warmup, 1};
+  warmup.state = State::failed;
+  study.records.push_back(warmup);
+  CHECK(warning_of(study.table(), "overlap").rows.size() == 1);
+}
+
+TEST_CASE("not-interleaved: all runs of a row before or after those of its baseline") {
+  Study study = empty_study();
+  study.add_runs(0, kBaselineRuns, 0, 1);
+  study.add_runs(1, kDdpRuns, 6, 1);
+  CHECK(warning_of(study.table(), "not-interleaved").seen ==
+        "strategy=ddp, gpus_per_node=2: all runs after those of its baseline");
+  study.records[6].started_unix_s = 1001;  // r01 of ddp between r01 and r02 of the baseline
+  CHECK_FALSE(warns(study.table(), "not-interleaved"));
+}
+
+TEST_CASE("not-interleaved without a baseline: no other row started in between") {
+  Study study = clean_study();
+  study.experiment.baseline.clear();
+  CHECK_FALSE(warns(study.table(), "not-interleaved"));
+  study = empty_study();
+  study.experiment.baseline.clear();
+  study.add_runs(0, kBaselineRuns, 0, 1);
+  CHECK_FALSE(warns(study.table(), "not-interleaved"));  // nothing else was measured
+  study.add_runs(1, kDdpRuns, 6, 1);
+  CHECK(warning_of(study.table(), "not-interleaved").rows.size() == 2);
+}
+
+TEST_CASE("drift: six or more runs, each higher or each lower than the one before") {
+  Study study = clean_study();
+  set_metric(study, 6, "train_s", {5.0, 5.5, 6.2, 6.6, 7.1, 7.3});
+  CHECK(warning_of(study.table(), "drift").rows == std::vector<std::string>{kDdpId});
+  std::swap(study.records[6].started_unix_s, study.records[7].started_unix_s);
+  CHECK_FALSE(warns(study.table(), "drift"));
+  std::swap(study.records[6].started_unix_s, study.records[7].started_unix_s);
+  study.records.pop_back();
+  CHECK_FALSE(warns(study.table(), "drift"));  // five may do so by chance
+}

@@ -1,0 +1,103 @@
+"""One `run` of several studies on a real Slurm: one squeue a look serves all of them, `--detach` leaves them all to Slurm, and a
+budget is never exceeded by more than the block that was running when it was reached."""
+import json
+import pathlib
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from slurm_harness import SlurmTest  # noqa: E402
+
+STUDY = """
+experiment: %s
+command: [bash, -c, 'echo %s >> executions; sleep 2; exit %s']
+launch: once
+matrix: {k: [1, 2]}
+repeats: 2
+resources: {time: "00:02:00"}
+"""
+
+
+# A block, both rows once, takes about 10 GPU-seconds, and at most 40.
+COSTS = """
+experiment: costs
+command: [bash, -c, 'echo costs >> executions; sleep 5']
+launch: once
+matrix: {k: [1, 2]}
+repeats: 20
+resources: {time: 20s}
+"""
+AMOUNT_S = 41
+
+
+class ManyTest(SlurmTest):
+    def test_three_studies_ask_as_one_does(self):
+        site = str(self.write("site.yaml", "executor: slurm\nlimits: {max_queued: 6}\n"))
+        names = ("one", "two", "bad")
+        for name in names:
+            self.write(f"{name}.yaml", STUDY % (name, name, 3 if name == "bad" else 0))
+        self.cluster.forget_calls()
+        begin = time.monotonic()
+        done = self.hpcbench("run", *(f"{name}.yaml" for name in names), "--site", site, "--keep-going", code=1)
+        elapsed_s = time.monotonic() - begin
+        # A poller asks at most once a second.
+        self.assertLessEqual(self.cluster.count("squeue"), elapsed_s + 2)
+        self.assertGreater(self.cluster.count("squeue"), 0)
+        self.assertIn("one: 4 of 4 runs succeeded", done.stderr)
+        self.assertIn("bad: none of 4 runs succeeded", done.stderr)
+        executions = (self.folder / "executions").read_text().split()
+        self.assertEqual({name: executions.count(name) for name in names}, dict.fromkeys(names, 4))
+
+    def test_several_studies_go_on_after_detach(self):
+        site = str(self.write("site.yaml", "executor: slurm\n"))
+        names = ("one", "two")
+        for name in names:
+            self.write(f"{name}.yaml", STUDY % (name, name, 0))
+        files = [f"{name}.yaml" for name in names]
+        self.hpcbench("run", *files, "--site", site, "--detach")
+        self.assertEqual(self.cluster.count("sbatch"), 2)
+        self.wait_for(lambda: not self.cluster.jobs("PD,R,CG"), "an empty queue")
+        self.assertIn("two: nothing to do", self.hpcbench("run", *files, "--site", site).stderr)
+        self.assertEqual(self.cluster.count("sbatch"), 2)
+        executions = (self.folder / "executions").read_text().split()
+        self.assertEqual({name: executions.count(name) for name in names}, dict.fromkeys(names, 4))
+
+    def costs(self):
+        """GPU-seconds of each block that has been begun, in order."""
+        blocks = {}
+        for path in (self.folder / "results/costs").glob("*/r*/a1/finished.json"):
+            blocks.setdefault(path.parts[-3], []).append(json.loads(path.read_text())["wall_s"])
+        self.assertEqual({len(block) for block in blocks.values()}, {2}, "whole blocks")
+        return [sum(blocks[repeat]) for repeat in sorted(blocks)]
+
+    def check_spent(self, costs):
+        """All but the last block were within the amount, and the rest of the study was not begun."""
+        self.assertGreater(len(costs), 0)
+        self.assertLess(len(costs), 10)
+        self.assertLessEqual(sum(costs[:-1]), AMOUNT_S)
+
+    def test_a_budget_is_exceeded_by_no_more_than_what_was_running(self):
+        site = str(self.write("site.yaml", "executor: slurm\n"))
+        self.write("costs.yaml", f"{COSTS}budget: {{gpu_hours: {AMOUNT_S / 3600}}}\n")
+        for _ in range(2):
+            said = self.hpcbench("run", "costs.yaml", "--site", site).stderr
+            self.assertIn("no block is begun: ", said)
+            self.check_spent(self.costs())
+        self.assertIn("nothing was run again", said, "the second call begins none")
+
+    def test_what_a_call_may_spend_is_spent_by_each_call(self):
+        site = str(self.write("site.yaml", "executor: slurm\n"))
+        self.write("costs.yaml", COSTS)
+        known = 0
+        for _ in range(2):
+            said = self.hpcbench("run", "costs.yaml", "--site", site, "--at-most", f"{AMOUNT_S / 3600} gpu-hours").stderr
+            self.assertIn("no block is begun: ", said)
+            costs = self.costs()
+            self.check_spent(costs[known:])
+            known = len(costs)
+        self.assertEqual(len((self.folder / "executions").read_text().split()), 2 * known)
+
+
+if __name__ == "__main__":
+    unittest.main()
