@@ -16,6 +16,7 @@
 #include "launch/oom_count.hpp"
 #include "launch/rank.hpp"
 #include "launch/script_reports.hpp"
+#include "launch/word_of_slurm.hpp"
 #include "runfiles/rank_report.hpp"
 #include "runfiles/try_mark.hpp"
 
@@ -27,9 +28,7 @@ constexpr int kTries = 3;              // of job.sh, where srun could start no r
 constexpr double kTryPauseS = 1;       // before the second; twice that before the third
 constexpr double kStepPatienceS = 60;  // a step that was killed has left the queue by then
 constexpr double kLimitSlackS = 5;     // SIGTERM so near the time limit is the time limit
-constexpr double kSignalledWaitS = 3;  // what ends a whole job may reach the program before us
-constexpr double kFailedWaitS = 0.5;
-constexpr double kEndReserveS = 15;  // from the end of a run that is to be continued to that of its job
+constexpr double kEndReserveS = 15;    // from the end of a run that is to be continued to that of its job
 
 /// What mark_path says of a step of Slurm: `12.0`; other ranks are processes of ours.
 bool is_step(const std::string& mark) { return !mark.empty() && mark.find('.') != std::string::npos; }
@@ -138,7 +137,7 @@ void JobScript::warn_ranks() {
 /// A run that may be continued ends in good time, by our own clock: Slurm's warning comes up to a minute early.
 void JobScript::find_limit() {
   if (in_block_ || !run_.saved_exit_code || !run_.time_s) return;
-  const std::optional<double> end_s = job_end_unix_s(job_.id);
+  const std::optional<double> end_s = job_end_unix_s(job_);
   if (!end_s) return;
   limit_s_ = std::max(0.0, *end_s - unix_time_s() - kEndReserveS);
   if (run_.warn_s) run_.warn_s = std::min(*run_.warn_s, *limit_s_ / 2);
@@ -213,13 +212,10 @@ ScriptEnd JobScript::run(StartedFacts started) {
   return end;
 }
 
-/// What ends a whole job (scancel, preemption, a node that is shut down) may reach the program before it reaches us.
 void JobScript::await_word(const FinishedFacts& facts) {
-  if (asked_to_end() || exit_status(facts.supervision, run_.good_exit_code) == 0 || facts.oom_kill.value_or(false)) return;
-  const ProcessEnd* const decides = deciding_process(facts.supervision);
-  const int code = decides != nullptr ? decides->exit_code.value_or(0) : 0;
-  const bool signalled = (decides != nullptr && decides->signal) || code > kSignalExitBase;
-  supervisor_.await_wish(signalled ? kSignalledWaitS : kFailedWaitS);
+  const int status = exit_status(facts.supervision, run_.good_exit_code);
+  if (asked_to_end() || status == 0 || facts.oom_kill.value_or(false)) return;
+  await_word_of_slurm(supervisor_, job_, status);
 }
 
 void JobScript::remove_tries() const {

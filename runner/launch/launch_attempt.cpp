@@ -30,6 +30,7 @@
 #include "launch/oom_count.hpp"
 #include "launch/rank_environment.hpp"
 #include "launch/supervisor.hpp"
+#include "launch/word_of_slurm.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/job_files.hpp"
 #include "runfiles/outside_files.hpp"
@@ -40,7 +41,6 @@ namespace hpcbench {
 
 namespace {
 
-constexpr double kWordOfSlurmS = 3;  // for the word that ends a whole job, after a signal has ended its command
 constexpr double kSlurmGraceS = 10;  // from the request to end a step to its end; `hpcbench cancel` looks at jobs for 25 s
 
 /// A new folder ./manual-TIME with a copy of run.json.
@@ -314,8 +314,7 @@ int prepare_in_slurm(const std::string& run_json, const JobPlace& place, Started
   started.node = job.node;
   started.nodes = job.nodes;
   FinishedFacts facts = run_job(run_json, place, std::move(started), kSlurmGraceS, supervisor);
-  // What ends the job may have reached the command before it reached us.
-  if (!supervisor.so_far().cancelled_by && exit_status(facts) > kSignalExitBase) supervisor.await_wish(kWordOfSlurmS);
+  if (!supervisor.so_far().cancelled_by && exit_status(facts) != 0) await_word_of_slurm(supervisor, job, exit_status(facts));
   facts.supervision.cancelled_by = supervisor.so_far().cancelled_by;
   const bool ours = ::access((place.attempt_folder + "/cancel_requested").c_str(), F_OK) == 0;
   if (ours && !facts.supervision.timed_out && exit_status(facts) != 0) facts.supervision.cancelled_by = SIGTERM;

@@ -53,7 +53,7 @@ bool has_time(const std::string& attempt_folder, const SlurmJobFacts& job, std::
   const std::optional<double> share_s = run.estimated_s ? run.estimated_s : run.time_limit_s;
   if (!share_s) return true;
   const double needed_s = unix_time_s() + *share_s + kEndingReserveS;
-  if (!end_s || needed_s > *end_s) end_s = job_end_unix_s(job.id);  // which may have been moved
+  if (!end_s || needed_s > *end_s) end_s = job_end_unix_s(job);  // which may have been moved
   return !end_s || needed_s <= *end_s;
 }
 

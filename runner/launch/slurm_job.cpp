@@ -52,13 +52,13 @@ SlurmJobFacts slurm_job_facts() {
   return job;
 }
 
-std::optional<double> job_end_unix_s(const std::string& id) {
+std::optional<double> job_end_unix_s(const SlurmJobFacts& job) {
   constexpr std::string_view kKey = "EndTime=";
   if (const std::string said = variable_or("SLURM_JOB_END_TIME", ""); !said.empty()) {
     const double end_s = std::strtod(said.c_str(), nullptr);
     if (end_s > 0) return end_s;
   }
-  const std::string text = output_of({"scontrol", "-o", "show", "job", id}).value_or("");
+  const std::string text = output_of({"scontrol", "-o", "show", "job", job.name}).value_or("");
   for (const std::string& word : split(text, ' ')) {
     if (!word.starts_with(kKey)) continue;
     std::tm local{};
@@ -67,6 +67,11 @@ std::optional<double> job_end_unix_s(const std::string& id) {
     return static_cast<double>(std::mktime(&local));
   }
   return std::nullopt;
+}
+
+bool is_ending(const SlurmJobFacts& job) {
+  const std::string state(trim(output_of({"squeue", "-h", "-t", "all", "-j", job.name, "-o", "%T"}).value_or("")));
+  return !state.empty() && state != "RUNNING" && state != "SUSPENDED";
 }
 
 std::string process_tracker() {

@@ -8,8 +8,8 @@ namespace hpcbench {
 
 /// The job of Slurm that this process runs in, as its environment has it.
 struct SlurmJobFacts {
-  std::string id;     // of the job alone, as scancel and squeue take it for steps; empty: this is no job of Slurm
-  std::string name;   // ARRAY_INDEX where it is an element of an array, else the id
+  std::string id;     // as scancel and squeue take it for steps; empty: this is no job of Slurm
+  std::string name;   // ARRAY_INDEX where it is an element of an array, whose id may be that of the whole array, else the id
   std::string node;   // the node's name, which need not be the host's
   std::string nodes;  // the job's list of nodes
 };
@@ -17,7 +17,11 @@ struct SlurmJobFacts {
 SlurmJobFacts slurm_job_facts();
 
 /// When the job's time is over, as its environment says, else the controller; absent where neither does.
-std::optional<double> job_end_unix_s(const std::string& id);
+std::optional<double> job_end_unix_s(const SlurmJobFacts& job);
+
+/// Whether the controller is ending this job: cancelled, over time, preempted, a node gone. It says so before any process of
+/// the job hears of it. False where it does not answer, or where a signal is all that was sent.
+bool is_ending(const SlurmJobFacts& job);
 
 /// Slurm's ProctrackType, as the controller says: which processes of a step a signal reaches. Empty: it did not answer.
 std::string process_tracker();

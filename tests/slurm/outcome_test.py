@@ -32,6 +32,22 @@ resources: {time: 60s}
         self.assertEqual(rows["timeout"]["censored_at_s"], 60)
         self.shown("outcomes", {"succeeded": 1, "failed": 3, "timeout": 1, "cancelled": 1})
 
+    def test_word_that_the_job_is_ended_may_come_long_after_its_program_has_heard_it(self):
+        """squeue answers the launcher as the controller does in a cancelled job, and the word reaches it only 5 s later."""
+        self.cluster.fault("squeue", '[[ "$*" != *%T ]] || { echo CANCELLED; (sleep 5; kill -TERM $PPID) < /dev/null > /dev/null 2>&1 & exit; }\n')
+        self.addCleanup(self.cluster.fault, "squeue", None)
+        self.write("late.yaml", """
+experiment: late
+command: [bash, -c, 'exit {{code}}']
+launch: once
+matrix: {code: [143, 5]}
+repeats: 1
+resources: {time: 60s}
+""")
+        said = self.run_study(name="late.yaml", code=1).stderr
+        self.assertIn("asked to end from outside", said)
+        self.shown("late", {"cancelled": 2})
+
     def test_time_limit_ends_the_step_and_ranks_have_the_time_to_report(self):
         """Rank 0 saves its work when it is asked to end (by Slurm and by what started it); rank 1 does not listen, and is killed with the step."""
         self.write("limit.yaml", """
