@@ -52,17 +52,22 @@ echo "{\"version\": {\"major\": 1, \"minor\": 0}, \"local\": [{\"cores\": [{\"id
 preset=$form
 [ "$form" != long ] || preset=default
 choice=()
+# Where all run at once on a busy machine, one may miss a deadline: it has a second try, and the summary names it.
+[[ $form = quick ]] || choice=(--repeat until-pass:2)
 if [ ${#words[@]} -gt 0 ]; then
   preset=default
-  choice=(--tests-regex "$(IFS='|'; echo "${words[*]}")")
+  choice+=(--tests-regex "$(IFS='|'; echo "${words[*]}")")
 fi
 touch "$logs/checks"
 HPCBENCH_CHECKS=$logs/checks follow ctest --preset "$preset" --parallel $((cores + 4)) --resource-spec-file "$logs/cores.json" "${choice[@]}"
 status=$?
 
-grep -a '^skipped ' "$logs/checks"
-summary=$(awk -v status=$status '/^[0-9]+ passed, / { passed += $1; failed += $3; skipped += $5 }
-  END { if ((status != 0 || passed + skipped == 0) && failed == 0) failed = 1  # what was not counted was not seen to pass
+grep -a '^skipped ' "$logs/checks" | sort -u
+summary=$(awk -v status=$status '/^[^ ]+: [0-9]+ passed, / {
+    if ($1 in all) printf "%s a second try: %d failed, %d passed before\n", $1, failing[$1], passing[$1]
+    all[$1]; passing[$1] = $2; failing[$1] = $4; skipping[$1] = $6 }
+  END { for (name in all) { passed += passing[name]; failed += failing[name]; skipped += skipping[name] }
+        if ((status != 0 || passed + skipped == 0) && failed == 0) failed = 1  # what was not counted was not seen to pass
         printf "%d passed, %d failed%s\n", passed, failed, skipped ? ", " skipped " skipped" : "" }' "$logs/checks")
 echo "$summary"
-[[ $summary == *' passed, 0 failed'* ]]
+[[ ${summary##*$'\n'} == *' passed, 0 failed'* ]]

@@ -5,7 +5,7 @@ Nothing of a check outlives it: it works in a temporary folder of its own, all p
 sessions of their own too), and both are removed when it ends, hangs, is interrupted, or when CTest itself is killed. A check that
 takes longer than its limit is interrupted, so that it cleans up and says where it was, then killed, and fails.
 
-Prints the check's output, the processor time that it used, then `check: N passed, N failed, N skipped` of its single tests, and
+Prints the check's output, the processor time that it used, then `check: NAME: N passed, N failed, N skipped` of its single tests, and
 `check: skipped NAME: REASON` for what was not run. The last two are added to the file that HPCBENCH_CHECKS names, where
 scripts/test.sh adds them up.
 Exit code: the command's own; 77: skipped, its last line says why.
@@ -174,7 +174,7 @@ def main():
     passed, failed, skipped = count(text, code)
     reasons = re.findall(r"^SKIPPED (?:\[\d+\] )?(.*)$", text, re.M) or ([text.strip().rpartition("\n")[2]] if code == SKIPPED else [])
     print(f"check: {options.name} used {processor_time_s():.1f} s of processor time")
-    tell([f"skipped {options.name}: {reason}" for reason in reasons] + [f"{passed} passed, {failed} failed, {skipped} skipped"], told)
+    tell([f"skipped {options.name}: {reason}" for reason in reasons] + [f"{options.name}: {passed} passed, {failed} failed, {skipped} skipped"], told)
     return code if 0 <= code <= 255 else 1
 
 

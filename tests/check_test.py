@@ -31,19 +31,19 @@ class Check(unittest.TestCase):
                 ("7 passed, 0 failed", "7 passed, 0 failed, 0 skipped"),
                 ("nothing that is counted", "1 passed, 0 failed, 0 skipped")):
             code, told, output = self.check(f"echo '{said}'")
-            self.assertEqual((code, told), (0, [counted]), output)
-            self.assertIn(f"check: {counted}", output)
+            self.assertEqual((code, told), (0, [f"sample: {counted}"]), output)
+            self.assertIn(f"check: sample: {counted}", output)
 
     def test_a_check_that_fails_is_never_a_pass(self):
-        self.assertEqual(self.check("exit 3")[:2], (3, ["0 passed, 1 failed, 0 skipped"]))
-        self.assertEqual(self.check("echo '5 passed in 1.00s'; exit 1")[:2], (1, ["5 passed, 1 failed, 0 skipped"]))
+        self.assertEqual(self.check("exit 3")[:2], (3, ["sample: 0 passed, 1 failed, 0 skipped"]))
+        self.assertEqual(self.check("echo '5 passed in 1.00s'; exit 1")[:2], (1, ["sample: 5 passed, 1 failed, 0 skipped"]))
 
     def test_what_is_skipped_has_its_reason(self):
-        self.assertEqual(self.check("echo 'no browser'; exit 77")[:2], (77, ["skipped sample: no browser", "0 passed, 0 failed, 1 skipped"]))
+        self.assertEqual(self.check("echo 'no browser'; exit 77")[:2], (77, ["skipped sample: no browser", "sample: 0 passed, 0 failed, 1 skipped"]))
 
     def test_a_check_that_hangs_is_stopped(self):
         code, told, output = self.check("trap 'echo cleaned up; exit' INT; while :; do sleep 0.1; done", "--limit", "1")
-        self.assertEqual((code, told), (1, ["0 passed, 1 failed, 0 skipped"]))
+        self.assertEqual((code, told), (1, ["sample: 0 passed, 1 failed, 0 skipped"]))
         self.assertIn("cleaned up", output)
         self.assertIn("it took longer than 1 s", output)
 
