@@ -57,7 +57,22 @@ report: {metric: elapsed_s}
         self.run_study("--only", "k=1")
         self.assertEqual(sum(self.executions().values()), 5)
 
+    def test_blocks_are_as_long_as_the_qos_allows(self):
+        self.study(**{"repeats: 5": "repeats: 2", '"00:02:00"': "60s"})
+        with (self.folder / "trivial.yaml").open("a") as file:
+            file.write("allocation: {per: block}\n")
+        self.write("site.yaml", SITE + "qos: brief\n")
+        said = self.hpcbench("plan", "trivial.yaml", "--site", self.site).stdout
+        self.assertIn("4 runs take 7 min one after the other, and MaxWall of QOS `brief` is 5 min: each block is split into 2 parts", said)
+        self.run_study()
+        self.each_executed_once(8)
+        self.study(**{'"00:02:00"': "6m"})
+        with (self.folder / "trivial.yaml").open("a") as file:
+            file.write("allocation: {per: block}\n")
+        self.assertIn("MaxWall of QOS `brief` is 5 min", self.run_study(code=2).stderr)
+
     def test_doctor_knows_the_accounts(self):
+        self.wait_for(lambda: self.cluster.jobs() == [], "the controller to forget the jobs of other tests")
         self.study()
         self.write("site.yaml", SITE + "account: nobody\n")
         self.assertIn("bench", self.hpcbench("doctor", "trivial.yaml", "--site", self.site, code=1).stdout)
