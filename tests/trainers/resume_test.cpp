@@ -150,6 +150,16 @@ TEST_CASE("mnist_rnn killed and resumed: Adadelta, momentum, batch normalisation
   }
 }
 
+TEST_CASE("the last step's state is kept once, where a checkpoint is due there, too") {
+  for (const char* const every : {"3", "4"}) {
+    CAPTURE(every);
+    const SquadFixture fixture;
+    fixture.train(1, with(kNineSteps, {"--output", fixture.path("out"), "--checkpoint", "last", "--checkpoint-every", every,
+                                       "--eval", "false", "--events", fixture.path("e")}));
+    CHECK(event_lines(fixture.path("e"), "checkpoint").size() == 3);  // after steps 3 6 9, and 4 8 9
+  }
+}
+
 TEST_CASE("what cannot be resumed from is refused") {
   const SquadFixture fixture;
   const std::vector<std::string> kept = with(kNineSteps, {"--output", fixture.path("out"), "--checkpoint", "last", "--save",

@@ -140,7 +140,7 @@ class Loop {
       ++state_.epoch_steps;
       ++state_.steps;
       const bool due = settings_.checkpoint_every > 0 && state_.steps % settings_.checkpoint_every == 0;
-      if (due && state_.epoch_steps < plan.steps()) keep_last();
+      if (due && state_.epoch_steps < plan.steps() && !is_complete()) keep_last();
     }
     read_losses();
     strategy_.catch_up();  // what an epoch's time is measured of includes all of its updates
