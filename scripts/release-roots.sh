@@ -70,7 +70,7 @@ version=$(hpcbench --version)
 dpkg -r hpcbench > /dev/null
 ! command -v hpcbench > /dev/null || { echo "error: dpkg -r leaves hpcbench behind" >&2; exit 1; }
 python3 -m venv /try/venv
-/try/venv/bin/pip install --quiet --disable-pip-version-check --no-index ./*.whl
+/try/venv/bin/pip install --quiet --disable-pip-version-check --no-index ./hpcbench_runner-*.whl
 ./try-program.sh /try/venv/bin/hpcbench "$version"
 /try/venv/bin/python3 -c 'import hpcbench.events'
 /try/venv/bin/hpcbench demo /try/demo 2> /dev/null | grep -q '6 succeeded'
@@ -83,7 +83,7 @@ SCRIPT
 # Own mounts, processes and network: nothing stays, and nothing is downloaded.
 try_root() {
   mkdir -p "$1/try"
-  cp "$out"/*.whl "$out"/*.deb "$out"/*.tar.zst scripts/try-program.sh "$temporary/in-root.sh" "$1/try"
+  cp "$out"/hpcbench_runner-*.whl "$out"/*.deb "$out"/*.tar.zst scripts/try-program.sh "$temporary/in-root.sh" "$1/try"
   # shellcheck disable=SC2016  # the inner shell expands it
   unshare --mount --net --pid --fork sh -c '
     mount -t proc proc "$1/proc" && mkdir -p "$1/dev/shm" && mount -t tmpfs tmpfs "$1/dev/shm" &&

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Makes the wheel of hpcbench from an installed tree: the program, what it shares, and the Python package.
+"""Makes wheels from installed trees: that of hpcbench, and that of its trainer.
 
-  scripts/wheel.py --installed FOLDER --out FOLDER      FOLDER: what `cmake --install BUILD --prefix FOLDER` made
+  scripts/wheel.py --installed FOLDER --out FOLDER    what `cmake --install BUILD --prefix FOLDER` made: the program, what it shares,
+                                                      and the Python package
+  scripts/wheel.py --trainer FOLDER --out FOLDER      with `--component trainer`: hpcbench-train and the data of `hpcbench demo`
 
-The same tree gives the same bytes: entries are sorted and have one date (SOURCE_DATE_EPOCH, else 1980). The wheel's name says for
-which machines it is; a program that is wholly static starts on any Linux of its architecture (the tag manylinux_2_17).
+The same tree gives the same bytes: entries are sorted and have one date (SOURCE_DATE_EPOCH, else 1980). A wheel's name says for
+which machines it is: a program that is wholly static starts on any Linux of its architecture (the tag manylinux_2_17); the trainer
+needs the C and C++ libraries whose symbols it names, and the torch that it was compiled with.
 """
 import argparse
 import base64
@@ -14,60 +17,122 @@ import pathlib
 import platform
 import re
 import stat
+import subprocess
 import sys
 import time
 import zipfile
 
+import elf
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-NAME = "hpcbench-runner"  # `hpcbench` is another project's on PyPI
-MODULE = NAME.replace("-", "_")
+RUNNER = "hpcbench-runner"  # `hpcbench` is another project's on PyPI
+TRAINER = "hpcbench-trainer"
+DATA = "share/hpcbench/data/"  # the trainer's
+# Beside torch's own, those that every Linux with the C library in question has, too.
+TORCH_LIBRARIES = {"libtorch.so", "libtorch_cpu.so", "libc10.so", "libgomp.so.1"}
+SYSTEM_LIBRARIES = re.compile(r"(libc|libm|libmvec|libdl|librt|libpthread|libgcc_s|libstdc\+\+|ld-linux-[a-z0-9-]+)\.so\.\d+")
+# Symbols of libstdc++ up to 3.4.N and 1.3.N are in distributions with glibc 2.M: (N, M), by their releases.
+LIBSTDCXX = {"GLIBCXX_3.4": ((19, 17), (22, 24), (25, 28), (28, 31), (29, 34), (30, 35), (32, 38), (33, 39), (34, 42)),
+             "CXXABI_1.3": ((7, 17), (10, 24), (11, 28), (12, 31), (13, 34), (14, 38), (15, 39), (16, 42))}
 
 
 def version():
     return re.search(r"project\(hpcbench VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
 
 
-def is_static(program):
-    """Without a PT_INTERP header: no loader, and so no C library, is needed."""
-    data = program.read_bytes()
-    if data[:5] != b"\x7fELF\x02":
-        return False
-    offset, size, count = (int.from_bytes(data[at:at + width], "little") for at, width in ((32, 8), (54, 2), (56, 2)))
-    return all(int.from_bytes(data[offset + number * size:offset + number * size + 4], "little") != 3 for number in range(count))
+def metadata(name, summary, licence, more, text):
+    return (f"Metadata-Version: 2.1\nName: {name}\nVersion: {version()}\nSummary: {summary}\nLicense: {licence}\nRequires-Python: >=3.9\n{more}"
+            f"Classifier: Operating System :: POSIX :: Linux\nDescription-Content-Type: text/markdown\n\n{text}").encode()
 
 
-def metadata():
-    summary = "A declarative experiment runner for scaling studies of distributed training"
-    return (f"Metadata-Version: 2.1\nName: {NAME}\nVersion: {version()}\nSummary: {summary}\nLicense: Apache-2.0\nRequires-Python: >=3.9\n"
-            "Provides-Extra: frames\nRequires-Dist: pandas; extra == \"frames\"\nProvides-Extra: trainer\nRequires-Dist: torch; extra == \"trainer\"\n"
-            "Classifier: Operating System :: POSIX :: Linux\nDescription-Content-Type: text/markdown\n\n" + (ROOT / "README.md").read_text())
-
-
-def entries(installed):
-    """(name in the wheel, bytes, whether it is a program), without RECORD."""
-    data = f"{MODULE}-{version()}.data"
-    info = f"{MODULE}-{version()}.dist-info"
-    yield f"{data}/scripts/hpcbench", (installed / "bin/hpcbench").read_bytes(), True
+def shared(installed, module, *, of_trainer):
+    """(name in the wheel, bytes, whether it is a program) of each file in share/."""
     for path in sorted((installed / "share").rglob("*")):
-        if path.is_file():
-            yield f"{data}/data/share/{path.relative_to(installed / 'share').as_posix()}", path.read_bytes(), False
-    for path in sorted((ROOT / "python/hpcbench").glob("*")):
+        name = path.relative_to(installed).as_posix()
+        if path.is_file() and name.startswith(DATA) == of_trainer:
+            yield f"{module}-{version()}.data/data/{name}", path.read_bytes(), False
+
+
+def package(name):
+    for path in sorted((ROOT / "python" / name).glob("*")):
         if path.is_file() and path.suffix in (".py", ".typed"):
-            yield f"hpcbench/{path.name}", path.read_bytes(), False
-    yield f"{info}/LICENSE", (ROOT / "LICENSE").read_bytes(), False
-    yield f"{info}/METADATA", metadata().encode(), False
-    yield f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: hpcbench\nRoot-Is-Purelib: false\nTag: {tag(installed)}\n".encode(), False
+            yield f"{name}/{path.name}", path.read_bytes(), False
 
 
-def tag(installed):
-    system = "manylinux_2_17" if is_static(installed / "bin/hpcbench") else "linux"
-    return f"py3-none-{system}_{platform.machine()}"
+class Runner:
+    name = RUNNER
+
+    def __init__(self, installed):
+        self.installed = installed
+        self.program = (installed / "bin/hpcbench").read_bytes()
+        system = "manylinux_2_17" if elf.Program(self.program).is_static else "linux"
+        self.tag = f"py3-none-{system}_{platform.machine()}"
+
+    def metadata(self):
+        more = ("Provides-Extra: frames\nRequires-Dist: pandas; extra == \"frames\"\n"
+                f"Provides-Extra: trainer\nRequires-Dist: {TRAINER} (=={version()}); extra == \"trainer\"\n")
+        return metadata(self.name, "A declarative experiment runner for scaling studies of distributed training", "Apache-2.0", more, (ROOT / "README.md").read_text())
+
+    def files(self, module):
+        yield f"{module}-{version()}.data/scripts/hpcbench", self.program, True
+        yield from shared(self.installed, module, of_trainer=False)
+        yield from package("hpcbench")
 
 
-def make_wheel(installed, out):
+class Trainer:
+    name = TRAINER
+
+    def __init__(self, installed):
+        self.installed = installed
+        path = installed / "bin/hpcbench-train"
+        said = subprocess.run([path, "--version"], capture_output=True, text=True)
+        match = re.match(rf"hpcbench-train {re.escape(version())} \(LibTorch (\d+\.\d+)\.", said.stdout)
+        if match is None:
+            sys.exit(f"error: {path} --version says no version {version()} with a LibTorch: {(said.stdout + said.stderr).strip()}")
+        self.torch = match[1]
+        program = elf.Program(path.read_bytes())
+        others = [name for name in program.needed if name not in TORCH_LIBRARIES and not SYSTEM_LIBRARIES.fullmatch(name)]
+        if others:
+            sys.exit(f"error: {path} needs {', '.join(others)}, which neither every torch {self.torch} nor every Linux has: "
+                     "link them statically (trainers/CMakeLists.txt), and build it with -DHPCBENCH_CUDA=OFF")
+        # In site-packages, torch lies beside the folder that the program comes to lie in.
+        self.program = program.with_search_path("$ORIGIN/../torch/lib")
+        self.tag = f"py3-none-manylinux_2_{least_glibc(program.versions)}_{platform.machine()}"
+
+    def metadata(self):
+        text = (f"`hpcbench-train`, the built-in trainer of [hpcbench]({RUNNER}), for torch {self.torch} on CPUs, and 10,000 handwritten digits "
+                "(MNIST, CC BY-SA 3.0) for `hpcbench demo`.\n")
+        return metadata(self.name, "The built-in trainer of hpcbench", "Apache-2.0 AND CC-BY-SA-3.0", f"Requires-Dist: torch (=={self.torch}.*)\n", text)
+
+    def files(self, module):
+        yield from shared(self.installed, module, of_trainer=True)
+        yield from package(module)
+        yield f"{module}/hpcbench-train", self.program, True
+        yield f"{module}-{version()}.dist-info/entry_points.txt", f"[console_scripts]\nhpcbench-train = {module}:main\n".encode(), False
+
+
+def least_glibc(versions):
+    """M of the first glibc 2.M that a program with these versions of symbols starts with, in a distribution of its time."""
+    least = 17
+    for name in (name for names in versions.values() for name in names):
+        library, _, last = name.rpartition(".")
+        if library == "GLIBC_2":
+            least = max(least, int(last))
+        elif name.startswith("GLIBC_2."):
+            least = max(least, int(name.split(".")[1]))
+        elif library in LIBSTDCXX:
+            known = [glibc for newest, glibc in LIBSTDCXX[library] if int(last) <= newest]
+            if not known:
+                sys.exit(f"error: scripts/wheel.py does not know which distributions have {name}: add it to LIBSTDCXX")
+            least = max(least, known[0])
+    return least
+
+
+def make_wheel(wheel, out):
     when = time.gmtime(max(int(os.environ.get("SOURCE_DATE_EPOCH", "315532800")), 315532800))[:6]
-    path = out / f"{MODULE}-{version()}-{tag(installed)}.whl"
-    record = f"{MODULE}-{version()}.dist-info/RECORD"
+    module = wheel.name.replace("-", "_")
+    path = out / f"{module}-{version()}-{wheel.tag}.whl"
+    info = f"{module}-{version()}.dist-info"
     lines = []
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         def put(name, data, is_program):
@@ -77,23 +142,35 @@ def make_wheel(installed, out):
             entry.external_attr = (stat.S_IFREG | (0o755 if is_program else 0o644)) << 16
             archive.writestr(entry, data)
 
-        for name, data, is_program in entries(installed):
+        def list_and_put(name, data, is_program):
             put(name, data, is_program)
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             lines.append(f"{name},sha256={digest},{len(data)}\n")
-        put(record, ("".join(lines) + f"{record},,\n").encode(), False)
+
+        for name, data, is_program in wheel.files(module):
+            list_and_put(name, data, is_program)
+        list_and_put(f"{info}/LICENSE", (ROOT / "LICENSE").read_bytes(), False)
+        list_and_put(f"{info}/METADATA", wheel.metadata(), False)
+        list_and_put(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: hpcbench\nRoot-Is-Purelib: false\nTag: {wheel.tag}\n".encode(), False)
+        put(f"{info}/RECORD", ("".join(lines) + f"{info}/RECORD,,\n").encode(), False)
     return path
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--installed", type=pathlib.Path, required=True)
+    parser.add_argument("--installed", type=pathlib.Path)
+    parser.add_argument("--trainer", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     options = parser.parse_args()
-    if not (options.installed / "bin/hpcbench").exists():
-        sys.exit(f"error: {options.installed} has no bin/hpcbench: cmake --install build/default --prefix {options.installed}")
+    trees = [(tree, program, kind) for tree, program, kind in ((options.installed, "bin/hpcbench", Runner), (options.trainer, "bin/hpcbench-train", Trainer)) if tree]
+    if not trees:
+        parser.error("name a tree: --installed, --trainer or both")
+    for tree, program, _ in trees:
+        if not (tree / program).exists():
+            sys.exit(f"error: {tree} has no {program}: cmake --install build/default --prefix {tree}")
     options.out.mkdir(parents=True, exist_ok=True)
-    print(make_wheel(options.installed, options.out))
+    for tree, _, kind in trees:
+        print(make_wheel(kind(tree), options.out))
 
 
 if __name__ == "__main__":

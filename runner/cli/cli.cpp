@@ -97,8 +97,8 @@ constexpr std::array kCommands = {
                "  source <(hpcbench completion bash)\n  source <(hpcbench completion zsh)\n"
                "  hpcbench completion fish | source",
                add_completion},
-    CommandRow{"demo", "run a small study of a program in Python, and print its table",
-               "  hpcbench demo\n  hpcbench demo /tmp/demo", add_demo},
+    CommandRow{"demo", "run a small study, of the built-in trainer or else of a program in Python, and print its table",
+               "  hpcbench demo\n  hpcbench demo --program /tmp/demo", add_demo},
     CommandRow{"schema", "print the JSON Schema of experiment or site files, for editors",
                "  hpcbench schema > experiment.schema.json\n  hpcbench schema site", add_schema},
     CommandRow{"man", "print the manual page of a command", "  hpcbench man run | man -l -\n  hpcbench man --out man/man1",

@@ -12,26 +12,52 @@ import zipfile
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from harness import HPCBENCH, PATIENCE_S, PROGRAMS, ROOT, StudyTest  # noqa: E402
 
+sys.path.insert(0, str(ROOT / "scripts"))
+import elf  # noqa: E402
+
+TRAINER = PROGRAMS / "hpcbench-train"
 TRY = ROOT / "scripts/try-program.sh"
 
 
 class Demo(StudyTest):
     def test_a_table_and_nothing_twice(self):
-        first = self.hpcbench("demo", "my demo")
+        first = self.hpcbench("demo", "--program", "my demo")
         rows = [line for line in first.stdout.splitlines() if re.match(r"\| [12] \|", line)]
         self.assertEqual(len(rows), 4, first.stdout)
         for row in rows:
             self.assertIn("6 succeeded", row)
         self.assertIn("Next: cd 'my demo'", first.stderr)
-        again = self.hpcbench("demo", "my demo")
+        again = self.hpcbench("demo", "--program", "my demo")
         self.assertIn("nothing to do", again.stderr)
         self.assertEqual(again.stdout, first.stdout)
         self.hpcbench("check", "my demo/demo.yaml")
 
     def test_files_of_others_stay(self):
         self.write("demo/work.py", "mine\n")
-        self.assertIn("name another folder", self.hpcbench("demo", "demo", code=2).stderr)
+        self.assertIn("name another folder", self.hpcbench("demo", "--program", "demo", code=2).stderr)
         self.assertEqual((self.folder / "demo/work.py").read_text(), "mine\n")
+
+    def test_digits_where_there_is_a_trainer(self):
+        if not TRAINER.exists():
+            self.skipTest("there is no hpcbench-train")
+        said = self.hpcbench("demo")
+        rows = [line.split(" | ") for line in said.stdout.splitlines() if re.match(r"\| (baseline|ddp) ", line)]
+        self.assertEqual([(row[0], row[1], row[-1]) for row in rows], [("| baseline", "1", "6 succeeded |"), ("| ddp", "2", "6 succeeded |")], said.stdout)
+        self.hpcbench("check", "hpcbench-demo/demo.yaml")
+
+    def test_a_trainer_that_cannot_train_is_named(self):
+        program = self.folder / "tree/bin/hpcbench"
+        program.parent.mkdir(parents=True)
+        shutil.copy(HPCBENCH, program)
+        self.write("demo/work.py", "mine\n")
+        for trainer, says in (("echo no torch >&2; exit 1", "/hpcbench-train does not start: exit status 1: no torch: a program in Python"),
+                              ("exit 0", "/hpcbench-train: a program in Python")):
+            self.write("tree/bin/hpcbench-train", f"#!/bin/sh\n{trainer}\n", 0o755)
+            done = subprocess.run([program, "demo", "demo"], cwd=self.folder, env=self.environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  timeout=PATIENCE_S)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(says, done.stderr)
+            self.assertIn("demo/work.py is there already", done.stderr)
 
 
 class Packages(StudyTest):
@@ -52,8 +78,7 @@ class Packages(StudyTest):
 
     def test_wheel_archive_and_checksums(self):
         tree = self.folder / "tree"
-        self.run_here("cmake", "--install", PROGRAMS.parent, "--prefix", tree, "--strip")
-        (tree / "bin/hpcbench-train").unlink(missing_ok=True)
+        self.install(tree, "Unspecified")
         said = self.run_here(ROOT / "scripts/release.sh", "--installed", tree, "--out", self.folder / "out", "--untried")
         self.assertIn(".whl", said)
         names = {path.suffix for path in (self.folder / "out").iterdir()}
@@ -77,11 +102,79 @@ class Packages(StudyTest):
         for name in ("share/hpcbench/schema/experiment.json", "share/hpcbench/templates/job.sh.mustache", "share/man/man1/hpcbench-run.1"):
             self.assertTrue(any(entry.endswith(name) for entry in names), name)
 
-    def try_wheel(self, wheel):
+    def install(self, tree, component):
+        """What CMake calls Unspecified is all that is no component of its own: hpcbench."""
+        self.run_here("cmake", "--install", PROGRAMS.parent, "--prefix", tree, "--strip", "--component", component)
+
+    def pip_install(self, *words):
+        self.run_here(sys.executable, "-m", "pip", "--python", "venv/bin/python", "install", "--quiet", "--no-index", "--disable-pip-version-check", *words)
+
+    def make_environment(self):
         if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode != 0:
-            return
+            return False
         self.run_here(sys.executable, "-m", "venv", "--without-pip", "venv")
-        self.run_here(sys.executable, "-m", "pip", "--python", "venv/bin/python", "install", "--quiet", "--no-index", "--disable-pip-version-check", wheel)
+        return True
+
+    def test_the_trainers_wheel(self):
+        if not TRAINER.exists():
+            self.skipTest("there is no hpcbench-train")
+        self.install("tree", "Unspecified")
+        self.install("trainer", "trainer")
+        torch = pathlib.Path(elf.Program((self.folder / "trainer/bin/hpcbench-train").read_bytes()).search_path.split(":")[0]).parent
+        said = re.search(r"LibTorch (\d+\.\d+)\.", self.run_here(TRAINER, "--version"))[1]
+        shutil.copytree(self.folder / "trainer", self.folder / "copy", copy_function=shutil.copy)  # with other dates
+        for tree, out in (("trainer", "out"), ("copy", "again")):
+            self.run_here(ROOT / "scripts/release.sh", "--installed", self.folder / "tree", "--trainer", self.folder / tree, "--out", self.folder / out, "--untried")
+        self.assertEqual((self.folder / "out/SHA256SUMS").read_text(), (self.folder / "again/SHA256SUMS").read_text())
+        [wheel] = (self.folder / "out").glob("hpcbench_trainer-*.whl")
+        [runner] = (self.folder / "out").glob("hpcbench_runner-*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            [information] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+            self.assertIn(f"\nRequires-Dist: torch (=={said}.*)\n", archive.read(information).decode())
+            program = elf.Program(archive.read("hpcbench_trainer/hpcbench-train"))
+        self.assertEqual(program.search_path, "$ORIGIN/../torch/lib")
+        # Nothing newer is asked of the C library than the name promises.
+        promised = int(re.search(r"-manylinux_2_(\d+)_", wheel.name)[1])
+        asked = [int(name.split(".")[1]) for names in program.versions.values() for name in names if name.startswith("GLIBC_2.")]
+        self.assertLessEqual(max(asked), promised)
+        with zipfile.ZipFile(runner) as archive:
+            names = archive.namelist()
+            [information] = [name for name in names if name.endswith(".dist-info/METADATA")]
+            self.assertRegex(archive.read(information).decode(), r"\nRequires-Dist: hpcbench-trainer \(==[0-9.]+\); extra == \"trainer\"\n")
+        self.assertFalse([name for name in names if "hpcbench/data/" in name], "of the trainer")
+        if list(torch.parent.glob("torch-*.dist-info")) and self.make_environment():
+            self.try_trainer(torch)
+
+    def try_trainer(self, torch):
+        """Its torch is that of the build: first another folder's, which a .pth file names, then where pip puts it."""
+        site = pathlib.Path(self.run_here("venv/bin/python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+        (site / "torch.pth").write_text(f"{torch.parent}\n")
+        self.pip_install("--find-links", "out", "hpcbench-runner[trainer]")
+        program = self.folder / "venv/bin/hpcbench-train"
+        version = self.run_here(TRAINER, "--version")
+        self.assertEqual(self.run_here(program, "--version"), version)
+        (site / "torch").symlink_to(torch)
+        (site / "torch.pth").unlink()
+        self.assertEqual(self.run_here(program, "--version"), version)
+        digits = self.folder / "venv/share/hpcbench/data/mnist"
+        self.assertIn("CC BY-SA 3.0", (digits / "README.md").read_text())
+        self.run_here("venv/bin/hpcbench", "launch", "-n", 2, "--", program, "run", "--task", "mnist_rnn", "--strategy", "ddp", "--epochs", 1, "--data", digits)
+        (site / "torch").unlink()
+        done = subprocess.run([program, "--version"], env=self.environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("needs torch", done.stderr)
+
+    def test_what_no_torch_brings_is_refused(self):
+        self.write("tree/bin/hpcbench-train", "#!/bin/sh\n", 0o755)
+        done = subprocess.run([ROOT / "scripts/wheel.py", "--trainer", "tree", "--out", "out"], cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("--version says no version", done.stderr)
+        self.assertEqual(list((self.folder / "out").glob("*.whl")), [])
+
+    def try_wheel(self, wheel):
+        if not self.make_environment():
+            return
+        self.pip_install(wheel)
         self.assertEqual(self.run_here("venv/bin/hpcbench", "--version"), self.hpcbench("--version").stdout)
         found = self.run_here("venv/bin/python", "-c", "import hpcbench, hpcbench.events; print(hpcbench.find_program())")
         self.assertEqual(found.strip(), str(self.folder / "venv/bin/hpcbench"))
