@@ -94,14 +94,19 @@ def processes_of(word, under):
     return found
 
 
-def python_with_packages():
-    """Path of the Python that has torch, Lightning, transformers and Accelerate; skips the test where it cannot be made."""
-    made = subprocess.run([str(ROOT / "tests/huggingface/venv.sh"), "--peers"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+def python_of(*command):
+    """Path of the Python of an environment that a script makes; skips the test where it cannot be made."""
+    made = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if made.returncode == 77:
         raise unittest.SkipTest(made.stderr.strip().splitlines()[-1])
     if made.returncode != 0:
         raise RuntimeError(made.stderr)
     return made.stdout.strip().splitlines()[-1]
+
+
+def python_with_packages():
+    """That with torch, Lightning, transformers and Accelerate."""
+    return python_of(ROOT / "tests/huggingface/venv.sh", "--peers")
 
 
 def alive(pid):

@@ -1,5 +1,4 @@
 """The documentation as a site: built by mkdocs without a warning, and nothing in it is loaded from elsewhere."""
-import fcntl
 import importlib.util
 import pathlib
 import re
@@ -9,29 +8,14 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import browser  # noqa: E402
-from harness import PATIENCE_S, ROOT, StudyTest  # noqa: E402
-
-MKDOCS = "mkdocs-material>=9,<10"  # Debian's is older
-ENVIRONMENT = ROOT / "build/venv-site"
+from harness import PATIENCE_S, ROOT, StudyTest, python_of  # noqa: E402
 
 
 def python_with_mkdocs():
-    """This Python, or that of an environment which is made once; skips the test where pip cannot bring mkdocs."""
+    """This Python, or that of an environment which is made once; skips the test where it cannot be had."""
     if all(importlib.util.find_spec(name) for name in ("mkdocs", "material")):
         return sys.executable
-    ENVIRONMENT.parent.mkdir(exist_ok=True)
-    with open(f"{ENVIRONMENT}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        python = ENVIRONMENT / "bin/python3"
-        made = ENVIRONMENT / MKDOCS
-        if not made.exists():
-            subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
-            brought = subprocess.run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "2", MKDOCS],
-                                     stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-            if brought.returncode != 0:
-                raise unittest.SkipTest(f"pip cannot bring {MKDOCS}: {brought.stderr.strip().splitlines()[-1]}")
-            made.touch()
-    return str(python)
+    return python_of(ROOT / "tests/venv.sh", ROOT / "build/venv-site", ROOT / "tests/e2e/requirements-site.txt")
 
 
 class Site(StudyTest):
