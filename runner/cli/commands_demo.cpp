@@ -20,19 +20,20 @@ namespace hpcbench {
 
 namespace {
 
-constexpr double kTrainerStart_s = 120;  // LibTorch from a cold disk
+constexpr double kTrainerStartS = 120;  // LibTorch from a cold disk
 
 constexpr const char* kDigitsStudy = R"yaml(experiment: demo
 description: How much faster do two processes learn to read handwritten digits?
 trainer: mnist_rnn                 # a small recurrent network
 matrix:                            # every combination of these is one configuration
   strategy: [baseline, ddp]
-  gpus_per_node: [1, 2]            # processes; without GPUs, each has a core
+  gpus_per_node: [1, 2]            # processes: one for each gpu, here one for each core
 exclude:
   - {{strategy: baseline, gpus_per_node: 2}}
   - {{strategy: ddp, gpus_per_node: 1}}
 parameters:                        # the same for all
   data: {data}
+  device: cpu                      # also where there are GPUs
   epochs: 3
   global_batch: 256                # the same work, however many processes share it
   lr: 1.0
@@ -122,7 +123,7 @@ std::optional<std::string> digits_to_learn() {
   std::error_code error;
   if (!std::filesystem::exists(trainer, error)) return std::nullopt;
   const std::optional<std::string> digits = find_digits();
-  const ToolResult started = run_tool({.argv = {trainer, "--version"}, .timeout_s = kTrainerStart_s});
+  const ToolResult started = run_tool({.argv = {trainer, "--version"}, .timeout_s = kTrainerStartS});
   if (started.succeeded() && digits) return digits;
   const std::string why = started.succeeded() ? "the digits did not come with " + trainer
                                               : fmt::format("{} does not start: {}", trainer, describe(started));
