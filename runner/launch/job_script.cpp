@@ -17,6 +17,7 @@
 #include "launch/rank.hpp"
 #include "launch/script_reports.hpp"
 #include "launch/word_of_slurm.hpp"
+#include "runfiles/rank_binding.hpp"
 #include "runfiles/rank_report.hpp"
 #include "runfiles/try_mark.hpp"
 
@@ -53,13 +54,14 @@ void note_stopped(const std::string& folder, int signal, std::optional<double> w
 }  // namespace
 
 JobScript::JobScript(std::string attempt_folder, RunDescription run, SlurmJobFacts job, Supervisor& supervisor, double grace_s,
-                     bool in_block)
+                     const BlockPlace* block)
     : folder_(std::move(attempt_folder)),
       run_(std::move(run)),
       job_(std::move(job)),
       supervisor_(supervisor),
       grace_s_(grace_s),
-      in_block_(in_block),
+      in_block_(block != nullptr),
+      bindings_(in_block_ ? block->bindings : ""),
       begin_s_(monotonic_s()) {}
 
 std::string JobScript::try_folder() const { return fmt::format("{}/try{}", folder_, try_); }
@@ -75,6 +77,7 @@ ProcessSpec JobScript::spec() const {
   changes["MASTER_ADDR"] = address_;
   changes["MASTER_PORT"] = std::to_string(port_);
   if (in_block_) changes["HPCBENCH_NODELIST"] = job_.nodes;
+  if (!bindings_.empty()) changes[kBindingsVariable] = bindings_;
   if (run_.saved_exit_code) changes[kTrackerVariable] = process_tracker();
   changes["HPCBENCH_TOKEN"] = std::nullopt;
   // Or srun would start its tasks without our environment where sbatch was told not to take its own.
@@ -208,8 +211,19 @@ ScriptEnd JobScript::run(StartedFacts started) {
     return end;
   }
   ::unlink((folder_ + "/stopped").c_str());
+  if (!bindings_.empty()) note_neighbours(end.facts);
   end.facts.files = event_file_sizes(folder_, run_.processes);
   return end;
+}
+
+/// The other runs of the block are on this node, too.
+void JobScript::note_neighbours(FinishedFacts& facts) const {
+  const std::vector<RankBinding> bindings = read_bindings(bindings_);
+  const std::string run = attempt_path(folder_);
+  const auto is_alive = [](int pid) { return identify_process(pid).has_value(); };
+  if (std::string text = describe_binding(bindings, run); !text.empty()) facts.bound = std::move(text);
+  if (const std::optional<Sharing> sharing = find_sharing(bindings, run, run_.shares_numa, is_alive))
+    facts.shared = refusal_of(*sharing, run, job_.node);
 }
 
 void JobScript::await_word(const FinishedFacts& facts) {

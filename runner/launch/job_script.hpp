@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "launch/launch_block.hpp"
 #include "launch/slurm_job.hpp"
 #include "launch/supervisor.hpp"
 #include "runfiles/job_files.hpp"
@@ -22,10 +23,10 @@ struct ScriptEnd {
 /// asked to end by Slurm, we wait for the ranks, which Slurm has told.
 class JobScript {
  public:
-  /// `in_block`: other runs follow in the same job. Then the run's time limit is not the job's, and is kept here; and the
-  /// run may be asked to end alone, by `cancel_requested` in its folder and SIGUSR2.
+  /// In a block (else null) other runs follow in the same job. Then the run's time limit is not the job's, and is kept here;
+  /// and the run may be asked to end alone, by `cancel_requested` in its folder and SIGUSR2.
   JobScript(std::string attempt_folder, RunDescription run, SlurmJobFacts job, Supervisor& supervisor, double grace_s,
-            bool in_block);
+            const BlockPlace* block);
 
   /// Writes started.json, then runs the script.
   ScriptEnd run(StartedFacts started);
@@ -42,6 +43,7 @@ class JobScript {
   void find_limit();
   bool run_try();
   void await_word(const FinishedFacts& facts);
+  void note_neighbours(FinishedFacts& facts) const;
   bool cancel_requested() const;
   bool near_limit() const;
   bool waited_in_vain() const;
@@ -55,6 +57,7 @@ class JobScript {
   Supervisor& supervisor_;
   double grace_s_;
   bool in_block_;
+  std::string bindings_;  // of a block whose runs go on side by side
   std::string address_;
   int port_ = 0;
   int try_ = 0;          // 0: none was started

@@ -277,7 +277,7 @@ void write_finished(const JobPlace& place, const FinishedFacts& facts) {
 
 /// An attempt that is ours, in a job of Slurm.
 AttemptEnd run_in_slurm(const std::string& run_json, const JobPlace& place, StartedFacts started, SlurmJobFacts job,
-                        const std::vector<std::string>* block_nodes, Supervisor& supervisor) {
+                        const BlockPlace* block, Supervisor& supervisor) {
   RunDescription run;
   try {
     run = describe_run(run_json, place.attempt_folder + "/run.json");
@@ -288,24 +288,23 @@ AttemptEnd run_in_slurm(const std::string& run_json, const JobPlace& place, Star
     write_finished(place, facts);
     return {kExitCannotStart, true};
   }
-  const bool in_block = block_nodes != nullptr;
   bool here = true;  // whether this node is one of the run's
-  if (in_block && static_cast<std::size_t>(run.nodes) < block_nodes->size()) {
-    const auto end = block_nodes->begin() + run.nodes;
-    here = std::find(block_nodes->begin(), end, job.node) != end;
-    job.nodes = nodes_of_run(job.nodes, {block_nodes->begin(), end});
+  if (block != nullptr && static_cast<std::size_t>(run.nodes) < block->nodes.size()) {
+    const auto end = block->nodes.begin() + run.nodes;
+    here = std::find(block->nodes.begin(), end, job.node) != end;
+    job.nodes = nodes_of_run(job.nodes, {block->nodes.begin(), end});
   }
   started.node = job.node;
   started.nodes = job.nodes;
   if (here) started.devices = list_gpus();
   const int good_exit_code = run.good_exit_code;
-  JobScript script(place.attempt_folder, std::move(run), std::move(job), supervisor, kSlurmGraceS, in_block);
+  JobScript script(place.attempt_folder, std::move(run), std::move(job), supervisor, kSlurmGraceS, block);
   const ScriptEnd end = script.run(std::move(started));
   if (end.stopped) return {kSignalExitBase + SIGTERM, false};
   keep_outside(place, run_json);
   write_finished(place, end.facts);
   script.remove_tries();
-  return {exit_status(end.facts.supervision, good_exit_code), !end.broken};
+  return {exit_status(end.facts.supervision, good_exit_code), !end.broken, end.facts.shared};
 }
 
 /// One process, in the job's batch step. Where something else than `hpcbench cancel` ended the job, Slurm says what that was.
@@ -326,9 +325,8 @@ int prepare_in_slurm(const std::string& run_json, const JobPlace& place, Started
   return exit_status(facts);
 }
 
-/// `block_nodes`: in a block, the order in which its nodes were drawn.
-AttemptEnd run_attempt(const std::string& attempt_folder, const std::string& token, double grace_s,
-                       const std::vector<std::string>* block_nodes) {
+/// `block`: null where it is in none.
+AttemptEnd run_attempt(const std::string& attempt_folder, const std::string& token, double grace_s, const BlockPlace* block) {
   JobPlace place;
   place.attempt_folder = std::filesystem::absolute(attempt_folder + "/.").lexically_normal().parent_path().string();
   place.output_folder = place.attempt_folder;
@@ -346,7 +344,7 @@ AttemptEnd run_attempt(const std::string& attempt_folder, const std::string& tok
     if (!try_claim(place.attempt_folder, claim)) return {0, true};
   }
   if (in_slurm && info.is_preparation) return {prepare_in_slurm(run_json, place, std::move(started), job, supervisor), true};
-  if (in_slurm) return run_in_slurm(run_json, place, started, std::move(job), block_nodes, supervisor);
+  if (in_slurm) return run_in_slurm(run_json, place, started, std::move(job), block, supervisor);
   if (token.empty()) {
     place.output_folder = make_manual_folder(run_json, place.attempt_folder);
     say("by hand: this run claims nothing and does not count; its output is in " + place.output_folder);
@@ -364,8 +362,8 @@ int launch_attempt(const std::string& attempt_folder, const std::string& token, 
   return run_attempt(attempt_folder, token, grace_s, nullptr).status;
 }
 
-AttemptEnd launch_in_block(const std::string& attempt_folder, const std::string& token, const std::vector<std::string>& nodes) {
-  return run_attempt(attempt_folder, token, kEndingGraceS, &nodes);
+AttemptEnd launch_in_block(const std::string& attempt_folder, const std::string& token, const BlockPlace& block) {
+  return run_attempt(attempt_folder, token, kEndingGraceS, &block);
 }
 
 int launch_batch(const std::string& batch_folder) {

@@ -17,11 +17,13 @@
 #include "base/host_list.hpp"
 #include "base/shuffle.hpp"
 #include "base/text.hpp"
+#include "launch/lanes.hpp"
 #include "launch/launch.hpp"
 #include "launch/slurm_job.hpp"
 #include "launch/supervisor.hpp"
 #include "runfiles/block_claim.hpp"
 #include "runfiles/claim.hpp"
+#include "runfiles/rank_binding.hpp"
 #include "runfiles/run_info.hpp"
 
 namespace hpcbench {
@@ -84,6 +86,93 @@ std::vector<std::string> draw_nodes(const std::vector<std::string>& attempt_fold
   return drawn;
 }
 
+/// A block that is ours, and what its runs have to know of it.
+struct OwnBlock {
+  std::filesystem::path batch;
+  std::vector<std::string> attempts, folders;
+  SlurmJobFacts job;
+  BlockPlace place;
+
+  std::string token() const { return batch.filename().string(); }
+  std::string refused_file() const { return (batch / kRefusedFile).string(); }
+  /// Says why nothing more is begun from the attempt `next` on, if there is any.
+  int leave(std::size_t next, const std::string& why) const {
+    if (next < attempts.size()) say_of_block(fmt::format("{}: {} left to `hpcbench run`", why, attempts.size() - next));
+    return 1;
+  }
+};
+
+std::string too_short_for(const OwnBlock& block, std::size_t next) {
+  return fmt::format("the time that the job has left is too short for {}", block.attempts[next]);
+}
+
+std::string not_ended_by_program(const OwnBlock& block, std::size_t ended) {
+  return fmt::format("{} was not ended by its program", block.attempts[ended]);
+}
+
+int run_one_by_one(const OwnBlock& block) {
+  std::optional<double> end_s;
+  for (std::size_t i = 0; i < block.attempts.size(); ++i) {
+    if (i > 0 && !has_time(block.folders[i], block.job, end_s)) return block.leave(i, too_short_for(block, i));
+    if (!launch_in_block(block.folders[i], block.token(), block.place).may_go_on) {
+      block.leave(i + 1, not_ended_by_program(block, i));
+      return 1;
+    }
+  }
+  return 0;
+}
+
+constexpr int kRunWasApart = 0;
+constexpr int kRunIsBroken = 1;  // or was ended from outside
+constexpr int kRunHasShared = 2;
+
+/// In a process of its own: one attempt's signals and children are nobody else's.
+int run_in_lane(const OwnBlock& block, std::size_t number) {
+  try {
+    const AttemptEnd end = launch_in_block(block.folders[number], block.token(), block.place);
+    if (end.shared) write_file(block.refused_file(), *end.shared + "\n", Durability::durable);
+    if (end.shared) return kRunHasShared;
+    return end.may_go_on ? kRunWasApart : kRunIsBroken;
+  } catch (const std::exception& problem) {
+    say_of_block(problem.what());
+    return kRunIsBroken;
+  }
+}
+
+/// The next attempt begins whenever a lane is free. `why` it is not: empty as long as it may.
+int run_side_by_side(const OwnBlock& block, std::size_t width) {
+  Lanes lanes(width);
+  std::optional<double> end_s;
+  std::size_t next = 0;
+  std::string why;
+  while (true) {
+    while (why.empty() && next < block.attempts.size() && !lanes.full()) {
+      if (lanes.asked_to_end()) {
+        why = "the job was asked to end";
+      } else if (const auto refused = read_file_if_there(block.refused_file())) {
+        why = std::string(trim(*refused));
+      } else if (next > 0 && !has_time(block.folders[next], block.job, end_s)) {
+        why = too_short_for(block, next);
+      } else if (lanes.start(next, [&] { return run_in_lane(block, next); })) {
+        ++next;
+      } else {
+        why = "no process could be started";
+      }
+    }
+    if (lanes.empty()) break;
+    for (const Lanes::End& end : lanes.wait()) {
+      if (why.empty() && end.status != kRunWasApart && end.status != kRunHasShared) why = not_ended_by_program(block, end.work);
+    }
+  }
+  return why.empty() ? 0 : block.leave(next, why);
+}
+
+/// How many of a block's runs go on at a time; of equal ones, so the first one says it.
+std::size_t width_of(const std::vector<std::string>& folders) {
+  const int wanted = parse_run_json(read_file(folders.front() + "/run.json")).side_by_side;
+  return std::min(folders.size(), static_cast<std::size_t>(std::max(1, wanted)));
+}
+
 }  // namespace
 
 int launch_block(const std::string& batch_folder) {
@@ -93,32 +182,20 @@ int launch_block(const std::string& batch_folder) {
   const char* const text = std::getenv("SLURM_ARRAY_TASK_ID");
   if (text == nullptr) throw UnavailableError("error: launch --block: this is no element of a job array (SLURM_ARRAY_TASK_ID)");
   const auto index = static_cast<std::size_t>(std::max(0L, std::strtol(text, nullptr, 10)));
-  const std::vector<std::string> attempts = block_attempts(batch, index);
-  std::vector<std::string> folders;
-  for (const std::string& attempt : attempts) folders.push_back((batch.parent_path().parent_path() / attempt).string());
-  const SlurmJobFacts job = slurm_job_facts();
+  OwnBlock block{batch, block_attempts(batch, index), {}, slurm_job_facts(), {}};
+  for (const std::string& attempt : block.attempts)
+    block.folders.push_back((batch.parent_path().parent_path() / attempt).string());
   const std::string folder = block_folder(batch.string(), index);
   make_folders(folder);
   const std::string token = batch.filename().string();
-  if (!try_claim(folder, {.revoked = false, .why = {}, .token = token, .job = job.name, .process = this_process()})) {
+  if (!try_claim(folder, {.revoked = false, .why = {}, .token = token, .job = block.job.name, .process = this_process()})) {
     say_of_block("somebody has this block already; leaving");
     return 0;
   }
-  const std::vector<std::string> nodes = draw_nodes(folders, job, token, index, folder);
-  std::optional<double> end_s;
-  for (std::size_t i = 0; i < attempts.size(); ++i) {
-    const std::size_t left = attempts.size() - i;
-    if (i > 0 && !has_time(folders[i], job, end_s)) {
-      say_of_block(
-          fmt::format("the time that the job has left is too short for {}: {} left to `hpcbench run`", attempts[i], left));
-      return 1;
-    }
-    if (!launch_in_block(folders[i], token, nodes).may_go_on) {
-      say_of_block(fmt::format("{} was not ended by its program: {} left to `hpcbench run`", attempts[i], left - 1));
-      return 1;
-    }
-  }
-  return 0;
+  const std::size_t width = width_of(block.folders);
+  block.place.nodes = draw_nodes(block.folders, block.job, token, index, folder);
+  if (width > 1) block.place.bindings = folder + "/" + kBindingsFile;
+  return width > 1 ? run_side_by_side(block, width) : run_one_by_one(block);
 }
 
 }  // namespace hpcbench

@@ -27,6 +27,7 @@
 #include "launch/launch.hpp"
 #include "launch/merged_output.hpp"
 #include "launch/oom_count.hpp"
+#include "launch/own_binding.hpp"
 #include "launch/rank_environment.hpp"
 #include "launch/supervisor.hpp"
 #include "runfiles/job_files.hpp"
@@ -98,7 +99,7 @@ EnvironmentChanges variables_of(const RankPlace& place, int port) {
   EnvironmentChanges changes = rank_variables({place.ranks, place.local_ranks, port}, place.rank);
   changes["LOCAL_RANK"] = std::to_string(place.local_rank);
   changes["NODE_RANK"] = changes["GROUP_RANK"] = std::to_string(place.node_rank);
-  for (const char* const ours : {"HPCBENCH_TOKEN", "HPCBENCH_TRY", "HPCBENCH_GRACE", kTrackerVariable})
+  for (const char* const ours : {"HPCBENCH_TOKEN", "HPCBENCH_TRY", "HPCBENCH_GRACE", kTrackerVariable, kBindingsVariable})
     changes[ours] = std::nullopt;
   return changes;
 }
@@ -114,6 +115,7 @@ struct RankRules {
   int good_exit_code = 0;
   bool usage_known = true;  // podman's programs are no children of ours
   bool merged_output = false;
+  bool uses_gpus = true;
   std::optional<int> saved_exit_code = {};  // of a program that is to be continued
   Faults faults = {};
 };
@@ -125,6 +127,7 @@ RankRules read_rank_rules() {
   RankRules rules;
   if (!json.is_object()) return rules;
   rules.usage_known = json.value("container_runtime", nlohmann::json()) != "podman";
+  rules.uses_gpus = json.value("gpus_per_node", nlohmann::json()) != 0;
   rules.merged_output = json.value("output", nlohmann::json()) == "merged";
   if (json.contains("inject")) rules.faults = parse_faults(json["inject"].dump());
   if (json.contains("segment")) rules.saved_exit_code = kExitSaved;
@@ -203,6 +206,28 @@ std::string step_name() {
   return job.empty() || step.empty() ? "processes" : job + "." + step;
 }
 
+/// In a block whose runs go on side by side: what the ranks here may use, and until when.
+class NotedBinding {
+ public:
+  NotedBinding(const std::vector<ProcessSpec>& specs, bool uses_gpus) : path_(variable(kBindingsVariable)) {
+    if (path_.empty() || output_folder().empty()) return;
+    RankBinding binding = own_binding(uses_gpus);
+    binding.run = run_ = attempt_path(output_folder());
+    for (const ProcessSpec& spec : specs) {
+      binding.rank = spec.rank;
+      ranks_.push_back(spec.rank);
+      note_binding(path_, binding);
+    }
+  }
+  void end() const {
+    for (const int rank : ranks_) note_binding_end(path_, run_, rank, monotonic_s());
+  }
+
+ private:
+  std::string path_, run_;
+  std::vector<int> ranks_;
+};
+
 void report(const Supervision& supervision, const std::optional<StartError>& error, bool oom_kill, const RankRules& rules) {
   const std::string folder = variable("HPCBENCH_TRY");
   if (folder.empty()) return;
@@ -270,7 +295,9 @@ int run_rank(const RankRequest& request) {
   std::vector<ProcessSpec> specs = specs_of(request, place);
   const std::unique_ptr<MergedOutput> merged = of_run.merged_output ? merge_outputs(specs) : nullptr;
   if (merged) merged->start();
+  const NotedBinding binding(specs, of_run.uses_gpus);
   const Supervision supervision = supervisor.run(specs, rules, error);
+  binding.end();
   if (merged) merged->finish();
   const std::optional<long long> oom_kills_after = read_oom_kill_count();
   if (error) std::fputs(fmt::format("hpcbench: rank {}: {}\n", error->rank, error->text).c_str(), stderr);

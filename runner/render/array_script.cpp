@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "render/attempt.hpp"
 #include "render/job_template.hpp"
+#include "render/packing.hpp"
 
 namespace hpcbench {
 
@@ -41,20 +42,20 @@ std::string slurm_time(double seconds) {
   return days > 0 ? fmt::format("{}-{}", days, clock) : clock;
 }
 
-std::optional<std::string> gpu_option(const Site& site, const Configuration& configuration) {
-  const Resources& resources = configuration.work->resources;
-  if (resources.gres) return "--gres=" + sbatch_value("gres", *resources.gres);
-  if (configuration.gpus_per_node == 0) return std::nullopt;
+std::optional<std::string> gpu_option(const Site& site, const Configuration& configuration, int lanes) {
+  std::optional<std::string> gres = configuration.work->resources.gres;
+  if (gres && lanes > 1) gres = times_gres(*gres, lanes);
+  if (gres) return "--gres=" + sbatch_value("gres", *gres);
+  const int gpus = lanes * configuration.gpus_per_node;
+  if (gpus == 0) return std::nullopt;
   if (site.gres_type == "none") return std::nullopt;
-  if (site.gres_type) {
-    return fmt::format("--gres=gpu:{}:{}", sbatch_value("gres_type", *site.gres_type), configuration.gpus_per_node);
-  }
-  return fmt::format("--gpus-per-node={}", configuration.gpus_per_node);
+  if (site.gres_type) return fmt::format("--gres=gpu:{}:{}", sbatch_value("gres_type", *site.gres_type), gpus);
+  return fmt::format("--gpus-per-node={}", gpus);
 }
 
-/// With these lines for the time limit.
+/// With these lines for the time limit, for so many runs at a time.
 std::vector<std::string> options_of(const Experiment& experiment, const Configuration& configuration,
-                                    const std::vector<std::string>& time_lines) {
+                                    const std::vector<std::string>& time_lines, int lanes = 1) {
   const Site& site = experiment.site;
   const Work& work = *configuration.work;
   std::vector<std::string> options;
@@ -67,10 +68,11 @@ std::vector<std::string> options_of(const Experiment& experiment, const Configur
   add("reservation", site.reservation);
   const SlurmShape shape = slurm_shape(configuration);
   options.push_back(fmt::format("--nodes={}", configuration.nodes));
-  options.push_back(fmt::format("--ntasks-per-node={}", shape.tasks_per_node));
+  options.push_back(fmt::format("--ntasks-per-node={}", lanes * shape.tasks_per_node));
   options.push_back(fmt::format("--cpus-per-task={}", shape.cpus_per_task));
-  if (const std::optional<std::string> gpus = gpu_option(site, configuration)) options.push_back(*gpus);
-  add("mem", work.resources.mem);
+  if (const std::optional<std::string> gpus = gpu_option(site, configuration, lanes)) options.push_back(*gpus);
+  const std::optional<std::string>& memory = work.resources.mem;
+  add("mem", memory && lanes > 1 ? times_memory(*memory, lanes) : memory);
   options.insert(options.end(), time_lines.begin(), time_lines.end());
   add("constraint", work.resources.constraint);
   if (work.resources.exclusive) options.emplace_back("--exclusive");
@@ -96,9 +98,9 @@ std::vector<std::string> slurm_options(const Experiment& experiment, const Confi
 }
 
 std::vector<std::string> slurm_block_options(const Experiment& experiment, const Configuration& configuration,
-                                             std::optional<double> time_s) {
+                                             std::optional<double> time_s, int lanes) {
   return options_of(experiment, configuration,
-                    time_s ? std::vector<std::string>{"--time=" + slurm_time(*time_s)} : std::vector<std::string>());
+                    time_s ? std::vector<std::string>{"--time=" + slurm_time(*time_s)} : std::vector<std::string>(), lanes);
 }
 
 SlurmShape slurm_shape(const Configuration& configuration) {

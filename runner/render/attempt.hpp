@@ -103,9 +103,10 @@ std::string imported_run_json(const Experiment& experiment, const Plan& plan, co
 /// array. InputError for a value that cannot stand in such a line.
 std::vector<std::string> slurm_options(const Experiment& experiment, const Configuration& configuration);
 
-/// The same of a block of such configurations, which takes so long; without one, what such configurations have in common.
+/// The same of a block of such configurations, which takes so long, `lanes` of them at a time; without a time, what such
+/// configurations have in common.
 std::vector<std::string> slurm_block_options(const Experiment& experiment, const Configuration& configuration,
-                                             std::optional<double> time_s = std::nullopt);
+                                             std::optional<double> time_s = std::nullopt, int lanes = 1);
 
 /// Tasks of a node, and cores of a task, that Slurm is asked for.
 struct SlurmShape {

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "plan/baselines.hpp"
 #include "render/block_parts.hpp"
+#include "render/packing.hpp"
 
 namespace hpcbench {
 
@@ -86,7 +87,9 @@ const LongestJob* too_short_job(const Experiment& experiment, const Plan& plan, 
   const std::string names = partition_of(experiment, plan.configurations[block.front().planned.configuration]);
   const auto longest = times.longest.find(names);
   if (longest == times.longest.end()) return nullptr;
-  return block_time_s(plan, block, times).value_or(0) > longest->second.seconds ? &longest->second : nullptr;
+  return block_time_s(plan, block, times, lanes_of(experiment, block.size())).value_or(0) > longest->second.seconds
+             ? &longest->second
+             : nullptr;
 }
 
 std::vector<DueRun> chosen_runs(const std::vector<DueRun>& runs, const std::vector<std::size_t>& block) {
@@ -126,6 +129,8 @@ std::vector<PartedBlock> part_blocks(const Experiment& experiment, const Plan& p
   }
   return parted;
 }
+
+std::string pace_text(int lanes) { return lanes > 1 ? fmt::format("{} at a time", lanes) : "one after the other"; }
 
 std::string minutes_text(std::optional<double> seconds) {
   if (!seconds) return "no time limit";
@@ -167,9 +172,10 @@ void check_equal_shapes(const Experiment& experiment, const Plan& plan) {
 
 BlockShape shape_of_part(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
                          const std::vector<std::size_t>& part, const BlockTimes& times) {
-  BlockShape shape{{}, largest_of(plan, runs, part), part.size(), block_time_s(plan, chosen_runs(runs, part), times)};
+  const int lanes = lanes_of(experiment, part.size());
+  BlockShape shape{{}, largest_of(plan, runs, part), part.size(), block_time_s(plan, chosen_runs(runs, part), times, lanes)};
   const Configuration& largest = plan.configurations[shape.configuration];
-  shape.options = slurm_block_options(experiment, largest, shape.time_s);
+  shape.options = slurm_block_options(experiment, largest, shape.time_s, lanes);
   for (const std::size_t i : part) {
     const Configuration& configuration = plan.configurations[runs[i].planned.configuration];
     const double time_s = configuration.work->resources.time_s.value_or(0);
@@ -199,14 +205,15 @@ std::vector<DueRun> repeats_in_order(const Plan& plan) {
   return runs;
 }
 
-std::optional<double> block_time_s(const Plan& plan, const std::vector<DueRun>& runs, const BlockTimes& times) {
-  double sum_s = kBlockMarginS;
+std::optional<double> block_time_s(const Plan& plan, const std::vector<DueRun>& runs, const BlockTimes& times, int lanes) {
+  double sum_s = 0, longest_s = 0;
   for (const DueRun& run : runs) {
     const std::optional<double> needed_s = share_s(plan, run, times);
     if (!needed_s) return std::nullopt;
     sum_s += *needed_s;
+    longest_s = std::max(longest_s, *needed_s);
   }
-  return sum_s;
+  return kBlockMarginS + packed_time_s(sum_s, longest_s, lanes);
 }
 
 std::vector<BlockBatch> make_blocks(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
@@ -217,8 +224,11 @@ std::vector<BlockBatch> make_blocks(const Experiment& experiment, const Plan& pl
   const auto add = [&](std::vector<std::size_t>& block) {
     const Configuration& any = plan.configurations[largest_of(plan, runs, block)];
     std::vector<std::string> options;
-    if (submits)
-      options = slurm_block_options(experiment, any, block_time_s(plan, chosen_runs(runs, block), context.block_times));
+    if (submits) {
+      const int lanes = lanes_of(experiment, block.size());
+      const std::vector<DueRun> chosen = chosen_runs(runs, block);
+      options = slurm_block_options(experiment, any, block_time_s(plan, chosen, context.block_times, lanes), lanes);
+    }
     const auto found = open.find(options);
     if (found != open.end() && batches[found->second].blocks.size() < limit) {
       batches[found->second].blocks.push_back(std::move(block));
@@ -249,6 +259,7 @@ void check_blocks(const Experiment& experiment, const Plan& plan) {
                     place_of_allocation(experiment), describe(plan.bindings(configuration))));
   }
   if (experiment.mixes_shapes()) check_equal_shapes(experiment, plan);
+  check_packing(experiment, plan);
   for (const BlockShape& shape : block_shapes(experiment, plan)) {
     if (shape.idle_s > experiment.most_idle * shape.node_s) refuse_idle(experiment, plan, shape);
     if (shape.runs <= kLargestBlock) continue;
@@ -324,10 +335,11 @@ std::vector<std::string> describe_parts(const Experiment& experiment, const Plan
                                "runs",
                                counted(static_cast<long long>(apart), "configuration is", "configurations are"));
     }
-    lines.push_back(fmt::format("blocks: {} take {} one after the other, and {} is {}: each block is split into {}{}",
+    const int lanes = lanes_of(experiment, block.runs.size());
+    lines.push_back(fmt::format("blocks: {} take {} {}, and {} is {}: each block is split into {}{}",
                                 counted(static_cast<long long>(block.runs.size()), "run", "runs"),
-                                minutes_text(block_time_s(once, chosen_runs(runs, block.runs), times)), block.limit->whose,
-                                minutes_text(block.limit->seconds),
+                                minutes_text(block_time_s(once, chosen_runs(runs, block.runs), times, lanes)), pace_text(lanes),
+                                block.limit->whose, minutes_text(block.limit->seconds),
                                 counted(static_cast<long long>(block.parts.size()), "part", "parts"), pairs));
   }
   return lines;
@@ -339,8 +351,9 @@ std::vector<std::string> describe_blocks(const Experiment& experiment, const Pla
   std::vector<std::string> lines;
   if (!experiment.in_blocks()) return lines;
   if (experiment.executor != "slurm") {
-    lines.push_back(fmt::format("blocks: {} of {}, one run after the other", counted(plan.repeats, "repeat", "repeats"),
-                                counted(static_cast<long long>(plan.configurations.size()), "run", "runs")));
+    lines.push_back(fmt::format("blocks: {} of {}, one run after the other{}", counted(plan.repeats, "repeat", "repeats"),
+                                counted(static_cast<long long>(plan.configurations.size()), "run", "runs"),
+                                experiment.packs_runs() ? "; `side_by_side` needs Slurm, and `run` refuses it here" : ""));
     return lines;
   }
   const std::vector<BlockShape> shapes = block_shapes(experiment, plan, times);
@@ -352,10 +365,11 @@ std::vector<std::string> describe_blocks(const Experiment& experiment, const Pla
                                                idle_share(shape), hours_text(largest, shape.idle_s * plan.repeats))
                                  : "";
     const std::string part = shape.parts > 1 ? fmt::format(" (part {} of {})", shape.part, shape.parts) : "";
-    lines.push_back(fmt::format("blocks: {} of {}{}, one after the other: {} x {} each; {} in the queue instead of {}{}",
+    lines.push_back(fmt::format("blocks: {} of {}{}, {}: {} x {} each; {} in the queue instead of {}{}",
                                 counted(plan.repeats, "job", "jobs"), counted(size, "run", "runs"), part,
-                                counted(largest.nodes, "node", "nodes"), minutes_text(shape.time_s),
-                                counted(plan.repeats, "place", "places"), plan.repeats * size, idle));
+                                pace_text(lanes_of(experiment, shape.runs)), counted(largest.nodes, "node", "nodes"),
+                                minutes_text(shape.time_s), counted(plan.repeats, "place", "places"), plan.repeats * size,
+                                idle));
   }
   for (std::string& line : describe_parts(experiment, plan, times)) lines.push_back(std::move(line));
   const auto different = std::count_if(shapes.begin(), shapes.end(), [](const BlockShape& shape) { return shape.part == 1; });

@@ -29,8 +29,9 @@ struct DueRun {
 std::vector<DueRun> repeats_in_order(const Plan& plan);
 
 /// What the job of a block of these runs asks for, in seconds: their limits, or what is estimated, for each what its beginning
-/// and its end may take beside that, and a minute. Absent where one of them has no limit.
-std::optional<double> block_time_s(const Plan& plan, const std::vector<DueRun>& runs, const BlockTimes& times);
+/// and its end may take beside that, and a minute. Absent where one of them has no limit. `lanes`: so many go on at a time
+/// (packed_time_s).
+std::optional<double> block_time_s(const Plan& plan, const std::vector<DueRun>& runs, const BlockTimes& times, int lanes = 1);
 
 /// The blocks of these runs, in their order, longer ones than Slurm takes in parts (split_block): of each repeat those that ask
 /// for the same things but for the time and, with mixed shapes, the number of nodes, of which a block has the most that one of

@@ -89,6 +89,7 @@ std::vector<std::string> step_words(const Experiment& experiment, const Configur
   const Resources& resources = configuration.work->resources;
   const Site& site = experiment.site;
   std::vector<std::string> words = {"--immediate=60", shell_quote("--mem=" + resources.mem.value_or("0"))};
+  if (experiment.packs_runs()) words.emplace_back("--exact");  // or the step has all of the job's cores
   if (experiment.mixes_shapes()) words.emplace_back("${HPCBENCH_NODELIST:+--nodelist=\"$HPCBENCH_NODELIST\"}");
   if (resources.gres) {
     words.push_back(shell_quote("--gres=" + *resources.gres));

@@ -257,6 +257,10 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   if (const RunEstimate* const estimate = run.context.block_times.estimate_of(run.configuration.id, run.key.attempt)) {
     fields.add("estimated_s", json_number(estimate->seconds));
   }
+  if (run.experiment.packs_runs()) {
+    fields.add_number("side_by_side", run.experiment.side_by_side);
+    if (run.experiment.shares_numa) fields.add_text("numa", "shared");
+  }
   if (run.experiment.continuation) fields.add("segment", segment_json(run));
   if (run.segment.injected_in > 0) {
     fields.add_number("injected_in", run.segment.injected_in);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <utility>
 
@@ -178,6 +179,30 @@ void note_injected(Table& table, const std::vector<const Sample*>& shown) {
       fmt::format("{} of {} runs, in {} of {} rows, met a fault that `inject` asked for", runs, all, rows, shown.size()));
 }
 
+/// How many runs of a block could go on beside each other, this one among them; 1: it had its block for itself.
+int side_by_side_of(const Sample& sample) {
+  int most = 1;
+  for (const AttemptRecord* run : sample.measured.empty() ? sample.runs : sample.measured) {
+    const auto said = run->facts.find("side_by_side");
+    if (said != run->facts.end()) most = std::max(most, std::atoi(said->second.c_str()));
+  }
+  return most;
+}
+
+/// Says which rows ran beside others of their block, and what that does to times.
+void note_side_by_side(Table& table) {
+  int rows = 0, most = 1;
+  for (const Row& row : table.rows) {
+    rows += row.side_by_side > 1 ? 1 : 0;
+    most = std::max(most, row.side_by_side);
+  }
+  if (rows == 0) return;
+  table.notes.push_back(fmt::format(
+      "{} of {} rows ran side by side, up to {} runs of a block on one node at a time, each on cores and GPUs of its "
+      "own: their times include what neighbours take of memory bandwidth, caches, power and network",
+      rows, table.rows.size(), most));
+}
+
 /// Counts the runs whose earlier attempts did not succeed, and says what their values leave out.
 void note_tried_again(Table& table, const std::vector<AttemptKey>& attempts) {
   std::set<std::pair<std::string, RunName>> runs;
@@ -205,6 +230,7 @@ void measure_all(std::vector<Sample>& samples, const std::vector<std::string>& a
   for (Sample& sample : samples) {
     measure_parts(sample, settings, metrics);
     measure_series(sample, settings);
+    sample.row.side_by_side = side_by_side_of(sample);
   }
 }
 
@@ -323,6 +349,7 @@ Table build_table(const Experiment& experiment, const Plan& plan, std::vector<At
   move_into_rows(table, shown);
   note_continued(table);
   note_injected(table, shown);
+  note_side_by_side(table);
   note_tried_again(table, options.tried_again);
   describe_methods(table, context);
   sort_rows_by(table, settings.sort);

@@ -99,6 +99,7 @@ struct Row {
   std::string statistic;                     // `median`: the value is a published statistic of n runs, not a run
   int continued = 0;                         // runs that have several segments
   int segments = 0;                          // of those runs together
+  int side_by_side = 1;                      // runs of a block that could go on at a time, those of this row among them
   int tried_again = 0;                       // runs that needed more than one attempt: earlier ones did not succeed
   std::string source = "measured";           // or `imported`, or `measured, imported`
 };

@@ -17,6 +17,9 @@ inline constexpr const char* kBlocksFile = "blocks.txt";
 /// drawn.
 inline constexpr const char* kDrawnNodes = "nodes.txt";
 
+/// Beside attempts.txt of such a batch: why its runs cannot go on side by side. From then on none of them is begun.
+inline constexpr const char* kRefusedFile = "refused.txt";
+
 struct BlockLines {
   std::size_t first = 0;
   std::size_t count = 0;

@@ -151,6 +151,8 @@ std::string finished_json(const FinishedFacts& facts) {
   if (facts.oom_kill) json["oom_kill"] = *facts.oom_kill;
   if (facts.error) json["error"] = *facts.error;
   if (facts.never_began) json["never_began"] = true;
+  if (facts.bound) json["bound"] = *facts.bound;
+  if (facts.shared) json["shared"] = *facts.shared;
   if (facts.tail) json["tail"] = *facts.tail;
   json["processes"] = OrderedJson::array();
   for (const ProcessEnd& end : supervision.processes) json["processes"].push_back(process_json(end));

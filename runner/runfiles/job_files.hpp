@@ -44,6 +44,8 @@ struct FinishedFacts {
   std::optional<bool> oom_kill;
   std::optional<std::string> error;                      // why no process could be started
   bool never_began = false;                              // the scheduler could start no rank of it
+  std::optional<std::string> bound;                      // side by side with others: what its ranks may use
+  std::optional<std::string> shared;                     // and why that was not theirs alone
   std::optional<std::string> tail;                       // of the first failed process's output
   std::vector<std::pair<std::string, long long>> files;  // event files and their sizes in bytes
 };

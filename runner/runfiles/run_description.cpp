@@ -87,6 +87,7 @@ RunDescription describe_run(const std::string& text, const std::string& path) {
   if (info.time_limit_s.value_or(0) > 0) run.time_s = info.time_limit_s;
   run.good_exit_code = info.success_exit_code;
   run.faults = info.faults;
+  run.shares_numa = info.shares_numa;
   if (info.segment) {
     run.warn_s = info.segment->warn_s;
     run.saved_exit_code = kExitSaved;

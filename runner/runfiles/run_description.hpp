@@ -29,6 +29,7 @@ struct RunDescription {
   std::optional<double> warn_s = {};        // before the time limit; absent: nothing warns the program of it
   std::optional<int> saved_exit_code = {};  // of a process that is to be continued
   Faults faults = {};                       // what it is to meet
+  bool shares_numa = false;                 // with runs side by side in its block
 };
 
 /// InputError `error: PATH: ...` says what is wrong with `text`, a run.json.

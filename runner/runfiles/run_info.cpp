@@ -259,6 +259,8 @@ RunInfo parse_run_json(std::string_view text) {
   info.gpus = std::max(0, small_integer(member("gpus")).value_or(1));
   info.launched_once = json_string(member("launch")) == "once";
   info.estimated_s = amount(member("estimated_s"));
+  info.side_by_side = std::max(1, small_integer(member("side_by_side")).value_or(1));
+  info.shares_numa = json_string(member("numa")) == "shared";
   info.intended_unix_s = amount(member("intended_unix_s"));
   read_start(members, info);
   info.outside = read_outside(member("outside"));
@@ -332,6 +334,8 @@ Finished parse_finished(std::string_view text) {
   finished.warned = json_flag(member("warned")).value_or(false);
   finished.never_began = json_flag(member("never_began")).value_or(false);
   finished.error = line_of(member("error"));
+  finished.bound = line_of(member("bound"));
+  finished.shared = line_of(member("shared"));
   finished.tail = json_string(member("tail")).value_or("");
   add_processes(member("processes"), finished);
   JsonMembers files;

@@ -49,6 +49,8 @@ struct RunInfo {
   bool is_preparation = false;
   std::optional<double> time_limit_s;
   std::optional<double> estimated_s;  // of a block whose job asked for so much time for it; absent: for its limit
+  int side_by_side = 1;               // runs of its block that go on at a time,
+  bool shares_numa = false;           // and may share a NUMA node
   std::optional<double> intended_unix_s;
   std::string workdir;
   std::optional<std::vector<OutsideGlob>> outside;  // absent: made before copies were kept
@@ -103,6 +105,7 @@ struct Finished {
   bool timed_out = false, cancelled = false, oom_kill = false, never_began = false;
   bool warned = false;  // of the time limit, by SIGUSR1
   std::optional<std::string> error;
+  std::optional<std::string> bound, shared;  // of a run side by side with others: as FinishedFacts has them
   std::string tail;
   std::optional<double> user_s, sys_s;     // sums over processes
   std::vector<SeriesPoint> ranks;          // rank_real_s, rank_user_s, rank_sys_s of each process

@@ -137,19 +137,45 @@ void refuse_metrics_of_jobs(const YamlNode* list, Diagnostics& diagnostics) {
   }
 }
 
-/// Steps of a mixed block are given their nodes by srun.
-void check_mixed_shapes(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
-  if (!parsed.experiment.mixes_shapes()) return;
-  const SourceLocation& place = parsed.root->find("allocation")->find("shapes")->location;
-  const auto refuse = [&](const char* what) {
-    diagnostics.add(place, fmt::format("`shapes: mixed` gives each run its nodes by srun, and {} starts no srun", what),
-                    "remove `shapes: mixed`: configurations of each number of nodes have blocks of their own");
-  };
-  if (parsed.experiment.launcher == "mpirun") return refuse("`launcher: mpirun`");
+/// What starts the processes of some run, where that is not srun.
+std::optional<std::string> other_than_srun(const ParsedExperiment& parsed) {
+  if (parsed.experiment.launcher == "mpirun") return "`launcher: mpirun`";
   const bool once = parsed.experiment.work.launch == Launch::once ||
                     std::any_of(parsed.overrides.begin(), parsed.overrides.end(),
                                 [](const ParsedOverride& entry) { return entry.override_.launch == Launch::once; });
-  if (once) refuse("`launch: once`");
+  return once ? std::optional<std::string>("`launch: once`") : std::nullopt;
+}
+
+/// Steps of a mixed block are given their nodes by srun.
+void check_mixed_shapes(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  if (!parsed.experiment.mixes_shapes()) return;
+  const std::optional<std::string> other = other_than_srun(parsed);
+  if (!other) return;
+  diagnostics.add(parsed.root->find("allocation")->find("shapes")->location,
+                  fmt::format("`shapes: mixed` gives each run its nodes by srun, and {} starts no srun", *other),
+                  "remove `shapes: mixed`: configurations of each number of nodes have blocks of their own");
+}
+
+/// Runs side by side have one shape and one node each, and srun keeps them apart. What is the same at all points is checked
+/// here, resources of the plan's configurations by check_blocks.
+void check_side_by_side(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  const Experiment& experiment = parsed.experiment;
+  const YamlNode* const allocation = parsed.root->find("allocation");
+  const YamlNode* const said = allocation != nullptr && allocation->is_map() ? allocation->find("side_by_side") : nullptr;
+  if (experiment.side_by_side <= 1 || said == nullptr) return;
+  if (!experiment.in_blocks()) {
+    diagnostics.add(said->location, "`side_by_side` is about the runs of a block, and here each run has a job of its own",
+                    "remove it, or say `allocation: {per: block, side_by_side: 2}`");
+  } else if (experiment.mixed_shapes) {
+    diagnostics.add(said->location,
+                    "runs side by side take equal shares of one node, and those of `shapes: mixed` have several nodes",
+                    "remove `side_by_side`, or `shapes: mixed`");
+  } else if (const std::optional<std::string> other = other_than_srun(parsed)) {
+    diagnostics.add(
+        said->location,
+        fmt::format("runs side by side are given cores and GPUs of their own by srun, and {} starts no srun", *other),
+        "remove `side_by_side`: runs of a block then follow one another");
+  }
 }
 
 /// A run that a job with too short an estimate cut off is tried again.
@@ -171,6 +197,7 @@ void check_estimated_time(const ParsedExperiment& parsed, Diagnostics& diagnosti
 /// What cannot be in one allocation.
 void check_allocation(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   check_estimated_time(parsed, diagnostics);
+  check_side_by_side(parsed, diagnostics);
   if (!parsed.experiment.in_blocks()) return;
   check_mixed_shapes(parsed, diagnostics);
   if (parsed.experiment.order == Order::sequential) {

@@ -315,6 +315,8 @@ struct Experiment {
   bool mixed_shapes = false;    // a block has configurations of different numbers of nodes
   double most_idle = 0.25;      // with mixed shapes: the largest share of a block's node time that smaller runs may leave idle
   bool estimated_time = false;  // a block's job asks for what its runs need by finished ones, not for all their limits
+  int side_by_side = 1;         // runs of a block that go on at a time, on cores and GPUs of their own
+  bool shares_numa = false;     // and may share a NUMA node
   std::string launcher = "srun";
   std::vector<std::string> prepare;       // a command that runs once before the first submission; empty: none
   std::vector<Preparation> preparations;  // in order of need; empty beside `prepare`
@@ -339,6 +341,7 @@ struct Experiment {
   bool is_trainer() const { return work.trainer.has_value(); }
   bool in_blocks() const { return allocation == Allocation::block; }
   bool mixes_shapes() const { return in_blocks() && mixed_shapes; }
+  bool packs_runs() const { return in_blocks() && side_by_side > 1; }
   bool estimates_time() const { return in_blocks() && estimated_time; }
   /// report.metric, else what the built-in trainer, or any command, always has. The trainer's own time is that of one segment.
   std::string report_metric() const { return report.metric.value_or(is_trainer() && !continuation ? "train_s" : "wall_s"); }

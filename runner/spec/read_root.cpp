@@ -134,6 +134,8 @@ void read_allocation(const YamlNode& node, Experiment& experiment, Diagnostics& 
   assign(experiment.allocation, reader.choice<Allocation>("per", {{"run", Allocation::run}, {"block", Allocation::block}}));
   assign(experiment.mixed_shapes, reader.choice<bool>("shapes", {{"separate", false}, {"mixed", true}}));
   assign(experiment.estimated_time, reader.choice<bool>("time", {{"full", false}, {"auto", true}}));
+  assign(experiment.side_by_side, reader.integer("side_by_side"));
+  assign(experiment.shares_numa, reader.choice<bool>("numa", {{"separate", false}, {"shared", true}}));
   if (const std::optional<std::string> text = reader.filled_text("idle")) {
     const std::optional<double> percent = parse_percent(*text);
     experiment.most_idle = percent.value_or(0) / 100;

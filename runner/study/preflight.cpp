@@ -81,6 +81,13 @@ void require_options(const Study& study, const RunOptions& options) {
         "error: --detach needs the executor slurm: local jobs are started by `hpcbench run` itself; "
         "use `nohup hpcbench run ... &`");
   }
+  if (study.experiment.packs_runs()) {
+    const auto place = study.experiment.origins.find("allocation.side_by_side");
+    throw InputError(fmt::format(
+        "{}: error: `side_by_side` is for jobs of Slurm, which gives runs cores of their own; the executor is local\n  = say "
+        "--set allocation.side_by_side=1, or --set allocation.per=run and --slots {}, where nothing keeps runs apart",
+        place == study.experiment.origins.end() ? study.experiment.path : place->second, study.experiment.side_by_side));
+  }
   if (options.slots > 1 && study.experiment.in_blocks()) {
     throw InputError(
         fmt::format("error: --slots {}: with `allocation: {{per: block}}` one run follows another; leave --slots out, or say "

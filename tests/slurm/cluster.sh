@@ -115,7 +115,6 @@ write_configuration() {
     echo "SlurmctldLogFile=$dir/log/ctld.log"
     echo "SlurmdLogFile=$dir/log/%n.log"
     echo "ProctrackType=proctrack/linuxproc"
-    echo "TaskPlugin=task/$task"
     echo "SwitchType=switch/none"
     echo "MpiDefault=none"
     echo "JobAcctGatherType=jobacct_gather/linux"
@@ -149,7 +148,7 @@ write_configuration() {
     else
       echo "AccountingStorageType=accounting_storage/none"
     fi
-    local defaults=(MinJobAge=300 MessageTimeout=10 SlurmctldTimeout=60 SlurmdTimeout=15 MaxArraySize=1001) line
+    local defaults=("TaskPlugin=task/$task" MinJobAge=300 MessageTimeout=10 SlurmctldTimeout=60 SlurmdTimeout=15 MaxArraySize=1001) line
     for line in "${defaults[@]}"; do
       printf '%s\n' ${settings[@]+"${settings[@]}"} | grep -q "^${line%%=*}=" || echo "$line"
     done

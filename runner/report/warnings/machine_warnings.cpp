@@ -47,4 +47,14 @@ void warn_cores_shared(const WarningContext& context, Warnings& found) {
               found);
 }
 
+void warn_side_by_side_shared(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  warn_of_fact(context, "shared", ": ", "", rows);
+  rows.report(
+      "side-by-side-shared",
+      "runs side by side were to have cores, GPUs and NUMA nodes of their own: these had not, and their times are those of "
+      "runs that took turns",
+      same_advice("mend that, or remove `side_by_side`, and measure into another --results folder"), found);
+}
+
 }  // namespace hpcbench

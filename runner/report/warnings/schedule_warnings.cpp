@@ -16,20 +16,20 @@ namespace {
 struct Occupation {
   double start = 0;
   double end = 0;
-  const AttemptRecord* attempt = nullptr;
+  std::vector<const AttemptRecord*> attempts;  // several only of a block whose runs go on side by side: a note says that
 };
 
-/// Both of any two that overlap. Sorted by start, each is compared with the one that lasts longest so far: whatever
+/// All of any two that overlap. Sorted by start, each is compared with the one that lasts longest so far: whatever
 /// overlaps a later one overlaps that one too, so nothing is missed.
 void mark_overlaps(std::vector<Occupation>& on_host, std::unordered_set<const AttemptRecord*>& overlapping) {
   std::sort(on_host.begin(), on_host.end(), [](const Occupation& a, const Occupation& b) {
-    return a.start != b.start ? a.start < b.start : a.attempt->key < b.attempt->key;
+    return a.start != b.start ? a.start < b.start : a.attempts.front()->key < b.attempts.front()->key;
   });
   const Occupation* longest = nullptr;
   for (const Occupation& next : on_host) {
     if (longest != nullptr && next.start < longest->end) {
-      overlapping.insert(next.attempt);
-      overlapping.insert(longest->attempt);
+      overlapping.insert(next.attempts.begin(), next.attempts.end());
+      overlapping.insert(longest->attempts.begin(), longest->attempts.end());
     }
     if (longest == nullptr || next.end > longest->end) longest = &next;
   }
@@ -38,10 +38,22 @@ void mark_overlaps(std::vector<Occupation>& on_host, std::unordered_set<const At
 /// Only time stamps of one host are compared with each other.
 std::unordered_set<const AttemptRecord*> overlapping_attempts(const std::vector<const AttemptRecord*>& attempts) {
   std::map<std::string, std::vector<Occupation>> hosts;
+  std::map<std::pair<std::string, std::string>, std::size_t> packed;  // by host and job
   for (const AttemptRecord* attempt : attempts) {
     if (!attempt->node || !attempt->started_unix_s || !attempt->finished_unix_s) continue;
     for (const std::string& host : split(*attempt->node, ',')) {
-      if (!host.empty()) hosts[host].push_back({*attempt->started_unix_s, *attempt->finished_unix_s, attempt});
+      if (host.empty()) continue;
+      std::vector<Occupation>& on_host = hosts[host];
+      const bool beside = attempt->job && attempt->facts.contains("side_by_side");
+      const auto known = beside ? packed.try_emplace({host, *attempt->job}, on_host.size()) : std::pair(packed.end(), true);
+      if (known.second) {
+        on_host.push_back({*attempt->started_unix_s, *attempt->finished_unix_s, {attempt}});
+        continue;
+      }
+      Occupation& block = on_host[known.first->second];
+      block.start = std::min(block.start, *attempt->started_unix_s);
+      block.end = std::max(block.end, *attempt->finished_unix_s);
+      block.attempts.push_back(attempt);
     }
   }
   std::unordered_set<const AttemptRecord*> overlapping;

@@ -200,6 +200,41 @@ const KeySection& experiment_keys() {
   return kSection;
 }
 
+const KeySection& allocation_keys() {
+  static const KeySection kSection = {"allocation",
+                                      {{.name = "per",
+                                        .kind = KeyKind::choice,
+                                        .about = "what one job of Slurm is for",
+                                        .initial = "run",
+                                        .words = {"run", "block"}},
+                                       {.name = "shapes",
+                                        .kind = KeyKind::choice,
+                                        .about = "whether a block has configurations of different numbers of nodes",
+                                        .initial = "separate",
+                                        .words = {"separate", "mixed"}},
+                                       {.name = "time",
+                                        .kind = KeyKind::choice,
+                                        .about = "of a block's job: all its runs' limits, or what they need by finished runs",
+                                        .initial = "full",
+                                        .words = {"full", "auto"}},
+                                       {.name = "idle",
+                                        .kind = KeyKind::percentage,
+                                        .about = "of a mixed block's node time: what smaller runs may leave idle, at most",
+                                        .initial = "25 %"},
+                                       {.name = "side_by_side",
+                                        .kind = KeyKind::integer,
+                                        .about = "runs of a block that go on at a time, on cores and GPUs of their own",
+                                        .initial = "1",
+                                        .least = 1,
+                                        .most = 256},
+                                       {.name = "numa",
+                                        .kind = KeyKind::choice,
+                                        .about = "whether runs side by side may share a NUMA node",
+                                        .initial = "separate",
+                                        .words = {"separate", "shared"}}}};
+  return kSection;
+}
+
 const KeySection& override_keys() {
   static const KeySection kSection = {
       "override",

@@ -81,30 +81,6 @@ const KeySection& budget_keys() {
   return kSection;
 }
 
-const KeySection& allocation_keys() {
-  static const KeySection kSection = {"allocation",
-                                      {{.name = "per",
-                                        .kind = KeyKind::choice,
-                                        .about = "what one job of Slurm is for",
-                                        .initial = "run",
-                                        .words = {"run", "block"}},
-                                       {.name = "shapes",
-                                        .kind = KeyKind::choice,
-                                        .about = "whether a block has configurations of different numbers of nodes",
-                                        .initial = "separate",
-                                        .words = {"separate", "mixed"}},
-                                       {.name = "time",
-                                        .kind = KeyKind::choice,
-                                        .about = "of a block's job: all its runs' limits, or what they need by finished runs",
-                                        .initial = "full",
-                                        .words = {"full", "auto"}},
-                                       {.name = "idle",
-                                        .kind = KeyKind::percentage,
-                                        .about = "of a mixed block's node time: what smaller runs may leave idle, at most",
-                                        .initial = "25 %"}}};
-  return kSection;
-}
-
 const KeySection& seed_keys() {
   static const KeySection kSection = {"seed",
                                       {{.name = "policy",

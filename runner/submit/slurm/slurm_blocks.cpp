@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include "base/files.hpp"
+#include "base/text.hpp"
 #include "runfiles/block_claim.hpp"
 #include "runfiles/claim.hpp"
 #include "submit/judge.hpp"
@@ -28,9 +30,22 @@ bool SlurmExecutor::block_is_over(const Entry& entry) {
   });
 }
 
-/// Its turn never came. A block that began and then did nothing at all costs its first attempt a retry, or one that always ends
-/// so would be submitted for ever.
+/// Why the launcher begins no more of its batch; empty where it does.
+std::string SlurmExecutor::refusal_of_batch(const Entry& entry) const {
+  const std::string path = study_of(entry.folder).results + "/batches/" + entry.batch + "/" + kRefusedFile;
+  return std::string(trim(read_file_if_there(path).value_or("")));
+}
+
+/// Its turn never came. Runs that cannot go on side by side would not in another block either: they end here. A block that
+/// began and then did nothing at all costs its first attempt a retry, or one that always ends so would be submitted for ever.
 void SlurmExecutor::conclude_unbegun(Entry& entry, JobStatus end) {
+  if (const std::string refusal = refusal_of_batch(entry); !refusal.empty()) {
+    say_once("refused " + entry.batch, refusal);
+    end.voids = false;
+    end.unclaimed = State::cancelled;
+    end.text = refusal;
+    return conclude(entry, end);
+  }
   const Places& places = places_of(entry);
   const auto block = places.block.find(entry.index);
   const bool nothing = block != places.block.end() && block->second.front() == entry.folder &&

@@ -105,6 +105,7 @@ class SlurmExecutor : public Executor {
   bool block_began(const Entry& entry) const;
   bool block_is_over(const Entry& entry);
   void conclude_unbegun(Entry& entry, JobStatus end);
+  std::string refusal_of_batch(const Entry& entry) const;
   void cancel_in_block(const Entry& entry, const SlurmJob* row, const std::string& id);
   void request_end(const std::string& folder);
   int count_queued() const;
