@@ -72,11 +72,12 @@ void check_packing(const Experiment& experiment, const Plan& plan) {
              "remove `side_by_side`, or measure one node and several nodes in files of their own");
     }
     if (!resources.mem || !times_memory(*resources.mem, 1)) {
-      refuse(experiment,
-             fmt::format("runs side by side need `resources.mem`, a part of the node's memory for each: without one the first "
-                         "run has all of it, and the next waits; {} has {}",
-                         point, resources.mem ? "`mem: " + *resources.mem + "`" : "none"),
-             "resources: {mem: 4G}");
+      refuse(
+          experiment,
+          fmt::format("runs side by side need `resources.mem`, a part of the node's memory for each: without one the first run "
+                      "has all of it, and the next waits; {} has none",
+                      point),
+          "resources: {mem: 4G}");
     }
     if (resources.gres && !times_gres(*resources.gres, 1)) {
       refuse(experiment, fmt::format("`gres: {}` cannot be multiplied for runs side by side", *resources.gres),

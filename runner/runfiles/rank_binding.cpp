@@ -60,7 +60,8 @@ std::string common_names(const std::string& a, const std::string& b) {
 }
 
 std::string plural(const char* one, const char* many, const std::string& list) {
-  return fmt::format("{} {}", list.find_first_of(",-") == std::string::npos ? one : many, list);
+  const bool several = list.find(',') != std::string::npos || parse_number_list(list).size() > 1;
+  return fmt::format("{} {}", several ? many : one, list);
 }
 
 bool went_on_together(const RankBinding& a, const RankBinding& b, const std::function<bool(int)>& is_alive) {

@@ -84,9 +84,9 @@ void require_options(const Study& study, const RunOptions& options) {
   if (study.experiment.packs_runs()) {
     const auto place = study.experiment.origins.find("allocation.side_by_side");
     throw InputError(fmt::format(
-        "{}: error: `side_by_side` is for jobs of Slurm, which gives runs cores of their own; the executor is local\n  = say "
-        "--set allocation.side_by_side=1, or --set allocation.per=run and --slots {}, where nothing keeps runs apart",
-        place == study.experiment.origins.end() ? study.experiment.path : place->second, study.experiment.side_by_side));
+        "{}: error: `side_by_side` is for jobs of Slurm, which gives runs cores of their own; the executor is local\n  = runs "
+        "follow one another here with --set allocation.side_by_side=1",
+        place == study.experiment.origins.end() ? study.experiment.path : place->second));
   }
   if (options.slots > 1 && study.experiment.in_blocks()) {
     throw InputError(

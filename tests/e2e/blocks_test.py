@@ -49,6 +49,43 @@ class Blocks(StudyTest):
         plan = self.hpcbench("plan", "blocks.yaml", "--site", "./slurm.yaml", "--set", "resources.time=60s").stdout
         self.assertIn("blocks: 6 jobs of 3 runs, one after the other: 1 node x 5 min each; 6 places in the queue instead of 18", plan)
 
+    def packed(self, resources="time: 60s, mem: 4G", k="1, 2, 3", more=""):
+        self.write("blocks.yaml", STUDY.replace("k: [1, 2, 3]", f"k: [{k}]{more}").replace("per: block", "per: block, side_by_side: 2") + f"resources: {{{resources}}}\n")
+
+    def test_runs_side_by_side_ask_for_as_many_times_the_resources(self):
+        self.packed("time: 10m, mem: 4G, cpus_per_task: 3", k="1, 2, 3, 4, 5")
+        plan = self.hpcbench("plan", "blocks.yaml", "--site", "./slurm.yaml", "--scripts", "scripts").stdout
+        # 5 times 10 min and 20 s over two lanes, half of one for the longest, and a minute.
+        self.assertIn("blocks: 6 jobs of 5 runs, 2 at a time: 1 node x 32 min each; 6 places in the queue instead of 30", plan)
+        batch, = (self.folder / "scripts/batches").glob("*/job.sh")
+        for option in ("--ntasks-per-node=2", "--cpus-per-task=3", "--gpus-per-node=2", "--mem=8G"):
+            self.assertIn(f"#SBATCH {option}\n", batch.read_text())
+        script = next((self.folder / "scripts").glob("*/r01/a1/job.sh")).read_text()
+        for word in ("--exact", "--mem=4G", "--gpus-per-node=1", "--ntasks=1", "--cpus-per-task=3", "--immediate=60"):
+            self.assertIn(f"{word} ", script)
+        run = json.loads(next((self.folder / "scripts").glob("*/r01/a1/run.json")).read_text())
+        self.assertEqual(run["side_by_side"], 2)
+        self.packed("time: 10m, mem: 4G", k="1")
+        self.assertIn("1 run, one after the other: 1 node x 12 min", self.hpcbench("plan", "blocks.yaml", "--site", "./slurm.yaml").stdout)
+
+    def test_what_cannot_go_on_side_by_side_is_refused_everywhere(self):
+        for resources, more, said in (("time: 60s", "", "runs side by side need `resources.mem`, a part of the node's memory for each: without one the first run has all of "
+                                       "it, and the next waits"),
+                                      ("time: 60s, mem: 4G", ", nodes: [2]", "runs side by side share one node, and k=1"),
+                                      ("time: 60s, mem: 4G, gres: \"fs:2G\"", "", "`gres: fs:2G` cannot be multiplied for runs side by side")):
+            self.packed(resources, more=more)
+            for command in (["check"], ["plan"], ["run", "--yes"]):
+                refused = self.hpcbench(command[0], "blocks.yaml", "--site", "./slurm.yaml", *command[1:], code=2)
+                self.assertIn("blocks.yaml:6:40: error: ", refused.stderr)
+                self.assertIn(said, refused.stderr)
+
+    def test_runs_side_by_side_need_slurm(self):
+        self.packed()
+        self.assertIn("`side_by_side` needs Slurm, and `run` refuses it here", self.hpcbench("plan", "blocks.yaml").stdout)
+        refused = self.hpcbench("run", "blocks.yaml", code=2)
+        self.assertIn("blocks.yaml:6:40: error: `side_by_side` is for jobs of Slurm", refused.stderr)
+        self.hpcbench("run", "blocks.yaml", "--set", "allocation.side_by_side=1")
+
     def mixed(self, nodes="1, 2", more="", **replacements):
         text = STUDY.replace("k: [1, 2, 3]", f"nodes: [{nodes}], k: [1]").replace("per: block", "per: block, shapes: mixed" + more) + "resources: {time: 60s}\n"
         for old, new in replacements.items():

@@ -49,12 +49,14 @@ void warn_cores_shared(const WarningContext& context, Warnings& found) {
 
 void warn_side_by_side_shared(const WarningContext& context, Warnings& found) {
   Sightings rows;
-  warn_of_fact(context, "shared", ": ", "", rows);
+  warn_of_fact(context, "side_by_side_shared", ": ", "", rows);
   rows.report(
       "side-by-side-shared",
-      "runs side by side were to have cores, GPUs and NUMA nodes of their own: these had not, and their times are those of "
+      "runs side by side were to have cores, GPUs and NUMA nodes of their own: where they shared them, times are those of "
       "runs that took turns",
-      same_advice("mend that, or remove `side_by_side`, and measure into another --results folder"), found);
+      {"mend that, or remove `side_by_side`, and measure into another --results folder",
+       "say beside the times what their runs shared"},
+      found);
 }
 
 }  // namespace hpcbench

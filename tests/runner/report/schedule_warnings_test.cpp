@@ -1,6 +1,7 @@
 // Warnings about when and where the runs ran.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -55,6 +56,27 @@ TEST_CASE("nodes seen: of the runs that have a value; a column where Slurm chose
   CHECK(has("markdown", "nodes seen"));
   CHECK(has("json", R"("nodes_seen":3,"outcomes")"));
   CHECK_FALSE(has("json", R"("nodes_seen":4)"));
+}
+
+TEST_CASE("side by side: no overlap within a job, one with others on the host; a note and JSON say it") {
+  Study study = clean_study();
+  CHECK(print_as(study.table(), "json").find("side_by_side") == std::string::npos);
+  study.records[6].started_unix_s = *study.records[0].started_unix_s + 49;
+  for (const std::size_t i : {0U, 6U}) {
+    study.records[i].job = "12_0";
+    study.records[i].facts["side_by_side"] = "2";
+  }
+  Table table = study.table();
+  CHECK_FALSE(warns(table, "overlap"));
+  CHECK_FALSE(warns(table, "side-by-side-shared"));
+  CHECK(print_as(table, "json").find(R"("side_by_side":2)") != std::string::npos);
+  CHECK(std::any_of(table.notes.begin(), table.notes.end(), [](const std::string& note) {
+    return note.starts_with("2 of 2 rows ran side by side, up to 2 runs of a block on one node at a time");
+  }));
+  study.records[6].facts["side_by_side_shared"] = "runs side by side shared core 0 on n0";
+  CHECK(warning_of(study.table(), "side-by-side-shared").rows == std::vector<std::string>{kDdpId});
+  study.records[6].job = "12_1";
+  CHECK(warning_of(study.table(), "overlap").rows.size() == 2);
 }
 
 TEST_CASE("overlap: one long run over many, a failed one, a warm-up") {
