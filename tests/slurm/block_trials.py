@@ -5,6 +5,7 @@ Must hold in every trial: no attempt executed twice, every run ends with one att
 an allocation ended early was handed out again: beyond the 24 runs at most so many attempts executed as allocations were hurt.
 """
 import collections
+import os
 import pathlib
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import fault_trials  # noqa: E402
-from fault_trials import SBATCH_FAULTS, HPCBENCH, RUNS, Trial  # noqa: E402
+from fault_trials import SBATCH_FAULTS, HPCBENCH, RUNS, Cluster, Trial  # noqa: E402
 
 STUDY = """
 experiment: trial
@@ -26,6 +27,8 @@ retries: {lost: 20, node_failure: 20, preempted: 20, failed: 20}
 # As many runs, in blocks of two nodes: half of them have one node, and an execution is counted by rank 0.
 MIXED = (STUDY.replace('echo "$1" >> executions;', '[ $RANK != 0 ] || echo "$1" >> executions;').replace("{per: block}", "{per: block, shapes: mixed, idle: 50 %}")
          .replace("k: [1, 2, 3, 4, 5, 6]", "nodes: [1, 2], k: [1, 2, 3]") + "launch: node\n")
+# Two at a time on cores of their own; a node is this machine, which has no cores for a second block.
+PACKED = STUDY.replace("{per: block}", "{per: block, side_by_side: 2, numa: shared}").replace("{time: 60s}", "{time: 60s, mem: 100M, exclusive: true}")
 # What ends an allocation, or a run in it. Each hurts at most this many runs: those that were going on.
 HURT = {"launcher": 1, "srun": 1, "step": 1, "block": 1, "own-signal": 1, "node-down": 2, "slurmd": 2, "controller": RUNS, "preempted": 4}
 FAULTS = ["killed-anywhere", *HURT, "dies-after", "silent", "socket-accepted", "garbage", "killed-after", "two-at-once"]
@@ -36,9 +39,10 @@ SLOW = {"launcher", "slurmd", "controller", "killed-before"}
 class BlockTrial(Trial):
     def __init__(self, number, fault, seed, cluster, prepared):
         super().__init__(number, fault, seed, cluster, False)
-        mixed = self.dice.random() < 0.5
-        self.noticed = "mixed" if mixed else ""
-        (self.folder / "trial.yaml").write_text(MIXED if mixed else STUDY)
+        kinds = {"": STUDY, "mixed": MIXED, **({"packed": PACKED} if len(os.sched_getaffinity(0)) > 1 else {})}
+        self.noticed = self.dice.choice(list(kinds))
+        self.at_a_time = 2 if self.noticed == "packed" else 1
+        (self.folder / "trial.yaml").write_text(kinds[self.noticed])
         site = "executor: slurm\ngres_type: none\n" + self.dice.choice(["", "limits: {max_queued: 2}\n", "limits: {max_running: 2}\n"])
         if fault == "preempted":
             site += "partition: evictable\n"
@@ -160,7 +164,7 @@ class BlockTrial(Trial):
         found = super().wrong(done)
         executed = collections.Counter((self.folder / "executions").read_text().splitlines())
         more = len(executed) - RUNS
-        if more > HURT.get(self.fault, 0):
+        if more > self.at_a_time * HURT.get(self.fault, 0):
             found.append(f"{more} attempts beyond the {RUNS} runs executed")
         voids = 0
         for claim in self.folder.glob("results/trial/*/r*/a*/claim"):
@@ -175,6 +179,7 @@ def schedule(trials, long):
 
 
 fault_trials.Trial = BlockTrial
+fault_trials.Cluster = lambda: Cluster("--set", "TaskPlugin=task/affinity")
 fault_trials.FAULTS = FAULTS
 fault_trials.LONG_FAULTS = []
 fault_trials.HURTS_JOBS = set(HURT)
