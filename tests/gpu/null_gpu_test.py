@@ -241,6 +241,12 @@ class NullGpu(unittest.TestCase):
         self.assertEqual(facts["environment"]["TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC"], "500")
         self.assertGreater(ended.event("run_end")["max_device_bytes"], 0)
 
+    def test_kernels_are_counted_by_name_where_that_is_wanted(self):
+        counts = run([*MNIST, "--max-steps", "2"], NULL_GPU_KERNELS="1").counts
+        named = {name: count for name, count in counts.items() if name.startswith("kernel ")}
+        self.assertEqual(sum(named.values()), counts["kernel"])
+        self.assertTrue(any("softmax_warp_forward" in name for name in named), named)
+
     def test_a_large_batch_asks_for_the_limits_of_the_gpu(self):
         # More than 3,072 tokens: the gradient of an embedding sorts them, and CUB divides by the largest grid.
         ended = run([*BERT, "--model", "tiny", "--batch-size", "64", "--max-steps", "2"])

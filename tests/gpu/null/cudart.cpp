@@ -8,6 +8,8 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string>
+#include <unordered_map>
 
 #include "null_gpu.hpp"
 
@@ -108,9 +110,32 @@ cudaError_t copy(const char* name, void* to, const void* from, std::size_t bytes
   return cudaSuccess;
 }
 
-cudaError_t launched(const char* name) {
+/// The names of kernels by what they are launched by, where NULL_GPU_KERNELS wants them counted apart. Libraries register
+/// theirs when they are loaded.
+class KernelNames {
+ public:
+  void add(const void* function, const char* name) {
+    if (wanted_) names_[function] = std::string("kernel ") + name;
+  }
+  void count(const void* function) const {
+    const auto found = names_.find(function);
+    if (found != names_.end()) null_gpu_count(found->second.c_str());
+  }
+
+ private:
+  bool wanted_ = variable("NULL_GPU_KERNELS", 0) != 0;
+  std::unordered_map<const void*, std::string> names_;
+};
+
+KernelNames& kernel_names() {
+  static KernelNames* const all = new KernelNames;
+  return *all;
+}
+
+cudaError_t launched(const void* kernel) {
   null_gpu_count("kernel");
-  return called(name);
+  kernel_names().count(kernel);
+  return called("cudaLaunchKernel");
 }
 
 cudaError_t new_handle(const char* name, void** handle) {
@@ -330,7 +355,9 @@ void** __cudaRegisterFatBinary(void*) {
 }
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
-void __cudaRegisterFunction(void**, const char*, char*, const char*, int, void*, void*, void*, void*, int*) {}
+void __cudaRegisterFunction(void**, const char* function, char*, const char* name, int, void*, void*, void*, void*, int*) {
+  kernel_names().add(function, name);
+}
 void __cudaRegisterVar(void**, char*, char*, const char*, int, std::size_t, int, int) {}
 char __cudaInitModule(void**) { return 1; }
 thread_local struct {
@@ -356,14 +383,10 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
   *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(function));
   return cudaSuccess;
 }
-cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void**, std::size_t, cudaStream_t) {
-  return launched("cudaLaunchKernel");
-}
-cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, std::size_t, cudaStream_t) {
-  return launched("cudaLaunchKernel");
-}
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void**) { return launched("cudaLaunchKernel"); }
-cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, std::size_t, cudaStream_t) {
-  return launched("cudaLaunchKernel");
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3, dim3, void**, std::size_t, cudaStream_t) { return launched(kernel); }
+cudaError_t cudaLaunchKernel(const void* kernel, dim3, dim3, void**, std::size_t, cudaStream_t) { return launched(kernel); }
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void* kernel, void**) { return launched(kernel); }
+cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3, dim3, void**, std::size_t, cudaStream_t) {
+  return launched(kernel);
 }
 }

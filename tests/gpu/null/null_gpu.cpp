@@ -77,7 +77,7 @@ class Report {
   }
 
  private:
-  static constexpr std::size_t kBytes = 1 << 16;
+  static constexpr std::size_t kBytes = 1 << 20;  // names of kernels are long
   static constexpr int kDigits = 12;
   char* next_ = nullptr;
   char* end_ = nullptr;

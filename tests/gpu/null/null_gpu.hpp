@@ -14,6 +14,7 @@ constexpr int kNullGpuRegisters = 32;  // of a thread, whatever the kernel
 ///   NULL_GPU_DRIVER=12080     what the driver can do (the runtime's own version); below it, it is too old
 ///   NULL_GPU_REPORT=FILE      where the counts stand, whenever and however the process ends: lines `count<TAB>name`,
 ///                             then zeros
+///   NULL_GPU_KERNELS=1        counts each kernel by its (mangled) name as well: lines `count<TAB>kernel NAME`
 ///   NULL_GPU_FAULT=NAME:N:WHAT  the N-th call of NAME (from 1) returns the number WHAT, or hangs (`hang`), or ends the process
 ///                             as SIGKILL does (`kill`); N+: it and all later ones; several by commas
 extern "C" {
