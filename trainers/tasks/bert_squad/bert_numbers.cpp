@@ -42,36 +42,19 @@ class NumberRoll {
 
 VarlenRows varlen_rows(const BertRows& rows) {
   VarlenRows varlen;
-  varlen.queries = rows.begin;
-  varlen.keys.assign(1, 0);
-  for (const std::int64_t count : rows.keys) varlen.keys.push_back(varlen.keys.back() + count);
+  varlen.queries = varlen.keys = {0};
+  const auto add = [&varlen](std::int64_t queries, std::int64_t keys) {
+    varlen.queries.push_back(varlen.queries.back() + queries);
+    varlen.keys.push_back(varlen.keys.back() + keys);
+    varlen.most_queries = std::max(varlen.most_queries, queries);
+    varlen.most_keys = std::max(varlen.most_keys, keys);
+  };
   for (std::int64_t row = 0; row < rows.count; ++row) {
-    varlen.most_queries = std::max(varlen.most_queries, rows.size(row));
-    varlen.most_keys = std::max(varlen.most_keys, rows.keys[static_cast<std::size_t>(row)]);
+    const std::int64_t keys = rows.keys[static_cast<std::size_t>(row)];
+    add(rows.size(row), keys);
+    if (const std::int64_t padding = rows.size(row) - keys; padding > 0) add(0, padding);
   }
   return varlen;
-}
-
-/// Which tokens are keys, and which query, key and value a token is.
-void add_padding(NumberRoll& roll, const BertRows& rows, VarlenRows& varlen) {
-  std::int64_t* next = roll.add(varlen.key_tokens, varlen.keys.back());
-  for (std::int64_t row = 0; row < rows.count; ++row) {
-    const auto index = static_cast<std::size_t>(row);
-    std::iota(next, next + rows.keys[index], rows.begin[index]);
-    next += rows.keys[index];
-  }
-  next = roll.add(varlen.token_parts, 3 * rows.tokens);
-  const std::int64_t keys = varlen.keys.back(), nothing = rows.tokens + 2 * keys;
-  for (std::int64_t row = 0; row < rows.count; ++row) {
-    const auto index = static_cast<std::size_t>(row);
-    for (std::int64_t place = 0; place < rows.size(row); ++place) {
-      const std::int64_t key = rows.tokens + varlen.keys[index] + place;
-      const bool is_key = place < rows.keys[index];
-      *next++ = rows.begin[index] + place;
-      *next++ = is_key ? key : nothing;
-      *next++ = is_key ? key + keys : nothing;
-    }
-  }
 }
 
 /// Where `widest` and `in_order` are known.
@@ -104,10 +87,8 @@ BertNumbers::BertNumbers(const BertBatch& batch, const BertRows& checked, bool p
     widest = std::max(widest, competing);
     in_order = in_order && competing == batch.row_begin[1] && batch.row_begin[index + 1] == (row + 1) * competing;
   }
-  const bool is_padded = rows.keys.back() != checked.tokens;
-  const std::int64_t begins = checked.count + 1;
-  NumberRoll roll(3 * checked.tokens + begins + (is_padded ? rows.keys.back() + 3 * checked.tokens : 0) +
-                  (has_targets ? checked.count * (2 + (in_order ? 0 : widest)) : 0));
+  const std::int64_t begins = std::ssize(rows.queries);
+  NumberRoll roll(3 * checked.tokens + begins + (has_targets ? checked.count * (2 + (in_order ? 0 : widest)) : 0));
   std::copy_n(checked.ids, checked.tokens, roll.add(ids, checked.tokens));
   std::copy_n(checked.positions.data(), checked.tokens, roll.add(positions, checked.tokens));
   std::copy_n(checked.types, checked.tokens, roll.add(types, checked.tokens));
@@ -116,7 +97,6 @@ BertNumbers::BertNumbers(const BertBatch& batch, const BertRows& checked, bool p
   auto* const written = reinterpret_cast<std::int32_t*>(roll.add(halves, begins));
   std::copy(rows.queries.begin(), rows.queries.end(), written);
   std::copy(rows.keys.begin(), rows.keys.end(), written + begins);
-  if (is_padded) add_padding(roll, checked, rows);
   if (has_targets) add_targets(roll, batch, pad_in_softmax, *this);
   roll.bring_to(place);
   halves = halves.view(at::kInt);

@@ -8,13 +8,11 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/gelu_backward.h>
-#include <ATen/ops/index_select.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/native_dropout.h>
 #include <ATen/ops/native_dropout_backward.h>
 #include <ATen/ops/native_layer_norm.h>
 #include <ATen/ops/native_layer_norm_backward.h>
-#include <ATen/ops/stack.h>
 #include <ATen/ops/sum.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -169,23 +167,15 @@ class OperatorLayerPass {
     const at::Tensor parts = qkv.view({qkv.size(0), 3, heads, qkv.size(1) / 3 / heads});
     VarlenSaved& saved = state_.attention;
     saved.query = parts.select(1, 0);
-    at::Tensor asked = parts.narrow(1, 1, 2);
-    if (pass_.rows.key_tokens.defined()) asked = at::index_select(asked, 0, pass_.rows.key_tokens);
-    saved.key = asked.select(1, 0);
-    saved.value = asked.select(1, 1);
+    saved.key = parts.select(1, 1);
+    saved.value = parts.select(1, 2);
     return varlen_attention(pass_.rows, attention_dropout(), saved).reshape({qkv.size(0), qkv.size(1) / 3});
   }
 
   at::Tensor attention_backward(const at::Tensor& towards) {
-    const std::int64_t tokens = towards.size(0);
     const VarlenSaved& saved = state_.attention;
-    const VarlenGradients of =
-        varlen_attention_backward(pass_.rows, attention_dropout(), saved, towards.view(saved.query.sizes()));
-    if (!pass_.rows.key_tokens.defined()) return at::stack({of.query, of.key, of.value}, 1).view({tokens, -1});
-    // By gathering: operators that scatter are slow where they have to be deterministic.
-    const auto flat = [](const at::Tensor& each) { return each.reshape({each.size(0), -1}); };
-    const at::Tensor all = at::cat({flat(of.query), flat(of.key), flat(of.value), pass_.nothing});
-    return at::index_select(all, 0, pass_.rows.token_parts).view({tokens, -1});
+    return varlen_attention_backward(pass_.rows, attention_dropout(), saved, towards.view(saved.query.sizes()))
+        .view({towards.size(0), -1});
   }
 
   VarlenDropout attention_dropout() const {

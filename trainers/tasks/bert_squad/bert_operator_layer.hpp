@@ -9,7 +9,6 @@ namespace hpcbench::train {
 struct OperatorPass {
   std::shared_ptr<const BertStep> step;
   VarlenRows rows;
-  at::Tensor nothing;        // [1, hidden]: zeros, the derivative by a key or value of padding; undefined without padding
   bool keeps_copies = true;  // of the parameters, in the type that is computed in, from forward to backward
 
   /// What is dropped of a matrix of tokens, [tokens, hidden], at a site.

@@ -9,7 +9,6 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/nll_loss.h>
-#include <ATen/ops/zeros.h>
 
 #include "tasks/bert_squad/bert_operator_layer.hpp"
 
@@ -35,10 +34,6 @@ at::Tensor operator_logits(const std::shared_ptr<BertStep>& step, const Model& m
   pass->keeps_copies = !model.before_unit;
   const BertNumbers& numbers = *step->numbers;
   pass->rows = numbers.rows;
-  if (pass->rows.key_tokens.defined()) {
-    pass->nothing =
-        at::zeros({1, step->config.hidden_size}, at::TensorOptions(numbers.ids.device()).dtype(step->matrix_type()));
-  }
   const auto layers = static_cast<int>(step->config.num_hidden_layers);
   at::Tensor x = in_unit(model, 0, [&] { return operator_embeddings(*pass, numbers); });
   for (int number = 0; number < layers; ++number)

@@ -10,6 +10,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/stack.h>
 #include <ATen/record_function.h>
 
 #include <cmath>
@@ -19,6 +20,15 @@ namespace hpcbench::train {
 namespace {
 
 enum class VarlenKernel { plain, flash, efficient };
+
+/// Derivatives, as two of the kernels give them.
+struct VarlenGradients {
+  at::Tensor query, key, value;
+};
+
+at::Tensor beside_each_other(const VarlenGradients& gradients) {
+  return at::stack({gradients.query, gradients.key, gradients.value}, 1);
+}
 
 /// The device's kernels draw their own dropout, and want rows of 16 bytes.
 VarlenKernel varlen_kernel(const VarlenSaved& saved, const VarlenDropout& dropout) {
@@ -37,24 +47,27 @@ at::Tensor heads_of(const at::Tensor& tokens, std::int64_t begin, std::int64_t e
 
 double scale_of(const at::Tensor& query) { return 1 / std::sqrt(static_cast<double>(query.size(2))); }
 
-/// The numbers where a row begins and ends.
+/// The numbers where a stretch begins and ends.
 struct VarlenSpan {
   std::int64_t begin, end;
 };
 
-VarlenSpan span_of(const std::vector<std::int64_t>& begins, std::size_t row) { return {begins[row], begins[row + 1]}; }
+VarlenSpan span_of(const std::vector<std::int64_t>& begins, std::size_t stretch) {
+  return {begins[stretch], begins[stretch + 1]};
+}
 
 at::Tensor plain_attention(const VarlenRows& rows, const VarlenDropout& dropout, VarlenSaved& saved) {
   at::Tensor output = at::empty(saved.query.sizes(), saved.query.options());
-  for (std::size_t row = 0; row + 1 < rows.queries.size(); ++row) {
-    const auto [begin, end] = span_of(rows.queries, row);
-    const auto [first_key, last_key] = span_of(rows.keys, row);
+  for (std::size_t stretch = 0; stretch + 1 < rows.queries.size(); ++stretch) {
+    const auto [begin, end] = span_of(rows.queries, stretch);
+    const auto [first_key, last_key] = span_of(rows.keys, stretch);
+    if (begin == end) continue;  // padding, which nobody asks
+    const std::int64_t row = std::ssize(saved.softmax);
     const at::Tensor scores = at::matmul(heads_of(saved.query, begin, end) * scale_of(saved.query),
                                          heads_of(saved.key, first_key, last_key).transpose(1, 2));
     saved.softmax.push_back(at::softmax(scores, -1));
     const at::Tensor& softmax = saved.softmax.back();
-    saved.probabilities.push_back(dropout.rate > 0 ? dropout.draw(softmax, static_cast<std::int64_t>(row))
-                                                   : Dropped{softmax, {}});
+    saved.probabilities.push_back(dropout.rate > 0 ? dropout.draw(softmax, row) : Dropped{softmax, {}});
     const at::Tensor context = at::matmul(saved.probabilities.back().value, heads_of(saved.value, first_key, last_key));
     output.narrow(0, begin, end - begin).copy_(context.transpose(0, 1));
   }
@@ -65,11 +78,16 @@ VarlenGradients plain_attention_backward(const VarlenRows& rows, const VarlenDro
                                          const at::Tensor& derivative) {
   const auto like = [](const at::Tensor& tensor) { return at::empty(tensor.sizes(), tensor.options()); };
   VarlenGradients gradients{like(saved.query), like(saved.key), like(saved.value)};
-  for (std::size_t row = 0; row + 1 < rows.queries.size(); ++row) {
-    const auto [begin, end] = span_of(rows.queries, row);
-    const auto [first_key, last_key] = span_of(rows.keys, row);
+  std::size_t row = 0;
+  for (std::size_t stretch = 0; stretch + 1 < rows.queries.size(); ++stretch) {
+    const auto [begin, end] = span_of(rows.queries, stretch);
+    const auto [first_key, last_key] = span_of(rows.keys, stretch);
+    if (begin == end) {
+      for (const at::Tensor& each : {gradients.key, gradients.value}) each.narrow(0, first_key, last_key - first_key).zero_();
+      continue;
+    }
     const at::Tensor& softmax = saved.softmax[row];
-    const Dropped& dropped = saved.probabilities[row];
+    const Dropped& dropped = saved.probabilities[row++];
     const at::Tensor towards = heads_of(derivative, begin, end);
     at::Tensor of_softmax = at::matmul(towards, heads_of(saved.value, first_key, last_key).transpose(1, 2));
     if (dropped.mask.defined()) of_softmax = dropout.draw_backward(of_softmax, dropped.mask);
@@ -115,13 +133,16 @@ at::Tensor efficient_attention(const VarlenRows& rows, double rate, VarlenSaved&
   return output.squeeze(0);
 }
 
-VarlenGradients efficient_attention_backward(const VarlenRows& rows, double rate, const VarlenSaved& saved,
-                                             const at::Tensor& derivative) {
+at::Tensor efficient_attention_backward(const VarlenRows& rows, double rate, const VarlenSaved& saved,
+                                        const at::Tensor& derivative) {
   auto [query, key, value, bias] = at::_efficient_attention_backward(
       derivative.unsqueeze(0), saved.query.unsqueeze(0), saved.key.unsqueeze(0), saved.value.unsqueeze(0),
       /*bias=*/std::nullopt, saved.output, rows.queries_there, rows.keys_there, rows.most_queries, rows.most_keys,
-      saved.log_sum, rate, saved.seed, saved.offset, /*custom_mask_type=*/0, /*bias_requires_grad=*/false);
-  return {query.squeeze(0), key.squeeze(0), value.squeeze(0)};
+      saved.log_sum, rate, saved.seed, saved.offset, /*custom_mask_type=*/0, /*bias_requires_grad=*/false,
+      /*scale=*/std::nullopt, /*num_splits_key=*/std::nullopt, /*window_size=*/std::nullopt, /*shared_storage_dqdkdv=*/true);
+  TORCH_CHECK(key.is_alias_of(query) && value.is_alias_of(query), "attention's derivatives do not lie in one tensor");
+  const std::int64_t heads = query.size(2), width = query.size(3);
+  return query.as_strided({query.size(1), 3, heads, width}, {3 * heads * width, heads * width, width, 1});
 }
 
 }  // namespace
@@ -140,18 +161,22 @@ at::Tensor varlen_attention(const VarlenRows& rows, const VarlenDropout& dropout
   return plain_attention(rows, dropout, saved);
 }
 
-VarlenGradients varlen_attention_backward(const VarlenRows& rows, const VarlenDropout& dropout, const VarlenSaved& saved,
-                                          const at::Tensor& derivative) {
+at::Tensor varlen_attention_backward(const VarlenRows& rows, const VarlenDropout& dropout, const VarlenSaved& saved,
+                                     const at::Tensor& derivative) {
   switch (varlen_kernel(saved, dropout)) {
     case VarlenKernel::flash:
-      return flash_attention_backward(rows, dropout.rate, saved, derivative);
+      return beside_each_other(flash_attention_backward(rows, dropout.rate, saved, derivative));
     case VarlenKernel::efficient:
       return efficient_attention_backward(rows, dropout.rate, saved, derivative);
     case VarlenKernel::plain:
       break;
   }
-  RECORD_FUNCTION(kVarlenBackward, std::vector<c10::IValue>());
-  return plain_attention_backward(rows, dropout, saved, derivative);
+  VarlenGradients gradients;
+  {
+    RECORD_FUNCTION(kVarlenBackward, std::vector<c10::IValue>());
+    gradients = plain_attention_backward(rows, dropout, saved, derivative);
+  }
+  return beside_each_other(gradients);
 }
 
 }  // namespace hpcbench::train

@@ -10,14 +10,13 @@
 
 namespace hpcbench::train {
 
-/// Where the rows of a pass begin among its queries and among its keys. Padding asks, and is never asked.
+/// Where the stretches of a pass's tokens begin, each token being a query and a key. Padding asks the real keys of its row, and
+/// is never asked: all queries of a row and its real keys are one stretch, its padding is a second one, of keys without
+/// queries. So nothing is gathered: the kernels write 0 as the derivatives by keys that nobody asks.
 struct VarlenRows {
-  std::vector<std::int64_t> queries, keys;  // rows + 1 numbers each, from 0
+  std::vector<std::int64_t> queries, keys;  // stretches + 1 numbers each, from 0 to the number of tokens
   std::int64_t most_queries = 0, most_keys = 0;
   at::Tensor queries_there, keys_there;  // the same as int32 on the device
-  // int64 on the device, undefined where every token is a key: the tokens that are keys; and of each token the places of its
-  // query, key and value where all queries, all keys, all values and a row of nothing, for padding, stand one after the other.
-  at::Tensor key_tokens, token_parts;
 };
 
 /// A tensor after dropout, with the mask of what was kept: undefined where nothing is dropped.
@@ -45,10 +44,6 @@ struct VarlenSaved {
   std::vector<Dropped> probabilities;  // of the plain form: by row, after dropout
 };
 
-struct VarlenGradients {
-  at::Tensor query, key, value;
-};
-
 /// Names of the plain form's calls in profiles, where each counts as the one operator that it is on a GPU.
 inline constexpr const char* kVarlenForward = "bert_attention";
 inline constexpr const char* kVarlenBackward = "bert_attention_backward";
@@ -56,7 +51,8 @@ inline constexpr const char* kVarlenBackward = "bert_attention_backward";
 /// Attention of rows of different lengths in one call: [tokens, heads, width] from queries, keys and values of that form. On a
 /// GPU by its kernel for bf16 or for fp32; elsewhere, in fp64, and with hashed dropout, row by row with plain operators.
 at::Tensor varlen_attention(const VarlenRows& rows, const VarlenDropout& dropout, VarlenSaved& saved);
-VarlenGradients varlen_attention_backward(const VarlenRows& rows, const VarlenDropout& dropout, const VarlenSaved& saved,
-                                          const at::Tensor& derivative);
+/// The derivatives by queries, keys and values beside each other: [tokens, 3, heads, width].
+at::Tensor varlen_attention_backward(const VarlenRows& rows, const VarlenDropout& dropout, const VarlenSaved& saved,
+                                     const at::Tensor& derivative);
 
 }  // namespace hpcbench::train
