@@ -175,13 +175,15 @@ std::vector<ProcessSpec> specs_of(const RankRequest& request, const RankPlace& p
 }
 
 /// Utilisation, memory and power of this node's GPUs go to gpu.csv, or gpu.N.csv of node N, until the rank has ended. A node
-/// without the tool has no file.
+/// without the tool has no file. Other GPUs than the run's are none of its business where other runs are beside it.
 void start_monitor(const RankRequest& request, const RankPlace& place) {
   const std::string folder = output_folder();
   if (request.monitor_s <= 0 || place.local_rank != 0 || folder.empty()) return;
   ProcessSpec spec;
   spec.argv = {"nvidia-smi", "--query-gpu=timestamp,index,utilization.gpu,memory.used,power.draw", "--format=csv", "-l",
                fmt::format("{:.0f}", std::ceil(request.monitor_s))};
+  const std::string own = variable("CUDA_VISIBLE_DEVICES");
+  if (!variable(kBindingsVariable).empty() && !own.empty()) spec.argv.push_back("--id=" + own);
   if (!find_program(spec.argv.front())) return;
   spec.environment = own_environment();
   spec.stdout_path = spec.stderr_path = folder + "/" + rank_file("gpu", place.node_rank, ".csv");

@@ -96,6 +96,15 @@ class Bound(PackedTest):
         self.assertTrue(all(row["speedup"] is not None for row in report["rows"] if not row["is_baseline"]))
         self.assertIn("nothing to do", self.run_blocks().stderr)
 
+    def test_the_monitor_looks_at_the_gpus_of_its_own_run(self):
+        fake = self.write("bin/nvidia-smi", '#!/bin/bash\necho "$*"\nexec sleep 60\n', mode=0o755)
+        self.packed("sleep 1", **{"repeats: 2": "repeats: 1", "k: [1, 2, 3, 4, 5]": "k: [1, 2]"})
+        with (self.folder / "blocks.yaml").open("a") as file:
+            file.write(f"monitor: 1s\nsetup: ['PATH={fake.parent}:$PATH']\n")
+        self.run_blocks()
+        own = [(path.read_text().split()[-1], (path.parent / "devices").read_text().strip()) for path in self.results.glob("*/r01/a1/gpu.csv")]
+        self.assertEqual(sorted(own), [("--id=0", "0"), ("--id=1", "1")])
+
     def test_a_run_that_fails_leaves_the_one_beside_it_and_those_to_come(self):
         self.packed('[ "$2" != 2 ] || exit 3; sleep 1')
         self.run_blocks(code=1)
