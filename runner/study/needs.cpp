@@ -205,7 +205,7 @@ void examine_trainer(const Study& study, Findings& findings) {
   const std::string trainer = program_folder() + "/hpcbench-train";
   if (::access(trainer.c_str(), X_OK) != 0) {
     note_finding(findings, Finding::Kind::problem, fmt::format("the trainer {} is not there", trainer),
-                 "build it with scripts/setup.sh (without --runner-only)");
+                 "`pip install 'hpcbench-runner[trainer]'` brings it, or scripts/setup.sh (without --runner-only) builds it");
   }
 }
 

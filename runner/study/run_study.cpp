@@ -330,7 +330,9 @@ RenderContext make_render_context(const Study& study) {
   context.provenance = find_provenance(context.call_folder);
   if (study.experiment.is_trainer() && ::access(context.trainer.c_str(), X_OK) != 0) {
     throw UnavailableError(
-        fmt::format("error: {} is not there: build it with scripts/setup.sh (without --runner-only)", context.trainer));
+        fmt::format("error: {} is not there: `pip install 'hpcbench-runner[trainer]'` brings it, or scripts/setup.sh (without "
+                    "--runner-only) builds it",
+                    context.trainer));
   }
   return context;
 }
