@@ -1,4 +1,5 @@
 """The demo, and the packages that scripts/release.sh makes of an installed tree: installed and called as a person does."""
+import importlib.util
 import json
 import pathlib
 import re
@@ -164,7 +165,17 @@ class Packages(StudyTest):
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("needs torch", done.stderr)
 
-    def test_what_no_torch_brings_is_refused(self):
+    def test_the_glibc_that_symbols_need(self):
+        found = importlib.util.spec_from_file_location("hpcbench_wheel", ROOT / "scripts/wheel.py")
+        wheel = importlib.util.module_from_spec(found)
+        found.loader.exec_module(wheel)
+        for names, least in (((), 17), (("GLIBC_2.2.5", "GLIBC_2.14"), 17), (("GLIBC_2.2.5", "GLIBC_2.34"), 34), (("GLIBC_2.34", "GLIBCXX_3.4.30"), 35),
+                             (("GLIBC_2.34", "GLIBCXX_3.4", "GLIBCXX_3.4.9", "CXXABI_1.3.14", "GOMP_4.0"), 38)):
+            self.assertEqual(wheel.least_glibc({"lib.so": list(names)}), least, names)
+        with self.assertRaisesRegex(SystemExit, "GLIBCXX_3.4.99"):
+            wheel.least_glibc({"lib.so": ["GLIBCXX_3.4.99"]})
+
+    def test_a_trainer_that_does_not_start_is_not_packed(self):
         self.write("tree/bin/hpcbench-train", "#!/bin/sh\n", 0o755)
         done = subprocess.run([ROOT / "scripts/wheel.py", "--trainer", "tree", "--out", "out"], cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 1, done.stdout)
