@@ -100,7 +100,7 @@ class Trainer:
         self.tag = f"py3-none-manylinux_2_{least_glibc(program.versions)}_{platform.machine()}"
 
     def metadata(self):
-        text = (f"`hpcbench-train`, the built-in trainer of [hpcbench]({RUNNER}), for torch {self.torch} on CPUs, and 10,000 handwritten digits "
+        text = (f"`hpcbench-train`, the built-in trainer of hpcbench ({RUNNER}), for torch {self.torch} on CPUs, and 10,000 handwritten digits "
                 "(MNIST, CC BY-SA 3.0) for `hpcbench demo`.\n")
         return metadata(self.name, "The built-in trainer of hpcbench", "Apache-2.0 AND CC-BY-SA-3.0", f"Requires-Dist: torch (=={self.torch}.*)\n", text)
 
