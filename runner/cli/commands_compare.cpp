@@ -39,18 +39,6 @@ SideReference parse_side(const std::string& text) {
   return side;
 }
 
-/// The experiment file: a path, or the name of an experiment whose results are there.
-std::string file_of_side(const std::string& what, const std::string& results) {
-  namespace fs = std::filesystem;
-  if (what.empty() || fs::is_regular_file(what)) return what;
-  const std::string copy = results + "/" + what + "/experiment.yaml";
-  const bool is_name = what.find('/') == std::string::npos;
-  if (is_name && fs::exists(copy)) return copy;
-  const std::vector<std::string> there = experiments_on_disk(results);
-  throw InputError(fmt::format("error: `{}` is no experiment file, and {} holds no experiment of that name{}", what, results,
-                               there.empty() ? "" : did_you_mean(what, there) + "; there are: " + join(there, ", ")));
-}
-
 /// Keeps the runs of one commit, given by its first digits.
 void keep_commit(std::vector<AttemptRecord>& records, const SideReference& side) {
   std::vector<std::string> there;
@@ -72,7 +60,7 @@ void keep_commit(std::vector<AttemptRecord>& records, const SideReference& side)
 Table load_side(const SideReference& side, const std::string& results, const CompareArguments& arguments, bool& broken) {
   StudyOptions options = arguments.study;
   options.results = results;
-  options.file = file_of_side(side.what, results);
+  options.file = side.what;
   Study study = load_study(options);
   take_in_imports(study);
   broken = broken || study.broken_imports;

@@ -34,7 +34,8 @@ LastRun last_source(const std::string& results_root) {
 
 /// FILE may be the name of a study: a file of that name goes before it.
 std::optional<LastRun> named_study(const StudyOptions& options, const std::string& results_root) {
-  const bool is_file = options.file.ends_with(".yaml") || options.file.ends_with(".yml") || fs::exists(options.file);
+  const bool is_there = fs::exists(options.file) && !fs::is_directory(options.file);
+  const bool is_file = options.file.ends_with(".yaml") || options.file.ends_with(".yml") || is_there;
   if (is_file || !is_plain_name(options.file)) return std::nullopt;
   if (std::optional<LastRun> source = read_last_run_of(results_root, options.file)) return source;
   const std::vector<std::string> there = experiments_on_disk(results_root);

@@ -46,6 +46,15 @@ class Compare(StudyTest):
         self.assertFalse(found["fails"])
         self.assertEqual(self.compare("new", "old")["rows"][1]["verdict"], "faster")  # by name
 
+    def test_studies_of_one_file_by_name(self):
+        """With the settings that they were run with: the file alone is another study, or none."""
+        self.make("old", "20")
+        for name, repeats in (("short", "6"), ("long", "7")):
+            self.hpcbench("run", "old.yaml", "--set", f"experiment={name}", "--set", f"repeats={repeats}")
+        (self.folder / "short").mkdir()  # a folder of that name is no experiment file
+        row = self.compare("short", "long")["rows"][1]
+        self.assertEqual((row["a"]["n"], row["b"]["n"]), (6, 7))
+
     def test_fail_if(self):
         self.make("old", "20")
         self.make("new", "24")
