@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
