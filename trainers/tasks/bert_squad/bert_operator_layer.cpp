@@ -1,6 +1,7 @@
 #include "tasks/bert_squad/bert_operator_layer.hpp"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_copy.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/as_strided.h>
@@ -38,7 +39,6 @@ enum LayerTensor : std::size_t {
   kOutputNormBias,
   kLayerTensors
 };
-using LayerTensors = std::vector<at::Tensor>;
 
 /// Tensors one below the other: a view where they stand so in memory, else a copy.
 at::Tensor below_each_other(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c) {
@@ -98,8 +98,7 @@ class OperatorLayerPass {
       : state_(state), pass_(*state.pass), step_(*pass_.step), number_(static_cast<std::size_t>(state.number)) {}
 
   at::Tensor forward(const at::Tensor& x) {
-    const LayerTensors p = parameters();
-    if (pass_.keeps_copies) state_.copies = p;
+    const LayerTensors p = state_.copies.empty() ? parameters() : state_.copies;
     state_.x = x;
     state_.context = attention(at::addmm(p[kQkvBias], x, p[kQkvWeight].t()));
     const at::Tensor attended = at::addmm(p[kAttentionBias], state_.context, p[kAttentionWeight].t());
@@ -208,10 +207,7 @@ using torch::autograd::variable_list;
 class OperatorLayerFunction : public torch::autograd::Function<OperatorLayerFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, at::TensorList /*parameters*/,
-                            const std::shared_ptr<const OperatorPass>& pass, std::int64_t number) {
-    auto state = c10::make_intrusive<OperatorLayerState>();
-    state->pass = pass;
-    state->number = number;
+                            const c10::intrusive_ptr<OperatorLayerState>& state) {
     at::Tensor result = OperatorLayerPass(*state).forward(x);
     context->saved_data["state"] = at::IValue::make_capsule(state);
     return result;
@@ -235,7 +231,7 @@ class OperatorLayerFunction : public torch::autograd::Function<OperatorLayerFunc
       for (const at::Tensor& part : of[joint].chunk(3, 0)) result.push_back(part);
     }
     result.insert(result.end(), of.begin() + kAttentionWeight, of.end());
-    result.resize(result.size() + 2);  // pass and number
+    result.resize(result.size() + 1);  // the state
     return result;
   }
 };
@@ -261,7 +257,21 @@ at::Tensor OperatorPass::dropped_backward(const at::Tensor& derivative, const at
   return (derivative * mask).to(derivative.scalar_type());
 }
 
-at::Tensor operator_layer(const std::shared_ptr<const OperatorPass>& pass, std::int64_t number, const at::Tensor& x) {
+std::vector<LayerTensors> layer_copies(const BertStep& step) {
+  const at::NoGradGuard no_grad;
+  LayerTensors all;
+  for (const BertLayerWeights& layer : step.weights->layers) {
+    const LayerTensors parameters = parameters_of(layer);
+    all.insert(all.end(), parameters.begin(), parameters.end());
+  }
+  all = in_type(all, step.matrix_type());
+  std::vector<LayerTensors> by_layer;
+  for (auto next = all.begin(); next != all.end(); next += kLayerTensors) by_layer.emplace_back(next, next + kLayerTensors);
+  return by_layer;
+}
+
+at::Tensor operator_layer(const std::shared_ptr<const OperatorPass>& pass, std::int64_t number, LayerTensors copies,
+                          const at::Tensor& x) {
   const BertLayerWeights& layer = pass->step->weights->layers[static_cast<std::size_t>(number)];
   std::vector<at::Tensor> parameters = {layer.query.weight, layer.key.weight, layer.value.weight,
                                         layer.query.bias,   layer.key.bias,   layer.value.bias};
@@ -270,7 +280,11 @@ at::Tensor operator_layer(const std::shared_ptr<const OperatorPass>& pass, std::
                                layer.output.weight,           layer.output.bias,           layer.output_norm.weight,
                                layer.output_norm.bias};
   parameters.insert(parameters.end(), std::begin(others), std::end(others));
-  return OperatorLayerFunction::apply(x, at::TensorList(parameters), pass, number);
+  auto state = c10::make_intrusive<OperatorLayerState>();
+  state->pass = pass;
+  state->number = number;
+  state->copies = std::move(copies);
+  return OperatorLayerFunction::apply(x, at::TensorList(parameters), state);
 }
 
 }  // namespace hpcbench::train

@@ -31,13 +31,17 @@ at::Tensor operator_embeddings(const OperatorPass& pass, const BertNumbers& numb
 at::Tensor operator_logits(const std::shared_ptr<BertStep>& step, const Model& model) {
   auto pass = std::make_shared<OperatorPass>();
   pass->step = step;
-  pass->keeps_copies = !model.before_unit;
   const BertNumbers& numbers = *step->numbers;
   pass->rows = numbers.rows;
   const auto layers = static_cast<int>(step->config.num_hidden_layers);
+  // Where a unit's parameters may be away, each layer makes its own copies.
+  std::vector<LayerTensors> copies =
+      model.before_unit ? std::vector<LayerTensors>(static_cast<std::size_t>(layers)) : layer_copies(*step);
   at::Tensor x = in_unit(model, 0, [&] { return operator_embeddings(*pass, numbers); });
-  for (int number = 0; number < layers; ++number)
-    x = in_unit(model, number + 1, [&] { return operator_layer(pass, number, x); });
+  for (int number = 0; number < layers; ++number) {
+    LayerTensors& own = copies[static_cast<std::size_t>(number)];
+    x = in_unit(model, number + 1, [&] { return operator_layer(pass, number, std::move(own), x); });
+  }
   const BertLinear& head = step->weights->head;
   return in_unit(model, layers + 1, [&] { return at::linear(x.to(step->options.type), head.weight, head.bias); });
 }
