@@ -33,9 +33,9 @@ mkdir -p build
 logs=$(mktemp -d "$PWD/build/logs.XXXXXX")  # here, so that not even kill -9 leaves a folder elsewhere
 child=
 # Whoever ends this ends what it started: CTest ends with us, and each check with CTest (tests/check.py).
-trap '[ -z "$child" ] || kill "$child" 2> /dev/null; wait; rm -rf "$logs"' EXIT
+trap '[ -z "$child" ] || kill -- "-$child" 2> /dev/null; wait; rm -rf "$logs"' EXIT
 trap 'exit 1' INT TERM HUP
-follow() { setpriv --pdeathsig TERM "$@" < /dev/null & child=$!; wait "$child"; local status=$?; child=; return $status; }
+follow() { setsid setpriv --pdeathsig TERM "$@" < /dev/null & child=$!; wait "$child"; local status=$?; child=; return $status; }
 
 begin=$SECONDS
 if ! follow scripts/setup.sh "$packages" > "$logs/setup" 2>&1 || ! follow cmake -DHPCBENCH_LONG_TESTS=$long build/default > "$logs/configure" 2>&1; then

@@ -1,9 +1,11 @@
 """tests/check.py: what it counts, and what it does not let a check leave behind."""
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 CHECK = pathlib.Path(__file__).parent / "check.py"
@@ -49,6 +51,34 @@ class Check(unittest.TestCase):
 
     def test_the_file_is_not_of_a_check_within_a_check(self):
         self.assertIn("[]", self.check('echo "[$HPCBENCH_CHECKS]"')[2])
+
+
+class Killed(unittest.TestCase):
+    def test_a_run_that_is_ended_while_it_builds_leaves_nothing(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "scripts").mkdir()
+            shutil.copy(CHECK.parents[1] / "scripts/test.sh", folder / "scripts")
+            # As cmake starts ninja, which starts compilers.
+            (folder / "scripts/setup.sh").write_text("#!/bin/bash\nbash -c 'bash -c \"echo \\$\\$ > pid; exec sleep 600\"; true'; true\n")
+            (folder / "scripts/setup.sh").chmod(0o755)
+            run = subprocess.Popen([folder / "scripts/test.sh"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while not (folder / "pid").exists() or not (folder / "pid").read_text():
+                time.sleep(0.01)
+            compiler = int((folder / "pid").read_text())
+            run.terminate()
+            self.assertEqual(run.wait(60), 1)
+            for _ in range(1000):  # it is gone, or was ended and nobody has asked how yet
+                try:
+                    state = pathlib.Path(f"/proc/{compiler}/stat").read_text().rpartition(")")[2].split()[0]
+                except OSError:
+                    break
+                if state in "ZX":
+                    break
+                time.sleep(0.01)
+            else:
+                self.fail("a process goes on")
+            self.assertEqual([path.name for path in (folder / "build").iterdir()], [])
 
 
 if __name__ == "__main__":
