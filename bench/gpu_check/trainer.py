@@ -134,4 +134,5 @@ def out_of_time(name):
 MNIST = ["--task", "mnist_rnn", "--data", ROOT / "data/mnist", "--eval", "false", "--log-every", 1]
 SQUAD = ["--task", "bert_squad", "--data", ROOT / "data/squad2-excerpt.json", "--vocab", ROOT / "data/bert-base-uncased-vocab.txt", "--train-share", 0.9,
          "--eval", "false", "--log-every", 1]
+NONDETERMINISTIC = "hpcbench-train-nondeterministic"  # with `deterministic: false`
 PYTHON = os.environ.get("HPCBENCH_CHECK_PYTHON", sys.executable)

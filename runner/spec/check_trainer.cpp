@@ -65,6 +65,7 @@ const std::vector<std::string>& trainer_settings() {
                                                      "exchange",
                                                      "gradient_compression",
                                                      "tf32",
+                                                     "deterministic",
                                                      "device",
                                                      "kernels",
                                                      "flavour",

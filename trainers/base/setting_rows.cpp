@@ -92,6 +92,8 @@ void add_ways(RowList& rows) {
            count_of(&Settings::shard_size, 2, kMaxInt));
   rows.add("tf32", "BOOL", "cuda: matrix products and cuDNN with TF32, or neither (as LibTorch has them: cuDNN only)",
            switch_of(&Settings::tf32));
+  rows.add("deterministic", "BOOL", "cuda: operators that give the same bits each time, or the fastest ones (true)",
+           switch_of(&Settings::deterministic));
   rows.add("devices", "N", "dp: devices of the process (the run's gpus, else 1)", count_of(&Settings::devices, 1, 1024));
 }
 

@@ -129,6 +129,7 @@ struct Settings {
   DeviceChoice device = DeviceChoice::automatic;   // in a run: what plan_device() made of it
   KernelChoice kernels = KernelChoice::automatic;  // likewise
   std::optional<bool> tf32;                        // of matrix products and cuDNN; absent: as LibTorch has them
+  std::optional<bool> deterministic;               // operators of a GPU; absent: true
   double timeout_s = 120;
   double bucket_cap_mb = 25;
   ExchangeChoice exchange = ExchangeChoice::gloo;

@@ -176,16 +176,17 @@ Machine find_machine(const Environment& environment) {
 std::unique_ptr<Device> make_cuda_device(const DevicePlan& plan, const Settings& settings, const Machine& machine) {
   // Before the first call of cuBLAS and NCCL. What the user has set stays. cuBLAS is deterministic only with a workspace of its
   // own; a collective beyond the timeout ends the process (3: without waiting for the communicator).
-  setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
+  const bool deterministic = settings.deterministic.value_or(true);
+  if (deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
   setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "3", 0);
   // The watchdog waits so long for ranks to write down what they were at, four times; by default 15 s each.
   setenv("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "500", 0);
   c10::cuda::set_device(static_cast<c10::DeviceIndex>(plan.first_gpu), /*force=*/true);
   at::Context& context = at::globalContext();
   context.lazyInitDevice(at::kCUDA);
-  context.setDeterministicCuDNN(true);
+  context.setDeterministicCuDNN(deterministic);
   // Attention's backward, too. Memory that is about to be written needs no filling.
-  context.setDeterministicAlgorithms(true, /*warn_only=*/false);
+  context.setDeterministicAlgorithms(deterministic, /*warn_only=*/false);
   context.setDeterministicFillUninitializedMemory(false);
   context.setBenchmarkCuDNN(false);
   if (settings.tf32) {

@@ -175,6 +175,9 @@ TEST_CASE("modes that a device or its kernels do not have") {
   CHECK(outcome(settings, {}, machine_with(true, 1)) == "cuda:0 torch");
   settings.tf32 = false;
   CHECK(outcome(settings, {}, machine_with(false, 0)) == "cpu own");
+  settings.deterministic = false;
+  CHECK(says(outcome(settings, {}, machine_with(false, 0)), "error: deterministic false is for the operators of GPUs"));
+  CHECK(outcome(settings, {}, machine_with(true, 1)) == "cuda:0 torch");
 }
 
 TEST_CASE("the plan is taken over: a GPU draws dropout, unless a hash is to or attention is the plain form") {

@@ -139,7 +139,7 @@ at::Tensor efficient_attention_backward(const VarlenRows& rows, double rate, con
       derivative.unsqueeze(0), saved.query.unsqueeze(0), saved.key.unsqueeze(0), saved.value.unsqueeze(0),
       /*bias=*/std::nullopt, saved.output, rows.queries_there, rows.keys_there, rows.most_queries, rows.most_keys,
       saved.log_sum, rate, saved.seed, saved.offset, /*custom_mask_type=*/0, /*bias_requires_grad=*/false,
-      /*scale=*/std::nullopt, /*num_splits_key=*/std::nullopt, /*window_size=*/std::nullopt, /*shared_storage_dqdkdv=*/true);
+      /*scale=*/std::nullopt, /*num_splits_key=*/1, /*window_size=*/std::nullopt, /*shared_storage_dqdkdv=*/true);
   TORCH_CHECK(key.is_alias_of(query) && value.is_alias_of(query), "attention's derivatives do not lie in one tensor");
   const std::int64_t heads = query.size(2), width = query.size(3);
   return query.as_strided({query.size(1), 3, heads, width}, {3 * heads * width, heads * width, width, 1});
