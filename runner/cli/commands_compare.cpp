@@ -56,8 +56,13 @@ void keep_commit(std::vector<AttemptRecord>& records, const SideReference& side)
                                there.empty() ? "(runs that name no commit)" : join(there, ", ")));
 }
 
+struct Side {
+  Table table;
+  std::string results;  // the study's folder
+};
+
 /// Sets `broken` where imports of the side are.
-Table load_side(const SideReference& side, const std::string& results, const CompareArguments& arguments, bool& broken) {
+Side load_side(const SideReference& side, const std::string& results, const CompareArguments& arguments, bool& broken) {
   StudyOptions options = arguments.study;
   options.results = results;
   options.file = side.what;
@@ -72,7 +77,7 @@ Table load_side(const SideReference& side, const std::string& results, const Com
   report.all_repeats = !side.commit.empty();  // the commit says which runs count
   if (!arguments.metric.empty()) report.metric = arguments.metric;
   if (!options.only.empty()) report.only.push_back(parse_selection(options.only, "--only"));
-  return build_table(study.experiment, study.plan, std::move(records), report);
+  return {build_table(study.experiment, study.plan, std::move(records), report), study.results};
 }
 
 std::string name_of_side(const SideReference& side, const std::string& results, bool several_results) {
@@ -117,9 +122,13 @@ int compare_sides(CompareArguments arguments) {
   options.a = name_of_side(a, arguments.results.front(), several);
   options.b = name_of_side(b, arguments.results.back(), several);
   bool broken = false;
-  const Table of_a = load_side(a, arguments.results.front(), arguments, broken);
-  const Table of_b = load_side(b, arguments.results.back(), arguments, broken);
-  const Comparison comparison = compare_tables(of_a, of_b, options);
+  const Side of_a = load_side(a, arguments.results.front(), arguments, broken);
+  const Side of_b = load_side(b, arguments.results.back(), arguments, broken);
+  if (of_a.results == of_b.results && a.commit == b.commit) {
+    throw InputError(fmt::format("error: both sides are the same runs, those in {}; name two studies, or {}@COMMIT twice",
+                                 of_a.results, a.what));
+  }
+  const Comparison comparison = compare_tables(of_a.table, of_b.table, options);
   if (arguments.format == "json") {
     print_data(comparison_json(comparison));
   } else {

@@ -107,8 +107,9 @@ int check_file(const StudyOptions& options) {
   const std::vector<int>& looks = study.experiment.report.looks;
   const std::string least =
       looks.empty() ? "" : fmt::format("{} to ", study.plan.configurations.size() * static_cast<std::size_t>(looks.front()));
-  print_data(fmt::format("{}: ok: {} configurations, {}{} runs{}\n", options.file, study.plan.configurations.size(), least,
-                         study.plan.configurations.size() * static_cast<std::size_t>(study.plan.repeats), prepared));
+  const auto configurations = static_cast<long long>(study.plan.configurations.size());
+  print_data(fmt::format("{}: ok: {}, {}{}{}\n", options.file, counted(configurations, "configuration", "configurations"),
+                         least, counted(configurations * study.plan.repeats, "run", "runs"), prepared));
   return 0;
 }
 

@@ -108,6 +108,7 @@ class Compare(StudyTest):
             (["old.yaml", "old", "--margin", "0"], "not a share"),
             (["old.yaml", "--results", "results", "nowhere"], "there is no folder nowhere"),
             (["old.yaml", "old", "--only", "kk=1"], "did you mean `k`?"),
+            (["old.yaml", "old"], "both sides are the same runs"),
         ):
             self.assertIn(advice, self.hpcbench("compare", *arguments, code=2).stderr, arguments)
 

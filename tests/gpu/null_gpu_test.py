@@ -247,6 +247,12 @@ class NullGpu(unittest.TestCase):
         self.assertEqual(sum(named.values()), counts["kernel"])
         self.assertTrue(any("softmax_warp_forward" in name for name in named), named)
 
+    def test_operators_need_not_be_deterministic(self):
+        free = run([*BERT, "--model", "tiny", "--max-steps", "2", "--deterministic", "false"])
+        self.assertEqual(free.code, 0, free.text)
+        self.assertEqual(free.event("run_start")["deterministic"], "false")
+        self.assertNotIn("CUBLAS_WORKSPACE_CONFIG", free.event("run_start")["environment"])
+
     def test_a_large_batch_asks_for_the_limits_of_the_gpu(self):
         # More than 3,072 tokens: the gradient of an embedding sorts them, and CUB divides by the largest grid.
         ended = run([*BERT, "--model", "tiny", "--batch-size", "64", "--max-steps", "2"])
