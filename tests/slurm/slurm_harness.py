@@ -92,9 +92,10 @@ class Cluster:
         lines = self.tool("squeue", "-h", "-r", "-t", states, "-o", "%i|%T|%j|%N").splitlines()
         return [line.split("|") for line in lines]
 
-    def count(self, tool):
+    def count(self, tool, of=""):
+        """Calls of `tool`, or those that have `of` among their arguments."""
         path = self.calls / tool
-        return len(path.read_text().splitlines()) if path.exists() else 0
+        return sum(of in call for call in path.read_text().splitlines()) if path.exists() else 0
 
     def forget_calls(self):
         for path in self.calls.iterdir():
