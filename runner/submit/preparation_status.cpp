@@ -54,10 +54,10 @@ bool is_of_machine(State outcome) {
 enum class AttemptEnd { unfinished, is_void, lost, succeeded, failed };
 
 AttemptEnd end_of(const std::string& folder, std::string& why) {
+  const bool by_command = ::access((folder + "/cancel_requested").c_str(), F_OK) == 0;
   if (const auto text = read_file_if_there(folder + "/finished.json")) {
     const Finished finished = parse_finished(*text);
     // By a person who interrupted `run`, and may call it again; or by one who called `hpcbench cancel`.
-    const bool by_command = ::access((folder + "/cancel_requested").c_str(), F_OK) == 0;
     if (finished.cancelled && !by_command) return AttemptEnd::is_void;
     if (finished.cancelled) {
       why = "cancelled";
@@ -74,6 +74,7 @@ AttemptEnd end_of(const std::string& folder, std::string& why) {
   }
   if (const auto settled = read_settled(folder)) {
     why = settled->reason.value_or("lost");
+    if (by_command && settled->outcome == State::cancelled) why = "cancelled";  // Slurm said so before the job could
     return is_of_machine(settled->outcome) ? AttemptEnd::lost : AttemptEnd::failed;
   }
   return AttemptEnd::unfinished;
