@@ -83,11 +83,11 @@ void require_possible_on_gpu(const Settings& settings, const Gpu& gpu) {
 void require_possible_on_cpu(const Settings& settings) {
   if (settings.tf32.value_or(false))
     throw InputError("error: tf32 is a mode of GPUs, but the device is a CPU: leave `tf32` out, or choose `device: cuda`");
-  if (!settings.deterministic.value_or(true))
+  if (!settings.deterministic.value_or(true)) {
     throw InputError(
         "error: deterministic false is for the operators of GPUs, but the device is a CPU: leave `deterministic` out, or "
-        "choose "
-        "`device: cuda`");
+        "choose `device: cuda`");
+  }
 }
 
 /// The device's generator: only LibTorch's operators draw from it, as far as the task has them do so.
