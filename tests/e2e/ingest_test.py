@@ -283,7 +283,10 @@ class Import(OldResults):
         self.assertIn("runs.csv:3: error: no point has nodes=3", done.stderr)
         medians = {(row["axes"]["strategy"], row["axes"]["nodes"]): row["median"] for row in json.loads(done.stdout)["rows"]}
         self.assertEqual(medians["baseline", 1], 100, "what can be read is shown all the same")
-        self.hpcbench("compare", "old.yaml", "old.yaml", code=2)
+        shutil.copytree(self.folder / "results", self.folder / "others")
+        compared = self.hpcbench("compare", "old.yaml", "--results", "results", "others", code=2)
+        self.assertIn("runs.csv:3: error: no point has nodes=3", compared.stderr)
+        self.assertIn("baseline", compared.stdout)
         plotted = self.hpcbench("plot", "old.yaml", "--kind", "time", code=2)
         self.assertIn("runs.csv:3: error: no point has nodes=3", plotted.stderr)
         self.assertTrue((self.folder / "plots/time.svg").is_file(), "what can be read is drawn all the same")

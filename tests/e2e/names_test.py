@@ -45,8 +45,9 @@ class Names(StudyTest):
         self.assertEqual([row["name"] for row in rows], NAMES)
 
     def test_texts_for_people_keep_their_lines_and_drive_no_terminal(self):
+        self.hpcbench("run", "a study.yaml", "--slots", "4", "--set", "experiment=even")
         self.run_all()
-        for arguments in (["report"], ["report", "--format", "markdown"], ["compare", "odd", "odd"], ["compare", "odd", "odd", "--format", "markdown"],
+        for arguments in (["report"], ["report", "--format", "markdown"], ["compare", "odd", "even"], ["compare", "odd", "even", "--format", "markdown"],
                           ["status"], ["plan", "a study.yaml"], ["show", "name=new\nline/r01"], ["show", "name=\x1b[31mred/r01"]):
             with self.subTest(arguments):
                 done = self.hpcbench(*arguments)
@@ -54,7 +55,7 @@ class Names(StudyTest):
                 self.assertNotIn("\x1b", text)
                 self.assertNotIn("\t", text)
                 self.assertNotIn("new\nline", text)
-        table = [line for line in self.hpcbench("compare", "odd", "odd").stdout.splitlines() if "not resolved;" in line]
+        table = [line for line in self.hpcbench("compare", "odd", "even").stdout.splitlines() if "not resolved;" in line]
         self.assertEqual(len({line.index("not resolved;") for line in table}), 1, "columns stand below each other")
 
     def test_each_value_can_be_selected(self):
