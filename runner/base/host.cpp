@@ -120,6 +120,8 @@ std::optional<std::string> sha256_of_file(const std::string& path) {
 
 std::string program_folder() { return std::filesystem::read_symlink("/proc/self/exe").parent_path().string(); }
 
+std::string trainer_program() { return program_folder() + "/hpcbench-train"; }
+
 double unix_time_s() { return clock_s(CLOCK_REALTIME); }
 
 double monotonic_s() { return clock_s(CLOCK_MONOTONIC); }

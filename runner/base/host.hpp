@@ -36,6 +36,9 @@ std::optional<std::string> sha256_of_file(const std::string& path);
 /// The folder that holds this program's executable.
 std::string program_folder();
 
+/// The built-in trainer, which lies beside this program; it may not be there.
+std::string trainer_program();
+
 /// Seconds since the epoch, for time stamps only.
 double unix_time_s();
 /// Seconds of the monotonic clock, for durations only.

@@ -119,7 +119,7 @@ std::optional<std::string> find_digits() {
 
 /// The folder of the digits, where there is a trainer to learn them. Says why a trainer that is there cannot.
 std::optional<std::string> digits_to_learn() {
-  const std::string trainer = program_folder() + "/hpcbench-train";
+  const std::string trainer = trainer_program();
   std::error_code error;
   if (!std::filesystem::exists(trainer, error)) return std::nullopt;
   const std::optional<std::string> digits = find_digits();

@@ -256,7 +256,7 @@ void ask_about_jobs(const Study& study, ToolRunner& tools, Findings& findings) {
 /// A trainer that was built for the CPU does its work there, also on nodes with GPUs.
 void examine_backends(const Study& study, ToolRunner& tools, Findings& findings) {
   if (!study.experiment.is_trainer() || study.experiment.site.gres_type == "none") return;
-  const std::string trainer = program_folder() + "/hpcbench-train";
+  const std::string trainer = trainer_program();
   if (!find_program(trainer)) return;  // that it is not there is said elsewhere
   const ToolResult answer = ask(tools, {trainer, "--version"});
   if (!answer.succeeded()) {

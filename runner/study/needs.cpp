@@ -202,7 +202,7 @@ void examine_decks(const Study& study, Findings& findings) {
 
 void examine_trainer(const Study& study, Findings& findings) {
   if (!study.experiment.is_trainer()) return;
-  const std::string trainer = program_folder() + "/hpcbench-train";
+  const std::string trainer = trainer_program();
   if (::access(trainer.c_str(), X_OK) != 0) {
     note_finding(findings, Finding::Kind::problem, fmt::format("the trainer {} is not there", trainer),
                  "`pip install 'hpcbench-runner[trainer]'` brings it, or scripts/setup.sh (without --runner-only) builds it");

@@ -320,7 +320,7 @@ RenderContext make_render_context(const Study& study) {
   RenderContext context;
   context.results = study.results;
   context.call_folder = fs::current_path().string();
-  context.trainer = program_folder() + "/hpcbench-train";
+  context.trainer = trainer_program();
   context.hpcbench = study.experiment.site.hpcbench.value_or(program_folder() + "/hpcbench");
   context.executor = study.experiment.executor;
   const bool slurm = context.executor == "slurm";
