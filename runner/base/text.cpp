@@ -236,6 +236,13 @@ std::string printable(std::string_view text) {
   return is_utf8(out) ? out : json_unquote(json_quote(out));
 }
 
+std::optional<int> whole_number(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
+  return number;
+}
+
 std::string counted(long long count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }

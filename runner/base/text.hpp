@@ -41,6 +41,9 @@ bool is_plain_name(std::string_view name);
 /// where it is none.
 std::optional<double> parse_duration(std::string_view text);
 
+/// All of the text as a number of at least 0; absent where it is none, as for words like UNLIMITED.
+std::optional<int> whole_number(std::string_view text);
+
 /// `1 run`, `3 runs`.
 std::string counted(long long count, std::string_view one, std::string_view many);
 

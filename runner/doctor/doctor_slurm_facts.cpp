@@ -1,7 +1,6 @@
 #include "doctor/doctor_slurm_facts.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <limits>
 
@@ -10,13 +9,6 @@
 namespace hpcbench {
 
 namespace {
-
-std::optional<int> whole_number(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
-}
 
 struct GpuResource {
   std::string type;

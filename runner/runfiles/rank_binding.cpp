@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <limits>
 #include <set>
@@ -19,13 +18,6 @@ namespace hpcbench {
 namespace {
 
 constexpr int kMostNumbers = 65536;  // of a list: no machine has more
-
-std::optional<int> whole_number(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc() && end == text.data() + text.size() && number >= 0;
-  return whole ? std::optional(number) : std::nullopt;
-}
 
 void append_binding_line(const std::string& path, const std::string& line) {
   const Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));

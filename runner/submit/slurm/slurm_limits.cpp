@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/text.hpp"
 
@@ -11,21 +10,13 @@ namespace hpcbench {
 
 namespace {
 
-/// Absent for words such as UNLIMITED.
-std::optional<int> number_of_nodes(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
-}
-
 void assign_partition_field(SlurmPartition& partition, const std::string& name, const std::string& value) {
   if (name == "PartitionName") partition.name = value;
   if (name == "Default") partition.is_default = value == "YES";
   if (name == "State") partition.state = value;
   if (name == "MaxTime") partition.max_time_s = parse_duration(value);
-  if (name == "MaxNodes") partition.max_nodes = number_of_nodes(value);
-  if (name == "TotalNodes") partition.nodes = number_of_nodes(value).value_or(0);
+  if (name == "MaxNodes") partition.max_nodes = whole_number(value);
+  if (name == "TotalNodes") partition.nodes = whole_number(value).value_or(0);
   if (name == "DefaultTime") partition.default_time = value;
 }
 
