@@ -44,9 +44,8 @@ std::string node_address(const std::string& node) {
 
 SlurmJobFacts slurm_job_facts() {
   SlurmJobFacts job;
-  job.id = variable_or("SLURM_JOB_ID", "");
   const std::string array = variable_or("SLURM_ARRAY_JOB_ID", "");
-  job.name = array.empty() ? job.id : array + "_" + variable_or("SLURM_ARRAY_TASK_ID", "");
+  job.name = array.empty() ? variable_or("SLURM_JOB_ID", "") : array + "_" + variable_or("SLURM_ARRAY_TASK_ID", "");
   job.node = variable_or("SLURMD_NODENAME", host_name());
   job.nodes = variable_or("SLURM_JOB_NODELIST", job.node);
   return job;

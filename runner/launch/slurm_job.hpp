@@ -8,8 +8,7 @@ namespace hpcbench {
 
 /// The job of Slurm that this process runs in, as its environment has it.
 struct SlurmJobFacts {
-  std::string id;     // as scancel and squeue take it for steps; empty: this is no job of Slurm
-  std::string name;   // ARRAY_INDEX where it is an element of an array, whose id may be that of the whole array, else the id
+  std::string name;   // ARRAY_INDEX for an element of an array, whose id may be the whole array's; else the id; empty: no job
   std::string node;   // the node's name, which need not be the host's
   std::string nodes;  // the job's list of nodes
 };
