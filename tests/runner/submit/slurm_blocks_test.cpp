@@ -200,12 +200,7 @@ TEST_CASE("blocks: many deaths of hpcbench, of submissions and of allocations") 
     test.slurm.accounting = *rc::gen::arbitrary<bool>();
     if (*rc::gen::arbitrary<bool>()) test.max_queued = 1;
     const auto points = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 12));
-    const auto kinds = *rc::gen::container<std::vector<int>>(20, rc::gen::inRange(0, 8));
-    std::size_t submission = 0;
-    test.slurm.fault = [&](int) {
-      const auto fault = submission < kinds.size() ? static_cast<Fault>(kinds[submission++]) : Fault::none;
-      return fault == Fault::refuse ? Fault::none : fault;
-    };
+    test.draw_faults();
     for (const int point : points) {
       FaultPoints faults;
       faults.arm(point);

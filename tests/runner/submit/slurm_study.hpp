@@ -55,6 +55,14 @@ struct SlurmStudy {
     return std::any_of(study.observer.notes.begin(), study.observer.notes.end(),
                        [&](const std::string& note) { return note.find(text) != std::string::npos; });
   }
+  /// Of the first 20 submissions, within a property; none is refused, which would end the study.
+  void draw_faults() {
+    slurm.fault = [kinds = *rc::gen::container<std::vector<int>>(20, rc::gen::inRange(0, 8)),
+                   submission = std::size_t{0}](int) mutable {
+      const auto fault = submission < kinds.size() ? static_cast<Fault>(kinds[submission++]) : Fault::none;
+      return fault == Fault::refuse ? Fault::none : fault;
+    };
+  }
 
   StudyFixture study;
   FakeSlurm slurm;
