@@ -31,12 +31,12 @@ KeyRow partition_row(const char* initial) {
   return {.name = "partition", .kind = KeyKind::filled_text, .about = "Slurm's partition", .initial = initial};
 }
 KeyRow modules_row() {
-  return {.name = "modules", .kind = KeyKind::texts_or_none, .about = "list of environment modules that the job loads"};
+  return {.name = "modules", .kind = KeyKind::texts_or_none, .about = "list of environment modules, loaded before `setup`"};
 }
 KeyRow setup_row() {
   return {.name = "setup",
           .kind = KeyKind::texts_or_none,
-          .about = "list of lines of the job script, run once for each job before the program"};
+          .about = "list of shell lines that run once before the program, on the run's first node"};
 }
 KeyRow environment_row() {
   return {.name = "environment", .kind = KeyKind::texts_by_name, .about = "map of variables: {NCCL_DEBUG: INFO}"};

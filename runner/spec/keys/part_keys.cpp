@@ -235,7 +235,7 @@ const KeySection& slow_node_keys() {
       "slow_node",
       {{.name = "by",
         .kind = KeyKind::number,
-        .about = "how many times slower: its processes run for 1/by of the time; 1: not at all",
+        .about = "how many times slower, 1 (not at all) to 100: its processes run for 1/by of the time",
         .required = true,
         .fillable = true},
        target_row("node"),

@@ -57,8 +57,9 @@ std::string describe_row(const SlurmJob& row) {
   return fmt::format("Slurm job {}: {}{}{}", row.id, row.state, row.reason.empty() ? "" : ", ", row.reason);
 }
 
-/// A job that may not be requeued and cannot be launched on its node is cancelled by Slurm itself, as root. So this is true
-/// also of one that a user of unknown number cancelled in that very moment; it is asked only of jobs that did not begin.
+/// Slurm itself cancels a job with --no-requeue that it cannot launch on its node. Accounting then names root, squeue nobody:
+/// so this is true unless this user, not being root, cancelled the job. A cancel by another user looks the same. Callers ask
+/// only about jobs without a claim.
 bool failed_to_launch(const SlurmJob& row) {
   const bool by_user = ::getuid() != 0 && row.reason == fmt::format("by {}", ::getuid());
   return row.state == "CANCELLED" && !row.nodes.empty() && !by_user;
