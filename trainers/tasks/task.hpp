@@ -59,7 +59,7 @@ class Task : public Trainee {
   virtual void write_model(const std::filesystem::path& folder, const std::vector<NamedTensor>& state) const;
 };
 
-/// One row of the table of tasks: adding a task is one folder and one row (docs/adding-a-task.md).
+/// One row of the table of tasks: adding a task is one folder and one row (docs/notes/adding-a-task.md).
 struct TaskRow {
   std::string name;  // as in task_settings()
   std::unique_ptr<Task> (*make)(const Settings& settings);
