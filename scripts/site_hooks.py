@@ -10,7 +10,6 @@ import message_index  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 INDEX = "<!-- the index: scripts/message_index.py -->"
-OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+([^)]*)\)")
 
 
 def named(match):
@@ -30,8 +29,13 @@ def on_files(files, config):
     return files
 
 
+def outside(page):
+    """Matches a link that leads out of docs/."""
+    return re.compile(r"\[([^\]]+)\]\((?:\.\./){%d,}([^)]*)\)" % (page.file.src_uri.count("/") + 1))
+
+
 def on_page_markdown(markdown, page, config, files):
-    return OUTSIDE.sub(named, markdown).replace(INDEX, message_index.table())
+    return outside(page).sub(named, markdown).replace(INDEX, message_index.table())
 
 
 # Browsers start no worker from a disk. The search of the theme then looks for IFrameWorker, which it would load from the network: this

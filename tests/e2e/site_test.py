@@ -31,6 +31,7 @@ class Site(StudyTest):
         for path in pages:
             for loaded in re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="(https?:[^"]+)"', path.read_text()):
                 self.fail(f"{path.name} loads {loaded}")
+        self.assertIn('href="../statistics.html"', (self.folder / "site/notes/statistics.html").read_text(), "a note links its page")
         messages = re.findall(r"<tr>\n<td>(.*?)</td>", (self.folder / "site/errors.html").read_text())
         self.assertGreater(len(messages), 150)
         self.assertIn("a list stands right of <code>...</code> alone", messages)
