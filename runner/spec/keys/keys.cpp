@@ -36,7 +36,7 @@ KeyRow modules_row() {
 KeyRow setup_row() {
   return {.name = "setup",
           .kind = KeyKind::texts_or_none,
-          .about = "list of shell lines that run once before the program, on the run's first node"};
+          .about = "list of shell lines that run once before each run's program, on the job's first node"};
 }
 KeyRow environment_row() {
   return {.name = "environment", .kind = KeyKind::texts_by_name, .about = "map of variables: {NCCL_DEBUG: INFO}"};
