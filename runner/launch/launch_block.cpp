@@ -93,6 +93,8 @@ struct OwnBlock {
   std::vector<std::string> attempts, folders;
   SlurmJobFacts job;
   BlockPlace place;
+  std::vector<bool> alone;  // which attempts are to have nothing beside them
+
 
   std::string token() const { return batch.filename().string(); }
   std::string refused_file() const { return (batch / kRefusedFile).string(); }
@@ -140,21 +142,21 @@ int run_in_lane(const OwnBlock& block, std::size_t number) {
   }
 }
 
-/// The next attempt begins whenever a lane is free. `why` it is not: empty as long as it may.
+/// The next attempt begins whenever there is room for it. `why` it does not: empty as long as it may.
 int run_side_by_side(const OwnBlock& block, std::size_t width) {
   Lanes lanes(width);
   std::optional<double> end_s;
   std::size_t next = 0;
   std::string why;
   while (true) {
-    while (why.empty() && next < block.attempts.size() && !lanes.full()) {
+    while (why.empty() && next < block.attempts.size() && lanes.has_room(block.alone[next])) {
       if (lanes.asked_to_end()) {
         why = "the job was asked to end";
       } else if (const auto refused = read_file_if_there(block.refused_file())) {
         why = std::string(trim(*refused));
       } else if (next > 0 && !has_time(block.folders[next], block.job, end_s)) {
         why = too_short_for(block, next);
-      } else if (lanes.start(next, [&] { return run_in_lane(block, next); })) {
+      } else if (lanes.start(next, [&] { return run_in_lane(block, next); }, block.alone[next])) {
         ++next;
       } else {
         why = "no process could be started";
@@ -168,10 +170,22 @@ int run_side_by_side(const OwnBlock& block, std::size_t width) {
   return why.empty() ? 0 : block.leave(next, why);
 }
 
+RunInfo run_of(const std::string& attempt_folder) { return parse_run_json(read_file(attempt_folder + "/run.json")); }
+
+/// Which runs of a block are to be alone. The first one says whether any may be.
+std::vector<bool> find_alone(const std::vector<std::string>& folders) {
+  std::vector<bool> alone(folders.size(), false);
+  if (!run_of(folders.front()).alone) return alone;
+  std::transform(folders.begin(), folders.end(), alone.begin(),
+                 [](const std::string& folder) { return run_of(folder).alone.value_or(false); });
+  return alone;
+}
+
 /// How many of a block's runs go on at a time; of equal ones, so the first one says it.
-std::size_t width_of(const std::vector<std::string>& folders) {
-  const int wanted = parse_run_json(read_file(folders.front() + "/run.json")).side_by_side;
-  return std::min(folders.size(), static_cast<std::size_t>(std::max(1, wanted)));
+std::size_t width_of(const OwnBlock& block) {
+  const int wanted = run_of(block.folders.front()).side_by_side;
+  const auto packed = static_cast<std::size_t>(std::count(block.alone.begin(), block.alone.end(), false));
+  return std::clamp<std::size_t>(packed, 1, static_cast<std::size_t>(std::max(1, wanted)));
 }
 
 }  // namespace
@@ -183,7 +197,7 @@ int launch_block(const std::string& batch_folder) {
   const char* const text = std::getenv("SLURM_ARRAY_TASK_ID");
   if (text == nullptr) throw UnavailableError("error: launch --block: this is no element of a job array (SLURM_ARRAY_TASK_ID)");
   const auto index = static_cast<std::size_t>(std::max(0L, std::strtol(text, nullptr, 10)));
-  OwnBlock block{batch, block_attempts(batch, index), {}, slurm_job_facts(), {}};
+  OwnBlock block{batch, block_attempts(batch, index), {}, slurm_job_facts(), {}, {}};
   for (const std::string& attempt : block.attempts)
     block.folders.push_back((batch.parent_path().parent_path() / attempt).string());
   const std::string folder = block_folder(batch.string(), index);
@@ -193,7 +207,8 @@ int launch_block(const std::string& batch_folder) {
     say_of_block("somebody has this block already; leaving");
     return 0;
   }
-  const std::size_t width = width_of(block.folders);
+  block.alone = find_alone(block.folders);
+  const std::size_t width = width_of(block);
   block.place.nodes = draw_nodes(block.folders, block.job, token, index, folder);
   if (width > 1) block.place.bindings = folder + "/" + kBindingsFile;
   return width > 1 ? run_side_by_side(block, width) : run_one_by_one(block);

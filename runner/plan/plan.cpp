@@ -55,6 +55,7 @@ class PlanBuilder {
         nodes_(column("nodes")),
         gpus_per_node_(column("gpus_per_node")),
         ranks_per_node_(column(kRanksPerNode)),
+        placement_(experiment.calibrates() ? column(kPlacementAxis) : plan.axes.size()),
         strategy_(column("strategy")) {
     plan_.derived = computer_.names();
   }
@@ -82,6 +83,7 @@ class PlanBuilder {
     configuration.nodes = count_of(point[nodes_], 1, "nodes", experiment_.path);
     configuration.gpus_per_node = count_of(point[gpus_per_node_], has_ranks ? 0 : 1, "gpus_per_node", experiment_.path);
     if (has_ranks) configuration.ranks_per_node = count_of(point[ranks_per_node_], 1, kRanksPerNode, experiment_.path);
+    configuration.alone = placement_ < point.size() && point[placement_].text() == kAlone;
     configuration.work = trains_in_one_process(*resolved.work, point) ? with_launch_per_node(*resolved.work) : resolved.work;
     if (!configuration.work->inject.empty()) faults_of(configuration);  // refuses what it cannot have
     configuration.values = point;
@@ -114,7 +116,7 @@ class PlanBuilder {
   WorkFiller filler_;
   InstanceFinder instances_;
   PointIdentity identity_;
-  std::size_t nodes_, gpus_per_node_, ranks_per_node_, strategy_;  // the number of axes where one is none
+  std::size_t nodes_, gpus_per_node_, ranks_per_node_, placement_, strategy_;  // the number of axes where one is none
 };
 
 /// Of `names` those that have more than one value; `values` are those of a configuration.

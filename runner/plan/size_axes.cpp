@@ -18,15 +18,15 @@
 namespace hpcbench {
 namespace {
 
-const std::vector<std::string> kPlacement = {"nodes", "gpus_per_node", kRanksPerNode};
+const std::vector<std::string> kLayout = {"nodes", "gpus_per_node", kRanksPerNode};
 
 bool holds(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 /// What a plan has of these axes.
-std::vector<std::string> placement_of(const Plan& plan) {
-  std::vector<std::string> names = kPlacement;
+std::vector<std::string> layout_of(const Plan& plan) {
+  std::vector<std::string> names = kLayout;
   if (!holds(plan.axes, kRanksPerNode)) names.pop_back();
   return names;
 }
@@ -44,7 +44,7 @@ bool is_zipped_with_size(const Experiment& experiment, const std::string& name) 
     const auto has = [&](const std::string& axis) {
       return std::any_of(block.begin(), block.end(), [&](const Axis& one) { return one.name == axis; });
     };
-    return has(name) && std::any_of(kPlacement.begin(), kPlacement.end(), has);
+    return has(name) && std::any_of(kLayout.begin(), kLayout.end(), has);
   });
 }
 
@@ -55,7 +55,7 @@ std::vector<std::size_t> candidates(const Experiment& experiment, const Plan& pl
   std::vector<std::size_t> found;
   for (const std::size_t axis : positions(plan, plan.varied)) {
     const std::string& name = plan.axes[axis];
-    if (name == "strategy" || holds(kPlacement, name)) continue;
+    if (name == "strategy" || holds(kLayout, name)) continue;
     const bool numbers = std::all_of(plan.configurations.begin(), plan.configurations.end(),
                                      [&](const Configuration& one) { return one.values[axis].is_number(); });
     const bool zipped = is_zipped_with_size(experiment, name);
@@ -97,13 +97,13 @@ struct Look {
 };
 
 Look look_at(const Plan& plan, const std::vector<std::size_t>& axes) {
-  std::vector<std::string> names = kPlacement;
+  std::vector<std::string> names = kLayout;
   for (const std::size_t axis : axes) names.push_back(plan.axes[axis]);
   std::vector<std::string> others;
   std::copy_if(plan.varied.begin(), plan.varied.end(), std::back_inserter(others),
                [&](const std::string& name) { return !holds(names, name); });
   TupleNumbers families(plan, others);
-  TupleNumbers sizes(plan, kPlacement);
+  TupleNumbers sizes(plan, kLayout);
   TupleNumbers sizes_of_families(plan, {});
   std::vector<const Configuration*> first_of_family;  // by their numbers, which are given out in order
   std::vector<const Configuration*> first_of_size;
@@ -133,7 +133,7 @@ std::vector<std::string> core_axes(const Experiment& experiment, const Plan& pla
   for (const FilledText& text : experiment.work.resources.texts) {
     if (text.key != "cpus_per_task") continue;
     for (const std::string& name : placeholders_in(text.text)) {
-      if (holds(plan.axes, name) && !holds(kPlacement, name)) found.push_back(name);
+      if (holds(plan.axes, name) && !holds(kLayout, name)) found.push_back(name);
     }
   }
   return found;
@@ -141,10 +141,10 @@ std::vector<std::string> core_axes(const Experiment& experiment, const Plan& pla
 
 }  // namespace
 
-bool is_placement(const std::string& axis) { return holds(kPlacement, axis); }
+bool is_layout(const std::string& axis) { return holds(kLayout, axis); }
 
 std::vector<std::string> size_axes(const Experiment& experiment, const Plan& plan) {
-  std::vector<std::string> sizes = placement_of(plan);
+  std::vector<std::string> sizes = layout_of(plan);
   for (std::string& axis : core_axes(experiment, plan)) sizes.push_back(std::move(axis));
   // In a full cross product every axis varies by itself.
   if (experiment.zip.empty() && experiment.exclude.empty() && experiment.exclude_if.empty() && experiment.include.empty())
@@ -167,14 +167,14 @@ std::vector<std::string> size_axes(const Experiment& experiment, const Plan& pla
 
 std::vector<std::string> compared_sizes(const Experiment& experiment, const Plan& plan) {
   const std::vector<std::string> sizes = size_axes(experiment, plan);
-  if (std::all_of(sizes.begin(), sizes.end(), is_placement)) return sizes;
+  if (std::all_of(sizes.begin(), sizes.end(), is_layout)) return sizes;
   const PointCondition is_baseline(experiment.baseline, plan.axes);
   std::unordered_set<std::string> keys;
   for (const Configuration& configuration : plan.configurations) {
     if (!is_baseline.matches(configuration.values)) continue;
     const Bindings axes = plan.bindings(configuration);
-    const std::string key = comparison_key(axes, experiment.baseline, sizes) + "|" + size_key(axes, kPlacement);
-    if (!keys.insert(key).second) return placement_of(plan);
+    const std::string key = comparison_key(axes, experiment.baseline, sizes) + "|" + size_key(axes, kLayout);
+    if (!keys.insert(key).second) return layout_of(plan);
   }
   return sizes;
 }

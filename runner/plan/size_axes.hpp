@@ -8,13 +8,13 @@
 
 namespace hpcbench {
 
-/// Whether an axis says where processes are: `nodes`, `gpus_per_node`, `ranks_per_node`.
-bool is_placement(const std::string& axis);
+/// Whether an axis lays processes out over nodes: `nodes`, `gpus_per_node`, `ranks_per_node`.
+bool is_layout(const std::string& axis);
 
 /// The axes that say how large a configuration is, and so do not tell one line of a scaling plot from another: those of the
-/// placement, counted in cores also those that cpus_per_task takes, and every axis that varies together with them, such as a
+/// layout, counted in cores also those that cpus_per_task takes, and every axis that varies together with them, such as a
 /// problem size zipped to the gpus. An axis varies together with them if, among configurations that are alike in all other
-/// axes, equal placements mean an equal value, and it has several. Under weak scaling that counts for numbers, and for any
+/// axes, equal layouts mean an equal value, and it has several. Under weak scaling that counts for numbers, and for any
 /// values in one zip block with them; where the work is the same, for numbers in one zip block with them. Never `strategy`.
 std::vector<std::string> size_axes(const Experiment& experiment, const Plan& plan);
 

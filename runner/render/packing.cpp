@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "plan/calibration.hpp"
 
 namespace hpcbench {
 
@@ -26,17 +27,24 @@ std::optional<std::pair<long long, std::string>> leading_number(std::string_view
   return std::pair{number, std::string(end, text.data() + text.size())};
 }
 
-[[noreturn]] void refuse(const Experiment& experiment, const std::string& what, const std::string& advice) {
-  const auto place = experiment.origins.find("allocation.side_by_side");
+[[noreturn]] void refuse(const Experiment& experiment, const std::string& what, const std::string& advice,
+                         const char* key = "allocation.side_by_side") {
+  const auto place = experiment.origins.find(key);
   throw InputError(
       fmt::format("{}: error: {}\n  = {}", place == experiment.origins.end() ? experiment.path : place->second, what, advice));
 }
 
 }  // namespace
 
-int lanes_of(const Experiment& experiment, std::size_t runs) {
+std::size_t count_alone(const Plan& plan, const std::vector<DueRun>& runs) {
+  return static_cast<std::size_t>(std::count_if(
+      runs.begin(), runs.end(), [&](const DueRun& run) { return plan.configurations[run.planned.configuration].alone; }));
+}
+
+int lanes_of(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs) {
   if (!experiment.packs_runs()) return 1;
-  return static_cast<int>(std::clamp<std::size_t>(runs, 1, static_cast<std::size_t>(experiment.side_by_side)));
+  const std::size_t packed = runs.size() - count_alone(plan, runs);
+  return static_cast<int>(std::clamp<std::size_t>(packed, 1, static_cast<std::size_t>(experiment.side_by_side)));
 }
 
 std::optional<std::string> times_memory(const std::string& memory, int lanes) {
@@ -85,6 +93,44 @@ void check_packing(const Experiment& experiment, const Plan& plan) {
              "write counts as plain numbers: gpu:a100:2");
     }
   }
+}
+
+void check_calibration(const Experiment& experiment, const Plan& plan, const BlockShape& shape) {
+  if (!experiment.calibrates() || shape.runs - shape.alone > 1) return;
+  refuse(experiment,
+         fmt::format("a block of {} has {} to pack, and nothing goes on beside it",
+                     describe(plan.bindings(plan.configurations[shape.configuration])),
+                     shape.runs == shape.alone ? "no run" : "one run"),
+         "a block has one repeat of each configuration that asks Slurm for the same things: give `matrix` two such at least",
+         "allocation.calibrate");
+}
+
+std::string pace_text(int lanes, std::size_t alone) {
+  if (lanes <= 1) return "one after the other";
+  return fmt::format("{}{} at a time", alone > 0 ? fmt::format("{} alone, the others ", alone) : "", lanes);
+}
+
+std::vector<std::string> describe_calibration(const Experiment& experiment, const Plan& plan,
+                                              const std::vector<BlockShape>& shapes) {
+  if (!experiment.calibrates()) return {};
+  std::vector<int> first;
+  for (int repeat = 1; repeat <= plan.repeats; ++repeat) {
+    if (alone_goes_first(plan, repeat)) first.push_back(repeat);
+  }
+  std::vector<std::string> lines = {fmt::format(
+      "calibrate: each run twice, alone and packed; {} of {} begin with the runs alone (of {}), the others with the packed ones",
+      first.size(), counted(plan.repeats, "block", "blocks"),
+      first.empty() ? "none" : fmt::format("repeat {}", fmt::join(first, ", ")))};
+  for (const BlockShape& shape : shapes) {
+    const std::size_t packed = shape.runs - shape.alone;
+    const std::size_t over = packed % static_cast<std::size_t>(shape.lanes);
+    if (shape.part > 1 || over == 0) continue;
+    lines.push_back(fmt::format(
+        "calibrate: {} packed runs of a block, {} at a time, leave {} at its end with fewer neighbours: a multiple of {} "
+        "measures full packing",
+        packed, shape.lanes, over, shape.lanes));
+  }
+  return lines;
 }
 
 }  // namespace hpcbench

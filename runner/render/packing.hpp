@@ -3,15 +3,19 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "plan/plan.hpp"
+#include "render/blocks.hpp"
 
 namespace hpcbench {
 
 // Runs that go on side by side in one block (`allocation: {side_by_side: K}`): the job asks for K times what one of them does.
 
-/// How many of a block's runs go on at a time: no more than there are.
-int lanes_of(const Experiment& experiment, std::size_t runs);
+/// How many runs of a block go on at a time: no more than it has, without those that are to be alone.
+int lanes_of(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs);
+/// Runs of a block that are to be alone.
+std::size_t count_alone(const Plan& plan, const std::vector<DueRun>& runs);
 
 /// `8G` for 2 times `4G`. Absent for what cannot be counted so: 0 is all memory of a node.
 std::optional<std::string> times_memory(const std::string& memory, int lanes);
@@ -25,5 +29,13 @@ double packed_time_s(double sum_s, double longest_s, int lanes);
 
 /// InputError, at the place of `allocation.side_by_side`, where configurations cannot go on side by side.
 void check_packing(const Experiment& experiment, const Plan& plan);
+/// InputError, at the place of `allocation.calibrate`, where a block of this shape has one run to pack, and so nothing beside it.
+void check_calibration(const Experiment& experiment, const Plan& plan, const BlockShape& shape);
+
+/// `4 at a time`, `2 at a time and once more alone`, `one after the other`.
+std::string pace_text(int lanes, std::size_t alone);
+/// For people: in which order of a study's blocks the runs are alone and packed, and what that costs.
+std::vector<std::string> describe_calibration(const Experiment& experiment, const Plan& plan,
+                                              const std::vector<BlockShape>& shapes);
 
 }  // namespace hpcbench

@@ -46,7 +46,9 @@ Bindings trainer_settings(const ResolvedRun& run) {
   for (const auto& [name, value] : run.derived) {
     if (is_trainer_setting(name)) put(name, value);
   }
-  for (const auto& [name, value] : run.axes) put(name, value);
+  for (const auto& [name, value] : run.axes) {
+    if (!run.experiment.calibrates() || name != kPlacementAxis) put(name, value);
+  }
   put("seed", Value::from_integer(run.seed));
   if (run.work().trainer && !run.resume_from.empty()) put("resume", Value::from_text(run.resume_from + "/checkpoint"));
   if (run.work().trainer) put("task", Value::from_text(*run.work().trainer));
@@ -260,6 +262,7 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   if (run.experiment.packs_runs()) {
     fields.add_number("side_by_side", run.experiment.side_by_side);
     if (run.experiment.shares_numa) fields.add_text("numa", "shared");
+    if (run.experiment.calibrates()) fields.add("alone", boolean_json(run.configuration.alone));
   }
   if (run.experiment.continuation) fields.add("segment", segment_json(run));
   if (run.segment.injected_in > 0) {

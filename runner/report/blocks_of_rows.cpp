@@ -53,16 +53,25 @@ void note_gain(std::vector<double> gains, std::vector<std::string>& notes) {
 std::pair<std::vector<double>, std::vector<double>> complete_blocks(const Sample& base, const Sample& sample,
                                                                     const ReportSettings& settings) {
   std::pair<std::vector<double>, std::vector<double>> blocks;
+  for (const auto& [b, i] : paired_runs(base, sample, settings)) {
+    blocks.first.push_back(base.values[b]);
+    blocks.second.push_back(sample.values[i]);
+  }
+  return blocks;
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> paired_runs(const Sample& base, const Sample& sample,
+                                                             const ReportSettings& settings) {
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
   std::size_t b = 0;
   for (std::size_t i = 0; i < sample.measured.size(); ++i) {
     const RunName run = sample.measured[i]->key.run;
     while (b < base.measured.size() && base.measured[b]->key.run < run) ++b;
     if (b == base.measured.size() || base.measured[b]->key.run != run) continue;
     if (settings.in_blocks && !in_one_allocation(*base.measured[b], *sample.measured[i])) continue;
-    blocks.first.push_back(base.values[b]);
-    blocks.second.push_back(sample.values[i]);
+    pairs.emplace_back(b, i);
   }
-  return blocks;
+  return pairs;
 }
 
 void note_blocks(const std::vector<Sample>& samples, const ReportSettings& settings, std::vector<std::string>& notes) {

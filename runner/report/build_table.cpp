@@ -272,6 +272,7 @@ Table table_without_rows(const Experiment& experiment, const MetricChoice& metri
   table.baseline = experiment.baseline;
   table.has_speedup = metric.is_time && !experiment.baseline.empty();
   table.paired = settings.paired;
+  table.calibrated = experiment.calibrates();
   table.scaling = settings.scaling;
   table.scale_by = to_string(experiment.scale_by());
   table.speedup_style = settings.speedup_style;
@@ -342,6 +343,7 @@ Table build_table(const Experiment& experiment, const Plan& plan, std::vector<At
   table.simulated_nodes = std::any_of(table.warnings.begin(), table.warnings.end(),
                                       [](const TableWarning& warning) { return warning.code == kSimulatedNodes; });
   if (metric.is_time) table.fits = fit_scaling(shown, settings, table.columns, table.size_axes);
+  if (table.calibrated) table.disturbances = measure_disturbance(samples, shown, experiment, plan, attempts);
   table.provenance = gather_provenance(shown, plan);
   InnerRows inner_rows;
   if (table.inner)

@@ -22,7 +22,7 @@ void note_missing(const std::vector<std::string>& missing, std::vector<std::stri
 
 /// Where the work is to be the same, whoever reads a speedup should know what is not.
 void note_grown(std::vector<std::string> grown, const Experiment& experiment, std::vector<std::string>& notes) {
-  std::erase_if(grown, is_placement);
+  std::erase_if(grown, is_layout);
   if (experiment.report.scaling == Scaling::weak || grown.empty()) return;
   notes.push_back(
       fmt::format("{} var{} together with the number of {}: speedups compare rows of different {}; where the work "

@@ -66,12 +66,21 @@ void check_baselines(const Experiment& experiment, const Plan& plan);
 /// The estimator of all speedups: see docs/statistics.md, "Against the baseline". Absent without enough values.
 std::optional<Ratio> estimate_speedup(const Sample& base, const Sample& sample, const ReportSettings& settings);
 
-/// Both sides of the blocks in which both have a value: of the same repeat and, where runs are allocated in blocks, of the same
-/// allocation (this machine is one).
+/// Where in `measured` of both sides the runs of the blocks are in which both have a value: of the same repeat and, where runs
+/// are allocated in blocks, of the same allocation (this machine is one).
+std::vector<std::pair<std::size_t, std::size_t>> paired_runs(const Sample& base, const Sample& sample,
+                                                             const ReportSettings& settings);
+/// Their values.
 std::pair<std::vector<double>, std::vector<double>> complete_blocks(const Sample& base, const Sample& sample,
                                                                     const ReportSettings& settings);
 /// Where runs are allocated in blocks: what it gained to compare within them, and for which rows that was not possible.
 void note_blocks(const std::vector<Sample>& samples, const ReportSettings& settings, std::vector<std::string>& notes);
+
+/// `allocation: {calibrate: true}`: for each configuration of the plan that is shown, packed or alone, its disturbance.
+/// `attempts`: all that were in the blocks.
+std::vector<Disturbance> measure_disturbance(const std::vector<Sample>& samples, const std::vector<const Sample*>& shown,
+                                             const Experiment& experiment, const Plan& plan,
+                                             const std::vector<const AttemptRecord*>& attempts);
 
 // `report.rows`: docs/experiment-file.md, "Tables of sizes".
 

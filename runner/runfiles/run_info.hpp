@@ -51,6 +51,7 @@ struct RunInfo {
   std::optional<double> estimated_s;  // of a block whose job asked for so much time for it; absent: for its limit
   int side_by_side = 1;               // runs of its block that go on at a time,
   bool shares_numa = false;           // and may share a NUMA node
+  std::optional<bool> alone;          // with `calibrate`: whether nothing goes on beside it
   std::optional<double> intended_unix_s;
   std::string workdir;
   std::optional<std::vector<OutsideGlob>> outside;  // absent: made before copies were kept

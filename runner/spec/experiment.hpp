@@ -32,6 +32,13 @@ const char* to_string(ScaleBy unit);
 /// which is its default then.
 inline constexpr const char* kRanksPerNode = "ranks_per_node";
 
+/// The axis that `allocation: {calibrate: true}` adds: a run beside others of its block, and the same with nothing beside it.
+inline constexpr const char* kPlacementAxis = "placement";
+inline constexpr const char* kPacked = "packed";
+inline constexpr const char* kAlone = "alone";
+/// Blocks without which no interval of their ratio reaches 95 %.
+inline constexpr int kFewestPairs = 6;
+
 /// A text of `resources` with placeholders, or a value of `inject`: what it says is known for each point.
 struct FilledText {
   std::string key;  // `cpus_per_task`
@@ -317,6 +324,7 @@ struct Experiment {
   bool estimated_time = false;  // a block's job asks for what its runs need by finished ones, not for all their limits
   int side_by_side = 1;         // runs of a block that go on at a time, on cores and GPUs of their own
   bool shares_numa = false;     // and may share a NUMA node
+  bool calibrate = false;       // a block has each of its runs twice: side by side with others, and alone
   std::string launcher = "srun";
   std::vector<std::string> prepare;       // a command that runs once before the first submission; empty: none
   std::vector<Preparation> preparations;  // in order of need; empty beside `prepare`
@@ -342,6 +350,7 @@ struct Experiment {
   bool in_blocks() const { return allocation == Allocation::block; }
   bool mixes_shapes() const { return in_blocks() && mixed_shapes; }
   bool packs_runs() const { return in_blocks() && side_by_side > 1; }
+  bool calibrates() const { return packs_runs() && calibrate; }
   bool estimates_time() const { return in_blocks() && estimated_time; }
   /// report.metric, else what the built-in trainer, or any command, always has. The trainer's own time is that of one segment.
   std::string report_metric() const { return report.metric.value_or(is_trainer() && !continuation ? "train_s" : "wall_s"); }

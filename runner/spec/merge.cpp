@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/text.hpp"
+#include "spec/experiment.hpp"
 #include "spec/fields.hpp"
 
 namespace hpcbench {
@@ -168,6 +169,73 @@ YamlNode without_removals(const YamlNode& over) { return without_removals_below(
 
 void refuse_vain_removals(const YamlNode& base, const YamlNode& over, Diagnostics& diagnostics) {
   refuse_vain_below(&base, over, "", diagnostics);
+}
+
+namespace {
+
+bool is_calibrated(const YamlNode& root) {
+  const YamlNode* const allocation = root.is_map() ? root.find("allocation") : nullptr;
+  const YamlNode* const said = allocation != nullptr && allocation->is_map() ? allocation->find("calibrate") : nullptr;
+  return said != nullptr && said->is_scalar() && !said->quoted && said->text == "true";
+}
+
+/// Where a file gives the name `placement` to something of its own; null: nowhere.
+const YamlKey* own_placement(const YamlNode& root) {
+  const YamlKey* found = nullptr;
+  const auto look = [&](const YamlNode* map) {
+    if (map == nullptr || !map->is_map() || found != nullptr) return;
+    const std::size_t index = map->index_of(kPlacementAxis);
+    if (index != YamlNode::npos) found = &map->keys[index];
+  };
+  for (const char* const key : {"matrix", "parameters", "derive"}) look(root.find(key));
+  for (const char* const key : {"zip", "include"}) {
+    const YamlNode* const list = root.find(key);
+    if (list == nullptr || !list->is_list()) continue;
+    for (const YamlNode& entry : list->items) look(&entry);
+  }
+  return found;
+}
+
+YamlNode made_node(YamlNode::Kind kind, const SourceLocation& location, const std::string& text = "") {
+  YamlNode node;
+  node.kind = kind;
+  node.text = text;
+  node.location = location;
+  return node;
+}
+
+}  // namespace
+
+YamlNode with_placement(const YamlNode& root, Diagnostics& diagnostics) {
+  if (!is_calibrated(root)) return root;
+  if (const YamlKey* const own = own_placement(root)) {
+    diagnostics.add(own->location, "`placement` is the axis that `allocation: {calibrate: true}` adds: packed, and alone",
+                    "give yours another name");
+    return root;
+  }
+  YamlNode laid = root;
+  const SourceLocation place = root.find("allocation")->find("calibrate")->location;
+  const YamlKey key{kPlacementAxis, place};
+  const auto word = [&](const char* text) { return made_node(YamlNode::Kind::scalar, place, text); };
+  const bool has_product = root.find("matrix") != nullptr || root.find("zip") != nullptr;
+  if (has_product && root.find("matrix") == nullptr)
+    put_key(laid, {"matrix", place}, made_node(YamlNode::Kind::map, place));
+  if (const std::size_t matrix = laid.index_of("matrix"); matrix != YamlNode::npos && laid.items[matrix].is_map()) {
+    YamlNode values = made_node(YamlNode::Kind::list, place);
+    values.items = {word(kPacked), word(kAlone)};
+    put_key(laid.items[matrix], key, std::move(values));
+  }
+  const std::size_t include = laid.index_of("include");
+  if (include == YamlNode::npos || !laid.items[include].is_list()) return laid;
+  YamlNode& points = laid.items[include];
+  points.items.clear();
+  for (const YamlNode& point : root.find("include")->items) {
+    for (const char* const value : {kPacked, kAlone}) {
+      points.items.push_back(point);
+      if (point.is_map()) put_key(points.items.back(), key, word(value));
+    }
+  }
+  return laid;
 }
 
 void collect_origins(const YamlNode& root, const std::string& prefix, std::map<std::string, std::string>& origins) {

@@ -80,7 +80,8 @@ class Reading {
       throw InputError(fmt::format("{}:1:1: error: the file is empty\n  = `hpcbench init` writes a commented example", path_));
     }
     lay_on_used_files();
-    const ParsedExperiment base = read(root_);
+    const YamlNode base_root = with_placement(root_, diagnostics_);
+    const ParsedExperiment base = read(base_root);
     check_parsed(base, diagnostics_);
     check_other_profiles(base);
     YamlNode changed = root_;
@@ -89,7 +90,8 @@ class Reading {
       diagnostics_.throw_if_any();
       return finish(base);
     }
-    ParsedExperiment parsed = read(changed);
+    const YamlNode changed_root = with_placement(changed, diagnostics_);
+    ParsedExperiment parsed = read(changed_root);
     if (axes_are_sound(parsed) && axes_are_sound(base)) drop_outside(parsed, base, changes);
     check_parsed(parsed, diagnostics_);
     diagnostics_.throw_if_any();
@@ -272,6 +274,7 @@ class Reading {
     experiment.notes.insert(experiment.notes.end(), notes_.begin(), notes_.end());
     if (experiment.site.name.empty()) experiment.site.name = "local";
     for (std::string& note : reach_notes(parsed)) experiment.notes.push_back(std::move(note));
+    for (std::string& note : calibration_notes(parsed, experiment.repeats)) experiment.notes.push_back(std::move(note));
     if (!experiment.runs_anything()) experiment.repeats = experiment.warmups = 0;
     if (const YamlNode* profiles = root_.find("profiles"); profiles != nullptr && profiles->is_map()) {
       for (const YamlKey& key : profiles->keys) experiment.profiles.push_back(key.name);

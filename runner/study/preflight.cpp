@@ -85,8 +85,9 @@ void require_options(const Study& study, const RunOptions& options) {
     const auto place = study.experiment.origins.find("allocation.side_by_side");
     throw InputError(fmt::format(
         "{}: error: `side_by_side` is for jobs of Slurm, which gives runs cores of their own; the executor is local\n  = runs "
-        "follow one another here with --set allocation.side_by_side=1",
-        place == study.experiment.origins.end() ? study.experiment.path : place->second));
+        "follow one another here with {}--set allocation.side_by_side=1",
+        place == study.experiment.origins.end() ? study.experiment.path : place->second,
+        study.experiment.calibrates() ? "--set allocation.calibrate=false " : ""));
   }
   if (options.slots > 1 && study.experiment.in_blocks()) {
     throw InputError(

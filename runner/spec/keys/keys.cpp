@@ -231,7 +231,11 @@ const KeySection& allocation_keys() {
                                         .kind = KeyKind::choice,
                                         .about = "whether runs side by side may share a NUMA node",
                                         .initial = "separate",
-                                        .words = {"separate", "shared"}}}};
+                                        .words = {"separate", "shared"}},
+                                       {.name = "calibrate",
+                                        .kind = KeyKind::flag,
+                                        .about = "each block has its runs side by side and once more alone: the axis `placement`",
+                                        .initial = "false"}}};
   return kSection;
 }
 
