@@ -95,7 +95,6 @@ struct OwnBlock {
   BlockPlace place;
   std::vector<bool> alone;  // which attempts are to have nothing beside them
 
-
   std::string token() const { return batch.filename().string(); }
   std::string refused_file() const { return (batch / kRefusedFile).string(); }
   /// Says why nothing more is begun from the attempt `next` on, if there is any.
@@ -156,7 +155,8 @@ int run_side_by_side(const OwnBlock& block, std::size_t width) {
         why = std::string(trim(*refused));
       } else if (next > 0 && !has_time(block.folders[next], block.job, end_s)) {
         why = too_short_for(block, next);
-      } else if (lanes.start(next, [&] { return run_in_lane(block, next); }, block.alone[next])) {
+      } else if (lanes.start(
+                     next, [&] { return run_in_lane(block, next); }, block.alone[next])) {
         ++next;
       } else {
         why = "no process could be started";

@@ -15,8 +15,8 @@ struct PartMember {
 
 /// The parts of such a block, each of members that need `room_s` at most in all: their indices, ascending. What is compared
 /// with one baseline stays together with it where that is not longer than `room_s`, and fills parts of its own where it is, the
-/// baseline in the first one; partners stay together if only they fit. Members of the same configurations and needs are parted in the same way in every block. One that
-/// is longer than `room_s` has a part for itself.
+/// baseline in the first one; partners stay together if only they fit. Members of the same configurations and needs are parted
+/// in the same way in every block. One that is longer than `room_s` has a part for itself.
 std::vector<std::vector<std::size_t>> split_block(const std::vector<PartMember>& members, double room_s);
 
 }  // namespace hpcbench

@@ -122,8 +122,8 @@ std::vector<PartedBlock> part_blocks(const Experiment& experiment, const Plan& p
       std::vector<PartMember> members;
       for (const std::size_t i : block) {
         const std::size_t configuration = runs[i].planned.configuration;
-        members.push_back({share_s(plan, runs[i], times).value_or(0), configuration, baselines[configuration],
-                           partners[configuration]});
+        members.push_back(
+            {share_s(plan, runs[i], times).value_or(0), configuration, baselines[configuration], partners[configuration]});
       }
       parts = split_block(members, limit->seconds - kBlockMarginS);
       for (std::vector<std::size_t>& part : parts) {
@@ -177,8 +177,9 @@ BlockShape shape_of_part(const Experiment& experiment, const Plan& plan, const s
                          const std::vector<std::size_t>& part, const BlockTimes& times) {
   const std::vector<DueRun> chosen = chosen_runs(runs, part);
   const int lanes = lanes_of(experiment, plan, chosen);
-  BlockShape shape{{},    largest_of(plan, runs, part), part.size(), count_alone(plan, chosen),
-                   lanes, block_time_s(plan, chosen, times, lanes)};
+  BlockShape shape{{},          largest_of(plan, runs, part),
+                   part.size(), count_alone(plan, chosen),
+                   lanes,       block_time_s(plan, chosen, times, lanes)};
   const Configuration& largest = plan.configurations[shape.configuration];
   shape.options = slurm_block_options(experiment, largest, shape.time_s, lanes);
   for (const std::size_t i : part) {
@@ -344,11 +345,11 @@ std::vector<std::string> describe_parts(const Experiment& experiment, const Plan
     }
     const std::vector<DueRun> whole = chosen_runs(runs, block.runs);
     const int lanes = lanes_of(experiment, once, whole);
-    lines.push_back(fmt::format("blocks: {} take {} {}, and {} is {}: each block is split into {}{}",
-                                counted(static_cast<long long>(block.runs.size()), "run", "runs"),
-                                minutes_text(block_time_s(once, whole, times, lanes)), pace_text(lanes, count_alone(once, whole)),
-                                block.limit->whose, minutes_text(block.limit->seconds),
-                                counted(static_cast<long long>(block.parts.size()), "part", "parts"), pairs));
+    lines.push_back(fmt::format(
+        "blocks: {} take {} {}, and {} is {}: each block is split into {}{}",
+        counted(static_cast<long long>(block.runs.size()), "run", "runs"),
+        minutes_text(block_time_s(once, whole, times, lanes)), pace_text(lanes, count_alone(once, whole)), block.limit->whose,
+        minutes_text(block.limit->seconds), counted(static_cast<long long>(block.parts.size()), "part", "parts"), pairs));
   }
   return lines;
 }
@@ -373,11 +374,10 @@ std::vector<std::string> describe_blocks(const Experiment& experiment, const Pla
                                                idle_share(shape), hours_text(largest, shape.idle_s * plan.repeats))
                                  : "";
     const std::string part = shape.parts > 1 ? fmt::format(" (part {} of {})", shape.part, shape.parts) : "";
-    lines.push_back(fmt::format("blocks: {} of {}{}, {}: {} x {} each; {} in the queue instead of {}{}",
-                                counted(plan.repeats, "job", "jobs"), counted(size, "run", "runs"), part,
-                                pace_text(shape.lanes, shape.alone), counted(largest.nodes, "node", "nodes"),
-                                minutes_text(shape.time_s), counted(plan.repeats, "place", "places"), plan.repeats * size,
-                                idle));
+    lines.push_back(fmt::format(
+        "blocks: {} of {}{}, {}: {} x {} each; {} in the queue instead of {}{}", counted(plan.repeats, "job", "jobs"),
+        counted(size, "run", "runs"), part, pace_text(shape.lanes, shape.alone), counted(largest.nodes, "node", "nodes"),
+        minutes_text(shape.time_s), counted(plan.repeats, "place", "places"), plan.repeats * size, idle));
   }
   for (std::string& line : describe_parts(experiment, plan, times)) lines.push_back(std::move(line));
   for (std::string& line : describe_calibration(experiment, plan, shapes)) lines.push_back(std::move(line));

@@ -117,10 +117,11 @@ std::vector<std::string> describe_calibration(const Experiment& experiment, cons
   for (int repeat = 1; repeat <= plan.repeats; ++repeat) {
     if (alone_goes_first(plan, repeat)) first.push_back(repeat);
   }
-  std::vector<std::string> lines = {fmt::format(
-      "calibrate: each run twice, alone and packed; {} of {} begin with the runs alone (of {}), the others with the packed ones",
-      first.size(), counted(plan.repeats, "block", "blocks"),
-      first.empty() ? "none" : fmt::format("repeat {}", fmt::join(first, ", ")))};
+  std::vector<std::string> lines = {
+      fmt::format("calibrate: each run twice, alone and packed; {} of {} begin with the runs alone (of {}), the others with "
+                  "the packed ones",
+                  first.size(), counted(plan.repeats, "block", "blocks"),
+                  first.empty() ? "none" : fmt::format("repeat {}", fmt::join(first, ", ")))};
   for (const BlockShape& shape : shapes) {
     const std::size_t packed = shape.runs - shape.alone;
     const std::size_t over = packed % static_cast<std::size_t>(shape.lanes);

@@ -29,7 +29,8 @@ double packed_time_s(double sum_s, double longest_s, int lanes);
 
 /// InputError, at the place of `allocation.side_by_side`, where configurations cannot go on side by side.
 void check_packing(const Experiment& experiment, const Plan& plan);
-/// InputError, at the place of `allocation.calibrate`, where a block of this shape has one run to pack, and so nothing beside it.
+/// InputError, at the place of `allocation.calibrate`, where a block of this shape has one run to pack, and so nothing beside
+/// it.
 void check_calibration(const Experiment& experiment, const Plan& plan, const BlockShape& shape);
 
 /// `4 at a time`, `2 at a time and once more alone`, `one after the other`.

@@ -37,8 +37,8 @@ double neighbours_of(const AttemptRecord& run, const Jobs& jobs) {
   double together_s = 0;
   for (const AttemptRecord* other : job->second) {
     if (other->key == run.key) continue;
-    together_s += std::max(0.0, std::min(*run.finished_unix_s, *other->finished_unix_s) -
-                                    std::max(*run.started_unix_s, *other->started_unix_s));
+    together_s += std::max(
+        0.0, std::min(*run.finished_unix_s, *other->finished_unix_s) - std::max(*run.started_unix_s, *other->started_unix_s));
   }
   return together_s / length_s;
 }
@@ -111,7 +111,7 @@ std::string ratio_part(const Disturbance& each) {
 std::string pairs_part(const Table& table, const Disturbance& each) {
   std::string text = counted(each.pairs, "pair", "pairs");
   if (each.pairs < each.needed) {
-    text += fmt::format(" (an interval at {:g} % needs {}: raise `repeats`)", 100 * table.confidence, each.needed);
+    text += fmt::format(" (an interval at {:g} % needs {}; more `repeats` add pairs)", 100 * table.confidence, each.needed);
   }
   if (each.pairs > 0) text += fmt::format(", alone first in {}", each.alone_first);
   if (each.neighbours) text += fmt::format("; {:.2f} neighbours on average", *each.neighbours);
@@ -152,10 +152,11 @@ std::vector<Disturbance> measure_disturbance(const std::vector<Sample>& samples,
 }
 
 std::vector<std::string> disturbance_lines(const Table& table) {
-  std::vector<std::string> lines = {fmt::format(
-      "{} of packed runs / of the same alone, by blocks that have both: Hodges-Lehmann estimate of the log ratio with its exact "
-      "signed-rank interval, which holds for its line alone.",
-      shown_metric(table))};
+  std::vector<std::string> lines = {
+      fmt::format("{} of packed runs / of the same alone, by blocks that have both: Hodges-Lehmann estimate of the log ratio "
+                  "with its exact "
+                  "signed-rank interval, which holds for its line alone.",
+                  shown_metric(table))};
   for (const Disturbance& each : table.disturbances)
     lines.push_back(fmt::format("{}: {}; {}", each.label, ratio_part(each), pairs_part(table, each)));
   return lines;

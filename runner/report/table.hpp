@@ -104,8 +104,8 @@ struct Row {
   std::string source = "measured";           // or `imported`, or `measured, imported`
 };
 
-/// What going on beside others does to a configuration (`allocation: {calibrate: true}`): its packed runs against the same alone,
-/// by the blocks that have both.
+/// What going on beside others does to a configuration (`allocation: {calibrate: true}`): its packed runs against the same
+/// alone, by the blocks that have both.
 struct Disturbance {
   std::string label;  // `k=1, gpus_per_node=2`: of the columns without `placement`
   Bindings axes;      // all without `placement`
@@ -203,8 +203,8 @@ struct Table {
   std::optional<double> peak_tflops;  // of one gpu: what `mfu` is a share of
   std::optional<double> target_loss;  // of `time_to_target_s`: val_loss, or train_loss where there is no validation
   std::vector<Fit> fits;
-  bool calibrated = false;                 // there are rows alone and packed, and
-  std::vector<Disturbance> disturbances;   // how these differ, in the order of the plan
+  bool calibrated = false;                // there are rows alone and packed, and
+  std::vector<Disturbance> disturbances;  // how these differ, in the order of the plan
   std::string methods;                    // a paragraph: what was done, as the runs say; printed with --methods
   std::vector<ReportingRule> rules;       // twelve; printed with --methods
   std::vector<ProvenanceRow> provenance;  // sorted by name; printed with --provenance

@@ -218,8 +218,7 @@ YamlNode with_placement(const YamlNode& root, Diagnostics& diagnostics) {
   const YamlKey key{kPlacementAxis, place};
   const auto word = [&](const char* text) { return made_node(YamlNode::Kind::scalar, place, text); };
   const bool has_product = root.find("matrix") != nullptr || root.find("zip") != nullptr;
-  if (has_product && root.find("matrix") == nullptr)
-    put_key(laid, {"matrix", place}, made_node(YamlNode::Kind::map, place));
+  if (has_product && root.find("matrix") == nullptr) put_key(laid, {"matrix", place}, made_node(YamlNode::Kind::map, place));
   if (const std::size_t matrix = laid.index_of("matrix"); matrix != YamlNode::npos && laid.items[matrix].is_map()) {
     YamlNode values = made_node(YamlNode::Kind::list, place);
     values.items = {word(kPacked), word(kAlone)};

@@ -234,7 +234,7 @@ const KeySection& allocation_keys() {
                                         .words = {"separate", "shared"}},
                                        {.name = "calibrate",
                                         .kind = KeyKind::flag,
-                                        .about = "each block has its runs side by side and once more alone: the axis `placement`",
+                                        .about = "whether a block has its runs side by side and once more alone",
                                         .initial = "false"}}};
   return kSection;
 }

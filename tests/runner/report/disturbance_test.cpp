@@ -14,8 +14,8 @@ namespace {
 const std::vector<double> kPackedRuns = {10, 11, 12, 13, 14, 15};
 const std::vector<double> kAloneRuns = {5.0, 5.5, 6.2, 6.6, 7.1, 7.3};
 
-/// k = 1 and 2 packed and alone. Repeat r is a job of 1,000 s: 1 and 2 packed at once, alone one after the other, alone first in
-/// even repeats.
+/// k = 1 and 2 packed and alone. Repeat r is a job of 1,000 s: 1 and 2 packed at once, alone one after the other, alone first
+/// in even repeats.
 Study calibrated_study() {
   Study study;
   study.experiment.name = "packing";
@@ -103,7 +103,7 @@ TEST_CASE("disturbance: fewer than six pairs have a ratio, no interval, and say 
   CHECK(second.pairs == 5);
   CHECK(second.ratio);
   CHECK_FALSE(second.ratio->interval);
-  CHECK(print_as(table, "text").find(" 5 pairs (an interval at 95 % needs 6: raise `repeats`), alone first in 2;") !=
+  CHECK(print_as(table, "text").find(" 5 pairs (an interval at 95 % needs 6; more `repeats` add pairs), alone first in 2;") !=
         std::string::npos);
   CHECK(print_as(table, "json").find(R"("ratio":{"value":1.)") != std::string::npos);
   study.experiment.report.confidence = 0.99;

@@ -14,8 +14,8 @@ namespace {
 
 Experiment calibrated(const std::string& points, const ReadOptions& options = {}) {
   return parse_experiment(
-      "experiment: x\ncommand: [prog, \"{{k}}\"]\nallocation: {per: block, side_by_side: 2, calibrate: true}\n" + points, "c.yaml",
-      options);
+      "experiment: x\ncommand: [prog, \"{{k}}\"]\nallocation: {per: block, side_by_side: 2, calibrate: true}\n" + points,
+      "c.yaml", options);
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ TEST_CASE("calibrate: a profile or --set brings it, and takes it away with what 
 TEST_CASE("calibrate: fewer than six repeats have a note with what to write") {
   const Experiment few = calibrated("matrix: {k: [1, 2]}\nrepeats: 5\n");
   REQUIRE(few.notes.size() == 1);
-  CHECK(few.notes[0].starts_with("c.yaml:3:55: with `repeats: 5` the disturbance"));
+  CHECK(few.notes[0].starts_with("c.yaml:3:54: with `repeats: 5` the disturbance"));
   CHECK(few.notes[0].ends_with("write `repeats: 6`"));
 }
 
