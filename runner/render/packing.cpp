@@ -43,8 +43,10 @@ std::size_t count_alone(const Plan& plan, const std::vector<DueRun>& runs) {
 
 int lanes_of(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs) {
   if (!experiment.packs_runs()) return 1;
-  const std::size_t packed = runs.size() - count_alone(plan, runs);
-  return static_cast<int>(std::clamp<std::size_t>(packed, 1, static_cast<std::size_t>(experiment.side_by_side)));
+  const std::size_t alone = count_alone(plan, runs);
+  if (alone > 0 && alone == runs.size()) return experiment.side_by_side;
+  const std::size_t width = std::max(alone, runs.size() - alone);
+  return static_cast<int>(std::clamp<std::size_t>(width, 1, static_cast<std::size_t>(experiment.side_by_side)));
 }
 
 std::optional<std::string> times_memory(const std::string& memory, int lanes) {

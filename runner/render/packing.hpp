@@ -12,7 +12,8 @@ namespace hpcbench {
 
 // Runs that go on side by side in one block (`allocation: {side_by_side: K}`): the job asks for K times what one of them does.
 
-/// How many runs of a block go on at a time: no more than it has, without those that are to be alone.
+/// For how many runs at a time the job of a block asks: no more than it has, or where only runs alone are left of it, for all
+/// that could be packed. Their places stay empty beside a run alone.
 int lanes_of(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs);
 /// Runs of a block that are to be alone.
 std::size_t count_alone(const Plan& plan, const std::vector<DueRun>& runs);

@@ -107,7 +107,7 @@ TEST_CASE("calibrate: a job is as large as for its packed runs, and as long as t
   std::copy_if(runs.begin(), runs.begin() + 6, std::back_inserter(alone),
                [&](const DueRun& run) { return plan.configurations[run.planned.configuration].alone; });
   REQUIRE(alone.size() == 3);
-  CHECK(lanes_of(experiment, plan, alone) == 1);  // what is left of a block
+  CHECK(lanes_of(experiment, plan, {alone[0]}) == 2);  // what is left of a block: nobody else is to have the place beside it
   const auto lines = describe_blocks(experiment, plan);
   REQUIRE(lines.size() == 3);
   CHECK(lines[0] ==
