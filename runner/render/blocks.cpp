@@ -345,11 +345,12 @@ std::vector<std::string> describe_parts(const Experiment& experiment, const Plan
     }
     const std::vector<DueRun> whole = chosen_runs(runs, block.runs);
     const int lanes = lanes_of(experiment, once, whole);
-    lines.push_back(fmt::format(
-        "blocks: {} take {} {}, and {} is {}: each block is split into {}{}",
-        counted(static_cast<long long>(block.runs.size()), "run", "runs"),
-        minutes_text(block_time_s(once, whole, times, lanes)), pace_text(lanes, count_alone(once, whole)), block.limit->whose,
-        minutes_text(block.limit->seconds), counted(static_cast<long long>(block.parts.size()), "part", "parts"), pairs));
+    lines.push_back(fmt::format("blocks: {} take {} {}, and {} is {}: each block is split into {}{}",
+                                counted(static_cast<long long>(block.runs.size()), "run", "runs"),
+                                minutes_text(block_time_s(once, whole, times, lanes)),
+                                pace_text(lanes, whole.size(), count_alone(once, whole)), block.limit->whose,
+                                minutes_text(block.limit->seconds),
+                                counted(static_cast<long long>(block.parts.size()), "part", "parts"), pairs));
   }
   return lines;
 }
@@ -374,10 +375,11 @@ std::vector<std::string> describe_blocks(const Experiment& experiment, const Pla
                                                idle_share(shape), hours_text(largest, shape.idle_s * plan.repeats))
                                  : "";
     const std::string part = shape.parts > 1 ? fmt::format(" (part {} of {})", shape.part, shape.parts) : "";
-    lines.push_back(fmt::format(
-        "blocks: {} of {}{}, {}: {} x {} each; {} in the queue instead of {}{}", counted(plan.repeats, "job", "jobs"),
-        counted(size, "run", "runs"), part, pace_text(shape.lanes, shape.alone), counted(largest.nodes, "node", "nodes"),
-        minutes_text(shape.time_s), counted(plan.repeats, "place", "places"), plan.repeats * size, idle));
+    lines.push_back(fmt::format("blocks: {} of {}{}, {}: {} x {} each; {} in the queue instead of {}{}",
+                                counted(plan.repeats, "job", "jobs"), counted(size, "run", "runs"), part,
+                                pace_text(shape.lanes, shape.runs, shape.alone), counted(largest.nodes, "node", "nodes"),
+                                minutes_text(shape.time_s), counted(plan.repeats, "place", "places"), plan.repeats * size,
+                                idle));
   }
   for (std::string& line : describe_parts(experiment, plan, times)) lines.push_back(std::move(line));
   for (std::string& line : describe_calibration(experiment, plan, shapes)) lines.push_back(std::move(line));

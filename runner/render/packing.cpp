@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -107,14 +108,17 @@ void check_calibration(const Experiment& experiment, const Plan& plan, const Blo
          "allocation.calibrate");
 }
 
-std::string pace_text(int lanes, std::size_t alone) {
-  if (lanes <= 1) return "one after the other";
+std::string pace_text(int lanes, std::size_t runs, std::size_t alone) {
+  if (lanes <= 1 || alone == runs) return "one after the other";
   return fmt::format("{}{} at a time", alone > 0 ? fmt::format("{} alone, the others ", alone) : "", lanes);
 }
 
 std::vector<std::string> describe_calibration(const Experiment& experiment, const Plan& plan,
                                               const std::vector<BlockShape>& shapes) {
-  if (!experiment.calibrates()) return {};
+  const auto alone = std::count_if(plan.configurations.begin(), plan.configurations.end(),
+                                   [](const Configuration& each) { return each.alone; });
+  // A part of a study may have one of the two alone.
+  if (!experiment.calibrates() || alone == 0 || alone == std::ssize(plan.configurations)) return {};
   std::vector<int> first;
   for (int repeat = 1; repeat <= plan.repeats; ++repeat) {
     if (alone_goes_first(plan, repeat)) first.push_back(repeat);

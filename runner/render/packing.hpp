@@ -34,8 +34,8 @@ void check_packing(const Experiment& experiment, const Plan& plan);
 /// it.
 void check_calibration(const Experiment& experiment, const Plan& plan, const BlockShape& shape);
 
-/// `4 at a time`, `2 at a time and once more alone`, `one after the other`.
-std::string pace_text(int lanes, std::size_t alone);
+/// `4 at a time`, `5 alone, the others 4 at a time`, `one after the other`.
+std::string pace_text(int lanes, std::size_t runs, std::size_t alone);
 /// For people: in which order of a study's blocks the runs are alone and packed, and what that costs.
 std::vector<std::string> describe_calibration(const Experiment& experiment, const Plan& plan,
                                               const std::vector<BlockShape>& shapes);
