@@ -185,6 +185,7 @@ BlockShape shape_of_part(const Experiment& experiment, const Plan& plan, const s
   for (const std::size_t i : part) {
     const Configuration& configuration = plan.configurations[runs[i].planned.configuration];
     const double time_s = configuration.work->resources.time_s.value_or(0);
+    if (configuration.alone) shape.alone_s += time_s;
     shape.node_s += largest.nodes * time_s;
     shape.idle_s += (largest.nodes - configuration.nodes) * time_s;
   }

@@ -59,6 +59,7 @@ struct BlockShape {
   std::size_t alone = 0;  // of these with nothing beside them,
   int lanes = 1;          // the others so many at a time
   std::optional<double> time_s;
+  double alone_s = 0;               // by the limits of its runs: for how long one is alone,
   double node_s = 0;                // by the limits of its runs: what its nodes are taken for,
   double idle_s = 0;                // and what of that smaller runs leave idle
   std::size_t part = 1, parts = 1;  // of a block

@@ -113,6 +113,22 @@ std::string pace_text(int lanes, std::size_t runs, std::size_t alone) {
   return fmt::format("{}{} at a time", alone > 0 ? fmt::format("{} alone, the others ", alone) : "", lanes);
 }
 
+namespace {
+
+/// `1.25 GPU-hours`, of all blocks; core-hours where nobody asks for GPUs.
+std::string idle_beside_alone(const Plan& plan, const std::vector<BlockShape>& shapes) {
+  double gpu_s = 0, core_s = 0;
+  for (const BlockShape& shape : shapes) {
+    const Configuration& any = plan.configurations[shape.configuration];
+    const double idle_s = shape.alone_s * (shape.lanes - 1) * plan.repeats;
+    gpu_s += idle_s * any.gpus_per_node;
+    core_s += idle_s * any.node_ranks() * any.work->resources.cpus_per_task;
+  }
+  return gpu_s > 0 ? fmt::format("{:.3g} GPU-hours", gpu_s / 3600) : fmt::format("{:.3g} core-hours", core_s / 3600);
+}
+
+}  // namespace
+
 std::vector<std::string> describe_calibration(const Experiment& experiment, const Plan& plan,
                                               const std::vector<BlockShape>& shapes) {
   const auto alone = std::count_if(plan.configurations.begin(), plan.configurations.end(),
@@ -123,11 +139,10 @@ std::vector<std::string> describe_calibration(const Experiment& experiment, cons
   for (int repeat = 1; repeat <= plan.repeats; ++repeat) {
     if (alone_goes_first(plan, repeat)) first.push_back(repeat);
   }
-  std::vector<std::string> lines = {
-      fmt::format("calibrate: each run twice, alone and packed; {} of {} begin with the runs alone (of {}), the others with "
-                  "the packed ones",
-                  first.size(), counted(plan.repeats, "block", "blocks"),
-                  first.empty() ? "none" : fmt::format("repeat {}", fmt::join(first, ", ")))};
+  std::vector<std::string> lines = {fmt::format(
+      "calibrate: each run packed and alone, alone first in {} of {}{}; {} beside runs alone stay idle, by their time limits",
+      first.size(), counted(plan.repeats, "block", "blocks"),
+      first.empty() ? "" : fmt::format(" (repeat {})", fmt::join(first, ", ")), idle_beside_alone(plan, shapes))};
   for (const BlockShape& shape : shapes) {
     const std::size_t packed = shape.runs - shape.alone;
     const std::size_t over = packed % static_cast<std::size_t>(shape.lanes);

@@ -99,7 +99,7 @@ class Blocks(StudyTest):
         self.assertIn("blocks: 8 configurations, 48 runs", plan)
         # 4 times 10 min and 20 s alone; over two lanes half of that, and half of one; and a minute.
         self.assertIn("blocks: 6 jobs of 8 runs, 4 alone, the others 2 at a time: 1 node x 1 h 09 min each; 6 places in the queue instead of 48", plan)
-        self.assertRegex(plan, r"calibrate: each run twice, alone and packed; 3 of 6 blocks begin with the runs alone \(repeat \d, \d, \d\)")
+        self.assertRegex(plan, r"calibrate: each run packed and alone, alone first in 3 of 6 blocks \(repeat \d, \d, \d\); 4 GPU-hours beside runs alone stay idle")
         self.hpcbench("plan", "blocks.yaml", "--site", "./slurm.yaml", "--scripts", "scripts")
         runs = [json.loads(path.read_text()) for path in (self.folder / "scripts").glob("*/r01/a1/run.json")]
         self.assertEqual(sorted((run["axes"]["k"], run["axes"]["placement"], run["alone"]) for run in runs),

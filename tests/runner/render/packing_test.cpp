@@ -112,7 +112,7 @@ TEST_CASE("calibrate: a job is as large as for its packed runs, and as long as t
   REQUIRE(lines.size() == 3);
   CHECK(lines[0] ==
         "blocks: 2 jobs of 6 runs, 3 alone, the others 2 at a time: 1 node x 8 min each; 2 places in the queue instead of 12");
-  CHECK(lines[1].starts_with("calibrate: each run twice, alone and packed; 1 of 2 blocks begin with the runs alone (repeat "));
+  CHECK(lines[1].starts_with("calibrate: each run packed and alone, alone first in 1 of 2 blocks (repeat "));
   CHECK(lines[2].starts_with("calibrate: 3 packed runs of a block, 2 at a time, leave 1 at its end with fewer neighbours"));
   CHECK(describe_blocks(calibrated_experiment(4), make_plan(calibrated_experiment(4))).size() == 2);
 }
