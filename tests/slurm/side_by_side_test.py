@@ -52,7 +52,7 @@ class PackedTest(BlockTest):
         return pid
 
 
-class Bound(PackedTest):
+class BoundTest(PackedTest):
     CLUSTER = ("--nodes", "1", "--set", "TaskPlugin=task/affinity")
 
     def setUp(self):
@@ -60,6 +60,8 @@ class Bound(PackedTest):
             self.skipTest("two runs side by side need two cores")
         super().setUp()
 
+
+class Bound(BoundTest):
     def test_two_at_a_time_each_on_a_core_and_a_gpu_of_its_own_in_the_recorded_order(self):
         self.packed()
         plan = self.hpcbench("plan", "blocks.yaml", "--site", self.site).stdout
@@ -198,10 +200,7 @@ report: {metric: slept_s}
 """
 
 
-class Calibrated(PackedTest):
-    CLUSTER = Bound.CLUSTER
-    setUp = Bound.setUp
-
+class Calibrated(BoundTest):
     def placement(self, attempt):
         return json.loads((self.results / attempt / "run.json").read_text())["axes"]["placement"]
 
