@@ -25,6 +25,10 @@ ROW_COLUMNS = ("gpus", "n", "median", "q1", "q3", "min", "max", "ratio_of_median
                "validation_loss", "censored", "censored_at_s", "speedup_below", "is_baseline", "source", "statistic", "samples_per_s", "tokens_per_s",
                "gpu_hours", "mfu", "imbalance", "best_epoch", "generalisation_gap", "overfits_from", "time_to_target_s", "reached_target")
 
+# All that a row of a table has beside its axes and what has a colon in its name.
+REPORT_COLUMNS = {"config_id", *ROW_COLUMNS, "speedup", *(f"{name}_{end}" for name in ("median", "speedup") for end in ("low", "high", "coverage"))}
+TEXT_COLUMNS = {"config_id", "is_baseline", "source", "statistic"}  # that are no numbers
+
 
 def _pandas() -> Any:
     try:
@@ -175,10 +179,9 @@ def table(study: Path | None = None, *options: str, results: Path = "results", m
     rows = []
     for row in report["rows"]:
         flat: dict[str, Any] = {"config_id": row["config_id"]}
-        taken = {"config_id", *ROW_COLUMNS}
         for kind in ("axes", "derived"):
             for name, value in row.get(kind, {}).items():
-                flat[_named(name, taken, "axis")] = value
+                flat[_named(name, REPORT_COLUMNS, "axis")] = value
         for name in ROW_COLUMNS:
             flat[name] = row[name]
             if name == "median":
@@ -191,9 +194,12 @@ def table(study: Path | None = None, *options: str, results: Path = "results", m
         flat.update({f"outcome:{name}": count for name, count in row["outcomes"].items()})
         rows.append(flat)
     frame: pd.DataFrame = pandas.DataFrame(rows, columns=_spread(rows) or None)
+    axes = {_named(name, REPORT_COLUMNS, "axis") for row in report["rows"] for kind in ("axes", "derived") for name in row.get(kind, {})}
     for name in frame.columns:
         if str(name).startswith("outcome:"):
             frame[name] = frame[name].fillna(0).astype("int64")
+        elif name not in axes and name not in TEXT_COLUMNS:
+            frame[name] = pandas.to_numeric(frame[name])  # a column without any number would hold None
     frame.attrs.update({key: report[key] for key in ("experiment", "metric", "unit", "confidence", "baseline", "notes")})
     frame.attrs["units"] = {report["metric"]: report["unit"]} if report["unit"] else {}
     frame.attrs["warnings"] = [f"{warning['code']}: {warning['seen']}" for warning in report["warnings"]]

@@ -9,6 +9,7 @@ Outside of a run of hpcbench it does nothing. What events there are and what hpc
 """
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -52,7 +53,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if not isinstance(value, (str, int, float, bool, type(None))) and hasattr(value, "item"):
-        value = value.item()
+        with contextlib.suppress(Exception):  # of several elements: the text says what it was
+            value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

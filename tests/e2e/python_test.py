@@ -62,6 +62,11 @@ class Events(StudyTest):
         self.assertEqual(end["train_s"], 0.5)
         self.assertIn("object", end["odd"])
 
+    def test_a_value_that_is_no_number_ends_no_training(self):
+        code = "class Tensor:\n  def item(self): raise ValueError('2 elements')\n  def __str__(self): return '[1, 2]'\nevents.epoch(1, weights=Tensor())"
+        self.write_events(code, HPCBENCH_RUN=str(self.folder / "run.json"))
+        self.assertEqual(json.loads((self.folder / "events.jsonl").read_text())["weights"], "[1, 2]")
+
 
 class Measured(StudyTest):
     """A study that was run once for all tests of the class."""
@@ -120,6 +125,16 @@ class Measured(StudyTest):
         self.assertEqual((frame.attrs["metric"], frame.attrs["unit"], frame.attrs["confidence"]), ("train_s", "s", 0.95))
         wall = self.package.table("py", "--only", "size=1", results=self.results, metric="wall_s")
         self.assertEqual((len(wall), wall.attrs["metric"]), (2, "wall_s"))
+
+    def test_an_axis_takes_no_column_of_the_report(self):
+        self.write("odd.yaml", 'experiment: odd\ncommand: ["true", "{{speedup}}", "{{median_low}}"]\nlaunch: once\n'
+                               "matrix: {speedup: [1, 2], median_low: [x]}\nrepeats: 1\nreport: {metric: wall_s}\n")
+        self.hpcbench("run", "odd.yaml", "--yes")
+        frame = self.package.table("odd", results=self.folder / "results")
+        self.assertEqual((sorted(frame["axis:speedup"]), set(frame["axis:median_low"])), ([1, 2], {"x"}))
+        # One run has no interval: absent numbers are NaN.
+        for name in ("speedup", "median_low", "efficiency"):
+            self.assertEqual((str(frame[name].dtype), frame[name].count()), ("float64", 0), name)
 
     def test_what_cannot_be_read_is_said(self):
         with self.assertRaisesRegex(FileNotFoundError, "there is no folder"):
