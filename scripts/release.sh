@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Makes what people install, and tries each of it in a root of its own: a wheel, a .deb and a relocatable archive of the wholly
-# static hpcbench, and, where there is a LibTorch, a wheel of its trainer for that torch; with their checksums and an SPDX file of
-# what is inside hpcbench.
+# static hpcbench, and, where there is a LibTorch, a wheel of its trainer for that torch; with their checksums, and SPDX files of
+# what is inside the programs, which the wheels hold, too.
 #   scripts/release.sh                    into build/release
 #   scripts/release.sh --out FOLDER       into FOLDER
 #   scripts/release.sh --installed TREE   packs what `cmake --install BUILD --prefix TREE` made; builds nothing, makes no .deb and no SPDX file
-#   scripts/release.sh --trainer TREE     packs the trainer of such a tree, and builds none
+#   scripts/release.sh --trainer TREE     packs the trainer of such a tree, and builds none (without an SPDX file)
 #   scripts/release.sh --untried          packs in a hurry, and tries nothing
 #   scripts/release.sh --roots            tries them also in fresh roots of other distributions (release-roots.sh)
+#   scripts/release.sh --wheels FOLDER    of torch for CPUs and what it requires, for the Pythons of those roots: they try the trainer, too
 #   scripts/release.sh --twice            builds again in another folder, and compares: the same bytes
 # What cannot be tried here (no debootstrap, not root, no network) is named and left out.
 set -euo pipefail
@@ -18,6 +19,7 @@ root=$PWD
 out=$root/build/release
 installed=
 trainer=
+wheels=
 twice=no
 roots=no
 tried=yes
@@ -27,10 +29,11 @@ while [ $# -gt 0 ]; do
     --out) out=$(mkdir -p "$2" && cd "$2" && pwd); shift ;;
     --installed) installed=$(cd "$2" && pwd); shift ;;
     --trainer) trainer=$(cd "$2" && pwd); shift ;;
+    --wheels) wheels=$(cd "$2" && pwd); shift ;;
     --untried) tried=no level=3 ;;
     --twice) twice=yes ;;
     --roots) roots=yes ;;
-    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) echo "error: unknown option $1; see scripts/release.sh --help" >&2; exit 2 ;;
   esac
   shift
@@ -76,34 +79,31 @@ build_trainer() {
   cmake --install "$2" --prefix "$3" --component trainer > /dev/null
 }
 
-# pack TREE TRAINER FOLDER: wheels and archive
+# pack TREE BUILD TRAINER TRAINER-BUILD FOLDER: wheels, archive and SPDX files; an empty BUILD gives none
 pack() {
   local name
   name=hpcbench-$version-linux-$(uname -m)
-  python3 scripts/wheel.py --installed "$1" ${2:+--trainer "$2"} --out "$3"
+  python3 scripts/wheel.py --installed "$1" ${2:+--installed-from "$2"} ${3:+--trainer "$3"} ${4:+--trainer-from "$4"} --out "$5"
   mkdir -p "$temporary/$name"
   cp -a "$1/." LICENSE "$temporary/$name"
   tar --create --directory "$temporary" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw "$name" |
-    zstd "-$level" --quiet --force -o "$3/$name.tar.zst"
+    zstd "-$level" --quiet --force -o "$5/$name.tar.zst"
   rm -rf "${temporary:?}/$name"
 }
 
-# list BUILD TREE FOLDER: what the program consists of
-list() {
-  if command -v dpkg-query > /dev/null; then
-    python3 scripts/sbom.py --build "$1" --program "$2/bin/hpcbench" --out "$3/hpcbench.spdx.json"
-  else
-    skipped "the SPDX file: dpkg is not installed"
-  fi
-}
+# listed BUILD: the same, where it can be said what was linked into it
+listed() { ! command -v dpkg-query > /dev/null || echo "$1"; }
 
 mkdir -p "$out"
 rm -f "$out"/*.whl "$out"/*.deb "$out"/*.tar.zst "$out"/*.spdx.json "$out"/SHA256SUMS
+built=
+trainer_built=
 if [ -z "$installed" ]; then
+  built=$(listed "$root/build/package")
+  [ -n "$built" ] || skipped "the SPDX files: dpkg is not installed"
   build "$root" "$root/build/package"
   installed=$temporary/tree
   cmake --install "$root/build/package" --prefix "$installed" > /dev/null
-  list "$root/build/package" "$installed" "$out"
   if command -v dpkg-deb > /dev/null; then
     (cd "$root/build/package" && cpack -G DEB -B "$temporary/deb" > "$temporary/log") || { cat "$temporary/log" >&2; exit 1; }
     cp "$temporary"/deb/*.deb "$out"
@@ -114,12 +114,13 @@ if [ -z "$installed" ]; then
     :
   elif torch=$(find_torch); then
     trainer=$temporary/trainer
+    trainer_built=$(listed "$root/build/package-trainer")
     build_trainer "$root" "$root/build/package-trainer" "$trainer"
   else
     skipped "the trainer's wheel: no LibTorch; scripts/setup.sh --dependencies brings one, HPCBENCH_TORCH_DIR names one"
   fi
 fi
-pack "$installed" "$trainer" "$out"
+pack "$installed" "$built" "$trainer" "$trainer_built" "$out"
 packages=("$out"/*.whl "$out"/*.tar.zst "$out"/*.deb "$out"/*.spdx.json)
 (cd "$out" && sha256sum -- "${packages[@]##*/}" > SHA256SUMS)
 
@@ -133,8 +134,7 @@ if [ "$twice" = yes ]; then
     again_trainer=$temporary/again-trainer
     build_trainer "$temporary/again" "$temporary/again-trainer-build" "$again_trainer"
   fi
-  pack "$temporary/again-tree" "$again_trainer" "$temporary/again-out"
-  list "$temporary/again-build" "$temporary/again-tree" "$temporary/again-out"
+  pack "$temporary/again-tree" "$(listed "$temporary/again-build")" "$again_trainer" "$(listed "$temporary/again-trainer-build")" "$temporary/again-out"
   (cd "$temporary/again-build" && cpack -G DEB -B "$temporary/again-deb" > /dev/null && cp "$temporary"/again-deb/*.deb "$temporary/again-out")
   (cd "$temporary/again-out" && sha256sum --check --quiet "$out/SHA256SUMS") && echo "the second build gave the same bytes"
 fi
@@ -217,5 +217,5 @@ else
   skipped "a root without any library: needs root and a wholly static program"
 fi
 for package in "$out"/*.deb; do try "Debian package" try_deb "$package"; done
-[ "$roots" = no ] || scripts/release-roots.sh --out "$out"
+[ "$roots" = no ] || scripts/release-roots.sh --out "$out" ${wheels:+--wheels "$wheels"}
 cat "$out/SHA256SUMS"

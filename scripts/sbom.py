@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Says in SPDX 2.3 (JSON) what is inside a built hpcbench: libraries linked statically, and those that are headers alone.
+"""Says in SPDX 2.3 (JSON) what is inside a built hpcbench or hpcbench-train: libraries linked statically, those that are headers alone,
+and data that is packed with it.
 
   scripts/sbom.py --build FOLDER --program FILE --out FILE      FOLDER: of a build by Ninja; FILE: the program as it is packed
 
-Which libraries: the linker's map and Ninja's record of headers. Their versions and licences: dpkg's data of this machine. The same
-build gives the same bytes: dates are SOURCE_DATE_EPOCH's.
+Which libraries: the linker's map and Ninja's record of headers. Their versions and licences: dpkg's data of this machine, and torch's
+own. The same build gives the same bytes: dates are SOURCE_DATE_EPOCH's. scripts/wheel.py puts such a file into each wheel.
 """
 import argparse
 import datetime
@@ -15,11 +16,21 @@ import pathlib
 import re
 import subprocess
 import sys
+from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # Debian's short names of licences that SPDX calls otherwise. What is not a name of SPDX's is told as Debian has it.
-LICENCES = {"Expat": "MIT", "MIT": "MIT", "Apache-2.0": "Apache-2.0", "Zlib": "Zlib", "zlib": "Zlib", "BSL-1.0": "BSL-1.0", "BSD-3-clause": "BSD-3-Clause",
+LICENCES = {"Expat": "MIT", "MIT": "MIT", "Apache-2.0": "Apache-2.0", "Zlib": "Zlib", "zlib": "Zlib", "BSL-1.0": "BSL-1.0", "BSD-2-clause": "BSD-2-Clause", "BSD-3-clause": "BSD-3-Clause",
             "BSD-3-google": "BSD-3-Clause", "BSD-3-clause or GPL-2": "BSD-3-Clause OR GPL-2.0-only", "X11": "X11", "LGPL-3+ or GPL-2+": "LGPL-3.0-or-later OR GPL-2.0-or-later"}
+
+
+class Program(NamedTuple):
+    folders: str  # of its sources, as a pattern
+    data: dict  # {name: (licence, what it is)}
+
+
+PROGRAMS = {"hpcbench": Program("runner|shared", {}),
+            "hpcbench-train": Program("trainers|shared", {"mnist": ("CC-BY-SA-3.0", "data: the 10,000 test images of MNIST, which hpcbench demo trains on")})}
 
 
 def output_of(*command):
@@ -31,26 +42,28 @@ def output_of(*command):
         sys.exit(f"error: {' '.join(command[:4])}: {error.stderr.strip()}")
 
 
-def linked_archives(build):
+def linked_archives(build, name):
     """Paths of the system's static libraries of which the program holds something."""
-    path = build / "hpcbench.map"
+    path = build / f"{name}.map"
     if not path.exists():
-        sys.exit(f"error: there is no {path}: build the target hpcbench first")
+        sys.exit(f"error: there is no {path}: build the target {name} first")
     head = path.read_text(errors="replace").partition("\nMemory Configuration")[0]
-    return {os.path.realpath(name) for name in re.findall(r"^(/[^\n(]*\.a)\(", head, re.MULTILINE) if not name.startswith(f"{build}/")}
+    return {os.path.realpath(archive) for archive in re.findall(r"^(/[^\n(]*\.a)\(", head, re.MULTILINE) if not archive.startswith(f"{build}/")}
 
 
-def read_headers(build):
-    """Paths of the system's headers that the program's objects read."""
-    objects = re.compile(r"^(runner|shared)/\S*: #deps")
+def read_headers(build, folders):
+    """Paths of the headers that the program's objects read: of the system, and of others. Ours are among the latter."""
+    objects = re.compile(rf"^({folders})/\S*: #deps")
     found = set()
     counts = False
     for line in output_of("ninja", "-C", str(build), "-t", "deps").splitlines():
         if not line.startswith(" "):
             counts = bool(objects.match(line))
-        elif counts and line.strip().startswith("/usr/"):
-            found.add(os.path.realpath(line.strip()))
-    return found
+        elif counts:
+            found.add(line.strip())
+    paths = {os.path.realpath(build / path) for path in found}  # ccache makes some relative
+    system = {path for path in paths if path.startswith("/usr/")}
+    return system, paths - system
 
 
 def packages_of(paths):
@@ -99,23 +112,53 @@ def entry(package, paths, how):
                               "referenceLocator": f"pkg:deb/{distribution()}/{name}@{version.replace('+', '%2B').replace(':', '%3A')}?arch={architecture}"}]}
 
 
-def document(build, program):
+def torch_entry(headers):
+    """LibTorch, of which the trainer holds what its headers define; None: the program reads none of them."""
+    found = {match[1] for match in (re.match(r"(.*)/include/(?:ATen|c10|torch)/", path) for path in headers) if match}
+    if not found:
+        return None
+    folder = pathlib.Path(sorted(found)[0])
+    metadata = "".join(path.read_text(errors="replace") for path in folder.parent.glob("torch-*.dist-info/METADATA"))  # of pip's torch
+    said = {key: match[1] for key in ("Version", "License-Expression", "License") if (match := re.search(rf"^{key}: (.+)$", metadata, re.MULTILINE))}
+    archive = folder / "build-version"  # of an archive from pytorch.org
+    version = said.get("Version") or (archive.read_text().strip() if archive.exists() else "NOASSERTION")
+    return {"name": "torch", "SPDXID": "SPDXRef-torch", "versionInfo": version, "downloadLocation": "NOASSERTION", "filesAnalyzed": False,
+            "licenseConcluded": "NOASSERTION", "licenseDeclared": said.get("License-Expression", said.get("License", "BSD-3-Clause")), "copyrightText": "NOASSERTION",
+            "comment": "headers; its libraries are linked dynamically, and are not inside",
+            "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": f"pkg:pypi/torch@{version.replace('+', '%2B')}"}]}
+
+
+def data_entry(name, licence, what):
+    return {"name": name, "SPDXID": f"SPDXRef-{name}", "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": "NOASSERTION",
+            "licenseDeclared": licence, "copyrightText": "NOASSERTION", "comment": what}
+
+
+def document(build, name, program):
+    """program: its bytes, as they are packed."""
     version = re.search(r"project\(hpcbench VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
-    digest = hashlib.sha256(program.read_bytes()).hexdigest()
+    digest = hashlib.sha256(program).hexdigest()
     when = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "315532800")), datetime.timezone.utc)
-    linked = packages_of(linked_archives(build))
-    read = {package: paths for package, paths in packages_of(read_headers(build)).items() if package not in linked}
-    own = {"name": "hpcbench", "SPDXID": "SPDXRef-hpcbench", "versionInfo": version, "downloadLocation": "NOASSERTION", "filesAnalyzed": False,
+    linked = packages_of(linked_archives(build, name))
+    system, others = read_headers(build, PROGRAMS[name].folders)
+    read = {package: paths for package, paths in packages_of(system).items() if package not in linked}
+    own = {"name": name, "SPDXID": f"SPDXRef-{name}", "versionInfo": version, "downloadLocation": "NOASSERTION", "filesAnalyzed": False,
            "checksums": [{"algorithm": "SHA256", "checksumValue": digest}], "licenseConcluded": "NOASSERTION", "licenseDeclared": "Apache-2.0",
            "copyrightText": "NOASSERTION", "primaryPackagePurpose": "APPLICATION"}
     inside = [(entry(package, paths, how), kind) for found, how, kind in ((linked, "linked statically", "STATIC_LINK"), (read, "headers", "CONTAINS"))
               for package, paths in sorted(found.items())]
-    return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"hpcbench-{version}",
-            "documentNamespace": f"https://spdx.org/spdxdocs/hpcbench-{version}-{digest}",
+    torch = torch_entry(others)
+    inside += [(torch, "CONTAINS")] if torch else []
+    inside += [(data_entry(data, *said), "CONTAINS") for data, said in PROGRAMS[name].data.items()]
+    return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"{name}-{version}",
+            "documentNamespace": f"https://spdx.org/spdxdocs/{name}-{version}-{digest}",
             "creationInfo": {"created": when.strftime("%Y-%m-%dT%H:%M:%SZ"), "creators": ["Tool: hpcbench-sbom"]},
             "packages": [own, *(package for package, _ in inside)],
-            "relationships": [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-hpcbench"},
-                              *({"spdxElementId": "SPDXRef-hpcbench", "relationshipType": kind, "relatedSpdxElement": package["SPDXID"]} for package, kind in inside)]}
+            "relationships": [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": own["SPDXID"]},
+                              *({"spdxElementId": own["SPDXID"], "relationshipType": kind, "relatedSpdxElement": package["SPDXID"]} for package, kind in inside)]}
+
+
+def text_of(build, name, program):
+    return json.dumps(document(build.resolve(), name, program), indent=1, ensure_ascii=False) + "\n"
 
 
 def main():
@@ -124,8 +167,9 @@ def main():
     parser.add_argument("--program", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     options = parser.parse_args()
-    text = json.dumps(document(options.build.resolve(), options.program), indent=1, ensure_ascii=False) + "\n"
-    options.out.write_text(text)
+    if options.program.name not in PROGRAMS:
+        parser.error(f"{options.program} is neither of {', '.join(PROGRAMS)}")
+    options.out.write_text(text_of(options.build, options.program.name, options.program.read_bytes()))
     print(options.out)
 
 

@@ -4,6 +4,8 @@
   scripts/wheel.py --installed FOLDER --out FOLDER    what `cmake --install BUILD --prefix FOLDER` made: the program, what it shares,
                                                       and the Python package
   scripts/wheel.py --trainer FOLDER --out FOLDER      with `--component trainer`: hpcbench-train and the data of `hpcbench demo`
+  --installed-from BUILD, --trainer-from BUILD        of what build the tree is: its wheel then says in SPDX what is inside its program
+                                                      (scripts/sbom.py; PEP 770), and the same file is put beside the wheel
 
 The same tree gives the same bytes: entries are sorted and have one date (SOURCE_DATE_EPOCH, else 1980). A wheel's name says for
 which machines it is: a program that is wholly static starts on any Linux of its architecture (the tag manylinux_2_17); the trainer
@@ -23,6 +25,7 @@ import time
 import zipfile
 
 import elf
+import sbom
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RUNNER = "hpcbench-runner"  # `hpcbench` is another project's on PyPI
@@ -61,6 +64,7 @@ def package(name):
 
 class Runner:
     name = RUNNER
+    program_name = "hpcbench"
 
     def __init__(self, installed):
         self.installed = installed
@@ -81,6 +85,7 @@ class Runner:
 
 class Trainer:
     name = TRAINER
+    program_name = "hpcbench-train"
 
     def __init__(self, installed):
         self.installed = installed
@@ -128,7 +133,8 @@ def least_glibc(versions):
     return least
 
 
-def make_wheel(wheel, out):
+def make_wheel(wheel, out, inside):
+    """inside: None, or what is inside its program, in SPDX"""
     when = time.gmtime(max(int(os.environ.get("SOURCE_DATE_EPOCH", "315532800")), 315532800))[:6]
     module = wheel.name.replace("-", "_")
     path = out / f"{module}-{version()}-{wheel.tag}.whl"
@@ -151,6 +157,8 @@ def make_wheel(wheel, out):
             list_and_put(name, data, is_program)
         list_and_put(f"{info}/LICENSE", (ROOT / "LICENSE").read_bytes(), False)
         list_and_put(f"{info}/METADATA", wheel.metadata(), False)
+        if inside is not None:
+            list_and_put(f"{info}/sboms/{wheel.program_name}.spdx.json", inside.encode(), False)
         list_and_put(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: hpcbench\nRoot-Is-Purelib: false\nTag: {wheel.tag}\n".encode(), False)
         put(f"{info}/RECORD", ("".join(lines) + f"{info}/RECORD,,\n").encode(), False)
     return path
@@ -160,17 +168,24 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--installed", type=pathlib.Path)
     parser.add_argument("--trainer", type=pathlib.Path)
+    parser.add_argument("--installed-from", type=pathlib.Path, metavar="BUILD")
+    parser.add_argument("--trainer-from", type=pathlib.Path, metavar="BUILD")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     options = parser.parse_args()
-    trees = [(tree, program, kind) for tree, program, kind in ((options.installed, "bin/hpcbench", Runner), (options.trainer, "bin/hpcbench-train", Trainer)) if tree]
+    trees = [(tree, build, kind) for tree, build, kind in
+             ((options.installed, options.installed_from, Runner), (options.trainer, options.trainer_from, Trainer)) if tree]
     if not trees:
         parser.error("name a tree: --installed, --trainer or both")
-    for tree, program, _ in trees:
-        if not (tree / program).exists():
-            sys.exit(f"error: {tree} has no {program}: cmake --install build/default --prefix {tree}")
-    options.out.mkdir(parents=True, exist_ok=True)
     for tree, _, kind in trees:
-        print(make_wheel(kind(tree), options.out))
+        if not (tree / "bin" / kind.program_name).exists():
+            sys.exit(f"error: {tree} has no bin/{kind.program_name}: cmake --install build/default --prefix {tree}")
+    options.out.mkdir(parents=True, exist_ok=True)
+    for tree, build, kind in trees:
+        wheel = kind(tree)
+        inside = sbom.text_of(build, wheel.program_name, wheel.program) if build else None
+        if inside is not None:
+            (options.out / f"{wheel.program_name}.spdx.json").write_text(inside)
+        print(make_wheel(wheel, options.out, inside))
 
 
 if __name__ == "__main__":

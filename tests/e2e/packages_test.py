@@ -1,4 +1,5 @@
 """The demo, and the packages that scripts/release.sh makes of an installed tree: installed and called as a person does."""
+import hashlib
 import importlib.util
 import json
 import pathlib
@@ -228,19 +229,17 @@ class Packages(StudyTest):
             self.write(f"made/{name}", "")
         self.assertRegex(self.roots(0).stdout, r"^skipped: roots of other distributions: (needs root|debootstrap is not installed)\n$")
 
-    def test_what_is_inside_is_named(self):
+    def linked_statically(self, name):
+        """The system's archives on the linker's command line."""
         for program in ("ninja", "dpkg-query"):
             if shutil.which(program) is None:
                 self.skipTest(f"{program} is not installed")
-        build = PROGRAMS.parent
-        commands = subprocess.run(["ninja", "-C", str(build), "-t", "commands", "bin/hpcbench"], capture_output=True, text=True, timeout=PATIENCE_S)
-        linked = set(re.findall(r"/(lib[^/ ]+\.a)\b", next(line for line in commands.stdout.splitlines() if " -o bin/hpcbench " in line)))
-        linked = {name for name in linked if not name.startswith("libhpcbench_")}
-        self.assertIn("libyaml-cpp.a", linked)
-        for name in ("one", "two"):
-            self.run_here(ROOT / "scripts/sbom.py", "--build", build, "--program", PROGRAMS / "hpcbench", "--out", name, env={"SOURCE_DATE_EPOCH": "1700000000"})
-        self.assertEqual((self.folder / "one").read_bytes(), (self.folder / "two").read_bytes())
-        said = json.loads((self.folder / "one").read_text())
+        commands = subprocess.run(["ninja", "-C", str(PROGRAMS.parent), "-t", "commands", f"bin/{name}"], capture_output=True, text=True, timeout=PATIENCE_S)
+        found = re.findall(r"/(lib[^/ ]+\.a)\b", next(line for line in commands.stdout.splitlines() if f" -o bin/{name} " in line))
+        return {library for library in found if not library.startswith("libhpcbench_")}
+
+    def check_what_is_inside(self, said, linked):
+        """{name: package} of an SPDX document that names these libraries."""
         self.assertEqual((said["spdxVersion"], said["creationInfo"]["created"]), ("SPDX-2.3", "2023-11-14T22:13:20Z"))
         comments = "\n".join(package.get("comment", "") for package in said["packages"])
         for name in linked:
@@ -248,10 +247,51 @@ class Packages(StudyTest):
         names = {package["name"]: package for package in said["packages"]}
         self.assertIn("nlohmann-json3-dev", names, "a library that is headers alone")
         self.assertNotIn("doctest-dev", names, "of the tests")
-        version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libyaml-cpp-dev"], capture_output=True, text=True, timeout=60)
-        self.assertEqual(names["libyaml-cpp-dev"]["versionInfo"], version.stdout)
         ends = {relation["relatedSpdxElement"] for relation in said["relationships"]}
         self.assertEqual(ends, {package["SPDXID"] for package in said["packages"]})
+        return names
+
+    def test_what_is_inside_is_named(self):
+        linked = self.linked_statically("hpcbench")
+        self.assertIn("libyaml-cpp.a", linked)
+        for name in ("one", "two"):
+            self.run_here(ROOT / "scripts/sbom.py", "--build", PROGRAMS.parent, "--program", PROGRAMS / "hpcbench", "--out", name,
+                          env={"SOURCE_DATE_EPOCH": "1700000000"})
+        self.assertEqual((self.folder / "one").read_bytes(), (self.folder / "two").read_bytes())
+        names = self.check_what_is_inside(json.loads((self.folder / "one").read_text()), linked)
+        self.assertNotIn("torch", names)
+        version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libyaml-cpp-dev"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(names["libyaml-cpp-dev"]["versionInfo"], version.stdout)
+
+    def test_each_wheel_holds_what_is_inside(self):
+        linked = {"hpcbench": self.linked_statically("hpcbench")}
+        trees = ["--installed", "tree", "--installed-from", PROGRAMS.parent]
+        self.install("tree", "Unspecified")
+        if TRAINER.exists():
+            linked["hpcbench-train"] = self.linked_statically("hpcbench-train")
+            self.assertIn("libxxhash.a", linked["hpcbench-train"])
+            self.install("trainer", "trainer")
+            trees += ["--trainer", "trainer", "--trainer-from", PROGRAMS.parent]
+        self.run_here(ROOT / "scripts/wheel.py", *trees, "--out", "out", env={"SOURCE_DATE_EPOCH": "1700000000"})
+        found = {}
+        for wheel in (self.folder / "out").glob("*.whl"):
+            with zipfile.ZipFile(wheel) as archive:
+                [name] = [name for name in archive.namelist() if ".dist-info/sboms/" in name]
+                text = archive.read(name)
+                self.assertEqual((self.folder / "out" / pathlib.Path(name).name).read_bytes(), text)
+                program = pathlib.Path(name).name.removesuffix(".spdx.json")
+                [path] = [name for name in archive.namelist() if re.search(rf"/scripts/{program}$|^hpcbench_trainer/{program}$", name)]
+                digest = hashlib.sha256(archive.read(path)).hexdigest()
+            found[program] = self.check_what_is_inside(json.loads(text), linked[program])
+            self.assertEqual(found[program][program]["checksums"], [{"algorithm": "SHA256", "checksumValue": digest}])
+        self.assertEqual(set(found), set(linked))
+        if TRAINER.exists():
+            inside = found["hpcbench-train"]
+            said = re.search(r"LibTorch (\d+\.\d+\.\d+)", self.run_here(TRAINER, "--version"))[1]
+            self.assertEqual(inside["torch"]["versionInfo"].partition("+")[0], said)
+            self.assertIn("BSD-3-Clause", inside["torch"]["licenseDeclared"])
+            self.assertEqual(inside["mnist"]["licenseDeclared"], "CC-BY-SA-3.0")
+            self.assertNotIn("libyaml-cpp-dev", inside, "of the runner")
 
     def test_version_says_which_build_it_is(self):
         self.assertRegex(self.hpcbench("--version").stdout, r"^hpcbench \d+\.\d+\.\d+ \([^()]+\)\n$")
