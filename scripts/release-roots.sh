@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Tries what scripts/release.sh made in fresh roots of other distributions, without a network, as somebody installs it there: dpkg, pip, tar.
-#   scripts/release-roots.sh [--out FOLDER] [DISTRIBUTION/SUITE...]      FOLDER: build/release
+#   scripts/release-roots.sh [--out FOLDER] [--wheels FOLDER] [DISTRIBUTION/SUITE...]      --out: build/release
+# The trainer's wheel needs torch: --wheels has that for CPUs, and what it requires, for the Pythons of the roots (`pip download`). Where
+# the root's glibc is too old for the trainer's wheel, pip must refuse it.
 # Without suites: those below. debootstrap makes each root, with its default mirrors or those of DEBIAN_MIRROR and UBUNTU_MIRROR. Ubuntu's
 # keys: UBUNTU_KEYRING, this machine's package ubuntu-keyring, or that of a Debian root made before. What cannot be tried is named as skipped.
 set -euo pipefail
@@ -8,11 +10,13 @@ shopt -s nullglob
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 out=build/release
+wheels=
 suites=()
 while [ $# -gt 0 ]; do
   case "$1" in
     --out) out=$2; shift ;;
-    -h | --help) sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --wheels) wheels=$(cd "$2" && pwd); shift ;;
+    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     */*) suites+=("$1") ;;
     *) echo "error: unknown option $1; see scripts/release-roots.sh --help" >&2; exit 2 ;;
   esac
@@ -26,7 +30,7 @@ done
 
 skipped() { echo "skipped: $1"; }
 [ "$(id -u)" -eq 0 ] || { skipped "roots of other distributions: needs root"; exit 0; }
-for tool in debootstrap unshare chroot; do
+for tool in debootstrap unshare chroot ip; do
   command -v "$tool" > /dev/null || { skipped "roots of other distributions: $tool is not installed"; exit 0; }
 done
 unshare --mount --net --pid --fork true 2> /dev/null || { skipped "roots of other distributions: unshare may make no namespaces here"; exit 0; }
@@ -48,6 +52,7 @@ bring_ubuntu_keyring() {
 make_root() {
   local options=(--variant=minbase "--include=python3-venv,zstd") mirror=${DEBIAN_MIRROR:-}
   [ -e "/usr/share/debootstrap/scripts/$2" ] || { skipped "$1 $2: this debootstrap does not know it"; return 77; }
+  [ "$2" != jammy ] || options[1]+=,python3.11-venv  # as bookworm has: one torch serves both
   if [ "$1" = ubuntu ]; then
     [ -s "$keyring" ] || { skipped "$1 $2: no keys of Ubuntu's archive (UBUNTU_KEYRING names a file)"; return 77; }
     options+=("--keyring=$keyring" "--components=main,universe")
@@ -77,18 +82,55 @@ python3 -m venv /try/venv
 mkdir unpacked
 tar --extract --zstd --directory unpacked --file ./*.tar.zst
 ./try-program.sh /try/unpacked/*/bin/hpcbench "$version"
-echo "$(ldd --version | sed -n '1s/.* //p') $version"
+trainer=$(sh ./try-trainer.sh)
+echo "$(ldd --version | sed -n '1s/.* //p') $version; $trainer"
+SCRIPT
+# The trainer's wheel, with the first of the root's Pythons that --wheels has a torch for. Says in words what has come of it.
+cat > "$temporary/try-trainer.sh" << 'SCRIPT'
+set -eu
+cd /try
+wheel=$(echo hpcbench_trainer-*.whl)
+[ -e "$wheel" ] || { echo "there is no trainer's wheel"; exit 0; }
+install() { "$venv/bin/pip" install --quiet --disable-pip-version-check --no-index "$@" 2> said; }
+least=${wheel##*manylinux_2_}
+least=${least%%_*}
+if [ "$(ldd --version | sed -n '1s/.* 2\.//p')" -lt "$least" ]; then
+  venv=/try/venv
+  ! install --no-deps "./$wheel" || { echo "error: pip installs $wheel, which needs a newer glibc" >&2; exit 1; }
+  grep -q 'not a supported wheel' said || { cat said >&2; exit 1; }
+  echo "pip refuses the trainer's wheel, which needs glibc 2.$least"
+  exit 0
+fi
+for python in python3 python3.11; do
+  command -v "$python" > /dev/null || continue
+  version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  venv=/try/venv-$version
+  "$python" -m venv "$venv"
+  if install --find-links /try --find-links /try/wheels 'hpcbench-runner[trainer]'; then
+    "$venv/bin/hpcbench" demo digits > table 2> said || { cat said >&2; exit 1; }
+    grep -q '^| ddp | 2 | 6 .* 6 succeeded |$' table || { cat table >&2; exit 1; }
+    echo "the trainer's wheel works (Python $version)"
+    exit 0
+  fi
+  grep -q 'No matching distribution found for torch' said || { cat said >&2; exit 1; }
+done
+echo "the trainer's wheel is not tried: --wheels has no torch for Python $version"
 SCRIPT
 
-# Own mounts, processes and network: nothing stays, and nothing is downloaded.
+# Own mounts, processes and network, of which ranks need the loopback: nothing stays, and nothing is downloaded.
 try_root() {
-  mkdir -p "$1/try"
-  cp "$out"/hpcbench_runner-*.whl "$out"/*.deb "$out"/*.tar.zst scripts/try-program.sh "$temporary/in-root.sh" "$1/try"
+  mkdir -p "$1/try/wheels"
+  cp "$out"/*.whl "$out"/*.deb "$out"/*.tar.zst scripts/try-program.sh "$temporary"/{in-root,try-trainer}.sh "$1/try"
   # shellcheck disable=SC2016  # the inner shell expands it
   unshare --mount --net --pid --fork sh -c '
-    mount -t proc proc "$1/proc" && mkdir -p "$1/dev/shm" && mount -t tmpfs tmpfs "$1/dev/shm" &&
-      exec chroot "$1" /bin/sh /try/in-root.sh' \
-    sh "$1" 2> "$temporary/errors"
+    set -e
+    [ -z "$2" ] || mount --bind -o ro "$2" "$1/try/wheels"
+    mount -t proc proc "$1/proc"
+    mkdir -p "$1/dev/shm"
+    mount -t tmpfs tmpfs "$1/dev/shm"
+    ip link set lo up
+    exec chroot "$1" /bin/sh /try/in-root.sh' \
+    sh "$1" "$wheels" 2> "$temporary/errors"
 }
 
 for suite in "${suites[@]}"; do
