@@ -13,10 +13,10 @@
 #include "base/files.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
+#include "base/url.hpp"
 #include "cli/command.hpp"
 #include "cli/completion/shell_words.hpp"
 #include "jube/translate.hpp"
-#include "report/escapes.hpp"
 #include "spec/read_experiment.hpp"
 
 namespace hpcbench {

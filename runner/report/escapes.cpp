@@ -119,20 +119,6 @@ std::string escape_html(std::string_view text) {
   return result;
 }
 
-std::string escape_url(std::string_view path) {
-  constexpr std::string_view kUnreserved = "-._~/";
-  std::string result;
-  for (const char c : path) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (plain || kUnreserved.find(c) != std::string_view::npos) {
-      result += c;
-    } else {
-      result += fmt::format("%{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-    }
-  }
-  return result;
-}
-
 std::string escape_latex(std::string_view text) {
   std::string result;
   for (const char c : visible_text(valid_utf8(text))) {

@@ -15,8 +15,6 @@ std::string valid_utf8(std::string_view text);
 
 /// For HTML's text and quoted attributes.
 std::string escape_html(std::string_view text);
-/// A relative path for `href`: all but unreserved characters and `/` as %XX, so that no scheme and no quote can be in it.
-std::string escape_url(std::string_view path);
 
 /// For LaTeX's text mode: nothing in it is a command, a comment, or an option of the `\\` before it.
 std::string escape_latex(std::string_view text);

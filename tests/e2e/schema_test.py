@@ -178,6 +178,18 @@ class Findings(StudyTest):
         results = sarif["runs"][0]["results"]
         self.assertEqual([result["locations"][0]["physicalLocation"]["region"]["startLine"] for result in results], [2, 5])
         self.assertEqual({result["level"] for result in results}, {"error"})
+        for rule in sarif["runs"][0]["tool"]["driver"]["rules"]:
+            self.assertTrue(all(rule[text]["text"] for text in ("shortDescription", "fullDescription", "help")), "GitHub wants them")
+
+    def test_sarif_names_files_by_uris(self):
+        name = "a b:ä%.yaml"
+        path = self.write(name, self.BROKEN)
+        for given, uri in ((name, "a%20b%3A%C3%A4%25.yaml"), (str(path), path.as_uri())):
+            sarif = json.loads(self.hpcbench("check", given, "--format", "sarif", code=2).stdout)
+            for result in sarif["runs"][0]["results"]:
+                said = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+                self.assertEqual(urllib.parse.unquote(said), urllib.parse.unquote(uri))
+                self.assertRegex(said, r"^(file://)?[A-Za-z0-9._~/%-]+$")
 
     def test_a_finding_without_a_place(self):
         self.write("good.yaml", self.BROKEN.replace("kk", "k").replace("repeat", "repeats"))

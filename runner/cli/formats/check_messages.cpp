@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "base/url.hpp"
 
 namespace hpcbench {
 
@@ -57,18 +58,30 @@ std::string with_advice(const CheckMessage& message) {
   return message.advice.empty() ? message.message : message.message + "\n" + message.advice;
 }
 
+/// The rule that all messages are of, with what GitHub's code scanning wants of a rule.
+Json rule() {
+  const auto text = [](const char* words) { return Json::object({{"text", words}}); };
+  return {{"id", "check"},
+          {"name", "ExperimentFile"},
+          {"shortDescription", text("Mistake in an experiment or site file")},
+          {"fullDescription", text("`hpcbench check` refuses the file, or warns of what the study will lack.")},
+          {"help", text("docs/experiment-file.md describes every key, docs/errors.md what to do about a message.")}};
+}
+
 }  // namespace
 
 std::vector<CheckMessage> read_messages(const std::string& text) {
   std::vector<CheckMessage> messages;
   for (const std::string& line : split(text, '\n')) {
-    if (auto begun = beginning_of_message(line)) {
+    // The lines under a message may quote anything, another message too.
+    if (!messages.empty() && line.starts_with("  | ")) continue;
+    if (!messages.empty() && line.starts_with("  = ")) {
+      std::string& advice = messages.back().advice;
+      advice += (advice.empty() ? "" : "\n") + line.substr(4);
+    } else if (auto begun = beginning_of_message(line)) {
       messages.push_back(*std::move(begun));
     } else if (messages.empty() && !line.empty()) {
       messages.push_back({CheckMessage::Level::error, line});
-    } else if (line.starts_with("  = ")) {
-      std::string& advice = messages.back().advice;
-      advice += (advice.empty() ? "" : "\n") + line.substr(4);
     }
   }
   return messages;
@@ -105,7 +118,7 @@ std::string github_of_check(const CheckResult& result) {
 std::string sarif_of_check(const CheckResult& result) {
   Json results = Json::array();
   for (const CheckMessage& message : result.messages) {
-    Json place = {{"artifactLocation", {{"uri", message.file.empty() ? result.file : message.file}}}};
+    Json place = {{"artifactLocation", {{"uri", file_uri(message.file.empty() ? result.file : message.file)}}}};
     if (message.line > 0) place["region"] = {{"startLine", message.line}, {"startColumn", message.column}};
     Json location = {{"physicalLocation", std::move(place)}};
     results.push_back({{"ruleId", "check"},
@@ -113,9 +126,7 @@ std::string sarif_of_check(const CheckResult& result) {
                        {"message", {{"text", with_advice(message)}}},
                        {"locations", Json::array({std::move(location)})}});
   }
-  const Json driver = {{"name", "hpcbench"},
-                       {"version", HPCBENCH_VERSION},
-                       {"rules", Json::array({{{"id", "check"}, {"name", "ExperimentFile"}}})}};
+  const Json driver = {{"name", "hpcbench"}, {"version", HPCBENCH_VERSION}, {"rules", Json::array({rule()})}};
   Json run = {{"tool", {{"driver", driver}}}, {"columnKind", "unicodeCodePoints"}, {"results", std::move(results)}};
   return dumped_check({{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                        {"version", "2.1.0"},

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/url.hpp"
 #include "report/cells.hpp"
 #include "report/columns.hpp"
 #include "report/escapes.hpp"

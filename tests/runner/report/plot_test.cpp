@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "base/url.hpp"
 #include "report/escapes.hpp"
 #include "runner/report/study.hpp"
 
