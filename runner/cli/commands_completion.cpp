@@ -78,15 +78,24 @@ const std::vector<std::pair<std::string, const char*>>& completion_scripts() {
   return kScripts;
 }
 
-/// Bash inserts what it is given: everything but plain characters is quoted, except inside of quotes that are open.
+/// Whether bash takes a character as it stands: in quotes that are open, or outside of quotes.
+bool is_plain_for_bash(char c, char open_quote) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=,:@%+~-";
+  constexpr std::string_view kSpecialInQuotes = "\"$`\\";
+  if (open_quote == '\'') return c != '\'';
+  if (open_quote == '"') return kSpecialInQuotes.find(c) == std::string_view::npos;
+  return kPlain.find(c) != std::string_view::npos || static_cast<unsigned char>(c) >= 0x80;
+}
+
+/// Bash inserts what it is given, so it is quoted for where it will stand.
 std::string for_bash(const std::string& word, std::size_t cut, char open_quote) {
-  const std::string rest = word.substr(cut);
-  if (open_quote != 0) return rest;
   std::string text;
-  for (const char c : rest) {
-    constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=,:@%+~-";
-    const bool is_plain = kPlain.find(c) != std::string_view::npos || static_cast<unsigned char>(c) >= 0x80;
-    text += is_plain ? std::string{c} : std::string{'\\', c};
+  for (const char c : word.substr(cut)) {
+    if (is_plain_for_bash(c, open_quote)) {
+      text += c;
+    } else {
+      text += open_quote == '\'' ? "'\\''" : std::string{'\\', c};
+    }
   }
   return text;
 }

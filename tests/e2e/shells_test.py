@@ -237,6 +237,13 @@ class Shells(StudyTest):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.compare("fish", [answer.strip("\n") for answer in done.stdout.split("----\n")[:-1]])
 
+    def test_bash_gets_words_quoted_for_where_they_stand(self):
+        self.write("odd.yaml", STUDY.replace('"x,y"', r"""'q"$`\'""").replace('"p|q"', '"it\'s"'))
+        for begin, offers in (("tag=q", [r'tag=q\"\$\`\\\\']), ("'tag=q", [r'tag=q"$`\\']), ('"tag=q', [r'tag=q\"\$\`\\\\']),
+                              ("tag=i", [r"tag=it\'s"]), ("'tag=i", [r"tag=it'\''s"]), ('"tag=i', ["tag=it's"])):
+            said = self.hpcbench("complete-words", "--line", f"hpcbench run odd.yaml --only {begin}", " \t\n").stdout
+            self.assertEqual(said.splitlines(), offers, begin)
+
     def test_it_writes_and_says_nothing(self):
         self.measure()
         before = {path: path.stat().st_mtime_ns for path in (self.folder / "results").rglob("*")}

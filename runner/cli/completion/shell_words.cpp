@@ -9,11 +9,14 @@
 namespace hpcbench {
 
 ShellWords split_shell_words(const std::string& text, std::string_view breaks) {
+  constexpr std::string_view kEscapedInQuotes = "\"$`\\";
   ShellWords split;
   std::optional<std::string> word;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    const bool escapes = c == '\\' && split.open_quote != '\'' && i + 1 < text.size();
+    const bool escapes =
+        c == '\\' && i + 1 < text.size() &&
+        (split.open_quote == 0 || (split.open_quote == '"' && kEscapedInQuotes.find(text[i + 1]) != std::string_view::npos));
     if (split.open_quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
       if (word) split.words.push_back(*std::exchange(word, std::nullopt));
       split.last_piece = 0;

@@ -21,6 +21,7 @@ TEST_CASE("a line is split as a shell does it") {
   CHECK(split_shell_words("run ").ends_in_blank);
   CHECK(split_shell_words("run ").words == Words{"run"});
   CHECK(split_shell_words("''").words == Words{""});
+  CHECK(split_shell_words(R"("a\b\$c" 'd\e')").words == Words{R"(a\b$c)", R"(d\e)"});
 }
 
 TEST_CASE("an open quote is known, with what stands before it") {
@@ -54,6 +55,10 @@ TEST_CASE("what check says is read message by message") {
   CHECK(messages[2].file.empty());
   CHECK(read_messages("something else\n").front().message == "something else");
   CHECK(read_messages("").empty());
+  // What is quoted under a message is none.
+  const auto quoted = read_messages("a:1:1: error: x\n  | see b:1:2: error: y\n  = as in c:1:2: error: z\n");
+  REQUIRE(quoted.size() == 1);
+  CHECK(quoted[0].advice == "as in c:1:2: error: z");
 }
 
 TEST_CASE("what ends a workflow command is escaped") {
