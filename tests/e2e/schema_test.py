@@ -216,6 +216,31 @@ def language_server():
     return str(program)
 
 
+def parts_of(shape, indent):
+    """(definition, lines below the key, indent of its own keys) of the maps that a value may be or hold."""
+    if "$ref" in shape:
+        yield shape["$ref"].rpartition("/")[2], [], indent
+    for inner in (inner for word in ("allOf", "anyOf", "oneOf") for inner in shape.get(word, [])):
+        yield from parts_of(inner, indent)
+    for word, line in (("items", "-"), ("additionalProperties", "some:")):
+        if isinstance(shape.get(word), dict):
+            for name, lines, deeper in parts_of(shape[word], indent + 2):
+                yield name, [" " * indent + line, *lines], deeper
+
+
+def places(definitions, root):
+    """{definition: (lines of a file before its keys, their indent)}, each at the first place that it has."""
+    found, waiting = {root: ([], 0)}, [root]
+    for name in waiting:
+        lines, indent = found[name]
+        for key, shape in definitions[name]["properties"].items():
+            for inner, more, deeper in parts_of(shape, indent + 2):
+                if inner not in found:
+                    found[inner] = ([*lines, f"{' ' * indent}{key}:", *more], deeper)
+                    waiting.append(inner)
+    return found
+
+
 class Editor(StudyTest):
     """The real server, as an editor talks to it."""
 
@@ -292,14 +317,24 @@ class Editor(StudyTest):
         labels = {item["label"] for item in offered["items"]}
         self.assertTrue({"scaling", "scale_by"} <= labels, labels)
 
-    def test_every_key_has_a_hover_text(self):
-        schema = json.loads(self.hpcbench("schema").stdout)
-        keys = schema["definitions"]["experiment"]["properties"]
-        uri = self.open("whole.yaml", self.first_line() + "".join(f"{key}: 1\n" for key in keys))
-        for line, (key, shape) in enumerate(keys.items(), 1):
-            said = self.ask("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": line, "character": 1}})
-            shown = re.sub(r"\W+", " ", said["contents"]["value"].replace("\\", ""))
-            self.assertIn(re.sub(r"\W+", " ", shape["description"]).strip(), shown, key)
+    def test_every_key_is_completed_and_has_a_hover_text(self):
+        """In its place: those of maps, lists and maps by name inside of others, too."""
+        for kind, root in (("experiment", "experiment"), ("site", "site_over")):
+            schema = self.write(f"{kind}.json", self.hpcbench("schema", kind).stdout)
+            definitions = json.loads(schema.read_text())["definitions"]
+            found = places(definitions, root)
+            self.assertLessEqual(set(definitions) - {"experiment_over"}, set(found))
+            for name, (before, indent) in found.items():
+                keys = definitions[name]["properties"]
+                before = [f"# yaml-language-server: $schema={schema.as_uri()}", *before]
+                uri = self.open(f"{kind}-{name}-none.yaml", "\n".join([*before, " " * indent, ""]))
+                offered = self.ask("textDocument/completion", {"textDocument": {"uri": uri}, "position": {"line": len(before), "character": indent}})
+                self.assertLessEqual(set(keys), {item["label"] for item in offered["items"]}, name)
+                uri = self.open(f"{kind}-{name}.yaml", "\n".join([*before, *(f"{' ' * indent}{key}: 1" for key in keys), ""]))
+                for line, (key, shape) in enumerate(keys.items(), len(before)):
+                    said = self.ask("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": line, "character": indent + 1}})
+                    shown = re.sub(r"\W+", " ", said["contents"]["value"].replace("\\", ""))
+                    self.assertIn(re.sub(r"\W+", " ", shape["description"]).strip(), shown, f"{name}.{key}")
 
 
 if __name__ == "__main__":
