@@ -345,6 +345,15 @@ class NullGpu(unittest.TestCase):
             for what, most in limits.items():
                 self.assertLessEqual(found.get(what, 0), most, f"{name}: {what}")
 
+    def test_a_step_of_many_rows_asks_no_more_than_one_of_few(self):
+        for precision in ("fp32", "bf16"):
+            for kind, more in (("padded", []), ("packed", PACKED)):
+                for rows in (16, 32):
+                    found = step_counts([*BERT, "--model", "base", "--clip", "1", "--precision", precision, *more, "--batch-size", str(rows)])
+                    print(f"bert {precision} {kind}, {rows} rows:", found["launches"], "launches")
+                    for what, most in LIMITS[f"bert {precision} {kind}"].items():
+                        self.assertLessEqual(found.get(what, 0), most, f"{precision} {kind}, {rows} rows: {what}")
+
 
 if __name__ == "__main__":
     unittest.main()

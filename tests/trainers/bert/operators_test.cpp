@@ -110,7 +110,7 @@ TEST_CASE("few operators: parameters that are away between a unit's passes, as a
 TEST_CASE("padding is a stretch of keys without queries, and no stretch is longer than the kernels are told") {
   const BertConfig config = tiny_bert_config();
   const BertBatch batch = random_batch(config, {17, 1, 20}, 20);
-  const VarlenRows rows = BertNumbers(batch, check_rows(batch, config), true, at::kCPU).rows;
+  const VarlenRows rows = BertNumbers(batch, check_rows(batch, config), config, true, at::kCPU).rows;
   const std::vector<std::int64_t> queries = {0, 20, 20, 40, 40, 60}, keys = {0, 17, 20, 21, 40, 60};
   CHECK(rows.queries == queries);
   CHECK(rows.keys == keys);
@@ -119,7 +119,7 @@ TEST_CASE("padding is a stretch of keys without queries, and no stretch is longe
   CHECK(rows.queries_there.equal(at::tensor(queries, at::kInt)));
   CHECK(rows.keys_there.equal(at::tensor(keys, at::kInt)));
   const BertBatch short_rows = random_batch(config, {3, 1}, 30);
-  CHECK(BertNumbers(short_rows, check_rows(short_rows, config), true, at::kCPU).rows.most_keys == 29);  // padding
+  CHECK(BertNumbers(short_rows, check_rows(short_rows, config), config, true, at::kCPU).rows.most_keys == 29);  // padding
 }
 
 TEST_CASE("what is brought to the device together is what a pass and its loss bring by themselves") {

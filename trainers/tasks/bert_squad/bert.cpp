@@ -60,10 +60,10 @@ void seed_generator(const BertStep& step, const DropoutKey& key, std::int64_t pl
   generator.set_current_seed(seed);
 }
 
-std::shared_ptr<const BertNumbers> numbers_of(const BertBatch& batch, const BertRows& rows, const BertOptions& options,
-                                              at::Device place) {
+std::shared_ptr<const BertNumbers> numbers_of(const BertBatch& batch, const BertRows& rows, const BertConfig& config,
+                                              const BertOptions& options, at::Device place) {
   if (batch.there) return batch.there;
-  return std::make_shared<const BertNumbers>(batch, rows, options.pad_in_softmax, place);
+  return std::make_shared<const BertNumbers>(batch, rows, config, options.pad_in_softmax, place);
 }
 
 /// The sums of the starts' and of the ends' losses.
@@ -72,7 +72,7 @@ at::Tensor loss_sums(const BertConfig& config, const BertOptions& options, const
     case Attention::eager:
       return eager_loss_sums(batch, logits, options.pad_in_softmax);
     case Attention::operators:
-      return operator_loss_sums(*numbers_of(batch, check_rows(batch, config), options, logits.device()), logits);
+      return operator_loss_sums(numbers_of(batch, check_rows(batch, config), config, options, logits.device()), logits);
     case Attention::fused:
       break;
   }
@@ -102,7 +102,7 @@ Model& Bert::model() { return state_->model; }
 void Bert::bring(BertBatch& batch) const {
   if (state_->options.attention != Attention::operators) return;
   const BertRows rows = check_rows(batch, state_->config);
-  batch.there = numbers_of(batch, rows, state_->options, state_->weights->word.device());
+  batch.there = numbers_of(batch, rows, state_->config, state_->options, state_->weights->word.device());
 }
 
 at::Tensor Bert::logits(const BertBatch& batch, const DropoutKey* dropout) {
@@ -122,7 +122,7 @@ at::Tensor Bert::logits(const BertBatch& batch, const DropoutKey* dropout) {
   set_dropout(*step, BertDropout(dropout, state_->config));
   const Model& model = state_->model;
   if (state_->options.attention == Attention::operators) {
-    step->numbers = numbers_of(batch, step->rows, state_->options, step->weights->word.device());
+    step->numbers = numbers_of(batch, step->rows, state_->config, state_->options, step->weights->word.device());
     if (dropout && state_->options.dropout_bits == DropoutBits::device) seed_generator(*step, *dropout, batch.places.front());
     return operator_logits(step, model);
   }

@@ -3,10 +3,11 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
-#include <numeric>
+#include <cstring>
 #include <vector>
 
 #include "devices/bring.hpp"
+#include "tasks/bert_squad/bert_weights.hpp"
 
 namespace hpcbench::train {
 
@@ -15,29 +16,36 @@ namespace {
 /// Numbers one after the other; which tensor a part becomes is said where it is written.
 class NumberRoll {
  public:
-  explicit NumberRoll(std::int64_t count) : host_(at::empty({count}, at::kLong)) {}
-
-  /// The next `count` numbers, to be written.
-  std::int64_t* add(at::Tensor& part, std::int64_t count) {
-    parts_.push_back({&part, end_, count});
-    end_ += count;
-    TORCH_CHECK(end_ <= host_.numel(), "more numbers of a batch than were planned");
-    return host_.mutable_data_ptr<std::int64_t>() + parts_.back().begin;
+  /// `numbers`, of 64 or 32 bits, as the tensor `part`, in as many places of 64 bits as they need.
+  template <class Number>
+  void add(at::Tensor& part, const Number* numbers, std::int64_t count) {
+    const auto begin = std::ssize(places_);
+    constexpr auto kInPlace = static_cast<std::int64_t>(sizeof(std::int64_t) / sizeof(Number));
+    places_.resize(places_.size() + static_cast<std::size_t>((count + kInPlace - 1) / kInPlace));
+    std::memcpy(places_.data() + begin, numbers, static_cast<std::size_t>(count) * sizeof(Number));
+    parts_.push_back({&part, begin, std::ssize(places_) - begin, count, c10::CppTypeToScalarType<Number>::value});
+  }
+  template <class Number>
+  void add(at::Tensor& part, const std::vector<Number>& numbers) {
+    add(part, numbers.data(), std::ssize(numbers));
   }
 
-  void bring_to(at::Device place) const {
-    const at::Tensor there = bring(host_, place);
-    for (const Part& part : parts_) *part.tensor = there.narrow(0, part.begin, part.count);
+  void bring_to(at::Device place) {
+    const at::Tensor host = at::empty({std::ssize(places_)}, at::kLong);
+    std::copy(places_.begin(), places_.end(), host.mutable_data_ptr<std::int64_t>());
+    const at::Tensor there = bring(host, place);
+    for (const Part& part : parts_)
+      *part.tensor = there.narrow(0, part.begin, part.places).view(part.type).narrow(0, 0, part.count);
   }
 
  private:
   struct Part {
     at::Tensor* tensor;
-    std::int64_t begin, count;
+    std::int64_t begin, places, count;
+    at::ScalarType type;
   };
-  at::Tensor host_;
+  std::vector<std::int64_t> places_;
   std::vector<Part> parts_;
-  std::int64_t end_ = 0;
 };
 
 VarlenRows varlen_rows(const BertRows& rows) {
@@ -57,29 +65,66 @@ VarlenRows varlen_rows(const BertRows& rows) {
   return varlen;
 }
 
-/// Where `widest` and `in_order` are known.
-void add_targets(NumberRoll& roll, const BertBatch& batch, bool pad_in_softmax, BertNumbers& numbers) {
-  const std::int64_t rows = std::ssize(batch.lengths);
-  std::int64_t* const gold = roll.add(numbers.gold, 2 * rows);
-  std::int64_t* const from = numbers.in_order ? nullptr : roll.add(numbers.from, rows * numbers.widest);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const auto index = static_cast<std::size_t>(row);
-    for (std::int64_t column = 0; column < 2; ++column) {
-      const BertTarget target = bert_target(batch, pad_in_softmax, index, column == 1);
-      gold[2 * row + column] = target.counted ? target.position : BertNumbers::kIgnored;
-    }
-    if (numbers.in_order) continue;
-    const std::int64_t competing = bert_target(batch, pad_in_softmax, index, false).competing;
-    std::int64_t* const of_row = from + row * numbers.widest;
-    std::iota(of_row, of_row + competing, batch.row_begin[index]);
-    std::fill(of_row + competing, of_row + numbers.widest, batch.row_begin.back());
+RowSumsPlan lookers_of(const BertRows& rows, const BertConfig& config) {
+  const std::int64_t positions = config.vocab_size;
+  const std::int64_t types = positions + config.max_position_embeddings;
+  RowSumsPlanner planner(types + config.type_vocab_size);
+  for (std::int64_t token = 0; token < rows.tokens; ++token) {
+    if (rows.ids[token] != kPaddingToken) planner.add(rows.ids[token], token);
+    planner.add(positions + rows.positions[static_cast<std::size_t>(token)], token);
+    planner.add(types + rows.types[token], token);
   }
+  return planner.plan();
+}
+
+std::vector<std::int64_t> gold_of(const BertBatch& batch, bool pad_in_softmax) {
+  std::vector<std::int64_t> gold;
+  for (std::size_t row = 0; row < batch.lengths.size(); ++row) {
+    for (const bool is_end : {false, true}) {
+      const BertTarget target = bert_target(batch, pad_in_softmax, row, is_end);
+      gold.push_back(target.counted ? target.position : BertNumbers::kIgnored);
+    }
+  }
+  return gold;
+}
+
+/// Which logits compete, row by row, and where each token's stand among them.
+struct Competing {
+  std::vector<std::int64_t> from;
+  std::vector<std::int32_t> slots, slot_begins;
+};
+
+Competing competing_of(const BertBatch& batch, bool pad_in_softmax, std::int64_t widest) {
+  Competing all;
+  for (std::size_t row = 0; row < batch.lengths.size(); ++row) {
+    const std::int64_t competing = bert_target(batch, pad_in_softmax, row, false).competing;
+    const std::int64_t begin = batch.row_begin[row], size = batch.row_begin[row + 1] - begin;
+    for (std::int64_t position = 0; position < size; ++position) {
+      all.slot_begins.push_back(static_cast<std::int32_t>(all.slots.size()));
+      if (position < competing) all.slots.push_back(static_cast<std::int32_t>(std::ssize(all.from) + position));
+    }
+    for (std::int64_t position = 0; position < widest; ++position)
+      all.from.push_back(position < competing ? begin + position : batch.row_begin.back());
+  }
+  return all;
 }
 
 }  // namespace
 
-BertNumbers::BertNumbers(const BertBatch& batch, const BertRows& checked, bool pad_in_softmax, at::Device place)
+BertNumbers::BertNumbers(const BertBatch& batch, const BertRows& checked, const BertConfig& config, bool pad_in_softmax,
+                         at::Device place)
     : rows(varlen_rows(checked)) {
+  NumberRoll roll;
+  roll.add(ids, checked.ids, checked.tokens);
+  roll.add(positions, checked.positions);
+  roll.add(types, checked.types, checked.tokens);
+  const RowSumsPlan plan = lookers_of(checked, config);
+  roll.add(lookers.rows, plan.rows);
+  roll.add(lookers.stretches, plan.stretches);
+  roll.add(lookers.in_order, plan.in_order);
+  roll.add(lookers.results, plan.results);
+  roll.add(rows.queries_there, std::vector<std::int32_t>(rows.queries.begin(), rows.queries.end()));
+  roll.add(rows.keys_there, std::vector<std::int32_t>(rows.keys.begin(), rows.keys.end()));
   const bool has_targets = !batch.starts.empty();  // loss() asks for them
   for (std::int64_t row = 0; has_targets && row < checked.count; ++row) {
     const auto index = static_cast<std::size_t>(row);
@@ -87,21 +132,14 @@ BertNumbers::BertNumbers(const BertBatch& batch, const BertRows& checked, bool p
     widest = std::max(widest, competing);
     in_order = in_order && competing == batch.row_begin[1] && batch.row_begin[index + 1] == (row + 1) * competing;
   }
-  const std::int64_t begins = std::ssize(rows.queries);
-  NumberRoll roll(3 * checked.tokens + begins + (has_targets ? checked.count * (2 + (in_order ? 0 : widest)) : 0));
-  std::copy_n(checked.ids, checked.tokens, roll.add(ids, checked.tokens));
-  std::copy_n(checked.positions.data(), checked.tokens, roll.add(positions, checked.tokens));
-  std::copy_n(checked.types, checked.tokens, roll.add(types, checked.tokens));
-  // Two numbers of 32 bits in the place of one of 64.
-  at::Tensor halves;
-  auto* const written = reinterpret_cast<std::int32_t*>(roll.add(halves, begins));
-  std::copy(rows.queries.begin(), rows.queries.end(), written);
-  std::copy(rows.keys.begin(), rows.keys.end(), written + begins);
-  if (has_targets) add_targets(roll, batch, pad_in_softmax, *this);
+  if (has_targets) roll.add(gold, gold_of(batch, pad_in_softmax));
+  if (has_targets && !in_order) {
+    const Competing competing = competing_of(batch, pad_in_softmax, widest);
+    roll.add(from, competing.from);
+    roll.add(slots, competing.slots);
+    roll.add(slot_begins, competing.slot_begins);
+  }
   roll.bring_to(place);
-  halves = halves.view(at::kInt);
-  rows.queries_there = halves.narrow(0, 0, begins);
-  rows.keys_there = halves.narrow(0, begins, begins);
 }
 
 }  // namespace hpcbench::train

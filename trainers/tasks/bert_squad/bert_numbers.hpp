@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "tasks/bert_squad/bert_config.hpp"
+#include "tasks/bert_squad/bert_row_sums.hpp"
 #include "tasks/bert_squad/bert_rows.hpp"
 #include "tasks/bert_squad/bert_varlen.hpp"
 
@@ -13,9 +15,12 @@ namespace hpcbench::train {
 /// takes all of them to the device.
 struct BertNumbers {
   /// `batch` is what `rows` was checked from.
-  BertNumbers(const BertBatch& batch, const BertRows& rows, bool pad_in_softmax, at::Device place);
+  BertNumbers(const BertBatch& batch, const BertRows& rows, const BertConfig& config, bool pad_in_softmax, at::Device place);
 
   at::Tensor ids, positions, types;  // int64 [tokens]
+  /// Which tokens looked at each row of the tables of words, positions and types, one below the other. Padding's word gets no
+  /// gradient.
+  RowSums lookers;
   VarlenRows rows;
 
   // Where the loss looks in the logits.
@@ -24,6 +29,8 @@ struct BertNumbers {
   bool in_order = true;     // every position of every row competes, and all rows are of one size
   at::Tensor gold;          // [rows * 2]: a row's start and end, kIgnored where it does not count
   at::Tensor from;          // [rows * widest]: each competing position's logits; beyond a row's end the token after the last
+  at::Tensor slots;         // int32: where in `from` each token that competes stands
+  at::Tensor slot_begins;   // int32 [tokens]: where a token's slot, if it has one, stands in `slots`
 };
 
 }  // namespace hpcbench::train

@@ -12,6 +12,6 @@ namespace hpcbench::train {
 at::Tensor operator_logits(const std::shared_ptr<BertStep>& step, const Model& model);
 
 /// eager_loss_sums(), of all rows at once.
-at::Tensor operator_loss_sums(const BertNumbers& numbers, const at::Tensor& logits);
+at::Tensor operator_loss_sums(const std::shared_ptr<const BertNumbers>& numbers, const at::Tensor& logits);
 
 }  // namespace hpcbench::train
