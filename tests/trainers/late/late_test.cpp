@@ -52,18 +52,16 @@ Trial trial_of(const std::string& strategy, int ranks) {
   return trial;
 }
 
-/// Every strategy at 1 to 4 ranks in each precision, with and without accumulation.
-std::vector<Trial> late_trials() {
+/// Every strategy at 1 to 4 ranks, with and without accumulation.
+std::vector<Trial> late_trials(Precision precision) {
   std::vector<Trial> trials;
   for (const char* const strategy : {"ddp", "zero1", "zero2", "fsdp"}) {
     for (const int ranks : {1, 2, 3, 4}) {
-      for (const Precision precision : {Precision::fp64, Precision::fp32, Precision::bf16}) {
-        for (const std::int64_t micro_batches : {1, 3}) {
-          Trial& trial = trials.emplace_back(trial_of(strategy, ranks));
-          trial.single = precision != Precision::fp64;
-          trial.bf16 = precision == Precision::bf16;
-          trial.micro_batches = micro_batches;
-        }
+      for (const std::int64_t micro_batches : {1, 3}) {
+        Trial& trial = trials.emplace_back(trial_of(strategy, ranks));
+        trial.single = precision != Precision::fp64;
+        trial.bf16 = precision == Precision::bf16;
+        trial.micro_batches = micro_batches;
       }
     }
   }
@@ -88,6 +86,38 @@ bool same_bits(const std::vector<RankResult>& some, const std::vector<RankResult
     if (bits_of(some[rank]) != bits_of(others[rank]) || some[rank].losses != others[rank].losses) return false;
   }
   return true;
+}
+
+void check_late_trial(const Trial& trial, const std::vector<RankResult>& prompt, std::uint64_t seed) {
+  CAPTURE(trial.strategy);
+  CAPTURE(trial.ranks);
+  CAPTURE(trial.micro_batches);
+  CAPTURE(seed);
+  const LateRun late = run_late(trial, seed, Haste::none);
+  for (const std::string& finding : late.findings) FAIL_CHECK(finding);
+  CHECK(same_bits(late.results, prompt));
+  const std::vector<LateRun> parts = run_late_in_two(trial, seed);
+  for (const LateRun& part : parts) {
+    for (const std::string& finding : part.findings) FAIL_CHECK(finding);
+  }
+  const bool as_straight = bits_of(parts.back().results.front()) == bits_of(prompt.front());
+  CHECK(as_straight);
+}
+
+/// All trainings of a precision, with one seed after the other.
+void check_late_trials(const char* precision_name, Precision precision) {
+  CAPTURE(precision_name);
+  const std::vector<Trial> trials = late_trials(precision);
+  std::vector<std::vector<RankResult>> prompt;
+  for (const Trial& trial : trials) prompt.push_back(run_trial(trial));
+  for (int seed = 0; seed < seeds(); ++seed) {
+    for (std::size_t index = 0; index < trials.size(); ++index)
+      check_late_trial(trials[index], prompt[index], static_cast<std::uint64_t>(seed));
+    if ((seed + 1) % 25 == 0 || seed + 1 == seeds()) {
+      std::printf("late: %zu trainings in %s tried with %d seeds\n", trials.size(), precision_name, seed + 1);
+      std::fflush(stdout);  // who ends the long form early knows how far it came
+    }
+  }
 }
 
 /// A device that counts who waits for it.
@@ -165,27 +195,14 @@ const std::vector<Wrong>& wrong_turns() {
 
 }  // namespace
 
-TEST_CASE("late collectives change nothing: strategies, ranks, precisions, accumulation, resumed or not") {
-  for (const Trial& trial : late_trials()) {
-    const std::vector<RankResult> prompt = run_trial(trial);
-    for (int seed = 0; seed < seeds(); ++seed) {
-      CAPTURE(trial.strategy);
-      CAPTURE(trial.ranks);
-      CAPTURE(trial.single);
-      CAPTURE(trial.bf16);
-      CAPTURE(trial.micro_batches);
-      CAPTURE(seed);
-      const LateRun late = run_late(trial, static_cast<std::uint64_t>(seed), Haste::none);
-      for (const std::string& finding : late.findings) FAIL_CHECK(finding);
-      CHECK(same_bits(late.results, prompt));
-      const std::vector<LateRun> parts = run_late_in_two(trial, static_cast<std::uint64_t>(seed));
-      for (const LateRun& part : parts) {
-        for (const std::string& finding : part.findings) FAIL_CHECK(finding);
-      }
-      const bool as_straight = bits_of(parts.back().results.front()) == bits_of(prompt.front());
-      CHECK(as_straight);
-    }
-  }
+TEST_CASE("late collectives change nothing: strategies, ranks, accumulation, resumed or not, in fp64") {
+  check_late_trials("fp64", Precision::fp64);
+}
+TEST_CASE("late collectives change nothing: strategies, ranks, accumulation, resumed or not, in fp32") {
+  check_late_trials("fp32", Precision::fp32);
+}
+TEST_CASE("late collectives change nothing: strategies, ranks, accumulation, resumed or not, in bf16") {
+  check_late_trials("bf16", Precision::bf16);
 }
 
 TEST_CASE("late collectives change nothing: buffers, parameters kept between passes, compression, replicas") {
