@@ -114,6 +114,10 @@ ArchiveFile head_file(const LastRun& study, const std::vector<ArchiveFile>& file
 }  // namespace
 
 void write_archive(const std::string& out, const LastRun& study, std::vector<ArchiveFile> files) {
+  std::error_code unknown;
+  const std::filesystem::file_status there = std::filesystem::status(out, unknown);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+    throw InputError(fmt::format("error: {} is there and no plain file; name another one", out));
   std::sort(files.begin(), files.end(), [](const ArchiveFile& a, const ArchiveFile& b) { return a.path < b.path; });
   for (const ArchiveFile& file : files) {
     const std::string problem = why_unsafe(file.path);

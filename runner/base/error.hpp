@@ -17,6 +17,7 @@ class UnavailableError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Every other exception that reaches main is an internal error: exit code 4.
+// std::filesystem's exceptions end as UnavailableError does (base/files.hpp, describe). Every other one that reaches main is an
+// internal error: exit code 4.
 
 }  // namespace hpcbench

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <system_error>
 
 #include "base/error.hpp"
 
@@ -136,6 +138,28 @@ void make_folders(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) throw UnavailableError(fmt::format("error: cannot create folder {}: {}", path.string(), error.message()));
+}
+
+std::string make_temporary_folder(const std::string& name) {
+  const char* const said = std::getenv("TMPDIR");
+  const fs::path place = said != nullptr && *said != '\0' ? fs::path(said) : fs::path("/tmp");
+  std::string folder = (place / (name + "XXXXXX")).string();
+  if (::mkdtemp(folder.data()) == nullptr) {
+    throw UnavailableError(fmt::format("error: cannot create a temporary folder in {}: {}\n  = TMPDIR names another place",
+                                       place.string(), std::strerror(errno)));
+  }
+  return folder;
+}
+
+std::string describe(const fs::filesystem_error& error) {
+  std::error_code gone;
+  static_cast<void>(fs::current_path(gone));
+  if (gone) {
+    return fmt::format(
+        "error: the folder in which hpcbench was called cannot be used: {}\n  = change to another one, and call again",
+        gone.message());
+  }
+  return fmt::format("error: cannot use {}: {}", error.path1().string(), error.code().message());
 }
 
 }  // namespace hpcbench

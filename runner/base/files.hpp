@@ -28,6 +28,12 @@ void sync_file_system(const std::filesystem::path& path);
 /// create_directories with an UnavailableError that gives the reason.
 void make_folders(const std::filesystem::path& path);
 
+/// A new folder where temporary files go (TMPDIR, else /tmp), its name beginning with `name`. UnavailableError with the reason.
+std::string make_temporary_folder(const std::string& name);
+
+/// What the standard library says of a file or folder that cannot be used, as UnavailableError says it.
+std::string describe(const std::filesystem::filesystem_error& error);
+
 /// An open file descriptor, closed at the end of the scope.
 class Descriptor {
  public:

@@ -6,12 +6,14 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/log.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
@@ -202,6 +204,8 @@ int run_command_line(int argc, char** argv) {
     return end_with_error(error.what(), 2);
   } catch (const UnavailableError& error) {
     return end_with_error(error.what(), 3);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return end_with_error(describe(error), 3);
   } catch (const std::exception& error) {
     const std::string advice = "This is a defect of hpcbench; what has been measured is safe on disk.";
     return end_with_error(fmt::format("internal error: {}\n{}", error.what(), advice), 4);

@@ -1,8 +1,12 @@
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 #include "archive/archive.hpp"
 #include "base/error.hpp"
@@ -86,6 +90,15 @@ bool is_all_well(const Table& table) {
   return all_well;
 }
 
+/// A device or a pipe is written to: a file must not take its place.
+void write_report(const std::string& path, const std::string& text) {
+  std::error_code error;
+  if (!std::filesystem::is_other(std::filesystem::status(path, error))) return write_file(path, text, Durability::none);
+  std::ofstream stream(path, std::ios::binary);
+  stream << text << std::flush;
+  if (!stream) throw UnavailableError(fmt::format("error: cannot write {}: {}", path, std::strerror(errno)));
+}
+
 int print_report(const PrintOptions& options) {
   check_latex_options(options);
   Study study = load_study(options.study);
@@ -98,7 +111,7 @@ int print_report(const PrintOptions& options) {
     if (options.file.empty()) {
       print_data(text);
     } else {
-      write_file(options.file, text, Durability::none);
+      write_report(options.file, text);
     }
   }
   if (study.broken_imports) return kBrokenImports;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/terminal.hpp"
@@ -51,6 +53,8 @@ void step_course(Course& course) {
     end_course(course, 2, error.what());
   } catch (const UnavailableError& error) {
     end_course(course, 3, error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    end_course(course, 3, describe(error));
   } catch (const std::exception& error) {
     end_course(course, 4, fmt::format("internal error: {}", error.what()));
   }

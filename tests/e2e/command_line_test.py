@@ -31,6 +31,43 @@ class CommandLine(StudyTest):
             self.assertIn("Examples:", text)
             self.assertIn("hpcbench", text)
 
+    def test_what_the_file_system_refuses_is_no_defect(self):
+        self.write("small.yaml", STUDY)
+        self.hpcbench("run", "small.yaml")
+        self.hpcbench("export", "-o", "small.tar.zst")
+        (self.folder / "loop").symlink_to("loop")
+        name = "n" * 300
+        for arguments in (["check", name], ["check", "loop"], ["compare", name, "small"], ["db", "rebuild", "--results", name]):
+            said = self.hpcbench(*arguments, code=3).stderr
+            self.assertRegex(said, "^error: .*(File name too long|Too many levels of symbolic links)")
+            self.assertNotIn("internal error", said)
+        for arguments in (["report", "--archive", "small.tar.zst"], ["report", "--format", "html"]):
+            said = self.hpcbench(*arguments, code=3, env={"TMPDIR": "/nonexistent"}).stderr
+            self.assertIn("error: cannot create a temporary folder in /nonexistent: No such file or directory\n  = TMPDIR", said)
+
+    def test_the_folder_of_the_call_is_gone(self):
+        gone = self.folder / "gone"
+        for command in ("status", "ls", "plan small.yaml", "doctor", "db rebuild"):
+            gone.mkdir()
+            done = subprocess.run(["bash", "-c", 'rmdir ../gone; exec "$@"', "bash", HPCBENCH, *command.split()], cwd=gone,
+                                  env=self.environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 3, (command, done.stderr))
+            self.assertIn("error: the folder in which hpcbench was called cannot be used", done.stderr)
+
+    def test_a_report_goes_into_a_pipe_and_leaves_it_one(self):
+        self.write("small.yaml", STUDY)
+        self.hpcbench("run", "small.yaml")
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(reader.kill)
+        self.hpcbench("report", "-o", str(pipe))
+        self.assertIn("small", reader.communicate(timeout=60)[0])
+        self.assertTrue(pipe.is_fifo())
+        said = self.hpcbench("export", "-o", str(pipe), code=2).stderr
+        self.assertIn("is there and no plain file", said)
+        self.assertIn("is there and no plain file", self.hpcbench("export", "-o", ".", code=2).stderr)
+
     def test_version(self):
         self.assertRegex(self.hpcbench("--version").stdout, r"^hpcbench \d+\.\d+\.\d+ \(.+\)\n$")
 

@@ -1,7 +1,6 @@
 #include "report/plots/gnuplot.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 
@@ -18,11 +17,7 @@ namespace fs = std::filesystem;
 /// A new folder below that for temporary files, removed at the end of the scope.
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "hpcbench-plots-").string() + std::string(6, 'X');
-    if (::mkdtemp(name.data()) == nullptr) throw UnavailableError("error: cannot make a temporary folder for plots");
-    path_ = name;
-  }
+  TemporaryFolder() : path_(make_temporary_folder("hpcbench-plots-")) {}
   ~TemporaryFolder() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
