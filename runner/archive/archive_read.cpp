@@ -235,11 +235,13 @@ ArchiveHead unpack_archive(const std::string& archive, const std::string& folder
   try {
     make_folders(partial);
     unpack_files(reader, head, partial);
+    LastRun beside_results = head.study;
+    for (std::string* const path : {&beside_results.file, &beside_results.site}) *path = "../" + *path;
+    make_folders(partial + "/results");
+    write_last_run(partial + "/results", beside_results);
+    fs::rename(partial, folder);
     head.study.file = folder + "/" + head.study.file;
     head.study.site = folder + "/" + head.study.site;
-    make_folders(partial + "/results");
-    write_last_run(partial + "/results", head.study);
-    fs::rename(partial, folder);
   } catch (...) {
     fs::remove_all(partial, ignored);
     throw;
@@ -247,12 +249,8 @@ ArchiveHead unpack_archive(const std::string& archive, const std::string& folder
   return head;
 }
 
-TemporaryArchive::TemporaryArchive(const std::string& archive, std::uint64_t limit_bytes) {
-  std::string name = (std::filesystem::temp_directory_path() / "hpcbench-archive-").string() + std::string(6, 'X');
-  if (::mkdtemp(name.data()) == nullptr) {
-    throw UnavailableError(fmt::format("error: cannot make a temporary folder: {}", std::strerror(errno)));
-  }
-  folder_ = name;
+TemporaryArchive::TemporaryArchive(const std::string& archive, std::uint64_t limit_bytes)
+    : folder_(make_temporary_folder("hpcbench-archive-")) {
   try {
     unpack_archive(archive, folder_ + "/archive", limit_bytes);
   } catch (...) {

@@ -60,7 +60,7 @@ int export_study(const ExportOptions& options) {
   say(
       fmt::format("{}: {} files, {} bytes; `hpcbench report --archive {}` "
                   "prints its report anywhere",
-                  out, count, std::filesystem::file_size(out), shell_quote(std::filesystem::path(out).filename().string())));
+                  out, count, std::filesystem::file_size(out), shell_quote(out)));
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <system_error>
 
 #include "base/files.hpp"
@@ -12,6 +13,14 @@ namespace hpcbench {
 namespace {
 
 std::string last_run_file(const std::string& folder) { return folder + "/last_run.json"; }
+
+/// Begins a path that is relative to the folder of last_run.json: an unpacked archive may be moved.
+constexpr std::string_view kBeside = "../";
+
+std::string found_from(const std::string& folder, const std::string& path) {
+  if (!path.starts_with(kBeside)) return path;
+  return (std::filesystem::path(folder) / path).lexically_normal().string();
+}
 
 }  // namespace
 
@@ -31,22 +40,31 @@ void write_last_run(const std::string& results_root, const LastRun& run) {
   if (run.profile.find(',') != std::string::npos) together.push_back(run.profile);
   std::sort(together.begin(), together.end());
   together.erase(std::unique(together.begin(), together.end()), together.end());
-  nlohmann::ordered_json json = {{"schema", 1},      {"experiment", run.experiment},
-                                 {"file", run.file}, {"profile", run.profile},
-                                 {"site", run.site}, {"settings", run.settings}};
-  if (!together.empty()) json["profiles_together"] = together;
-  const std::string text = json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  for (const std::string& folder : {results_root + "/" + run.experiment, results_root}) {
-    if (std::filesystem::is_directory(folder)) write_file(last_run_file(folder), text, Durability::none);
+  const auto seen_from = [](const std::string& path, bool deeper) {
+    return deeper && path.starts_with(kBeside) ? std::string(kBeside) + path : path;
+  };
+  for (const bool deeper : {true, false}) {
+    const std::string folder = deeper ? results_root + "/" + run.experiment : results_root;
+    if (!std::filesystem::is_directory(folder)) continue;
+    nlohmann::ordered_json json = {{"schema", 1},
+                                   {"experiment", run.experiment},
+                                   {"file", seen_from(run.file, deeper)},
+                                   {"profile", run.profile},
+                                   {"site", seen_from(run.site, deeper)},
+                                   {"settings", run.settings}};
+    if (!together.empty()) json["profiles_together"] = together;
+    const std::string text = json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    write_file(last_run_file(folder), text, Durability::none);
   }
 }
 
-std::optional<LastRun> read_last_run(const std::string& results_root) {
-  const std::optional<std::string> text = read_file_if_there(last_run_file(results_root));
+std::optional<LastRun> read_last_run(const std::string& folder) {
+  const std::optional<std::string> text = read_file_if_there(last_run_file(folder));
   if (!text) return std::nullopt;
   try {
     const nlohmann::json json = nlohmann::json::parse(*text);
-    return LastRun{json.at("experiment"), json.at("file"), json.at("profile"), json.at("site"), json.at("settings")};
+    return LastRun{json.at("experiment"), found_from(folder, json.at("file")), json.at("profile"),
+                   found_from(folder, json.at("site")), json.at("settings")};
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }

@@ -15,7 +15,8 @@ struct LastRun {
   std::vector<std::string> settings;  // the texts of --set
 };
 
-/// Also written as results/EXPERIMENT/last_run.json, so that each study is known by its name.
+/// Also written as results/EXPERIMENT/last_run.json, so that each study is known by its name. A path that begins with `../`
+/// is relative to `results_root`, wherever that will be.
 void write_last_run(const std::string& results_root, const LastRun& run);
 /// Absent if nothing was run there, or the file is damaged.
 std::optional<LastRun> read_last_run(const std::string& results_root);

@@ -145,6 +145,20 @@ class Export(StudyTest):
         said = self.hpcbench("export", "--extract", "a b.tar.zst").stderr
         self.assertIn("`hpcbench report --results 'a b/results'`", said)
 
+    def test_an_unpacked_archive_may_be_moved(self):
+        self.run_and_export()
+        self.hpcbench("export", "--extract", "study.tar.zst", "--to", "unpacked")
+        before = self.hpcbench("report", "--results", "unpacked/results").stdout
+        named = self.hpcbench("report", "tiny", "--results", "unpacked/results").stdout
+        (self.folder / "unpacked").rename(self.folder / "moved")
+        self.assertEqual(self.hpcbench("report", "--results", "moved/results").stdout, before)
+        self.assertEqual(self.hpcbench("report", "tiny", "--results", "moved/results").stdout, named)
+
+    def test_advice_holds_where_the_archive_is(self):
+        self.run_and_export()
+        (self.folder / "out").mkdir()
+        self.assertIn("`hpcbench report --archive out/a.tar.zst`", self.hpcbench("export", "-o", "out/a.tar.zst").stderr)
+
     def test_a_folder_that_is_there_is_left_alone(self):
         self.run_and_export()
         self.write("full/precious", "x")
