@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <system_error>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -17,6 +19,7 @@
 #include "ingest/metric_scan.hpp"
 #include "runfiles/run_info.hpp"
 #include "spec/site.hpp"
+#include "study/leftovers.hpp"
 
 namespace hpcbench {
 
@@ -47,8 +50,22 @@ bool is_made(const std::filesystem::path& relative) {
 bool is_of_this_machine(const std::filesystem::path& relative) {
   const std::string name = relative.filename().string();
   const bool top = !relative.has_parent_path();
-  return name.ends_with(".tmp") ||
+  return name.ends_with(".tmp") || relative.begin()->string().starts_with(kRemovedPrefix) ||
          (top && (name == "lock" || name == "lock.owner" || name == "last_cancel" || name == "last_run.json"));
+}
+
+/// All that is in a folder and those below it. What a job that goes on removes meanwhile is passed over.
+void visit_entries(const std::filesystem::path& folder,
+                   const std::function<void(const std::filesystem::directory_entry&)>& visit) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  if (error == std::errc::no_such_file_or_directory) return;
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    visit(*entry);
+    std::error_code gone;
+    if (!entry->is_symlink(gone) && entry->is_directory(gone)) visit_entries(entry->path(), visit);
+  }
+  if (error) throw UnavailableError(fmt::format("error: cannot read {}: {}", folder.string(), error.message()));
 }
 
 /// Gathers the files of an archive, each path once.
@@ -111,20 +128,22 @@ class ArchiveCollector {
   void add_results() {
     namespace fs = std::filesystem;
     const std::string prefix = "results/" + study_.experiment.name + "/";
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(study_.results)) {
+    visit_entries(study_.results, [&](const fs::directory_entry& entry) {
       const fs::path relative = entry.path().lexically_relative(study_.results);
+      std::error_code gone;
+      const bool is_file = entry.is_regular_file(gone);
       if (is_made(relative)) {
-        made_left_out_ += entry.is_regular_file() ? 1 : 0;
-      } else if (entry.is_symlink()) {
+        made_left_out_ += is_file ? 1 : 0;
+      } else if (entry.is_symlink(gone)) {
         links_left_out_ += 1;
-      } else if (!entry.is_regular_file() || is_of_this_machine(relative)) {
-        continue;
+      } else if (!is_file || is_of_this_machine(relative)) {
+        return;
       } else if (!models_ && is_model(relative)) {
         models_left_out_ += 1;
       } else {
         add_disk(prefix + relative.string(), entry.path().string());
       }
-    }
+    });
   }
 
   /// What stands in the working directory of a run is looked for beside the run

@@ -152,9 +152,13 @@ std::vector<Leftover> find_leftovers(const Study& study, const Store& store) {
 }
 
 void remove_leftovers(const Study& study, const std::vector<Leftover>& leftovers) {
+  std::error_code ignored;
+  for (const std::string& name : folders_in(study.results)) {
+    if (name.starts_with(kRemovedPrefix)) fs::remove_all(fs::path(study.results) / name, ignored);
+  }
   for (const Leftover& leftover : leftovers) {
     const fs::path from = study.results + "/" + leftover.path;
-    const fs::path away = study.results + "/.removing-" + random_hex(kRemovedDigits);
+    const fs::path away = study.results + "/" + kRemovedPrefix + random_hex(kRemovedDigits);
     std::error_code error;
     fs::rename(from, away, error);
     if (!error) fs::remove_all(away, error);

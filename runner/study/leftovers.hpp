@@ -24,7 +24,11 @@ struct Leftover {
 /// Sorted by path. Nothing that runs or waits is among them, and of no run the last attempt: its number must not come again.
 std::vector<Leftover> find_leftovers(const Study& study, const Store& store);
 
-/// Removes them whole, each renamed away first, so that nothing half-removed is read as a run.
+/// Below results/EXPERIMENT: a folder that is being removed.
+inline constexpr const char* kRemovedPrefix = ".removing-";
+
+/// Removes them whole, each renamed away first, so that nothing half-removed is read as a run; and what a call that was killed
+/// meanwhile left of others.
 void remove_leftovers(const Study& study, const std::vector<Leftover>& leftovers);
 
 }  // namespace hpcbench

@@ -138,6 +138,19 @@ class Habits(StudyTest):
         self.hpcbench("run", "tiny.yaml", "--repeats", "1")
         self.assertEqual((self.folder / "executions").read_text(), executions, "nothing runs again")
 
+    def test_what_a_killed_clean_left_is_no_result_and_goes_with_the_next(self):
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1")
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1", "--set", "matrix.strategy=[slow, fast, gone]")
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1")
+        half = self.folder / "results/tiny/.removing-0123abcd"
+        (half / "r01/a1").mkdir(parents=True)
+        (half / "r01/a1/run.json").write_text("{}")
+        self.hpcbench("export", "tiny.yaml", "-o", "tiny.tar.zst")
+        self.hpcbench("export", "--extract", "tiny.tar.zst", "--to", "unpacked")
+        self.assertEqual(list((self.folder / "unpacked").rglob(".removing-*")), [])
+        self.hpcbench("clean", "tiny.yaml", "--remove", "orphans", "--yes")
+        self.assertFalse(half.exists())
+
     def test_clean_keeps_the_last_attempt_of_a_run(self):
         self.hpcbench("run", "tiny.yaml", "--repeats", "1")
         first = next((self.folder / "results/tiny").glob("*/r01/a1"))
