@@ -21,11 +21,17 @@ namespace {
 
 constexpr double kHour = 3600;
 
-/// An attempt without an end that anybody saw took at most its limit.
+/// Whether an attempt continued another one: its wall_s is then that of all segments so far.
+bool is_continued(const AttemptRecord& attempt) {
+  const auto segments = attempt.metrics.find("segments");
+  return segments != attempt.metrics.end() && segments->second > 1;
+}
+
+/// What this attempt alone took. One without an end that anybody saw took at most its limit.
 double attempt_hours(const AttemptRecord& attempt) {
   const auto wall_s = attempt.metrics.find("wall_s");
   double seconds = 0;
-  if (wall_s != attempt.metrics.end() && std::isfinite(wall_s->second)) {
+  if (wall_s != attempt.metrics.end() && std::isfinite(wall_s->second) && !is_continued(attempt)) {
     seconds = wall_s->second;
   } else if (attempt.started_unix_s && attempt.finished_unix_s) {
     seconds = std::max(0.0, *attempt.finished_unix_s - *attempt.started_unix_s);

@@ -104,6 +104,15 @@ class Segments(ContinueTest):
         self.hpcbench("db", "rebuild")
         self.assertAlmostEqual(self.report("tiny.yaml", "--metric", "wall_s")["rows"][0]["median"], sum(walls), places=6)
 
+    def test_a_budget_counts_each_segment_once(self):
+        self.study(limit="2s", more="budget: {gpu_hours: 1}\n")
+        said = self.hpcbench("run", "tiny.yaml").stderr
+        walls = [json.loads(pathlib.Path(folder, "finished.json").read_text())["wall_s"] for folder, _, _ in self.executions()]
+        self.assertGreaterEqual(len(walls), 3)
+        spent = self.status("tiny.yaml")["looks"]["spent_gpu_hours"]
+        self.assertAlmostEqual(spent * 3600, sum(walls), delta=1, msg="but for what it takes to begin and end a process")
+        self.assertIn(f"budget: {spent:.3g} of 1 GPU-hours are spent", said)
+
     def test_one_that_is_warned_saves_and_says_so(self):
         self.study("saves")
         self.hpcbench("run", "tiny.yaml")
