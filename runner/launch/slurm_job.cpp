@@ -53,19 +53,17 @@ SlurmJobFacts slurm_job_facts() {
 
 std::optional<double> job_end_unix_s(const SlurmJobFacts& job) {
   constexpr std::string_view kKey = "EndTime=";
-  if (const std::string said = variable_or("SLURM_JOB_END_TIME", ""); !said.empty()) {
-    const double end_s = std::strtod(said.c_str(), nullptr);
-    if (end_s > 0) return end_s;
-  }
   const std::string text = output_of({"scontrol", "-o", "show", "job", job.name}).value_or("");
   for (const std::string& word : split(text, ' ')) {
     if (!word.starts_with(kKey)) continue;
     std::tm local{};
-    if (::strptime(word.c_str() + kKey.size(), "%Y-%m-%dT%H:%M:%S", &local) == nullptr) return std::nullopt;
+    if (::strptime(word.c_str() + kKey.size(), "%Y-%m-%dT%H:%M:%S", &local) == nullptr) break;
     local.tm_isdst = -1;
     return static_cast<double>(std::mktime(&local));
   }
-  return std::nullopt;
+  // What the job began with: somebody may have moved its end since.
+  const double end_s = std::strtod(variable_or("SLURM_JOB_END_TIME", "").c_str(), nullptr);
+  return end_s > 0 ? std::optional(end_s) : std::nullopt;
 }
 
 bool is_ending(const SlurmJobFacts& job) {

@@ -15,7 +15,8 @@ struct SlurmJobFacts {
 
 SlurmJobFacts slurm_job_facts();
 
-/// When the job's time is over, as its environment says, else the controller; absent where neither does.
+/// When the job's time is over, as the controller says, else the environment that the job began with; absent where neither
+/// does.
 std::optional<double> job_end_unix_s(const SlurmJobFacts& job);
 
 /// Whether the controller is ending this job: cancelled, over time, preempted, a node gone. It says so before any process of

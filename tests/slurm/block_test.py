@@ -6,7 +6,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from slurm_study import SlurmStudyTest  # noqa: E402
+from slurm_study import HPCBENCH, SITE, SlurmStudyTest  # noqa: E402
 
 # WAITS: what a run does after it has said that it began; `gate K` waits, as long as there is a file closed-K, for it to go.
 BLOCKS = """
@@ -112,6 +112,15 @@ class Allocations(BlockTest):
             shown = (self.folder / "scripts" / attempt / "job.sh").read_text()
             self.assertEqual((self.results / attempt / "job.sh").read_text(), shown.replace(str(self.folder / "scripts"), str(self.results)))
         self.assertIn("--immediate=60", shown)
+
+    def test_an_end_that_was_moved_counts_and_not_what_the_job_began_with(self):
+        # Newer versions of Slurm tell a job by a variable when its time is over.
+        program = self.write("bin/hpcbench", f"#!/bin/bash\nSLURM_JOB_END_TIME=$(($(date +%s) + 5)) exec '{HPCBENCH}' \"$@\"\n", mode=0o755)
+        self.write("site.yaml", SITE + f"hpcbench: {program}\n")
+        self.blocks(**{"repeats: 3": "repeats: 1"})
+        self.run_blocks()
+        self.all_once()
+        self.assertEqual(len(self.jobs()), 1)
 
     def test_each_run_has_its_own_time_limit(self):
         self.blocks('[ "$2" != 2 ] || sleep 600', **{"60s": "4s", "repeats: 3": "repeats: 2"})
