@@ -219,12 +219,15 @@ void render_scripts(const Study& study, const BlockTimes& times, const std::stri
     const std::string id = fmt::format("{:016x}", number++);
     std::string attempts;
     for (const PlannedRun& run : batch.runs) {
-      const RenderedAttempt attempt =
-          render_attempt(study.experiment, study.selected(), run.configuration, run.name, 1, id, context);
+      const auto rendered_in = [&](const RenderContext& where) {
+        return render_attempt(study.experiment, study.selected(), run.configuration, run.name, 1, id, where);
+      };
+      const RenderedAttempt attempt = rendered_in(context);
+      const RenderedAttempt as_submitted = rendered_in(submitted);  // to the byte, also where a script names its own folder
       make_folders(attempt.folder);
       write_file(attempt.folder + "/run.json", attempt.run_json, Durability::none);
-      write_file(attempt.folder + "/job.sh", attempt.job_sh, Durability::none);
-      for (const FilledDeck& deck : attempt.decks) {
+      write_file(attempt.folder + "/job.sh", as_submitted.job_sh, Durability::none);
+      for (const FilledDeck& deck : as_submitted.decks) {
         const std::filesystem::path path = std::filesystem::path(attempt.folder) / deck.to;
         make_folders(path.parent_path().string());
         write_file(path.string(), deck.content, Durability::none);

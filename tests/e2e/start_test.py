@@ -35,6 +35,30 @@ class Start(StudyTest):
     def attempt_scripts(self, file, *options):
         return [text for path, text in self.scripts(file, *options).items() if "batches" not in path.parts]
 
+    def test_scripts_are_those_of_the_run_to_the_byte_whatever_they_name(self):
+        self.write("deck.in", "{{size}} {{build.dir}}")
+        self.write("s.yaml", """
+experiment: s
+command: ["true", "{{run_dir}}/{{size}}", "{{build.dir}}", "{{resume_from}}"]
+matrix: {size: [a b], ranks_per_node: [2]}
+environment: {OUT: "{{run_dir}}/x", BUILT: "{{build.dir}}"}
+setup: ["echo {{run_dir}} {{build.dir}} {{size}}"]
+workdir: attempt
+files: [{from: deck.in, to: in/deck}]
+prepare: {build: {command: [touch, "{{build.dir}}/x"]}}
+resources: {time: 60s}
+continue: {on: [timeout]}
+repeats: 1
+""")
+        self.hpcbench("plan", "s.yaml", "--scripts", "before")
+        self.hpcbench("run", "s.yaml")
+        self.hpcbench("plan", "s.yaml", "--scripts", "after")
+        run = next((self.folder / "results").rglob("r01/a1"))
+        for planned in ("before", "after"):
+            attempt = next((self.folder / planned).rglob("r01/a1"))
+            for name in ("job.sh", "in/deck"):
+                self.assertEqual((attempt / name).read_text(), (run / name).read_text(), (planned, name))
+
     def test_variables_reach_the_program_as_they_were_written(self):
         for setup in ("", "setup: ['OMP_NUM_THREADS=$((OMP_NUM_THREADS + 4)); UNSET=$PLAIN; export UNSET']\n"):
             with self.subTest(setup=setup):
