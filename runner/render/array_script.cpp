@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -17,16 +18,23 @@ constexpr double kShortestWarning = 10;  // seconds from the signal to the time 
 constexpr double kLongestWarning = 60;
 constexpr long kSecondsPerMinute = 60;
 
+/// Where the file or the site says what a key of Experiment::origins has; the file where an override does.
+std::string place_of_key(const Experiment& experiment, const std::string& key) {
+  const auto said = experiment.origins.find(key);
+  return said == experiment.origins.end() ? experiment.path : said->second;
+}
+
 /// The value of an option in an #SBATCH line, which is no shell: sbatch knows quotes and takes ` #` for a comment.
-std::string sbatch_value(const std::string& name, const std::string& value) {
+/// `key`: what says it, as in Experiment::origins.
+std::string sbatch_value(const Experiment& experiment, const std::string& key, const std::string& value) {
   constexpr std::string_view kPlain = "_.,:;=/+*&|()[]@%^<>~-!";
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
   if (value.empty() || std::any_of(value.begin(), value.end(), is_control) ||
       value.find_first_of("\"'\\`$") != std::string::npos) {
     throw InputError(
-        fmt::format("error: `{}: {}` cannot stand in a line of a batch script: quotes, `\\`, `$` and control "
+        fmt::format("{}: error: {} {} cannot stand in a line of a batch script: quotes, `\\`, `$` and control "
                     "characters are not allowed there",
-                    name, value));
+                    place_of_key(experiment, key), key.starts_with("site.") ? key.substr(5) : key, json_quote(value)));
   }
   const bool plain = std::all_of(value.begin(), value.end(), [&](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != std::string_view::npos;
@@ -42,14 +50,15 @@ std::string slurm_time(double seconds) {
   return days > 0 ? fmt::format("{}-{}", days, clock) : clock;
 }
 
-std::optional<std::string> gpu_option(const Site& site, const Configuration& configuration, int lanes) {
+std::optional<std::string> gpu_option(const Experiment& experiment, const Configuration& configuration, int lanes) {
+  const Site& site = experiment.site;
   std::optional<std::string> gres = configuration.work->resources.gres;
   if (gres && lanes > 1) gres = times_gres(*gres, lanes);
-  if (gres) return "--gres=" + sbatch_value("gres", *gres);
+  if (gres) return "--gres=" + sbatch_value(experiment, "resources.gres", *gres);
   const int gpus = lanes * configuration.gpus_per_node;
   if (gpus == 0) return std::nullopt;
   if (site.gres_type == "none") return std::nullopt;
-  if (site.gres_type) return fmt::format("--gres=gpu:{}:{}", sbatch_value("gres_type", *site.gres_type), gpus);
+  if (site.gres_type) return fmt::format("--gres=gpu:{}:{}", sbatch_value(experiment, "site.gres_type", *site.gres_type), gpus);
   return fmt::format("--gpus-per-node={}", gpus);
 }
 
@@ -59,29 +68,32 @@ std::vector<std::string> options_of(const Experiment& experiment, const Configur
   const Site& site = experiment.site;
   const Work& work = *configuration.work;
   std::vector<std::string> options;
-  const auto add = [&](const char* name, const std::optional<std::string>& value) {
-    if (value) options.push_back(fmt::format("--{}={}", name, sbatch_value(name, *value)));
+  const auto add = [&](const std::string& key, const std::optional<std::string>& value) {
+    if (value) options.push_back(fmt::format("--{}={}", key.substr(key.find('.') + 1), sbatch_value(experiment, key, *value)));
   };
-  add("partition", work.partition ? work.partition : site.partition);
-  add("account", site.account);
-  add("qos", site.qos);
-  add("reservation", site.reservation);
+  if (work.partition) {
+    add("partition", work.partition);
+  } else {
+    add("site.partition", site.partition);
+  }
+  add("site.account", site.account);
+  add("site.qos", site.qos);
+  add("site.reservation", site.reservation);
   const SlurmShape shape = slurm_shape(configuration);
   options.push_back(fmt::format("--nodes={}", configuration.nodes));
   options.push_back(fmt::format("--ntasks-per-node={}", lanes * shape.tasks_per_node));
   options.push_back(fmt::format("--cpus-per-task={}", shape.cpus_per_task));
-  if (const std::optional<std::string> gpus = gpu_option(site, configuration, lanes)) options.push_back(*gpus);
+  if (const std::optional<std::string> gpus = gpu_option(experiment, configuration, lanes)) options.push_back(*gpus);
   const std::optional<std::string>& memory = work.resources.mem;
-  add("mem", memory && lanes > 1 ? times_memory(*memory, lanes) : memory);
+  add("resources.mem", memory && lanes > 1 ? times_memory(*memory, lanes) : memory);
   options.insert(options.end(), time_lines.begin(), time_lines.end());
-  add("constraint", work.resources.constraint);
+  add("resources.constraint", work.resources.constraint);
   if (work.resources.exclusive) options.emplace_back("--exclusive");
-  for (const auto* extra : {&site.extra, &work.resources.extra}) {
+  for (const auto& [key, extra] : {std::pair{"site.extra", &site.extra}, std::pair{"resources.extra", &work.resources.extra}}) {
     for (const std::string& option : *extra) {
       const std::size_t equals = option.find('=');
-      options.push_back(equals == std::string::npos
-                            ? sbatch_value("extra", option)
-                            : option.substr(0, equals + 1) + sbatch_value("extra", option.substr(equals + 1)));
+      const std::string name = equals == std::string::npos ? "" : option.substr(0, equals + 1);
+      options.push_back(name + sbatch_value(experiment, key, option.substr(name.size())));
     }
   }
   return options;

@@ -193,8 +193,16 @@ void read_settings(MapReader& reader, ParsedExperiment& parsed, Diagnostics& dia
   if (const YamlNode* node = reader.take("import")) read_imports(*node, parsed, diagnostics);
 }
 
+/// The index (with the files of SQLite beside it) and the note of the last run lie beside the folders of studies.
+bool is_taken_name(std::string_view name) { return name.starts_with("hpcbench.db") || name == "last_run.json"; }
+
 void read_name(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics) {
   assign(parsed.experiment.name, reader.filled_text("experiment"));
+  if (is_taken_name(parsed.experiment.name)) {
+    diagnostics.add(parsed.root->find("experiment")->location,
+                    fmt::format("{} is a file of hpcbench's own in the folder of results", cite(parsed.experiment.name)),
+                    "choose another name");
+  }
   if (parsed.experiment.name.empty() || is_plain_name(parsed.experiment.name)) return;
   diagnostics.add(parsed.root->find("experiment")->location,
                   fmt::format("{} is no plain file name", cite(parsed.experiment.name)),

@@ -74,6 +74,18 @@ std::optional<std::string> default_site() {
   return is_readable_file(path) ? std::optional(path.string()) : std::nullopt;
 }
 
+namespace {
+
+/// Jobs start in the study's folder of results, and no shell reads the path. A name alone is looked up on the nodes.
+void check_program(const YamlNode& root, const std::string& path, Diagnostics& diagnostics) {
+  const bool is_bare_name = path.find('/') == std::string::npos && !path.starts_with('~') && !path.starts_with('$');
+  if (path.starts_with('/') || is_bare_name) return;
+  diagnostics.add(root.find("hpcbench")->location, fmt::format("`hpcbench` is {}: no job would find it", cite(path)),
+                  "write the whole path, as it is on the nodes: hpcbench: /apps/hpcbench/bin/hpcbench");
+}
+
+}  // namespace
+
 Site read_site(const YamlNode& said, const std::string& path, Diagnostics& diagnostics) {
   const YamlNode root = without_removals(said);  // `partition: ~` says nothing of it
   Site site;
@@ -90,6 +102,7 @@ Site read_site(const YamlNode& said, const std::string& path, Diagnostics& diagn
   site.gres_type = reader.filled_text("gres_type");
   site.template_path = reader.filled_text("template");
   site.hpcbench = reader.filled_text("hpcbench");
+  if (site.hpcbench) check_program(root, *site.hpcbench, diagnostics);
   assign(site.modules, reader.texts_or_none("modules"));
   assign(site.setup, reader.texts_or_none("setup"));
   assign(site.extra, reader.texts_or_none("extra"));
@@ -104,6 +117,8 @@ Site read_site(const YamlNode& said, const std::string& path, Diagnostics& diagn
     assign(site.max_queued, limits.integer("max_queued"));
     assign(site.max_running, limits.integer("max_running"));
     site.gpu_hours = limits.number("gpu_hours");
+    if (site.gpu_hours.value_or(0) < 0)
+      diagnostics.add(node->find("gpu_hours")->location, "`limits.gpu_hours` cannot be below 0");
     limits.finish();
   }
   reader.finish();

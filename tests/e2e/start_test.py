@@ -59,6 +59,28 @@ repeats: 1
             for name in ("job.sh", "in/deck"):
                 self.assertEqual((attempt / name).read_text(), (run / name).read_text(), (planned, name))
 
+    def test_what_cannot_stand_in_a_batch_script_is_refused_where_it_stands(self):
+        self.write("site.yaml", "executor: slurm\naccount: a$b\nextra: ['--comment=ok']\n")
+        self.write("plain.yaml", "executor: slurm\n")
+        study = "experiment: s\ncommand: [echo, '{{k}}']\nmatrix: {k: [1]}\n"
+        for text, site, place in (("", "site", "site.yaml:2:10: error: account \"a$b\""),
+                                  ("resources:\n  gres: \"gpu:'1\"\n", "plain", "s.yaml:5:9: error: resources.gres \"gpu:'1\""),
+                                  ("partition: a`b\n", "plain", "s.yaml:4:12: error: partition \"a`b\""),
+                                  ("resources:\n  extra: [\"--comment=a\\nb\"]\n", "plain", "s.yaml:5:10: error: resources.extra \"a\\nb\"")):
+            self.write("s.yaml", study + text)
+            refused = self.hpcbench("check", "s.yaml", "--site", f"./{site}.yaml", code=2)
+            self.assertIn(place + " cannot stand in a line of a batch script", refused.stdout + refused.stderr)
+
+    def test_no_job_would_find_a_program_that_a_shell_must_expand(self):
+        self.write("s.yaml", "experiment: s\ncommand: [echo, '{{k}}']\nmatrix: {k: [1]}\n")
+        for path in ("~/bin/hpcbench", "$HOME/hpcbench", "bin/hpcbench", "./hpcbench", "~hpcbench"):
+            self.write("site.yaml", f"executor: slurm\nhpcbench: {path}\n")
+            refused = self.hpcbench("check", "s.yaml", "--site", "./site.yaml", code=2)
+            self.assertIn(f"site.yaml:2:11: error: `hpcbench` is `{path}`: no job would find it", refused.stdout + refused.stderr)
+        for path in ("hpcbench", "/apps/bin/hpcbench"):
+            self.write("site.yaml", f"executor: slurm\nhpcbench: {path}\n")
+            self.hpcbench("check", "s.yaml", "--site", "./site.yaml")
+
     def test_variables_reach_the_program_as_they_were_written(self):
         for setup in ("", "setup: ['OMP_NUM_THREADS=$((OMP_NUM_THREADS + 4)); UNSET=$PLAIN; export UNSET']\n"):
             with self.subTest(setup=setup):
