@@ -90,7 +90,8 @@ class Judge {
       progress.half_width = half_width_of(sample.row.speedup->interval, sample.row.speedup->value, std::nullopt);
     if (!speedups && sample.row.summary)
       progress.half_width = half_width_of(sample.row.summary->interval, sample.row.summary->median, sample.row.censored_at_s);
-    progress.decided = only_compared || (progress.half_width && *progress.half_width <= experiment_.repeat_rule->until);
+    progress.decided =
+        only_compared || (progress.half_width && *progress.half_width <= experiment_.repeat_rule->until * (1 + kRatioRounding));
     if (progress.decided) return;
     const auto next = std::upper_bound(looks_.begin(), looks_.end(), progress.look);
     const std::string missing = why_impossible(sample, progress);
@@ -186,7 +187,7 @@ std::vector<LookProgress> look_progress(const Experiment& experiment, const Plan
   take_values_at(records, experiment);
   const std::vector<const AttemptRecord*> attempts = asked_repeats(plan, counting_attempts(records));
   MetricChoice metric = choose_metric(experiment, attempts, {});
-  metric.is_of_part = experiment.report.inner.has_value();
+  metric.is_of_part = metric.is_of_part || experiment.report.inner;
   std::vector<Sample> samples = collect_samples(plan, attempts, metric, experiment.report, experiment.scale_by(), false);
   std::vector<std::string> notes;
   if (metric.is_time && !experiment.baseline.empty()) compare_with_baselines(samples, experiment, plan, notes);

@@ -35,12 +35,15 @@ std::vector<bool> holm(const std::vector<double>& p_values, double alpha) {
   return rejected;
 }
 
-double efficiency(double speedup, int gpus, int baseline_gpus) { return speedup * baseline_gpus / gpus; }
+double efficiency(double speedup, int gpus, int baseline_gpus) {
+  return speedup / (static_cast<double>(gpus) / baseline_gpus);  // of equal sizes exactly the speedup
+}
 
 std::optional<double> karp_flatt(double speedup, int gpus, int baseline_gpus) {
   if (baseline_gpus != 1 || gpus <= 1) return std::nullopt;
   const double p = gpus;
-  return (1 / speedup - 1 / p) / (1 - 1 / p);
+  const double fraction = (1 / speedup - 1 / p) / (1 - 1 / p);
+  return std::abs(fraction) < kRatioRounding ? 0 : fraction;
 }
 
 double alike_neighbours_p_value(const std::vector<double>& series) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "stats/stats.hpp"
+
 namespace hpcbench {
 namespace {
 
@@ -44,10 +46,12 @@ double sum_of_squares(const std::vector<WeightedPoint>& points, ScalingLaw law, 
 
 ScalingFit fit_with(const std::vector<WeightedPoint>& points, std::size_t distinct, ScalingLaw law, double s) {
   ScalingFit fit;
+  if (std::abs(s) < kRatioRounding) s = 0;
   fit.serial_fraction = s;
   for (const auto& [point, weight] : points) fit.fitted.push_back(law(s, point.gpus));
   fit.degrees_of_freedom = static_cast<int>(distinct) - 2;
   fit.residual_rms = std::sqrt(sum_of_squares(points, law, s) / fit.degrees_of_freedom);
+  if (fit.residual_rms < kRatioRounding * points.back().point.gpus) fit.residual_rms = 0;
   return fit;
 }
 

@@ -55,6 +55,9 @@ std::vector<bool> holm(const std::vector<double>& p_values, double alpha);
 /// Exact two-sided p-value of the rank-sum statistic of log ratios against 1 (no shift).
 double rank_sum_p_value(const std::vector<double>& baseline, const std::vector<double>& times);
 
+/// A ratio comes back from logarithms: 40 s over 20 s may be 2.0000000000000004. What differs by less, as a share, is equal.
+inline constexpr double kRatioRounding = 1e-12;
+
 /// speedup / (gpus / baseline gpus).
 double efficiency(double speedup, int gpus, int baseline_gpus);
 

@@ -150,7 +150,7 @@ void warn_superlinear(const WarningContext& context, Warnings& found) {
     const double ideal = weak ? 1 : static_cast<double>(row.size) / base->row.size;
     const auto& interval = row.speedup->interval;
     const double least = interval ? interval->low : row.speedup->value;
-    if (least <= ideal) continue;
+    if (least <= ideal * (1 + kRatioRounding)) continue;
     rows.add(row, [&] {
       return fmt::format("{}: speedup {} {:.3g} where {:.3g} is ideal", row_label(context.columns, row),
                          interval ? "at least" : "(without an interval)", least, ideal);

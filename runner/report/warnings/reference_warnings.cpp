@@ -39,7 +39,11 @@ class MeasuredRange {
 
   bool has_value() const { return summary_.has_value(); }
   /// Rows are innocent as long as any value that the runs leave possible is allowed.
-  bool misses(const Bounds& bounds) const { return high() < bounds.low || low() > bounds.high; }
+  bool misses(const Bounds& bounds) const {
+    // 15 % above 100 is 114.99999999999999: what is as far off as that is on the bound.
+    const auto slack = [](double bound) { return kRatioRounding * std::abs(bound); };
+    return high() < bounds.low - slack(bounds.low) || low() > bounds.high + slack(bounds.high);
+  }
 
   std::string describe() const {
     if (summary_->n == 1) return fmt::format("{} is {:.6g} in its only run", metric_, summary_->median);

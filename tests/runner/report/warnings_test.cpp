@@ -26,6 +26,28 @@ TEST_CASE("superlinear: only where the whole interval is above the gpus") {
   CHECK(table.rows[1].karp_flatt.value() < 0);
 }
 
+TEST_CASE("superlinear: not by the last digit of a logarithm") {
+  Study study = clean_study();
+  set_metric(study, 0, "train_s", {10, 10, 10, 10, 10, 10});  // exp(log(10) - log(5)) is 2.0000000000000004
+  set_metric(study, 6, "train_s", {5, 5, 5, 5, 5, 5});
+  const Table table = study.table();
+  CHECK(table.rows[1].speedup->value != 2);
+  CHECK_FALSE(warns(table, "superlinear"));
+  CHECK(table.rows[1].karp_flatt == 0.0);
+}
+
+TEST_CASE("reference-missed: not on the bound, however it is rounded") {
+  Study study = clean_study();
+  MetricReference reference;
+  reference.value = 100;
+  reference.high = 0.15;  // 114.99999999999999
+  study.experiment.report.references = {reference};
+  set_metric(study, 0, "train_s", {115, 115, 115, 115, 115, 115});
+  CHECK_FALSE(warns(study.table(), "reference-missed"));
+  set_metric(study, 0, "train_s", {115.001, 115.001, 115.001, 115.001, 115.001, 115.001});
+  CHECK(warns(study.table(), "reference-missed"));
+}
+
 TEST_CASE("confounded: one warning for each kind of difference") {
   Study study = clean_study();
   set_fact(study, 0, 12, "torch", "2.13.0");

@@ -8,12 +8,16 @@ TEST_CASE("efficiency is the speedup per gpu, relative to the baseline's") {
   CHECK(efficiency(3, 4, 1) == 0.75);
   CHECK(efficiency(3, 8, 2) == 0.75);
   CHECK(efficiency(1, 1, 1) == 1);
+  for (const double speedup : {1.3402061855670104, 0.2, 1.1}) {
+    for (int gpus = 1; gpus < 100; ++gpus) CHECK(efficiency(speedup, gpus, gpus) == speedup);  // 1.34... x 3 / 3 is not
+  }
 }
 
 TEST_CASE("Karp-Flatt: the serial fraction") {
   CHECK(karp_flatt(2, 4, 1).value() == doctest::Approx(1.0 / 3));  // (1/2 - 1/4) / (3/4)
   CHECK(karp_flatt(4, 4, 1).value() == 0);
-  CHECK(karp_flatt(5, 4, 1).value() < 0);  // superlinear
+  CHECK(karp_flatt(5, 4, 1).value() < 0);                    // superlinear
+  CHECK(karp_flatt(3.0000000000000004, 3, 1).value() == 0);  // of a ratio that went through logarithms
   CHECK_FALSE(karp_flatt(1, 1, 1));
   CHECK_FALSE(karp_flatt(2, 4, 2));
 }

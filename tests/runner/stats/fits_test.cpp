@@ -21,6 +21,15 @@ TEST_CASE("Amdahl: exact points give their serial fraction back") {
   }
 }
 
+TEST_CASE("ideal points that went through logarithms have no serial fraction and no residuals") {
+  const std::vector<ScalingPoint> points = {{1, 1}, {2, 2.0000000000000004}, {3, 2.9999999999999996}, {8, 7.999999999999999}};
+  for (const auto& fit : {fit_amdahl(points), fit_gustafson(points)}) {
+    REQUIRE(fit);
+    CHECK(fit->serial_fraction == 0);
+    CHECK(fit->residual_rms == 0);
+  }
+}
+
 TEST_CASE("Amdahl: least squares in the speedups") {
   const auto fit = fit_amdahl({{1, 1}, {2, 1.9}, {4, 3.4}, {8, 5.6}});
   REQUIRE(fit);
