@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -49,7 +50,9 @@ double quantile(const std::vector<double>& sorted, double p) {
   const auto below = static_cast<std::size_t>(position);
   const double part = position - static_cast<double>(below);
   if (part == 0 || sorted[below] == sorted[below + 1]) return sorted[below];
-  return sorted[below] + part * (sorted[below + 1] - sorted[below]);
+  const double step = sorted[below + 1] - sorted[below];
+  if (!std::isfinite(step)) return (1 - part) * sorted[below] + part * sorted[below + 1];  // of -1e308 and 1e308
+  return sorted[below] + part * step;
 }
 
 }  // namespace hpcbench

@@ -17,6 +17,7 @@ int significant(double value, int digits) {
   if (value == 0 || !std::isfinite(value)) return 0;
   const int exponent = leading_exponent(value) - digits + 1;
   const double unit = std::pow(10.0, exponent);
+  if (unit == 0) return exponent;  // of the least of all doubles
   // 9.996 rounds to 10.0, whose last digit stands one place higher.
   return leading_exponent(std::round(value / unit) * unit) - digits + 1;
 }
@@ -26,7 +27,7 @@ int significant(double value, int digits) {
 int exponent_without_interval(double value) { return significant(value, 3); }
 
 int exponent_for_interval(double value, double low, double high) {
-  const double half_width = (high - low) / 2;
+  const double half_width = high / 2 - low / 2;
   if (!(half_width > 0)) return exponent_without_interval(value);
   return std::max(leading_exponent(half_width / 2), significant(value, 5));
 }

@@ -61,7 +61,8 @@ std::string summary_text(const Table& table, const Row& row, const CellStyle& st
 /// Of a published median nothing else is known.
 template <double Summary::*kMember>
 std::string spread_cell(const Table& table, const Row& row, const CellStyle& style) {
-  return row.summary && row.statistic.empty() ? summary_text(table, row, style, (*row.summary).*kMember) : kAbsentCell;
+  if (!row.summary || !row.statistic.empty() || !std::isfinite((*row.summary).*kMember)) return kAbsentCell;
+  return summary_text(table, row, style, (*row.summary).*kMember);
 }
 
 template <double Interval::*kMember>
@@ -78,6 +79,8 @@ double seconds_per_unit(const Table& table) {
 }
 
 std::string clock_text(double seconds) {
+  constexpr double kLongest = 1e15;  // beyond it a double has no seconds of its own
+  if (!(std::abs(seconds) < kLongest)) return round_at(seconds, exponent_without_interval(seconds)) + " s";
   const auto whole = static_cast<long long>(std::llround(std::abs(seconds)));
   return fmt::format("{}{}:{:02}:{:02}", seconds < 0 && whole > 0 ? "-" : "", whole / 3600, whole / 60 % 60, whole % 60);
 }

@@ -23,13 +23,20 @@ std::string styled(const Table& table, std::string ratio) {
   return ratio;
 }
 
+/// What rounds to nothing is not nothing: `<0.01`.
+std::string positive_text(double value, int exponent) {
+  std::string text = round_at(value, exponent);
+  const bool is_zero = text.find_first_not_of("0.") == std::string::npos;
+  return value > 0 && is_zero ? "<" + round_at(std::pow(10.0, exponent), exponent) : text;
+}
+
 std::string ratio_text(const Table& table, const Row& row, double value) {
   const int exponent = exponent_for_ratio(row.speedup->value, ratio_width(row, 1));
-  return styled(table, value > 0 && value < 0.005 ? "<0.01" : round_at(value, exponent));
+  return styled(table, positive_text(value, exponent));
 }
 
 std::string plain_ratio(const std::optional<double>& value) {
-  return value ? round_at(*value, exponent_for_ratio(*value, std::nullopt)) : kAbsentCell;
+  return value ? positive_text(*value, exponent_for_ratio(*value, std::nullopt)) : kAbsentCell;
 }
 
 template <double Interval::*kMember>
@@ -90,7 +97,7 @@ std::string efficiency_cell(const Table&, const Row& row, const CellStyle&) {
   if (!row.efficiency) return kAbsentCell;
   if (!row.speedup || !row.speedup->interval || row.speedup->value <= 0) return plain_ratio(row.efficiency);
   const double factor = *row.efficiency / row.speedup->value;
-  return round_at(*row.efficiency, exponent_for_ratio(*row.efficiency, ratio_width(row, factor)));
+  return positive_text(*row.efficiency, exponent_for_ratio(*row.efficiency, ratio_width(row, factor)));
 }
 
 }  // namespace hpcbench

@@ -58,13 +58,23 @@ std::string time_data(const Table& table, const std::vector<const Row*>& rows) {
   return dots > 0 ? out : out + "-\t-\t-\n";
 }
 
-double longest_time(const Table& table, const std::vector<const Row*>& rows) {
+/// From 0, or from below it where values are negative, and somewhat beyond the farthest.
+std::string time_range(const Table& table, const std::vector<const Row*>& rows) {
+  double least = 0;
   double most = 0;
+  const auto include = [&](double value) {
+    least = std::min(least, value);
+    most = std::max(most, value);
+  };
   for (const Row* row : rows) {
-    if (row->summary) most = std::max({most, row->summary->max, row->summary->interval ? row->summary->interval->high : 0});
-    for (const RunValue& run : row->runs) most = std::max(most, run.value.value_or(0));
+    if (row->summary) include(row->summary->max);
+    if (row->summary && row->summary->interval) include(row->summary->interval->high);
+    for (const RunValue& run : row->runs) include(run.value.value_or(0));
   }
-  return most / seconds_per_unit(table);
+  constexpr double kFarthest = 1e300;  // gnuplot reckons with doubles, too
+  const double scale = 1.06 / seconds_per_unit(table);
+  if (least == 0 && most == 0) most = 1e-9;
+  return fmt::format("[{:.6g}:{:.6g}]", std::max(least * scale, -kFarthest), std::min(most * scale, kFarthest));
 }
 
 struct Phase {
@@ -127,8 +137,8 @@ std::optional<Plot> draw_time(const Table& table) {
   frame.height = bars_height(rows.size());
   std::string script = plot_head(frame) + bar_axis(labels);
   script += fmt::format("set rmargin at screen {:.4f}\n", 1 - static_cast<double>(right) / frame.width);
-  script += fmt::format("set xlabel {} noenhanced\nset xrange [0:{:.6g}]\n", gnuplot_string(time_label(table)),
-                        std::max(longest_time(table, rows) * 1.06, 1e-9));
+  script +=
+      fmt::format("set xlabel {} noenhanced\nset xrange {}\n", gnuplot_string(time_label(table)), time_range(table, rows));
   script += "unset key\nset style fill solid 0.35 noborder\n";
   script += fmt::format(
       "plot \\\n"

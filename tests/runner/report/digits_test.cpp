@@ -26,6 +26,8 @@ TEST_CASE("without an interval three significant digits") {
   CHECK(three_digits(999.6) == "1000");
   CHECK(three_digits(123456) == "123000");
   CHECK(three_digits(-0.5) == "-0.500");
+  CHECK(three_digits(5e-324).ends_with("000494"));  // whose unit is 0
+  CHECK(exponent_for_interval(0, -1.7e308, 1.7e308) == 307);
 }
 
 TEST_CASE("with an interval: the last digit is at most half its half width") {

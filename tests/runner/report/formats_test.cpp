@@ -241,6 +241,18 @@ TEST_CASE("h:mm:ss") {
   CHECK(text.find("median (h:mm:ss)\n") != std::string::npos);
   CHECK(text.find(" 1:03:50\n") != std::string::npos);  // three significant digits of one run: 3830 s
   CHECK(text.find(" 0:01:00\n") != std::string::npos);
+  study.records[1].metrics["train_s"] = 1e20;
+  CHECK(print_as(study.table(), "text").find("\n100000000000000000000 s\n") != std::string::npos);
+}
+
+TEST_CASE("ratios that round to nothing are no 0, in each column") {
+  Study study = clean_study();
+  set_metric(study, 6, "train_s", {5000, 5001, 5002, 5003, 5004, 5005});
+  study.experiment.report.columns = {"speedup", "speedup_low", "ratio_of_medians", "efficiency"};
+  CHECK(print_as(study.table(), "text").find("  <0.01        <0.01             <0.01       <0.01\n") != std::string::npos);
+  study.experiment.report.columns = {"speedup", "speedup_interval"};
+  set_metric(study, 6, "train_s", {10, 12, 400, 410, 420, 430});
+  CHECK(print_as(study.table(), "text").find("  <0.1  [<0.1, 1.") != std::string::npos);
 }
 
 TEST_CASE("published values keep their digits, all rows the same") {

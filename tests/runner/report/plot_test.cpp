@@ -90,6 +90,15 @@ TEST_CASE("time: medians, intervals, every run, and what became of the others") 
   CHECK(has_part(plot.script, "'n=6, 1 out_of_memory' at graph 1.01, first 1"));
 }
 
+TEST_CASE("time: negative values have their place, and the farthest doubles a range") {
+  Study study = clean_study();
+  set_metric(study, 0, "train_loss", {-76.1, -76.2, -76.1, -76, -76.3, -76.1});
+  study.experiment.report.metric = "train_loss";
+  CHECK(has_part(plot_of(study.table(), "time")->script, "set xrange [-80.878:0.265]\n"));
+  study.records[6].metrics["train_loss"] = 1.7e308;
+  CHECK(has_part(plot_of(study.table(), "time")->script, ":1e+300]\n"));
+}
+
 TEST_CASE("phases lie end to end, communication inside training") {
   const Plot plot = *plot_of(full_table(), "phases");
   CHECK(has_part(plot.data, "\n0\t0\t1\t1\t1.5\t1.5\t11.5\t11.5\t13.5\t13.5\t13.5\t1.5\t4.5\t"));
