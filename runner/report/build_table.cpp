@@ -315,7 +315,7 @@ Table build_table(const Experiment& experiment, const Plan& plan, std::vector<At
   const std::optional<InnerAxis> inner = inner_axis_of(experiment, options);
   if (inner) require_value_at(attempts, *inner, options.metric.value_or(experiment.report_metric()));
   MetricChoice metric = choose_metric(experiment, attempts, options);
-  metric.is_of_part = inner.has_value();
+  metric.is_of_part = metric.is_of_part || inner;
   Table table = table_without_rows(experiment, metric, options);
   table.inner = inner;
 

@@ -36,6 +36,14 @@ void count_censored(Sample& sample) {
   }
 }
 
+/// Between a run and one that is only known to be longer there is no value, and the limit would make one up.
+void hide_bounded_quartile(Row& row, const std::vector<double>& values) {
+  if (row.censored == 0) return;
+  const double slowest = *std::max_element(values.begin(), values.end());
+  double& q3 = row.summary->q3;
+  if (q3 > slowest && q3 < *row.censored_at_s) q3 = std::numeric_limits<double>::quiet_NaN();
+}
+
 RunValue describe_run(const AttemptRecord& record, const std::optional<double>& value) {
   RunValue run;
   run.run = record.key.run;
@@ -97,6 +105,7 @@ void summarise_sample(Sample& sample, const MetricChoice& metric, const ReportSe
     std::vector<double> values = sample.values;
     values.insert(values.end(), static_cast<std::size_t>(row.censored), row.censored_at_s.value_or(0));
     row.summary = summarise(std::move(values), confidence_of(settings));
+    hide_bounded_quartile(row, sample.values);
     // Before its first look a row may not be looked at for more than its median.
     if (row.summary && !settings.looks.empty() && sample.look == 0) row.summary->interval.reset();
   }

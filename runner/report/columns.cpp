@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -54,7 +55,8 @@ std::optional<double> number_of(const Row& row) {
 }
 template <double Summary::*kMember>
 std::optional<double> summary_number(const Row& row) {
-  return row.summary && row.statistic.empty() ? std::optional((*row.summary).*kMember) : std::nullopt;
+  if (!row.summary || !row.statistic.empty() || !std::isfinite((*row.summary).*kMember)) return std::nullopt;
+  return (*row.summary).*kMember;
 }
 std::optional<double> median_number(const Row& row) { return row.summary ? row.summary->median : row.censored_at_s; }
 template <double Interval::*kMember>

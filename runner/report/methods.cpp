@@ -112,7 +112,7 @@ std::string describe_machine(const Table& table) {
   return text.empty() ? text : text + ".";
 }
 
-std::string describe_statistics(const Table& table) {
+std::string describe_statistics(const Table& table, const WarningContext& context) {
   const std::string percent = fmt::format("{:g} %", 100 * table.confidence);
   std::string text = fmt::format(
       " Reported are medians over runs with exact intervals from order statistics, the narrowest that reach {} (achieved "
@@ -121,7 +121,8 @@ std::string describe_statistics(const Table& table) {
       table.inner ? fmt::format(". Each run gives a value for each {0}, that at {0} = {1} stands for it, and each interval of "
                                 "the table by {0} is of one {0} alone.",
                                 table.inner->name, table.inner->at.text())
-                  : "; runs that hit their time limit count as longer than it.");
+      : context.metric.is_of_part ? "; runs that hit their time limit have no value, as the metric is of a part of a run."
+                                  : "; runs that hit their time limit count as longer than it.");
   if (!table.looks.empty()) {
     text += fmt::format(
         " Intervals are repeated confidence intervals (Jennison and Turnbull 1989) with one level a look (Pocock 1977): those "
@@ -161,7 +162,7 @@ void describe_methods(Table& table, const WarningContext& context) {
   table.methods =
       describe_repeats(table, context) + describe_outcomes(table) + describe_order(table, context) +
       (clock.empty() ? fmt::format(" `{}` is what the programs themselves wrote.", table.metric) : " " + clock + ".") +
-      describe_statistics(table) + describe_machine(table);
+      describe_statistics(table, context) + describe_machine(table);
   table.rules = judge_rules(table, context);
 }
 

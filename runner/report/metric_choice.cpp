@@ -23,6 +23,19 @@ std::string unit_of_metric(const std::string& name, const Experiment& experiment
   return "";
 }
 
+/// Whether a time is the lesser part of its runs, as the seconds of a step are: that a run took longer than its limit says
+/// nothing of it.
+bool is_small_part(const std::string& name, const std::vector<const AttemptRecord*>& attempts) {
+  constexpr double kWholeFrom = 0.5;
+  std::vector<double> shares;
+  for (const AttemptRecord* record : attempts) {
+    const auto value = metric_value(*record, name);
+    const auto wall_s = metric_value(*record, "wall_s");
+    if (value && wall_s && *wall_s > 0) shares.push_back(*value / *wall_s);
+  }
+  return median_of(std::move(shares)).value_or(1) < kWholeFrom;
+}
+
 /// No run that succeeded has it: an error, unless there are no such runs yet.
 void require_metric(const std::string& name, const Experiment& experiment, const std::vector<const AttemptRecord*>& attempts) {
   std::set<std::string> there;
@@ -64,6 +77,7 @@ MetricChoice choose_metric(const Experiment& experiment, const std::vector<const
   require_metric(choice.name, experiment, attempts);
   choice.unit = unit_of_metric(choice.name, experiment, attempts);
   choice.is_time = choice.unit == "s";
+  choice.is_of_part = choice.is_time && is_small_part(choice.name, attempts);
   return choice;
 }
 

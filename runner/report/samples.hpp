@@ -32,7 +32,7 @@ struct MetricChoice {
   std::string name;
   std::string unit;
   bool is_time = false;     // in seconds: speedups make sense, time limits censor it
-  bool is_of_part = false;  // one point of a series: no time limit says anything of it
+  bool is_of_part = false;  // one point of a series, or less than half of the runs: no time limit says anything of it
 };
 
 /// --metric, else report.metric, else train_s or wall_s. InputError if runs succeeded and none of them has it.

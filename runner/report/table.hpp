@@ -63,7 +63,8 @@ struct Row {
   int size = 1;      // what Table::scale_by counts; 0: not known
   int n = 0;         // runs that succeeded with a value, and those known to take longer than their limit
   int censored = 0;  // the latter
-  /// Of the n runs, those censored counted at their limit: a bound that equals `censored_at_s` means `more than`.
+  /// Of the n runs, those censored counted at their limit: a bound that equals `censored_at_s` means `more than`;
+  /// a third quartile between a run and such a limit is not a number.
   /// Absent where half of them or more are censored.
   std::optional<Summary> summary;
   std::optional<Ratio> speedup;  // low = 0 where censored runs leave no lower bound
