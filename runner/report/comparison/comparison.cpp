@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "report/digits.hpp"
 #include "report/samples.hpp"
 #include "stats/equivalence.hpp"
 
@@ -90,6 +91,15 @@ Sides sides_of(const Row& a, const Row& b, std::string& remark) {
   return {};
 }
 
+/// As in a report: its interval says how many digits of a median count. One that a time limit ends does not.
+int exponent_of(const Row& row) {
+  if (!row.summary) return 0;
+  const double median = row.summary->median;
+  const auto& interval = row.summary->interval;
+  const bool counts = interval && interval->high != row.censored_at_s;
+  return counts ? exponent_for_interval(median, interval->low, interval->high) : exponent_without_interval(median);
+}
+
 /// One interval of several looks: by Bonferroni over all pairs of them, since each study ends by its own rule.
 std::optional<Ratio> ratio_over_looks(const Sides& sides, const Comparison& comparison) {
   if (comparison.looks == 1) return speedup(sides.b, sides.a, comparison.confidence);
@@ -119,6 +129,8 @@ ComparedRow compare_row(const Row& a, const Row& b, const std::vector<std::strin
   row.b_n = b.n;
   if (a.summary) row.a_median = a.summary->median;
   if (b.summary) row.b_median = b.summary->median;
+  row.a_exponent = exponent_of(a);
+  row.b_exponent = exponent_of(b);
   sides = sides_of(a, b, row.remark);
   if (sides.a.empty()) return row;
   row.ratio = ratio_over_looks(sides, comparison);
@@ -279,6 +291,10 @@ std::string to_string(ComparisonVerdict verdict) {
 }
 
 Comparison compare_tables(const Table& a, const Table& b, const ComparisonOptions& options) {
+  if (a.metric != b.metric) {
+    throw InputError(fmt::format("error: {} reports `{}`, {} reports `{}`: name one of them with --metric", options.a, a.metric,
+                                 options.b, b.metric));
+  }
   if (a.unit != b.unit && !a.unit.empty() && !b.unit.empty()) {
     throw InputError(fmt::format("error: `{}` is in `{}` on one side and in `{}` on the other", a.metric, a.unit, b.unit));
   }

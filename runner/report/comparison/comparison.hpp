@@ -18,10 +18,11 @@ struct ComparedRow {
   std::string a_id, b_id;
   int a_n = 0, b_n = 0;
   std::optional<double> a_median, b_median;
-  std::optional<Ratio> ratio;        // B / A: Hodges-Lehmann with its exact interval, of this row alone
-  std::optional<double> p_value;     // two-sided, of no difference; absent without two sides of values
-  std::optional<double> adjusted_p;  // after Holm, over all rows
-  bool equivalent = false;           // surely within the margin, after Holm
+  int a_exponent = 0, b_exponent = 0;  // powers of ten: of the last digits of the two medians
+  std::optional<Ratio> ratio;          // B / A: Hodges-Lehmann with its exact interval, of this row alone
+  std::optional<double> p_value;       // two-sided, of no difference; absent without two sides of values
+  std::optional<double> adjusted_p;    // after Holm, over all rows
+  bool equivalent = false;             // surely within the margin, after Holm
   ComparisonVerdict verdict = ComparisonVerdict::not_resolved;
   std::string remark;  // why there is no interval, where there is none
   bool fails = false;  // --fail-if is true of it
@@ -68,7 +69,7 @@ struct Comparison {
 /// Matches rows by the axes that both tables have. Verdicts at the level 1 - confidence of A over all rows (Holm's step-down on
 /// exact rank-sum tests); equivalence by two one-sided tests at that level, also with Holm; `slower > X` where the one-sided
 /// test of a slowdown by X rejects at half the level, with Holm: for one row the same as that its lower bound is above X.
-/// InputError where nothing matches, where axes do not tell rows apart, or the metrics have two units.
+/// InputError where nothing matches, where axes do not tell rows apart, or where the metrics or their units are two.
 Comparison compare_tables(const Table& a, const Table& b, const ComparisonOptions& options);
 
 std::string comparison_text(const Comparison& comparison);

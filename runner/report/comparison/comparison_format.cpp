@@ -11,7 +11,9 @@
 namespace hpcbench {
 namespace {
 
-std::string median_cell(const std::optional<double>& median) { return three_digits(median); }
+std::string compared_median(const std::optional<double>& median, int exponent) {
+  return median ? round_at(*median, exponent) : "-";
+}
 
 std::string compared_ratio_cell(const ComparedRow& row) {
   if (!row.ratio) return "-";
@@ -50,8 +52,8 @@ std::vector<std::vector<std::string>> comparison_cells(const Comparison& compari
     }
     line.push_back(std::to_string(row.a_n));
     line.push_back(std::to_string(row.b_n));
-    line.push_back(median_cell(row.a_median));
-    line.push_back(median_cell(row.b_median));
+    line.push_back(compared_median(row.a_median, row.a_exponent));
+    line.push_back(compared_median(row.b_median, row.b_exponent));
     line.push_back(compared_ratio_cell(row));
     const bool has_interval = row.ratio && row.ratio->interval;
     line.push_back(has_interval ? fmt::format("{:.4g} %", 100 * row.ratio->interval->coverage) : "-");

@@ -149,6 +149,22 @@ TEST_CASE("compare: nothing in common is an error") {
   CHECK_THROWS_AS(compare_tables(study.table(), clean_study().table(), {}), InputError);
 }
 
+TEST_CASE("compare: two metrics are no comparison, whatever their unit") {
+  Study other = clean_study();
+  other.experiment.report.metric = "wall_s";
+  CHECK_THROWS_WITH_AS(compare_tables(clean_study().table(), other.table(), {"old.yaml", "new.yaml", 0.05, {}}),
+                       "error: old.yaml reports `train_s`, new.yaml reports `wall_s`: name one of them with --metric",
+                       InputError);
+}
+
+TEST_CASE("compare: medians have the digits that their intervals allow") {
+  const auto near = [](double time) {
+    return table_of({time, time + 0.1, time + 0.2, time + 0.3, time + 0.4, time + 0.5}, kSteady);
+  };
+  const std::string text = comparison_text(compare_tables(near(1000), near(1003), {}));
+  CHECK(text.find("  1000.2  1003.2  1.00") != std::string::npos);
+}
+
 TEST_CASE("compare: formats") {
   const Comparison comparison = compare_with_rule(table_of(kSteady, kSteady), scaled_table({20, 40}), "slower > 5%");
   const std::string text = comparison_text(comparison);
