@@ -20,6 +20,7 @@ namespace hpcbench {
 namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+constexpr std::size_t kLongestWhole = 64 * kPieceBytes;
 constexpr const char* kNoSuchFile = "no such file";
 constexpr std::size_t kSmallFileBytes = std::size_t{64} << 20;
 
@@ -47,6 +48,12 @@ ssize_t read_some(int fd, char* into, std::size_t room) {
   }
 }
 
+/// Of a line that is too long to be held: behind the last state of a progress bar, so that no number is cut.
+std::size_t place_to_cut(std::string_view line) {
+  const std::size_t carriage_return = line.rfind('\r');
+  return carriage_return == std::string_view::npos ? line.size() : carriage_return + 1;
+}
+
 }  // namespace
 
 std::optional<std::string> read_lines(const std::string& path, const std::function<bool(std::string_view)>& take) {
@@ -61,12 +68,13 @@ std::optional<std::string> read_lines(const std::string& path, const std::functi
     if (count < 0) return file->problem();
     if (count == 0) break;
     const std::string_view filled(buffer.data(), held + static_cast<std::size_t>(count));
-    const std::size_t newline = filled.rfind('\n');
-    std::size_t whole = newline == std::string_view::npos ? 0 : newline + 1;
-    if (whole == 0 && filled.size() == buffer.size()) whole = filled.size();
+    const std::size_t newline = filled.substr(held).rfind('\n');  // what is held has none
+    std::size_t whole = newline == std::string_view::npos ? 0 : held + newline + 1;
+    if (whole == 0 && filled.size() == kLongestWhole) whole = place_to_cut(filled);
     if (whole > 0 && !take(filled.substr(0, whole))) return std::nullopt;
     held = filled.size() - whole;
     std::memmove(buffer.data(), buffer.data() + whole, held);
+    if (held == buffer.size()) buffer.resize(2 * buffer.size());
   }
   if (held > 0) take(std::string_view(buffer.data(), held));
   return std::nullopt;

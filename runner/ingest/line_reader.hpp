@@ -8,9 +8,9 @@
 namespace hpcbench {
 
 /// Reads a regular file of any size, unpacked where it is a `.gz` or `.zst` (unpacked_file.hpp), in pieces of whole lines,
-/// holding 1 MiB of it at a time. Each piece ends after a newline but the last one of the file, and where one line is longer
-/// than 1 MiB: that one comes in several pieces. `take` answers false to stop. Returns why the file cannot be read (`no such
-/// file`), or nothing.
+/// holding 1 MiB of it at a time, or a longer line. Each piece ends after a newline but the last one of the file, and where one
+/// line is longer than 64 MiB: that one comes in several pieces, which end after a carriage return if it has any (progress bars
+/// write lines without an end). `take` answers false to stop. Returns why the file cannot be read (`no such file`), or nothing.
 std::optional<std::string> read_lines(const std::string& path, const std::function<bool(std::string_view)>& take);
 
 /// The content of a small regular file; absent if it is not there. Never throws: a file that cannot be read, or is larger than
