@@ -80,6 +80,7 @@ class PointerReader : public MetricReader {
   }
 
   void end_file() override {
+    drop_mark();
     if (mode_ == Mode::lines || too_large_) {
       end_line();
     } else if (!trim(text_).empty()) {
@@ -99,7 +100,14 @@ class PointerReader : public MetricReader {
     text_ += part;
   }
 
+  /// As CSV and patterns of `header` do, JSON may begin with the mark of UTF-8.
+  void drop_mark() {
+    constexpr std::string_view kUtf8Mark = "\xEF\xBB\xBF";
+    if (line_ == 1 && text_.starts_with(kUtf8Mark)) text_.erase(0, kUtf8Mark.size());
+  }
+
   void end_line() {
+    drop_mark();
     if (mode_ == Mode::document) {
       if (too_large_) warn_at_line(1, "more than 64 MiB in one JSON document: not read");
       return;
