@@ -54,7 +54,7 @@ Study calibrated_study() {
   return study;
 }
 
-AttemptRecord& record_of(Study& study, std::size_t configuration, int repeat) {
+AttemptRecord& attempt_of(Study& study, std::size_t configuration, int repeat) {
   return study.records[6 * configuration + static_cast<std::size_t>(repeat) - 1];
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("disturbance: packed rows keep the packed baseline, rows alone the one
 
 TEST_CASE("disturbance: fewer than six pairs have a ratio, no interval, and say what is missing") {
   Study study = calibrated_study();
-  record_of(study, 3, 6).job = "9_0";  // alone in another allocation
+  attempt_of(study, 3, 6).job = "9_0";  // alone in another allocation
   const Table table = study.table();
   const Disturbance& second = table.disturbances[1];
   CHECK(second.pairs == 5);
@@ -113,8 +113,8 @@ TEST_CASE("disturbance: fewer than six pairs have a ratio, no interval, and say 
 TEST_CASE("disturbance: a packed run that nothing went on beside is in no pair") {
   Study study = calibrated_study();
   for (const std::size_t packed : {0U, 2U}) {
-    record_of(study, packed, 2).started_unix_s = 2500 + 100.0 * static_cast<double>(packed);
-    record_of(study, packed, 2).finished_unix_s = *record_of(study, packed, 2).started_unix_s + 90;
+    attempt_of(study, packed, 2).started_unix_s = 2500 + 100.0 * static_cast<double>(packed);
+    attempt_of(study, packed, 2).finished_unix_s = *attempt_of(study, packed, 2).started_unix_s + 90;
   }
   const Table table = study.table();
   CHECK(table.disturbances[1].pairs == 5);
@@ -128,7 +128,7 @@ TEST_CASE("disturbance: nothing without `calibrate`, no ratio without pairs") {
   CHECK(print_as(study.table(), "text").find("Disturbance") == std::string::npos);
   CHECK(print_as(study.table(), "json").find("disturbances") == std::string::npos);
   study = calibrated_study();
-  for (int repeat = 1; repeat <= 6; ++repeat) record_of(study, 1, repeat).batch = "b2";
+  for (int repeat = 1; repeat <= 6; ++repeat) attempt_of(study, 1, repeat).batch = "b2";
   const Table table = study.table();
   CHECK_FALSE(table.disturbances[0].ratio);
   CHECK(print_as(table, "text").find("k=1: no ratio; 0 pairs (an interval") != std::string::npos);
