@@ -3,7 +3,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
+#include "base/terminal.hpp"
 #include "store/store.hpp"
 #include "study/executors.hpp"
 #include "study/progress.hpp"
@@ -12,14 +14,32 @@
 
 namespace hpcbench {
 
+/// A name in a set, for as long as this lives.
+class Listed {
+ public:
+  Listed(std::set<std::string>& names, std::string name) : names_(names), name_(std::move(name)) { names_.insert(name_); }
+  ~Listed() { names_.erase(name_); }
+  Listed(const Listed&) = delete;
+  Listed& operator=(const Listed&) = delete;
+
+ private:
+  std::set<std::string>& names_;
+  std::string name_;
+};
+
 /// What the studies of one call share.
 struct Call {
   Executors executors;
   std::optional<Store> store = {};  // the index, once one of them has opened it
   CallBudget budget = {};
-  std::set<std::string> taken_over = {};  // names of studies whose jobs of earlier calls are known
-  bool shared = false;                    // one Progress for all of them; else each part of the study has its own
-  Progress* progress = nullptr;           // where messages go
+  std::set<std::string> taken_over = {};   // names of studies whose jobs of earlier calls are known
+  std::set<std::string> taking_over = {};  // of those that have such jobs, and make preparations first
+  std::set<std::string> making_here = {};  // of those that make preparations on this machine, or will
+  bool shared = false;                     // one Progress for all of them; else each part of the study has its own
+  Progress* progress = nullptr;            // where messages go
+
+  /// A line for people, above the progress if there is one.
+  void tell(const std::string& text) const { progress != nullptr ? progress->print(text) : say(text); }
 };
 
 /// One study of a call, from its lock to its summary, in steps. It first lets go once it is known to be ready (or follows

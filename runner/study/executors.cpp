@@ -51,6 +51,11 @@ Executor& Executors::here() {
   return *here_;
 }
 
+Executor& Executors::workshop() {
+  if (!workshop_) workshop_ = make_local_executor(1);
+  return *workshop_;
+}
+
 Executor& Executors::of(const Study& study) {
   if (study.experiment.executor != "slurm") return here();
   if (!slurm_) {
@@ -64,10 +69,16 @@ Executor& Executors::of(const Study& study) {
 }
 
 void Executors::wait(double seconds) {
-  const bool busy_here = free_here() < slots_ && here_;
-  if (!here_ && !slurm_) system_clock().sleep(seconds);
-  if (here_ && (busy_here || !slurm_)) here_->wait(seconds);
-  if (slurm_) slurm_->wait(busy_here ? 0 : seconds);
+  bool waited = false;  // by one of them: the others only look
+  const auto wait_for = [&](Executor& executor) {
+    executor.wait(waited ? 0 : seconds);
+    waited = true;
+  };
+  if (here_ && here_->free_slots() < slots_) wait_for(*here_);
+  if (workshop_ && workshop_->free_slots() == 0) wait_for(*workshop_);
+  if (slurm_) wait_for(*slurm_);
+  if (!waited && here_) wait_for(*here_);
+  if (!waited) system_clock().sleep(seconds);
 }
 
 }  // namespace hpcbench

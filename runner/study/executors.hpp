@@ -14,7 +14,8 @@ namespace hpcbench {
 std::unique_ptr<Executor> choose_executor(const Study& study, int slots, std::function<void(const std::string&)> note);
 
 /// The executors of one call, each made when it is first asked for: one for all processes of this machine, so that the studies
-/// share its slots, and one for Slurm, which asks for the jobs of all studies at once and has them share the queue.
+/// share its slots, one for preparations here, and one for Slurm, which asks for the jobs of all studies at once, runs and
+/// preparations, and has them share the queue.
 class Executors {
  public:
   /// `studies` must outlive it. `note` gets messages for the user.
@@ -22,6 +23,8 @@ class Executors {
 
   /// Of processes of this machine.
   Executor& here();
+  /// Of preparations that are made on this machine: one at a time, whatever the slots of runs.
+  Executor& workshop();
   /// The one that the study asks for.
   Executor& of(const Study& study);
   /// Waits until something may have changed, at most `seconds`.
@@ -33,7 +36,7 @@ class Executors {
   const std::vector<Study>& studies_;
   int slots_;
   std::function<void(const std::string&)> note_;
-  std::unique_ptr<Executor> here_, slurm_;
+  std::unique_ptr<Executor> here_, workshop_, slurm_;
 };
 
 /// Seconds after which a tool of Slurm is given up: HPCBENCH_SLURM_TIMEOUT, else 60.

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "base/clock.hpp"
@@ -14,6 +16,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "plan/select.hpp"
+#include "study/call.hpp"
 #include "study/executors.hpp"
 #include "submit/local_executor.hpp"
 
@@ -105,50 +108,52 @@ std::vector<bool> asked_again(const Study& study, const std::vector<std::size_t>
   return again;
 }
 
-/// What makes the instances of a study: here, or by jobs.
+/// What makes the instances of a study: here, or by jobs, with the executors that the studies of the call share.
 class Workshop {
  public:
-  Workshop(const Study& study, RenderContext& context)
+  Workshop(const Study& study, RenderContext& context, Call& call)
       : study_(study),
         plan_(study.selected()),
-        here_(1, program_folder() + "/hpcbench"),
-        jobs_(choose_executor(study, 1, say)),
-        made_here_(study.experiment, plan_, context, here_, say),
-        made_by_jobs_(study.experiment, plan_, context, *jobs_, say),
+        tell_([&call](const std::string& text) { call.tell(text); }),
+        made_here_(study.experiment, plan_, context, call.executors.workshop(), tell_),
+        made_by_jobs_(study.experiment, plan_, context, call.executors.of(study), tell_),
         state_(plan_.prepared.size(), State::open) {}
 
   /// Looks at each of these once, in this order, and begins what can begin. True while something is left to do or to wait for.
   bool look(const std::vector<std::size_t>& needed, std::vector<bool>& again) {
-    bool left = false;
-    bool busy = false;  // here one at a time
+    left_ = Left();
     for (const std::size_t i : needed) {
-      if (state_[i] != State::open || !can_begin(i)) continue;
+      if (state_[i] == State::open && needs_any(i, State::failed)) state_[i] = State::failed;
+      if (state_[i] != State::open) continue;
       const bool by_job = has_own_job(study_.experiment, plan_, i);
-      left = true;
-      if (!by_job && busy) continue;
-      bool once_more = again[i];
-      const std::optional<PreparationStatus> status = (by_job ? made_by_jobs_ : made_here_).advance(i, once_more);
-      again[i] = once_more;
-      busy = busy || (!by_job && !status);
-      if (status) note_end(i, *status);
+      if (can_begin(i)) {
+        Preparer& maker = by_job ? made_by_jobs_ : made_here_;
+        bool once_more = again[i];
+        const std::optional<PreparationStatus> status = maker.advance(i, once_more);
+        again[i] = once_more;
+        if (status) note_end(i, *status);
+        if (status) continue;
+        left_.to_submit = left_.to_submit || !by_job || !maker.is_submitted(i);
+      }
+      (by_job ? left_.by_jobs : left_.here) = true;
     }
-    busy_here_ = busy;
-    return left;
+    return left_.by_jobs || left_.here;
   }
-  bool busy_here() const { return busy_here_; }
-  void end_here() { made_here_.end(); }
-  void wait() {
-    if (busy_here_) here_.wait(kLook);
-    jobs_->wait(busy_here_ ? 0 : kLook);
+  /// Whether something is left to be made on this machine, now or later.
+  bool any_here() const { return left_.here; }
+  /// Whether all that can be made now is made, or is made by jobs that need us no more.
+  bool all_submitted() const { return !left_.to_submit; }
+  /// Leaves it to jobs that go on, and to the next call.
+  void leave() {
+    made_by_jobs_.revoke_unsubmitted();
+    if (made_here_.end()) tell_("prepare: what ran here was ended; `hpcbench run` makes it in a new folder");
   }
   /// What of these is left to jobs that go on without us.
   void say_detached(const std::vector<std::size_t>& needed) const {
-    const auto goes_on = [&](const std::size_t i) {
-      return state_[i] == State::open && can_begin(i) && has_own_job(study_.experiment, plan_, i);
-    };
+    const auto goes_on = [&](const std::size_t i) { return state_[i] == State::open && made_by_jobs_.is_submitted(i); };
     const long long count = std::count_if(needed.begin(), needed.end(), goes_on);
     if (count == 0) return;
-    say(
+    tell_(
         fmt::format("detached: {} without this call; what needs {} is not submitted before that. `hpcbench run` carries on, "
                     "`hpcbench cancel` ends {}",
                     counted(count, "preparation is made", "preparations are made"), count == 1 ? "it" : "them",
@@ -157,51 +162,58 @@ class Workshop {
 
  private:
   enum class State { open, made, failed };
-  static constexpr double kLook = 1;  // seconds
+  struct Left {
+    bool here = false;
+    bool by_jobs = false;
+    bool to_submit = false;  // of what can be made now
+  };
 
-  bool can_begin(std::size_t i) const {
+  bool needs_any(std::size_t i, State state) const {
     const std::vector<std::size_t>& needs = plan_.prepared[i].needs;
-    return std::all_of(needs.begin(), needs.end(), [&](const std::size_t other) { return state_[other] == State::made; });
+    return std::any_of(needs.begin(), needs.end(), [&](const std::size_t other) { return state_[other] == state; });
   }
+  bool can_begin(std::size_t i) const { return !needs_any(i, State::open) && !needs_any(i, State::failed); }
   void note_end(std::size_t i, const PreparationStatus& status) {
     state_[i] = status.succeeded() ? State::made : State::failed;
     if (status.succeeded()) return;
-    say(fmt::format("prepare: {} failed: {}; its output is in {}", plan_.prepared[i].name, status.why, status.folder));
+    tell_(fmt::format("prepare: {} failed: {}; its output is in {}", plan_.prepared[i].name, status.why, status.folder));
   }
 
   const Study& study_;
   const Plan& plan_;
-  LocalExecutor here_;
-  std::unique_ptr<Executor> jobs_;
+  std::function<void(const std::string&)> tell_;
   Preparer made_here_, made_by_jobs_;
   std::vector<State> state_;  // by instance
-  bool busy_here_ = false;
+  Left left_;                 // after the last look
 };
 
 }  // namespace
 
-bool make_preparations(const Study& study, const std::vector<std::size_t>& configurations, const PreparationOptions& options,
-                       RenderContext& context) {
+Steps<bool> make_preparations(const Study& study, const std::vector<std::size_t>& configurations, PreparationOptions options,
+                              RenderContext& context, Call& call) {
   const std::vector<std::size_t> needed = needed_by(study, configurations);
   std::vector<bool> again = asked_again(study, needed, options.again, context.call_folder);
-  if (needed.empty()) return true;
-  Workshop workshop(study, context);
+  if (needed.empty()) co_return true;
+  Workshop workshop(study, context, call);
+  std::optional<Listed> making_here;
   while (workshop.look(needed, again)) {
     if (interrupted() != 0) {
-      if (workshop.busy_here()) {
-        workshop.end_here();
-        say("prepare: what ran here was ended; `hpcbench run` makes it in a new folder");
-      }
+      workshop.leave();
       workshop.say_detached(needed);
-      return false;
+      co_return false;
     }
-    if (options.detach && !workshop.busy_here()) {
+    if (options.detach && workshop.all_submitted()) {
       workshop.say_detached(needed);
-      return true;
+      co_return true;
     }
-    workshop.wait();
+    if (!workshop.any_here()) {
+      making_here.reset();
+    } else if (!making_here) {
+      making_here.emplace(call.making_here, study.experiment.name);
+    }
+    co_await Pause::look;
   }
-  return true;
+  co_return true;
 }
 
 std::vector<std::size_t> unfinished_preparations(const Study& study) {

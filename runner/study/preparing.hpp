@@ -6,6 +6,7 @@
 
 #include "render/attempt.hpp"
 #include "store/store.hpp"
+#include "study/steps.hpp"
 #include "study/study.hpp"
 #include "submit/preparations.hpp"
 
@@ -39,11 +40,13 @@ struct PreparationOptions {
   bool detach = false;  // returns once what has a job of its own is submitted
 };
 
+struct Call;
+
 /// Makes what the runs of some configurations (indices into study.selected()) need, and tells the context: on this machine one
-/// after the other, by jobs of their own as many at once as Slurm lets. False if it was interrupted. UnavailableError if files
-/// changed that something was made of.
-bool make_preparations(const Study& study, const std::vector<std::size_t>& configurations, const PreparationOptions& options,
-                       RenderContext& context);
+/// after the other, of all studies of the call, by jobs of their own as many at once as Slurm lets. False if it was
+/// interrupted. UnavailableError if files changed that something was made of.
+Steps<bool> make_preparations(const Study& study, const std::vector<std::size_t>& configurations, PreparationOptions options,
+                              RenderContext& context, Call& call);
 
 /// Asks all attempts of preparations that run or wait to end. Says what became of those, if there are any; false if some were
 /// not seen to end.

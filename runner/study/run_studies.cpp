@@ -133,10 +133,7 @@ int run_studies(std::vector<Study> studies, const RunOptions& options) {
   catch_interrupts();
   const bool many = studies.size() > 1;
   for (Study& study : studies) study.one_of_many = many;
-  Call call{.executors = Executors(studies, options.slots, [&call](const std::string& text) {
-              if (call.progress != nullptr) call.progress->print(text);
-              if (call.progress == nullptr) say(text);
-            })};
+  Call call{.executors = Executors(studies, options.slots, [&call](const std::string& text) { call.tell(text); })};
   if (!many) {
     Steps<int> steps = run_study(studies.front(), options, call);
     while (steps.step()) {

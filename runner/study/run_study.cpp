@@ -137,6 +137,10 @@ FailureLimits failure_limits(const Study& study, const PlanDiff& diff, const std
   return limits;
 }
 
+bool any_unfinished(const std::vector<AttemptState>& states) {
+  return std::any_of(states.begin(), states.end(), [](const AttemptState& attempt) { return !is_outcome(attempt.state); });
+}
+
 /// Configurations some of whose runs are to begin, or go on.
 std::vector<std::size_t> open_configurations(const Study& study, const std::vector<AttemptState>& states,
                                              const std::vector<AttemptKey>& retried) {
@@ -216,14 +220,24 @@ void show(const Study& study, const DispatchCounts& counts, const std::string& w
   }
 }
 
+/// Whether one of several studies may begin runs: what an earlier call left running is counted, and nothing disturbs runs on
+/// this machine, which need a free slot.
+bool may_begin(const Study& study, const Dispatcher& dispatcher, Executor& executor, const Call& call) {
+  if (!study.one_of_many) return true;
+  if (!call.taking_over.empty()) return false;
+  if (!executor.runs_here()) return true;
+  return call.making_here.empty() && (dispatcher.counts().running > 0 || executor.free_slots() > 0);
+}
+
 enum class Ending { finished, stopped, interrupted, detached };
 
 /// Submits and settles until every run has an outcome, or until somebody or something ends this call before that.
 Steps<Ending> carry_out(const Study& study, const RunOptions& options, const FailureLimits& limits, Dispatcher& dispatcher,
-                        Executor& executor, IndexWriter& index_writer, Progress& progress) {
-  bool begun = !study.one_of_many || !executor.runs_here();  // else not before a slot is free
+                        Executor& executor, IndexWriter& index_writer, const Call& call) {
+  Progress& progress = *call.progress;
+  bool begun = false;
   while (true) {
-    begun = begun || dispatcher.counts().running > 0 || executor.free_slots() > 0;
+    begun = begun || may_begin(study, dispatcher, executor, call);
     if (begun && !dispatcher.step()) break;
     if (begun) show(study, dispatcher.counts(), executor.waiting(), progress);
     index_writer.flush(false);
@@ -266,7 +280,11 @@ Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, Sto
   ProcessToolRunner tools;
   context.block_times = find_block_times(study.experiment, study.selected(), store, tools);
   const std::vector<std::size_t> open = open_configurations(study, states, retried);
-  if (!make_preparations(study, open, {options.prepare_again, options.detach}, context)) co_return Carried{Ending::interrupted};
+  std::optional<Listed> taking_over;
+  if (any_unfinished(states)) taking_over.emplace(call.taking_over, study.experiment.name);
+  const PreparationOptions of_preparations{options.prepare_again, options.detach};
+  const bool go_on = co_await make_preparations(study, open, of_preparations, context, call);
+  if (!go_on) co_return Carried{Ending::interrupted};
   const Plan runnable = study.selected().prepared.empty() ? study.selected() : without_obstacles(study, open);
 
   Clock& clock = system_clock();
@@ -280,6 +298,7 @@ Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, Sto
   IndexWriter index_writer(store, study.experiment.name, study.results, progress, clock);
   Dispatcher dispatcher(study.experiment, runnable, std::move(context), *executor, clock, index_writer);
   dispatcher.recover(known_attempts(states));
+  taking_over.reset();
   dispatcher.retry(retried);
   index_writer.flush(true);
   Accounting accounting(study, tools, clock);
@@ -294,7 +313,7 @@ Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, Sto
   }
   // All studies take over what runs before any of them begins more.
   if (call.taken_over.insert(study.experiment.name).second) co_await Pause::turn;
-  carried.ending = co_await carry_out(study, options, limits, dispatcher, *executor, index_writer, progress);
+  carried.ending = co_await carry_out(study, options, limits, dispatcher, *executor, index_writer, call);
   carried.failures = index_writer.failures().count();
   if (carried.ending == Ending::interrupted) co_return carried;
   executor->flush();

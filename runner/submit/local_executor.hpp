@@ -13,7 +13,7 @@ namespace hpcbench {
 /// Starts each job here as `PROGRAM launch FOLDER`, in a session of its own that outlives us, with the token in
 /// HPCBENCH_TOKEN. A job's id is its process id as text; the identity in its claim is unique for all time. What the
 /// launch process itself says (nothing, if all is well) goes to batches/TOKEN/launch.log.
-/// One object a process: it catches SIGCHLD, so that waiting ends the moment a job does.
+/// It catches SIGCHLD, so that waiting ends the moment a job does, also another object's.
 class LocalExecutor : public Executor {
  public:
   /// `slots`: how many jobs run at a time, adopted ones among them.

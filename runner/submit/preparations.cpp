@@ -56,33 +56,31 @@ void Preparer::write_attempt(std::size_t instance, int attempt, const std::strin
   sync_file_system(context_.results);
 }
 
-/// Where the executor takes none for the time being, waits until it does, or a signal comes.
-Submission Preparer::submit(const Active& attempt) {
-  while (interrupted() == 0) {
-    if (executor_.free_slots() > 0) {
-      Submission submission = executor_.submit({attempt.token, 0, {attempt.folder}, {}});
-      if (submission.kind != Submission::Kind::later) return submission;
-    }
-    executor_.wait(kLook);
+/// False where the executor takes none for the time being.
+bool Preparer::submit(std::size_t instance) {
+  Active& attempt = active_.at(instance);
+  if (executor_.free_slots() == 0) return false;
+  const Submission submission = executor_.submit({attempt.token, 0, {attempt.folder}, {}});
+  if (submission.kind == Submission::Kind::later) return false;
+  if (submission.kind == Submission::Kind::refused) {
+    seize_attempt(attempt.folder, revoke_attempt(void_because("it was not submitted")));
+    active_.erase(instance);
+    throw UnavailableError(fmt::format("error: prepare.{}: {}", plan_.prepared[instance].name, submission.text));
   }
-  return {Submission::Kind::refused, {}, "interrupted"};
+  if (submission.kind == Submission::Kind::doubtful)
+    note_(fmt::format("prepare: not known whether {} was submitted ({}); it is looked for", plan_.prepared[instance].name,
+                      submission.text));
+  if (!submission.jobs.empty()) attempt.job = submission.jobs.front();
+  attempt.submitted = true;
+  return true;
 }
 
 void Preparer::begin(std::size_t instance, int attempt) {
   const PreparedInstance& wanted = plan_.prepared[instance];
   const bool own_job = !executor_.runs_here();
-  Active begun{preparation_folder(context_.results, wanted, attempt), random_hex(kTokenDigits), {}};
+  Active begun{preparation_folder(context_.results, wanted, attempt), random_hex(kTokenDigits), {}, false};
   write_attempt(instance, attempt, own_job ? begun.token : "");
   note_(fmt::format("prepare: {} {}; its output goes to {}", wanted.name, own_job ? "is submitted" : "begins", begun.folder));
-  const Submission submission = submit(begun);
-  if (submission.kind == Submission::Kind::refused) {
-    seize_attempt(begun.folder, revoke_attempt(void_because("it was not submitted")));
-    if (interrupted() != 0) return;
-    throw UnavailableError(fmt::format("error: prepare.{}: {}", wanted.name, submission.text));
-  }
-  if (submission.kind == Submission::Kind::doubtful)
-    note_(fmt::format("prepare: not known whether {} was submitted ({}); it is looked for", wanted.name, submission.text));
-  if (!submission.jobs.empty()) begun.job = submission.jobs.front();
   active_[instance] = std::move(begun);
 }
 
@@ -134,6 +132,7 @@ std::optional<PreparationStatus> Preparer::advance(std::size_t instance, bool& a
   const PreparedInstance& wanted = plan_.prepared[instance];
   while (interrupted() == 0) {
     if (const auto found = active_.find(instance); found != active_.end()) {
+      if (!found->second.submitted && !submit(instance)) return std::nullopt;
       const JobStatus status = executor_.status(found->second.folder, found->second.job);
       if (status.kind == JobStatus::Kind::active) return std::nullopt;
       settle(found->second, status);
@@ -145,6 +144,7 @@ std::optional<PreparationStatus> Preparer::advance(std::size_t instance, bool& a
     if (status.kind == Kind::unfinished) {
       take_up(instance, status.folder);
     } else if (!ended || again || outdated) {
+      if (executor_.free_slots() == 0) return std::nullopt;
       again = false;
       begin(instance, status.highest + 1);
     } else {
@@ -155,7 +155,19 @@ std::optional<PreparationStatus> Preparer::advance(std::size_t instance, bool& a
   return std::nullopt;
 }
 
-void Preparer::end() {
+bool Preparer::is_submitted(std::size_t instance) const {
+  const auto found = active_.find(instance);
+  return found != active_.end() && found->second.submitted;
+}
+
+void Preparer::revoke_unsubmitted() {
+  for (const auto& [instance, attempt] : active_) {
+    if (!attempt.submitted) seize_attempt(attempt.folder, revoke_attempt(void_because("it was not submitted")));
+  }
+  std::erase_if(active_, [](const auto& entry) { return !entry.second.submitted; });
+}
+
+bool Preparer::end() {
   const auto any_active = [&] {
     return std::any_of(active_.begin(), active_.end(), [&](const auto& entry) {
       return executor_.status(entry.second.folder, entry.second.job).kind == JobStatus::Kind::active;
@@ -163,6 +175,7 @@ void Preparer::end() {
   };
   for (const auto& [instance, attempt] : active_) executor_.cancel(attempt.folder, attempt.job);
   for (int looks = 0; looks < kLooksAtEnd && any_active(); ++looks) executor_.wait(kLook);
+  return !active_.empty();
 }
 
 PreparationCancels cancel_preparations(const std::vector<std::string>& folders, const std::string& results, Executor& executor,

@@ -57,11 +57,16 @@ class Preparer {
            std::function<void(const std::string&)> note)
       : experiment_(experiment), plan_(plan), context_(context), executor_(executor), note_(std::move(note)) {}
 
-  /// Takes up what runs, begins what is open; once it has ended, where it stands. Absent: it runs, or waits in a queue. `again`
-  /// (once) begins a new attempt of what has ended. What succeeded is in the context then. What it needs must have been made.
+  /// Takes up what runs, begins what is open; once it has ended, where it stands. Absent: it runs, or waits in a queue, or
+  /// until the executor takes one more. `again` (once) begins a new attempt of what has ended. What succeeded is in the context
+  /// then. What it needs must have been made. Never waits itself: the executor may serve many.
   std::optional<PreparationStatus> advance(std::size_t instance, bool& again);
-  /// Asks those that run to end, and looks at them for some seconds.
-  void end();
+  /// Whether an attempt of it is the executor's: what has not ended goes on without us.
+  bool is_submitted(std::size_t instance) const;
+  /// Gives up those that the executor has not taken yet.
+  void revoke_unsubmitted();
+  /// Asks those that run to end, and looks at them for some seconds. False: there are none.
+  bool end();
 
  private:
   /// An attempt that runs, or may.
@@ -69,11 +74,12 @@ class Preparer {
     std::string folder;
     std::string token;  // handed over by this call; empty: by an earlier one
     std::string job;
+    bool submitted = true;  // else the executor takes none for the time being
   };
 
   void begin(std::size_t instance, int attempt);
   void write_attempt(std::size_t instance, int attempt, const std::string& batch);
-  Submission submit(const Active& attempt);
+  bool submit(std::size_t instance);
   void take_up(std::size_t instance, const std::string& folder);
   Seizure if_unclaimed(const Active& attempt, const JobStatus& end) const;
   void settle(const Active& attempt, const JobStatus& end);

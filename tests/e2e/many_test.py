@@ -48,6 +48,27 @@ class Many(StudyTest):
         self.assertEqual(self.lines("began"), began)
         self.assertIn("good: nothing to do", again.stderr)
 
+    def test_what_is_made_here_comes_one_at_a_time_before_all_runs(self):
+        files = [self.study("plain", repeats="3")]
+        for name in ("one", "two"):
+            self.study(name, seconds="0.2")
+            make = f"prepare: {{build: {{command: [bash, {self.folder}/work.sh, made, '0.4']}}}}\nworkdir: '{{{{build.dir}}}}'\n"
+            files.append(self.write(name + ".yaml", (self.folder / (name + ".yaml")).read_text() + make))
+        self.hpcbench("run", *map(str, files), "--slots", "2")
+        began = self.lines("began")
+        self.assertEqual(began[:2], ["made"] * 2)
+        self.assertEqual({name: began.count(name) for name in set(began)}, {"made": 2, "plain": 6, "one": 4, "two": 4})
+        self.assertEqual(self.lines("most")[:2], ["1"] * 2)
+        self.assertEqual(max(self.lines("most")), "2")
+
+    def test_a_build_that_fails_stops_no_other_study(self):
+        self.study("bad")
+        self.write("bad.yaml", (self.folder / "bad.yaml").read_text() + "prepare: {build: {command: ['false']}}\nworkdir: '{{build.dir}}'\n")
+        said = self.hpcbench("run", "bad.yaml", self.study("good"), code=1).stderr
+        self.assertIn("bad: prepare: build failed: exit code 1", said)
+        self.assertIn("good: 4 of 4 runs succeeded", said)
+        self.assertEqual(self.lines("began"), ["good"] * 4)
+
     def test_killed_and_called_again_each_run_begins_once(self):
         files = [self.study(name, seconds="0.3", repeats="3") for name in ("a", "b", "c")]
         call = self.start("run", *files, "--slots", "2")

@@ -18,6 +18,21 @@ repeats: 2
 resources: {time: "00:02:00"}
 """
 
+# No build ends before those of all studies are submitted: each would wait for ever for the one after it.
+BUILT = """
+experiment: %s
+prepare:
+  build:
+    command: [bash, -c, 'until [ $(wc -l < %s) -ge %s ]; do sleep 0.2; done; sleep 5; echo %s > {{build.dir}}/out']
+    on: job
+    resources: {time: "00:02:00"}
+command: [cat, "{{build.dir}}/out"]
+launch: once
+matrix: {k: [1]}
+repeats: 2
+resources: {time: "00:02:00"}
+"""
+
 
 # A block, both rows once, takes about 10 GPU-seconds, and at most 40.
 COSTS = """
@@ -49,6 +64,22 @@ class ManyTest(SlurmTest):
         self.assertIn("bad: none of 4 runs succeeded", done.stderr)
         executions = (self.folder / "executions").read_text().split()
         self.assertEqual({name: executions.count(name) for name in names}, dict.fromkeys(names, 4))
+
+    def test_preparations_are_made_at_once_and_asked_for_together(self):
+        site = str(self.write("site.yaml", "executor: slurm\n"))
+        names = [f"study{number}" for number in range(12)]
+        for name in names:
+            self.write(f"{name}.yaml", BUILT % (name, self.cluster.calls / "sbatch", len(names), name))
+        begin = time.monotonic()
+        done = self.hpcbench("run", *(f"{name}.yaml" for name in names), "--site", site)
+        elapsed_s = time.monotonic() - begin
+        # A build that ends is looked for by sacct where squeue has forgotten it; launchers ask about their own job.
+        self.assertLessEqual(self.cluster.count("squeue", of="--me"), elapsed_s + 2)
+        self.assertLessEqual(self.cluster.count("sacct"), elapsed_s + 2)
+        self.assertEqual(self.cluster.count("sbatch"), 2 * len(names))
+        for name in names:
+            self.assertIn(f"{name}: 2 of 2 runs succeeded", done.stderr)
+            self.assertEqual({path.read_text() for path in (self.folder / f"results/{name}").glob("*/r*/a1/stdout.log")}, {f"{name}\n"})
 
     def test_several_studies_go_on_after_detach(self):
         site = str(self.write("site.yaml", "executor: slurm\n"))

@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "plan/plan.hpp"
 #include "slurm_study.hpp"
+#include "spec/read_experiment.hpp"
+#include "submit/preparations.hpp"
 
 namespace hpcbench {
 
@@ -66,6 +69,92 @@ TEST_CASE("several studies: one squeue asks for all, and the limit on jobs in th
     CHECK(test->state(0, 1) == State::succeeded);
     CHECK(test->state(1, 2) == State::succeeded);
   }
+}
+
+/// A study with one preparation, made by a job.
+struct PreparedStudy {
+  explicit PreparedStudy(const std::string& name) {
+    experiment = parse_experiment(
+        "experiment: " + name +
+            "\nprepare: {build: {command: [make], on: job}}\ncommand: [\"{{build.dir}}/p\"]\nmatrix: {k: [1]}\n",
+        "e.yaml", {});
+    experiment.executor = "slurm";
+    plan = make_plan(experiment);
+    context.results = temporary / ("results/" + name);
+    make_folders(context.results);
+    context.call_folder = temporary.path().string();
+    context.executor = "slurm";
+    context.array_template = read_file(HPCBENCH_SOURCE_DIR "/templates/slurm_array.sh.mustache");
+  }
+  std::unique_ptr<Preparer> make_preparer(SlurmExecutor& executor) {
+    return std::make_unique<Preparer>(experiment, plan, context, executor, [](const std::string&) {});
+  }
+
+  TemporaryFolder temporary;
+  Experiment experiment;
+  Plan plan;
+  RenderContext context;
+};
+
+TEST_CASE("preparations of several studies: one squeue asks for all, and a controller that takes none keeps nobody waiting") {
+  FakeSlurm slurm;
+  ManualClock clock;
+  std::vector<std::unique_ptr<PreparedStudy>> studies;
+  SlurmSettings settings;
+  for (int i = 0; i < 20; ++i) {
+    studies.push_back(std::make_unique<PreparedStudy>("study" + std::to_string(i)));
+    settings.studies.push_back({studies.back()->experiment.name, studies.back()->context.results});
+  }
+  settings.max_queued = 8;
+  SlurmExecutor executor(settings, slurm, clock, [](const std::string&) {});
+  std::vector<std::unique_ptr<Preparer>> makers;
+  for (const auto& study : studies) makers.push_back(study->make_preparer(executor));
+  int busy = 3;  // sbatch is refused for the time being so often
+  slurm.fault = [&](int) { return busy-- > 0 ? FakeSlurm::Fault::busy : FakeSlurm::Fault::none; };
+
+  std::vector<bool> made(studies.size(), false);
+  int rounds = 0;
+  for (; rounds < 100 && std::find(made.begin(), made.end(), false) != made.end(); ++rounds) {
+    std::size_t submitted = 0;
+    for (std::size_t i = 0; i < makers.size(); ++i) {
+      bool again = false;
+      if (made[i]) continue;
+      const double before_s = clock.monotonic_s();
+      const std::optional<PreparationStatus> status = makers[i]->advance(0, again);
+      CHECK(clock.monotonic_s() == before_s);
+      made[i] = status && status->succeeded();
+      submitted += makers[i]->is_submitted(0) ? 1 : 0;
+    }
+    CHECK(submitted <= 8);
+    if (rounds % 4 == 3) slurm.finish_all();
+    executor.wait(1);
+  }
+  CHECK(std::count(made.begin(), made.end(), true) == 20);
+  CHECK(slurm.jobs.size() == 20);
+  CHECK(slurm.calls["squeue"] <= rounds + 1);
+  for (const auto& study : studies) {  // what waited for the controller kept its folder
+    const PreparationStatus status = preparation_status(study->context.results, study->plan.prepared[0], 1);
+    CHECK(status.attempt == 1);
+    CHECK(status.highest == 1);
+  }
+}
+
+TEST_CASE("preparations that the executor has not taken are given up, and the next call makes them anew") {
+  FakeSlurm slurm;
+  ManualClock clock;
+  PreparedStudy study("study");
+  SlurmSettings settings;
+  settings.studies = {{"study", study.context.results}};
+  SlurmExecutor executor(settings, slurm, clock, [](const std::string&) {});
+  slurm.fault = [](int) { return FakeSlurm::Fault::busy; };
+  const std::unique_ptr<Preparer> maker = study.make_preparer(executor);
+  bool again = false;
+  CHECK_FALSE(maker->advance(0, again));
+  CHECK_FALSE(maker->is_submitted(0));
+  maker->revoke_unsubmitted();
+  const PreparationStatus status = preparation_status(study.context.results, study.plan.prepared[0], 1);
+  CHECK(status.kind == PreparationStatus::Kind::open);
+  CHECK(status.highest == 1);
 }
 
 }  // namespace
