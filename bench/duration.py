@@ -6,8 +6,10 @@ from study import Wanted
 
 # suite: seconds before it begins, ((seconds of one repeat, repeats that it usually takes), ...); below the same with --quick
 OF_SUITE = {"runner": (60, ((17, 14),)), "local": (0, ((6, 14), (25, 8), (195, 6))), "reports": (25, ((3.5, 8),)), "slurm": (15, ((48, 6),)),
+            "blocks": (15, ((40, 6), (10, 6))),
             "roofs": (0, ((5, 20),))}
-OF_SUITE_QUICK = {"runner": (8, ((4, 3),)), "local": (0, ((4, 3), (5, 3), (9, 3))), "reports": (5, ((2, 3),)), "slurm": (15, ((12, 2),)), "roofs": (0, ((5, 3),))}
+OF_SUITE_QUICK = {"runner": (8, ((4, 3),)), "local": (0, ((4, 3), (5, 3), (9, 3))), "reports": (5, ((2, 3),)), "slurm": (15, ((12, 2),)),
+                  "blocks": (15, ((11, 2), (5, 2))), "roofs": (0, ((5, 3),))}
 # study of mnist_rnn: seconds of one repeat
 MNIST_S = {"ours": 10.5, "ddp1": 5, "fsdp1": 5, "ddp": 6.5}
 FEATURES_S, QUICK_FEATURES_S = {1: 17, 2: 12}, 4

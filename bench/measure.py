@@ -8,7 +8,8 @@ import importlib
 import pathlib
 
 SUITES = {"local": "local_work", "runner": "runner_work", "reports": "report_work", "mnist": "mnist_work", "roofs": "roof_work",
-          "bert": "bert_work", "bert_losses": "bert_work:losses", "features": "features_work", "slurm": "slurm_work"}
+          "bert": "bert_work", "bert_losses": "bert_work:losses", "features": "features_work", "slurm": "slurm_work",
+          "blocks": "blocks_work"}
 
 
 def main():

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures hpcbench side by side with what people use instead, on the same machine in the same minutes; prints one table: work, ours, theirs, ratio with its
 # interval, target, verdict, peak memory. The studies are experiments of hpcbench, and the statistics its own.
-#   bench/run.sh [runner|local|slurm|trainers|reports|roofs|all] [--quick] [--repeats N] [--save FILE] [--markdown]
+#   bench/run.sh [runner|local|slurm|blocks|trainers|reports|roofs|all] [--quick] [--repeats N] [--save FILE] [--markdown]
 #       --save FILE: every row is kept as it is measured, the studies meanwhile in FILE.data; the same command goes on where it was cut off
 #   bench/run.sh --check-against FILE ...     also: do these figures agree with a table that was kept? (Holm over the rows)
 #   bench/run.sh trainers [--only WORD]... [--size small|base]...     only rows whose work has the word, only BERT of that size

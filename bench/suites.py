@@ -12,6 +12,7 @@ from table import against, digits, plain
 MARGINAL_MOST = 1.2
 FEW_MORE = 2  # repeats at a time, where one takes minutes
 MOST_SLURM, QUICK_SLURM, MOST_SLURM_CPU_S, MOST_SLURM_RATIO = 10, 2, 5, 1.1
+MOST_QUEUED, MOST_BLOCKS_RATIO, MOST_STEP_RATIO = 12, 0.8, 1.3
 WORKS = (("plan", "plan", "expand"), ("index", "index", "store"), ("noop", "run, nothing to do", "no-op"), ("status", "status", "status"),
          ("report", "report", "report"))
 
@@ -97,6 +98,28 @@ def slurm(place):
     yield against(study, "slurm_time", f"{work}: time until all has ended", "by_hand", "`srun true` in an array by hand", "at most", MOST_SLURM_RATIO)
 
 
+def blocks(place):
+    """Blocks beside an array of as many elements, and an attempt in a block beside a bare step, in turn on one cluster."""
+    import blocks_work
+    import slurm_work
+    runs, steps = slurm_work.runs_of(place.quick), blocks_work.steps_of(place.quick)
+    study = Study(place, "blocks", "blocks", ["ours", "by_hand"], ["seconds", "sbatch", "queued", "peak_bytes"], f"{runs} runs in blocks")
+    of_step = Study(place, "blocks_step", "blocks", ["ours_step", "bare_step"], ["seconds_per_step"], f"a job of {steps} steps")
+    try:
+        with slurm_work.cluster_for(place.data, place.quick):
+            for each in (study, of_step):
+                each.measure(first=FEWEST_REPEATS, most=MOST_SLURM, quick=QUICK_SLURM, more=FEW_MORE)
+    except unittest.SkipTest as reason:
+        print(f"blocks: skipped: {reason}", file=sys.stderr)
+        return
+    work = f"{runs:,} runs in {blocks_work.BLOCKS} blocks on Slurm"
+    yield every(plain(study, "blocks_sbatch", f"{work}: calls of sbatch", "ours", "sbatch", "", 1), 1)
+    yield every(plain(study, "blocks_queued", f"{work}: most jobs in the queue", "ours", "queued", "", MOST_QUEUED), MOST_QUEUED)
+    yield against(study, "blocks_time", f"{work}: time until all has ended", "by_hand", "`srun true` in an array by hand", "at most", MOST_BLOCKS_RATIO)
+    yield against(of_step, "blocks_step", f"an attempt of {steps} in a block", "bare_step", f"a bare `srun true`, {steps} in a job", "at most", MOST_STEP_RATIO,
+                  metric="seconds_per_step")
+
+
 def roofs(place):
     """What bounds the figures above: no targets, they are the machine's."""
     names = {"spawn": ("1,000 processes `bash -c true`, two at a time, by a plain loop", "s"),
@@ -110,4 +133,4 @@ def roofs(place):
 
 
 # In the order in which they are measured: those that make few files first, so that the disk has rested when `local` begins.
-SUITES = {"trainers": trainers, "roofs": roofs, "local": local, "runner": runner, "reports": reports, "slurm": slurm}
+SUITES = {"trainers": trainers, "roofs": roofs, "local": local, "runner": runner, "reports": reports, "slurm": slurm, "blocks": blocks}

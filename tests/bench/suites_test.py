@@ -29,6 +29,13 @@ if suite == "slurm":
         print("cpu_s", 0.5 * near)
         print("squeue_per_s", 0.8 * near)
         print("sbatch", 2 if repeat == 2 else 1)
+elif tool in ("ours_step", "bare_step"):
+    print("seconds_per_step", {"ours_step": 0.06, "bare_step": 0.05}[tool] * near)
+elif suite == "blocks":
+    print("seconds", {"ours": 9, "by_hand": 10}[tool] * near)
+    if tool == "ours":
+        print("sbatch", 1)
+        print("queued", 13 if repeat == 2 else 10)
 else:
     print("seconds", {"ours": 2, "ours_thrice": 2, "xargs": 1, "xargs_kept": 1.6, "xargs_scripts": 4, "reframe": 40, "jube": 60}[tool] * near)
 """
@@ -57,11 +64,20 @@ class RowTests(MadeUpMeasurements):
         calls = rows["slurm_sbatch"]
         self.assertEqual((calls.ratio, calls.verdict), (1.0, "NOT MET in one repeat: 2.00"))
 
+    def test_blocks(self):
+        self.replace(slurm_work, "cluster_for", no_cluster)
+        rows = self.rows(suites.blocks)
+        self.assertEqual({key: (round(row.ratio, 9), row.verdict) for key, row in rows.items()},
+                         {"blocks_sbatch": (1, table.MET), "blocks_queued": (10, "NOT MET in one repeat: 13.0"), "blocks_time": (0.9, table.NOT_MET),
+                          "blocks_step": (1.2, table.MET)})
+        self.assertEqual(len(rows["blocks_step"].values), study.FEWEST_REPEATS)
+
     def test_without_slurm_it_is_said(self):
         self.replace(slurm_work, "cluster_for", mock.Mock(side_effect=unittest.SkipTest("no slurmctld")))
         with contextlib.redirect_stderr(io.StringIO()) as words:
             self.assertEqual(self.rows(suites.slurm), {})
-        self.assertIn("skipped: no slurmctld", words.getvalue())
+            self.assertEqual(self.rows(suites.blocks), {})
+        self.assertIn("slurm: skipped: no slurmctld\nblocks: skipped: no slurmctld", words.getvalue())
 
     def test_local(self):
         waited = mock.Mock()
