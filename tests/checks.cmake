@@ -119,5 +119,5 @@ check(includes lint 150 CORES ${HPCBENCH_CORES} LIMIT 2400 COMMAND ${CMAKE_CURRE
 
 if(HPCBENCH_LONG_TESTS)
   check(bench long 1000 CORES ${HPCBENCH_CORES} COMMAND bench/run.sh runner local reports roofs --quick)
-  check(bench-slurm long 1000 CORES ${HPCBENCH_CORES} NEEDS slurm COMMAND bench/run.sh slurm)
+  check(bench-slurm long 1000 CORES ${HPCBENCH_CORES} NEEDS slurm COMMAND bench/run.sh slurm blocks)
 endif()

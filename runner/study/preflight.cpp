@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "base/error.hpp"
 #include "study/needs.hpp"
@@ -78,8 +80,9 @@ void require_options(const Study& study, const RunOptions& options) {
   if (study.experiment.executor != "local") return;
   if (options.detach) {
     throw InputError(
-        "error: --detach needs the executor slurm: local jobs are started by `hpcbench run` itself; "
-        "use `nohup hpcbench run ... &`");
+        fmt::format("{}: error: --detach needs the executor slurm: local jobs are started by `hpcbench run` itself; use `nohup "
+                    "hpcbench run ... &`",
+                    study.experiment.path));
   }
   if (study.experiment.packs_runs()) {
     const auto place = study.experiment.origins.find("allocation.side_by_side");
@@ -95,6 +98,27 @@ void require_options(const Study& study, const RunOptions& options) {
                     "--set allocation.per=run",
                     options.slots));
   }
+}
+
+void require_studies(const std::vector<Study>& studies, const RunOptions& options) {
+  std::string problems;
+  std::set<std::string> folders;
+  for (const Study& study : studies) {
+    try {
+      require_program(study);
+      check_study(study);
+      require_options(study, options);
+      if (!folders.insert(study.results).second) {
+        throw InputError(
+            fmt::format("{}: error: another file of this call has the results folder {}, too: name each file once, and "
+                        "give each study an `experiment` of its own",
+                        study.experiment.path, study.results));
+      }
+    } catch (const InputError& error) {
+      problems += (problems.empty() ? "" : "\n") + std::string(error.what());
+    }
+  }
+  if (!problems.empty()) throw InputError(problems);
 }
 
 }  // namespace hpcbench

@@ -21,4 +21,8 @@ void require_ready(const Study& study, const PlanDiff& diff, const std::vector<A
 /// InputError for options that do not go with the study's executor.
 void require_options(const Study& study, const RunOptions& options);
 
+/// Of the studies of one call: InputError, before any of them begins, with all that is wrong with what they run and with the
+/// options, and for two with one results folder.
+void require_studies(const std::vector<Study>& studies, const RunOptions& options);
+
 }  // namespace hpcbench

@@ -28,7 +28,7 @@ std::string Progress::text(const DispatchCounts& counts, const std::string& wait
   for (const auto& [name, of_study] : studies_) {
     if (of_study.running > 0) running += (running.empty() ? "" : ", ") + name;
   }
-  const std::string head = studies_.empty() ? "" : fmt::format("{} studies: ", studies_.size());
+  const std::string head = studies_.empty() ? "" : counted(static_cast<long long>(studies_.size()), "study: ", "studies: ");
   std::string line = head;
   line += fmt::format("{}/{} done, {} {}", counts.done, counts.total, counts.running,
                       waiting.empty() ? "running" : "submitted, " + waiting);

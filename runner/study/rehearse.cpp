@@ -51,11 +51,9 @@ namespace {
 std::optional<Study> next_part(const Study& study, const Store& store, const RunOptions& options, CallBudget& budget) {
   const RoundsView view = look_at_rounds(study, store);
   for (const std::string& line : rounds_lines(study, view)) say(line);
-  std::optional<double> left = budget_left(study, view);
-  if (options.at_most_hours) {
-    const double of_call = std::max(0.0, *options.at_most_hours - budget.of_others(study.experiment.name));
-    left = std::min(left.value_or(of_call), of_call);
-  }
+  std::optional<double> of_call;
+  if (options.at_most_hours) of_call = *options.at_most_hours - budget.of_others(study.experiment.name);
+  const std::optional<double> left = hours_left(study, view, of_call);
   NextRound next = next_round(study, view, left);
   if (next.too_dear_hours) {
     say(fmt::format("no block would be begun: the next one takes about {:.3g} GPU-hours, and {:.3g} are left{}",
@@ -76,8 +74,6 @@ int rehearse_part(const Study& study, const Store& store, const RunOptions& opti
 namespace {
 
 int rehearse_study(const Study& study, const RunOptions& options, CallBudget& budget) {
-  require_program(study);
-  check_study(study);
   const Store store = open_for_reading(study);
   if (!runs_in_rounds(study, options)) return rehearse_part(study, store, options);
   const std::optional<Study> part = next_part(study, store, options, budget);
@@ -89,6 +85,7 @@ int rehearse_study(const Study& study, const RunOptions& options, CallBudget& bu
 }  // namespace
 
 int rehearse(const std::vector<Study>& studies, const RunOptions& options) {
+  require_studies(studies, options);
   CallBudget budget;
   int worst = 0;
   for (const Study& study : studies) {

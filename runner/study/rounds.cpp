@@ -209,9 +209,17 @@ NextRound next_round(const Study& study, const RoundsView& view, std::optional<d
   return next;
 }
 
-std::optional<double> budget_left(const Study& study, const RoundsView& view) {
-  if (!study.experiment.budget_gpu_hours) return std::nullopt;
-  return std::max(0.0, *study.experiment.budget_gpu_hours - view.spent_hours);
+std::optional<double> hours_left(const Study& study, const RoundsView& view, std::optional<double> of_call) {
+  const std::optional<double>& budget = study.experiment.budget_gpu_hours;
+  if (!budget && !of_call) return std::nullopt;
+  const double of_file = budget ? *budget - view.spent_hours : HUGE_VAL;
+  return std::max(0.0, std::min(of_file, of_call.value_or(HUGE_VAL)));
+}
+
+void check_next_round(const Study& study, const Store& store, const RunOptions& options, PlanDiff& diff) {
+  const RoundsView view = look_at_rounds(study, store);
+  count_next_round(study, view, diff);
+  if (options.retry.empty()) next_round(study, view, hours_left(study, view, options.at_most_hours));
 }
 
 int last_repeat(const LookProgress& row) { return std::max(row.next, row.ended); }

@@ -45,8 +45,8 @@ struct NextRound {
 /// and no time limit says what one may cost.
 NextRound next_round(const Study& study, const RoundsView& view, std::optional<double> left_hours);
 
-/// Of the file's budget; absent where it has none.
-std::optional<double> budget_left(const Study& study, const RoundsView& view);
+/// GPU-hours that the file's budget and this amount of the call leave; absent where there is neither.
+std::optional<double> hours_left(const Study& study, const RoundsView& view, std::optional<double> of_call);
 
 /// For people: how many rows are decided, each one that is not and why, what is spent and what the rest would cost. Empty for a
 /// study of fixed repeats without a budget.
@@ -56,6 +56,9 @@ std::string rounds_json(const Study& study, const RoundsView& view);
 
 /// Counts as new only what the next round starts, if the study has rounds.
 void count_next_round(const Study& study, const RoundsView& view, PlanDiff& diff);
+
+/// The same before a call begins, which refuses what next_round would refuse then.
+void check_next_round(const Study& study, const Store& store, const RunOptions& options, PlanDiff& diff);
 
 /// The last repeat of a configuration that is begun, or that the study goes on to.
 int last_repeat(const LookProgress& row);

@@ -58,13 +58,9 @@ class Purse {
       : study_(study), at_most_(options.at_most_hours), spent_before_(view.spent_hours), budget_(budget) {}
 
   std::optional<double> left(const RoundsView& view) const {
-    std::optional<double> left = budget_left(study_, view);
-    if (at_most_) {
-      const double of_call =
-          std::max(0.0, *at_most_ - (view.spent_hours - spent_before_) - budget_.of_others(study_.experiment.name));
-      left = left ? std::min(*left, of_call) : of_call;
-    }
-    return left;
+    std::optional<double> of_call;
+    if (at_most_) of_call = *at_most_ - (view.spent_hours - spent_before_) - budget_.of_others(study_.experiment.name);
+    return hours_left(study_, view, of_call);
   }
   /// A block begins that may take so much; none: it has ended.
   void commit(const RoundsView& view, std::optional<double> block_hours = std::nullopt) {

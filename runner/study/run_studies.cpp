@@ -105,31 +105,10 @@ int run_in_turn(std::vector<Course>& courses, Call& call) {
   return worst;
 }
 
-void check_studies(const std::vector<Study>& studies, const RunOptions& options) {
-  std::string problems;
-  std::set<std::string> folders;
-  for (const Study& study : studies) {
-    try {
-      require_program(study);
-      check_study(study);
-      require_options(study, options);
-      if (!folders.insert(study.results).second) {
-        throw InputError(
-            fmt::format("{}: error: another file of this call has the results folder {}, too: name each file once, and "
-                        "give each study an `experiment` of its own",
-                        study.experiment.path, study.results));
-      }
-    } catch (const InputError& error) {
-      problems += (problems.empty() ? "" : "\n") + std::string(error.what());
-    }
-  }
-  if (!problems.empty()) throw InputError(problems);
-}
-
 }  // namespace
 
 int run_studies(std::vector<Study> studies, const RunOptions& options) {
-  check_studies(studies, options);
+  require_studies(studies, options);
   catch_interrupts();
   const bool many = studies.size() > 1;
   for (Study& study : studies) study.one_of_many = many;

@@ -237,7 +237,7 @@ Steps<Ending> carry_out(const Study& study, const RunOptions& options, const Fai
   Progress& progress = *call.progress;
   bool begun = false;
   while (true) {
-    begun = begun || may_begin(study, dispatcher, executor, call);
+    begun = begun || (interrupted() == 0 && may_begin(study, dispatcher, executor, call));
     if (begun && !dispatcher.step()) break;
     if (begun) show(study, dispatcher.counts(), executor.waiting(), progress);
     index_writer.flush(false);
@@ -376,7 +376,7 @@ Steps<int> run_study(const Study& study, const RunOptions& options, Call& call) 
   if (!options.retry.empty()) require_begun(study, states);
   PlanDiff diff = compare_with_index(study, states);
   const bool rounds = runs_in_rounds(study, options);
-  if (rounds) count_next_round(study, look_at_rounds(study, store), diff);
+  if (rounds) check_next_round(study, store, options, diff);
   require_ready(study, diff, attempts_to_retry(states, study, options.retry), options);
   ProcessToolRunner tools;
   check_longest_jobs(study.experiment, study.selected(), find_block_times(study.experiment, study.selected(), store, tools));

@@ -61,6 +61,20 @@ class Many(StudyTest):
         self.assertEqual(self.lines("most")[:2], ["1"] * 2)
         self.assertEqual(max(self.lines("most")), "2")
 
+    def test_an_interrupt_while_something_is_made_here_begins_no_run(self):
+        plain, built = self.study("plain"), self.study("built")
+        make = f"prepare: {{build: {{command: [bash, {self.folder}/work.sh, made, '1']}}}}\nworkdir: '{{{{build.dir}}}}'\n"
+        self.write(built, (self.folder / built).read_text() + make)
+        call = self.start("run", plain, built)
+        self.wait_for(lambda: self.lines("began"), "what is made")
+        call.send_signal(signal.SIGINT)
+        said, _ = call.communicate(timeout=120)
+        self.assertEqual(call.returncode, 130, said)
+        self.assertIn("built: prepare: what ran here was ended", said)
+        self.assertEqual(self.lines("began"), ["made"])
+        self.hpcbench("run", plain, built)
+        self.assertEqual(len(self.lines("began")), 2 + 8)
+
     def test_a_build_that_fails_stops_no_other_study(self):
         self.study("bad")
         self.write("bad.yaml", (self.folder / "bad.yaml").read_text() + "prepare: {build: {command: ['false']}}\nworkdir: '{{build.dir}}'\n")
@@ -85,7 +99,7 @@ class Many(StudyTest):
         call = self.start("run", *files)
         self.wait_for(lambda: self.lines("began"), "a run")
         call.send_signal(signal.SIGINT)
-        _, said = call.communicate(timeout=120)
+        said, _ = call.communicate(timeout=120)
         self.assertEqual(call.returncode, 130, said)
         self.hpcbench("run", *files)
         self.assertEqual(len(self.lines("began")), 8)
@@ -100,8 +114,15 @@ class Many(StudyTest):
         self.assertIn("another file of this call", self.hpcbench("run", good, good, code=2).stderr)
         self.write("other.yaml", (self.folder / good).read_text())
         self.assertIn("another file of this call", self.hpcbench("run", good, "other.yaml", code=2).stderr)
+        self.assertIn("another file of this call", self.hpcbench("run", good, good, "--dry-run", code=2).stderr)
         self.write("lacks.yaml", "experiment: lacks\ncommand: [no-such-program]\nmatrix: {k: [1]}\n")
         self.assertIn("lacks: error: nothing was started", self.hpcbench("run", good, "lacks.yaml", code=3).stderr)
+        limited = self.write("limited.yaml", STUDY % ("limited", self.folder, "limited", "0", "0", "2") + "resources: {time: 1m}\n")
+        said = self.hpcbench("run", str(limited), good, "--at-most", "1 gpu-hours", code=3).stderr
+        self.assertRegex(said, r"good: .*good.yaml: error: what a run of `k=1, .*` costs is not known")
+        self.assertIn("Nothing was started.", said)
+        said = self.hpcbench("run", good, str(limited), "--detach", code=2).stderr
+        self.assertEqual(said.count(".yaml: error: --detach needs the executor slurm"), 2)
         self.assertEqual(self.lines("began"), [])
 
     def test_a_rehearsal_names_each_study(self):
