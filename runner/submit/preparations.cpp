@@ -67,9 +67,10 @@ bool Preparer::submit(std::size_t instance) {
     active_.erase(instance);
     throw UnavailableError(fmt::format("error: prepare.{}: {}", plan_.prepared[instance].name, submission.text));
   }
-  if (submission.kind == Submission::Kind::doubtful)
+  if (submission.kind == Submission::Kind::doubtful) {
     note_(fmt::format("prepare: not known whether {} was submitted ({}); it is looked for", plan_.prepared[instance].name,
                       submission.text));
+  }
   if (!submission.jobs.empty()) attempt.job = submission.jobs.front();
   attempt.submitted = true;
   return true;

@@ -33,6 +33,17 @@ repeats: 2
 resources: {time: "00:02:00"}
 """
 
+LATE = """
+experiment: late
+prepare: {build: {command: [sleep, '4'], on: job}}
+command: [bash, -c, 'until [ -e go ]; do sleep 0.1; done']
+launch: once
+matrix: {k: [1, 2, 3]}
+repeats: 1
+overrides: [{when: {k: 3}, command: [ls, "{{build.dir}}"]}]
+resources: {time: "00:02:00"}
+"""
+
 
 # A block, both rows once, takes about 10 GPU-seconds, and at most 40.
 COSTS = """
@@ -80,6 +91,20 @@ class ManyTest(SlurmTest):
         for name in names:
             self.assertIn(f"{name}: 2 of 2 runs succeeded", done.stderr)
             self.assertEqual({path.read_text() for path in (self.folder / f"results/{name}").glob("*/r*/a1/stdout.log")}, {f"{name}\n"})
+
+    def test_jobs_of_an_earlier_call_count_before_another_study_begins(self):
+        site = str(self.write("site.yaml", "executor: slurm\nlimits: {max_queued: 2}\n"))
+        self.write("early.yaml", STUDY % ("early", "early", 0))
+        self.write("late.yaml", LATE)
+        self.hpcbench("run", "late.yaml", "--site", site, "--only", "k=1|2", "--detach")
+        call = self.start("run", "early.yaml", "late.yaml", "--site", site)
+        self.wait_for(lambda: list(self.folder.glob("results/late/prepare/*/a1/finished.json")), "the build")
+        time.sleep(3)
+        self.assertEqual([name for _, _, name, _ in self.cluster.jobs() if name.startswith("early.")], [])
+        self.write("go", "")
+        said, _ = call.communicate(timeout=120)
+        self.assertEqual(call.returncode, 0, said)
+        self.assertIn("late: 3 of 3 runs succeeded", said)
 
     def test_several_studies_go_on_after_detach(self):
         site = str(self.write("site.yaml", "executor: slurm\n"))
