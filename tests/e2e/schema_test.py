@@ -77,6 +77,12 @@ class Schema(StudyTest):
                 self.assertEqual(self.complaints(parsed(path.read_text())), [], path)
         self.assertGreater(accepted, 50)
 
+    def test_words_that_yaml_reads_as_truth_are_names(self):
+        path = self.write("true.yaml", "experiment: true\ncommand: [a, '{{k}}']\nmatrix: {k: [1]}\n"
+                                       "metrics: [{name: true, file: stdout.log, pattern: 'x(.*)'}]\nreport: {metric: true}\n")
+        self.assertEqual(self.check(path).returncode, 0)
+        self.assertEqual(self.complaints(parsed(path.read_text())), [])
+
     def test_sites_are_accepted(self):
         validator = jsonschema.Draft7Validator(json.loads(self.hpcbench("schema", "site").stdout))
         for path in files("sites/*.yaml", "examples/**/sites/*.yaml"):

@@ -170,7 +170,7 @@ Json SchemaWriter::simple_shape(const KeyRow& row, Layer layer) {
     case KeyKind::plain_name:
       return matching(kPlainName);
     case KeyKind::identifier:
-      return {{"type", "string"}, {"pattern", kIdentifier}};
+      return {{"type", {"string", "boolean"}}, {"pattern", kIdentifier}};
     case KeyKind::flag:
       return {{"type", "boolean"}};
     case KeyKind::integer:
