@@ -52,7 +52,8 @@ bring_ubuntu_keyring() {
 make_root() {
   local options=(--variant=minbase "--include=python3-venv,zstd") mirror=${DEBIAN_MIRROR:-}
   [ -e "/usr/share/debootstrap/scripts/$2" ] || { skipped "$1 $2: this debootstrap does not know it"; return 77; }
-  [ "$2" != jammy ] || options[1]+=,python3.11-venv  # as bookworm has: one torch serves both
+  # Bookworm's Python, so that one torch serves both.
+  [ "$2" != jammy ] || options+=("--include=python3-venv,zstd,python3.11-venv" --extra-suites=jammy-updates)
   if [ "$1" = ubuntu ]; then
     [ -s "$keyring" ] || { skipped "$1 $2: no keys of Ubuntu's archive (UBUNTU_KEYRING names a file)"; return 77; }
     options+=("--keyring=$keyring" "--components=main,universe")
