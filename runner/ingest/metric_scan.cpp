@@ -38,7 +38,9 @@ struct MetricScanner::Impl {
   bool take_match() {
     const auto text_of = [&](int which) {
       const re2::StringPiece& text = groups[static_cast<std::size_t>(which)];
-      return std::string_view(text.data() == nullptr ? "" : text.data(), text.size());
+      std::string_view taken(text.data() == nullptr ? "" : text.data(), text.size());
+      if (taken.ends_with('\r')) taken.remove_suffix(1);  // `(.*)` takes all of a line, and its end is CR LF
+      return taken;
     };
     if (groups[static_cast<std::size_t>(group)].data() == nullptr) return false;
     if (index_group == 0) return taker.take_text(text_of(group));

@@ -33,6 +33,11 @@ TEST_CASE("the last match counts; a series keeps all of them") {
   CHECK(matches.series[2].name == "loss");
 }
 
+TEST_CASE("lines may end with CR LF") {
+  CHECK(scan_metric("loss=1.5\r\nloss=2.5\r\n", spec_of("loss=(.*)")).value == 2.5);
+  CHECK(scan_metric("loss=1.5\r\nloss=2.5\r\n", spec_of("^loss=([0-9.]+)\\r?$")).value == 2.5);
+}
+
 TEST_CASE("which group is the number") {
   CHECK(scan_metric("a 1 b 2\n", spec_of("a (\\d) b (?P<loss>\\d)")).value == 2);
   CHECK(scan_metric("a 1 b 2\n", spec_of("a (\\d) b (?P<other>\\d)")).value == 1);
