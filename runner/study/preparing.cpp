@@ -216,6 +216,33 @@ Steps<bool> make_preparations(const Study& study, const std::vector<std::size_t>
   co_return true;
 }
 
+RunnablePart find_runnable(const Study& study, const std::vector<std::size_t>& configurations, const RenderContext& context) {
+  const Plan& plan = study.selected();
+  if (plan.prepared.empty()) return {plan, false};
+  const PreparationView view(study);
+  std::vector<bool> left_out(plan.configurations.size(), false);
+  bool awaits = false;
+  for (const std::size_t i : configurations) {
+    const Configuration& configuration = plan.configurations[i];
+    const bool made = std::all_of(configuration.prepared.begin(), configuration.prepared.end(), [&](const std::size_t each) {
+      return context.prepared.contains(plan.prepared[each].folder());
+    });
+    left_out[i] = !made;
+    awaits = awaits || (!made && view.obstacle(configuration).empty());
+  }
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < left_out.size(); ++i) {
+    if (!left_out[i]) kept.push_back(i);
+  }
+  return {keep_configurations(plan, kept), awaits};
+}
+
+bool any_failed_preparation(const Study& study) {
+  const PreparationView view(study);
+  const std::vector<Configuration>& all = study.selected().configurations;
+  return std::any_of(all.begin(), all.end(), [&](const Configuration& each) { return !view.obstacle(each).empty(); });
+}
+
 std::vector<std::size_t> unfinished_preparations(const Study& study) {
   const PreparationView view(study);
   std::vector<std::size_t> unfinished;

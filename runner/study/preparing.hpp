@@ -48,6 +48,16 @@ struct Call;
 Steps<bool> make_preparations(const Study& study, const std::vector<std::size_t>& configurations, PreparationOptions options,
                               RenderContext& context, Call& call);
 
+/// Of the plan what can run then: all but those of these configurations for which something is not made, as the context knows.
+/// What was made since, by a job that nobody waits for, is the next call's.
+struct RunnablePart {
+  Plan plan;
+  bool awaits = false;  // some are left out of which no preparation failed
+};
+RunnablePart find_runnable(const Study& study, const std::vector<std::size_t>& configurations, const RenderContext& context);
+/// Whether a preparation that failed keeps a configuration from running.
+bool any_failed_preparation(const Study& study);
+
 /// Asks all attempts of preparations that run or wait to end. Says what became of those, if there are any; false if some were
 /// not seen to end.
 bool end_preparations(const Study& study);

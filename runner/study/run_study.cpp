@@ -14,7 +14,6 @@
 #include "base/interrupt.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "plan/select.hpp"
 #include "render/blocks.hpp"
 #include "study/accounting.hpp"
 #include "study/blocks/find_block_times.hpp"
@@ -156,27 +155,6 @@ std::vector<std::size_t> open_configurations(const Study& study, const std::vect
   return open;
 }
 
-/// Of the plan what can be run: all but the open configurations whose preparations failed, or are not there yet.
-Plan without_obstacles(const Study& study, const std::vector<std::size_t>& open) {
-  const PreparationView view(study);
-  std::vector<bool> kept(study.selected().configurations.size(), true);
-  for (const std::size_t i : open) {
-    const std::vector<std::size_t>& needed = study.selected().configurations[i].prepared;
-    kept[i] = std::all_of(needed.begin(), needed.end(), [&](std::size_t each) { return view.status(each).succeeded(); });
-  }
-  std::vector<std::size_t> indices;
-  for (std::size_t i = 0; i < kept.size(); ++i) {
-    if (kept[i]) indices.push_back(i);
-  }
-  return keep_configurations(study.selected(), indices);
-}
-
-bool any_failed_preparation(const Study& study) {
-  const PreparationView view(study);
-  const std::vector<Configuration>& all = study.selected().configurations;
-  return std::any_of(all.begin(), all.end(), [&](const Configuration& each) { return !view.obstacle(each).empty(); });
-}
-
 /// Ends what runs and revokes what waits, since it would only fail, too.
 void stop_early(const Study& study, const Dispatcher& dispatcher, Executor& executor, IndexWriter& index_writer,
                 Progress& progress, const std::string& why) {
@@ -257,8 +235,7 @@ Steps<Ending> carry_out(const Study& study, const RunOptions& options, const Fai
     co_await Pause::look;
   }
   if (study.one_of_many) progress.count_of(study.experiment.name, dispatcher.counts());
-  // What could be submitted may have ended while the rest waits for preparations.
-  co_return options.detach && !unfinished_preparations(study).empty() ? Ending::detached : Ending::finished;
+  co_return Ending::finished;
 }
 
 /// The study, or with rounds a part of it, from the runs that are there to the last outcome.
@@ -285,7 +262,7 @@ Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, Sto
   const PreparationOptions of_preparations{options.prepare_again, options.detach};
   const bool go_on = co_await make_preparations(study, open, of_preparations, context, call);
   if (!go_on) co_return Carried{Ending::interrupted};
-  const Plan runnable = study.selected().prepared.empty() ? study.selected() : without_obstacles(study, open);
+  const RunnablePart runnable = find_runnable(study, open, context);
 
   Clock& clock = system_clock();
   std::optional<Progress> own;  // of this part, where the call has one study
@@ -296,7 +273,7 @@ Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, Sto
   Progress& progress = *call.progress;
   Executor* const executor = &call.executors.of(study);
   IndexWriter index_writer(store, study.experiment.name, study.results, progress, clock);
-  Dispatcher dispatcher(study.experiment, runnable, std::move(context), *executor, clock, index_writer);
+  Dispatcher dispatcher(study.experiment, runnable.plan, std::move(context), *executor, clock, index_writer);
   dispatcher.recover(known_attempts(states));
   taking_over.reset();
   dispatcher.retry(retried);
@@ -314,6 +291,7 @@ Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, Sto
   // All studies take over what runs before any of them begins more.
   if (call.taken_over.insert(study.experiment.name).second) co_await Pause::turn;
   carried.ending = co_await carry_out(study, options, limits, dispatcher, *executor, index_writer, call);
+  if (carried.ending == Ending::finished && runnable.awaits) carried.ending = Ending::detached;
   carried.failures = index_writer.failures().count();
   if (carried.ending == Ending::interrupted) co_return carried;
   executor->flush();
