@@ -27,12 +27,14 @@ MNIST = ["--data", "data/mnist", "--eval", "false"]
 # memsets and copies. tests/gpu/README.md says where they come from.
 PACKED = ["--padding", "none", "--pad-in-softmax", "false"]
 LIMITS = {
-    "bert fp32 padded": {"launches": 518, "host waits": 0, "copy to device": 1},
-    "bert fp32 packed": {"launches": 486, "host waits": 0, "copy to device": 1},
-    "bert bf16 padded": {"launches": 547, "host waits": 0, "copy to device": 1},
-    "bert bf16 packed": {"launches": 515, "host waits": 0, "copy to device": 1},
+    "bert fp32 padded": {"launches": 514, "host waits": 0, "copy to device": 1},
+    "bert fp32 packed": {"launches": 470, "host waits": 0, "copy to device": 1},
+    "bert bf16 padded": {"launches": 543, "host waits": 0, "copy to device": 1},
+    "bert bf16 packed": {"launches": 499, "host waits": 0, "copy to device": 1},
     "mnist": {"launches": 45, "host waits": 0, "copy to device": 0},
 }
+# Of each sum of a layer's bias's gradient, from some 1,000 tokens on: a small packed batch has none.
+MEMSETS_OF_MANY_TOKENS = 48
 
 
 def built(version="2.13.0", folder=FOLDER):
@@ -115,9 +117,9 @@ def run_ranks(arguments, ranks, limit_s=300, faults=None, program=None, **enviro
         return ends
 
 
-def step_counts(arguments):
+def step_counts(arguments, **environment):
     """What one step asks of the GPU: the difference of runs of 4 and of 2 steps, halved."""
-    few, more = (run([*arguments, "--max-steps", str(steps), "--log-every", "0"]) for steps in (2, 4))
+    few, more = (run([*arguments, "--max-steps", str(steps), "--log-every", "0"], **environment) for steps in (2, 4))
     for ended in (few, more):
         if ended.code:
             raise AssertionError(ended.text)
@@ -254,7 +256,7 @@ class NullGpu(unittest.TestCase):
         self.assertNotIn("CUBLAS_WORKSPACE_CONFIG", free.event("run_start")["environment"])
 
     def test_a_large_batch_asks_for_the_limits_of_the_gpu(self):
-        # More than 3,072 tokens: the gradient of an embedding sorts them, and CUB divides by the largest grid.
+        # More than 3,072 tokens. Whatever sorts with CUB divides by the largest grid.
         ended = run([*BERT, "--model", "tiny", "--batch-size", "64", "--max-steps", "2"])
         self.assertEqual(ended.code, 0, ended.text)
 
@@ -345,14 +347,17 @@ class NullGpu(unittest.TestCase):
             for what, most in limits.items():
                 self.assertLessEqual(found.get(what, 0), most, f"{name}: {what}")
 
-    def test_a_step_of_many_rows_asks_no_more_than_one_of_few(self):
+    def test_what_a_step_asks_does_not_depend_on_the_number_of_rows(self):
         for precision in ("fp32", "bf16"):
             for kind, more in (("padded", []), ("packed", PACKED)):
-                for rows in (16, 32):
-                    found = step_counts([*BERT, "--model", "base", "--clip", "1", "--precision", precision, *more, "--batch-size", str(rows)])
-                    print(f"bert {precision} {kind}, {rows} rows:", found["launches"], "launches")
-                    for what, most in LIMITS[f"bert {precision} {kind}"].items():
-                        self.assertLessEqual(found.get(what, 0), most, f"{precision} {kind}, {rows} rows: {what}")
+                base = [*BERT, "--model", "base", "--clip", "1", "--precision", precision, *more]
+                found = {rows: step_counts([*base, "--batch-size", str(rows)], NULL_GPU_MEMORY_MB="80000") for rows in (16, 32)}
+                print(f"bert {precision} {kind}:", {rows: counts["launches"] for rows, counts in found.items()})
+                self.assertEqual(found[16]["launches"], found[32]["launches"])
+                limits = dict(LIMITS[f"bert {precision} {kind}"])
+                limits["launches"] += MEMSETS_OF_MANY_TOKENS if kind == "packed" else 0
+                for what, most in limits.items():
+                    self.assertLessEqual(found[16].get(what, 0), most, f"{precision} {kind}: {what}")
 
 
 if __name__ == "__main__":

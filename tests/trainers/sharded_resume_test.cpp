@@ -179,6 +179,25 @@ TEST_CASE("killed before any call that makes a checkpoint: the one before it goe
     CHECK(kill_and_go_on(one, "whole", expected_of_one, 0, whole_save + call));
 }
 
+TEST_CASE("killed before a whole checkpoint takes the place of one in shards: the shards go on") {
+  const ShardedFixture fixture;
+  const ShardedFixture::Way way{"zero2", 2};
+  const Texts expected = fixture.end_of(way, {"--max-steps", "4"});
+  fixture.end_of(way, texts_with(fixture.kept("other", "whole"), {"--max-steps", "1"}));
+  const std::size_t tensors = SafetensorsFile(fixture.path("other/checkpoint/last.safetensors")).tensors().size();
+  fixture.end_of(way, texts_with(fixture.kept("out", "sharded"), {"--max-steps", "2"}));
+  const Texts resumed = {"--resume", fixture.path("out/checkpoint")};
+  // Before fsync, and before the name that makes it the checkpoint.
+  for (const std::size_t call : {1 + tensors + 1, 1 + tensors + 2}) {
+    CAPTURE(call);
+    const Texts whole = texts_with(texts_with(fixture.kept("out", "whole"), {"--max-steps", "3"}), resumed);
+    const std::string mode = "kill_rank_0_at_call_" + std::to_string(call);
+    CHECK(fixture.end_of_victim(way, whole, mode, 0).signal == SIGKILL);
+    CHECK(fixture.names_in("out") == Texts{"1-rank-0of2.safetensors", "1-rank-1of2.safetensors"});
+    CHECK((fixture.end_of(way, texts_with({"--max-steps", "4"}, resumed)) == expected));
+  }
+}
+
 TEST_CASE("shards that are not those of the checkpoint end the program with exit code 3 and the file's name") {
   const ShardedFixture fixture;
   const ShardedFixture::Way way{"zero2", 2};

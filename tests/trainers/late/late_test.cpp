@@ -113,7 +113,7 @@ void check_late_trials(const char* precision_name, Precision precision) {
   for (int seed = 0; seed < seeds(); ++seed) {
     for (std::size_t index = 0; index < trials.size(); ++index)
       check_late_trial(trials[index], prompt[index], static_cast<std::uint64_t>(seed));
-    if ((seed + 1) % 25 == 0 || seed + 1 == seeds()) {
+    if ((seed + 1) % 10 == 0 || seed + 1 == seeds()) {
       std::printf("late: %zu trainings in %s tried with %d seeds\n", trials.size(), precision_name, seed + 1);
       std::fflush(stdout);  // who ends the long form early knows how far it came
     }
