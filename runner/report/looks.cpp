@@ -23,8 +23,8 @@ int leading_ended(const Sample& sample) {
   return ended;
 }
 
-/// The cost of a run: what ended runs took, whatever their outcome; else its limit.
-std::optional<double> hours_of_run(const Sample& sample, const Configuration& configuration) {
+/// The cost of a run: what ended runs took, whatever their outcome; else the limits of as many segments as it may have.
+std::optional<double> hours_of_run(const Sample& sample, const Configuration& configuration, const Experiment& experiment) {
   std::vector<double> times;
   for (const AttemptRecord* run : sample.runs) {
     const auto wall_s = run->metrics.find("wall_s");
@@ -32,7 +32,8 @@ std::optional<double> hours_of_run(const Sample& sample, const Configuration& co
       times.push_back(wall_s->second);
   }
   std::optional<double> time_s = median_of(std::move(times));
-  if (!time_s) time_s = configuration.work->resources.time_s;
+  if (const auto& limit_s = configuration.work->resources.time_s; !time_s && limit_s)
+    time_s = *limit_s * (experiment.continuation ? experiment.continuation->max : 1);
   return time_s ? std::optional(configuration.gpus() * *time_s / kHourSeconds) : std::nullopt;
 }
 
@@ -59,7 +60,7 @@ class Judge {
     if (sample.baseline && *sample.baseline != index) progress.baseline = sample.baseline;
     progress.ended = std::min(leading_ended(sample), looks_.back());
     progress.last_look = looks_.back();
-    progress.run_hours = hours_of_run(sample, plan_.configurations[index]);
+    progress.run_hours = hours_of_run(sample, plan_.configurations[index], experiment_);
     if (!experiment_.repeat_rule) {
       progress.look = progress.ended;
       progress.decided = progress.ended == looks_.back();

@@ -56,8 +56,7 @@ std::optional<Study> next_part(const Study& study, const Store& store, const Run
   const std::optional<double> left = hours_left(study, view, of_call);
   NextRound next = next_round(study, view, left);
   if (next.too_dear_hours) {
-    say(fmt::format("no block would be begun: the next one takes about {:.3g} GPU-hours, and {:.3g} are left{}",
-                    *next.too_dear_hours, *left,
+    say(fmt::format("no block would be begun: {}{}", too_dear_text(study, view, *next.too_dear_hours, *left),
                     budget.others_busy(study.experiment.name) ? " beside the blocks of the files before it" : ""));
   }
   if (!next.round) return std::nullopt;

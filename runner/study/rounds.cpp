@@ -209,6 +209,18 @@ NextRound next_round(const Study& study, const RoundsView& view, std::optional<d
   return next;
 }
 
+std::string too_dear_text(const Study& study, const RoundsView& view, double hours, double left_hours) {
+  const auto& continuation = study.experiment.continuation;
+  const bool by_limits =
+      std::any_of(view.rows.begin(), view.rows.end(), [](const LookProgress& row) { return row.ended == 0; });
+  return fmt::format("the next one takes about {:.3g} GPU-hours, and {:.3g} are left{}", hours, left_hours,
+                     continuation && by_limits
+                         ? fmt::format("; before any of its runs has ended, each counts {} time limits: as many segments as "
+                                       "`continue.max` allows",
+                                       continuation->max)
+                         : "");
+}
+
 std::optional<double> hours_left(const Study& study, const RoundsView& view, std::optional<double> of_call) {
   const std::optional<double>& budget = study.experiment.budget_gpu_hours;
   if (!budget && !of_call) return std::nullopt;

@@ -45,6 +45,9 @@ struct NextRound {
 /// and no time limit says what one may cost.
 NextRound next_round(const Study& study, const RoundsView& view, std::optional<double> left_hours);
 
+/// `the next one takes about 4 GPU-hours, and 3 are left`, and what that counts where it is not what runs took.
+std::string too_dear_text(const Study& study, const RoundsView& view, double hours, double left_hours);
+
 /// GPU-hours that the file's budget and this amount of the call leave; absent where there is neither.
 std::optional<double> hours_left(const Study& study, const RoundsView& view, std::optional<double> of_call);
 

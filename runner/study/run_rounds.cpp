@@ -169,8 +169,7 @@ Steps<int> run_rounds(const Study& study, const RunOptions& options, Store& stor
       continue;
     }
     if (next.too_dear_hours) {
-      say(fmt::format("no block is begun: the next one takes about {:.3g} GPU-hours, and {:.3g} are left", *next.too_dear_hours,
-                      *left));
+      say("no block is begun: " + too_dear_text(study, view, *next.too_dear_hours, *left));
     }
     if (!next.round) break;
     say(round_text(study, *next.round, view, left));

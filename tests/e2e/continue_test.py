@@ -113,6 +113,16 @@ class Segments(ContinueTest):
         self.assertAlmostEqual(spent * 3600, sum(walls), delta=1, msg="but for what it takes to begin and end a process")
         self.assertIn(f"budget: {spent:.3g} of 1 GPU-hours are spent", said)
 
+    def test_a_budget_begins_no_run_whose_segments_may_exceed_it(self):
+        self.study(limit="2s", more="budget: {gpu_hours: 0.005}\n")
+        for call in (["--dry-run"], []):
+            said = self.hpcbench("run", "tiny.yaml", *call).stderr
+            self.assertIn("the next one takes about 0.0111 GPU-hours, and 0.005 are left; before any of its runs has ended, each counts 20 time limits", said)
+        self.assertEqual(self.executions(), [])
+        self.hpcbench("run", "tiny.yaml", "--set", "continue.max=2", code=1)
+        self.assertEqual(len(self.executions()), 2)
+        self.assertLess(self.status("tiny.yaml")["looks"]["spent_gpu_hours"], 0.005)
+
     def test_one_that_is_warned_saves_and_says_so(self):
         self.study("saves")
         self.hpcbench("run", "tiny.yaml")
