@@ -52,7 +52,7 @@ def linked_archives(build, name):
 
 
 def read_headers(build, folders):
-    """Paths of the headers that the program's objects read: of the system, and of others. Ours are among the latter."""
+    """Paths of the headers that the program's objects read, ours among them."""
     objects = re.compile(rf"^({folders})/\S*: #deps")
     found = set()
     counts = False
@@ -61,9 +61,7 @@ def read_headers(build, folders):
             counts = bool(objects.match(line))
         elif counts:
             found.add(line.strip())
-    paths = {os.path.realpath(build / path) for path in found}  # ccache makes some relative
-    system = {path for path in paths if path.startswith("/usr/")}
-    return system, paths - system
+    return {os.path.realpath(build / path) for path in found}  # ccache makes some relative
 
 
 def packages_of(paths):
@@ -112,12 +110,14 @@ def entry(package, paths, how):
                               "referenceLocator": f"pkg:deb/{distribution()}/{name}@{version.replace('+', '%2B').replace(':', '%3A')}?arch={architecture}"}]}
 
 
-def torch_entry(headers):
-    """LibTorch, of which the trainer holds what its headers define; None: the program reads none of them."""
+def torch_folder(headers):
+    """The LibTorch whose headers these are; None: there are none of it."""
     found = {match[1] for match in (re.match(r"(.*)/include/(?:ATen|c10|torch)/", path) for path in headers) if match}
-    if not found:
-        return None
-    folder = pathlib.Path(sorted(found)[0])
+    return pathlib.Path(min(found)) if found else None
+
+
+def torch_entry(folder):
+    """LibTorch, of which the trainer holds what its headers define."""
     metadata = "".join(path.read_text(errors="replace") for path in folder.parent.glob("torch-*.dist-info/METADATA"))  # of pip's torch
     said = {key: match[1] for key in ("Version", "License-Expression", "License") if (match := re.search(rf"^{key}: (.+)$", metadata, re.MULTILINE))}
     archive = folder / "build-version"  # of an archive from pytorch.org
@@ -139,15 +139,16 @@ def document(build, name, program):
     digest = hashlib.sha256(program).hexdigest()
     when = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "315532800")), datetime.timezone.utc)
     linked = packages_of(linked_archives(build, name))
-    system, others = read_headers(build, PROGRAMS[name].folders)
+    headers = read_headers(build, PROGRAMS[name].folders)
+    torch = torch_folder(headers)
+    system = {path for path in headers if path.startswith("/usr/") and not (torch and path.startswith(f"{torch}/"))}
     read = {package: paths for package, paths in packages_of(system).items() if package not in linked}
     own = {"name": name, "SPDXID": f"SPDXRef-{name}", "versionInfo": version, "downloadLocation": "NOASSERTION", "filesAnalyzed": False,
            "checksums": [{"algorithm": "SHA256", "checksumValue": digest}], "licenseConcluded": "NOASSERTION", "licenseDeclared": "Apache-2.0",
            "copyrightText": "NOASSERTION", "primaryPackagePurpose": "APPLICATION"}
     inside = [(entry(package, paths, how), kind) for found, how, kind in ((linked, "linked statically", "STATIC_LINK"), (read, "headers", "CONTAINS"))
               for package, paths in sorted(found.items())]
-    torch = torch_entry(others)
-    inside += [(torch, "CONTAINS")] if torch else []
+    inside += [(torch_entry(torch), "CONTAINS")] if torch else []
     inside += [(data_entry(data, *said), "CONTAINS") for data, said in PROGRAMS[name].data.items()]
     return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"{name}-{version}",
             "documentNamespace": f"https://spdx.org/spdxdocs/{name}-{version}-{digest}",
