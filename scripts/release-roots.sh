@@ -52,8 +52,6 @@ bring_ubuntu_keyring() {
 make_root() {
   local options=(--variant=minbase "--include=python3-venv,zstd") mirror=${DEBIAN_MIRROR:-}
   [ -e "/usr/share/debootstrap/scripts/$2" ] || { skipped "$1 $2: this debootstrap does not know it"; return 77; }
-  # Bookworm's Python, so that one torch serves both.
-  [ "$2" != jammy ] || options+=("--include=python3-venv,zstd,python3.11-venv" --extra-suites=jammy-updates)
   if [ "$1" = ubuntu ]; then
     [ -s "$keyring" ] || { skipped "$1 $2: no keys of Ubuntu's archive (UBUNTU_KEYRING names a file)"; return 77; }
     options+=("--keyring=$keyring" "--components=main,universe")
@@ -62,6 +60,13 @@ make_root() {
   debootstrap "${options[@]}" "$2" "$3" ${mirror:+"$mirror"} > "$temporary/log" 2>&1 && return 0
   skipped "$1 $2: debootstrap: $(grep -E '^[EW]:|error' "$temporary/log" | tail -n 1)"
   return 77
+}
+
+# Bookworm's Python beside jammy's own, so that one torch serves both: its updates have it.
+add_python() {
+  cp /etc/resolv.conf "$1/etc/resolv.conf" 2> /dev/null || true
+  sed 's/ jammy / jammy-updates /' "$1/etc/apt/sources.list" > "$1/etc/apt/sources.list.d/updates.list"
+  chroot "$1" sh -c 'apt-get update -qq && apt-get install -qq --no-install-recommends python3.11-venv' > "$temporary/log" 2>&1 || skipped "a second Python for jammy: $(tail -n 1 "$temporary/log")"
 }
 
 # What is done in a root. Its folder /try holds the packages and try-program.sh.
@@ -139,6 +144,7 @@ for suite in "${suites[@]}"; do
   name=${suite##*/}
   folder=$temporary/$name
   make_root "$distribution" "$name" "$folder" || continue
+  [ "$name" != jammy ] || [ -z "$wheels" ] || add_python "$folder"
   [ "$distribution" != debian ] || [ -s "$keyring" ] || bring_ubuntu_keyring "$folder"
   begin=$SECONDS
   said=$(try_root "$folder") || { cat "$temporary/errors" >&2; echo "error: the packages do not work in $distribution $name" >&2; exit 1; }
