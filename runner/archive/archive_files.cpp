@@ -12,8 +12,10 @@
 #include <set>
 #include <system_error>
 
+#include "archive/tar.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "ingest/attempt_record.hpp"
 #include "ingest/imported.hpp"
 #include "ingest/metric_scan.hpp"
@@ -90,6 +92,10 @@ class ArchiveCollector {
                       models_left_out_));
     }
     if (made_left_out_ > 0) plan_.notes.push_back(fmt::format("{} files that preparations made are left out", made_left_out_));
+    if (unsafe_left_out_ > 0) {
+      plan_.notes.push_back(fmt::format("left out for names that no archive may have: {}, the first {}",
+                                        counted(unsafe_left_out_, "file", "files"), first_unsafe_));
+    }
     if (links_left_out_ > 0) plan_.notes.push_back(fmt::format("{} links are left out", links_left_out_));
     return std::move(plan_);
   }
@@ -106,6 +112,10 @@ class ArchiveCollector {
   void add_disk(const std::string& path, const std::string& source) {
     struct stat status {};
     if (::stat(source.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || !known_.insert(path).second) return;
+    if (const std::string why = why_unsafe(path); !why.empty()) {
+      if (unsafe_left_out_++ == 0) first_unsafe_ = fmt::format("{}: {}", json_quote(path), why);
+      return;
+    }
     ArchiveFile file;
     file.path = path;
     file.source = source;
@@ -195,6 +205,8 @@ class ArchiveCollector {
   int models_left_out_ = 0;
   int links_left_out_ = 0;
   int made_left_out_ = 0;
+  int unsafe_left_out_ = 0;
+  std::string first_unsafe_;  // and why
 };
 
 }  // namespace

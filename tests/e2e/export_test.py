@@ -159,6 +159,15 @@ class Export(StudyTest):
         (self.folder / "out").mkdir()
         self.assertIn("`hpcbench report --archive out/a.tar.zst`", self.hpcbench("export", "-o", "out/a.tar.zst").stderr)
 
+    def test_a_file_whose_name_no_archive_may_have_is_left_out(self):
+        self.run_and_export()
+        before = self.hpcbench("report").stdout
+        (next(self.folder.glob("results/tiny/*/r01/a1")) / "two\nlines").write_text("x")
+        said = self.hpcbench("export", "-o", "again.tar.zst").stderr
+        self.assertIn("note: left out for names that no archive may have: 1 file, the first \"results/tiny/", said)
+        self.assertIn("two\\nlines\": its path has control characters", said)
+        self.assertEqual(self.hpcbench("report", "--archive", "again.tar.zst").stdout, before)
+
     def test_a_folder_that_is_there_is_left_alone(self):
         self.run_and_export()
         self.write("full/precious", "x")
