@@ -323,7 +323,7 @@ Table build_table(const Experiment& experiment, const Plan& plan, std::vector<At
   choose_axes(table, plan, samples);
   count_segments(samples);
   if (!all) note_orphans(table, plan, count_orphans(plan, on_record));
-  table.size_axes = size_axes(experiment, plan);
+  table.size_axes = axes_along_lines(size_axes(experiment, plan), plan, experiment.scale_by());
   if (table.has_speedup) {
     compare_with_baselines(samples, experiment, plan, table.notes);
   } else if (!experiment.baseline.empty()) {

@@ -118,6 +118,9 @@ void measure_series(Sample& sample, const ReportSettings& settings);
 /// The facts of its measured runs, of all runs where none was measured. What `row.facts` lacks no measured run has.
 void gather_facts(Sample& sample);
 
+/// Of the size axes (see size_axes.hpp) those that tell no line apart: without what `unit` does not count where rows of one
+/// size differ in it, as gpus_per_node beside nodes.
+std::vector<std::string> axes_along_lines(std::vector<std::string> sizes, const Plan& plan, ScaleBy unit);
 /// Amdahl's or Gustafson's law for each set of shown rows that differ in `sizes` (see size_axes.hpp) only.
 std::vector<Fit> fit_scaling(const std::vector<const Sample*>& shown, const ReportSettings& settings,
                              const std::vector<std::string>& columns, const std::vector<std::string>& sizes);

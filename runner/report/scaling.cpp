@@ -11,6 +11,12 @@ bool names_axis(const std::vector<std::string>& names, const std::string& name) 
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Whether a size is counted by this axis of the placement.
+bool counts(ScaleBy unit, std::string_view axis) {
+  if (unit == ScaleBy::nodes) return axis == "nodes";
+  return axis != (unit == ScaleBy::gpus ? kRanksPerNode : "gpus_per_node");
+}
+
 /// Equal for rows that differ in `sizes` only.
 std::string family_of(const Row& row, const std::vector<std::string>& sizes) {
   std::vector<std::string> parts;
@@ -91,6 +97,25 @@ std::optional<Fit> fit_family(const Family& family, const ReportSettings& settin
 }
 
 }  // namespace
+
+std::vector<std::string> axes_along_lines(std::vector<std::string> sizes, const Plan& plan, ScaleBy unit) {
+  for (const char* name : {"gpus_per_node", kRanksPerNode}) {
+    const auto place = std::find(plan.axes.begin(), plan.axes.end(), name);
+    if (place == plan.axes.end() || !names_axis(sizes, name) || counts(unit, name)) continue;
+    const auto column = static_cast<std::size_t>(place - plan.axes.begin());
+    std::unordered_map<std::string, Value> seen;  // by all that is no size, and the size
+    const bool ambiguous =
+        std::any_of(plan.configurations.begin(), plan.configurations.end(), [&](const Configuration& configuration) {
+          Row row;
+          row.axes = plan.bindings(configuration);
+          const std::string key = family_of(row, sizes) + " " + std::to_string(run_size(configuration, unit));
+          const Value& value = configuration.values[column];
+          return seen.emplace(key, value).first->second != value;
+        });
+    if (ambiguous) std::erase(sizes, name);
+  }
+  return sizes;
+}
 
 std::vector<Fit> fit_scaling(const std::vector<const Sample*>& shown, const ReportSettings& settings,
                              const std::vector<std::string>& columns, const std::vector<std::string>& sizes) {

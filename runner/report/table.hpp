@@ -190,7 +190,8 @@ struct Table {
   std::vector<std::string> derived;          // computed values; and those that vary,
   std::vector<std::string> derived_columns;  // which stand beside the axes and tell no rows apart
   std::vector<std::string> columns;          // the varied ones among them
-  /// Those that say how large a row is, and what varies together with them: see size_axes.hpp.
+  /// Those that say how large a row is, and what varies together with them; rows that differ in these only are one line of a
+  /// plot and one fit: see axes_along_lines (samples.hpp).
   std::vector<std::string> size_axes = {"nodes", "gpus_per_node"};
   std::vector<std::string> shown_columns;  // of text and markdown, as report.columns names them; empty: the usual ones
   std::vector<std::string> group_by;       // axes whose combinations get a table each in text and markdown

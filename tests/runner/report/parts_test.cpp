@@ -198,6 +198,31 @@ TEST_CASE("a size zipped to the gpus is of the same family: fit, speedup and eff
   CHECK(study.table().size_axes == std::vector<std::string>{"nodes", "gpus_per_node"});
 }
 
+TEST_CASE("counted in nodes, each number of gpus a node has its own fit") {
+  Study study;
+  study.experiment.name = "nodes";
+  study.experiment.path = "nodes.yaml";
+  study.experiment.report.scale_by = ScaleBy::nodes;
+  study.experiment.baseline = {{"nodes", {Value::from_plain("1")}}};
+  study.plan.axes = {"nodes", "gpus_per_node"};
+  study.plan.varied = study.plan.axes;
+  study.plan.repeats = 6;
+  for (const int gpus : {1, 2}) {
+    for (const int nodes : {1, 2, 4}) {
+      const std::size_t at = study.add_configuration({std::to_string(nodes), std::to_string(gpus)});
+      study.add_runs(at, std::vector<double>(6, (4 + 96.0 / nodes) / gpus), static_cast<int>(at), 6);
+    }
+  }
+  study.experiment.report.metric = "train_s";
+  const Table table = study.table();
+  CHECK(table.size_axes == std::vector<std::string>{"nodes"});
+  REQUIRE(table.fits.size() == 2);
+  CHECK(table.fits[1].label == "gpus_per_node=2");
+  for (const Fit& fit : table.fits) CHECK(fit.serial_fraction == doctest::Approx(0.04).epsilon(0.001));  // T = 4 + 96 / p
+  study.experiment.report.scale_by = ScaleBy::gpus;  // counts both: one line, as 2 x 1 and 1 x 2 are of one size
+  CHECK(study.table().size_axes == std::vector<std::string>{"nodes", "gpus_per_node"});
+}
+
 TEST_CASE("a size that tells baselines apart still does") {
   Study study = empty_study();
   study.plan.configurations.clear();
