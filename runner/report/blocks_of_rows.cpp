@@ -97,7 +97,7 @@ void note_blocks(const std::vector<Sample>& samples, const ReportSettings& setti
   note_gain(std::move(gains), notes);
   if (broken > 0) {
     notes.push_back(
-        fmt::format("{} of {} have no run of their baseline in their allocation, and are in no pair: where an "
+        fmt::format("without a run of the baseline in the same allocation, and so in no pair: {} of {}; where an "
                     "allocation ends early, the rest of its block runs in another",
                     counted(static_cast<long long>(unpaired), "run", "runs"), rows_text(broken)));
   }
