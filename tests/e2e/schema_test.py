@@ -97,7 +97,7 @@ class Schema(StudyTest):
         documents = [document for document in map(parsed, texts) if isinstance(document, dict)]
         values = [0, 1, 2.5, "x", "{{k}}", True, [], {}, ["a"], [1, 2], {"k": 1}, "2h", "5 %", None, "k == 1"]
         accepted = 0
-        for number in range(400):
+        for number in range(10_000 if os.environ.get("HPCBENCH_LONG") == "1" else 400):
             document = json.loads(json.dumps(chance.choice(documents)))
             node = document
             while True:
