@@ -19,10 +19,11 @@ class NumberRoll {
   /// `numbers`, of 64 or 32 bits, as the tensor `part`, in as many places of 64 bits as they need.
   template <class Number>
   void add(at::Tensor& part, const Number* numbers, std::int64_t count) {
+    constexpr std::size_t kPlaceBytes = 8;
     const auto begin = std::ssize(places_);
-    constexpr auto kInPlace = static_cast<std::int64_t>(sizeof(std::int64_t) / sizeof(Number));
-    places_.resize(places_.size() + static_cast<std::size_t>((count + kInPlace - 1) / kInPlace));
-    std::memcpy(places_.data() + begin, numbers, static_cast<std::size_t>(count) * sizeof(Number));
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(Number);
+    places_.resize(places_.size() + (bytes + kPlaceBytes - 1) / kPlaceBytes);
+    std::memcpy(places_.data() + begin, numbers, bytes);
     parts_.push_back({&part, begin, std::ssize(places_) - begin, count, c10::CppTypeToScalarType<Number>::value});
   }
   template <class Number>
