@@ -31,8 +31,8 @@ MIXED = (STUDY.replace('echo "$1" >> executions;', '[ $RANK != 0 ] || echo "$1" 
 PACKED = STUDY.replace("{per: block}", "{per: block, side_by_side: 2, numa: shared}").replace("{time: 60s}", "{time: 60s, mem: 100M, exclusive: true}")
 # As many runs, each of three points alone and beside another.
 CALIBRATED = PACKED.replace("numa: shared", "numa: shared, calibrate: true").replace("k: [1, 2, 3, 4, 5, 6]", "k: [1, 2, 3]")
-# What ends an allocation, or a run in it. Each hurts at most this many runs: those that were going on.
-HURT = {"launcher": 1, "srun": 1, "step": 1, "block": 1, "own-signal": 1, "node-down": 2, "slurmd": 2, "controller": RUNS, "preempted": 4}
+# What ends an allocation, or a run in it. Each hurts at most this many runs: those that were going on. A node has place for all four blocks.
+HURT = {"launcher": 1, "srun": 1, "step": 1, "block": 1, "own-signal": 1, "node-down": 4, "slurmd": 4, "controller": RUNS, "preempted": 4}
 FAULTS = ["killed-anywhere", *HURT, "dies-after", "silent", "socket-accepted", "garbage", "killed-after", "two-at-once"]
 # A minute and more each: a run whose launcher died counts as lost when its finished.json has not come for a minute.
 SLOW = {"launcher", "slurmd", "controller", "killed-before"}
