@@ -32,8 +32,10 @@ std::optional<double> hours_of_run(const Sample& sample, const Configuration& co
       times.push_back(wall_s->second);
   }
   std::optional<double> time_s = median_of(std::move(times));
-  if (const auto& limit_s = configuration.work->resources.time_s; !time_s && limit_s)
-    time_s = *limit_s * (experiment.continuation ? experiment.continuation->max : 1);
+  if (!time_s) {
+    const int segments = experiment.continuation ? experiment.continuation->max : 1;
+    if (const std::optional<double>& limit_s = configuration.work->resources.time_s) time_s = *limit_s * segments;
+  }
   return time_s ? std::optional(configuration.gpus() * *time_s / kHourSeconds) : std::nullopt;
 }
 
