@@ -81,15 +81,24 @@ def every(row, most):
     return row
 
 
+def measured_on_cluster(place, studies):
+    """Measures them on one cluster; False, with the reason printed, where none can be started."""
+    import slurm_work
+    try:
+        with slurm_work.cluster_for(place.data, place.quick):
+            for study in studies:
+                study.measure(first=FEWEST_REPEATS, most=MOST_SLURM, quick=QUICK_SLURM, more=FEW_MORE)
+    except unittest.SkipTest as reason:
+        print(f"{studies[0].name}: skipped: {reason}", file=sys.stderr)
+        return False
+    return True
+
+
 def slurm(place):
     import slurm_work
     runs = slurm_work.runs_of(place.quick)
     study = Study(place, "slurm", "slurm", ["ours", "by_hand"], ["seconds", "cpu_s", "sbatch", "squeue_per_s", "peak_bytes"], f"{runs} runs on Slurm")
-    try:
-        with slurm_work.cluster_for(place.data, place.quick):
-            study.measure(first=FEWEST_REPEATS, most=MOST_SLURM, quick=QUICK_SLURM, more=FEW_MORE)
-    except unittest.SkipTest as reason:
-        print(f"slurm: skipped: {reason}", file=sys.stderr)
+    if not measured_on_cluster(place, [study]):
         return
     work = f"{runs:,} runs on Slurm"
     yield every(plain(study, "slurm_sbatch", f"{work}: calls of sbatch", "ours", "sbatch", "", 1), 1)
@@ -105,12 +114,7 @@ def blocks(place):
     runs, steps = slurm_work.runs_of(place.quick), blocks_work.steps_of(place.quick)
     study = Study(place, "blocks", "blocks", ["ours", "by_hand"], ["seconds", "sbatch", "queued", "peak_bytes"], f"{runs} runs in blocks")
     of_step = Study(place, "blocks_step", "blocks", ["ours_step", "bare_step"], ["seconds_per_step"], f"a job of {steps} steps")
-    try:
-        with slurm_work.cluster_for(place.data, place.quick):
-            for each in (study, of_step):
-                each.measure(first=FEWEST_REPEATS, most=MOST_SLURM, quick=QUICK_SLURM, more=FEW_MORE)
-    except unittest.SkipTest as reason:
-        print(f"blocks: skipped: {reason}", file=sys.stderr)
+    if not measured_on_cluster(place, [study, of_step]):
         return
     work = f"{runs:,} runs in {blocks_work.BLOCKS} blocks on Slurm"
     yield every(plain(study, "blocks_sbatch", f"{work}: calls of sbatch", "ours", "sbatch", "", 1), 1)
