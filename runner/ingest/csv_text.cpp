@@ -1,5 +1,6 @@
 #include "ingest/csv_text.hpp"
 
+#include "base/byte_order_mark.hpp"
 #include "base/text.hpp"
 
 namespace hpcbench {
@@ -8,7 +9,6 @@ namespace {
 
 constexpr std::size_t kLargestCell = std::size_t{1} << 20;
 constexpr std::size_t kMostCells = 10'000;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace
 

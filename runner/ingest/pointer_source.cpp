@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/byte_order_mark.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "ingest/metric_reader.hpp"
@@ -102,8 +103,7 @@ class PointerReader : public MetricReader {
 
   /// As CSV and patterns of `header` do, JSON may begin with the mark of UTF-8.
   void drop_mark() {
-    constexpr std::string_view kUtf8Mark = "\xEF\xBB\xBF";
-    if (line_ == 1 && text_.starts_with(kUtf8Mark)) text_.erase(0, kUtf8Mark.size());
+    if (line_ == 1 && text_.starts_with(kByteOrderMark)) text_.erase(0, kByteOrderMark.size());
   }
 
   void end_line() {

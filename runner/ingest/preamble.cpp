@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include "base/byte_order_mark.hpp"
 #include "base/text.hpp"
 #include "ingest/line_reader.hpp"
 
@@ -11,7 +12,6 @@ namespace hpcbench {
 namespace {
 
 constexpr std::size_t kMostSeen = std::size_t{1} << 20;
-constexpr std::string_view kUtf8Mark = "\xEF\xBB\xBF";
 
 RE2::Options header_options() {
   RE2::Options options;
@@ -28,7 +28,7 @@ struct Preamble::Impl {
   /// `line` with its end, as far as it has one and is not too long.
   bool is_header(std::string_view line) const {
     if (spec.header_line > 0) return lines == spec.header_line;
-    if (lines == 1 && line.starts_with(kUtf8Mark)) line.remove_prefix(kUtf8Mark.size());
+    if (lines == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
     if (line.ends_with('\n')) line.remove_suffix(1);
     if (line.ends_with('\r')) line.remove_suffix(1);
     return RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), pattern);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/byte_order_mark.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "yaml/diagnostics.hpp"
@@ -13,7 +14,6 @@ namespace hpcbench {
 
 YamlSource::YamlSource(std::string name, std::string text, std::size_t yaml_begin)
     : name_(std::move(name)), text_(std::move(text)), yaml_begin_(yaml_begin) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (yaml_begin_ == 0 && text_.starts_with(kByteOrderMark)) text_.erase(0, kByteOrderMark.size());
   line_begins_.push_back(0);
   for (std::size_t i = 0; i < text_.size(); ++i) {
