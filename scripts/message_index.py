@@ -1,12 +1,16 @@
-"""The index of messages about an experiment file: each class of message that tests/golden/spec has, with what to do. The site puts it
-into docs/errors.md; python3 scripts/message_index.py prints it."""
+"""The index of messages with what to do: about an experiment file, each class that tests/golden/spec has; of commands, each that the
+runner's code throws. The site puts it into docs/errors.md; python3 scripts/message_index.py prints it."""
 import pathlib
 import re
 
-MESSAGES = pathlib.Path(__file__).resolve().parents[1] / "tests/golden/spec"
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+MESSAGES = ROOT / "tests/golden/spec"
 MESSAGE = re.compile(r"^(?:\S+?:\d+:\d+: )?error: (.*)\n((?:  [|=].*\n?)*)", re.MULTILINE)
 
-HEAD = """`...` stands for what your file says, N for a number, U for a unit; REASON and KIND vary. Where the second column is empty, the message
+HEAD = """
+## About an experiment file
+
+`...` stands for what your file says, N for a number, U for a unit; REASON and KIND vary. Where the second column is empty, the message
 says everything.
 
 message | what to do, for example
@@ -55,15 +59,60 @@ def classes():
 
 def cell(text):
     """Of a table: whatever the message holds shows as it is."""
-    outside = {"*": "\\*", "\\": "\\\\", "<": "&lt;", ">": "&gt;"}
+    outside = {"*": "\\*", "\\": "\\\\", "[": "\\[", "<": "&lt;", ">": "&gt;"}
     pieces = re.split(r"(`[^`]*`)", text)
     return "".join(piece if piece.startswith("`") else "".join(outside.get(c, c) for c in piece) for piece in pieces).replace("|", "\\|")
 
 
+TEXT = r'"((?:[^"\\]|\\.)*)"'
+THROWN = re.compile(r"\b(InputError|UnavailableError)\(\s*(fmt::format\(\s*)?((?:%s\s*)+)" % TEXT)
+EXIT_CODES = {"InputError": 2, "UnavailableError": 3}
+
+HEAD_OF_COMMANDS = """
+## Of commands
+
+Three dots stand for names, values and reasons. Where the last column is empty, the message says everything, or its reason is the system's:
+permissions, a full disk, a quota.
+
+message | exit code | what to do
+---|---|---
+"""
+
+
+def shown(literal, formatted):
+    """A text of the code as its reader sees it: each value is `...`, a new line a blank."""
+    text = literal.replace(r"\"", '"').replace(r"\n", " ").replace(r"\\", "\\")
+    if formatted:
+        text = re.sub(r"\{\{|\}\}|\{[^{}]*\}", lambda match: match[0][0] if match[0] in ("{{", "}}") else "...", text)
+    return re.sub(r"(\.\.\.){2,}", "...", text).strip()
+
+
+def of_commands():
+    """{(message, exit code): advice}: the texts that the code throws, but those that only hand on another one's words."""
+    found = {}
+    for path in sorted((ROOT / "runner").rglob("*.cpp")):
+        for kind, formatted, literals, _ in THROWN.findall(path.read_text()):
+            message, _, advice = "".join(re.findall(TEXT, literals)).partition("error: ")[2].partition(r"\n  = ")
+            own_words = re.findall(r"[a-z]{2,}", re.sub(r"\{[^{}]*\}", "", message))
+            if len(own_words) > 2 and not message.rstrip().endswith(":"):
+                advice = shown(advice, formatted)
+                found[shown(message, formatted), EXIT_CODES[kind]] = "" if advice == "..." else advice
+    return found
+
+
+def by_letters(rows):
+    """Sorted by message, as a reader looks for it."""
+    return sorted(rows.items(), key=lambda row: re.sub(r"[^a-z]", "", str(row[0]).lower()))
+
+
+def row(*cells):
+    return " | ".join(cell(str(each)) for each in cells).rstrip() + "\n"
+
+
 def table():
     """In Markdown."""
-    rows = sorted(classes().items(), key=lambda row: re.sub(r"[^a-z]", "", row[0].lower()))
-    return HEAD + "".join(f"{cell(message)} | {cell(advice)}".rstrip() + "\n" for message, advice in rows)
+    return (HEAD + "".join(row(message, advice) for message, advice in by_letters(classes())) +
+            HEAD_OF_COMMANDS + "".join(row(message, code, advice) for (message, code), advice in by_letters(of_commands())))
 
 
 if __name__ == "__main__":

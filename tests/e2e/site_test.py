@@ -33,8 +33,10 @@ class Site(StudyTest):
                 self.fail(f"{path.name} loads {loaded}")
         self.assertIn('href="../statistics.html"', (self.folder / "site/notes/statistics.html").read_text(), "a note links its page")
         messages = re.findall(r"<tr>\n<td>(.*?)</td>", (self.folder / "site/errors.html").read_text())
-        self.assertGreater(len(messages), 150)
+        self.assertGreater(len(messages), 300)
         self.assertIn("a list stands right of <code>...</code> alone", messages)
+        self.assertIn("there is nothing to plot yet: no run has ended", messages)
+        self.assertIn("gnuplot could not draw ...: ...", messages)
         self.search_from_the_disk(self.folder / "site/index.html")
 
     def search_from_the_disk(self, page):
