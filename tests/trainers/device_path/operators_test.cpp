@@ -144,14 +144,14 @@ TEST_CASE("operators of one step of BERT-base: a budget, whatever the rows are")
     const char* name;
     bool bf16;
     std::int64_t padded, packed;
-  } kinds[] = {{"fp32", false, 408, 412}, {"bf16", true, 425, 429}};
+  } kinds[] = {{"fp32", false, 408, 407}, {"bf16", true, 425, 424}};
   for (const auto& kind : kinds) {
     CAPTURE(kind.name);
     BertOptions options;
     options.attention = Attention::operators;
     options.dropout_bits = DropoutBits::device;
     options.bf16 = kind.bf16;
-    operators_of_step(batch_of({8, 8, 8, 8}, 8), options, kind.packed);
+    operators_of_step(batch_of({8, 8, 8, 8}, 8), options, kind.padded);
     const std::int64_t packed = operators_of_step(batch_of({8, 5, 9, 3}, 0), options, kind.packed);
     CHECK(operators_of_step(batch_of({8, 5, 9, 3, 7, 4, 11}, 0), options, kind.packed) == packed);
     const std::int64_t padded = operators_of_step(batch_of({8, 5, 9, 3}, 12), options, kind.padded);

@@ -89,9 +89,10 @@ std::vector<std::int64_t> gold_of(const BertBatch& batch, bool pad_in_softmax) {
   return gold;
 }
 
-/// Which logits compete, row by row, and where each token's stand among them.
+/// Which logits compete, row by row, first those of starts, and where each token's two stand among them.
 struct Competing {
   std::vector<std::int64_t> from;
+  std::vector<float> beyond;
   std::vector<std::int32_t> slots, slot_begins;
 };
 
@@ -100,12 +101,20 @@ Competing competing_of(const BertBatch& batch, bool pad_in_softmax, std::int64_t
   for (std::size_t row = 0; row < batch.lengths.size(); ++row) {
     const std::int64_t competing = bert_target(batch, pad_in_softmax, row, false).competing;
     const std::int64_t begin = batch.row_begin[row], size = batch.row_begin[row + 1] - begin;
-    for (std::int64_t position = 0; position < size; ++position) {
-      all.slot_begins.push_back(static_cast<std::int32_t>(all.slots.size()));
-      if (position < competing) all.slots.push_back(static_cast<std::int32_t>(std::ssize(all.from) + position));
+    const std::int64_t first_slot = std::ssize(all.from);
+    for (std::int64_t end = 0; end < 2; ++end) {
+      for (std::int64_t position = 0; position < widest; ++position) {
+        const bool is_there = position < competing;
+        all.from.push_back(is_there ? 2 * (begin + position) + end : 0);
+        all.beyond.push_back(is_there ? 0 : BertNumbers::kNeverChosen);
+      }
     }
-    for (std::int64_t position = 0; position < widest; ++position)
-      all.from.push_back(position < competing ? begin + position : batch.row_begin.back());
+    for (std::int64_t position = 0; position < size; ++position) {
+      for (std::int64_t end = 0; end < 2; ++end) {
+        all.slot_begins.push_back(static_cast<std::int32_t>(all.slots.size()));
+        if (position < competing) all.slots.push_back(static_cast<std::int32_t>(first_slot + end * widest + position));
+      }
+    }
   }
   return all;
 }
@@ -137,6 +146,7 @@ BertNumbers::BertNumbers(const BertBatch& batch, const BertRows& checked, const 
   if (has_targets && !in_order) {
     const Competing competing = competing_of(batch, pad_in_softmax, widest);
     roll.add(from, competing.from);
+    roll.add(beyond, competing.beyond);
     roll.add(slots, competing.slots);
     roll.add(slot_begins, competing.slot_begins);
   }

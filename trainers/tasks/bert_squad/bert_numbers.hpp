@@ -25,12 +25,14 @@ struct BertNumbers {
 
   // Where the loss looks in the logits.
   static constexpr std::int64_t kIgnored = -100;
+  static constexpr float kNeverChosen = -1e30F;
   std::int64_t widest = 0;  // most positions that compete in a row
   bool in_order = true;     // every position of every row competes, and all rows are of one size
   at::Tensor gold;          // [rows * 2]: a row's start and end, kIgnored where it does not count
-  at::Tensor from;          // [rows * widest]: each competing position's logits; beyond a row's end the token after the last
-  at::Tensor slots;         // int32: where in `from` each token that competes stands
-  at::Tensor slot_begins;   // int32 [tokens]: where a token's slot, if it has one, stands in `slots`
+  at::Tensor from;          // [rows * 2, widest]: where in the logits, as they lie, those that compete for gold's entry stand
+  at::Tensor beyond;        // float, as `from`: what is added to them: kNeverChosen where a row has no position any more
+  at::Tensor slots;         // int32: where in `from` each logit that competes stands
+  at::Tensor slot_begins;   // int32 [tokens * 2]: where a logit's slot, if it has one, stands in `slots`
 };
 
 }  // namespace hpcbench::train

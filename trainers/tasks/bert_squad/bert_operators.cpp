@@ -2,9 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Reduction.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/embedding.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/log_softmax.h>
@@ -55,20 +53,26 @@ class OperatorEmbeddingsFunction : public torch::autograd::Function<OperatorEmbe
   }
 };
 
-/// The logits that compete, [rows * widest, 2].
+/// The logits that compete, [rows * 2 * widest], each beside those that it competes with.
 class CompetingFunction : public torch::autograd::Function<CompetingFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& logits,
                             const std::shared_ptr<const BertNumbers>& numbers) {
     context->saved_data["numbers"] = held(numbers);
-    return at::cat({logits, at::full({1, 2}, -1e30, logits.options())}).index_select(0, numbers->from);
+    return logits.view(-1).index_select(0, numbers->from).add_(numbers->beyond);
   }
 
   static variable_list backward(AutogradContext* context, variable_list derivatives) {
     const auto numbers = kept_numbers(*context);
-    return {sums_of_rows(derivatives[0].contiguous(), numbers->slots, numbers->slot_begins), at::Tensor()};
+    const at::Tensor column = derivatives[0].contiguous().view({-1, 1});
+    return {sums_of_rows(column, numbers->slots, numbers->slot_begins).view({-1, 2}), at::Tensor()};
   }
 };
+
+/// The logits as CompetingFunction orders them, where each token's compete.
+at::Tensor ends_apart(const at::Tensor& logits, std::int64_t rows) {
+  return logits.view({rows, -1, 2}).transpose(1, 2).reshape({-1});
+}
 
 at::Tensor operator_embeddings(const OperatorPass& pass, const std::shared_ptr<const BertNumbers>& numbers) {
   const BertStep& step = *pass.step;
@@ -100,8 +104,8 @@ at::Tensor operator_logits(const std::shared_ptr<BertStep>& step, const Model& m
 
 at::Tensor operator_loss_sums(const std::shared_ptr<const BertNumbers>& numbers, const at::Tensor& logits) {
   const std::int64_t rows = numbers->gold.size(0) / 2;
-  const at::Tensor competing = numbers->in_order ? logits : CompetingFunction::apply(logits, numbers);
-  const at::Tensor by_row = competing.view({rows, numbers->widest, 2}).transpose(1, 2).reshape({2 * rows, numbers->widest});
+  const at::Tensor competing = numbers->in_order ? ends_apart(logits, rows) : CompetingFunction::apply(logits, numbers);
+  const at::Tensor by_row = competing.view({2 * rows, numbers->widest});
   const at::Tensor losses =
       at::nll_loss(at::log_softmax(by_row, 1), numbers->gold, {}, at::Reduction::None, BertNumbers::kIgnored);
   return losses.view({rows, 2}).sum(0);
