@@ -50,14 +50,16 @@ bring_ubuntu_keyring() {
 
 # make_root DISTRIBUTION SUITE FOLDER; code 77: it cannot be had here
 make_root() {
-  local options=(--variant=minbase "--include=python3-venv,zstd") mirror=${DEBIAN_MIRROR:-}
-  [ -e "/usr/share/debootstrap/scripts/$2" ] || { skipped "$1 $2: this debootstrap does not know it"; return 77; }
+  local options=(--variant=minbase "--include=python3-venv,zstd") mirror=${DEBIAN_MIRROR:-} scripts=/usr/share/debootstrap/scripts script=""
+  # Ubuntu's suites are all made alike, those that are newer than debootstrap, too.
+  [ -e "$scripts/$2" ] || [ "$1" != ubuntu ] || script=$scripts/jammy
+  [ -e "${script:-$scripts/$2}" ] || { skipped "$1 $2: this debootstrap does not know it"; return 77; }
   if [ "$1" = ubuntu ]; then
     [ -s "$keyring" ] || { skipped "$1 $2: no keys of Ubuntu's archive (UBUNTU_KEYRING names a file)"; return 77; }
     options+=("--keyring=$keyring" "--components=main,universe")
     mirror=${UBUNTU_MIRROR:-}
   fi
-  debootstrap "${options[@]}" "$2" "$3" ${mirror:+"$mirror"} > "$temporary/log" 2>&1 && return 0
+  debootstrap "${options[@]}" "$2" "$3" "$mirror" ${script:+"$script"} > "$temporary/log" 2>&1 && return 0
   skipped "$1 $2: debootstrap: $(grep -E '^[EW]:|error' "$temporary/log" | tail -n 1)"
   return 77
 }
