@@ -11,7 +11,13 @@ set(HPCBENCH_ROOMS_submit submit submit/slurm)
 set(HPCBENCH_ROOMS_report report report/formats report/plots report/warnings report/comparison)
 set(HPCBENCH_ROOMS_study study/blocks study imports archive doctor)
 set(HPCBENCH_ROOMS_cli cli cli/completion cli/formats)
-set(HPCBENCH_WARNINGS -Wall -Wextra -Wpedantic -Werror)
+set(HPCBENCH_WARNINGS -Wall -Wextra -Wpedantic)
+# Newer compilers than those of the tests warn of more: users' builds go on. g++ 13 sees array bounds in fmt 9 where there are none.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+  list(APPEND HPCBENCH_WARNINGS -Wno-array-bounds -Wno-stringop-overflow)
+else()
+  list(APPEND HPCBENCH_WARNINGS -Werror)
+endif()
 # g++ 12 at -O3 sees strings that overlap themselves where none do.
 list(APPEND HPCBENCH_WARNINGS $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-restrict>)
 

@@ -62,6 +62,12 @@ if [ ${#missing[@]} -gt 0 ]; then
     trap '"${as_root[@]}" rm -f "$policy"' EXIT
   fi
   "${as_root[@]}" apt-get update -qq
+  absent=()
+  for package in "${missing[@]}"; do apt-cache show "$package" > /dev/null 2>&1 || absent+=("$package"); done
+  if [ ${#absent[@]} -gt 0 ]; then
+    echo "error: there is no package ${absent[*]} here: hpcbench builds on Debian 12 and 13 and on Ubuntu 24.04 (--checks: on Debian 12); docs/install.md has packages that run anywhere" >&2
+    exit 3
+  fi
   add_optional
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null
 fi
