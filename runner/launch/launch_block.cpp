@@ -49,10 +49,12 @@ std::vector<std::string> block_attempts(const std::filesystem::path& batch, std:
   return {first, first + static_cast<std::ptrdiff_t>(blocks[index].count)};
 }
 
+RunInfo run_of(const std::string& attempt_folder) { return parse_run_json(read_file(attempt_folder + "/run.json")); }
+
 /// Whether the job goes on for as long as was asked for for this attempt: what it may take, or where there is one, an estimate.
 /// Where nobody knows, it does. `end_s`: the job's end, once asked for.
 bool has_time(const std::string& attempt_folder, const SlurmJobFacts& job, std::optional<double>& end_s) {
-  const RunInfo run = parse_run_json(read_file(attempt_folder + "/run.json"));
+  const RunInfo run = run_of(attempt_folder);
   const std::optional<double> share_s = run.estimated_s ? run.estimated_s : run.time_limit_s;
   if (!share_s) return true;
   const double needed_s = unix_time_s() + *share_s + kEndingReserveS;
@@ -60,19 +62,17 @@ bool has_time(const std::string& attempt_folder, const SlurmJobFacts& job, std::
   return !end_s || needed_s <= *end_s;
 }
 
-bool is_smaller_than(std::size_t nodes, const std::string& attempt_folder) {
-  return static_cast<std::size_t>(parse_run_json(read_file(attempt_folder + "/run.json")).nodes) < nodes;
-}
-
 /// The nodes of the job in an order that the batch's id, which is random, and the block's number decide; kept in the block's
 /// folder. Empty where every run has all nodes. UnavailableError where the job's list does not name all its nodes.
-std::vector<std::string> draw_nodes(const std::vector<std::string>& attempt_folders, const SlurmJobFacts& job,
-                                    const std::string& token, std::size_t index, const std::string& folder) {
+std::vector<std::string> draw_nodes(const std::vector<std::string>& attempt_folders, const RunInfo& first,
+                                    const SlurmJobFacts& job, const std::string& token, std::size_t index,
+                                    const std::string& folder) {
   const char* const count = std::getenv("SLURM_JOB_NUM_NODES");
   const auto nodes = static_cast<std::size_t>(std::max(1L, count == nullptr ? 1L : std::strtol(count, nullptr, 10)));
-  if (nodes == 1) return {};  // no run is smaller: none of them is read
-  const bool mixed = std::any_of(attempt_folders.begin(), attempt_folders.end(),
-                                 [&](const std::string& attempt) { return is_smaller_than(nodes, attempt); });
+  if (nodes == 1) return {};  // no run is smaller: the others are not read
+  const auto is_smaller = [&](const RunInfo& run) { return static_cast<std::size_t>(run.nodes) < nodes; };
+  const bool mixed = is_smaller(first) || std::any_of(attempt_folders.begin() + 1, attempt_folders.end(),
+                                                      [&](const std::string& attempt) { return is_smaller(run_of(attempt)); });
   if (!mixed) return {};
   const std::vector<std::string> names = expand_host_list(job.nodes);
   if (names.size() != nodes) {
@@ -170,22 +170,19 @@ int run_side_by_side(const OwnBlock& block, std::size_t width) {
   return why.empty() ? 0 : block.leave(next, why);
 }
 
-RunInfo run_of(const std::string& attempt_folder) { return parse_run_json(read_file(attempt_folder + "/run.json")); }
-
-/// Which runs of a block are to be alone. The first one says whether any may be.
-std::vector<bool> find_alone(const std::vector<std::string>& folders) {
+/// Which runs of a block are to be alone. `first` says whether any may be.
+std::vector<bool> find_alone(const std::vector<std::string>& folders, const RunInfo& first) {
   std::vector<bool> alone(folders.size(), false);
-  if (!run_of(folders.front()).alone) return alone;
+  if (!first.alone) return alone;
   std::transform(folders.begin(), folders.end(), alone.begin(),
                  [](const std::string& folder) { return run_of(folder).alone.value_or(false); });
   return alone;
 }
 
 /// How many of a block's runs go on at a time; of equal ones, so the first one says it.
-std::size_t width_of(const OwnBlock& block) {
-  const int wanted = run_of(block.folders.front()).side_by_side;
-  const auto packed = static_cast<std::size_t>(std::count(block.alone.begin(), block.alone.end(), false));
-  return std::clamp<std::size_t>(packed, 1, static_cast<std::size_t>(std::max(1, wanted)));
+std::size_t width_of(const std::vector<bool>& alone, const RunInfo& first) {
+  const auto packed = static_cast<std::size_t>(std::count(alone.begin(), alone.end(), false));
+  return std::clamp<std::size_t>(packed, 1, static_cast<std::size_t>(std::max(1, first.side_by_side)));
 }
 
 }  // namespace
@@ -207,9 +204,10 @@ int launch_block(const std::string& batch_folder) {
     say_of_block("somebody has this block already; leaving");
     return 0;
   }
-  block.alone = find_alone(block.folders);
-  const std::size_t width = width_of(block);
-  block.place.nodes = draw_nodes(block.folders, block.job, token, index, folder);
+  const RunInfo first = run_of(block.folders.front());
+  block.alone = find_alone(block.folders, first);
+  const std::size_t width = width_of(block.alone, first);
+  block.place.nodes = draw_nodes(block.folders, first, block.job, token, index, folder);
   if (width > 1) block.place.bindings = folder + "/" + kBindingsFile;
   return width > 1 ? run_side_by_side(block, width) : run_one_by_one(block);
 }
