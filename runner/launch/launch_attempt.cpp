@@ -207,13 +207,9 @@ void run_script(const PreparedJob& job, const JobPlace& place, double grace_s, S
   run_local_script(script, job.run, supervisor, facts);
 }
 
-int exit_status(const FinishedFacts& facts) {
-  if (facts.error) return kExitCannotStart;
-  if (facts.supervision.timed_out) return kExitTimedOut;
-  if (facts.supervision.cancelled_by) return kSignalExitBase + SIGTERM;
-  const ProcessEnd* const decides = deciding_process(facts.supervision);
-  if (decides == nullptr || (!facts.supervision.first_failed_rank && !facts.supervision.setup)) return 0;
-  return decides->signal ? kSignalExitBase + *decides->signal : *decides->exit_code;
+/// The exit code of `launch`: of a job that could start no process, too.
+int launch_status(const FinishedFacts& facts, int good_exit_code) {
+  return facts.error ? kExitCannotStart : exit_status(facts.supervision, good_exit_code);
 }
 
 /// The text of an exception for finished.json: the word "error" is said by whoever prints it.
@@ -309,20 +305,22 @@ AttemptEnd run_in_slurm(const std::string& run_json, const JobPlace& place, Star
 
 /// One process, in the job's batch step. Where something else than `hpcbench cancel` ended the job, Slurm says what that was.
 int prepare_in_slurm(const std::string& run_json, const JobPlace& place, StartedFacts started, const SlurmJobFacts& job,
-                     Supervisor& supervisor) {
+                     int good_exit_code, Supervisor& supervisor) {
   started.node = job.node;
   started.nodes = job.nodes;
   FinishedFacts facts = run_job(run_json, place, std::move(started), kSlurmGraceS, supervisor);
-  if (!supervisor.so_far().cancelled_by && exit_status(facts) != 0) await_word_of_slurm(supervisor, job, exit_status(facts));
+  const int ended = launch_status(facts, good_exit_code);
+  if (!supervisor.so_far().cancelled_by && ended != 0) await_word_of_slurm(supervisor, job, ended);
   facts.supervision.cancelled_by = supervisor.so_far().cancelled_by;
   const bool ours = ::access((place.attempt_folder + "/cancel_requested").c_str(), F_OK) == 0;
-  if (ours && !facts.supervision.timed_out && exit_status(facts) != 0) facts.supervision.cancelled_by = SIGTERM;
+  if (ours && !facts.supervision.timed_out && launch_status(facts, good_exit_code) != 0)
+    facts.supervision.cancelled_by = SIGTERM;
   if (facts.supervision.cancelled_by && !ours) {
     write_file(place.attempt_folder + "/stopped", "TERM\n", Durability::durable);
     return kSignalExitBase + SIGTERM;
   }
   write_finished(place, facts);
-  return exit_status(facts);
+  return launch_status(facts, good_exit_code);
 }
 
 /// `block`: null where it is in none.
@@ -343,7 +341,9 @@ AttemptEnd run_attempt(const std::string& attempt_folder, const std::string& tok
     const Claim claim{.revoked = false, .why = {}, .token = token, .job = *started.job, .process = started.process};
     if (!try_claim(place.attempt_folder, claim)) return {0, true};
   }
-  if (in_slurm && info.is_preparation) return {prepare_in_slurm(run_json, place, std::move(started), job, supervisor), true};
+  if (in_slurm && info.is_preparation) {
+    return {prepare_in_slurm(run_json, place, std::move(started), job, info.success_exit_code, supervisor), true};
+  }
   if (in_slurm) return run_in_slurm(run_json, place, started, std::move(job), block, supervisor);
   if (token.empty()) {
     place.output_folder = make_manual_folder(run_json, place.attempt_folder);
@@ -353,7 +353,7 @@ AttemptEnd run_attempt(const std::string& attempt_folder, const std::string& tok
   if (!token.empty()) keep_outside(place, run_json);
   write_finished(place, facts);
   if (token.empty() && facts.error) say("error: " + *facts.error);
-  return {exit_status(facts), true};
+  return {launch_status(facts, info.success_exit_code), true};
 }
 
 }  // namespace

@@ -251,8 +251,9 @@ double ending_grace(bool in_step) {
   return said.empty() ? std::numeric_limits<double>::infinity() : std::strtod(said.c_str(), nullptr);
 }
 
-/// What starts the ranks ends the others once one of them fails: one that is to be continued does not.
-int exit_status(const Supervision& supervision, const std::optional<StartError>& error, const SupervisionRules& rules) {
+/// The exit code for what started this rank, which ends the others once one of them fails: unlike the job's, it is 0 for one
+/// that is to be continued, and as the rank's own end has it after a time limit or a request to end.
+int status_for_starter(const Supervision& supervision, const std::optional<StartError>& error, const SupervisionRules& rules) {
   if (error) return kExitCannotStart;
   const int good = rules.good_exit_code;
   for (const ProcessEnd& end : supervision.processes) {
@@ -304,7 +305,7 @@ int run_rank(const RankRequest& request) {
   const std::optional<long long> oom_kills_after = read_oom_kill_count();
   if (error) std::fputs(fmt::format("hpcbench: rank {}: {}\n", error->rank, error->text).c_str(), stderr);
   report(supervision, error, oom_kills && oom_kills_after && *oom_kills_after > *oom_kills, of_run);
-  return exit_status(supervision, error, rules);
+  return status_for_starter(supervision, error, rules);
 }
 
 }  // namespace hpcbench

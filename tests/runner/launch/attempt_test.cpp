@@ -96,9 +96,19 @@ TEST_CASE("an exit code that means success takes nobody down") {
   CHECK(finished["exit_code"] == 3);
   CHECK_FALSE(finished.contains("first_failed_rank"));
   CHECK(finished["processes"][1]["exit_code"] == 3);
-  const nlohmann::json other = bash_job("[ $RANK = 1 ] && exit 0; sleep 1000", 2, {{"success", {{"exit_code", 3}}}}).finish();
+  const JobFolder unlike = bash_job("[ $RANK = 1 ] && exit 0; sleep 1000", 2, {{"success", {{"exit_code", 3}}}});
+  CHECK(unlike.run() == 1);  // it failed, whatever the process says
+  const nlohmann::json other = unlike.json("finished.json");
   CHECK(other["first_failed_rank"] == 1);
   CHECK(other["exit_code"] == 0);
+}
+
+TEST_CASE("a job whose program asks to be continued ends as the program did") {
+  const nlohmann::json segment{
+      {"segment", {{"number", 1}, {"before", nlohmann::json::array()}, {"from", 0}, {"warn_s", nullptr}}}};
+  const JobFolder job = bash_job("exit 85", 2, segment);
+  CHECK(job.run() == 85);
+  CHECK_FALSE(job.json("finished.json").contains("first_failed_rank"));
 }
 
 TEST_CASE("a program that is missing is told apart from exit 127") {
