@@ -24,7 +24,7 @@ int leading_ended(const Sample& sample) {
 }
 
 /// The cost of a run: what ended runs took, whatever their outcome; else the limits of as many segments as it may have.
-std::optional<double> hours_of_run(const Sample& sample, const Configuration& configuration, const Experiment& experiment) {
+void note_cost(const Sample& sample, const Configuration& configuration, const Experiment& experiment, LookProgress& progress) {
   std::vector<double> times;
   for (const AttemptRecord* run : sample.runs) {
     const auto wall_s = run->metrics.find("wall_s");
@@ -32,11 +32,12 @@ std::optional<double> hours_of_run(const Sample& sample, const Configuration& co
       times.push_back(wall_s->second);
   }
   std::optional<double> time_s = median_of(std::move(times));
+  progress.by_limits = !time_s;
   if (!time_s) {
     const int segments = experiment.continuation ? experiment.continuation->max : 1;
     if (const std::optional<double>& limit_s = configuration.work->resources.time_s) time_s = *limit_s * segments;
   }
-  return time_s ? std::optional(configuration.gpus() * *time_s / kHourSeconds) : std::nullopt;
+  if (time_s) progress.run_hours = configuration.gpus() * *time_s / kHourSeconds;
 }
 
 /// What an interval spans to one side, as a share of what it is about. One that only bounds has no width.
@@ -62,7 +63,7 @@ class Judge {
     if (sample.baseline && *sample.baseline != index) progress.baseline = sample.baseline;
     progress.ended = std::min(leading_ended(sample), looks_.back());
     progress.last_look = looks_.back();
-    progress.run_hours = hours_of_run(sample, plan_.configurations[index], experiment_);
+    note_cost(sample, plan_.configurations[index], experiment_, progress);
     if (!experiment_.repeat_rule) {
       progress.look = progress.ended;
       progress.decided = progress.ended == looks_.back();

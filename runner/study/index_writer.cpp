@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "ingest/metric_files.hpp"
 #include "runfiles/claim.hpp"
+#include "study/rounds.hpp"
 #include "submit/judge.hpp"
 
 namespace hpcbench {
@@ -55,6 +56,7 @@ State IndexWriter::settled(const AttemptKey& attempt, std::optional<State> witho
   const ReadingRules* rules = reading_.find(attempt.config_id);
   AttemptRecord record = without_finish ? settle_attempt(folder, *without_finish, reason, rules) : read_attempt(folder, rules);
   const State state = record.state;
+  settled_hours_ += attempt_hours(record);
   log_verdict(record, folder);
   if (!attempt.run.is_warmup()) {
     if (state == State::succeeded) failures_.note_success();

@@ -31,6 +31,8 @@ class IndexWriter : public DispatchObserver {
   /// From here on runs are cancelled because the campaign stops: that is no news.
   void expect_cancels() { cancels_expected_ = true; }
   const FailureWatch& failures() const { return failures_; }
+  /// GPU-hours of the attempts that were settled.
+  double settled_hours() const { return settled_hours_; }
 
  private:
   void warn_of_missed_metrics(const AttemptRecord& record, const std::string& folder);
@@ -51,6 +53,7 @@ class IndexWriter : public DispatchObserver {
   FailureWatch failures_;
   bool cancels_expected_ = false;
   int kinds_told_ = 0;
+  double settled_hours_ = 0;
 };
 
 }  // namespace hpcbench

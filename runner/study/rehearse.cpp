@@ -55,12 +55,12 @@ std::optional<Study> next_part(const Study& study, const Store& store, const Run
   if (options.at_most_hours) of_call = *options.at_most_hours - budget.of_others(study.experiment.name);
   const std::optional<double> left = hours_left(study, view, of_call);
   NextRound next = next_round(study, view, left);
-  if (next.too_dear_hours) {
-    say(fmt::format("no block would be begun: {}{}", too_dear_text(study, view, *next.too_dear_hours, *left),
+  if (next.too_dear) {
+    say(fmt::format("no block would be begun: {}{}", too_dear_text(study, *next.too_dear, *left),
                     budget.others_busy(study.experiment.name) ? " beside the blocks of the files before it" : ""));
   }
   if (!next.round) return std::nullopt;
-  budget.commit(study.experiment.name, next.round->expected_hours, true);
+  budget.commit(study.experiment.name, 0, next.round->expected_hours);
   Study part = study;
   part.narrowed = std::move(next.round->plan);
   return part;

@@ -27,20 +27,6 @@ bool is_continued(const AttemptRecord& attempt) {
   return segments != attempt.metrics.end() && segments->second > 1;
 }
 
-/// What this attempt alone took. One without an end that anybody saw took at most its limit.
-double attempt_hours(const AttemptRecord& attempt) {
-  const auto wall_s = attempt.metrics.find("wall_s");
-  double seconds = 0;
-  if (wall_s != attempt.metrics.end() && std::isfinite(wall_s->second) && !is_continued(attempt)) {
-    seconds = wall_s->second;
-  } else if (attempt.started_unix_s && attempt.finished_unix_s) {
-    seconds = std::max(0.0, *attempt.finished_unix_s - *attempt.started_unix_s);
-  } else if (attempt.started_unix_s) {
-    seconds = attempt.time_limit_s.value_or(0);
-  }
-  return attempt.gpus * seconds / kHour;
-}
-
 /// Chooses what the next round has.
 class RoundChoice {
  public:
@@ -144,7 +130,9 @@ class RoundChoice {
     round.plan.repeats = repeats;
     for (const std::size_t i : chosen) {
       const int runs = std::max(0, repeats - rows_[i].ended) + (rows_[i].ended == 0 ? study_.plan.warmups : 0);
-      if (runs > 0) round.expected_hours += runs * hours_of(i, costs);
+      if (runs == 0) continue;
+      round.expected_hours += runs * hours_of(i, costs);
+      round.by_limits = round.by_limits || rows_[i].by_limits;
     }
     return round;
   }
@@ -178,12 +166,24 @@ bool runs_in_rounds(const Study& study, const RunOptions& options) {
   return study.experiment.repeat_rule || study.experiment.budget_gpu_hours || options.at_most_hours;
 }
 
+double attempt_hours(const AttemptRecord& attempt) {
+  if (!is_outcome(attempt.state) || attempt.key.run.is_imported() || is_void(attempt)) return 0;
+  const auto wall_s = attempt.metrics.find("wall_s");
+  double seconds = 0;
+  if (wall_s != attempt.metrics.end() && std::isfinite(wall_s->second) && !is_continued(attempt)) {
+    seconds = wall_s->second;
+  } else if (attempt.started_unix_s && attempt.finished_unix_s) {
+    seconds = std::max(0.0, *attempt.finished_unix_s - *attempt.started_unix_s);
+  } else if (attempt.started_unix_s) {
+    seconds = attempt.time_limit_s.value_or(0);
+  }
+  return attempt.gpus * seconds / kHour;
+}
+
 RoundsView look_at_rounds(const Study& study, const Store& store) {
   const std::string& name = study.experiment.name;
   RoundsView view;
-  for (const AttemptRecord& attempt : store.attempts(name)) {
-    if (!attempt.key.run.is_imported() && !is_void(attempt)) view.spent_hours += attempt_hours(attempt);
-  }
+  for (const AttemptRecord& attempt : store.attempts(name)) view.spent_hours += attempt_hours(attempt);
   std::vector<KnownAttempt> known;
   for (const AttemptState& state : store.states(name)) known.push_back({state.key, state.state});
   // What gets another attempt of its own accord has not ended.
@@ -201,21 +201,16 @@ NextRound next_round(const Study& study, const RoundsView& view, std::optional<d
   const RoundChoice choice(study, view);
   if (choice.none()) return next;
   Round round = left_hours ? choice.one_block(*left_hours) : choice.up_to_look();
-  if (left_hours && round.expected_hours > *left_hours) {
-    next.too_dear_hours = round.expected_hours;
-  } else {
-    next.round = std::move(round);
-  }
+  const bool is_too_dear = left_hours && round.expected_hours > *left_hours;
+  (is_too_dear ? next.too_dear : next.round) = std::move(round);
   return next;
 }
 
-std::string too_dear_text(const Study& study, const RoundsView& view, double hours, double left_hours) {
+std::string too_dear_text(const Study& study, const Round& block, double left_hours) {
   const auto& continuation = study.experiment.continuation;
-  const bool by_limits =
-      std::any_of(view.rows.begin(), view.rows.end(), [](const LookProgress& row) { return row.ended == 0; });
-  return fmt::format("the next one takes about {:.3g} GPU-hours, and {:.3g} are left{}", hours, left_hours,
-                     continuation && by_limits
-                         ? fmt::format("; before any of its runs has ended, each counts {} time limits: as many segments as "
+  return fmt::format("the next one takes about {:.3g} GPU-hours, and {:.3g} are left{}", block.expected_hours, left_hours,
+                     continuation && block.by_limits
+                         ? fmt::format("; where no run of a row has ended, each counts {} time limits: as many segments as "
                                        "`continue.max` allows",
                                        continuation->max)
                          : "");
@@ -226,6 +221,14 @@ std::optional<double> hours_left(const Study& study, const RoundsView& view, std
   if (!budget && !of_call) return std::nullopt;
   const double of_file = budget ? *budget - view.spent_hours : HUGE_VAL;
   return std::max(0.0, std::min(of_file, of_call.value_or(HUGE_VAL)));
+}
+
+bool may_begin_block(const Study& study, const RoundsView& view) {
+  try {
+    return !next_round(study, view, hours_left(study, view, std::nullopt)).too_dear;
+  } catch (const UnavailableError&) {  // nobody knows what a run takes
+    return true;
+  }
 }
 
 void check_next_round(const Study& study, const Store& store, const RunOptions& options, PlanDiff& diff) {

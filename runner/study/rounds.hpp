@@ -21,6 +21,9 @@ namespace hpcbench {
 
 bool runs_in_rounds(const Study& study, const RunOptions& options);
 
+/// GPU-hours of this attempt alone, if it has ended. One without an end that anybody saw took at most its limit.
+double attempt_hours(const AttemptRecord& attempt);
+
 /// Where a study stands, as the index says.
 struct RoundsView {
   std::vector<LookProgress> rows;  // of the whole plan, in its order
@@ -32,12 +35,13 @@ RoundsView look_at_rounds(const Study& study, const Store& store);
 struct Round {
   Plan plan;                  // these configurations, up to repeat `plan.repeats`: runs that have ended stay as they are
   double expected_hours = 0;  // GPU-hours of the runs that are missing, as far as that is known
+  bool by_limits = false;     // of some of them only the time limits are known
 };
 
 /// What comes next: a round, or why there is none. All empty: nothing is left to do.
 struct NextRound {
   std::optional<Round> round;
-  std::optional<double> too_dear_hours;  // what the next block would take, where that is more than is left
+  std::optional<Round> too_dear;  // the next block, where it takes more than is left
 };
 
 /// `left_hours`: GPU-hours that may still be spent; absent: as much as it takes. Of a study with `until` the rows that are
@@ -46,10 +50,13 @@ struct NextRound {
 NextRound next_round(const Study& study, const RoundsView& view, std::optional<double> left_hours);
 
 /// `the next one takes about 4 GPU-hours, and 3 are left`, and what that counts where it is not what runs took.
-std::string too_dear_text(const Study& study, const RoundsView& view, double hours, double left_hours);
+std::string too_dear_text(const Study& study, const Round& block, double left_hours);
 
 /// GPU-hours that the file's budget and this amount of the call leave; absent where there is neither.
 std::optional<double> hours_left(const Study& study, const RoundsView& view, std::optional<double> of_call);
+
+/// Whether the file's budget leaves enough for the next block, if there is one. Where that is not known, it does.
+bool may_begin_block(const Study& study, const RoundsView& view);
 
 /// For people: how many rows are decided, each one that is not and why, what is spent and what the rest would cost. Empty for a
 /// study of fixed repeats without a budget.
@@ -69,17 +76,24 @@ int last_repeat(const LookProgress& row);
 /// The GPU-hours that the studies of one call have spent, or may spend by the blocks that they are in.
 class CallBudget {
  public:
-  void commit(const std::string& study, double hours, bool busy) { committed_[study] = {hours, busy}; }
+  /// A study has spent so much in all, and begins a block that may take so much more; none: it is in no block.
+  void commit(const std::string& study, double spent_hours, std::optional<double> block_hours);
+  /// It has spent so much by now, in the block that it is in, too.
+  void note_spent(const std::string& study, double spent_hours) { parts_[study].spent_hours = spent_hours; }
+  /// What the others have spent, or may spend.
   double of_others(const std::string& study) const;
   /// Whether another one is in a block, which may take less than is committed.
   bool others_busy(const std::string& study) const;
+  /// Of all, so far.
+  double spent_hours() const;
 
  private:
   struct Part {
-    double hours = 0;
+    double spent_hours = 0;
+    double committed_hours = 0;
     bool busy = false;
   };
-  std::map<std::string, Part> committed_;
+  std::map<std::string, Part> parts_;
 };
 
 /// How one part of a study ended.
@@ -88,10 +102,13 @@ struct PartEnd {
   int code = 0;       // then the exit code
   long long failures = 0;
 };
+/// Why a part begins nothing more once its attempts have taken so many GPU-hours; empty: it may begin more.
+using WhyHeld = std::function<std::string(double part_hours)>;
 /// Carries out one part: a study narrowed to a round.
-using CarryOut = std::function<Steps<PartEnd>(const Study& part, const RunOptions& options)>;
+using CarryOut = std::function<Steps<PartEnd>(const Study& part, const RunOptions& options, const WhyHeld& why_held)>;
 
-/// Round after round until all rows are decided, at their last look, or the budget is spent. Returns the exit code.
+/// Round after round until all rows are decided, at their last look, or the budget is spent: then nothing begins any more, also
+/// of the block that is going on. Returns the exit code.
 /// `budget`: of the call, which other studies spend from, too.
 Steps<int> run_rounds(const Study& study, const RunOptions& options, Store& store, CallBudget& budget,
                       const CarryOut& carry_out_part);

@@ -64,8 +64,18 @@ class Purse {
   }
   /// A block begins that may take so much; none: it has ended.
   void commit(const RoundsView& view, std::optional<double> block_hours = std::nullopt) {
-    const double spent = view.spent_hours - spent_before_;
-    budget_.commit(study_.experiment.name, spent + block_hours.value_or(0), block_hours.has_value());
+    budget_.commit(study_.experiment.name, view.spent_hours - spent_before_, block_hours);
+  }
+  /// Why nothing more begins once a part that began at `view` has taken so much.
+  std::string why_held(const RoundsView& view, double part_hours) {
+    const double spent = view.spent_hours + part_hours;
+    budget_.note_spent(study_.experiment.name, spent - spent_before_);
+    const std::optional<double>& of_file = study_.experiment.budget_gpu_hours;
+    if (of_file && spent >= *of_file)
+      return fmt::format("the budget is spent; with a larger one `{}` goes on", study_.command("run"));
+    if (at_most_ && budget_.spent_hours() >= *at_most_)
+      return fmt::format("the GPU-hours of this call are spent; another `{}` goes on", study_.command("run"));
+    return "";
   }
   bool others_busy() const { return at_most_ && budget_.others_busy(study_.experiment.name); }
 
@@ -123,15 +133,24 @@ RunOptions options_of_part(const RunOptions& options, bool first, long long fail
 
 }  // namespace
 
+void CallBudget::commit(const std::string& study, double spent_hours, std::optional<double> block_hours) {
+  parts_[study] = {spent_hours, spent_hours + block_hours.value_or(0), block_hours.has_value()};
+}
+
 double CallBudget::of_others(const std::string& study) const {
   double hours = 0;
-  for (const auto& [name, part] : committed_) hours += name == study ? 0 : part.hours;
+  for (const auto& [name, part] : parts_) hours += name == study ? 0 : std::max(part.spent_hours, part.committed_hours);
+  return hours;
+}
+
+double CallBudget::spent_hours() const {
+  double hours = 0;
+  for (const auto& [name, part] : parts_) hours += part.spent_hours;
   return hours;
 }
 
 bool CallBudget::others_busy(const std::string& study) const {
-  return std::any_of(committed_.begin(), committed_.end(),
-                     [&](const auto& part) { return part.first != study && part.second.busy; });
+  return std::any_of(parts_.begin(), parts_.end(), [&](const auto& part) { return part.first != study && part.second.busy; });
 }
 
 Steps<int> run_rounds(const Study& study, const RunOptions& options, Store& store, CallBudget& budget,
@@ -143,7 +162,9 @@ Steps<int> run_rounds(const Study& study, const RunOptions& options, Store& stor
   bool first = true;
   long long failures = 0;
   const auto carry_out = [&](const Study& part, const RunOptions& of_part) -> Steps<PartEnd> {
-    const PartEnd end = co_await carry_out_part(part, of_part);
+    const RoundsView before = view;
+    const WhyHeld why_held = [&](double part_hours) { return purse.why_held(before, part_hours); };
+    const PartEnd end = co_await carry_out_part(part, of_part, why_held);
     anything = true;
     first = false;
     failures += end.failures;
@@ -164,13 +185,11 @@ Steps<int> run_rounds(const Study& study, const RunOptions& options, Store& stor
   while (true) {
     const std::optional<double> left = purse.left(view);
     NextRound next = next_round(study, view, left);
-    if (next.too_dear_hours && purse.others_busy() && interrupted() == 0) {  // they may leave enough
+    if (next.too_dear && purse.others_busy() && interrupted() == 0) {  // they may leave enough
       co_await Pause::look;
       continue;
     }
-    if (next.too_dear_hours) {
-      say("no block is begun: " + too_dear_text(study, view, *next.too_dear_hours, *left));
-    }
+    if (next.too_dear) say("no block is begun: " + too_dear_text(study, *next.too_dear, *left));
     if (!next.round) break;
     say(round_text(study, *next.round, view, left));
     const long long before = sum_of_ended(view);

@@ -238,13 +238,14 @@ Steps<Ending> carry_out(const Study& study, const RunOptions& options, const Fai
   co_return Ending::finished;
 }
 
-/// The study, or with rounds a part of it, from the runs that are there to the last outcome.
+/// The study, or with rounds a part of it, from the runs that are there to the last outcome, or until a budget holds the rest.
 struct Carried {
   Ending ending = Ending::finished;
   bool anything = false;  // there was something to do
   long long failures = 0;
 };
-Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, Store& store, Call& call) {
+Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, const WhyHeld& why_held, Store& store,
+                              Call& call) {
   if (!call.shared) call.progress = nullptr;  // that of the part before is gone
   const std::vector<AttemptState> states = refresh_index(store, study);
   const PlanDiff diff = compare_with_index(study, states);
@@ -274,6 +275,7 @@ Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, Sto
   Executor* const executor = &call.executors.of(study);
   IndexWriter index_writer(store, study.experiment.name, study.results, progress, clock);
   Dispatcher dispatcher(study.experiment, runnable.plan, std::move(context), *executor, clock, index_writer);
+  if (why_held) dispatcher.hold_when([&] { return why_held(index_writer.settled_hours()); });
   dispatcher.recover(known_attempts(states));
   taking_over.reset();
   dispatcher.retry(retried);
@@ -361,8 +363,9 @@ Steps<int> run_study(const Study& study, const RunOptions& options, Call& call) 
   if (!announce(study, diff, count_outcomes(counting_states(states), study), options)) co_return 0;
   co_await Pause::turn;  // nothing begins before every study is known to be ready
   if (rounds) {
-    const CarryOut carry_out_one = [&](const Study& part, const RunOptions& of_part) -> Steps<PartEnd> {
-      const Carried carried = co_await carry_out_part(part, of_part, store, call);
+    const CarryOut carry_out_one = [&](const Study& part, const RunOptions& of_part,
+                                       const WhyHeld& why_held) -> Steps<PartEnd> {
+      const Carried carried = co_await carry_out_part(part, of_part, why_held, store, call);
       const std::optional<int> code = code_of_ending(part, carried);
       if (carried.ending == Ending::stopped)
         co_return PartEnd{true, summarise_study(store, part, true, true), carried.failures};
@@ -370,7 +373,7 @@ Steps<int> run_study(const Study& study, const RunOptions& options, Call& call) 
     };
     co_return co_await run_rounds(study, options, store, call.budget, carry_out_one);
   }
-  const Carried carried = co_await carry_out_part(study, options, store, call);
+  const Carried carried = co_await carry_out_part(study, options, {}, store, call);
   if (const std::optional<int> code = code_of_ending(study, carried)) co_return *code;
   co_return summarise_study(store, study, carried.anything, carried.ending == Ending::stopped);
 }

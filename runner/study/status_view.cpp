@@ -191,6 +191,8 @@ void add_rounds(StatusView& view, const Study& study, const Store& store) {
   const RoundsView rounds = look_at_rounds(study, store);
   view.rounds = rounds_lines(study, rounds);
   view.rounds_json = rounds_json(study, rounds);
+  if (view.to_continue > 0 && !may_begin_block(study, rounds))
+    view.carries_on = "`hpcbench run " + study.experiment.path + "` does it once `budget` is larger";
   if (!study.experiment.repeat_rule) return;
   std::map<std::string, int> last;
   for (std::size_t i = 0; i < rounds.rows.size(); ++i)

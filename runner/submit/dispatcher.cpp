@@ -35,9 +35,10 @@ bool Dispatcher::Impl::step() {
   collect_ended();
   hand_over();
   settle_ended();
-  make_batches();
+  const bool goes_on = asked_for || !is_held();
+  if (goes_on) make_batches();
   hand_over();
-  return runs.open() > 0;
+  return runs.open() > 0 && (goes_on || !active.empty() || !ended.empty());
 }
 
 bool Dispatcher::Impl::has_ended(Active& job) {
@@ -66,6 +67,7 @@ void Dispatcher::Impl::hand_over() {
 /// The next attempts of one batch, as many as the executor takes at a time; none while the first of them may not begin.
 std::vector<AttemptKey> Dispatcher::Impl::next_keys() const {
   std::vector<AttemptKey> keys;
+  if (!asked_for && is_held()) return keys;
   const std::size_t room = pending.empty() ? 0 : static_cast<std::size_t>(std::max(0, executor.free_slots()));
   std::size_t elements = 0;  // of the batch: those of one block have one index
   int index = 0;             // of the last
@@ -203,6 +205,11 @@ void Dispatcher::Impl::conclude(std::size_t run, const AttemptKey& key, State ou
     if (!why.empty()) observer.note(fmt::format("{}: {}; {}", to_string(key), to_string(state), why));
     return;
   }
+  if (const std::string why = why_held(); !why.empty()) {
+    observer.note(fmt::format("{}: {}; it waits to be {}: {}", to_string(key), to_string(state),
+                              is_continued ? "continued" : "tried again", why));
+    return;
+  }
   if (!is_continued || !has_finished(folder_of(key))) executor.cancel(folder_of(key), job);
   observer.tried_again(key);
   observer.note(
@@ -249,6 +256,8 @@ Dispatcher::Dispatcher(const Experiment& experiment, const Plan& plan, RenderCon
 
 Dispatcher::~Dispatcher() = default;
 
+void Dispatcher::hold_when(std::function<std::string()> why) { impl_->hold = std::move(why); }
+
 void Dispatcher::recover(const std::vector<KnownAttempt>& known) { impl_->recover(known); }
 
 long long Dispatcher::retry(const std::vector<AttemptKey>& finished) { return impl_->retry(finished); }
@@ -262,7 +271,8 @@ DispatchCounts Dispatcher::counts() const {
 }
 
 bool Dispatcher::all_submitted() const {
-  return impl_->pending.empty() && impl_->again.empty() && impl_->cursor >= impl_->runs.size();
+  const bool none_left = impl_->pending.empty() && impl_->again.empty() && impl_->cursor >= impl_->runs.size();
+  return none_left || (!impl_->asked_for && impl_->is_held());
 }
 
 std::vector<AttemptKey> Dispatcher::running() const {

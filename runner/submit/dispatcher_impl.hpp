@@ -50,6 +50,9 @@ struct Dispatcher::Impl {
   bool step();
 
   std::string folder_of(const AttemptKey& key) const { return context.results + "/" + to_string(key); }
+  /// Why nothing begins any more; empty: it may.
+  std::string why_held() const { return hold ? hold() : ""; }
+  bool is_held() const { return !why_held().empty(); }
   bool is_highest(std::size_t run, const AttemptKey& key) const { return runs[run].attempt == key.attempt; }
 
   // Rounds.
@@ -108,6 +111,8 @@ struct Dispatcher::Impl {
   std::vector<Active> active;
   std::deque<Active> ended;  // their jobs are gone, their outcomes not yet read
   bool prepared = false;
+  std::function<std::string()> hold;
+  bool asked_for = false;  // a person asked for some of the runs: these begin though all is held
 
   /// Open batches of earlier processes, and which of them still hold an attempt that was never handed over.
   std::map<std::string, LiveBatch> old_batches;

@@ -34,7 +34,7 @@ void Dispatcher::Impl::recover(const std::vector<KnownAttempt>& known) {
   for (const AttemptKey& key : open) recover_attempt(key);
   close_left_batches(batches);
 
-  for (std::size_t run = 0; run < runs.size(); ++run) {
+  for (std::size_t run = 0; run < runs.size() && !is_held(); ++run) {
     const bool is_continued = may_go_on(run);
     if (!is_continued && !may_retry(run)) continue;
     const std::string folder = folder_of(runs.key(run, runs[run].attempt));
@@ -133,6 +133,7 @@ long long Dispatcher::Impl::retry(const std::vector<AttemptKey>& finished) {
     // A job that went without finished.json may have left processes behind.
     if (!has_finished(folder_of(highest))) executor.cancel(folder_of(highest), {});
     requeue(*run);
+    asked_for = true;
     ++taken;
   }
   return taken;

@@ -117,11 +117,36 @@ class Segments(ContinueTest):
         self.study(limit="2s", more="budget: {gpu_hours: 0.005}\n")
         for call in (["--dry-run"], []):
             said = self.hpcbench("run", "tiny.yaml", *call).stderr
-            self.assertIn("the next one takes about 0.0111 GPU-hours, and 0.005 are left; before any of its runs has ended, each counts 20 time limits", said)
+            self.assertIn("the next one takes about 0.0111 GPU-hours, and 0.005 are left; where no run of a row has ended, each counts 20 time limits", said)
         self.assertEqual(self.executions(), [])
         self.hpcbench("run", "tiny.yaml", "--set", "continue.max=2", code=1)
         self.assertEqual(len(self.executions()), 2)
         self.assertLess(self.status("tiny.yaml")["looks"]["spent_gpu_hours"], 0.005)
+
+    def test_a_budget_that_is_reached_begins_no_further_segment(self):
+        self.study(limit="2s")
+        text = (self.folder / "tiny.yaml").read_text()
+        # The first repeat is short, so a block counts little; the second one takes many segments.
+        shell = """[bash, -c, 'exec python3 count.py "$1" $(( $2 == 1 ? 2 : 60 )) plain a "$3"', bash, "{{run_dir}}", "{{repeat}}", "{{resume_from}}"]"""
+        self.write("tiny.yaml", re.sub(r"command: .*", lambda _: "command: " + shell, text).replace("repeats: 1", "repeats: 2"))
+        self.hpcbench("run", "tiny.yaml", "--set", "repeats=1")
+        budget = 3 / 3600
+        with_budget = ("--set", f"budget.gpu_hours={budget}")
+        said = self.hpcbench("run", "tiny.yaml", *with_budget, code=1).stderr
+        self.assertIn("timeout; it waits to be continued: the budget is spent; with a larger one `hpcbench run` goes on", said)
+        begun = self.executions()
+        status = self.hpcbench("status", "tiny.yaml", *with_budget, code=1).stdout
+        spent = self.status("tiny.yaml", *with_budget)["looks"]["spent_gpu_hours"]
+        self.assertGreaterEqual(spent, budget)
+        self.assertLess(spent * 3600 - 2.5, 3, "one segment less, and it was not reached")
+        self.assertIn("1 run waits to be continued from what it has saved; `hpcbench run tiny.yaml` does it once `budget` is larger", status)
+        self.assertIn("no block is begun", self.hpcbench("run", "tiny.yaml", *with_budget, code=1).stderr)
+        self.assertEqual(self.executions(), begun)
+        self.hpcbench("run", "tiny.yaml", "--set", "budget.gpu_hours=1")
+        second = self.executions()[1:]
+        self.assertEqual([segment for _, segment, _ in second], list(range(1, len(second) + 1)))
+        self.assertEqual([step for _, _, step in second], sorted({step for _, _, step in second}))
+        self.assertEqual({run["state"] for run in self.status("tiny.yaml")["runs"]}, {"succeeded"})
 
     def test_one_that_is_warned_saves_and_says_so(self):
         self.study("saves")

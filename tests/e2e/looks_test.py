@@ -158,6 +158,20 @@ class Budget(StudyTest):
         self.assertEqual(whole["new"], 0, "measured runs cost far less than their limit")
         self.assertEqual(len({row["n"] for row in self.report("s.yaml")["rows"]}), 1)
 
+    def test_a_block_that_takes_more_than_it_should_begins_no_more_runs_once_the_budget_is_reached(self):
+        study = STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 2") + "resources: {time: 1m}\n"
+        self.write("s.yaml", study)
+        self.hpcbench("run", "s.yaml", "--set", "repeats=1")
+        self.write("work.py", PROGRAM + "\nimport time; time.sleep(1)\n")
+        self.write("s.yaml", study + f"budget: {{gpu_hours: {2.5 / 3600}}}\n")
+        self.hpcbench("run", "s.yaml")
+        states = [run["state"] for run in self.status("s.yaml")["runs"]]
+        self.assertIn(states.count("succeeded"), (4 + 2, 4 + 3), states)
+        self.assertLess(self.spent(), 4.5 / 3600)
+        self.hpcbench("run", "s.yaml", "--set", "budget.gpu_hours=1")
+        runs = self.status("s.yaml")["runs"]
+        self.assertEqual({(run["state"], run["attempt"]) for run in runs}, {("succeeded", "a1")})
+
     def test_what_is_left_undecided_and_what_it_costs(self):
         self.write("work.py", PROGRAM + "\nimport time; time.sleep(0.2)\n")
         self.write("s.yaml", STUDY + "resources: {time: 2s}\nbudget: {gpu_hours: 0.0024}\n")

@@ -96,7 +96,7 @@ TEST_CASE("rounds: within a budget one block, of the rows that are cheapest to f
   CHECK(next_round(study, view, 7).round->expected_hours == 2);
   CHECK(ids_of(next_round(study, view, 2)) == "ab9");
   CHECK(ids_of(next_round(study, view, 1.9)) == "none");
-  CHECK(next_round(study, view, 1.9).too_dear_hours == 2);
+  CHECK(next_round(study, view, 1.9).too_dear->expected_hours == 2);
   study.experiment.report.paired = true;  // pairs are joined by block: whole ones
   CHECK(ids_of(next_round(study, view, 7)) == "abcd9");
 }
@@ -112,6 +112,38 @@ TEST_CASE("rounds: before the first look, and of fixed repeats, blocks are whole
       view_of_rounds({row_of_rounds(2, 6, 0), row_of_rounds(2, 6, 0), row_of_rounds(2, 6, 0), row_of_rounds(2, 6, 0)});
   CHECK(ids_of(next_round(study_of_rounds({}), fixed, 4)) == "abcd3");
   CHECK(ids_of(next_round(study_of_rounds({}), fixed, 3.9)) == "none");
+}
+
+TEST_CASE("rounds: what is too dear says of limits only where its own rows count them") {
+  Study study = study_of_rounds({8, 11, 15});
+  study.experiment.continuation = Continuation{{State::timeout}, 20, {}};
+  LookProgress fresh = row_of_rounds(0, 8, 0);
+  fresh.by_limits = true;
+  Plan asked = study.plan;
+  asked.configurations = {study.plan.configurations[0], study.plan.configurations[1]};
+  study.narrowed = asked;  // the others, of which nothing has ended, are not in the block
+  const LookProgress measured = row_of_rounds(8, 11, 0);
+  const auto text = [&](const RoundsView& view) { return too_dear_text(study, *next_round(study, view, 0.5).too_dear, 0.5); };
+  CHECK(text(view_of_rounds({measured, measured, fresh, fresh})) == "the next one takes about 1 GPU-hours, and 0.5 are left");
+  CHECK(text(view_of_rounds({fresh, fresh, fresh, fresh})).find("; where no run of a row has ended, each counts 20") !=
+        std::string::npos);
+}
+
+TEST_CASE("rounds: what the studies of a call have spent, and may spend") {
+  CallBudget budget;
+  budget.commit("a", 1, 4);
+  CHECK(budget.spent_hours() == 1);
+  CHECK(budget.of_others("b") == 5);
+  CHECK(budget.others_busy("b"));
+  budget.note_spent("a", 3);
+  budget.note_spent("b", 2);
+  CHECK(budget.spent_hours() == 5);
+  CHECK(budget.of_others("b") == 5);
+  budget.note_spent("a", 6);  // its block takes more than it should
+  CHECK(budget.of_others("b") == 6);
+  budget.commit("a", 6.5, {});
+  CHECK(budget.of_others("b") == 6.5);
+  CHECK(!budget.others_busy("b"));
 }
 
 TEST_CASE("rounds: a block whose cost nobody knows is not begun") {

@@ -213,6 +213,52 @@ TEST_CASE("continue: two segments without progress end it, whatever told of it")
   }
 }
 
+TEST_CASE("continue: no segment begins once nothing more may, and it goes on once it may again") {
+  ContinuedStudy study;
+  end_by_segment(study, false);
+  bool spent = false;
+  study.hold = [&] { return std::string(spent ? "all is spent" : ""); };
+  study.machine.ending = [&, ending = study.machine.ending](const std::string& folder) {
+    spent = spent || number_of(folder) == 2;
+    return ending(folder);
+  };
+  FakeExecutor executor = study.make_executor();
+  CHECK(study.run(executor, 100) < 100);
+  CHECK(executed_segments(study) == std::vector<int>{1, 2});
+  CHECK(study.observer.notes.back() == to_string(study.key(0, 1, 2)) + ": timeout; it waits to be continued: all is spent");
+  FakeExecutor still = study.make_executor();
+  CHECK(study.run(still, 100) < 100);
+  CHECK(still.requests.empty());
+  spent = false;
+  study.machine.ending = [](const std::string& folder) {
+    save(folder);
+    return Ending::succeed;
+  };
+  FakeExecutor more = study.make_executor();
+  study.run(more);
+  CHECK(executed_segments(study) == std::vector<int>{1, 2, 3});
+}
+
+TEST_CASE("continue: what a person asks for begins though nothing more may, and no segment follows it") {
+  ContinuedStudy study;
+  study.machine.ending = [](const std::string& folder) {
+    save(folder);
+    return Ending::time_out;
+  };
+  study.experiment.continuation->max = 1;
+  FakeExecutor executor = study.make_executor();
+  study.run(executor);
+  study.experiment.continuation->max = 20;
+  study.hold = [] { return std::string("all is spent"); };
+  FakeExecutor again = study.make_executor();
+  const auto dispatcher = study.make_dispatcher(again);
+  CHECK(dispatcher->retry({study.key(0, 1, 1)}) == 1);
+  int rounds = 0;
+  while (dispatcher->step() && ++rounds < 100) again.wait(1);
+  CHECK(rounds < 100);
+  CHECK(again.requests.size() == 1);
+}
+
 TEST_CASE("continue: hpcbench may die at each point, and no segment runs twice or is left out") {
   for (const bool loses_one : {false, true}) {
     for (const bool late : {false, true}) {

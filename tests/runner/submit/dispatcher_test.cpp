@@ -86,6 +86,26 @@ TEST_CASE("runs that are tried again keep their order over several batches") {
   CHECK(study.observer.submissions == expected);
 }
 
+TEST_CASE("once nothing more may begin what runs goes on, and what was not handed over keeps its numbers") {
+  StudyFixture study(6, 1);
+  bool spent = false;
+  study.hold = [&] { return std::string(spent ? "all is spent" : ""); };
+  study.machine.ending = [&](const std::string& folder) {
+    spent = spent || folder == study.folder(study.key(1, 1));
+    return folder == study.folder(study.key(2, 1)) ? FakeMachine::Ending::vanish : FakeMachine::Ending::succeed;
+  };
+  FakeExecutor executor = study.make_executor(3);
+  CHECK(study.run(executor, 100) < 100);
+  CHECK(study.machine.executed.size() == 3);  // those that ran when it was spent
+  CHECK(study.observer.journal[study.key(2, 1)] == State::lost);  // and is not tried again
+  spent = false;
+  study.machine.ending = [](const std::string&) { return FakeMachine::Ending::succeed; };
+  FakeExecutor more = study.make_executor(3);
+  study.run(more);
+  for (const auto& [folder, times] : study.machine.executed) CHECK(times == 1);
+  for (int i = 0; i < 6; ++i) CHECK(study.observer.journal[study.key(i, 1, i == 2 ? 2 : 1)] == State::succeeded);
+}
+
 TEST_CASE("a lost job gets a new attempt, twice at most") {
   StudyFixture study(1, 1);
   FakeExecutor executor = study.make_executor();

@@ -35,6 +35,7 @@ StudyFixture::StudyFixture(int configurations, int repeats, int warmups)
 
 std::unique_ptr<Dispatcher> StudyFixture::make_dispatcher(Executor& executor) {
   auto dispatcher = std::make_unique<Dispatcher>(experiment, plan, context, executor, clock, observer);
+  if (hold) dispatcher->hold_when(hold);
   dispatcher->recover(observer.known());
   return dispatcher;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -94,6 +95,7 @@ struct StudyFixture {
   FakeMachine machine;
   ManualClock clock;
   RecordingObserver observer;
+  std::function<std::string()> hold;  // of the next dispatcher
 };
 
 /// Goes on until hpcbench dies at that point. True if it did.
