@@ -118,6 +118,7 @@ Submission SlurmExecutor::submit(const AttemptSpan& attempts) {
       return {Submission::Kind::later, {}, answer.text};
     case SbatchAnswer::Kind::accepted:
       forget_lost(answer.job);
+      note_new_id(answer.job);
       if (said_.erase("later") != 0) note_("Slurm takes jobs again");
       pause_s_ = 0;
       chunk_limit_ = std::min(kMostElements, chunk_limit_ * 2);

@@ -95,6 +95,8 @@ class SlurmExecutor : public Executor {
   const SlurmJob* find_row(const Rows& rows, const Entry& entry) const;
   static bool knows_array(const Rows& rows, const Entry& entry);
   void forget_lost(const std::string& array);
+  void note_new_id(const std::string& array);
+  bool lost_jobs_lately() const;
   void see(Entry& entry, const SlurmJob& row);
   void see_ended(Entry& entry, const SlurmJob& row);
   bool notice_missing_launcher(Entry& entry, const SlurmJob& row);
@@ -126,7 +128,9 @@ class SlurmExecutor : public Executor {
   std::set<std::string> early_;  // arrays of which sacct knows no name yet
   bool accounting_ = true;
   std::optional<std::string> broken_;
-  double earliest_unix_s_;  // no attempt of ours is older
+  double earliest_unix_s_;        // no attempt of ours is older
+  long long highest_id_ = 0;      // of the arrays that were seen
+  std::optional<double> lost_s_;  // when it was last seen that the controller had lost jobs
   double last_change_s_;
   std::optional<double> last_poll_s_;
   double not_before_s_ = 0;  // of the next submission

@@ -64,6 +64,40 @@ TEST_CASE("slurm: a job that Slurm cancels on the node where it should begin was
   CHECK(test.slurm.executed[test.job(0, 1).folder] == 0);
 }
 
+// A node that was told of a job which the controller has lost refuses the next one of that id, and has it cancelled; by then
+// the controller may think that it waits.
+TEST_CASE("slurm: after the controller lost jobs, one that is cancelled before it began, nobody knows by whom, is run again") {
+  TwoArrays test(true);
+  bool again = true;
+  SUBCASE("without accounting") { test.slurm.accounting = false; }
+  SUBCASE("unless accounting knows") { again = false; }
+  test.rounds(60);
+  for (const int i : {2, 3}) {  // they make room for its second attempt
+    test.slurm.finish(test.job(i, 1));
+    test.rounds(3);
+  }
+  FakeSlurm::end(test.job(1, 1, 2), "CANCELLED", "None");
+  test.rounds(5);
+  CHECK(test.has_attempt(1, 1, 3) == again);
+  CHECK(test.state(1, 1, 2) == State::cancelled);
+  CHECK((test.study.observer.settlements.back().reason.find("void: Slurm job ") == 0) == again);
+}
+
+TEST_CASE("slurm: long after the controller lost jobs, who cancels one that waits is a person again") {
+  TwoArrays test(true);
+  test.slurm.accounting = false;
+  test.rounds(60);
+  for (const int i : {2, 3}) {  // they make room for its second attempt
+    test.slurm.finish(test.job(i, 1));
+    test.rounds(3);
+  }
+  test.study.clock.sleep(600);
+  FakeSlurm::end(test.job(1, 1, 2), "CANCELLED", "None");
+  test.rounds(60);
+  CHECK(test.state(1, 1, 2) == State::cancelled);
+  CHECK(!test.has_attempt(1, 1, 3));
+}
+
 TEST_CASE("slurm: a job that somebody cancels while it waits is cancelled, and so is one that has begun") {
   SlurmStudy test(2, 1);
   test.slurm.accounting = false;
