@@ -13,10 +13,10 @@ inline constexpr double kEndingGraceS = 5.0;
 /// `token` is what the submission handed over (HPCBENCH_TOKEN); without it the attempt is run by hand: nothing is claimed,
 /// and output goes to ./manual-TIME.
 /// Returns the exit status that the program should end with: 0 if all succeeded or the claim was lost (another job has
-/// it), that of the first failed process (128 + its signal), 124 when the time limit ended it, 143 when it was cancelled,
-/// 127 when a process could not be started. UnavailableError if the folder cannot be written (full disk, read-only ...); no
-/// process is left behind then. Changes the signal mask and dispositions of the calling process for good and waits for
-/// any child of it: the last thing that a program does.
+/// it), that of the first failed process (128 + its signal; 1 where it failed with 0), 85 where it asks to be continued, 124
+/// when the time limit ended it, 143 when it was cancelled, 127 when a process could not be started. UnavailableError if the
+/// folder cannot be written (full disk, read-only ...); no process is left behind then. Changes the signal mask and
+/// dispositions of the calling process for good and waits for any child of it: the last thing that a program does.
 int launch_attempt(const std::string& attempt_folder, const std::string& token, double grace_s = kEndingGraceS);
 
 /// `launch --batch FOLDER`, in an element of a job array: runs the attempt that attempts.txt of the batch has in the line of

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -369,11 +368,8 @@ AttemptEnd launch_in_block(const std::string& attempt_folder, const std::string&
 int launch_batch(const std::string& batch_folder) {
   namespace fs = std::filesystem;
   const fs::path batch = fs::absolute(batch_folder + "/.").lexically_normal().parent_path();
-  const char* const index = std::getenv("SLURM_ARRAY_TASK_ID");
-  if (index == nullptr)
-    throw UnavailableError("error: launch --batch: this is no element of a job array (SLURM_ARRAY_TASK_ID)");
+  const std::size_t line = array_element("launch --batch");
   const std::vector<std::string> lines = split(read_file(batch / "attempts.txt"), '\n');
-  const std::size_t line = static_cast<std::size_t>(std::max(0L, std::strtol(index, nullptr, 10)));
   if (line >= lines.size() || lines[line].empty()) {
     throw UnavailableError(fmt::format("error: no attempt in line {} of {}", line + 1, (batch / "attempts.txt").string()));
   }

@@ -97,7 +97,7 @@ struct OwnBlock {
 
   std::string token() const { return batch.filename().string(); }
   std::string refused_file() const { return (batch / kRefusedFile).string(); }
-  /// Says why nothing more is begun from the attempt `next` on, if there is any.
+  /// Says why nothing more is begun from the attempt `next` on, if there is any. The block's exit code.
   int leave(std::size_t next, const std::string& why) const {
     if (next < attempts.size()) say_of_block(fmt::format("{}: {} left to `hpcbench run`", why, attempts.size() - next));
     return 1;
@@ -116,10 +116,8 @@ int run_one_by_one(const OwnBlock& block) {
   std::optional<double> end_s;
   for (std::size_t i = 0; i < block.attempts.size(); ++i) {
     if (i > 0 && !has_time(block.folders[i], block.job, end_s)) return block.leave(i, too_short_for(block, i));
-    if (!launch_in_block(block.folders[i], block.token(), block.place).may_go_on) {
-      block.leave(i + 1, not_ended_by_program(block, i));
-      return 1;
-    }
+    if (!launch_in_block(block.folders[i], block.token(), block.place).may_go_on)
+      return block.leave(i + 1, not_ended_by_program(block, i));
   }
   return 0;
 }
@@ -191,9 +189,7 @@ int launch_block(const std::string& batch_folder) {
   namespace fs = std::filesystem;
   const Supervisor holds_signals(Supervisor::Place::batch);  // until an attempt's own takes them
   const fs::path batch = fs::absolute(batch_folder + "/.").lexically_normal().parent_path();
-  const char* const text = std::getenv("SLURM_ARRAY_TASK_ID");
-  if (text == nullptr) throw UnavailableError("error: launch --block: this is no element of a job array (SLURM_ARRAY_TASK_ID)");
-  const auto index = static_cast<std::size_t>(std::max(0L, std::strtol(text, nullptr, 10)));
+  const std::size_t index = array_element("launch --block");
   OwnBlock block{batch, block_attempts(batch, index), {}, slurm_job_facts(), {}, {}};
   for (const std::string& attempt : block.attempts)
     block.folders.push_back((batch.parent_path().parent_path() / attempt).string());

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/host.hpp"
 #include "base/host_list.hpp"
 #include "base/process.hpp"
@@ -49,6 +50,13 @@ SlurmJobFacts slurm_job_facts() {
   job.node = variable_or("SLURMD_NODENAME", host_name());
   job.nodes = variable_or("SLURM_JOB_NODELIST", job.node);
   return job;
+}
+
+std::size_t array_element(const std::string& command) {
+  const std::optional<int> index = whole_number(variable_or("SLURM_ARRAY_TASK_ID", ""));
+  if (!index)
+    throw UnavailableError("error: " + command + ": this is no element of a job array (SLURM_ARRAY_TASK_ID)");
+  return static_cast<std::size_t>(*index);
 }
 
 std::optional<double> job_end_unix_s(const SlurmJobFacts& job) {

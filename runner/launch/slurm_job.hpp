@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@ struct SlurmJobFacts {
 };
 
 SlurmJobFacts slurm_job_facts();
+
+/// The number of this process's element of a job array. UnavailableError where it is none; `command` is named in it.
+std::size_t array_element(const std::string& command);
 
 /// When the job's time is over, as the controller says, else the environment that the job began with; absent where neither
 /// does.

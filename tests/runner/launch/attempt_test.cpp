@@ -103,6 +103,31 @@ TEST_CASE("an exit code that means success takes nobody down") {
   CHECK(other["exit_code"] == 0);
 }
 
+TEST_CASE("what is no number of an array's element begins no attempt") {
+  const TemporaryFolder results;
+  const std::string batch = results / "batches/0123456789abcdef";
+  const std::string attempt = results / "c/r01/a1";
+  make_folders(batch);
+  make_folders(attempt);
+  write_file(batch + "/attempts.txt", "c/r01/a1\n", Durability::none);
+  write_file(attempt + "/run.json",
+             R"({"schema":1,"argv":["true"],"nodes":1,"processes":1,"workdir":"/","resources":{"cpus_per_task":1}})",
+             Durability::none);
+  for (const char* const index : {"", "-1", "x", "0x"}) {
+    CAPTURE(index);
+    CHECK(in_a_process([&] {
+            ::setenv("SLURM_ARRAY_TASK_ID", index, 1);
+            return launch_batch(batch);
+          }) == 3);
+    CHECK_FALSE(is_there(attempt + "/claim"));
+  }
+  CHECK(in_a_process([&] {
+          ::setenv("SLURM_ARRAY_TASK_ID", "0", 1);
+          return launch_batch(batch);
+        }) == 0);
+  CHECK(is_there(attempt + "/claim"));
+}
+
 TEST_CASE("a job whose program asks to be continued ends as the program did") {
   const nlohmann::json segment{
       {"segment", {{"number", 1}, {"before", nlohmann::json::array()}, {"from", 0}, {"warn_s", nullptr}}}};
