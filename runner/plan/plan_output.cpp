@@ -17,10 +17,6 @@ constexpr std::size_t kShownOrphans = 5;
 
 using TextRow = std::vector<std::string>;
 
-std::string counted(long long count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string hours_text(double hours) {
   if (hours >= 100) return fmt::format("{:.0f}", hours);
   return hours >= 1 ? fmt::format("{:.1f}", hours) : fmt::format("{:.3f}", hours);
@@ -96,10 +92,10 @@ std::string least_runs(const std::vector<int>& looks, long long configurations) 
 
 std::string totals_line(const Plan& plan, const std::vector<int>& looks) {
   const auto configurations = static_cast<long long>(plan.configurations.size());
-  std::string out = counted(configurations, "configuration") + ", " + least_runs(looks, configurations) +
-                    counted(configurations * plan.repeats, "run");
-  if (plan.warmups > 0) out += ", " + counted(configurations * plan.warmups, "warm-up");
-  if (plan.excluded > 0) out += ", " + counted(plan.excluded, "point") + " excluded";
+  std::string out = counted(configurations, "configuration", "configurations") + ", " + least_runs(looks, configurations) +
+                    counted(configurations * plan.repeats, "run", "runs");
+  if (plan.warmups > 0) out += ", " + counted(configurations * plan.warmups, "warm-up", "warm-ups");
+  if (plan.excluded > 0) out += ", " + counted(plan.excluded, "point", "points") + " excluded";
   const std::optional<double> hours = gpu_hours(plan);
   if (hours && !looks.empty()) {
     return out +
@@ -128,7 +124,8 @@ std::string preparations_json(const Experiment& experiment, const Plan& plan) {
   return out.empty() ? "" : fmt::format("\"prepare\":{{{}}},", out);
 }
 
-std::string looks_line(const Experiment& experiment) {
+/// What makes the number or the cost of runs another than the table says: looks, segments, a budget.
+std::string lines_of_rounds(const Experiment& experiment) {
   std::string out;
   if (experiment.repeat_rule) {
     const RepeatRule& rule = *experiment.repeat_rule;
@@ -140,7 +137,7 @@ std::string looks_line(const Experiment& experiment) {
   }
   if (experiment.continuation) {
     out += fmt::format("continue: a run has at most {}: up to so many times these GPU-hours\n",
-                       counted(experiment.continuation->max, "segment"));
+                       counted(experiment.continuation->max, "segment", "segments"));
   }
   if (experiment.budget_gpu_hours) out += fmt::format("budget: {:.3g} GPU-hours\n", *experiment.budget_gpu_hours);
   return out;
@@ -205,7 +202,7 @@ std::string plan_text(const Experiment& experiment, const Plan& plan, const Plan
   std::string out = fmt::format("{}: {}\n\n", experiment.name, totals_line(plan, experiment.report.looks));
   out += configuration_table(plan, diff, experiment.report.looks);
   out += fmt::format("\n+{} new  ={} kept  -{} orphaned (runs)\n", diff.total.fresh, diff.total.kept, diff.total.orphaned);
-  out += looks_line(experiment);
+  out += lines_of_rounds(experiment);
   out += preparations_line(experiment, plan);
   out += orphans_line(diff);
   for (const std::string& note : plan.notes) out += "note: " + note + '\n';
