@@ -7,6 +7,7 @@
 
 #include "base/interrupt.hpp"
 #include "base/terminal.hpp"
+#include "render/attempt.hpp"
 #include "study/executors.hpp"
 #include "study/index.hpp"
 #include "submit/slurm/slurm_accounting.hpp"
@@ -66,7 +67,7 @@ bool Accounting::ask(Store& store, bool with_old) {
     const std::string folder = study_.results + "/" + to_string(record.key);
     if (std::filesystem::exists(folder + "/" + kAccountingFile) || (!with_old && old_.count(folder) != 0)) continue;
     since_unix_s = jobs.empty() ? *record.intended_unix_s : std::min(since_unix_s, *record.intended_unix_s);
-    jobs.push_back({folder, *record.job, study_.experiment.name + "." + *record.batch});
+    jobs.push_back({folder, *record.job, slurm_job_name(study_.experiment.name, *record.batch)});
     keys.push_back(record.key);
   }
   const AccountingAnswer answer = fetch_accounting(jobs, fields_, since_unix_s, tools_, slurm_tool_timeout_s());

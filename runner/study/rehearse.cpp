@@ -42,10 +42,6 @@ std::unordered_set<std::string> tried_again(const Study& study, const std::vecto
   return names;
 }
 
-}  // namespace
-
-namespace {
-
 /// Of a study in rounds what the next one starts, within what the studies before it leave of the call's budget; says what
 /// decides, and where it ends.
 std::optional<Study> next_part(const Study& study, const Store& store, const RunOptions& options, CallBudget& budget) {
@@ -65,36 +61,6 @@ std::optional<Study> next_part(const Study& study, const Store& store, const Run
   part.narrowed = std::move(next.round->plan);
   return part;
 }
-
-int rehearse_part(const Study& study, const Store& store, const RunOptions& options);
-
-}  // namespace
-
-namespace {
-
-int rehearse_study(const Study& study, const RunOptions& options, CallBudget& budget) {
-  const Store store = open_for_reading(study);
-  if (!runs_in_rounds(study, options)) return rehearse_part(study, store, options);
-  const std::optional<Study> part = next_part(study, store, options, budget);
-  if (part) return rehearse_part(*part, store, options);
-  say(fmt::format("{}: nothing would be started", study.experiment.name));
-  return 0;
-}
-
-}  // namespace
-
-int rehearse(const std::vector<Study>& studies, const RunOptions& options) {
-  require_studies(studies, options);
-  CallBudget budget;
-  int worst = 0;
-  for (const Study& study : studies) {
-    if (studies.size() > 1) print_data(fmt::format("# {}\n", study.experiment.name));
-    worst = std::max(worst, rehearse_study(study, options, budget));
-  }
-  return worst;
-}
-
-namespace {
 
 int rehearse_part(const Study& study, const Store& store, const RunOptions& options) {
   const std::vector<AttemptState> attempts = store.states(study.experiment.name);
@@ -136,6 +102,26 @@ int rehearse_part(const Study& study, const Store& store, const RunOptions& opti
   return 0;
 }
 
+int rehearse_study(const Study& study, const RunOptions& options, CallBudget& budget) {
+  const Store store = open_for_reading(study);
+  if (!runs_in_rounds(study, options)) return rehearse_part(study, store, options);
+  const std::optional<Study> part = next_part(study, store, options, budget);
+  if (part) return rehearse_part(*part, store, options);
+  say(fmt::format("{}: nothing would be started", study.experiment.name));
+  return 0;
+}
+
 }  // namespace
+
+int rehearse(const std::vector<Study>& studies, const RunOptions& options) {
+  require_studies(studies, options);
+  CallBudget budget;
+  int worst = 0;
+  for (const Study& study : studies) {
+    if (studies.size() > 1) print_data(fmt::format("# {}\n", study.experiment.name));
+    worst = std::max(worst, rehearse_study(study, options, budget));
+  }
+  return worst;
+}
 
 }  // namespace hpcbench
