@@ -42,6 +42,15 @@ struct Call {
   void tell(const std::string& text) const { progress != nullptr ? progress->print(text) : say(text); }
 };
 
+/// Of the runs that a study asks for, or has asked for so far.
+struct RunTotals {
+  long long succeeded = 0;
+  long long ended = 0;
+  long long asked = 0;
+};
+/// Says how many runs succeeded, and what comes next; after `stopped` what to do has been said. The exit code of the study.
+int say_totals(const Study& study, const RunTotals& totals, bool stopped);
+
 /// One study of a call, from its lock to its summary, in steps. It first lets go once it is known to be ready (or follows
 /// another owner), then once it has taken over what runs. Gives its exit code.
 Steps<int> run_study(const Study& study, const RunOptions& options, Call& call);

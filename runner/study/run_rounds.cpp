@@ -8,6 +8,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "plan/select.hpp"
+#include "study/call.hpp"
 #include "study/index.hpp"
 #include "study/preparing.hpp"
 #include "study/rounds.hpp"
@@ -39,16 +40,16 @@ std::vector<Study> parts_to_retry(const Study& study, const RoundsView& view) {
   return parts;
 }
 
-/// Runs that have an outcome, and those that succeeded, of what the study asks for.
-std::pair<long long, long long> count_ends(const Study& study, const Store& store) {
-  long long ended = 0;
-  long long succeeded = 0;
+/// Of the runs up to where the study has come: those that have an outcome.
+RunTotals count_ends(const Study& study, const Store& store) {
+  RunTotals totals;
   for (const AttemptState& run : counting_states(store.states(study.experiment.name))) {
     if (!run.key.run.is_repeat() || run.key.run.number > study.plan.repeats || !study.plan.find(run.key.config_id)) continue;
-    ended += is_outcome(run.state) ? 1 : 0;
-    succeeded += run.state == State::succeeded ? 1 : 0;
+    totals.ended += is_outcome(run.state) ? 1 : 0;
+    totals.succeeded += run.state == State::succeeded ? 1 : 0;
   }
-  return {ended, succeeded};
+  totals.asked = totals.ended;
+  return totals;
 }
 
 /// What is left of the file's budget and of this call's.
@@ -101,21 +102,10 @@ std::string round_text(const Study& study, const Round& round, const RoundsView&
 
 int summarise_rounds(const Study& study, const RoundsView& view, const Store& store, bool anything) {
   write_index_file(counting_states(store.states(study.experiment.name)), study);
-  const auto [ended, succeeded] = count_ends(study, store);
   for (const std::string& line : not_begun_lines(study, counting_states(store.states(study.experiment.name)))) say(line);
   for (const std::string& line : rounds_lines(study, view)) say(line);
   if (!anything) say("nothing was run again");
-  if (succeeded == 0 && ended > 0) {
-    say(fmt::format("none of {} runs succeeded: `{}` says why; once the cause is mended, `{}` runs them again", ended,
-                    study.command("status"), study.command("retry")));
-    return 1;
-  }
-  say(fmt::format("{} of {} runs succeeded{}. Next: {} --format markdown", succeeded, ended,
-                  succeeded < ended ? fmt::format(", {} did not ({}; {} runs them again)", ended - succeeded,
-                                                  study.command("status"), study.command("retry"))
-                                    : "",
-                  study.command("report")));
-  return succeeded == ended ? 0 : 1;
+  return say_totals(study, count_ends(study, store), false);
 }
 
 long long sum_of_ended(const RoundsView& view) {

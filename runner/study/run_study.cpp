@@ -44,20 +44,7 @@ int summarise_study(const Store& store, const Study& study, bool anything_done, 
   if (!anything_done && counts.ended == counts.asked)
     say(fmt::format("nothing to do: all {} runs have an outcome; nothing was run again", counts.asked));
   for (const std::string& line : not_begun_lines(study, runs)) say(line);
-  if (counts.succeeded == 0 && counts.ended > 0) {
-    say(fmt::format("none of {} runs succeeded{}", counts.asked,
-                    stopped ? ""
-                            : fmt::format(": `{}` says why; once the cause is mended, `{}` runs them again",
-                                          study.command("status"), study.command("retry"))));
-    return 1;
-  }
-  const long long missed = counts.ended - counts.succeeded;
-  say(fmt::format(
-      "{} of {} runs succeeded{}. Next: {} --format markdown", counts.succeeded, counts.asked,
-      missed > 0 ? fmt::format(", {} did not ({}; {} runs them again)", missed, study.command("status"), study.command("retry"))
-                 : "",
-      study.command("report")));
-  return counts.succeeded == counts.asked ? 0 : 1;
+  return say_totals(study, {counts.succeeded, counts.ended, counts.asked}, stopped);
 }
 
 /// `retry` carries on with what `run` began. Imported runs are nothing to run again, and no reason to start a study.
@@ -314,6 +301,23 @@ std::optional<int> code_of_ending(const Study& study, const Carried& carried) {
 }
 
 }  // namespace
+
+int say_totals(const Study& study, const RunTotals& totals, bool stopped) {
+  if (totals.succeeded == 0 && totals.ended > 0) {
+    say(fmt::format("none of {} runs succeeded{}", totals.asked,
+                    stopped ? ""
+                            : fmt::format(": `{}` says why; once the cause is mended, `{}` runs them again",
+                                          study.command("status"), study.command("retry"))));
+    return 1;
+  }
+  const long long missed = totals.ended - totals.succeeded;
+  say(fmt::format(
+      "{} of {} runs succeeded{}. Next: {} --format markdown", totals.succeeded, totals.asked,
+      missed > 0 ? fmt::format(", {} did not ({}; {} runs them again)", missed, study.command("status"), study.command("retry"))
+                 : "",
+      study.command("report")));
+  return totals.succeeded == totals.asked ? 0 : 1;
+}
 
 RenderContext make_render_context(const Study& study) {
   RenderContext context;
