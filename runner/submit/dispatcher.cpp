@@ -144,22 +144,14 @@ void Dispatcher::Impl::settle_ended() {
     const Active job = std::move(ended.front());
     ended.pop_front();
     Verdict verdict = judge_attempt(job.folder, job.job, job.end.text, if_unclaimed(job), executor);
-    const bool lost = verdict.kind == Verdict::Kind::settled && verdict.outcome == State::lost;
-    if (lost && job.end.outcome && !job.end.job.empty() && verdict.job == job.end.job) {
-      verdict.outcome = *job.end.outcome;
-      verdict.reason = job.end.text;
-    }
+    heed_executor(verdict, job.end);
     apply(job.run, job.key, verdict);
   }
 }
 
 Seizure Dispatcher::Impl::if_unclaimed(const Active& job) const {
   if (is_taken(job.folder)) return bury_attempt(job.batch, job.job, "");
-  if (job.end.voids) return revoke_attempt(std::string(kVoidPrefix) + job.end.text);
-  if (job.end.unclaimed == State::cancelled) return revoke_attempt(job.end.text);
-  Seizure buried = bury_attempt(job.batch, job.end.job.empty() ? job.job : job.end.job, died_early(job));
-  buried.verdict.outcome = job.end.unclaimed.value_or(State::lost);
-  return buried;
+  return seize_unbegun(job.end, job.batch, job.end.job.empty() ? job.job : job.end.job, died_early(job));
 }
 
 void Dispatcher::Impl::apply(std::size_t run, const AttemptKey& key, const Verdict& verdict) {

@@ -43,10 +43,10 @@ void Dispatcher::Impl::make_batches() {
       std::vector<std::size_t> chosen;
       chosen.swap(again);
       std::sort(chosen.begin(), chosen.end());
-      make_batch(chosen, true);
+      make_due_batches(chosen, true);
     }
     if (pending.empty()) {
-      if (const std::vector<std::size_t> chosen = take_due(); !chosen.empty()) make_batch(chosen, false);
+      if (const std::vector<std::size_t> chosen = take_due(); !chosen.empty()) make_due_batches(chosen, false);
     }
     // Where attempts were found instead of made, there may be more to make.
   } while (pending.empty() && (!again.empty() || cursor < runs.size()));
@@ -65,18 +65,13 @@ std::vector<std::size_t> Dispatcher::Impl::take_due() {
 }
 
 /// Makes batches of these runs' next attempts, one for each kind of resources that the executor is asked for.
-void Dispatcher::Impl::make_batch(const std::vector<std::size_t>& chosen, bool first) {
+void Dispatcher::Impl::make_due_batches(const std::vector<std::size_t>& chosen, bool first) {
   prepare_once();
   std::vector<std::size_t> taken;
   for (const std::size_t run : chosen) {
     if (make_attempt_folder(run)) taken.push_back(run);
   }
-  std::deque<Pending> queue;
-  if (in_blocks()) queue = make_block_batches(taken);
-  for (const std::vector<std::size_t>& part : in_blocks() ? std::vector<std::vector<std::size_t>>() : equal_parts(taken)) {
-    const std::deque<Pending> made = make_one_batch(part);
-    queue.insert(queue.end(), made.begin(), made.end());
-  }
+  const std::deque<Pending> queue = in_blocks() ? make_block_batches(taken) : make_attempt_batches(taken);
   pending.insert(first ? pending.begin() : pending.end(), queue.begin(), queue.end());
 }
 
@@ -99,11 +94,16 @@ std::vector<std::vector<std::size_t>> Dispatcher::Impl::equal_parts(const std::v
   return parts;
 }
 
-std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::make_one_batch(const std::vector<std::size_t>& taken) {
-  const Configuration& any = plan.configurations[runs[taken.front()].planned.configuration];
-  return write_batch(taken, {}, [&](const std::string& id) {
-    return render_batch_script(experiment, any, id, static_cast<int>(taken.size()), context);
-  });
+std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::make_attempt_batches(const std::vector<std::size_t>& taken) {
+  std::deque<Pending> queue;
+  for (const std::vector<std::size_t>& part : equal_parts(taken)) {
+    const Configuration& any = plan.configurations[runs[part.front()].planned.configuration];
+    const std::deque<Pending> made = write_batch(part, {}, [&](const std::string& id) {
+      return render_batch_script(experiment, any, id, static_cast<int>(part.size()), context);
+    });
+    queue.insert(queue.end(), made.begin(), made.end());
+  }
+  return queue;
 }
 
 std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::make_block_batches(const std::vector<std::size_t>& taken) {

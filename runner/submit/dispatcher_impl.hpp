@@ -76,8 +76,8 @@ struct Dispatcher::Impl {
   // Batches.
   void make_batches();
   std::vector<std::size_t> take_due();
-  void make_batch(const std::vector<std::size_t>& chosen, bool first);
-  std::deque<Pending> make_one_batch(const std::vector<std::size_t>& taken);
+  void make_due_batches(const std::vector<std::size_t>& chosen, bool first);
+  std::deque<Pending> make_attempt_batches(const std::vector<std::size_t>& taken);
   std::deque<Pending> make_block_batches(const std::vector<std::size_t>& taken);
   std::deque<Pending> write_batch(const std::vector<std::size_t>& taken, const std::vector<std::size_t>& blocks,
                                   const std::function<std::optional<std::string>(const std::string& id)>& script);

@@ -51,6 +51,21 @@ Seizure bury_attempt(const std::string& token, const std::string& job, const std
           Verdict{Verdict::Kind::settled, job, State::lost, why}};
 }
 
+Seizure seize_unbegun(const JobStatus& end, const std::string& token, const std::string& job, const std::string& why) {
+  if (end.voids) return revoke_attempt(std::string(kVoidPrefix) + end.text);
+  if (end.unclaimed == State::cancelled) return revoke_attempt(end.text);
+  Seizure buried = bury_attempt(token, job, why);
+  buried.verdict.outcome = end.unclaimed.value_or(State::lost);
+  return buried;
+}
+
+void heed_executor(Verdict& verdict, const JobStatus& end) {
+  const bool lost = verdict.kind == Verdict::Kind::settled && verdict.outcome == State::lost;
+  if (!lost || !end.outcome || end.job.empty() || verdict.job != end.job) return;
+  verdict.outcome = *end.outcome;
+  verdict.reason = end.text;
+}
+
 bool seize_attempt(const std::string& folder, const Seizure& seizure) {
   if (!try_claim(folder, seizure.claim)) return false;
   log_info(fmt::format("claimed {} in place of a job: {}", folder, seizure.verdict.reason));

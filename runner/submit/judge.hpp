@@ -50,6 +50,10 @@ Seizure revoke_attempt(const std::string& why);
 /// Claims it for the job that died before it could: the attempt is lost.
 Seizure bury_attempt(const std::string& token, const std::string& job, const std::string& why);
 
+/// What to claim in place of a job that ended so without a claim: the attempt is void, cancelled, or lost for `why` unless the
+/// executor says how it ended. `token`, `job`: whose it was.
+Seizure seize_unbegun(const JobStatus& end, const std::string& token, const std::string& job, const std::string& why);
+
 /// Claims it so, and logs that; false if it is taken already.
 bool seize_attempt(const std::string& folder, const Seizure& seizure);
 
@@ -57,5 +61,7 @@ bool seize_attempt(const std::string& folder, const Seizure& seizure);
 /// is asked.
 Verdict judge_attempt(const std::string& folder, const std::string& job, const std::optional<std::string>& ended,
                       const Seizure& unclaimed, Executor& executor);
+/// A job that was lost as far as its folder tells ended as the executor says, where that speaks of the same job.
+void heed_executor(Verdict& verdict, const JobStatus& end);
 
 }  // namespace hpcbench

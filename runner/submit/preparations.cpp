@@ -109,21 +109,16 @@ void Preparer::take_up(std::size_t instance, const std::string& folder) {
 }
 
 Seizure Preparer::if_unclaimed(const Active& attempt, const JobStatus& end) const {
-  if (end.voids || attempt.token.empty()) return revoke_attempt(void_because(end.text.empty() ? "its job is gone" : end.text));
-  if (end.unclaimed == State::cancelled) return revoke_attempt(end.text);
-  Seizure buried = bury_attempt(attempt.token, attempt.job,
-                                fmt::format("the job ended before it began{}{}", end.text.empty() ? "" : ": ", end.text));
-  buried.verdict.outcome = end.unclaimed.value_or(State::lost);
-  return buried;
+  if (attempt.token.empty()) return revoke_attempt(void_because(end.text.empty() ? "its job is gone" : end.text));
+  return seize_unbegun(end, attempt.token, attempt.job,
+                       fmt::format("the job ended before it began{}{}", end.text.empty() ? "" : ": ", end.text));
 }
 
 /// The job has ended: where it left no end of its own, the executor's word is written down.
 void Preparer::settle(const Active& attempt, const JobStatus& end) {
   Verdict verdict = judge_attempt(attempt.folder, attempt.job, end.text, if_unclaimed(attempt, end), executor_);
   if (verdict.kind != Verdict::Kind::settled) return;
-  const bool lost = verdict.outcome == State::lost;
-  if (lost && end.outcome && !end.job.empty() && verdict.job == end.job)
-    verdict = {verdict.kind, verdict.job, *end.outcome, end.text};
+  heed_executor(verdict, end);
   write_settled(attempt.folder, {verdict.outcome, verdict.reason, std::nullopt});
   log_info(fmt::format("{}: {}", attempt.folder, verdict.reason));
 }

@@ -259,19 +259,15 @@ void SlurmExecutor::request_end(const std::string& folder) {
 }
 
 void SlurmExecutor::flush() {
-  for (auto& [name, ids] : to_cancel_) {
-    std::vector<std::string> argv = {"scancel", "--name=" + name};
+  const auto scancel = [&](std::vector<std::string> argv, const std::string& name, const auto& ids) {
+    argv.push_back("--name=" + name);
     argv.insert(argv.end(), ids.begin(), ids.end());
-    const ToolResult result = call(argv);
+    const ToolResult result = call(std::move(argv));
     if (!result.succeeded()) say_once("scancel", fmt::format("scancel: {}", describe(result)));
-  }
+  };
+  for (const auto& [name, ids] : to_cancel_) scancel({"scancel"}, name, ids);
   to_cancel_.clear();
-  for (const auto& [name, ids] : to_tell_) {
-    std::vector<std::string> argv = {"scancel", "--batch", "--signal=USR2", "--name=" + name};
-    argv.insert(argv.end(), ids.begin(), ids.end());
-    const ToolResult result = call(argv);
-    if (!result.succeeded()) say_once("scancel", fmt::format("scancel: {}", describe(result)));
-  }
+  for (const auto& [name, ids] : to_tell_) scancel({"scancel", "--batch", "--signal=USR2"}, name, ids);
   to_tell_.clear();
 }
 
