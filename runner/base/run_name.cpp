@@ -53,12 +53,14 @@ std::string to_string(const AttemptKey& key) {
 }
 
 std::optional<AttemptKey> parse_attempt_key(std::string_view text) {
-  const std::vector<std::string> parts = split(text, '/');
-  if (parts.size() != 3) return std::nullopt;
-  const std::optional<RunName> run = parse_run_name(parts[1]);
-  const std::optional<int> attempt = positive_after(parts[2], 'a');
-  if (!run || !attempt || !is_plain_name(parts[0])) return std::nullopt;
-  return AttemptKey{parts[0], *run, *attempt};
+  const std::size_t first = text.find('/');
+  const std::size_t last = text.rfind('/');  // another one between them is no part of a run's name
+  if (first == last) return std::nullopt;
+  const std::string_view id = text.substr(0, first);
+  const std::optional<RunName> run = parse_run_name(text.substr(first + 1, last - first - 1));
+  const std::optional<int> attempt = positive_after(text.substr(last + 1), 'a');
+  if (!run || !attempt || !is_plain_name(id)) return std::nullopt;
+  return AttemptKey{std::string(id), *run, *attempt};
 }
 
 }  // namespace hpcbench

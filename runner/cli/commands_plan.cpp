@@ -246,7 +246,7 @@ void render_scripts(const Study& study, const BlockTimes& times, const std::stri
 
 /// Which code files differ from those that kept runs were made with.
 void note_changed_code(const Study& study, const Store& store, std::vector<std::string>& notes) {
-  if (study.experiment.is_trainer() || store.states(study.experiment.name).empty()) return;
+  if (study.experiment.is_trainer()) return;
   std::map<std::string, std::string> now;
   for (const Configuration& configuration : study.selected().configurations) {
     if (&configuration != &study.selected().configurations.front() && configuration.work == (&configuration - 1)->work)
@@ -254,6 +254,7 @@ void note_changed_code(const Study& study, const Store& store, std::vector<std::
     for (const CodeFile& file : code_files(configuration.work->command, std::filesystem::current_path().string()))
       now[file.path] = file.sha256;
   }
+  if (now.empty()) return;
   std::map<std::string, int> changed;
   for (const AttemptRecord& record : store.counting_attempts(study.experiment.name, false)) {
     for (const auto& [path, hash] : now) {
@@ -278,11 +279,11 @@ long long kept_without_outcome(const Study& study, const std::vector<AttemptStat
 int plan_study(const StudyOptions& options, const std::string& format, const std::string& scripts) {
   Study study = load_study(options);
   check_blocks(study.experiment, study.plan);
-  const Store store = std::filesystem::exists(study.database()) ? open_for_reading(study) : Store::open(":memory:");
-  const std::vector<AttemptState> states = store.states(study.experiment.name);
+  std::vector<AttemptState> states;
+  const Store store = std::filesystem::exists(study.database()) ? open_for_reading(study, states) : Store::open(":memory:");
   PlanDiff diff = compare_with_index(study, states);
   if (study.experiment.repeat_rule) count_next_round(study, look_at_rounds(study, store), diff);
-  note_changed_code(study, store, study.selected().notes);
+  if (!states.empty()) note_changed_code(study, store, study.selected().notes);
   if (const long long open = kept_without_outcome(study, states); open > 0) {
     study.selected().notes.push_back(fmt::format("{} of those kept {} no outcome yet: `hpcbench run` carries on with them",
                                                  open, open == 1 ? "has" : "have"));

@@ -1,9 +1,12 @@
 #include "study/index.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <map>
 
@@ -23,27 +26,53 @@ namespace {
 /// One transaction for this many records: enough to be fast, few enough to hold in memory.
 constexpr std::size_t kRecordsAtOnce = 2000;
 
+/// A folder that is kept open: what lies below it is found without the way to the folder itself, which a million names share.
+class OpenFolder {
+ public:
+  explicit OpenFolder(const std::string& path) : folder_(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
+    if (folder_.get() < 0) require_absent(path);
+  }
+  bool has(const std::string& name) const {
+    if (folder_.get() < 0) return false;
+    if (::faccessat(folder_.get(), name.c_str(), F_OK, 0) == 0) return true;
+    require_absent(name);
+    return false;
+  }
+
+ private:
+  /// What is there and cannot be looked at is not gone.
+  static void require_absent(const std::string& path) {
+    if (errno != ENOENT && errno != ENOTDIR)
+      throw UnavailableError(fmt::format("error: cannot look at {}: {}", path, std::strerror(errno)));
+  }
+
+  Descriptor folder_;
+};
+
 /// Every attempt that was ever handed to an executor, in no order.
 std::vector<AttemptKey> attempts_of_batches(const std::string& results) {
   std::vector<AttemptKey> keys;
   std::error_code error;
   for (const fs::directory_entry& batch : fs::directory_iterator(results + "/batches", error)) {
     const std::optional<std::string> list = read_file_if_there(batch.path() / "attempts.txt");
-    for (const std::string& line : split(list.value_or(""), '\n')) {
-      if (const std::optional<AttemptKey> key = parse_attempt_key(line)) keys.push_back(*key);
+    if (!list) continue;
+    for (std::string_view rest = *list; !rest.empty();) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      if (std::optional<AttemptKey> key = parse_attempt_key(line)) keys.push_back(*std::move(key));
     }
   }
   return keys;
 }
 
 /// Appends those that are on disk, but not among `states`, which are sorted.
-void add_unknown(const std::vector<AttemptKey>& keys, const std::vector<AttemptState>& states, const std::string& results,
+void add_unknown(const std::vector<AttemptKey>& keys, const std::vector<AttemptState>& states, const OpenFolder& folder,
                  std::vector<AttemptKey>& unknown) {
   auto state = states.begin();
   for (const AttemptKey* key : in_key_order(keys, [](const AttemptKey& each) -> auto& { return each; })) {
     while (state != states.end() && state->key < *key) ++state;
     if (state != states.end() && state->key == *key) continue;
-    if (fs::exists(results + "/" + to_string(*key) + "/run.json")) unknown.push_back(*key);
+    if (folder.has(to_string(*key) + "/run.json")) unknown.push_back(*key);
   }
 }
 
@@ -68,15 +97,16 @@ struct IndexLook {
 IndexLook look_at_index(const Store& store, const std::string& results, const std::string& experiment) {
   IndexLook look;
   look.states = store.states(experiment);
+  const OpenFolder folder(results);
   for (const AttemptState& state : look.states) {
-    if (::access((results + "/" + to_string(state.key)).c_str(), F_OK) != 0) {
+    if (!folder.has(to_string(state.key))) {
       look.gone.push_back(state.key);
     } else if (!is_outcome(state.state)) {
       look.unread.push_back(state.key);
     }
   }
-  add_unknown(attempts_of_batches(results), look.states, results, look.unread);
-  add_unknown(imported_attempts(results), look.states, results, look.unread);
+  add_unknown(attempts_of_batches(results), look.states, folder, look.unread);
+  add_unknown(imported_attempts(results), look.states, folder, look.unread);
   return look;
 }
 
@@ -257,7 +287,12 @@ Store open_for_reading(const std::string& results_root, const std::string& exper
 }
 
 Store open_for_reading(const Study& study) {
-  return open_refreshed(study.results_root, study.experiment.name, [&](Store& store) { refresh_index(store, study); });
+  std::vector<AttemptState> states;
+  return open_for_reading(study, states);
+}
+
+Store open_for_reading(const Study& study, std::vector<AttemptState>& states) {
+  return open_refreshed(study.results_root, study.experiment.name, [&](Store& store) { states = refresh_index(store, study); });
 }
 
 std::vector<AttemptKey> attempts_tried_again(const Experiment& experiment, const std::vector<AttemptState>& states) {

@@ -40,8 +40,9 @@ std::vector<std::string> experiments_on_disk(const std::string& results_root);
 
 /// The index for commands that only look: refreshed where it can be written, else as it is, else made in memory.
 Store open_for_reading(const std::string& results_root, const std::string& experiment);
-/// The same by the rules of the study's file.
+/// The same by the rules of the study's file; `states` becomes what Store::states says of it.
 Store open_for_reading(const Study& study);
+Store open_for_reading(const Study& study, std::vector<AttemptState>& states);
 
 /// Of Store::states: attempts that did not succeed and were followed by another of their run; no warm-ups, and no segments that
 /// `continue` followed by others.

@@ -21,40 +21,67 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <typename T>
-Json json_or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
+/// As Json::dump writes it, which is asked only where a character needs more than its quotes.
+std::string json_text(const std::string& text) {
+  const bool plain =
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+  return plain ? '"' + text + '"' : Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Json axes_json(const Bindings& axes) {
-  Json json = Json::object();
-  for (const auto& [name, value] : axes) json[name] = Json::parse(value.canonical());
-  return json;
-}
+std::string json_text(const std::optional<std::string>& text) { return text ? json_text(*text) : "null"; }
 
-/// One run as it stands in the list of runs, which is two levels deep.
-std::string run_json(const StatusView& view, const RunStatus& run, double now_unix_s) {
-  const AttemptRecord none;
-  const AttemptRecord& attempt = run.attempt ? *run.attempt : none;
-  Json row = {{"run", run.run}, {"axes", axes_json(run.axes)}, {"state", to_string(run.state)}};
-  row["attempt"] = run.attempt ? Json(fmt::format("a{}", attempt.key.attempt)) : Json(nullptr);
-  row["executor"] = run.attempt ? attempt.executor : view.executor;
-  row["job"] = json_or_null(attempt.job);
-  row["reason"] = run.not_begun.empty() ? json_or_null(attempt.reason) : Json(run.not_begun);
-  row["node"] = json_or_null(attempt.node);
-  row["elapsed_s"] = json_or_null(run.attempt ? elapsed_s(attempt, now_unix_s) : std::nullopt);
-  row["expected_start"] = json_or_null(run.expected_start);
-  row["exit_code"] = json_or_null(attempt.exit_code);
-  row["signal"] = json_or_null(attempt.signal);
-  row["path"] = run.attempt ? Json(view.results + "/" + to_string(attempt.key)) : Json(nullptr);
-  std::string text = "\n  ";
-  // Line breaks within texts are escaped: these are of the layout.
-  for (const char c : row.dump(1, ' ', false, Json::error_handler_t::replace)) {
-    text += c;
-    if (c == '\n') text += "  ";
+/// Members of the list of runs, each on a line of its own, two levels deep; written without a tree of values, which a million
+/// runs would each build and destroy.
+class RunWriter {
+ public:
+  RunWriter(const StatusView& view, double now_unix_s) : view_(view), now_unix_s_(now_unix_s) {}
+
+  std::string text(const RunStatus& run) {
+    const AttemptRecord none;
+    const AttemptRecord& attempt = run.attempt ? *run.attempt : none;
+    const std::optional<double> elapsed = run.attempt ? elapsed_s(attempt, now_unix_s_) : std::nullopt;
+    const std::string key = run.attempt ? to_string(attempt.key) : "";
+    std::string text = "\n  {";
+    const auto add = [&](const char* name, const std::string& value) {
+      text += text.back() == '{' ? "\n   \"" : ",\n   \"";
+      text.append(name).append("\": ").append(value);
+    };
+    add("run", json_text(run.run));
+    add("axes", axes(run.axes));
+    add("state", json_text(std::string(to_string(run.state))));
+    add("attempt", run.attempt ? fmt::format("\"a{}\"", attempt.key.attempt) : "null");
+    add("executor", json_text(run.attempt ? attempt.executor : view_.executor));
+    add("job", json_text(attempt.job));
+    add("reason", run.not_begun.empty() ? json_text(attempt.reason) : json_text(run.not_begun));
+    add("node", json_text(attempt.node));
+    add("elapsed_s", elapsed ? Json(*elapsed).dump() : "null");
+    add("expected_start", json_text(run.expected_start));
+    add("exit_code", attempt.exit_code ? fmt::to_string(*attempt.exit_code) : "null");
+    add("signal", attempt.signal ? fmt::to_string(*attempt.signal) : "null");
+    add("path", run.attempt ? json_text(view_.results + "/" + key) : "null");
+    return text + "\n  }";
   }
-  return text;
-}
+
+ private:
+  /// Runs of one configuration follow each other.
+  const std::string& axes(const Bindings& axes) {
+    if (!axes_text_.empty() && axes == axes_) return axes_text_;
+    axes_ = axes;
+    axes_text_ = "{";
+    for (const auto& [name, value] : axes) {
+      axes_text_ += axes_text_.size() > 1 ? ",\n    " : "\n    ";
+      axes_text_ +=
+          json_text(name) + ": " + Json::parse(value.canonical()).dump(-1, ' ', false, Json::error_handler_t::replace);
+    }
+    axes_text_ += axes.empty() ? "}" : "\n   }";
+    return axes_text_;
+  }
+
+  const StatusView& view_;
+  double now_unix_s_;
+  Bindings axes_;
+  std::string axes_text_;
+};
 
 /// Names of the repeats as texts sort them: r100 before r11.
 std::vector<RunName> repeats_in_text_order(int repeats) {
@@ -283,7 +310,8 @@ void write_status_json(const StatusView& view, double now_unix_s, const std::fun
   text.erase(text.rfind('\n'));  // the list of runs goes on before the closing brace
   if (!view.rounds_json.empty()) text += ",\n \"looks\": " + view.rounds_json;
   write(text + ",\n \"runs\": [");
-  for (const RunStatus& run : view.runs) write((&run == &view.runs.front() ? "" : ",") + run_json(view, run, now_unix_s));
+  RunWriter writer(view, now_unix_s);
+  for (const RunStatus& run : view.runs) write((&run == &view.runs.front() ? "" : ",") + writer.text(run));
   write(view.runs.empty() ? "]\n}\n" : "\n ]\n}\n");
 }
 
