@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/metric.hpp"
+#include "base/name_map.hpp"
 #include "base/run_name.hpp"
 #include "base/series_point.hpp"
 #include "base/state.hpp"
@@ -34,17 +34,16 @@ struct AttemptRecord {
   std::optional<double> time_limit_s;
   /// Of the whole run, in seconds, bytes or the metric's own unit: wall_s always when it ended; train_s, eval_s, user_s,
   /// max_rss_bytes, train_loss, val_loss, accuracy ... as far as they were written. A name that is not here is absent.
-  std::map<std::string, double> metrics;
-  std::map<std::string, std::string> units;  // of `metrics` whose name does not say it
+  NameMap<double> metrics;
+  NameMap<std::string> units;  // of `metrics` whose name does not say it
   /// By epoch, step or, where the name begins with `rank_`, by rank: rank_train_s, rank_real_s, rank_user_s, rank_sys_s.
   std::vector<SeriesPoint> series;
   /// Facts that make rows comparable or not: precision, global_batch, optimizer_steps, samples, device, torch, code, commit ...
-  std::map<std::string, std::string> facts;
+  NameMap<std::string> facts;
   /// Where metrics stood: `events.jsonl`, `metrics.csv:17`, `finished.json`. Only what was just read has it, the index does
   /// not.
-  std::map<std::string, std::string> places;
+  NameMap<std::string> places;
   std::vector<std::string> warnings;  // of reading: `events.jsonl:17: not JSON`
-  std::string path;                   // `CONFIG_ID/r01/a1`, relative to results/EXPERIMENT
   std::string rules;                  // hash of the reading rules that made it (ingest/reading.hpp); empty of imported runs
 };
 

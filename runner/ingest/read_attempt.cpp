@@ -93,9 +93,8 @@ class AttemptReader {
       record_.key = {info_.config_id, parse_run_name(info_.run).value_or(RunName()), std::max(1, info_.attempt)};
       record_.experiment = info_.experiment;
     }
-    record_.path = to_string(record_.key);
     const std::string named = fmt::format("{}/{}/{}/a{}", info_.experiment, info_.config_id, info_.run, info_.attempt);
-    if (info_.readable && named != record_.experiment + '/' + record_.path) {
+    if (info_.readable && named != record_.experiment + '/' + to_string(record_.key)) {
       warn(fmt::format("run.json: says that it is {}; the folder's name counts", named));
     }
     apply_rules();
@@ -212,7 +211,7 @@ class AttemptReader {
       for (const auto& [name, value] : *values) add_metric(name, value, "events.jsonl");
     }
     record_.series = std::move(events.series);
-    record_.facts.merge(events.facts);
+    for (auto& [name, text] : events.facts) record_.facts.emplace(name, std::move(text));
     if (events.hosts && !events.hosts->empty()) record_.node = events.hosts;
     for (const char* name : {"samples", "optimizer_steps", "tokens"}) {
       const auto value = record_.metrics.find(name);

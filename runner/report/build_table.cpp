@@ -234,7 +234,8 @@ void measure_all(std::vector<Sample>& samples, const std::vector<std::string>& a
   }
 }
 
-void move_into_rows(Table& table, const std::vector<const Sample*>& shown) {
+/// The values of its runs, most of what a row holds, leave the sample; nobody asks it for them after that.
+void move_into_rows(Table& table, std::vector<Sample>& samples, const std::vector<const Sample*>& shown) {
   std::unordered_map<std::string, std::vector<std::string>> codes;
   for (const TableWarning& warning : table.warnings) {
     for (const std::string& id : warning.rows) {
@@ -244,7 +245,9 @@ void move_into_rows(Table& table, const std::vector<const Sample*>& shown) {
   }
   table.rows.reserve(shown.size());
   for (const Sample* sample : shown) {
+    std::vector<RunValue> runs = std::move(samples[static_cast<std::size_t>(sample - samples.data())].row.runs);
     table.rows.push_back(sample->row);
+    table.rows.back().runs = std::move(runs);
     if (const auto found = codes.find(sample->row.config_id); found != codes.end()) table.rows.back().warnings = found->second;
   }
 }
@@ -348,7 +351,7 @@ Table build_table(const Experiment& experiment, const Plan& plan, std::vector<At
   InnerRows inner_rows;
   if (table.inner)
     inner_rows = collect_inner_rows(samples, shown, *table.inner, metric, settings, table.has_speedup, table.notes);
-  move_into_rows(table, shown);
+  move_into_rows(table, samples, shown);
   note_continued(table);
   note_injected(table, shown);
   note_side_by_side(table);

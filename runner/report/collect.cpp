@@ -55,7 +55,6 @@ RunValue describe_run(const AttemptRecord& record, const std::optional<double>& 
   if (const auto wall = record.metrics.find("wall_s"); wall != record.metrics.end()) run.wall_s = wall->second;
   run.node = record.node.value_or("");
   run.reason = record.reason.value_or("");
-  run.path = record.path;
   return run;
 }
 

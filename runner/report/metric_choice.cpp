@@ -46,7 +46,8 @@ void require_metric(const std::string& name, const Experiment& experiment, const
     for (const auto& [other, value] : record->metrics) there.insert(other);
     const std::string begin = fmt::format("metric {}: ", name);
     for (const std::string& warning : record->warnings) {
-      if (why.empty() && warning.starts_with(begin)) why = fmt::format("{}: {}", record->path, warning.substr(begin.size()));
+      if (why.empty() && warning.starts_with(begin))
+        why = fmt::format("{}: {}", to_string(record->key), warning.substr(begin.size()));
     }
   }
   if (there.empty()) return;

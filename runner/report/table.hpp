@@ -33,7 +33,6 @@ struct RunValue {
   std::optional<double> started_unix_s, finished_unix_s, wall_s;
   std::string node;    // host names, joined by `,`; empty if unknown
   std::string reason;  // why it did not succeed; empty if it did
-  std::string path;    // `CONFIG_ID/r01/a1`, relative to results/EXPERIMENT
 };
 
 /// The parts of a run in seconds, medians over the runs that succeeded and say it.

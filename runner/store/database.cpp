@@ -20,6 +20,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kBusyTimeoutMs = 30'000;
+/// No two threads share a Store: SQLite need not lock for each column of each row.
+constexpr int kOneThread = SQLITE_OPEN_NOMUTEX;
 /// Up to this size every page is looked at when the file is opened (some ms); a bad page of a larger one is found when it is
 /// read.
 constexpr std::uintmax_t kCheckedBytes = std::uintmax_t{4} << 20;
@@ -195,7 +197,7 @@ SQLite::Database open_database(const std::string& path, std::optional<std::strin
     std::string why;
     const FileIdentity file = identify_file(path);
     try {
-      SQLite::Database database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyTimeoutMs);
+      SQLite::Database database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | kOneThread, kBusyTimeoutMs);
       bool is_new = false;
       why = why_not_usable(database, is_new);
       if (why.empty()) {
@@ -215,7 +217,7 @@ SQLite::Database open_database(const std::string& path, std::optional<std::strin
 
 std::optional<SQLite::Database> open_database_readonly(const std::string& path) {
   try {
-    SQLite::Database database(path, SQLite::OPEN_READONLY, kBusyTimeoutMs);
+    SQLite::Database database(path, SQLite::OPEN_READONLY | kOneThread, kBusyTimeoutMs);
     bool is_new = false;
     if (!why_not_usable(database, is_new).empty() || is_new) return std::nullopt;
     return database;

@@ -59,7 +59,7 @@ void bind_record(SQLite::Statement& row, const AttemptRecord& record) {
   bind_optional(row, 18, record.finished_unix_s);
   bind_optional(row, 19, record.time_limit_s);
   bind_optional(row, 20, record.reason);
-  row.bind(21, record.path);
+  row.bind(21, to_string(record.key));
   row.bind(22, bindings_json(record.axes));
   row.bind(23, numbers_json(record.metrics));
   row.bind(24, texts_json(record.units));
@@ -102,17 +102,16 @@ AttemptRecord RowReader::read(SQLite::Statement& row) {
   record.finished_unix_s = optional_at<double>(row, 16);
   record.time_limit_s = optional_at<double>(row, 17);
   record.reason = optional_at<std::string>(row, 18);
-  record.path = row.getColumn(19).getString();
-  if (const std::string_view text = text_at(row, 20); text != axes_text) {
+  if (const std::string_view text = text_at(row, 19); text != axes_text) {
     axes_text = text;
     axes = json_bindings(text);
   }
   record.axes = axes;
-  record.metrics = read_numbers(text_at(row, 21));
-  record.units = read_texts(text_at(row, 22));
-  record.facts = read_texts(text_at(row, 23));
-  record.warnings = read_list(text_at(row, 24));
-  record.rules = text_at(row, 25);
+  record.metrics = read_numbers(text_at(row, 20));
+  record.units = read_texts(text_at(row, 21));
+  record.facts = read_texts(text_at(row, 22));
+  record.warnings = read_list(text_at(row, 23));
+  record.rules = text_at(row, 24);
   return record;
 }
 

@@ -15,17 +15,17 @@ namespace hpcbench {
 /// The columns that RowReader reads, in its order; `id` is the first.
 inline constexpr const char* kRecordColumns =
     "id, config_id, kind, number, attempt, state, gpus, executor, job, batch, node, nodes, exit_code, signal, intended_unix_s, "
-    "started_unix_s, finished_unix_s, time_limit_s, reason, path, axes, metrics, units, facts, warnings, rules";
+    "started_unix_s, finished_unix_s, time_limit_s, reason, axes, metrics, units, facts, warnings, rules";
 
 /// The same without what only tables show: axes, units, facts and warnings read as empty.
 inline constexpr const char* kStandingColumns =
     "id, config_id, kind, number, attempt, state, gpus, executor, job, batch, node, nodes, exit_code, signal, intended_unix_s, "
-    "started_unix_s, finished_unix_s, time_limit_s, reason, path, '{}', metrics, '{}', '{}', '[]', rules";
+    "started_unix_s, finished_unix_s, time_limit_s, reason, '{}', metrics, '{}', '{}', '[]', rules";
 
 /// Inserts a record: its key (parameters 1 to 5), its other fields, and its id (28), NULL for a new one.
 inline constexpr const char* kInsertRecord =
     "INSERT INTO attempt (experiment, config_id, kind, number, attempt, state, void, gpus, executor, job, batch, node, nodes, "
-    "exit_code, signal, intended_unix_s, started_unix_s, finished_unix_s, time_limit_s, reason, path, axes, metrics, units, "
+    "exit_code, signal, intended_unix_s, started_unix_s, finished_unix_s, time_limit_s, reason, axes, metrics, units, "
     "facts, warnings, rules, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 inline constexpr int kIdParameter = 28;
 

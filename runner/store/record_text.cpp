@@ -18,7 +18,7 @@ std::string key_text(std::string_view key) {
 
 }  // namespace
 
-std::string numbers_json(const std::map<std::string, double>& numbers) {
+std::string numbers_json(const NameMap<double>& numbers) {
   std::string out = "{";
   for (const auto& [name, number] : numbers) {
     if (!std::isfinite(number)) continue;
@@ -27,17 +27,18 @@ std::string numbers_json(const std::map<std::string, double>& numbers) {
   return out + '}';
 }
 
-std::map<std::string, double> read_numbers(std::string_view json) {
-  std::map<std::string, double> numbers;
+NameMap<double> read_numbers(std::string_view json) {
+  NameMap<double> numbers;
   JsonMembers members;
   scan_object(json, members);
+  numbers.reserve(members.size());
   for (const JsonMember& member : members) {
-    if (const auto number = json_number(member.value)) numbers.emplace_hint(numbers.end(), key_text(member.key), *number);
+    if (const auto number = json_number(member.value)) numbers.emplace(key_text(member.key), *number);
   }
   return numbers;
 }
 
-std::string texts_json(const std::map<std::string, std::string>& texts) {
+std::string texts_json(const NameMap<std::string>& texts) {
   std::string out = "{";
   for (const auto& [name, text] : texts) {
     if (out.size() > 1) out += ',';
@@ -46,12 +47,13 @@ std::string texts_json(const std::map<std::string, std::string>& texts) {
   return out + '}';
 }
 
-std::map<std::string, std::string> read_texts(std::string_view json) {
-  std::map<std::string, std::string> texts;
+NameMap<std::string> read_texts(std::string_view json) {
+  NameMap<std::string> texts;
   JsonMembers members;
   scan_object(json, members);
+  texts.reserve(members.size());
   for (const JsonMember& member : members) {
-    if (auto text = json_string(member.value)) texts.emplace_hint(texts.end(), key_text(member.key), *std::move(text));
+    if (auto text = json_string(member.value)) texts.emplace(key_text(member.key), *std::move(text));
   }
   return texts;
 }

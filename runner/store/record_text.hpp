@@ -1,20 +1,21 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/name_map.hpp"
 
 namespace hpcbench {
 
 // How the lists of a record stand in the columns of the index: JSON that SQLite's json_each reads, numbers in the shortest form
 // that reads back as the same double. The readers are total: text changed by hand gives fewer entries.
 
-std::string numbers_json(const std::map<std::string, double>& numbers);
-std::map<std::string, double> read_numbers(std::string_view json);
+std::string numbers_json(const NameMap<double>& numbers);
+NameMap<double> read_numbers(std::string_view json);
 
-std::string texts_json(const std::map<std::string, std::string>& texts);
-std::map<std::string, std::string> read_texts(std::string_view json);
+std::string texts_json(const NameMap<std::string>& texts);
+NameMap<std::string> read_texts(std::string_view json);
 
 std::string list_json(const std::vector<std::string>& list);
 std::vector<std::string> read_list(std::string_view json);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <future>
 #include <map>
 
 #include "base/error.hpp"
@@ -48,6 +49,24 @@ class OpenFolder {
 
   Descriptor folder_;
 };
+
+/// Which of the attempts have a folder. Where they are many, threads share the work: it mostly waits, here for memory,
+/// elsewhere for the server of the file system.
+std::vector<char> find_folders(const OpenFolder& folder, const std::vector<AttemptState>& states) {
+  constexpr std::size_t kOfThread = 10'000;
+  constexpr std::size_t kMostThreads = 8;
+  std::vector<char> there(states.size());
+  const auto look = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) there[i] = folder.has(to_string(states[i].key)) ? 1 : 0;
+  };
+  const std::size_t threads = std::clamp<std::size_t>(states.size() / kOfThread, 1, kMostThreads);
+  std::vector<std::future<void>> others;
+  for (std::size_t i = 1; i < threads; ++i)
+    others.push_back(std::async(std::launch::async, look, states.size() * i / threads, states.size() * (i + 1) / threads));
+  look(0, states.size() / threads);
+  for (std::future<void>& each : others) each.get();
+  return there;
+}
 
 /// Every attempt that was ever handed to an executor, in no order.
 std::vector<AttemptKey> attempts_of_batches(const std::string& results) {
@@ -98,8 +117,10 @@ IndexLook look_at_index(const Store& store, const std::string& results, const st
   IndexLook look;
   look.states = store.states(experiment);
   const OpenFolder folder(results);
-  for (const AttemptState& state : look.states) {
-    if (!folder.has(to_string(state.key))) {
+  const std::vector<char> there = find_folders(folder, look.states);
+  for (std::size_t i = 0; i < look.states.size(); ++i) {
+    const AttemptState& state = look.states[i];
+    if (there[i] == 0) {
       look.gone.push_back(state.key);
     } else if (!is_outcome(state.state)) {
       look.unread.push_back(state.key);

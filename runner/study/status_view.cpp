@@ -260,7 +260,7 @@ StatusView make_status(const Study& study, const Store& store) {
     view.tried_again += again.contains({attempt.key.config_id, name}) ? 1 : 0;
     run.not_begun.clear();
     missed.add(*study.selected().configurations[by_id[place]].work, attempt);
-    std::erase_if(attempt.metrics, [](const auto& metric) { return metric.first != "wall_s"; });
+    attempt.metrics.erase_if([](const auto& metric) { return metric.first != "wall_s"; });
     run.attempt = std::move(attempt);
   });
   view.missed = missed.missed();

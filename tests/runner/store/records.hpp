@@ -37,7 +37,6 @@ inline AttemptRecord full_record() {
   record.series = {{"loss", 1, 0.3}, {"loss", 2, 0.2}, {"train_loss", 1, 1e-7}};
   record.facts = {{"precision", "fp32"}, {"quote \"", "a\\b"}};
   record.warnings = {"events.jsonl:17: not JSON", ""};
-  record.path = "0a/r01/a1";
   record.rules = "0123456789ab";
   return record;
 }
@@ -56,7 +55,7 @@ inline bool same_record(const AttemptRecord& a, const AttemptRecord& b) {
          a.nodes == b.nodes && a.exit_code == b.exit_code && a.signal == b.signal && a.intended_unix_s == b.intended_unix_s &&
          a.started_unix_s == b.started_unix_s && a.finished_unix_s == b.finished_unix_s && a.time_limit_s == b.time_limit_s &&
          a.metrics == b.metrics && a.units == b.units && same_series(a.series, b.series) && a.facts == b.facts &&
-         a.warnings == b.warnings && a.path == b.path && a.rules == b.rules;
+         a.warnings == b.warnings && a.rules == b.rules;
 }
 
 /// The record of one attempt; none: it is not in the index.

@@ -62,7 +62,6 @@ AttemptRecord any_record() {
     record.series.push_back({name, *rc::gen::arbitrary<long long>(), value});
     record.series.push_back({name, 2, -value});
   }
-  record.path = to_string(record.key);
   return record;
 }
 

@@ -27,7 +27,6 @@ AttemptRecord ended_attempt(const std::string& config_id, RunName run, int attem
   record.state = state;
   record.metrics = {{"user_s", 1}, {"wall_s", 2}};
   record.facts = {{"seed", "1"}};
-  record.path = to_string(record.key);
   return record;
 }
 
@@ -102,7 +101,7 @@ TEST_CASE("status: JSON in pieces is laid out as one document") {
   failed.run = "0a/r02";
   failed.state = State::failed;
   failed.attempt = ended_attempt("0a", {RunKind::repeat, 2}, 3, State::failed);
-  failed.attempt->reason = "line\nbreak";
+  failed.attempt->reason = "line\nbreak\b\x7F";
   view.runs = {planned, failed};
   const std::string text = json_of(view);
   const auto document = nlohmann::ordered_json::parse(text);
@@ -112,9 +111,25 @@ TEST_CASE("status: JSON in pieces is laid out as one document") {
   CHECK(document["runs"][0]["executor"] == "local");
   CHECK(document["runs"][0]["axes"]["name"] == "a\n\"b\xEF\xBF\xBD");
   CHECK(document["runs"][1]["attempt"] == "a3");
-  CHECK(document["runs"][1]["reason"] == "line\nbreak");
+  CHECK(document["runs"][1]["reason"] == "line\nbreak\b\x7F");
   CHECK(document["runs"][1]["elapsed_s"] == 2);
   CHECK(document["runs"][1]["path"] == "/results/digits/0a/r02/a3");
+}
+
+TEST_CASE("index: of so many attempts that threads look for their folders, those that are gone are forgotten") {
+  const TemporaryFolder folder;
+  std::vector<AttemptRecord> records;
+  for (int repeat = 1; repeat <= 25'000; ++repeat)
+    records.push_back(ended_attempt("0123456789abcdef", {RunKind::repeat, repeat}, 1, State::succeeded));
+  Store store = Store::open(":memory:");
+  store.put(records);
+  const std::vector<int> there = {1, 9'999, 12'500, 12'501, 25'000};  // at both ends of what each thread has
+  for (const int repeat : there)
+    std::filesystem::create_directories(folder / "results/digits/" +
+                                        to_string(records[static_cast<std::size_t>(repeat) - 1].key));
+  std::vector<int> left;
+  for (const AttemptState& state : refresh_index(store, folder / "results", "digits")) left.push_back(state.key.run.number);
+  CHECK(left == there);
 }
 
 TEST_CASE("index: what batches name and the index lacks is read, in whatever order they name it; what is gone is forgotten") {
