@@ -37,13 +37,13 @@ def metrics_text(metrics):
 
 def end_attempt(attempt, cache, number, metrics):
     begin_s = 1_700_000_000 + 10 * number
-    variant = number % VARIANTS
-    os.link(link_to(cache, f"claim{number // LINKS}", CLAIM), attempt / "claim")
-    os.link(link_to(cache, f"finished{variant}", finished_text(variant)), attempt / "finished.json")
+    variant, group = number % VARIANTS, number // LINKS
+    os.link(link_to(cache, f"claim{group}", CLAIM), attempt / "claim")
+    os.link(link_to(cache, f"finished{variant}-{group}", finished_text(variant)), attempt / "finished.json")
     (attempt / "started.json").write_text(json.dumps(
         {"schema": 1, "host": "h", "boot_id": "b", "pid": 1, "started_unix_s": begin_s, "monotonic_s": 1.0, "job": "1"}))
     if metrics:
-        os.link(link_to(cache, f"log{variant}", log_text(variant, metrics)), attempt / "stdout.log")
+        os.link(link_to(cache, f"log{variant}-{group}", log_text(variant, metrics)), attempt / "stdout.log")
 
 
 def finished_study(folder, runs, metrics=0):

@@ -25,7 +25,7 @@ inline constexpr const char* kStandingColumns =
 /// Inserts a record: its key (parameters 1 to 5), its other fields, and its id (28), NULL for a new one.
 inline constexpr const char* kInsertRecord =
     "INSERT INTO attempt (experiment, config_id, kind, number, attempt, state, void, gpus, executor, job, batch, node, nodes, "
-    "exit_code, signal, intended_unix_s, started_unix_s, finished_unix_s, time_limit_s, reason, axes, metrics, units, "
+    "exit_code, signal, intended_unix_s, started_unix_s, finished_unix_s, time_limit_s, reason, path, axes, metrics, units, "
     "facts, warnings, rules, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 inline constexpr int kIdParameter = 28;
 
