@@ -53,11 +53,11 @@ Study troubled_study() {
     if (record.metrics["train_s"] == 1) {
       record.state = State::timeout;
       record.time_limit_s = 7200;
-      record.metrics.clear();
+      record.metrics = {};
     }
   }
   study.records[9].state = State::out_of_memory;
-  study.records[9].metrics.clear();
+  study.records[9].metrics = {};
   for (std::size_t i = 15; i < study.records.size(); ++i) {
     if (study.records[i].state == State::succeeded) study.records[i].facts["precision"] = "bf16";
   }

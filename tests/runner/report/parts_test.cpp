@@ -74,7 +74,9 @@ TEST_CASE("MFU: against the named peak, by the program's own count or the transf
     auto& record = study.records[i];
     record.metrics.erase("flop");
     record.metrics["samples"] = 100;
-    record.facts.insert({{"layers", "12"}, {"hidden_size", "768"}, {"intermediate_size", "3072"}, {"max_length", "384"}});
+    for (const auto& [name, text] :
+         NameMap<std::string>{{"layers", "12"}, {"hidden_size", "768"}, {"intermediate_size", "3072"}, {"max_length", "384"}})
+      record.facts.emplace(name, text);
   }
   // 84,934,656 parameters of linear layers; 38,400 tokens x (6 x 84,934,656 + 12 x 12 x 768 x 384) = 21,199,690,137,600.
   const double operations = 38400.0 * (6 * 84934656.0 + 12.0 * 12 * 768 * 384);

@@ -82,7 +82,7 @@ TEST_CASE("status: every run that is asked for, sorted as texts, with the attemp
   REQUIRE(view.runs[110].attempt);
   CHECK(view.runs[110].state == State::succeeded);
   CHECK(view.runs[110].attempt->key.attempt == 2);
-  CHECK(view.runs[110].attempt->path == second + "/r100/a2");
+  CHECK(to_string(view.runs[110].attempt->key) == second + "/r100/a2");
   CHECK(view.runs[110].attempt->metrics == std::map<std::string, double>{{"wall_s", 2}});
   REQUIRE(view.runs[1].attempt);
   CHECK(view.runs[1].state == State::timeout);
