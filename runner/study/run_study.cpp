@@ -233,7 +233,7 @@ struct Carried {
 /// The study, or with rounds a part of it, from the runs that are there, which `states` tells, to the last outcome, or until a
 /// budget holds the rest.
 Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, const WhyHeld& why_held, Store& store,
-                              const std::vector<AttemptState> states, Call& call) {
+                              const std::vector<AttemptState>& states, Call& call) {
   if (!call.shared) call.progress = nullptr;  // that of the part before is gone
   const PlanDiff diff = compare_with_index(study, states);
   const std::vector<AttemptKey> retried = attempts_to_retry(states, study, options.retry);
@@ -356,7 +356,7 @@ Steps<int> run_study(const Study& study, const RunOptions& options, Call& call) 
 
   if (!call.store) call.store.emplace(open_index(study.results_root));
   Store& store = *call.store;
-  std::vector<AttemptState> states = refresh_index(store, study);
+  const std::vector<AttemptState> states = refresh_index(store, study);
   if (!options.retry.empty()) require_begun(study, states);
   PlanDiff diff = compare_with_index(study, states);
   const bool rounds = runs_in_rounds(study, options);
@@ -369,7 +369,8 @@ Steps<int> run_study(const Study& study, const RunOptions& options, Call& call) 
   if (rounds) {
     const CarryOut carry_out_one = [&](const Study& part, const RunOptions& of_part,
                                        const WhyHeld& why_held) -> Steps<PartEnd> {
-      const Carried carried = co_await carry_out_part(part, of_part, why_held, store, refresh_index(store, part), call);
+      const std::vector<AttemptState> now = refresh_index(store, part);
+      const Carried carried = co_await carry_out_part(part, of_part, why_held, store, now, call);
       const std::optional<int> code = code_of_ending(part, carried);
       if (carried.ending == Ending::stopped)
         co_return PartEnd{true, summarise_study(store, part, true, true), carried.failures};
@@ -379,7 +380,7 @@ Steps<int> run_study(const Study& study, const RunOptions& options, Call& call) 
   }
   // One look at the folders is enough: the lock was ours before it, so nobody else has begun a run since, and whatever had no
   // outcome then is judged by its files when it is taken over, as what ends while preparations are made.
-  const Carried carried = co_await carry_out_part(study, options, {}, store, std::move(states), call);
+  const Carried carried = co_await carry_out_part(study, options, {}, store, states, call);
   if (const std::optional<int> code = code_of_ending(study, carried)) co_return *code;
   co_return summarise_study(store, study, carried.anything, carried.ending == Ending::stopped);
 }
