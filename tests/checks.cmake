@@ -69,7 +69,8 @@ check_python(slurm-watch ${CMAKE_CURRENT_SOURCE_DIR}/slurm/watch_test.py slurm 1
 check_python(slurm-prepare ${CMAKE_CURRENT_SOURCE_DIR}/slurm/prepare_test.py slurm 30 WAITS NEEDS slurm)
 check_python(slurm-recipes ${CMAKE_CURRENT_SOURCE_DIR}/slurm/recipe_test.py slurm 100 WAITS NEEDS slurm)
 check_python(slurm-blocks ${CMAKE_CURRENT_SOURCE_DIR}/slurm/block_test.py slurm 170 WAITS NEEDS slurm)
-check_python(slurm-side-by-side ${CMAKE_CURRENT_SOURCE_DIR}/slurm/side_by_side_test.py slurm 280 WAITS NEEDS slurm)
+check_python(slurm-side-by-side ${CMAKE_CURRENT_SOURCE_DIR}/slurm/side_by_side_test.py slurm 160 WAITS NEEDS slurm)
+check_python(slurm-calibrate ${CMAKE_CURRENT_SOURCE_DIR}/slurm/calibrate_test.py slurm 120 WAITS NEEDS slurm)
 check_python(slurm-continue ${CMAKE_CURRENT_SOURCE_DIR}/slurm/continue_test.py slurm 60 WAITS NEEDS slurm)
 check(slurm-block-faults slurm 60 WAITS NEEDS slurm
   COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/slurm/block_trials.py --clusters 2 --seed 1 --trials ${block_trials})
