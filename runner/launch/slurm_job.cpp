@@ -54,8 +54,7 @@ SlurmJobFacts slurm_job_facts() {
 
 std::size_t array_element(const std::string& command) {
   const std::optional<int> index = whole_number(variable_or("SLURM_ARRAY_TASK_ID", ""));
-  if (!index)
-    throw UnavailableError("error: " + command + ": this is no element of a job array (SLURM_ARRAY_TASK_ID)");
+  if (!index) throw UnavailableError("error: " + command + ": this is no element of a job array (SLURM_ARRAY_TASK_ID)");
   return static_cast<std::size_t>(*index);
 }
 

@@ -240,7 +240,6 @@ Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, con
   remember(study);
 
   if (!options.retry.empty()) say(fmt::format("{} run{} again", retried.size(), retried.size() == 1 ? " runs" : "s run"));
-
   RenderContext context = make_render_context(study);
   ProcessToolRunner tools;
   context.block_times = find_block_times(study.experiment, study.selected(), store, tools);
