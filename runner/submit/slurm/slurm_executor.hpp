@@ -129,7 +129,7 @@ class SlurmExecutor : public Executor {
   bool accounting_ = true;
   std::optional<std::string> broken_;
   double earliest_unix_s_;        // no attempt of ours is older
-  long long highest_id_ = 0;      // of the arrays that were seen
+  int highest_id_ = 0;            // of the arrays that were seen
   std::optional<double> lost_s_;  // when it was last seen that the controller had lost jobs
   double last_change_s_;
   std::optional<double> last_poll_s_;

@@ -19,7 +19,8 @@ namespace {
 constexpr double kAbsentFor = 30;      // seconds between two complete answers without a job before it counts as gone
 constexpr double kFinishedDelay = 60;  // seconds that finished.json may take to become visible after the job's end
 constexpr double kDayS = 86400;
-// A node that knows an id refuses a job of that id for two minutes, and has it cancelled; the loss is seen half a minute late.
+// A node that knows an id refuses a job of that id for two minutes, and has the id cancelled: one element of each array has the
+// id of the whole, and all end with it. The loss is seen half a minute late.
 constexpr double kIdsAreKnownS = 300;
 
 bool was_stopped(const std::string& folder) { return ::access((folder + "/stopped").c_str(), F_OK) == 0; }
@@ -72,12 +73,6 @@ bool failed_to_launch(const SlurmJob& row) {
 /// `123` of `123_4`.
 std::string array_of(const std::string& job) { return job.substr(0, job.find('_')); }
 
-long long number_of(const std::string& array) {
-  long long number = 0;
-  std::from_chars(array.data(), array.data() + array.size(), number);
-  return number;
-}
-
 /// An element that has not ended comes before one that has: a job may have been started again.
 void keep_row(std::unordered_map<int, SlurmJob>& rows, const SlurmJob& row) {
   const auto [place, fresh] = rows.try_emplace(row.index, row);
@@ -116,8 +111,9 @@ void SlurmExecutor::forget_lost(const std::string& array) {
 
 /// Ids rise, but for those that a controller which lost its last seconds gives out again.
 void SlurmExecutor::note_new_id(const std::string& array) {
-  if (number_of(array) <= highest_id_) lost_s_ = clock_.monotonic_s();
-  highest_id_ = std::max(highest_id_, number_of(array));
+  const std::optional<int> id = whole_number(array);
+  if (id && *id <= highest_id_) lost_s_ = clock_.monotonic_s();
+  highest_id_ = std::max(highest_id_, id.value_or(0));
 }
 
 bool SlurmExecutor::lost_jobs_lately() const { return lost_s_ && clock_.monotonic_s() - *lost_s_ < kIdsAreKnownS; }
@@ -131,7 +127,7 @@ bool SlurmExecutor::ask_squeue() {
   if (said_.erase("squeue") != 0) note_("squeue answers again");
   queued_.clear();
   for (const SlurmJob& row : parse_squeue(answer.output)) {
-    highest_id_ = std::max(highest_id_, number_of(row.array));
+    highest_id_ = std::max(highest_id_, whole_number(row.array).value_or(0));
     if (!is_ours(row.name)) continue;
     keep_row(queued_[row.name], row);
   }
@@ -251,8 +247,9 @@ void SlurmExecutor::see_ended(Entry& entry, const SlurmJob& row) {
   if (failed_to_launch(row) && !is_taken(entry.folder)) {
     end.unclaimed = State::node_failure;
     end.text += ": it was given a node and did not begin there, as where a prolog fails";
-  } else if (nobody_knows_who_cancelled(row) && !is_taken(entry.folder) && lost_jobs_lately()) {
+  } else if (nobody_knows_who_cancelled(row) && lost_jobs_lately()) {
     end.voids = true;
+    end.outcome = State::node_failure;  // where it had begun
     end.text += "; Slurm had lost jobs before, and nodes cancel what was given their ids";
   }
   if (end.outcome) return conclude(entry, end);

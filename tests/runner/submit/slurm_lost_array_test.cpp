@@ -64,8 +64,8 @@ TEST_CASE("slurm: a job that Slurm cancels on the node where it should begin was
   CHECK(test.slurm.executed[test.job(0, 1).folder] == 0);
 }
 
-// A node that was told of a job which the controller has lost refuses the next one of that id, and has it cancelled; by then
-// the controller may think that it waits.
+// A node that was told of a job which the controller has lost refuses the next one of that id, and has the id cancelled. One
+// element of an array has the id of the whole array: then all of them end, those that wait and those that run.
 TEST_CASE("slurm: after the controller lost jobs, one that is cancelled before it began, nobody knows by whom, is run again") {
   TwoArrays test(true);
   bool again = true;
@@ -81,6 +81,22 @@ TEST_CASE("slurm: after the controller lost jobs, one that is cancelled before i
   CHECK(test.has_attempt(1, 1, 3) == again);
   CHECK(test.state(1, 1, 2) == State::cancelled);
   CHECK((test.study.observer.settlements.back().reason.find("void: Slurm job ") == 0) == again);
+}
+
+TEST_CASE("slurm: after the controller lost jobs, one that had begun and is cancelled was failed by a node") {
+  TwoArrays test(true);
+  test.slurm.accounting = false;
+  test.rounds(60);
+  for (const int i : {2, 3}) {
+    test.slurm.finish(test.job(i, 1));
+    test.rounds(3);
+  }
+  test.slurm.start(test.job(1, 1, 2));
+  test.rounds(2);
+  FakeSlurm::end(test.job(1, 1, 2), "CANCELLED", "None");
+  test.rounds(5);
+  CHECK(test.state(1, 1, 2) == State::node_failure);
+  CHECK(test.has_attempt(1, 1, 3));
 }
 
 TEST_CASE("slurm: long after the controller lost jobs, who cancels one that waits is a person again") {
