@@ -10,10 +10,10 @@ namespace {
 /// A run on record by its row in the plan; rows beyond the plan's are orphaned configurations.
 struct RecordedRun {
   std::size_t row = 0;
-  const std::string* config_id = nullptr;
+  std::string_view config_id;
   int number = 1;
 
-  auto key() const { return std::tie(row, *config_id, number); }
+  auto key() const { return std::tie(row, config_id, number); }
 };
 
 std::vector<RecordedRun> distinct_runs(const Plan& plan, const std::vector<ExistingRun>& existing) {
@@ -21,7 +21,9 @@ std::vector<RecordedRun> distinct_runs(const Plan& plan, const std::vector<Exist
   runs.reserve(existing.size());
   for (const ExistingRun& run : existing) {
     if (!run.run.is_repeat()) continue;
-    runs.push_back({plan.find(run.config_id).value_or(plan.configurations.size()), &run.config_id, run.run.number});
+    const bool same_row = !runs.empty() && runs.back().config_id == run.config_id;
+    const std::size_t row = same_row ? runs.back().row : plan.find(run.config_id).value_or(plan.configurations.size());
+    runs.push_back({row, run.config_id, run.run.number});
   }
   std::sort(runs.begin(), runs.end(), [](const RecordedRun& a, const RecordedRun& b) { return a.key() < b.key(); });
   runs.erase(
@@ -38,7 +40,7 @@ PlanDiff compare_plan(const Plan& plan, const std::vector<ExistingRun>& existing
   for (const RecordedRun& run : distinct_runs(plan, existing)) {
     if (run.row == plan.configurations.size()) {
       ++diff.total.orphaned;
-      if (diff.orphan_ids.empty() || diff.orphan_ids.back() != *run.config_id) diff.orphan_ids.push_back(*run.config_id);
+      if (diff.orphan_ids.empty() || diff.orphan_ids.back() != run.config_id) diff.orphan_ids.emplace_back(run.config_id);
     } else {
       RunCounts& row = diff.rows[run.row];
       ++(run.number <= plan.repeats ? row.kept : row.orphaned);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/run_name.hpp"
@@ -21,9 +22,10 @@ struct PlanDiff {
   std::vector<std::string> orphan_ids;  // config_ids on disk that the plan no longer asks for, sorted
 };
 
-/// `existing`: the runs that have an attempt on record, of this experiment; any order, repeats allowed.
+/// `existing`: the runs that have an attempt on record, of this experiment; any order, repeats allowed. Fast where the runs of
+/// a configuration come one after the other.
 struct ExistingRun {
-  std::string config_id;
+  std::string_view config_id;
   RunName run;
 };
 PlanDiff compare_plan(const Plan& plan, const std::vector<ExistingRun>& existing);

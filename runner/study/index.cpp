@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <future>
+#include <iterator>
 #include <map>
 
 #include "base/error.hpp"
@@ -330,28 +331,31 @@ std::vector<AttemptKey> attempts_tried_again(const Experiment& experiment, const
   return again;
 }
 
-std::vector<AttemptState> counting_states(const std::vector<AttemptState>& states) {
-  std::vector<AttemptState> counting;
-  for (const AttemptState& state : states) {
+std::vector<AttemptState> counting_states(std::vector<AttemptState> states) {
+  auto end = states.begin();  // of those that count
+  for (AttemptState& state : states) {
     if (state.is_void || state.key.run.is_warmup()) continue;
-    const bool same_run =
-        !counting.empty() && counting.back().key.config_id == state.key.config_id && counting.back().key.run == state.key.run;
+    const bool same_run = end != states.begin() && std::prev(end)->key.config_id == state.key.config_id &&
+                          std::prev(end)->key.run == state.key.run;
     // Attempts of a run come in rising order: the last counts.
-    if (same_run) {
-      counting.back() = state;
-    } else {
-      counting.push_back(state);
-    }
+    const auto place = same_run ? std::prev(end) : end++;
+    if (&*place != &state) *place = std::move(state);
   }
-  return counting;
+  states.erase(end, states.end());
+  return states;
 }
 
 PlanDiff compare_with_index(const Study& study, const std::vector<AttemptState>& states) {
   std::vector<ExistingRun> runs;
+  runs.reserve(states.size());
+  std::string_view config_id;
+  bool left_out = false;  // by --only: neither kept nor orphaned
   for (const AttemptState& state : states) {
-    // What --only leaves out is neither kept nor orphaned.
-    const bool left_out = study.plan.find(state.key.config_id) && !study.selected().find(state.key.config_id);
-    if (state.key.run.is_repeat() && !state.is_void && !left_out) runs.push_back({state.key.config_id, state.key.run});
+    if (state.key.config_id != config_id) {  // states are sorted
+      config_id = state.key.config_id;
+      left_out = study.plan.find(config_id) && !study.selected().find(config_id);
+    }
+    if (state.key.run.is_repeat() && !state.is_void && !left_out) runs.push_back({config_id, state.key.run});
   }
   return compare_plan(study.selected(), runs);
 }

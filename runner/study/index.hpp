@@ -50,7 +50,7 @@ std::vector<AttemptKey> attempts_tried_again(const Experiment& experiment, const
 
 /// Of Store::states: the state of each run (no warm-ups) from the attempt that counts, sorted: as Store::counting_attempts, but
 /// without reading records, which takes ten times as long.
-std::vector<AttemptState> counting_states(const std::vector<AttemptState>& states);
+std::vector<AttemptState> counting_states(std::vector<AttemptState> states);
 
 /// How what is asked for (with --only: what that leaves) compares with what is on record, as Store::states says.
 PlanDiff compare_with_index(const Study& study, const std::vector<AttemptState>& states);
