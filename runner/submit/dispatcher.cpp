@@ -31,9 +31,10 @@ Dispatcher::Impl::Impl(const Experiment& the_experiment, const Plan& the_plan, R
       runs(the_plan, the_executor.runs_here()) {}
 
 bool Dispatcher::Impl::step() {
-  // Free slots are filled before outcomes are read and written: reading takes time in which the machine would idle.
   collect_ended();
-  hand_over();
+  // Free slots are filled before outcomes are read and written: reading takes time in which the machine would idle. What holds
+  // the rest back has to know them first.
+  if (!hold) hand_over();
   settle_ended();
   const bool goes_on = asked_for || !is_held();
   if (goes_on) make_batches();
