@@ -63,7 +63,9 @@ std::optional<ExperimentLock> ExperimentLock::try_acquire(const std::string& res
   } else {
     // Only for people and for the message of whoever waits: a full disk must not matter here.
     const std::string text = owner_text(this_process());
-    if (::ftruncate(fd.get(), 0) == 0) static_cast<void>(::pwrite(fd.get(), text.data(), text.size(), 0));
+    if (::ftruncate(fd.get(), 0) == 0) {
+      [[maybe_unused]] const ssize_t written = ::pwrite(fd.get(), text.data(), text.size(), 0);
+    }
   }
   impl->lock = std::move(fd);
   return ExperimentLock(std::move(impl));
