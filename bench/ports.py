@@ -2,6 +2,20 @@
 import random
 import socket
 
+_claims = []  # kept open until this process ends
+
+
+def _claim(port):
+    """Whether no other test has the port: a socket's abstract name says so, of which nothing stays behind."""
+    claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        claim.bind(f"\0hpcbench-test-port-{port}")
+    except OSError:
+        claim.close()
+        return False
+    _claims.append(claim)
+    return True
+
 
 def free_port():
     """Below the ports that the kernel gives to connections: one of these could take it before rank 0 listens."""
@@ -10,6 +24,7 @@ def free_port():
         with socket.socket() as listener:
             try:
                 listener.bind(("", port))
-                return port
             except OSError:
-                pass
+                continue
+        if _claim(port):
+            return port
