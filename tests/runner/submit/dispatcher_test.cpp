@@ -96,7 +96,7 @@ TEST_CASE("once nothing more may begin what runs goes on, and what was not hande
   };
   FakeExecutor executor = study.make_executor(3);
   CHECK(study.run(executor, 100) < 100);
-  CHECK(study.machine.executed.size() == 3);  // those that ran when it was spent
+  CHECK(study.machine.executed.size() == 3);                      // those that ran when it was spent
   CHECK(study.observer.journal[study.key(2, 1)] == State::lost);  // and is not tried again
   spent = false;
   study.machine.ending = [](const std::string&) { return FakeMachine::Ending::succeed; };
