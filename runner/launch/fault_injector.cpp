@@ -146,10 +146,12 @@ void FaultInjector::act_on_rank(const std::vector<RankProcess>& running, double 
   if (!pid) return;
   release();  // what is stopped would hear only of SIGKILL
   const std::vector<FoundProcess> hit = with_descendants(*pid);
+  signal_all(hit, SIGSTOP);  // while it is noted: no step of theirs comes after the time that the note tells
   const std::string when = kill.step ? fmt::format("at step {}, ", *kill.step) : "";
   note("kill_rank", *kill.rank,
        fmt::format("rank {} got SIG{} {}after {:.1f} s", *kill.rank, kill.signal, when, now_s - *begin_s_));
   signal_all(hit, *signal_number(kill.signal));
+  signal_all(hit, SIGCONT);
 }
 
 /// By the clock that all processes of a node share: ranks that different ones of ours started are stopped at the same moments.
