@@ -67,9 +67,8 @@ class Purse {
   void commit(const RoundsView& view, std::optional<double> block_hours = std::nullopt) {
     budget_.commit(study_.experiment.name, view.spent_hours - spent_before_, block_hours);
   }
-  /// Why nothing more begins once a part that began at `view` has taken so much.
-  std::string why_held(const RoundsView& view, double part_hours) {
-    const double spent = view.spent_hours + part_hours;
+  /// Why nothing more begins once the study has spent so much.
+  std::string why_held(double spent) {
     budget_.note_spent(study_.experiment.name, spent - spent_before_);
     const std::optional<double>& of_file = study_.experiment.budget_gpu_hours;
     if (of_file && spent >= *of_file)
@@ -152,8 +151,8 @@ Steps<int> run_rounds(const Study& study, const RunOptions& options, Store& stor
   bool first = true;
   long long failures = 0;
   const auto carry_out = [&](const Study& part, const RunOptions& of_part) -> Steps<PartEnd> {
-    const RoundsView before = view;
-    const WhyHeld why_held = [&](double part_hours) { return purse.why_held(before, part_hours); };
+    const double before = view.spent_hours;
+    const WhyHeld why_held = [&](double part_hours) { return purse.why_held(before + part_hours); };
     const PartEnd end = co_await carry_out_part(part, of_part, why_held);
     anything = true;
     first = false;

@@ -21,7 +21,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// As Json::dump writes it, which is asked only where a character needs more than its quotes.
+/// As Json::dump writes it, which is asked only where a character needs more than its quotes. Not json_quote, which spells some
+/// control characters differently: the document is spelled in one way.
 std::string json_text(const std::string& text) {
   const bool plain =
       std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
