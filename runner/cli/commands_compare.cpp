@@ -69,11 +69,11 @@ Side load_side(const SideReference& side, const std::string& results, const Comp
   Study study = load_study(options);
   take_in_imports(study);
   broken = broken || study.broken_imports;
-  const Store store = open_for_reading(study);
-  std::vector<AttemptRecord> records = store.counting_attempts(study.experiment.name, true);
+  const IndexView index = open_for_reading(study);
+  std::vector<AttemptRecord> records = index.store.counting_attempts(study.experiment.name, true);
   if (!side.commit.empty()) keep_commit(records, side);
   ReportOptions report;
-  report.tried_again = attempts_tried_again(study.experiment, store.states(study.experiment.name));
+  report.tried_again = attempts_tried_again(study.experiment, index.states);
   report.all_repeats = !side.commit.empty();  // the commit says which runs count
   if (!arguments.metric.empty()) report.metric = arguments.metric;
   if (!options.only.empty()) report.only.push_back(parse_selection(options.only, "--only"));

@@ -23,10 +23,10 @@ std::string absolute_folder(const std::string& folder) { return std::filesystem:
 
 int show_status(const StudyOptions& options, const std::string& format, bool all) {
   const Study study = load_study(options);
-  const Store store = open_for_reading(study);
+  const IndexView index = open_for_reading(study);
   ProcessToolRunner tools;
   std::string problem;
-  const StatusView view = live_status(study, store, tools, problem);
+  const StatusView view = live_status(study, index.store, tools, problem);
   if (!problem.empty()) say(problem);
   if (format == "json") {
     write_status_json(view, unix_time_s(), print_data);

@@ -28,16 +28,11 @@ struct ExportOptions {
 };
 
 /// Runs without an outcome yet: the archive has them as they are now.
-std::size_t unfinished_runs(const Study& study) {
-  std::size_t count = 0;
-  for (const AttemptState& state : open_for_reading(study).states(study.experiment.name)) {
-    count += is_outcome(state.state) ? 0 : 1;
-  }
-  return count;
+std::size_t unfinished_runs(const std::vector<AttemptState>& states) {
+  return std::count_if(states.begin(), states.end(), [](const AttemptState& state) { return !is_outcome(state.state); });
 }
 
-bool has_simulated_runs(const Study& study) {
-  const Store store = open_for_reading(study.results_root, study.experiment.name);
+bool has_simulated_runs(const Study& study, const Store& store) {
   const std::vector<AttemptRecord> records = store.counting_attempts(study.experiment.name, false);
   return std::any_of(records.begin(), records.end(),
                      [](const AttemptRecord& record) { return record.facts.contains("simulated_nodes"); });
@@ -45,12 +40,13 @@ bool has_simulated_runs(const Study& study) {
 
 int export_study(const ExportOptions& options) {
   const Study study = load_study(options.study);
-  const std::size_t unfinished = unfinished_runs(study);
+  const IndexView index = open_for_reading(study);
+  const std::size_t unfinished = unfinished_runs(index.states);
   ArchivePlan plan = plan_archive(study, options.models);
   if (unfinished > 0) {
     plan.notes.push_back(fmt::format("{} runs have not ended: they are archived as they are now", unfinished));
   }
-  if (has_simulated_runs(study)) {
+  if (has_simulated_runs(study, index.store)) {
     plan.notes.emplace_back("simulated nodes: configurations of several nodes ran on one machine, and every report says so");
   }
   for (const std::string& note : plan.notes) say("note: " + note);

@@ -279,8 +279,8 @@ long long kept_without_outcome(const Study& study, const std::vector<AttemptStat
 int plan_study(const StudyOptions& options, const std::string& format, const std::string& scripts) {
   Study study = load_study(options);
   check_blocks(study.experiment, study.plan);
-  std::vector<AttemptState> states;
-  const Store store = std::filesystem::exists(study.database()) ? open_for_reading(study, states) : Store::open(":memory:");
+  const bool begun = std::filesystem::exists(study.database());
+  const auto [store, states] = begun ? open_for_reading(study) : IndexView{Store::open(":memory:"), {}};
   PlanDiff diff = compare_with_index(study, states);
   if (study.experiment.repeat_rule) count_next_round(study, look_at_rounds(study, store), diff);
   if (!states.empty()) note_changed_code(study, store, study.selected().notes);

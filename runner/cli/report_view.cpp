@@ -102,11 +102,10 @@ Table view_study(Study& study, const StudyOptions& study_options, const ViewOpti
   report.methods = options.methods;
   report.provenance = options.provenance;
   take_in_imports(study);
-  std::vector<AttemptState> states;
-  const Store store = open_for_reading(study, states);
-  report.tried_again = attempts_tried_again(study.experiment, states);
-  std::vector<std::string> not_begun = not_begun_lines(study, counting_states(std::exchange(states, {})));
-  Table table = build_table(study.experiment, study.plan, store.counting_attempts(study.experiment.name, true), report);
+  IndexView index = open_for_reading(study);
+  report.tried_again = attempts_tried_again(study.experiment, index.states);
+  std::vector<std::string> not_begun = not_begun_lines(study, counting_states(std::exchange(index.states, {})));
+  Table table = build_table(study.experiment, study.plan, index.store.counting_attempts(study.experiment.name, true), report);
   table.notes.insert(table.notes.end(), not_begun.begin(), not_begun.end());
   table.columns_asked = !options.columns.empty();
   return table;

@@ -11,6 +11,7 @@
 #include <future>
 #include <iterator>
 #include <map>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -189,18 +190,18 @@ std::vector<AttemptState> bring_up_to_date(Store& store, const std::string& resu
 
 /// Opens the index and brings it up to date; where it cannot be written, makes it in memory, and that up to date.
 template <class Refresh>
-Store open_refreshed(const std::string& results_root, const std::string& experiment, const Refresh& refresh) {
-  if (!fs::exists(results_root)) return Store::open(":memory:");
+IndexView open_refreshed(const std::string& results_root, const std::string& experiment, const Refresh& refresh) {
+  if (!fs::exists(results_root)) return {Store::open(":memory:"), {}};
   try {
     Store store = open_index(results_root);
-    refresh(store);
-    return store;
+    std::vector<AttemptState> states = refresh(store);
+    return {std::move(store), std::move(states)};
   } catch (const UnavailableError&) {
     // A folder of somebody else, or a full disk: read the run directories without writing anything.
     Store store = Store::open(":memory:");
     reindex(store, results_root, experiment);
-    refresh(store);
-    return store;
+    std::vector<AttemptState> states = refresh(store);
+    return {std::move(store), std::move(states)};
   }
 }
 
@@ -304,17 +305,12 @@ void refresh_copy(Store& store, const Study& study) {
   bring_up_to_date(store, study.results, study.experiment.name, std::move(look), before, reading, Telling::silent);
 }
 
-Store open_for_reading(const std::string& results_root, const std::string& experiment) {
-  return open_refreshed(results_root, experiment, [&](Store& store) { refresh_index(store, results_root, experiment); });
+IndexView open_for_reading(const std::string& results_root, const std::string& experiment) {
+  return open_refreshed(results_root, experiment, [&](Store& store) { return refresh_index(store, results_root, experiment); });
 }
 
-Store open_for_reading(const Study& study) {
-  std::vector<AttemptState> states;
-  return open_for_reading(study, states);
-}
-
-Store open_for_reading(const Study& study, std::vector<AttemptState>& states) {
-  return open_refreshed(study.results_root, study.experiment.name, [&](Store& store) { states = refresh_index(store, study); });
+IndexView open_for_reading(const Study& study) {
+  return open_refreshed(study.results_root, study.experiment.name, [&](Store& store) { return refresh_index(store, study); });
 }
 
 std::vector<AttemptKey> attempts_tried_again(const Experiment& experiment, const std::vector<AttemptState>& states) {

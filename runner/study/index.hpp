@@ -38,11 +38,17 @@ std::vector<AttemptKey> imported_attempts_of(const std::string& results, const s
 /// Folders below `results_root` that hold an experiment's results, sorted.
 std::vector<std::string> experiments_on_disk(const std::string& results_root);
 
-/// The index for commands that only look: refreshed where it can be written, else as it is, else made in memory.
-Store open_for_reading(const std::string& results_root, const std::string& experiment);
-/// The same by the rules of the study's file; `states` becomes what Store::states says of it.
-Store open_for_reading(const Study& study);
-Store open_for_reading(const Study& study, std::vector<AttemptState>& states);
+/// The index as commands that only look see it.
+struct IndexView {
+  Store store;
+  std::vector<AttemptState>
+      states;  // of the experiment, as Store::states says: reading them again would cost as much as all else
+};
+
+/// The index, brought up to date where it can be written, else made in memory.
+IndexView open_for_reading(const std::string& results_root, const std::string& experiment);
+/// The same by the rules of the study's file.
+IndexView open_for_reading(const Study& study);
 
 /// Of Store::states: attempts that did not succeed and were followed by another of their run; no warm-ups, and no segments that
 /// `continue` followed by others.

@@ -62,8 +62,8 @@ std::optional<Study> next_part(const Study& study, const Store& store, const Run
   return part;
 }
 
-int rehearse_part(const Study& study, const Store& store, const RunOptions& options) {
-  const std::vector<AttemptState> attempts = store.states(study.experiment.name);
+int rehearse_part(const Study& study, const IndexView& index, const RunOptions& options) {
+  const auto& [store, attempts] = index;
   const std::unordered_map<std::string, State> states = states_by_run(attempts);
   const std::unordered_set<std::string> again = tried_again(study, attempts);
   const Plan& plan = study.selected();
@@ -103,10 +103,10 @@ int rehearse_part(const Study& study, const Store& store, const RunOptions& opti
 }
 
 int rehearse_study(const Study& study, const RunOptions& options, CallBudget& budget) {
-  const Store store = open_for_reading(study);
-  if (!runs_in_rounds(study, options)) return rehearse_part(study, store, options);
-  const std::optional<Study> part = next_part(study, store, options, budget);
-  if (part) return rehearse_part(*part, store, options);
+  const IndexView index = open_for_reading(study);
+  if (!runs_in_rounds(study, options)) return rehearse_part(study, index, options);
+  const std::optional<Study> part = next_part(study, index.store, options, budget);
+  if (part) return rehearse_part(*part, index, options);
   say(fmt::format("{}: nothing would be started", study.experiment.name));
   return 0;
 }

@@ -176,7 +176,7 @@ std::vector<AttemptRecord> candidates(const Store& store, const Reference& refer
 
 FoundRun find_run(const std::string& results_root, const std::string& text) {
   const Reference reference = parse_reference(results_root, text);
-  const Store store = open_for_reading(results_root, reference.experiment);
+  const Store store = open_for_reading(results_root, reference.experiment).store;
   std::vector<AttemptRecord> records = candidates(store, reference);
   if (records.empty()) throw InputError(fmt::format("error: `{}`: no run of {} has begun yet", text, reference.experiment));
   const std::optional<Condition> condition = condition_of(text, reference, records);
