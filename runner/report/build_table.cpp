@@ -182,6 +182,7 @@ void note_injected(Table& table, const std::vector<const Sample*>& shown) {
 /// How many runs of a block could go on beside each other, this one among them; 1: it had its block for itself.
 int side_by_side_of(const Sample& sample) {
   int most = 1;
+  if (!sample.row.facts.contains("side_by_side")) return most;
   for (const AttemptRecord* run : sample.measured.empty() ? sample.runs : sample.measured) {
     const auto said = run->facts.find("side_by_side");
     if (said != run->facts.end()) most = std::max(most, std::atoi(said->second.c_str()));

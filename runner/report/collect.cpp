@@ -116,6 +116,11 @@ void summarise_sample(Sample& sample, const MetricChoice& metric, const ReportSe
 
 }  // namespace
 
+bool lacks_fact(const Sample& sample, std::string_view name) {
+  const bool all_gathered = sample.measured.empty() || sample.measured.size() == sample.runs.size();
+  return all_gathered && !sample.row.facts.contains(name);
+}
+
 const std::string* find_fact(const Sample& sample, const std::string& name) {
   if (!sample.row.facts.contains(name)) return nullptr;
   for (const AttemptRecord* run : sample.measured) {

@@ -27,13 +27,14 @@ class DistinctFacts {
     for (const auto& [name, value] : run.facts) add(name, value);
     previous_ = &run;
   }
-  std::map<std::string, std::string> joined() const {
-    std::map<std::string, std::string> texts;
+  NameMap<std::string> joined() const {
+    NameMap<std::string> texts;
+    texts.reserve(facts_.size());
     for (const auto& [name, distinct] : facts_) {
       const auto& values = distinct.second;
       const bool more = values.size() > kMostValues;
       const auto end = values.begin() + static_cast<std::ptrdiff_t>(std::min(values.size(), kMostValues));
-      texts[name] = join(std::vector<std::string>(values.begin(), end), "|") + (more ? "|..." : "");
+      texts.emplace(name, join(std::vector<std::string>(values.begin(), end), "|") + (more ? "|..." : ""));
     }
     return texts;
   }
@@ -77,6 +78,10 @@ void add_reading(const Plan& plan, std::map<std::string, std::set<std::string>>&
   }
 }
 
+bool has_same_provenance(const AttemptRecord& a, const AttemptRecord& b) {
+  return a.facts == b.facts && a.node == b.node && a.executor == b.executor && a.rules == b.rules;
+}
+
 }  // namespace
 
 void gather_facts(Sample& sample) {
@@ -87,8 +92,11 @@ void gather_facts(Sample& sample) {
 
 std::vector<ProvenanceRow> gather_provenance(const std::vector<const Sample*>& shown, const Plan& plan) {
   std::map<std::string, std::set<std::string>> distinct;
+  const AttemptRecord* previous = nullptr;
   for (const Sample* sample : shown) {
     for (const AttemptRecord* run : sample->runs) {
+      if (previous != nullptr && has_same_provenance(*previous, *run)) continue;
+      previous = run;
       for (const auto& [name, value] : run->facts) {
         if (is_provenance(name)) distinct[name].insert(value);
       }

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -104,6 +105,8 @@ InnerRows collect_inner_rows(const std::vector<Sample>& samples, const std::vect
 /// Fills in Table::inner_rows, in the order of the table's rows; those at `at` are the table's own.
 void append_inner_rows(Table& table, InnerRows inner_rows);
 
+/// Whether the facts of the row tell already that no run of it has this one; otherwise its runs must be asked.
+bool lacks_fact(const Sample& sample, std::string_view name);
 /// A fact that the measured runs of a row give, of the first that has it; null if none has.
 const std::string* find_fact(const Sample& sample, const std::string& name);
 /// The same where it is one number.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/name_map.hpp"
 #include "ingest/attempt_record.hpp"
 #include "plan/plan.hpp"
 #include "spec/experiment.hpp"
@@ -78,7 +79,7 @@ struct Row {
   bool is_baseline = false;
 
   /// Facts that the runs behind the row share; where they differ, the distinct values joined by `|`.
-  std::map<std::string, std::string> facts;
+  NameMap<std::string> facts;
 
   // Beside the metric (docs/statistics.md, "What does not scale"): medians over the runs that succeeded and say it.
   std::map<std::string, double> metrics;  // those of ReportOptions::metric_columns that a run has

@@ -9,6 +9,7 @@ namespace {
 void warn_of_fact(const WarningContext& context, const char* fact, const std::string& before, const std::string& after,
                   Sightings& rows) {
   for (const Sample* sample : context.shown) {
+    if (lacks_fact(*sample, fact)) continue;
     const std::string* value = nullptr;
     for (const AttemptRecord* run : sample->runs) {
       if (const auto found = run->facts.find(fact); found != run->facts.end()) value = &found->second;

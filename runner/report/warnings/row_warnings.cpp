@@ -84,10 +84,12 @@ std::string describe_overfitting(const std::string& label, const Row& row) {
 /// How runs were planned while results were there; empty if nothing shows that.
 std::string describe_changed_plan(const Sample& sample) {
   std::set<int> plans;  // numbers of repeats that the experiment asked for when runs of this row were intended
+  const std::string* last = nullptr;
   for (const AttemptRecord* run : sample.runs) {
     const auto fact = run->facts.find("planned_repeats");
-    const auto number = fact == run->facts.end() ? std::nullopt : Value::from_plain(fact->second).integer();
-    if (number) plans.insert(static_cast<int>(*number));
+    if (fact == run->facts.end() || (last != nullptr && *last == fact->second)) continue;
+    last = &fact->second;
+    if (const auto number = Value::from_plain(*last).integer()) plans.insert(static_cast<int>(*number));
   }
   if (plans.size() < 2) return "";
   return fmt::format("runs of studies of {} repeats and of {}: changed when results were there", *plans.begin(),
