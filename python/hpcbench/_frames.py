@@ -44,11 +44,11 @@ def _objects(texts: Iterable[str]) -> list[dict[str, Any]]:
     return found
 
 
-def _alike(texts: list[str]) -> list[dict[str, Any]]:
-    """The same for texts of which many are equal, as axes of repeats are: each is read once."""
+def _alike(texts: list[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The same for texts of which many are equal, as axes of repeats are: each is read once. Second: the distinct ones."""
     distinct = dict.fromkeys(texts)
     found = dict(zip(distinct, _objects(distinct)))
-    return [found[text] for text in texts]
+    return [found[text] for text in texts], list(found.values())
 
 
 def _columns(cursor: sqlite3.Cursor) -> list[list[Any]]:
@@ -115,10 +115,10 @@ def runs(results: Path = "results", experiment: str | None = None, *, facts: boo
              "ORDER BY experiment, config_id, kind, number")
     with _index(results, experiment) as (connection, condition, values):
         columns = _columns(connection.execute(query.format(condition), values))
-    axes, metrics, units = _alike(columns[15]), _objects(columns[16]), _alike(columns[17])
+    (axes, distinct_axes), metrics, (_, units) = _alike(columns[15]), _objects(columns[16]), _alike(columns[17])
     known = _objects(columns[18]) if facts else []
     data: dict[str, list[Any]] = dict(zip(RUN_COLUMNS, columns))
-    names = {prefix: _spread(parts) for prefix, parts in (("axis", axes), ("metric", metrics), ("fact", known))}
+    names = {prefix: _spread(parts) for prefix, parts in (("axis", distinct_axes), ("metric", metrics), ("fact", known))}
     for prefix, parts in (("axis", axes), ("metric", metrics), ("fact", known)):
         for name in names[prefix]:
             column = f"fact:{name}" if prefix == "fact" else _named(name, set(data), prefix)
@@ -146,9 +146,9 @@ def series(results: Path = "results", experiment: str | None = None, *, name: st
         if name is not None:
             condition, values = (f"{condition} AND" if condition else "WHERE") + " series.name = ?", (*values, name)
         rows = connection.execute(query.format(condition), values).fetchall()
-    axes = _alike([row[3] for row in rows])
+    axes, distinct_axes = _alike([row[3] for row in rows])
     points: list[Any] = json.loads(f"[{','.join(row[5] for row in rows)}]")
-    names = _spread(axes)
+    names = _spread(distinct_axes)
     data: dict[str, list[Any]] = {"experiment": [], "config_id": [], "run": []}
     columns = {axis: _named(axis, {*data, "name", "index", "value"}, "axis") for axis in names}
     data.update({columns[axis]: [] for axis in names}, name=[], index=[], value=[])
