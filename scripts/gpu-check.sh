@@ -32,14 +32,15 @@ while [ $# -gt 0 ]; do
 done
 [[ $minutes =~ ^[0-9]+(\.[0-9]+)?$ ]] || { echo "error: --minutes $minutes is no number" >&2; exit 2; }
 
-# The Python whose torch the trainer uses.
+# The Python whose torch the trainer uses, by where torch lies: importing it takes long where it has not been read before.
 python_with_torch() {
   local python
   for python in ${HPCBENCH_CHECK_PYTHON:-} "$PWD/.venv/bin/python3" python3; do
-    "$python" -c 'import torch' 2> /dev/null && { command -v "$python"; return; }
+    [ -n "$(torch_of "$python")" ] && { command -v "$python"; return; }
   done
   return 1
 }
+torch_of() { "$1" -c 'from importlib.util import find_spec; print((find_spec("torch").submodule_search_locations or [""])[0])' 2> /dev/null; }
 
 [ -n "$programs" ] || [ ! -x bin/hpcbench-train ] || programs=bin  # of a bundle
 if [ -z "$programs" ]; then
@@ -48,7 +49,7 @@ if [ -z "$programs" ]; then
     .venv/bin/pip install --quiet --no-index --find-links "$wheels" torch numpy
   fi
   if python=$(python_with_torch); then
-    HPCBENCH_TORCH_DIR=$("$python" -c 'import torch, os; print(os.path.dirname(torch.__file__))')
+    HPCBENCH_TORCH_DIR=$(torch_of "$python")
     export HPCBENCH_TORCH_DIR
   fi
   scripts/setup.sh
@@ -64,6 +65,10 @@ if [ -n "$bundle" ]; then
   root=$folder/hpcbench-gpu-check
   mkdir -p "$root/bin" "$root/bench" "$root/tests"
   for program in hpcbench hpcbench-train; do cp "$programs/$program" "$root/bin/" && strip "$root/bin/$program"; done
+  # Of the LibTorch that it is linked with; another minor version has other classes.
+  said=$("$programs/hpcbench-train" --version)
+  sed -n 's/.*(LibTorch \([0-9]*\.[0-9]*\)\..*/\1/p' <<< "$said" > "$root/bin/libtorch"
+  [[ $said == *NCCL* ]] || echo "note: $programs/hpcbench-train is built with a LibTorch for CPUs: on GPUs this bundle can show nothing" >&2
   cp -r templates sites scripts data LICENSE "$root/"
   cp -r bench/gpu_check bench/trainers bench/process.py bench/ports.py "$root/bench/"
   cp -r tests/huggingface "$root/tests/"
@@ -77,11 +82,24 @@ fi
 
 if python=$(python_with_torch); then
   export HPCBENCH_CHECK_PYTHON=$python
-  # A program that was built elsewhere finds the libraries of this machine's torch.
-  libraries=$("$python" -c 'import glob, os, torch
-root = os.path.dirname(torch.__file__)
-print(":".join([os.path.join(root, "lib"), *glob.glob(os.path.join(os.path.dirname(root), "nvidia", "*", "lib"))]))')
-  [ "$programs" != bin ] || export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+fi
+if [ "$programs" = bin ] && [ -e bin/libtorch ]; then  # built elsewhere: they find the libraries of this machine's torch
+  wanted=$(cat bin/libtorch)
+  if [ -n "$python" ]; then
+    torch=$(torch_of "$python")
+    found=$(sed -n "s/^__version__ = '\([0-9]*\.[0-9]*\)\..*/\1/p" "$torch/version.py")
+    if [ "$found" != "$wanted" ]; then
+      echo "error: this bundle is built for torch $wanted, and that of $python is $found: make one with programs that are built with torch $found, or name a Python with torch $wanted in HPCBENCH_CHECK_PYTHON" >&2
+      exit 3
+    fi
+    libraries=$torch/lib
+    for folder in "${torch%/*}"/nvidia/*/lib; do libraries+=:$folder; done
+    export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  fi
+  if ! said=$(bin/hpcbench-train --version 2>&1); then
+    echo "error: this bundle's hpcbench-train does not start here: $(tail -n 1 <<< "$said")${python:+ (torch of $python)}; it needs a Python with torch $wanted (HPCBENCH_CHECK_PYTHON names one)" >&2
+    exit 3
+  fi
 fi
 echo "gpu-check on $device, $minutes minutes; report in $out"
 exec python3 bench/gpu_check/check.py --programs "$programs" --minutes "$minutes" --out "$out" "${arguments[@]}"
