@@ -81,6 +81,7 @@ check(slurm-faults slurm 170 WAITS NEEDS slurm
 check(cuda-compile cuda 60 COMMAND ${CMAKE_SOURCE_DIR}/scripts/check-cuda.sh)
 # Where the build finds these headers; the trainer on GPUs that only count, which takes 1.8 GB of wheels and a build of its own: with --long.
 check_python(cuda-headers ${CMAKE_CURRENT_SOURCE_DIR}/gpu/headers_test.py cuda 5)
+check_python(gpu-check-parts ${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_check_parts_test.py cuda 5)
 if(HPCBENCH_TRAINER)
   check_python(gpu-check ${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_check_test.py cuda 100)
 endif()

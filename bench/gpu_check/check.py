@@ -17,19 +17,18 @@ import profile_step  # noqa: E402
 import study_steps  # noqa: E402
 from trainer import Machine  # noqa: E402
 
-# Name, what it asks, the function, its share of the time.
+# Name, what it asks, the function, its share of the time; by what they are worth: whoever ends the check early has the first ones.
 STEPS = [
     ("facts", "What is this machine?", fact_steps.facts, 0.02),
     ("start", "Does the trainer start, what does it see, and how long until its first step?", fact_steps.start, 0.06),
     ("parity", "Does every strategy compute here what one process computes on the CPU?", parity_step.parity, 0.22),
-    ("faults", "Is what goes wrong noticed, named, and over in time?", fault_steps.faults, 0.16),
-    ("profile", "What does one optimiser step ask of the GPU?", profile_step.profile, 0.04),
-    ("collectives", "How fast do ranks exchange data?", collective_step.collectives, 0.08),
     ("speed", "How fast is BERT, beside transformers on the same machine?", study_steps.speed, 0.27),
     ("scaling", "How does ddp scale over the devices that are here?", study_steps.scaling, 0.15),
+    ("profile", "What does one optimiser step ask of the GPU?", profile_step.profile, 0.04),
+    ("faults", "Is what goes wrong noticed, named, and over in time?", fault_steps.faults, 0.16),
+    ("collectives", "How fast do ranks exchange data?", collective_step.collectives, 0.08),
 ]
-
-
+OF_SEVERAL = ("scaling", "collectives")  # GPUs; with one of them their time is the others'
 
 
 def write_report(folder, report):
@@ -69,13 +68,14 @@ def main():
     report = {"schema": 1, "device": machine.device, "minutes": options.minutes, "began": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
               "numbers_count": machine.numbers_count, "steps": []}
     chosen = [step for step in STEPS if not options.only or step[0] in options.only]
-    whole = sum(share for *_, share in chosen)
-    spare_s = 0.0  # what earlier steps did not need
-    for name, question, function, share in chosen:
-        limit_s = options.minutes * 60 * share / whole + spare_s
-        print(f"{name}: {question} (at most {limit_s:.0f} s)", flush=True)
+    shares = {name: 0 if name in OF_SEVERAL and machine.count < 2 else share for name, _, _, share in chosen}
+    whole = sum(shares.values()) or 1
+    spare_s = 0.0  # what earlier steps did not need, or (below 0) took beyond their limits
+    for name, question, function, _ in chosen:
+        limit_s = options.minutes * 60 * shares[name] / whole + spare_s
+        print(f"{name}: {question} (at most {max(0, limit_s):.0f} s)", flush=True)
         outcome = run_step(function, machine, limit_s)
-        spare_s = max(0.0, limit_s - outcome["seconds"])
+        spare_s = limit_s - outcome["seconds"]
         report["steps"].append({"name": name, "question": question, **outcome})
         report["device_name"] = machine.device_name
         report["numbers_count"] = machine.numbers_count

@@ -5,7 +5,7 @@ import subprocess
 import time
 
 from process import plain_environment
-from trainer import PYTHON, out_of_time, row
+from trainer import PYTHON, out_of_time, row, run_limited
 
 LARGEST = {"cuda": 256 << 20, "cpu": 1 << 20}
 
@@ -24,8 +24,7 @@ def collectives(machine, rows, deadline_s):
         place.mkdir(exist_ok=True)
         environment = plain_environment(NCCL_DEBUG="INFO", NCCL_DEBUG_SUBSYS="INIT,NET,GRAPH", NCCL_DEBUG_FILE=str(place / "nccl.%p.log"), OMP_NUM_THREADS="1")
         try:
-            done = subprocess.run([machine.hpcbench, "launch", "-n", str(ranks), "--", *program], cwd=place, capture_output=True, text=True, env=environment,
-                                  timeout=max(1, deadline_s - time.monotonic()))
+            done = run_limited([machine.hpcbench, "launch", "-n", str(ranks), "--", *program], deadline_s - time.monotonic(), cwd=place, env=environment)
         except subprocess.TimeoutExpired:
             rows.append(out_of_time(f"{ranks} ranks"))
             continue

@@ -37,10 +37,10 @@ def main():
     dist.init_process_group("nccl" if device == "cuda" else "gloo")
     sizes = [1 << 10, 1 << 20, 16 << 20, 64 << 20, 256 << 20]
     for size in [size for size in sizes if size <= largest]:
-        whole = torch.ones(size // 4, device=device)
+        whole = torch.zeros(size // 4, device=device)  # whose sum it stays, however often it is made
         part = torch.ones(size // 4 // ranks, device=device)
         gathered = torch.empty(size // 4 // ranks * ranks, device=device)
-        calls = {"all_reduce": (lambda: dist.all_reduce(whole.zero_()), 2 * (ranks - 1) / ranks),
+        calls = {"all_reduce": (lambda: dist.all_reduce(whole), 2 * (ranks - 1) / ranks),
                  "all_gather": (lambda: dist.all_gather_into_tensor(gathered, part), (ranks - 1) / ranks)}
         if device == "cuda":
             calls["reduce_scatter"] = (lambda: dist.reduce_scatter_tensor(part, gathered), (ranks - 1) / ranks)

@@ -22,12 +22,13 @@ VARIABLES = ("CUDA_", "NCCL_", "TORCH_", "PYTORCH_", "NVIDIA_", "OMP_", "LD_LIBR
 
 def facts(machine, rows, deadline_s):
     rows.append(row("system", "passed", text=f"{platform.platform()}, {os.cpu_count()} cores, {memory_gib():.0f} GiB"))
-    for name, command in COMMANDS.items():
+    programs = {"hpcbench": [machine.hpcbench, "--version"], "hpcbench-train": [machine.trainer, "--version"]}
+    for name, command in (programs | COMMANDS).items():
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=max(1, deadline_s - time.monotonic()))
             text, found = (done.stdout + done.stderr).strip(), done.returncode == 0
-        except FileNotFoundError:
-            text, found = f"there is no {command[0]}", False
+        except OSError as problem:
+            text, found = f"there is no {command[0]}" if isinstance(problem, FileNotFoundError) else str(problem), False
         except subprocess.TimeoutExpired:
             text, found = "it took too long", False
         rows.append(row(name, "passed" if found else "not measured", **({"text": text} if found else {"why": text[-500:]})))

@@ -4,12 +4,13 @@ import pathlib
 import signal
 import time
 
-from trainer import MNIST, SQUAD, events_in, out_of_time, row
+from trainer import LONG_ENOUGH_S, MNIST, SQUAD, events_in, out_of_time, row
 
-TIMEOUT_S, GRACE_S = 5, 5
+# NCCL connects within the first one, too, where its libraries have not been read before.
+TIMEOUT_S, GRACE_S = {"cuda": 10, "cpu": 5}, 5
 # NCCL says when it begins to connect. On the null GPU it would have ended at once.
 CONNECTING = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT", "NCCL_DEBUG_FILE": "nccl.%p.log", "NULL_GPU_FAULT": "ncclCommInitRankConfig:1:hang"}
-LONG = [*MNIST, "--global-batch", 64, "--epochs", 500, "--strategy", "ddp", "--timeout", TIMEOUT_S, "--log-every", 1]
+LONG = [*MNIST, "--global-batch", 64, "--epochs", 500, "--strategy", "ddp", "--log-every", 1]
 
 
 def ranks_of(launch):
@@ -41,6 +42,8 @@ def no_gpu(machine, deadline_s):
     if machine.device == "cpu":
         return "not measured", {"why": "this is about GPUs"}
     training = machine.train([*MNIST, "--max-steps", 1], deadline_s, environment={"CUDA_VISIBLE_DEVICES": "", "NULL_GPU_COUNT": "0"})
+    if training.exit_code is None:
+        return unmeasured(training)
     named = training.exit_code == 2 and "no GPU is visible" in training.errors
     return "passed" if named else "failed", {"said": training.last_words(), **({} if named else {"why": "wanted: exit code 2, no GPU is visible"})}
 
@@ -50,6 +53,8 @@ def out_of_memory(machine, deadline_s):
     if machine.device == "cpu":
         return "not measured", {"why": "it would take the machine's own memory"}
     training = machine.train([*SQUAD, "--model", "large", "--batch-size", 4096, "--max-length", 512, "--padding", "max", "--max-steps", 2], deadline_s)
+    if training.exit_code is None:
+        return unmeasured(training)
     told = [event for event in training.of_kind("error") if event.get("code") == "out_of_memory"]
     named = training.exit_code == 1 and bool(told)
     return "passed" if named else "failed", {"said": told[0]["text"] if told else training.last_words(),
@@ -59,21 +64,27 @@ def out_of_memory(machine, deadline_s):
 BASE = [*SQUAD, "--model", "base", "--batch-size", 4, "--max-steps", 1]
 
 
+def unmeasured(training):
+    """Of a training that was killed or failed."""
+    out = training.exit_code is None and training.seconds < LONG_ENOUGH_S
+    return "not measured" if out else "failed", {"why": "no time was left: --minutes gives more" if out else training.last_words()}
+
+
 def limited(share, step):
     """The process may take `share` of what the training needs: then the step (`step`; else nothing) begins. Of BERT-base with a batch of 4 gradients
     are a sixth of it, so that 0.93 is too little for them alone."""
     def fault(machine, deadline_s):
         if machine.device == "cpu":
             return "not measured", {"why": "this is about GPUs"}
-        whole = machine.train(BASE, deadline_s)
+        whole = machine.kept.get("whole") or machine.train(BASE, deadline_s)
         end = next(iter(whole.of_kind("run_end")), None)
         if end is None:
-            out = whole.exit_code is None
-            return "not measured" if out else "failed", {"why": "no time was left: --minutes gives more" if out else whole.last_words()}
+            return unmeasured(whole)
+        machine.kept["whole"] = whole
         limit = share * end["max_device_bytes"] / int(whole.facts["gpu_memory_bytes"])
         training = machine.train(BASE, deadline_s, environment={"PYTORCH_CUDA_ALLOC_CONF": f"per_process_memory_fraction:{limit:.9f}"})
         if training.exit_code is None:
-            return "not measured", {"why": "no time was left: --minutes gives more"}
+            return unmeasured(training)
         told = [event for event in training.of_kind("error") if event.get("code") == "out_of_memory"]
         named = training.exit_code == 1 and bool(told) and (told[0]["operation"] == "forward and backward") == step
         return "passed" if named else "failed", {"said": told[0]["text"] if told else training.last_words(), **({} if told else {"why": "wanted: the code out_of_memory"}),
@@ -95,7 +106,8 @@ def peer(number, when):
         connects = when == "while NCCL connects"
         if connects and machine.device == "cpu":
             return "not measured", {"why": "NCCL connects GPUs"}
-        process, place = machine.begin(LONG, 2, CONNECTING if connects else None)
+        timeout_s = TIMEOUT_S[machine.device]
+        process, place = machine.begin([*LONG, "--timeout", timeout_s], 2, CONNECTING if connects else None)
         begin_s = time.monotonic()
         try:
             if not wait_for(lambda: 1 in ranks_of(process), 30):
@@ -106,7 +118,7 @@ def peer(number, when):
                 return "failed", {"why": "NCCL has not begun to connect within 60 s"}
             os.kill(ranks_of(process)[1], number)
             struck_s = time.monotonic()
-            wait_for(lambda: 0 not in ranks_of(process), min(3 * (TIMEOUT_S + GRACE_S), max(1, deadline_s - struck_s)))
+            wait_for(lambda: 0 not in ranks_of(process), min(3 * (timeout_s + GRACE_S), max(1, deadline_s - struck_s)))
             seconds = time.monotonic() - struck_s
             alive = 0 in ranks_of(process)
         finally:
@@ -114,8 +126,8 @@ def peer(number, when):
                 os.kill(pid, signal.SIGKILL)
             training = machine.ended(process, place, begin_s, 20)
         said = next((event["text"] for event in training.of_kind("error")), training.last_words())
-        in_time = not alive and seconds <= TIMEOUT_S + GRACE_S
-        return "passed" if in_time else "failed", {"seconds": round(seconds, 1), "at_most_s": TIMEOUT_S + GRACE_S, "said": said,
+        in_time = not alive and seconds <= timeout_s + GRACE_S
+        return "passed" if in_time else "failed", {"seconds": round(seconds, 1), "at_most_s": timeout_s + GRACE_S, "said": said,
                                                    **({} if in_time else {"why": "rank 0 went on" if alive else "rank 0 took too long to end"})}
     return fault
 

@@ -13,7 +13,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from process import plain_environment  # noqa: E402
-from trainer import NONDETERMINISTIC, PYTHON, ROOT, SQUAD, events_in  # noqa: E402
+from trainer import NONDETERMINISTIC, PYTHON, ROOT, SQUAD, events_in, usable_cores  # noqa: E402
 
 # layers, hidden, intermediate, rows of a step
 SIZES = {"tiny": (2, 128, 512, 8), "base": (12, 768, 3072, 32), "large": (24, 1024, 4096, 16)}
@@ -27,7 +27,7 @@ def flop_of_row(size, tokens):
 
 def finished(command, **options):
     """A program that must succeed; where it does not, its own words are the last ones."""
-    done = subprocess.run([str(word) for word in command], text=True, env=plain_environment(), **options)
+    done = subprocess.run([str(word) for word in command], text=True, env=plain_environment(OMP_NUM_THREADS=str(usable_cores())), **options)
     if done.returncode != 0:
         sys.exit(1)
     return done.stdout
@@ -52,7 +52,7 @@ def ours(options, every):
 def theirs(options, every):
     command = [PYTHON, ROOT / "bench/trainers/peers.py", "--peer", "plain", "--size", options.size, "--data", ROOT / "data/squad2-excerpt.json", "--length", options.length,
                "--doc-stride", "16", "--batch-size", SIZES[options.size][3], "--precision", options.precision, "--steps", options.steps, "--device", options.device,
-               "--batches", "max" if options.padding == "max" else "grouped", "--fused", "--log-every", every]
+               "--batches", "max" if options.padding == "max" else "grouped", "--fused", "--log-every", every, "--threads", usable_cores()]
     if options.program == "transformers-compiled":
         command.append("--compile")
     said = json.loads(finished(command, stdout=subprocess.PIPE).splitlines()[-1])

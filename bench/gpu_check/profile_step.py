@@ -5,7 +5,8 @@ import shutil
 import subprocess
 import time
 
-from trainer import SQUAD, out_of_time, row
+from process import plain_environment
+from trainer import SQUAD, out_of_time, row, run_limited
 
 STEPS = 30
 
@@ -26,21 +27,21 @@ def profile(machine, rows, deadline_s):
         command = ["nsys", "profile", "--trace=cuda", "--force-overwrite=true", "-o", str(place), machine.trainer, "run", "--device", "cuda", *map(str, SQUAD),
                    "--model", "base", "--precision", precision, "--max-steps", str(STEPS), "--clip", "1", "--log-every", "10", "--events", f"{place}.jsonl"]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=max(1, deadline_s - time.monotonic()))
+            done = run_limited(command, deadline_s - time.monotonic(), env=plain_environment())
             if done.returncode != 0:
                 rows.append(row(name, "failed", why=(done.stderr or done.stdout)[-800:]))
                 continue
-            rows.append(row(name, "passed", **read(place)))
+            rows.append(row(name, "passed", **read(place, deadline_s)))
         except subprocess.TimeoutExpired:
             rows.append(out_of_time(name))
     return None
 
 
-def read(place):
+def read(place, deadline_s):
     """Per step, the first ones with what is done once included: an upper bound."""
     values = {}
     for report, column in (("cuda_gpu_kern_sum", "launches_per_step"), ("cuda_gpu_mem_time_sum", "copies_and_sets_per_step")):
-        text = subprocess.run(["nsys", "stats", "--report", report, "--format", "csv", f"{place}.nsys-rep"], capture_output=True, text=True, timeout=120).stdout
+        text = run_limited(["nsys", "stats", "--report", report, "--format", "csv", f"{place}.nsys-rep"], deadline_s - time.monotonic()).stdout
         table = list(csv.DictReader(io.StringIO(text[text.find("Time (%)"):])))
         counts = "Instances" if table and "Instances" in table[0] else "Count"
         values[column] = round(sum(int(line[counts]) for line in table) / STEPS, 1) if table else None

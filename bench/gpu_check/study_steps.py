@@ -5,11 +5,11 @@ import signal
 import subprocess
 import time
 
+from gpus import peak_of
+from load import Load
 from process import plain_environment
 from trainer import NONDETERMINISTIC, PYTHON, ROOT, out_of_time, row
 
-# Dense bf16, 10^12 operations a second (NVIDIA's data sheets).
-PEAK_TFLOPS = {"A100": 312, "H100": 989, "H200": 989}
 # The ones that tell most first: size, length, precision, padding.
 CELLS = [(size, length, precision, padding) for precision in ("bf16", "fp32") for size in ("large", "base") for length in (384, 512) for padding in ("max", "none")]
 SMALL_CELLS = [("tiny", 64, "fp32", "max"), ("tiny", 64, "fp32", "none")]
@@ -18,6 +18,8 @@ LONG_MINUTES = 60
 REPEATS, LONG_REPEATS = 3, 6  # three a side are the fewest that give a speedup an interval, of 90 %
 STEPS, SMALL_STEPS = 30, 6
 REPORT_PATIENCE_S, END_PATIENCE_S = 60, 30
+TIMES = ("n", "median", "interval", "speedup", "efficiency")
+RATES = ("mfu", "samples_per_s", "tokens_per_s")  # of train_s
 
 SPEED = """experiment: gpu_speed
 description: BERT for question answering, a step of hpcbench-train beside transformers
@@ -36,11 +38,12 @@ trainer: bert_squad
 matrix: {{strategy: [baseline, ddp], gpus_per_node: [{worlds}]}}
 exclude: [{{strategy: baseline, gpus_per_node: [{more}]}}]
 parameters: {{data: {data}, vocab: {vocab}, model: {model}, max_length: {length}, doc_stride: 16, precision: {precision}, batch_size: {batch}, max_steps: {steps},
-  train_share: 0.9, eval: false, device: {device}, dropout: 0.1, clip: 1}}
+  train_share: 0.9, eval: false, device: {device}, dropout: 0.1, clip: 1, log_every: {every}}}
+metrics: [{{name: step_s, file: events.jsonl, pointer: /step_s, skip: 1, take: median, unit: s}}]
 repeats: {repeats}
 resources: {{time: "00:05:00"}}
 baseline: {{strategy: baseline}}
-report: {{metric: train_s, time_unit: s, scaling: weak}}
+report: {{metric: step_s, time_unit: s, scaling: weak}}
 """
 
 
@@ -51,10 +54,6 @@ def has_transformers(limit_s):
         return None, str(problem)
     words = done.stderr.strip().splitlines()
     return (done.stdout.strip(), "") if done.returncode == 0 else (None, words[-1] if words else f"{PYTHON} ended with {done.returncode}")
-
-
-def peak_of(name):
-    return next((peak for word, peak in PEAK_TFLOPS.items() if word in name), None)
 
 
 def run_study(machine, name, text, deadline_s):
@@ -83,18 +82,30 @@ def run_study(machine, name, text, deadline_s):
     return json.loads(done.stdout)
 
 
-def add_rows(machine, table, rows):
+def words_of(place, axes):
+    """The last line that a run with these axes wrote to its standard error; empty if none did."""
+    for path in sorted(place.rglob("run.json")):
+        told = json.loads(path.read_text()).get("axes", {})
+        errors = path.with_name("stderr.log")
+        if errors.exists() and all(str(told.get(name)) == str(value) for name, value in axes.items()):
+            if lines := [line for line in errors.read_text(errors="replace").splitlines() if line.strip()]:
+                return lines[-1]
+    return ""
+
+
+def add_rows(machine, study, table, rows, shown):
     for each in table["rows"]:
         axes = {name: value for name, value in each["axes"].items() if name not in ("nodes",)}
         name = ", ".join(f"{axis}={value}" for axis, value in axes.items())
         outcomes = {outcome: count for outcome, count in each["outcomes"].items() if count}
-        kept = {key: each[key] for key in ("n", "median", "interval", "speedup", "efficiency", "mfu", "samples_per_s", "tokens_per_s") if each.get(key) is not None}
+        kept = {key: each[key] for key in shown if each.get(key) is not None and (key, axes.get("precision")) != ("mfu", "fp32")}  # the peak is bf16's
         if each["n"] and not machine.numbers_count:
             rows.append(row(name, "not measured", why="it ran; this GPU computes nothing"))
         elif each["n"]:
             rows.append(row(name, "passed", **kept, outcomes=outcomes))
         elif outcomes.keys() - {"cancelled"}:
-            rows.append(row(name, "failed", why=f"no run succeeded: {outcomes}", outcomes=outcomes))
+            ours = str(axes.get("program", "hpcbench-train")).startswith("hpcbench-train")  # what peers lack here is no fault of ours
+            rows.append(row(name, "failed" if ours else "not measured", why=f"no run succeeded: {outcomes}", said=words_of(machine.folder / study, axes)))
         else:
             rows.append(out_of_time(name))
     for warning in table.get("warnings", []):
@@ -106,8 +117,8 @@ def quoted(values):
 
 
 def speed(machine, rows, deadline_s):
+    version, why_not = has_transformers(min(120, deadline_s - time.monotonic()))
     left_s = deadline_s - time.monotonic()
-    version, why_not = has_transformers(min(120, left_s))
     programs = ["hpcbench-train"]
     if version:
         programs = ["transformers", "hpcbench-train"] + (["transformers-compiled"] if machine.is_real_gpu else [])
@@ -119,20 +130,26 @@ def speed(machine, rows, deadline_s):
     repeats = 1 if not machine.numbers_count else LONG_REPEATS if left_s > LONG_MINUTES * 60 * 0.2 else REPEATS
     cells = CELLS if machine.is_real_gpu else SMALL_CELLS
     run_s, steps = (RUN_S, STEPS) if machine.is_real_gpu else (SMALL_RUN_S, SMALL_STEPS)
-    fit = max(1, int(left_s / (run_s * len(programs) * repeats)))
+    fit = max(1, int(left_s / (run_s * len(programs) * repeats))) if left_s > run_s else 0
     for size, length, precision, padding in cells[fit:]:
         rows.append(out_of_time(f"size={size}, length={length}, precision={precision}, padding={padding}"))
+    if fit == 0:
+        return None
     peak = peak_of(machine.device_name)
     if not machine.numbers_count:
         rows.append(row("MFU", "not measured", why="this GPU computes nothing"))
     elif not peak:
-        rows.append(row("MFU", "not measured", why=f"the peak of {machine.device_name or 'this GPU'} is not known here (PEAK_TFLOPS of study_steps.py)"))
+        rows.append(row("MFU", "not measured", why=f"the peak of {machine.device_name or 'this GPU'} is not known here (PEAK_TFLOPS of gpus.py)"))
     names = ("size", "length", "precision", "padding")
     command = [PYTHON, str(pathlib.Path(__file__).with_name("measured.py")), *(f"--{name}={{{{{name}}}}}" for name in names), "--program={{program}}",
                f"--device={machine.device}", f"--steps={steps}", f"--trainer={machine.trainer}"]
     text = SPEED.format(command=json.dumps(command), programs=quoted(programs), repeats=repeats, baseline=programs[0], peak=f", peak_tflops: {peak}" if peak else "",
                         cells="{" + ", ".join(f"{name}: [{quoted(column)}]" for name, column in zip(names, zip(*cells[:fit]))) + "}")
-    add_rows(machine, run_study(machine, "gpu_speed", text, deadline_s), rows)
+    with Load() as load:
+        table = run_study(machine, "gpu_speed", text, deadline_s)
+    add_rows(machine, "gpu_speed", table, rows, TIMES + RATES)
+    if machine.is_real_gpu:
+        rows.append(load.row())
     return f"{steps} steps a run, the first ones apart; mfu is of the dense bf16 peak, {peak} TFLOP/s, and counts tokens without padding" if peak else None
 
 
@@ -140,10 +157,15 @@ def scaling(machine, rows, deadline_s):
     worlds = machine.worlds()
     if len(worlds) == 1:
         return "it takes two GPUs"
+    if deadline_s - time.monotonic() < SMALL_RUN_S:
+        rows.append(out_of_time("ddp"))
+        return None
     large = machine.is_real_gpu
+    steps = 40 if large else 6
+    # The first steps load kernels and connect ranks: a step's time is the median of those after the first quarter.
     text = SCALING.format(worlds=quoted(worlds), more=quoted(worlds[1:]), data=json.dumps(str(ROOT / "data/squad2-excerpt.json")),
                           vocab=json.dumps(str(ROOT / "data/bert-base-uncased-vocab.txt")), model="base" if large else "tiny", length=384 if large else 64,
-                          precision="bf16" if large else "fp32", batch=16 if large else 8, steps=40 if large else 6, device=machine.device,
+                          precision="bf16" if large else "fp32", batch=16 if large else 8, steps=steps, every=max(1, steps // 4), device=machine.device,
                           repeats=REPEATS if machine.numbers_count else 1)
-    add_rows(machine, run_study(machine, "gpu_scaling", text, deadline_s), rows)
+    add_rows(machine, "gpu_scaling", run_study(machine, "gpu_scaling", text, deadline_s), rows, TIMES)
     return None

@@ -9,11 +9,24 @@ import sys
 import time
 from dataclasses import dataclass, field
 
+from gpus import visible_gpus
 from process import plain_environment
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NULL_GPU = "Null GPU"  # tests/gpu/null: it computes nothing
 KILL_PATIENCE_S = 5
+# No training of the check takes so long, even where libraries are read from a slow disk for the first time.
+LONG_ENOUGH_S = 90
+
+
+def usable_cores():
+    """Of the machine's those that this process may use: a container often has fewer, and threads that share cores wait for each other."""
+    cores = len(os.sched_getaffinity(0))
+    try:
+        quota, period = pathlib.Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return min(cores, max(1, round(int(quota) / int(period))))
+    except (OSError, ValueError):  # `max`: no quota
+        return cores
 
 
 @dataclass
@@ -32,6 +45,8 @@ class Training:
 
     def last_words(self):
         """Of the rank that failed first, as far as it said any."""
+        if self.exit_code is None:
+            return f"it did not end within {self.seconds:.0f} s, and was killed; its last event: {self.events[-1]['event'] if self.events else 'none'}"
         told = [event["text"] for event in self.of_kind("error")]
         words = told or [line for line in self.errors.splitlines() if line.strip() and "failed first: exit code" not in line]
         return words[-1] if words else f"exit code {self.exit_code}"
@@ -53,22 +68,24 @@ class Machine:
     def __init__(self, programs, folder, cpu):
         self.trainer, self.hpcbench = str(programs / "hpcbench-train"), str(programs / "hpcbench")
         self.folder, self.device = folder, "cpu" if cpu else "cuda"
-        self.count = 2 if cpu else self.count_gpus()
-        self.device_name = "CPU" if cpu else ""
+        gpus = [] if cpu else self.list_gpus()
+        self.count = 2 if cpu else len(gpus) or int(os.environ.get("NULL_GPU_COUNT", "1"))
+        self.device_name = "CPU" if cpu else gpus[0] if gpus else ""
         self.numbers_count = True  # False on a GPU that computes nothing
         self.runs = 0
+        self.kept = {}  # what steps need again
 
     @property
     def is_real_gpu(self):
         return self.device == "cuda" and self.numbers_count
 
     @staticmethod
-    def count_gpus():
+    def list_gpus():
         try:
-            listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=60).stdout
+            listing = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=60).stdout
         except (OSError, subprocess.TimeoutExpired):
-            return int(os.environ.get("NULL_GPU_COUNT", "1"))
-        return sum(line.startswith("GPU ") for line in listed.splitlines()) or 1
+            return []
+        return visible_gpus(listing, os.environ.get("CUDA_VISIBLE_DEVICES"))
 
     def worlds(self):
         """1, 2, 4 ... and all."""
@@ -88,7 +105,7 @@ class Machine:
             command = [self.hpcbench, "launch", "-n", str(ranks), "--", *command]
         (place / "command").write_text(" ".join(command) + "\n")
         surroundings = plain_environment(**(environment or {}))
-        surroundings.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // ranks)))
+        surroundings.setdefault("OMP_NUM_THREADS", str(max(1, usable_cores() // ranks)))
         with open(place / "output", "w") as output, open(place / "errors", "w") as errors:
             process = subprocess.Popen(command, cwd=place, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True, env=surroundings)
         return process, place
@@ -119,7 +136,7 @@ class Machine:
     def train(self, arguments, deadline_s, ranks=1, environment=None, device=None):
         begin_s = time.monotonic()
         process, place = self.begin(arguments, ranks, environment, device)
-        return self.ended(process, place, begin_s, deadline_s - begin_s)
+        return self.ended(process, place, begin_s, min(LONG_ENOUGH_S, deadline_s - begin_s))
 
 
 def row(name, status, **values):
@@ -129,6 +146,22 @@ def row(name, status, **values):
 
 def out_of_time(name):
     return row(name, "not measured", why="no time was left: --minutes gives more")
+
+
+def unended(name, training):
+    """Of a training that was killed: it hangs, or there was no time for it."""
+    return row(name, "failed", why=training.last_words()) if training.seconds >= LONG_ENOUGH_S else out_of_time(name)
+
+
+def run_limited(command, limit_s, **options):
+    """A CompletedProcess; subprocess.TimeoutExpired when the limit is over, and whatever the command has started is then killed, too: it would spoil what is measured next."""
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **options) as process:
+        try:
+            output, errors = process.communicate(timeout=max(1, limit_s))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
 MNIST = ["--task", "mnist_rnn", "--data", ROOT / "data/mnist", "--eval", "false", "--log-every", 1]

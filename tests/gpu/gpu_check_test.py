@@ -10,7 +10,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(os.environ.get("HPCBENCH_PROGRAMS", ROOT / "build/default/bin"))
 SCRIPT = ROOT / "scripts/gpu-check.sh"
-STEPS = ["facts", "start", "parity", "faults", "profile", "collectives", "speed", "scaling"]
+STEPS = ["facts", "start", "parity", "speed", "scaling", "profile", "faults", "collectives"]
 
 
 class GpuCheck(unittest.TestCase):
