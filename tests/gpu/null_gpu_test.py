@@ -145,7 +145,7 @@ class GpuCheck(unittest.TestCase):
         self.assertFalse(report["numbers_count"], done.stdout + done.stderr)
         self.assertEqual(report["device_name"], "Null GPU")
         steps = {step["name"]: step for step in report["steps"]}
-        self.assertEqual(list(steps), ["facts", "start", "parity", "faults", "profile", "collectives", "speed", "scaling"])
+        self.assertEqual(list(steps), ["facts", "start", "parity", "speed", "scaling", "profile", "faults", "collectives"])
         self.assertEqual(done.returncode, 1 if any(step["status"] == "failed" for step in steps.values()) else 0, done.stdout + done.stderr)
         for step in steps.values():
             self.assertIn(step["question"], page)
@@ -172,7 +172,7 @@ class OtherVersions(unittest.TestCase):
                 program = built(version, FOLDER.with_name(f"null-gpu-{version}"))
                 said = subprocess.check_output([program, "--version"], text=True)
                 self.assertIn(f"LibTorch {version}", said)
-                for arguments in ([*MNIST, "--max-steps", "2"], [*BERT, "--model", "tiny", "--precision", "bf16", "--max-steps", "2"]):
+                for arguments in ([*MNIST, "--max-steps", "2"], [*MNIST, "--max-steps", "2", "--tf32", "false"], [*BERT, "--model", "tiny", "--precision", "bf16", "--max-steps", "2"]):
                     ended = run(arguments, program=program)
                     self.assertEqual(ended.code, 0, ended.text)
                 for strategy in ("ddp", "fsdp"):
@@ -241,7 +241,7 @@ class NullGpu(unittest.TestCase):
         self.assertEqual((facts["device"], facts["gpu_model"], facts["gpu_capability"], facts["driver_cuda"]), ("cuda", "Null GPU", "9.0", "13.0"))
         self.assertEqual(facts["gpu_uuid"], "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f")
         self.assertEqual(facts["versions"]["cuda"], "13.0")
-        self.assertEqual(facts["environment"]["TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC"], "500")
+        self.assertEqual(facts["environment"]["TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC"], "20")
         self.assertGreater(ended.event("run_end")["max_device_bytes"], 0)
 
     def test_kernels_are_counted_by_name_where_that_is_wanted(self):
@@ -255,6 +255,13 @@ class NullGpu(unittest.TestCase):
         self.assertEqual(free.code, 0, free.text)
         self.assertEqual(free.event("run_start")["deterministic"], "false")
         self.assertNotIn("CUBLAS_WORKSPACE_CONFIG", free.event("run_start")["environment"])
+
+    def test_tf32_is_as_it_was_asked_for_and_else_as_libtorch_has_it(self):
+        for arguments, facts in (([], ("false", "true")), (["--tf32", "true"], ("true", "true")), (["--tf32", "false"], ("false", "false"))):
+            ended = run([*MNIST, "--max-steps", "1", *arguments])
+            self.assertEqual(ended.code, 0, ended.text)
+            start = ended.event("run_start")
+            self.assertEqual((start["tf32_matmul"], start["tf32_cudnn"]), facts, arguments)
 
     def test_a_large_batch_asks_for_the_limits_of_the_gpu(self):
         # More than 3,072 tokens. Whatever sorts with CUB divides by the largest grid.
@@ -274,10 +281,11 @@ class NullGpu(unittest.TestCase):
         self.assertTrue(ended.event("run_start")["gpu_uuid"].startswith("MIG-0001"), ended.text)
 
     def test_memory_that_is_used_up_is_reported_as_such(self):
-        faults = {"before the model": "cudaMalloc:1+:2", "in a step": "cudaMalloc:3+:2", "by cuBLAS": "cublasCreate_v2:1:3"}
+        faults = {"before the model": "cudaMalloc:1+:2", "in a step": "cudaMalloc:3+:2", "by cuBLAS": "cublasCreate_v2:1:3", "by cuDNN": "cudnnSetRNNDescriptor_v8:1:4004"}
         for place, fault in faults.items():
             with self.subTest(place):
-                ended = run([*BERT, "--model", "tiny", "--max-steps", "2"], NULL_GPU_FAULT=fault)
+                task = MNIST if place == "by cuDNN" else [*BERT, "--model", "tiny"]
+                ended = run([*task, "--max-steps", "2"], NULL_GPU_FAULT=fault)
                 self.assertEqual(ended.code, 1, ended.text)
                 self.assertEqual(ended.event("error").get("code"), "out_of_memory", ended.text)
 
@@ -325,6 +333,20 @@ class NullGpu(unittest.TestCase):
                 self.assertIn("NCCL has not connected the ranks", ends[0].text)
                 # The others have some seconds to say that they are there.
                 self.assertLess(ends[0].seconds, 60)
+
+    def test_a_collective_that_never_ends(self):
+        # No event of the GPU has come, and the host waits: what NCCL's watchdog sees of a peer that hangs.
+        timeout_s = 5
+        home = self.enterContext(tempfile.TemporaryDirectory())
+        never = "cudaEventQuery:1+:600,ncclAllReduce:3:hang"
+        ends = run_ranks([*MNIST, "--strategy", "ddp", "--max-steps", "20", "--timeout", str(timeout_s)], 2, 120, {0: never, 1: never}, HOME=home)
+        self.assertEqual([ended.code for ended in ends], [1, 1], ends[0].text)
+        self.assertEqual(os.listdir(home), [])
+        error = ends[0].event("error")
+        self.assertIn("Watchdog caught collective operation timeout", error["text"])
+        self.assertNotIn("frame #", error["text"])
+        # As docs/gpu.md has it of the check's faults. The first collective, which is the one that is late, was before run_start.
+        self.assertLess(error["t"] - ends[0].event("run_start")["t"], timeout_s + 5)
 
     def test_losses_are_read_when_they_are_told_and_no_step_is_left_out(self):
         ended = run([*MNIST, "--max-steps", "5", "--log-every", "2", "--clip", "1"])

@@ -179,8 +179,10 @@ std::unique_ptr<Device> make_cuda_device(const DevicePlan& plan, const Settings&
   const bool deterministic = settings.deterministic.value_or(true);
   if (deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
   setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "3", 0);
-  // The watchdog waits so long for ranks to write down what they were at, four times; by default 15 s each.
-  setenv("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "500", 0);
+  // Before that ranks would write down what they were at, into the user's home, and the watchdog would wait for it, five times
+  // 15 s: ours say so themselves, and a hang is to be over within the timeout and 5 s.
+  setenv("TORCH_NCCL_DUMP_ON_TIMEOUT", "0", 0);
+  setenv("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "20", 0);
   c10::cuda::set_device(static_cast<c10::DeviceIndex>(plan.first_gpu), /*force=*/true);
   at::Context& context = at::globalContext();
   context.lazyInitDevice(at::kCUDA);

@@ -47,10 +47,17 @@ constexpr const char* kBackends = ", Gloo";
 
 std::string without_prefix(const std::string& text) { return text.rfind("error: ", 0) == 0 ? text.substr(7) : text; }
 
+/// What LibTorch says of an error that it has caught and passes on has the calls that led to the first one.
+std::string without_calls(const std::string& text) { return text.substr(0, text.find("\nException raised from ")); }
+
 std::string code_of(const std::string& text) {
-  // Of the host, of a GPU, and of cuBLAS and cuDNN, which take memory of the GPU for themselves.
-  constexpr const char* kMarks[] = {"can't allocate memory", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED",
-                                    "CUDNN_STATUS_ALLOC_FAILED"};
+  // Of the host, of a GPU, and of cuBLAS and cuDNN (from 9 on by longer names), which take memory of the GPU for themselves.
+  constexpr const char* kMarks[] = {"can't allocate memory",
+                                    "out of memory",
+                                    "CUBLAS_STATUS_ALLOC_FAILED",
+                                    "CUDNN_STATUS_ALLOC_FAILED",
+                                    "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
+                                    "CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED"};
   for (const char* mark : kMarks) {
     if (text.find(mark) != std::string::npos) return kOutOfMemory;
   }
@@ -70,9 +77,9 @@ Failure current_failure() {
   } catch (const Terminated& error) {
     return {error.what(), kExitTerminated};
   } catch (const c10::OutOfMemoryError& error) {  // of a GPU; a CPU's is a c10::Error or std::bad_alloc
-    return {error.what_without_backtrace(), kExitFailed, kOutOfMemory};
+    return {without_calls(error.what_without_backtrace()), kExitFailed, kOutOfMemory};
   } catch (const c10::Error& error) {
-    const std::string text = error.what_without_backtrace();
+    const std::string text = without_calls(error.what_without_backtrace());
     return {text, kExitFailed, code_of(text)};
   } catch (const Diverged& error) {
     return {error.what(), kExitFailed, "nan_loss"};

@@ -42,6 +42,11 @@ struct Shape {
 }  // namespace
 
 std::size_t cudnnGetVersion() { return 92000; }
+const char* cudnnGetErrorString(int status) {
+  constexpr int kDeviceAllocationFailed = 4004;
+  return status == kDeviceAllocationFailed ? "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"
+                                           : "an error of the null GPU";
+}
 std::size_t cudnnGetCudartVersion() { return 13000; }
 int cudnnDropoutGetStatesSize(void*, std::size_t* bytes) { return *bytes = 4096, 0; }
 

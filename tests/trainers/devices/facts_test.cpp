@@ -14,6 +14,7 @@ TEST_CASE("NCCL's log says how ranks are connected") {
   const NcclTransport found = read_nccl_log(
       "n01:71:71 [0] NCCL INFO Using network IB\n"
       "n01:71:90 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC/read\n"
+      "[2026-11-26 07:00:00] n01:71:90 [0] NCCL INFO Channel 23/0 : 0[0] -> 1[1] via P2P/CUMEM\n"
       "n01:71:90 [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [receive] via NET/IB/3/GDRDMA\n"
       "n01:71:90 [0] NCCL INFO Channel 01/0 : 0[0] -> 9[1] [send] via NET/IB/1(1)/GDRDMA(PCI)/Shared\n"
       "n01:71:90 [0] NCCL INFO CollNet 00/0 : 0 [send] via COLLNET/SHARP/0/GDRDMA\n"
