@@ -114,6 +114,8 @@ std::string output_folder() {
 struct RankRules {
   int good_exit_code = 0;
   bool usage_known = true;  // podman's programs are no children of ours
+  bool by_apptainer = false;
+  std::vector<std::string> own_variables = {};  // of the experiment
   bool merged_output = false;
   bool uses_gpus = true;
   std::optional<int> saved_exit_code = {};  // of a program that is to be continued
@@ -126,7 +128,11 @@ RankRules read_rank_rules() {
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   RankRules rules;
   if (!json.is_object()) return rules;
-  rules.usage_known = json.value("container_runtime", nlohmann::json()) != "podman";
+  const nlohmann::json runtime = json.value("container_runtime", nlohmann::json());
+  rules.usage_known = runtime != "podman";
+  rules.by_apptainer = runtime.is_null() && json.value("container", nlohmann::json()).is_string();
+  const nlohmann::json environment = json.value("environment", nlohmann::json());
+  for (const auto& [name, value] : environment.items()) rules.own_variables.push_back(name);
   rules.uses_gpus = json.value("gpus_per_node", nlohmann::json()) != 0;
   rules.merged_output = json.value("output", nlohmann::json()) == "merged";
   if (json.contains("inject")) rules.faults = parse_faults(json["inject"].dump());
@@ -137,11 +143,13 @@ RankRules read_rank_rules() {
   return rules;
 }
 
-ProcessSpec rank_spec(const RankRequest& request, int rank, const EnvironmentChanges& changes) {
+ProcessSpec rank_spec(const RankRequest& request, int rank, const EnvironmentChanges& changes, const RankRules& rules) {
   ProcessSpec spec;
   spec.rank = rank;
   spec.argv = request.command;
   spec.environment = changed_environment(own_environment(), changes);
+  if (rules.by_apptainer)
+    spec.environment = changed_environment(spec.environment, apptainer_variables(spec.environment, rules.own_variables));
   spec.isolated = true;
   if (const std::string folder = output_folder(); !folder.empty()) {
     spec.stdout_path = folder + "/" + rank_file("stdout", rank, ".log");
@@ -152,7 +160,7 @@ ProcessSpec rank_spec(const RankRequest& request, int rank, const EnvironmentCha
 }
 
 /// All ranks here, one after the other as nodes count them.
-std::vector<ProcessSpec> specs_here(const RankRequest& request) {
+std::vector<ProcessSpec> specs_here(const RankRequest& request, const RankRules& rules) {
   const int ranks = *request.here;
   const int per_node = std::clamp(request.per_node.value_or(ranks), 1, ranks);
   const int port = variable("MASTER_PORT").empty() ? find_free_port() : 0;
@@ -162,16 +170,16 @@ std::vector<ProcessSpec> specs_here(const RankRequest& request) {
     for (const char* const key : {"MASTER_ADDR", "MASTER_PORT"}) {
       if (!variable(key).empty()) changes.erase(key);
     }
-    specs.push_back(rank_spec(request, rank, changes));
+    specs.push_back(rank_spec(request, rank, changes, rules));
   }
   return specs;
 }
 
-std::vector<ProcessSpec> specs_of(const RankRequest& request, const RankPlace& place) {
-  if (request.here) return specs_here(request);
+std::vector<ProcessSpec> specs_of(const RankRequest& request, const RankPlace& place, const RankRules& rules) {
+  if (request.here) return specs_here(request, rules);
   EnvironmentChanges changes = variables_of(place, 0);
   add_meeting_place(changes);
-  return {rank_spec(request, place.rank, changes)};
+  return {rank_spec(request, place.rank, changes, rules)};
 }
 
 /// Utilisation, memory and power of this node's GPUs go to gpu.csv, or gpu.N.csv of node N, until the rank has ended. A node
@@ -295,7 +303,7 @@ int run_rank(const RankRequest& request) {
   start_monitor(request, place);
   const std::optional<long long> oom_kills = read_oom_kill_count();
   std::optional<StartError> error;
-  std::vector<ProcessSpec> specs = specs_of(request, place);
+  std::vector<ProcessSpec> specs = specs_of(request, place, of_run);
   const std::unique_ptr<MergedOutput> merged = of_run.merged_output ? merge_outputs(specs) : nullptr;
   if (merged) merged->start();
   const NotedBinding binding(specs, of_run.uses_gpus);

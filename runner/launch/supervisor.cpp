@@ -34,9 +34,27 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/// Podman passes all signals but SIGKILL on to the program, which is to hear them once.
-void spare_below(pid_t tender, std::set<pid_t>& spared) {
-  for (const Descendant& process : find_descendants(tender)) spared.insert(process.pid);
+/// Whether the program that a relay starts has begun: before that, only the relay can be told.
+bool has_program(pid_t relay) {
+  const std::vector<Descendant> below = find_descendants(relay);
+  return std::any_of(below.begin(), below.end(),
+                     [](const Descendant& process) { return container_part(process.pid) == ContainerPart::none; });
+}
+
+/// Processes that a signal must not reach. Podman passes all signals but SIGKILL on to its program, and apptainer does, too:
+/// programs are to hear them once.
+std::set<pid_t> spared_by(int signal, const std::vector<Descendant>& processes) {
+  std::set<pid_t> spared;
+  for (const Descendant& process : processes) {
+    const ContainerPart part = container_part(process.pid);
+    if (part == ContainerPart::keeper) spared.insert(process.pid);
+    if (signal == SIGKILL) continue;
+    if (part == ContainerPart::keeper) {
+      for (const Descendant& below : find_descendants(process.pid)) spared.insert(below.pid);
+    }
+    if (part == ContainerPart::image || (part == ContainerPart::relay && has_program(process.pid))) spared.insert(process.pid);
+  }
+  return spared;
 }
 
 }  // namespace
@@ -280,13 +298,13 @@ void Supervisor::signal_processes(int signal) {
     // Not reaped yet, so the pid, and with it the group, is still ours.
     if (!tracked.end && ::getpgid(tracked.process.pid) == group_) group_exists = true;
   }
-  const bool group_signalled = group_exists && ::kill(-group_, signal) == 0;
-  std::set<pid_t> spared;
-  for (const Descendant& process : find_descendants()) {
-    if (tends_a_container(process.pid)) {
-      spared.insert(process.pid);
-      if (signal != SIGKILL) spare_below(process.pid, spared);
-    }
+  const std::vector<Descendant> processes = find_descendants();
+  const std::set<pid_t> spared = spared_by(signal, processes);
+  const bool all_of_group = std::none_of(processes.begin(), processes.end(), [&](const Descendant& process) {
+    return process.group == group_ && spared.count(process.pid) > 0;
+  });
+  const bool group_signalled = group_exists && all_of_group && ::kill(-group_, signal) == 0;
+  for (const Descendant& process : processes) {
     const bool reached = group_signalled && process.group == group_;
     if (!reached && spared.count(process.pid) == 0) ::kill(process.pid, signal);
   }

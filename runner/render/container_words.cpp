@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/container_variables.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "render/resolved_run.hpp"
@@ -21,7 +22,7 @@ constexpr const char* kPodmanUser = R"sh("--userns=$( ((EUID)) && echo keep-id |
 
 /// Variables that a process gets from hpcbench, and those that the run says. What else setup exports `args` may name.
 std::vector<std::string> container_variables(const ResolvedRun& run) {
-  std::vector<std::string> names = {"HPCBENCH_RUN", "OMP_NUM_THREADS", "MASTER_ADDR", "MASTER_PORT"};
+  std::vector<std::string> names(kContainerVariables.begin(), kContainerVariables.end());
   for (const auto& [name, value] : run.work().environment) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
@@ -66,10 +67,9 @@ ContainerWords podman_words(const ResolvedRun& run) {
                   "--ipc=host", "--pid=host", kPodmanUser, "--security-opt=label=disable",
                   "--volume",   kRunFolder,   "--volume",  kWorkFolder,
                   "--workdir",  R"("$PWD")"};
-  std::vector<std::string> names = container_variables(run);
-  names.insert(names.begin(), {"RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"});
-  for (const std::string& name : names) words.prefix.push_back("--env=" + name);
-  for (const char* const pattern : {"'--env=SLURM_*'", "'--env=CUDA_VISIBLE_*'", kGpus}) words.prefix.emplace_back(pattern);
+  for (const std::string& name : container_variables(run)) words.prefix.push_back("--env=" + name);
+  for (const char* const prefix : kContainerPrefixes) words.prefix.push_back(fmt::format("'--env={}*'", prefix));
+  words.prefix.emplace_back(kGpus);
   for (const std::string& argument : run.container->args) words.prefix.push_back(container_word(run, argument));
   for (const std::string& mount : run.container->mounts) {
     words.prefix.insert(words.prefix.end(), {"--volume", container_word(run, mount)});
@@ -78,11 +78,14 @@ ContainerWords podman_words(const ResolvedRun& run) {
   return words;
 }
 
-/// pyxis puts the whole task into the container, so hpcbench must be in it, too: it is one file that needs no library.
+/// pyxis puts the whole task into the container, so hpcbench must be in it, too: one file, which needs a libc if it was built
+/// from source, and else nothing.
 ContainerWords pyxis_words(const ResolvedRun& run) {
   require_mountable(run.context.hpcbench);
   const std::string own = shell_quote(run.context.hpcbench + ":" + run.context.hpcbench + ":ro");
   std::string mounts = R"(--container-mounts="$run_dir:$run_dir,$PWD:$PWD",)" + own;
+  // Ranks of runs side by side write there what they are bound to.
+  if (run.experiment.packs_runs()) mounts += R"("${HPCBENCH_BINDINGS:+,${HPCBENCH_BINDINGS%/*}:${HPCBENCH_BINDINGS%/*}}")";
   for (const std::string& mount : run.container->mounts) {
     const bool both = mount.find(':') != std::string::npos;
     mounts += "," + container_word(run, both ? mount : mount + ":" + mount);

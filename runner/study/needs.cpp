@@ -79,6 +79,13 @@ void examine_program(const Work& work, const std::string& folder, bool own_folde
   }
 }
 
+/// What apptainer takes as an image and is no file of that name.
+bool is_image_source(std::string_view image) {
+  constexpr std::array<std::string_view, 4> kSchemes = {"docker-archive:", "docker-daemon:", "oci:", "oci-archive:"};
+  return image.find("://") != std::string_view::npos ||
+         std::any_of(kSchemes.begin(), kSchemes.end(), [&](std::string_view scheme) { return image.starts_with(scheme); });
+}
+
 /// The runtime of a container, and an image that is a file.
 void examine_container(const Work& work, const std::string& folder, bool own_folder, bool elsewhere, Findings& findings) {
   if (!work.container) return;
@@ -94,7 +101,7 @@ void examine_container(const Work& work, const std::string& folder, bool own_fol
   }
   const std::string& image = container.image;
   const bool is_file = image.starts_with('/') || image.starts_with("./") ||
-                       (container.runtime == ContainerRuntime::apptainer && image.find("://") == std::string::npos);
+                       (container.runtime == ContainerRuntime::apptainer && !is_image_source(image));
   if (!is_file || !is_fixed(image) || (own_folder && !image.starts_with('/')) || is_there(folder, image)) return;
   note_finding(findings, elsewhere ? Finding::Kind::warning : Finding::Kind::problem,
                fmt::format("the image {} of `container` is not there (seen from {})", image, folder),

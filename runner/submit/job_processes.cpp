@@ -73,7 +73,7 @@ std::vector<ProcessIdentity> find_leftovers(const ProcessIdentity& job, const st
     if (pid == ::getpid()) continue;
     const bool in_session = ::getsid(pid) == job.pid;
     const bool names_run = has_word(process_words(pid, "environ"), run_variable);
-    if ((!in_session && !names_run) || tends_a_container(pid)) continue;
+    if ((!in_session && !names_run) || container_part(pid) == ContainerPart::keeper) continue;
     const auto identity = identify_process(pid);
     if (!identity || identity->start_ticks < job.start_ticks) continue;
     session_is_its = session_is_its || (in_session && names_run);

@@ -1,6 +1,8 @@
 """Runs in containers, with small stand-ins for apptainer and podman that start the program on this machine."""
 import json
+import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -8,12 +10,38 @@ import unittest
 
 from harness import HPCBENCH, ROOT, StudyTest
 
+# As apptainer does, it lets the image's variables win over all but those named APPTAINERENV_, and with --cleanenv passes on no others.
 APPTAINER = """#!/bin/bash
 printf '%s\\n' "$*" >>"$CALLS"
+clean=()
+while [[ $1 != *.sif ]]; do
+  [[ $1 == --cleanenv ]] && clean=(-i PATH="$PATH")
+  shift
+done
+shift
+given=(IN_IMAGE=yes LEVEL=low)
+for name in $(compgen -e APPTAINERENV_); do given+=("${name#APPTAINERENV_}=${!name}"); done
+exec env "${clean[@]}" "${given[@]}" "$@"
+"""
+
+# As apptainer does without a terminal, it passes signals on, and a program of its own shows the image as files.
+PASSING_ON = """#!/bin/bash
 while [[ $1 != *.sif ]]; do shift; done
 shift
-IN_IMAGE=yes exec "$@"
+exec -a "Apptainer runtime parent: torch.sif" "$BIN/starter" -c '
+"$BIN/squashfuse" 300 &
+export IMAGE=$!
+"$@" &
+program=$!
+trap "sleep 0.3; kill -TERM $program" TERM
+while kill -0 $program 2>/dev/null; do wait $program; ended=$?; done
+kill -KILL $IMAGE
+exit $ended' starter "$@"
 """
+
+# Says how often it hears SIGTERM within a second, and whether it can still read its image then.
+COUNTING = "heard=0; trap 'heard=$((heard + 1))' TERM; until ((heard)); do sleep 0.02; done; for i in {1..50}; do sleep 0.02; done; " \
+           "kill -0 $IMAGE && echo $heard, with its image"
 
 # As podman does, it gives the program the variables that are named, and no others.
 PODMAN = """#!/bin/bash
@@ -70,7 +98,7 @@ class Containers(StudyTest):
         self.hpcbench("run", "boxed.yaml")
         attempt = self.attempt()
         for rank, name in ((0, "stdout.log"), (1, "stdout.1.log")):
-            self.assertEqual((attempt / name).read_text(), f"{rank} of 2 in yes: high 1 no {self.folder}\n")
+            self.assertEqual((attempt / name).read_text(), f"{rank} of 2 in yes: high 1 none {self.folder}\n")
         call = f"exec --bind {attempt}:{attempt} --bind {self.folder}:{self.folder} --pwd {self.folder} --cleanenv --bind /scratch:/data:ro torch-2.sif bash"
         for line in self.calls.read_text().splitlines():
             self.assertTrue(line.replace("--nv ", "").startswith(call), line)
@@ -79,6 +107,24 @@ class Containers(StudyTest):
         self.assertFalse((attempt / "try1").exists())
         run = json.loads((attempt / "run.json").read_text())
         self.assertEqual((run["container"], run["container_args"]), ("torch-2.sif", ["--cleanenv"]))
+
+    def test_apptainer_passes_all_variables_on(self):
+        self.study("torch.sif")
+        self.write("boxed.yaml", (self.folder / "boxed.yaml").read_text().replace("LEVEL: high", "LEVEL: 'a \"b\" c'"))
+        self.hpcbench("run", "boxed.yaml")
+        self.assertEqual((self.attempt() / "stdout.1.log").read_text(), f'1 of 2 in yes: a "b" c 1 no {self.folder}\n')
+
+    def test_a_program_in_apptainer_hears_a_signal_once_and_keeps_its_image(self):
+        self.write("bin/apptainer", PASSING_ON, 0o755)
+        for name, program in (("starter", "bash"), ("squashfuse", "sleep")):
+            shutil.copy2(os.path.realpath(shutil.which(program)), self.folder / "bin" / name)
+        self.study("torch.sif")
+        text = (self.folder / "boxed.yaml").read_text().replace("time: 60s", "time: 1s")
+        command = json.dumps(["bash", "-c", COUNTING])
+        self.write("boxed.yaml", re.sub("^command: .*", lambda _: f"command: {command}", text, flags=re.M))
+        self.hpcbench("run", "boxed.yaml", code=1, env={"BIN": f"{self.folder}/bin"})
+        for name in ("stdout.log", "stdout.1.log"):
+            self.assertEqual((self.attempt() / name).read_text(), "1, with its image\n")
 
     def test_podman_gives_a_rank_what_it_needs(self):
         self.study("{image: example.org/image, runtime: podman}")
@@ -121,6 +167,9 @@ class Containers(StudyTest):
         self.study("away.sif")
         said = self.hpcbench("run", "boxed.yaml", code=3).stderr
         self.assertIn(f"the image away.sif of `container` is not there (seen from {self.folder})", said)
+        for image in ("docker://example.org/torch", "docker-archive:torch.tar"):
+            self.study(image)
+            self.assertNotIn("is not there", self.hpcbench("doctor", "boxed.yaml", code=None).stdout)
         (self.folder / "bin/podman").unlink()
         self.study("{image: 'example.org/torch:2', runtime: podman}")
         nowhere = {"PATH": f"{self.folder}/bin:/nowhere"}

@@ -1,7 +1,6 @@
 """Runs in containers of the real podman, of an image that is made here from this machine's bash."""
 import json
 import os
-import pathlib
 import re
 import shutil
 import signal
@@ -9,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import StudyTest
+from harness import StudyTest, copy_program, sleepers
 
 IMAGE = "localhost/hpcbench-test:1"
 PROGRAMS = ("bash", "sleep", "touch")
@@ -23,16 +22,6 @@ resources: {time: LIMIT}
 environment: {LEVEL: high}
 container: {image: "localhost/hpcbench-test:1", runtime: podman}
 """
-
-
-def copy_program(name, root):
-    """With the libraries that it needs, at their own places."""
-    program = shutil.which(name)
-    libraries = re.findall(r"/\S+", subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout)
-    for source, target in [(program, f"/bin/{name}"), *((library, library) for library in libraries)]:
-        place = root / target.lstrip("/")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(os.path.realpath(source), place)
 
 
 class Podman(StudyTest):
@@ -74,16 +63,6 @@ class Podman(StudyTest):
     def attempt(self, number=1):
         return next(self.folder.glob("results/boxed/*/r01")) / f"a{number}"
 
-    def programs_of_the_first_attempt(self):
-        found = []
-        for path in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                if (path / "comm").read_text() == "sleep\n" and f"{self.attempt()}/run.json" in (path / "environ").read_text():
-                    found.append(path.name)
-            except OSError:
-                continue
-        return found
-
     def test_each_rank_runs_in_a_container_of_its_own(self):
         self.study('echo "$RANK of $WORLD_SIZE: $LEVEL ${HOME_OF_OTHERS-none} $PWD"; touch written.$RANK')
         self.hpcbench("run", "boxed.yaml", env={"HOME_OF_OTHERS": "no"})
@@ -107,13 +86,13 @@ class Podman(StudyTest):
     def test_after_the_death_of_the_launcher_it_is_tried_again_alone(self):
         self.study('if [[ $HPCBENCH_RUN == */a1/* ]]; then echo begun; exec sleep 300; fi')
         running = self.start("run", "boxed.yaml")
-        self.wait_for(lambda: len(self.programs_of_the_first_attempt()) == 2, "two programs")
+        self.wait_for(lambda: len(sleepers(self.folder, "a1")) == 2, "two programs")
         claim = (self.attempt() / "claim").read_text()
         os.kill(int(re.search(r"^pid (\d+)$", claim, re.M)[1]), signal.SIGKILL)
         running.communicate(timeout=60)
         self.assertEqual(running.returncode, 0)
         self.assertTrue((self.attempt(2) / "finished.json").exists())
-        self.assertEqual(self.programs_of_the_first_attempt(), [])  # who adopts conmon decides when podman's records go
+        self.assertEqual(sleepers(self.folder, "a1"), [])  # who adopts conmon decides when podman's records go
 
 
 if __name__ == "__main__":

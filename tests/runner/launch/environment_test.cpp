@@ -33,6 +33,18 @@ constexpr const char* kRankLine =
 
 }  // namespace
 
+TEST_CASE("what apptainer gets by names of its own") {
+  const EnvironmentChanges changes =
+      apptainer_variables({"RANK=1", "LEVEL=a \"b\" c=d", "PRICE=5$", "OTHER=x", "SLURM_JOB_ID=7", "CUDA_VISIBLE_DEVICES=0,1",
+                           "OMP_NUM_THREADS=4", "APPTAINERENV_OMP_NUM_THREADS=2", "malformed"},
+                          {"LEVEL", "PRICE", "AWAY"});
+  const EnvironmentChanges expected = {{"APPTAINERENV_RANK", "1"},
+                                       {"APPTAINERENV_LEVEL", "a \"b\" c=d"},
+                                       {"APPTAINERENV_SLURM_JOB_ID", "7"},
+                                       {"APPTAINERENV_CUDA_VISIBLE_DEVICES", "0,1"}};
+  CHECK(changes == expected);
+}
+
 TEST_CASE("the environment of one rank") {
   ::setenv("HPCBENCH_TOKEN", "secret", 1);
   ::setenv("LAUNCH_TEST_KEPT", "as it was", 1);
