@@ -9,6 +9,7 @@
 #       tar -xf FILE && hpcbench-gpu-check/scripts/gpu-check.sh     there, beside a torch of the version that the programs were built for
 # Exit code: 0, or 1 where a step failed; the report says which. A step that fails or takes too long does not end the rest.
 set -euo pipefail
+here=$PWD  # of the caller, whose relative paths begin there
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 minutes=10 out=gpu-check programs="" wheels="" bundle="" device=cuda arguments=()
@@ -16,12 +17,14 @@ while [ $# -gt 0 ]; do
   case "$1" in
     --minutes | --out | --programs | --wheels | --bundle | --only)
       [ $# -gt 1 ] || { echo "error: $1 needs a value; see scripts/gpu-check.sh --help" >&2; exit 2; }
+      value=$2
+      case "$1" in --out | --programs | --wheels | --bundle) [[ $2 = /* ]] || value=$here/$2 ;; esac
       case "$1" in
         --minutes) minutes=$2 ;;
-        --out) out=$2 ;;
-        --programs) programs=$2 ;;
-        --wheels) wheels=$2 ;;
-        --bundle) bundle=$2 ;;
+        --out) out=$value ;;
+        --programs) programs=$value ;;
+        --wheels) wheels=$value ;;
+        --bundle) bundle=$value ;;
         --only) arguments+=(--only "$2") ;;
       esac
       shift 2 ;;

@@ -211,7 +211,7 @@ class Bundle(unittest.TestCase):
             for program in ("hpcbench", "hpcbench-train", "strip"):
                 (folder / program).chmod(0o755)
             path = f"{folder}:{os.environ['PATH']}"
-            subprocess.run([ROOT / "scripts/gpu-check.sh", "--bundle", folder / "b.tar.gz", "--programs", folder], check=True, capture_output=True, env={**os.environ, "PATH": path})
+            subprocess.run([ROOT / "scripts/gpu-check.sh", "--bundle", "b.tar.gz", "--programs", "."], check=True, cwd=folder, capture_output=True, env={**os.environ, "PATH": path})
             with tarfile.open(folder / "b.tar.gz") as packed:
                 packed.extractall(folder)
             for version, code, said in (("2.12.1+cu130", 3, "this bundle is built for torch 2.11, and that of"), ("2.11.0+cu130", 0, "gpu-check on cpu")):
@@ -219,10 +219,11 @@ class Bundle(unittest.TestCase):
                 (site / "torch").mkdir(parents=True)
                 (site / "torch/__init__.py").touch()
                 (site / "torch/version.py").write_text(f"__version__ = '{version}'\n")
-                done = subprocess.run([folder / "hpcbench-gpu-check/scripts/gpu-check.sh", "--cpu", "--minutes", "1", "--only", "collectives", "--out", folder / "out"],
+                done = subprocess.run([folder / "hpcbench-gpu-check/scripts/gpu-check.sh", "--cpu", "--minutes", "1", "--only", "collectives", "--out", "out"], cwd=folder,
                                       capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(site), "HPCBENCH_CHECK_PYTHON": sys.executable})
                 self.assertIn(said, done.stdout + done.stderr)
                 self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            self.assertTrue((folder / "out/report.json").exists())
 
 
 if __name__ == "__main__":
