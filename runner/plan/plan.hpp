@@ -112,7 +112,10 @@ std::optional<double> gpu_hours(const Plan& plan);
 /// The seed of a run: seed + number where it is per repeat.
 long long run_seed(const Experiment& experiment, RunName name);
 
-/// Parses `axis=value,axis=value` of --only (a value may be `a|b`; `\,` and `\|` stand for themselves). A command line has no
+/// Splits at separators that no backslash escapes; the parts keep their escapes. `unescaped`: `a\,b\|c\\d` -> `a,b|c\d`.
+std::vector<std::string> split_escaped(std::string_view text, char separator);
+std::string unescaped(std::string_view text);
+/// Parses `axis=value,axis=value` of --only (a value may be `a|b`; `\,`, `\|` and `\\` are plain bytes). A command line has no
 /// quotes, so `2` stands for the number and for the text. InputError on bad form.
 Condition parse_only(const std::string& text);
 

@@ -60,32 +60,14 @@ std::string why_nothing_is_left(const Plan& plan, const Condition& only) {
   return fmt::format("error: no configuration has {} at once", join(clauses, " and "));
 }
 
-/// Splits at the separators that no backslash stands before.
-std::vector<std::string> split_unescaped(std::string_view text, char separator) {
-  std::vector<std::string> parts(1);
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == separator && (i == 0 || text[i - 1] != '\\')) {
-      parts.emplace_back();
-    } else {
-      parts.back() += text[i];
-    }
-  }
-  return parts;
-}
-
-/// `a\,b\|c` -> `a,b|c`: values may hold what separates them here. Other backslashes are themselves.
-std::string unescaped(const std::string& text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool escapes = text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == ',' || text[i + 1] == '|');
-    if (!escapes) out += text[i];
-  }
-  return out;
+/// Whether a backslash at `i` stands for the byte after it: a comma, a bar or a backslash. Others are themselves.
+bool escapes(std::string_view text, std::size_t i) {
+  return text[i] == '\\' && i + 1 < text.size() && std::string_view(",|\\").find(text[i + 1]) != std::string_view::npos;
 }
 
 std::vector<Value> only_values(std::string_view alternatives) {
   std::vector<Value> values;
-  for (const std::string& escaped : split_unescaped(alternatives, '|')) {
+  for (const std::string& escaped : split_escaped(alternatives, '|')) {
     const std::string text = unescaped(escaped);
     values.push_back(Value::from_plain(text));
     if (!values.back().is_text()) values.push_back(Value::from_text(text));
@@ -193,6 +175,29 @@ Plan select(const Plan& plan, const Selection& only) {
   return keep_configurations(plan, configurations_where(plan, *only.expression));
 }
 
+std::vector<std::string> split_escaped(std::string_view text, char separator) {
+  std::vector<std::string> parts(1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (escapes(text, i)) {
+      parts.back() += text.substr(i++, 2);
+    } else if (text[i] == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += text[i];
+    }
+  }
+  return parts;
+}
+
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (escapes(text, i)) ++i;
+    out += text[i];
+  }
+  return out;
+}
+
 Selection parse_selection(const std::string& text, const std::string& option) {
   if (begins_with_pair(text)) return {parse_only(text), std::nullopt};
   return {{}, LocatedExpression::parse(text, option)};
@@ -200,7 +205,7 @@ Selection parse_selection(const std::string& text, const std::string& option) {
 
 Condition parse_only(const std::string& text) {
   Condition condition;
-  for (const std::string& clause : split_unescaped(text, ',')) {
+  for (const std::string& clause : split_escaped(text, ',')) {
     const std::size_t equals = clause.find('=');
     const std::string name(trim(clause.substr(0, equals)));
     if (equals == std::string::npos || name.empty() || equals + 1 == clause.size()) {

@@ -118,19 +118,6 @@ std::string with_axis(const std::string& text, const std::string& clause, const 
   reject_reference(text, fmt::format("`{}` is a value of {}: write axis={}", clause, join(having, " and of "), clause));
 }
 
-/// Splits at commas that no backslash stands before.
-std::vector<std::string> clauses_of(const std::string& configuration) {
-  std::vector<std::string> clauses(1);
-  for (std::size_t i = 0; i < configuration.size(); ++i) {
-    if (configuration[i] == ',' && (i == 0 || configuration[i - 1] != '\\')) {
-      clauses.emplace_back();
-    } else {
-      clauses.back() += configuration[i];
-    }
-  }
-  return clauses;
-}
-
 /// Absent where the reference is the beginning of a configuration's id.
 std::optional<Condition> condition_of(const std::string& text, const Reference& reference,
                                       const std::vector<AttemptRecord>& records) {
@@ -140,7 +127,7 @@ std::optional<Condition> condition_of(const std::string& text, const Reference& 
   if (is_id) return std::nullopt;
   const std::map<std::string, std::set<Value>> axes = axes_of(records);
   std::vector<std::string> clauses;
-  for (const std::string& clause : clauses_of(reference.configuration)) {
+  for (const std::string& clause : split_escaped(reference.configuration, ',')) {
     if (trim(clause).empty()) reject_reference(text, "a value is missing between commas");
     clauses.push_back(with_axis(text, std::string(trim(clause)), axes));
   }

@@ -4,13 +4,14 @@ import csv
 import io
 import json
 import pathlib
+import re
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from harness import StudyTest  # noqa: E402
 
-NAMES = ["with space", "ünïcode→", "-dash", "--only", "a,b", "k=v", "x|y", "tab\there", "new\nline", "", "'q\"", "$(id)", "<b>&", "org/name/r01", "back\\slash",
+NAMES = ["with space", "ünïcode→", "-dash", "--only", "a,b", "k=v", "x|y", "tab\there", "new\nline", "", "'q\"", "$(id)", "<b>&", "org/name/r01", "back\\slash", "C:\\\\x\\",
          "\x1b[31mred"]
 STUDY = """
 experiment: odd
@@ -63,13 +64,15 @@ class Names(StudyTest):
         for name in NAMES:
             if not name:
                 continue
-            said = name.replace(",", "\\,").replace("|", "\\|")
+            said = re.sub(r"[,|\\]", r"\\\g<0>", name)
             with self.subTest(name):
                 rows = self.report("--where", f"name={said}")["rows"]
                 self.assertEqual([row["axes"]["name"] for row in rows], [name])
                 path = self.hpcbench("show", f"name={said}/r02/a1", "--path").stdout.rstrip("\n")
                 self.assertEqual((pathlib.Path(path) / "value").read_bytes().decode(), name)
                 self.assertTrue(path.endswith("/r02/a1"))
+                if name == name.strip() and not name.startswith("--"):
+                    self.hpcbench("ingest", "--experiment", "a study.yaml", "--run", f"name={said}", "--value", "score_s=1")
         self.assertIn("is no run", self.hpcbench("show", "0a/r01/a1/x", code=2).stderr)
         self.assertIn("is no run", self.hpcbench("show", "0a/x/a1", code=2).stderr)
 

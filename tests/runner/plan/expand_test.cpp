@@ -184,10 +184,11 @@ TEST_CASE("--only keeps the configurations that match") {
   CHECK_FALSE(some.find(plan.configurations[0].id));
   CHECK(plan.find(plan.configurations[2].id) == 2);
 
-  const Condition escaped = parse_only("a=x\\,y|p\\|q,b=c\\d\\");
-  REQUIRE(escaped.size() == 2);
+  const Condition escaped = parse_only("a=x\\,y|p\\|q,b=c\\d\\\\,d=e\\\\|\\f\\");
+  REQUIRE(escaped.size() == 3);
   CHECK(escaped[0].second == std::vector<Value>{Value::from_text("x,y"), Value::from_text("p|q")});
   CHECK(escaped[1].second == std::vector<Value>{Value::from_text("c\\d\\")});
+  CHECK(escaped[2].second == std::vector<Value>{Value::from_text("e\\"), Value::from_text("\\f\\")});
   CHECK(input_error_of([&] { select(plan, parse_only("strategi=ddp")); }).find("did you mean `strategy`?") !=
         std::string::npos);
   CHECK(input_error_of([&] { select(plan, parse_only("gpus_per_node=3")); }) ==
