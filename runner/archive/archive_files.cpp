@@ -52,6 +52,7 @@ bool is_made(const std::filesystem::path& relative) {
 bool is_of_this_machine(const std::filesystem::path& relative) {
   const std::string name = relative.filename().string();
   const bool top = !relative.has_parent_path();
+  if (relative == "imports/lock" || relative == "imports/lock.owner") return true;
   return name.ends_with(".tmp") || relative.begin()->string().starts_with(kRemovedPrefix) ||
          (top && (name == "lock" || name == "lock.owner" || name == "last_cancel" || name == "last_run.json"));
 }

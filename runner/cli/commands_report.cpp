@@ -141,6 +141,7 @@ void add_report(commandline::Command& command) {
   command.action([=] {
     std::optional<TemporaryArchive> unpacked;
     if (!options->archive.empty()) {
+      options->study.is_unpacked = true;
       options->study.results = unpacked.emplace(options->archive, kArchiveLimitGb * kGigabyte).results();
     }
     return print_report(*options);

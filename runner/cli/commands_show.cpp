@@ -176,6 +176,10 @@ int print_logs(const LogOptions& options) {
                                        options.rank == 0 ? "" : fmt::format(".{}", options.rank));
   if (!options.follow && !std::filesystem::exists(file)) {
     const bool begun = std::filesystem::exists(folder + "/stdout.log") || std::filesystem::exists(folder + "/stderr.log");
+    if (found.record.key.run.is_imported()) {
+      throw InputError(fmt::format("error: `{}` is an imported run, which prints nothing; its files are in {}/sources",
+                                   options.run, folder));
+    }
     throw InputError(
         begun && options.rank > 0
             ? fmt::format("error: `{}` has no rank {} ({} is not there)", options.run, options.rank, file)

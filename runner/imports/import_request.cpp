@@ -77,6 +77,7 @@ void leave_out_others(const Study& study, const FileStudy& file, const Import& i
   const auto count = plan.requests.end() - kept;
   plan.requests.erase(kept, plan.requests.end());
   if (count > 0) {
+    plan.whole = false;
     plan.notes.push_back(fmt::format("{}: {} runs are of configurations that differ now in more than their axes",
                                      place_text(import.place), count));
   }
@@ -163,8 +164,8 @@ std::string why_not_one(const Plan& plan, const NamedTexts& values, const std::v
 
 std::size_t find_point(const Plan& plan, const std::string& text) {
   NamedTexts values;
-  for (const std::string& clause : split(text, ',')) {
-    const std::string word(trim(clause));
+  for (const std::string& clause : split_escaped(text, ',')) {
+    const std::string word = unescaped(trim(clause));
     if (word.empty()) throw InputError(fmt::format("error: --run {}: a value is missing between commas", text));
     if (const std::size_t equals = word.find('='); equals != std::string::npos) {
       values.emplace_back(std::string(trim(word.substr(0, equals))), std::string(trim(word.substr(equals + 1))));
@@ -197,7 +198,10 @@ ImportPlan plan_imports(const Study& study) {
     std::vector<std::string> files;
     for (const std::string& glob : import.files) {
       const std::vector<std::string> found = imported_files(study, glob);
-      if (found.empty()) plan.notes.push_back(fmt::format("{}: no file is {}", place_text(import.place), glob));
+      if (found.empty()) {
+        plan.whole = false;
+        plan.notes.push_back(fmt::format("{}: no file is {}", place_text(import.place), glob));
+      }
       for (const std::string& file : found) {
         const std::string path = std::filesystem::absolute(file).lexically_normal().string();
         if (std::find(files.begin(), files.end(), path) == files.end()) files.push_back(path);

@@ -313,11 +313,13 @@ void take_in_imports(Study& study) {
   const bool had_some = fs::exists(study.results + "/imports");
   if (study.experiment.imports.empty() && !had_some) return;
   const ImportPlan plan = plan_imports(study);
-  for (const std::string& note : plan.notes) say("note: " + note);
+  for (const std::string& note : plan.notes) {
+    if (!study.is_unpacked) say("note: " + note);  // an archive has copies, not what they were copied from
+  }
   for (const std::string& problem : plan.problems) say(problem);
   study.broken_imports = !plan.problems.empty();
   const bool as_in_file = study.source.profile.empty() && study.source.settings.empty();
-  const bool whole = plan.problems.empty() && plan.notes.empty();
+  const bool whole = plan.problems.empty() && plan.whole;
   try {
     const ImportResult result = import_runs(study, plan.requests, ImportOrigin::experiment_file, as_in_file && whole);
     for (const std::string& problem : result.problems) say(problem);

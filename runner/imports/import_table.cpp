@@ -1,9 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/state.hpp"
@@ -20,7 +25,8 @@ struct TableColumn {
   enum class Kind { axis, file, outcome, statistic, n, note, fact, rank_times, metric, ignored, wrong };
   Kind kind = Kind::wrong;
   std::string name;
-  std::string unit;  // of a metric
+  std::string unit;        // of a metric
+  bool is_mapped = false;  // by `values`
 };
 
 bool is_metric_name(std::string_view name) {
@@ -34,7 +40,7 @@ TableColumn column_of(const std::string& heading, const std::vector<std::string>
                       const std::map<std::string, std::string>& mapped) {
   using Kind = TableColumn::Kind;
   for (const auto& [metric, of_heading] : mapped) {
-    if (of_heading == heading) return {Kind::metric, metric, ""};
+    if (of_heading == heading) return {Kind::metric, metric, "", true};
   }
   for (const auto& [name, kind] :
        {std::pair("file", Kind::file), std::pair("outcome", Kind::outcome), std::pair("statistic", Kind::statistic),
@@ -66,6 +72,14 @@ std::string suggested_name(const std::string& heading) {
   return is_metric_name(name) ? name : "value";
 }
 
+/// `nan`, `-inf`, `Infinity`: what programs write for a value that diverged.
+bool is_not_finite(std::string_view cell) {
+  if (cell.starts_with('+')) cell.remove_prefix(1);
+  double number = 0;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
+  return error == std::errc() && end == cell.data() + cell.size() && !std::isfinite(number);
+}
+
 /// Reads the lines of one table to requests.
 class TablePlanner {
  public:
@@ -81,6 +95,17 @@ class TablePlanner {
   }
   void problem(long long line, const std::string& text) {
     plan_.problems.push_back(printable(fmt::format("{}:{}: error: {}", table_, line, text)));
+  }
+  /// After the last line: what was left out of them.
+  void finish() {
+    if (!texts_.empty()) {
+      plan_.notes.push_back(printable(fmt::format("{}: left out, as they hold texts and `values` maps no metric to them: {}",
+                                                  table_, join({texts_.begin(), texts_.end()}, ", "))));
+    }
+    for (const auto& [column, lines] : not_finite_) {
+      plan_.notes.push_back(printable(
+          fmt::format("{}: no value of {} in {}, as it is not finite there", table_, column, counted(lines, "line", "lines"))));
+    }
   }
   bool empty() const { return columns_.empty(); }
   long long left_out() const { return left_out_; }
@@ -209,6 +234,14 @@ class TablePlanner {
     // One unit for the whole table is that of its times.
     const bool own = !column.unit.empty() || of_metric != import_.units.end();
     const auto value = read_given_value(column.name, cell, own || is_time ? unit : "");
+    if (!value && is_not_finite(cell)) {
+      ++not_finite_[column.name];
+      return {};
+    }
+    if (!value && !import_.headings.empty() && !column.is_mapped && column.unit.empty()) {
+      texts_.insert(column.name);  // somebody else's table: a name, a state
+      return {};
+    }
     if (!value) {
       return fmt::format("`{}` in column {} is neither a number nor a time{}", cell, column.name,
                          did_you_mean(column.name, study_.plan.axes));
@@ -247,6 +280,8 @@ class TablePlanner {
   bool sound_ = true;
   ImportRequest request_;
   NamedTexts axes_;
+  std::set<std::string> texts_;                  // columns that are left out
+  std::map<std::string, long long> not_finite_;  // metric: lines
 };
 
 }  // namespace
@@ -260,8 +295,11 @@ void plan_table(const Study& study, const Import& import, const std::string& tab
     return true;
   });
   csv.finish();
-  if (planner.left_out() > 0)
+  planner.finish();
+  if (planner.left_out() > 0) {
+    plan.whole = false;
     plan.notes.push_back(fmt::format("{}: {} lines are of points that are not there now", table, planner.left_out()));
+  }
   if (unreadable) plan.problems.push_back(fmt::format("{}: error: {}", table, *unreadable));
   if (!unreadable && planner.empty()) planner.problem(1, "an empty table: the first line names the columns");
 }

@@ -35,10 +35,20 @@ LastRun last_source(const std::string& results_root) {
 /// FILE may be the name of a study: a file of that name goes before it.
 std::optional<LastRun> named_study(const StudyOptions& options, const std::string& results_root) {
   const bool is_there = fs::exists(options.file) && !fs::is_directory(options.file);
+  if (options.file.ends_with(".tar.zst")) {
+    throw InputError(
+        fmt::format("error: {0} is an archive: `hpcbench report --archive {0}` reports it, `hpcbench export --extract "
+                    "{0}` unpacks it for other commands",
+                    shell_quote(options.file)));
+  }
   const bool is_file = options.file.ends_with(".yaml") || options.file.ends_with(".yml") || is_there;
   if (is_file || !is_plain_name(options.file)) return std::nullopt;
   if (std::optional<LastRun> source = read_last_run_of(results_root, options.file)) return source;
   const std::vector<std::string> there = experiments_on_disk(results_root);
+  if (std::find(there.begin(), there.end(), options.file) != there.end()) {
+    throw InputError(
+        fmt::format("error: no `hpcbench run` has noted the file of {}: its runs are imported; name the file", options.file));
+  }
   throw InputError(fmt::format("error: {} is neither a file nor a study in {}{}; there are: {}", options.file, results_root,
                                did_you_mean(options.file, there), there.empty() ? "none" : join(there, ", ")));
 }
@@ -102,7 +112,8 @@ Study load_study(const StudyOptions& options) {
   }
   const std::string path = study.from_last_run ? readable_file(study.source, study.results_root) : options.file;
   study.experiment = read_experiment(path, read_options(study.source));
-  if (study.from_last_run) {
+  study.is_unpacked = options.is_unpacked;
+  if (study.from_last_run && !study.is_unpacked) {
     say(fmt::format("{}{}{}: what was run last {} {}", path,
                     study.source.profile.empty() ? "" : " --profile " + study.source.profile,
                     study.source.site.empty() ? "" : " --site " + study.source.site,

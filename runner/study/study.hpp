@@ -21,6 +21,7 @@ struct StudyOptions {
   int repeats = 0;  // 0: as the file says
   /// For commands that look at results: a file is read with the site of its last run, unless one is named.
   bool looks_back = false;
+  bool is_unpacked = false;  // results are an archive's, in a folder that ends with the call: its paths mean nothing
 };
 
 /// A study at hand: what is asked for, and where its results are.
@@ -33,6 +34,7 @@ struct Study {
   LastRun source;                // the file and the options that it was read with
   bool broken_imports = false;   // some of `import` could not be taken in: said, and exit code 2
   bool from_last_run = false;    // or named as a study of the results folder
+  bool is_unpacked = false;      // as in StudyOptions
   bool one_of_many = false;      // of this call: what is advised names it
 
   /// What is asked for: all of the plan, or what --only leaves.

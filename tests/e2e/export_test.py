@@ -96,6 +96,18 @@ class Export(StudyTest):
         self.forget_everything_but_the_archive()
         self.assertEqual(self.hpcbench("report", "--archive", "study.tar.zst", "--metric", "total", "--format", "csv").stdout, wanted)
 
+    def test_imported_runs_need_neither_their_table_nor_words_about_it(self):
+        self.write("runs.csv", "x,val_loss\n1,0.5\n2,0.25\n")
+        self.write("old.yaml", "experiment: old\nmatrix: {x: [1, 2]}\nimport: [runs.csv]\nreport: {metric: val_loss}\n")
+        wanted = self.hpcbench("report", "old.yaml").stdout
+        self.hpcbench("export", "old.yaml", "-o", "old.tar.zst")
+        plain = subprocess.run(["zstd", "-dc", str(self.folder / "old.tar.zst")], capture_output=True, check=True).stdout
+        with tarfile.open(fileobj=io.BytesIO(plain)) as archive:
+            self.assertFalse([name for name in archive.getnames() if name.endswith("lock")])
+        done = self.hpcbench("report", "--archive", "old.tar.zst")
+        self.assertEqual((done.stdout, done.stderr), (wanted, ""), "no path of the folder that it was unpacked into")
+        self.assertIn("`hpcbench report --archive old.tar.zst` reports it", self.hpcbench("report", "old.tar.zst", code=2).stderr)
+
     def test_profile_and_settings_are_part_of_it(self):
         before = self.run_and_export("--profile", "short", "--set", "matrix.strategy=[slow, fast]")
         self.forget_everything_but_the_archive()

@@ -271,6 +271,33 @@ class Import(OldResults):
         self.hpcbench("db", "rebuild")
         self.assertEqual(before, self.hpcbench("report", "old.yaml", "--format", "csv").stdout)
 
+    def test_a_table_of_another_program_has_columns_that_nothing_reads(self):
+        """As W&B exports it: names, states and tags beside the axes; a value that diverged."""
+        table = ('"Name","State","Tags","strategy","nodes","train_s","eval/loss","train/loss"\n'
+                 '"misty-sun-1","finished","a, b","baseline","1","100","0.5","1"\n"misty-sun-2","crashed","","ddp","1","","","1"\n'
+                 '"misty-sun-3","finished","","ddp","2","%s","NaN","1"\n')
+        self.write("results/runs.csv", table % 50)
+        self.study('  - {table: runs.csv, values: {val_loss: "eval/loss"}}\n')
+        checked = self.hpcbench("check", "old.yaml").stderr
+        self.assertIn("runs.csv: left out, as `values` maps no metric to them: train/loss", checked)
+        self.assertIn("runs.csv: left out, as they hold texts and `values` maps no metric to them: Name, State, Tags", checked)
+        self.assertIn("runs.csv: no value of val_loss in 1 line, as it is not finite there", checked)
+        rows = self.rows()
+        self.assertEqual((rows["baseline", 1]["validation_loss"], rows["baseline", 1]["median"]), (0.5, 100))
+        self.assertEqual((rows["ddp", 2]["validation_loss"], rows["ddp", 2]["median"]), (None, 50))
+        self.assertEqual(self.outcomes(rows["ddp", 1]), {"failed": 1})
+        self.write("results/runs.csv", table % 40)
+        row = self.rows()["ddp", 2]
+        self.assertEqual((row["n"], row["median"]), (1, 40), "a line that changed replaces what it was")
+        self.write("results/runs.csv", (table % 40).replace('"100"', '"soon"'))
+        self.assertIn("`soon` in column train_s is neither", self.hpcbench("check", "old.yaml", "--set", "import=[runs.csv]", code=2).stderr
+                      + self.hpcbench("check", "old.yaml", "--set", "import=[{table: runs.csv, values: {train_s: train_s}}]", code=2).stderr)
+
+    def test_an_imported_study_has_no_file_that_was_run(self):
+        self.ingest("baseline", "--value", "train_s=3")
+        self.assertIn("its runs are imported; name the file", self.hpcbench("report", "old", code=2).stderr)
+        self.assertRegex(self.hpcbench("logs", "old/baseline/i01", code=2).stderr, "is an imported run, which prints nothing; its files are in .*/i01/a1/sources")
+
     def test_import_problems_have_places_and_cost_only_themselves(self):
         self.write("results/runs.csv", "strategy,nodes,train_s\nbaseline,1,100\nddp,3,50\nddp,2,soon\nddp\n")
         self.study("  - runs.csv\n  - {files: none/*.log, run: {strategy: ddp, nodes: 2}}\n")
