@@ -26,6 +26,10 @@ std::vector<const JubeNode*> JubeNode::all(std::string_view child_tag) const {
   return found;
 }
 
+std::string attribute_text(std::string_view name, std::string_view value) {
+  return std::string(name == "separator" ? value : trim(value));
+}
+
 void refuse_jube(const SourceLocation& place, const std::string& message, const std::string& advice) {
   throw InputError(located_message(place, message, advice));
 }

@@ -12,8 +12,8 @@ namespace hpcbench {
 /// An element of a JUBE file. Both of its forms, XML and YAML, give the same tree.
 struct JubeNode {
   std::string tag;
-  std::vector<std::pair<std::string, std::string>> attributes;
-  std::string text;  // without blanks at its ends
+  std::vector<std::pair<std::string, std::string>> attributes;  // values without blanks at their ends, save a separator's
+  std::string text;                                             // without blanks at its ends
   std::vector<JubeNode> children;
   SourceLocation place;
 
@@ -28,6 +28,9 @@ struct JubeNode {
 /// place: more than 1 MB, nesting deeper than 50, what is neither XML nor YAML, and a document type that defines entities are
 /// refused. No other file is read.
 JubeNode read_jube_tree(const YamlSource& source);
+
+/// The value of an attribute as JUBE takes it: blanks at its ends count in a `separator` alone.
+std::string attribute_text(std::string_view name, std::string_view value);
 
 /// The two forms; `read_jube_tree` chooses.
 JubeNode read_jube_xml(const YamlSource& source);

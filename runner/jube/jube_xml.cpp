@@ -60,7 +60,7 @@ class XmlReader {
     node.place = place_of_node(from);
     if (depth > kDeepestElement) refuse_jube(node.place, fmt::format("elements nest deeper than {}", kDeepestElement));
     for (const pugi::xml_attribute& attribute : from.attributes())
-      node.attributes.emplace_back(attribute.name(), attribute.value());
+      node.attributes.emplace_back(attribute.name(), attribute_text(attribute.name(), attribute.value()));
     for (const pugi::xml_node& child : from.children()) {
       if (child.type() == pugi::node_element) node.children.push_back(convert(child, depth + 1));
       if (child.type() == pugi::node_pcdata || child.type() == pugi::node_cdata) node.text += child.value();

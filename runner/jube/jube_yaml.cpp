@@ -61,7 +61,7 @@ void fill_from_map(JubeNode& node, const YamlNode& map) {
     } else if (name == "_" && !value.is_list()) {
       node.text = trim(value.text);
     } else if (name != "_") {
-      node.attributes.emplace_back(name, value.text);
+      node.attributes.emplace_back(name, attribute_text(name, value.text));
     }
   }
 }

@@ -146,8 +146,10 @@ std::string JubeParameters::fill_builtin(const std::string& name, const SourceLo
                                          Draft& draft) const {
   if (name == "jube_benchmark_name") return benchmark_;
   if (name == "jube_step_name") return step_;
-  if (name == "jube_wp_abspath") return "{{run_dir}}";
-  const std::string advice = name == "jube_wp_iteration" ? "`{{repeat}}` counts from 1" : "a run's folder is `{{run_dir}}`";
+  if (name == "jube_wp_abspath") return folder_;
+  const std::string advice = name == "jube_wp_iteration"     ? "`{{repeat}}` counts from 1"
+                             : name == "jube_benchmark_home" ? "give `parameters` this name with the folder of JUBE's file"
+                                                             : fmt::format("the step's folder is `{}`", folder_);
   draft.note(place, key, fmt::format("FILL IN {{{{{}}}}}: hpcbench has no ${}; {}", name, name, advice));
   return "{{" + name + "}}";
 }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jube/draft.hpp"
@@ -35,6 +36,11 @@ class JubeParameters {
   void add(const JubeNode& node, const std::string& duplicate, Draft& draft);
   /// Not all sets are there: names that nothing else gives a value are among what is missing.
   void mark_incomplete() { incomplete_ = true; }
+  /// Of another step of the chain: what `$jube_step_name` and `$jube_wp_abspath` stand for there.
+  void enter(std::string step, std::string folder) {
+    step_ = std::move(step);
+    folder_ = std::move(folder);
+  }
   /// Once all are there: scripts that are simple arithmetic become formulas, or lists that go with another one.
   void resolve();
   /// `matrix`, `zip`, `parameters`, `derive` and `environment`.
@@ -59,6 +65,7 @@ class JubeParameters {
 
   std::string benchmark_;
   std::string step_;
+  std::string folder_ = "{{run_dir}}";
   std::vector<JubeParameter> parameters_;
   bool incomplete_ = false;
 };

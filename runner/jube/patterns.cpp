@@ -124,7 +124,9 @@ class ResultWriter {
     const std::optional<std::string> plain = parameters_.constant(file);
     if (!plain || plain->find('$') != std::string::npos) {
       draft_.note(said.place, "metrics",
-                  fmt::format("the file `{}` has another name for each point: name it by a pattern such as `out.*`", file));
+                  fmt::format("FILL IN metrics: the file `{}` has another name for each point, or one that nothing here gives: "
+                              "name it by a pattern such as `out.*`",
+                              file));
       return;
     }
     std::string name = *plain;
@@ -184,7 +186,8 @@ class ResultWriter {
       }
       if (regex.size() > kLongestPattern) return refuse("it is too long");
     }
-    if (pattern.has_flag("dotall")) regex.insert(0, "(?s)");
+    if (pattern.has_flag("dotall") || regex.find("\\n") != std::string::npos || regex.find('\n') != std::string::npos)
+      return refuse("FILL IN metrics: a pattern sees one line at a time: name one of the lines");
     if (!RE2(regex, RE2::Quiet).ok())
       return refuse("RE2, which reads patterns here, has no look-around and no back references");
     return regex;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/text.hpp"
@@ -19,6 +20,24 @@ const JubeNode* set_in(const JubeNode& parent, const std::string& name) {
     if (child.tag.ends_with("set") && child.attribute("name") == name) return &child;
   }
   return nullptr;
+}
+
+/// What a child replaces in the set that its own begins with: a replacement of the same text, a pattern of the same name.
+std::string replaced_by(const JubeNode& child) {
+  return child.tag + ' ' + child.attribute(child.tag == "sub" ? "source" : child.tag == "iofile" ? "out" : "name");
+}
+
+/// A set that begins with another's children; its own win.
+JubeNode joined(const JubeNode& beginning, const JubeNode& set) {
+  std::set<std::string> own;
+  for (const JubeNode& child : set.children) own.insert(replaced_by(child));
+  JubeNode both = set;
+  both.children.clear();
+  for (const JubeNode& child : beginning.children) {
+    if (!own.contains(replaced_by(child))) both.children.push_back(child);
+  }
+  both.children.insert(both.children.end(), set.children.begin(), set.children.end());
+  return both;
 }
 
 }  // namespace
@@ -56,20 +75,33 @@ void JubeSets::add(std::vector<const JubeNode*>& found, const std::string& name,
   const JubeNode* const set = find(name, from);
   if (set == nullptr || depth > kDeepestSet) {
     complete_ = false;
-    draft.note(said.place, key, fmt::format("FILL IN: there is no set `{}`{}", name, from.empty() ? "" : " in " + from));
+    const std::string file = from.substr(0, from.find(':'));
+    const bool has_file = file.empty() || other_root(file) != nullptr;
+    draft.note(said.place, key,
+               has_file ? fmt::format("FILL IN: there is no set `{}`{}", name, file.empty() ? "" : " in " + file)
+                        : fmt::format("FILL IN: the set `{}` is in {}, which is not beside this file", name, file));
     return;
   }
   const std::string begins_with = set->attribute("init_with");
+  const JubeNode* chosen = set;
   if (!begins_with.empty()) {
     const std::size_t colon = begins_with.find(':');
-    add(found, colon == std::string::npos ? name : begins_with.substr(colon + 1), begins_with.substr(0, colon), *set, key,
+    std::vector<const JubeNode*> beginning;
+    add(beginning, colon == std::string::npos ? name : begins_with.substr(colon + 1), begins_with.substr(0, colon), *set, key,
         depth + 1, draft);
+    if (!beginning.empty() && (set->tag == "substituteset" || set->tag == "patternset")) {
+      chosen = &joined_.emplace(set, joined(*beginning.back(), *set)).first->second;
+    } else {
+      for (const JubeNode* each : beginning) {
+        if (std::find(found.begin(), found.end(), each) == found.end()) found.push_back(each);
+      }
+    }
   }
   for (const JubeNode* include : set->all("include")) {
     complete_ = false;
     draft.note(include->place, key, "FILL IN: " + missing_include(*include));
   }
-  if (std::find(found.begin(), found.end(), set) == found.end()) found.push_back(set);
+  if (std::find(found.begin(), found.end(), chosen) == found.end()) found.push_back(chosen);
 }
 
 std::vector<const JubeNode*> JubeSets::used_by(const JubeNode& user, std::string_view key, Draft& draft) {

@@ -85,7 +85,6 @@ constexpr Attribute kOfDo[] = {
      "it"},
     {"error_file", "how each run ended is recorded; `success` may ask for more"},
     {"break_file", "a run is one execution"},
-    {"work_dir", "write `cd` into the command"},
     {"stdout", "output is in stdout.log; redirect it in the command"},
     {"stderr", "output is in stderr.log; redirect it in the command"}};
 
@@ -114,19 +113,32 @@ bool is_active(const JubeNode& node, const JubeParameters& parameters, std::stri
   return true;
 }
 
-/// JUBE gives each `do` a shell of its own, whose folder and lines that fail do not concern the next.
-void note_shared_shell(const JubeNode& each, bool is_last, std::string_view key, Draft& draft) {
-  if (each.text.find('\n') != std::string::npos) {
-    draft.note(each.place, key, "the script ends at the first line that fails, where JUBE goes on to the end of a `do`");
+/// Whether a script may leave its folder: the word `cd` or `pushd`, wherever a command may begin.
+bool changes_folder(const std::string& script) {
+  for (const std::string_view word : {"cd", "pushd"}) {
+    for (std::size_t at = script.find(word); at != std::string::npos; at = script.find(word, at + 1)) {
+      const bool begins = at == 0 || std::string_view(" \t\n;&|(`").find(script[at - 1]) != std::string_view::npos;
+      const std::size_t end = at + word.size();
+      if (begins && (end == script.size() || std::string_view(" \t\n;&)").find(script[end]) != std::string_view::npos))
+        return true;
+    }
   }
-  if (!is_last && (" " + each.text).find(" cd ") != std::string::npos) {
-    draft.note(each.place, key,
-               "`cd` lasts to the end of the script, where JUBE goes back after each `do`: use brackets, `(cd ...; ...)`");
-  }
+  return false;
 }
 
-/// The step's `do`s, one below the other.
-std::string body_of(const JubeNode& step, const JubeParameters& parameters, const std::string& key, Draft& draft) {
+/// JUBE gives each `do` a shell of its own, which begins in the step's folder, or in the `do`'s own `work_dir`.
+std::string script_of(const JubeNode& each, bool is_last, const std::string& folder, const JubeParameters& parameters,
+                      const std::string& key, Draft& draft) {
+  const std::string own_folder = parameters.fill(each.attribute("work_dir"), each.place, key, draft);
+  std::string script = parameters.fill(each.text, each.place, key, draft);
+  if (!own_folder.empty()) script = fmt::format("mkdir -p \"{0}\"\ncd \"{0}\"\n{1}", own_folder, script);
+  if (!is_last && (!own_folder.empty() || changes_folder(each.text))) script += fmt::format("\ncd \"{}\"", folder);
+  return script;
+}
+
+/// The step's `do`s, one below the other. `folder` is the step's, where they begin.
+std::string body_of(const JubeNode& step, const std::string& folder, const JubeParameters& parameters, const std::string& key,
+                    Draft& draft) {
   note_attributes(step, kOfStep, key, draft);
   std::vector<const JubeNode*> active;
   for (const JubeNode& child : step.children) {
@@ -141,8 +153,9 @@ std::string body_of(const JubeNode& step, const JubeParameters& parameters, cons
   }
   std::vector<std::string> lines;
   for (const JubeNode* each : active) {
-    if (active.size() > 1 || key == "prepare") note_shared_shell(*each, each == active.back(), key, draft);
-    lines.push_back(parameters.fill(each->text, each->place, key, draft));
+    if ((active.size() > 1 || key == "prepare") && each->text.find('\n') != std::string::npos)
+      draft.note(each->place, key, "the script ends at the first line that fails, where JUBE goes on to the end of a `do`");
+    lines.push_back(script_of(*each, each == active.back(), folder, parameters, key, draft));
   }
   return lines.empty() ? "true" : join(lines, "\n");
 }
@@ -155,14 +168,6 @@ std::string command_of(const std::string& script) {
   return text;
 }
 
-/// As the names of preparations and of placeholders are.
-std::string preparation_name(const JubeNode& step) {
-  std::string name = step.attribute("name");
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
-  return name;
-}
-
 /// JUBE's folder of a step that another depends on stands under its name in the other's.
 std::string links(const std::vector<const JubeNode*>& before) {
   std::string text;
@@ -172,12 +177,15 @@ std::string links(const std::vector<const JubeNode*>& before) {
   return text;
 }
 
-void write_preparation(const JubeNode& step, const std::vector<const JubeNode*>& before, const JubeParameters& parameters,
-                       Draft& draft) {
+void write_preparation(const JubeNode& step, const std::vector<const JubeNode*>& before, const StepFiles& files,
+                       const JubeParameters& parameters, Draft& draft) {
   const std::string name = preparation_name(step);
+  const std::string folder = fmt::format("{{{{{}.dir}}}}", name);
+  JubeParameters own = parameters;
+  own.enter(step.attribute("name"), folder);
   const std::string script =
-      fmt::format("set -e\ncd \"{{{{{}.dir}}}}\"\n{}ln -s stdout.log stdout\nln -s stderr.log stderr\n{}", name, links(before),
-                  body_of(step, parameters, "prepare", draft));
+      fmt::format("set -e\n{}cd \"{}\"\n{}ln -s stdout.log stdout\nln -s stderr.log stderr\n{}{}", files.before, folder,
+                  links(before), files.inside, body_of(step, folder, own, "prepare", draft));
   if (is_said(step.attribute("iterations")) && step.attribute("iterations") != "1") {
     draft.note(step.place, "prepare",
                fmt::format("{}: iterations=\"{}\": a preparation is made once", name, step.attribute("iterations")));
@@ -200,6 +208,13 @@ void write_repeats(const JubeNode& step, const JubeParameters& parameters, Draft
 }
 
 }  // namespace
+
+std::string preparation_name(const JubeNode& step) {
+  std::string name = step.attribute("name");
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+  return name;
+}
 
 std::vector<const JubeNode*> chain_of_steps(const JubeNode& benchmark, const JubeRequest& request, Draft& draft) {
   const std::vector<const JubeNode*> steps = benchmark.all("step");
@@ -234,7 +249,8 @@ std::vector<const JubeNode*> chain_of_steps(const JubeNode& benchmark, const Jub
   return found;
 }
 
-void write_steps(const std::vector<const JubeNode*>& chain, const JubeParameters& parameters, Draft& draft) {
+void write_steps(const std::vector<const JubeNode*>& chain, const std::vector<StepFiles>& files,
+                 const JubeParameters& parameters, Draft& draft) {
   const JubeNode& run = *chain.back();
   const std::vector<const JubeNode*> before(chain.begin(), chain.end() - 1);
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -243,10 +259,13 @@ void write_steps(const std::vector<const JubeNode*>& chain, const JubeParameters
       const std::vector<std::string> names = depends_on(*before[i]);
       if (std::find(names.begin(), names.end(), before[j]->attribute("name")) != names.end()) needed.push_back(before[j]);
     }
-    write_preparation(*before[i], needed, parameters, draft);
+    write_preparation(*before[i], needed, files[i], parameters, draft);
   }
-  const std::string body = links(before) + body_of(run, parameters, "command", draft);
-  const bool is_one = before.empty() && run.all("do").size() <= 1;
+  const std::string body = links(before) + body_of(run, "{{run_dir}}", parameters, "command", draft);
+  const std::vector<const JubeNode*> commands = run.all("do");
+  const bool moves =
+      std::any_of(commands.begin(), commands.end(), [](const JubeNode* each) { return !each->attribute("work_dir").empty(); });
+  const bool is_one = before.empty() && commands.size() <= 1 && !moves;
   const std::string script = is_one || body.find('\n') == std::string::npos ? body : "set -e\n" + body;
   draft.lists["command"] = {"bash", "-c", yaml_script(script)};
   draft.values["launch"] = "once";

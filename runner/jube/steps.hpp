@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "jube/decks.hpp"
 #include "jube/draft.hpp"
 #include "jube/jube_tree.hpp"
 #include "jube/parameters.hpp"
@@ -14,12 +15,27 @@ namespace hpcbench {
 /// The chosen step and all that it depends on, those first that others need; what is left out is a note.
 std::vector<const JubeNode*> chain_of_steps(const JubeNode& benchmark, const JubeRequest& request, Draft& draft);
 
-/// `command`, `prepare`, `repeats` and what goes with them. The last step is the run; each before it a preparation, whose
-/// folder the run finds under the step's name, as with JUBE.
-void write_steps(const std::vector<const JubeNode*>& chain, const JubeParameters& parameters, Draft& draft);
+/// Lines of a preparation's script that bring what its step's filesets and substitutesets ask for: from the folder of the call,
+/// then in the preparation's own.
+struct StepFiles {
+  std::string before;
+  std::string inside;
+};
 
-/// `files` from filesets and substitutesets, and the decks to write.
+/// `files` from the run's filesets and substitutesets.
 void write_files(const std::vector<const JubeNode*>& sets, const JubeParameters& parameters, const JubeRequest& request,
-                 const JubeFiles& files, Draft& draft, std::vector<std::pair<std::string, std::string>>& decks);
+                 const JubeFiles& files, Draft& draft, JubeDecks& decks);
+
+/// The same for a step that becomes a preparation, which has no `files`.
+StepFiles files_of_preparation(const JubeNode& step, const std::vector<const JubeNode*>& sets, const JubeParameters& parameters,
+                               const JubeRequest& request, const JubeFiles& files, Draft& draft, JubeDecks& decks);
+
+/// As the names of preparations and of placeholders are.
+std::string preparation_name(const JubeNode& step);
+
+/// `command`, `prepare`, `repeats` and what goes with them. The last step is the run; each before it a preparation with its
+/// files, whose folder the run finds under the step's name, as with JUBE.
+void write_steps(const std::vector<const JubeNode*>& chain, const std::vector<StepFiles>& files,
+                 const JubeParameters& parameters, Draft& draft);
 
 }  // namespace hpcbench

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "jube/decks.hpp"
 #include "jube/draft.hpp"
 #include "jube/includes.hpp"
 #include "jube/jube_tree.hpp"
@@ -67,18 +68,23 @@ Translated translate_tree(const JubeNode& root, const std::set<std::string>& tag
   JubeSets sets(root, benchmark, tags, includes);
   const std::vector<const JubeNode*> chain = chain_of_steps(benchmark, request, draft);
   JubeParameters parameters(benchmark.attribute("name"), chain.back()->attribute("name"));
-  std::vector<const JubeNode*> used;
+  std::vector<std::vector<const JubeNode*>> used;  // by each step; only parameters reach the steps after it
   for (const JubeNode* step : chain) {
-    for (const JubeNode* set : sets.used_by(*step, "parameters", draft)) used.push_back(set);
-  }
-  for (const JubeNode* set : used) {
-    for (const JubeNode* parameter : set->all("parameter")) parameters.add(*parameter, set->attribute("duplicate"), draft);
+    used.push_back(sets.used_by(*step, "parameters", draft));
+    for (const JubeNode* set : used.back()) {
+      for (const JubeNode* parameter : set->all("parameter")) parameters.add(*parameter, set->attribute("duplicate"), draft);
+    }
   }
   if (!sets.complete()) parameters.mark_incomplete();
   parameters.resolve();
   parameters.write(draft);
-  write_files(used, parameters, request, files, draft, result.decks);
-  write_steps(chain, parameters, draft);
+  JubeDecks decks(parameters, request, draft);
+  std::vector<StepFiles> brought;
+  for (std::size_t i = 0; i + 1 < chain.size(); ++i)
+    brought.push_back(files_of_preparation(*chain[i], used[i], parameters, request, files, draft, decks));
+  write_files(used.back(), parameters, request, files, draft, decks);
+  result.decks = decks.take();
+  write_steps(chain, brought, parameters, draft);
   write_results(benchmark, chain, parameters, sets, draft);
   for (const JubeNote& note : draft.notes)
     result.notes.push_back(fmt::format("{}: note: {}", note.place, printable(note.message)));

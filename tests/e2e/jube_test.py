@@ -31,6 +31,28 @@ BENCHMARK = """<jube>
   </benchmark>
 </jube>
 """
+# The first step needs files, and each `do` begins in its step's folder, whatever the one before it did.
+BUILD = """<jube>
+  <benchmark name="build" outpath="out">
+    <parameterset name="p"><parameter name="n" type="int">1,2</parameter></parameterset>
+    <fileset name="source"><copy>prog.sh</copy><prepare>mkdir bin</prepare></fileset>
+    <fileset name="input"><copy>run.in</copy></fileset>
+    <substituteset name="values" init_with="build_base.xml:base"><sub source="#N#" dest="$n"/></substituteset>
+    <patternset name="pats"><pattern name="said" type="int">said $jube_pat_int</pattern></patternset>
+    <step name="compile"><use>source</use><do>cd bin; cp ../prog.sh .</do><do>test -e bin/prog.sh; mv prog.sh prog</do></step>
+    <step name="run" depend="compile">
+      <use>p,input,values</use>
+      <do work_dir="deep/er">cp ../../run.txt values</do>
+      <do>bash compile/bin/prog.sh deep/er/values</do>
+    </step>
+    <analyser name="a"><use>pats</use><analyse step="run"><file>stdout</file></analyse></analyser>
+    <result><use>a</use><table name="t" sort="n"><column>n</column><column>said</column></table></result>
+  </benchmark>
+</jube>
+"""
+BASE = """<jube><substituteset name="base"><iofile in="run.in" out="run.txt"/><sub source="#N#" dest="0"/>
+  <sub source=" #M# " dest="5"/></substituteset></jube>
+"""
 
 
 class FromJube(StudyTest):
@@ -46,6 +68,18 @@ class FromJube(StudyTest):
         self.assertEqual([(row["axes"]["n"], row["n"], row["median"]) for row in rows], [(1, 2, 1), (2, 2, 3), (4, 2, 10)])
         table = self.hpcbench("report", "study.yaml").stdout
         self.assertIn("Half", table)
+
+    def test_each_step_has_its_own_files_and_folder(self):
+        self.write("jube/build.xml", BUILD)
+        self.write("jube/build_base.xml", BASE)
+        self.write("jube/prog.sh", "echo said $(cat $1)\n")
+        self.write("jube/run.in", "#N##M#\n")
+        done = self.hpcbench("init", "study.yaml", "--from-jube", "jube/build.xml")
+        self.assertIn("`hpcbench check` accepts it", done.stdout + done.stderr)
+        self.assertNotIn("note:", done.stdout + done.stderr)
+        self.hpcbench("run", "study.yaml")
+        rows = self.report("study.yaml")["rows"]
+        self.assertEqual([(row["axes"]["n"], row["median"]) for row in rows], [(1, 15), (2, 25)])
 
     def test_what_it_cannot_say_is_listed_and_refused_until_filled_in(self):
         text = BENCHMARK.replace('mode="python">${n}*$n', 'mode="shell">expr $n \\* $n')

@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text.hpp"
+#include "jube/steps.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+namespace jube_fs = std::filesystem;
+
+bool has_glob(const std::string& text) { return text.find_first_of("*?[") != std::string::npos; }
+
+/// A word of a shell; one with a pattern stays as it is, and one with a placeholder, for its value decides.
+std::string shell_word(const std::string& text) {
+  if (text.find("{{") != std::string::npos) return "\"" + text + "\"";
+  return has_glob(text) ? text : shell_quote(text);
+}
+
+class PreparationFiles {
+ public:
+  PreparationFiles(const JubeNode& step, const JubeParameters& parameters, const JubeRequest& request, const JubeFiles& files,
+                   Draft& draft, JubeDecks& decks)
+      : folder_(fmt::format("{{{{{}.dir}}}}", preparation_name(step))),
+        parameters_(parameters),
+        beside_(jube_fs::path(request.path).parent_path()),
+        files_(files),
+        draft_(draft),
+        decks_(decks) {}
+
+  void add_fileset(const JubeNode& set) {
+    for (const JubeNode& node : set.children) {
+      if (node.tag == "copy" || node.tag == "link") {
+        add_file(node);
+      } else if (node.tag == "prepare") {
+        result_.inside += parameters_.fill(node.text, node.place, "prepare", draft_) + "\n";
+      }
+    }
+  }
+
+  void add_substitutes(const JubeNode& set) {
+    for (const JubeNode* file : set.all("iofile")) {
+      const std::optional<std::string> in = parameters_.constant(file->attribute("in"));
+      const std::optional<std::string> out = parameters_.constant(file->attribute("out"));
+      const std::optional<std::string> text = in ? files_(*in) : std::nullopt;
+      const std::optional<std::string> filled = text && is_utf8(*text) ? decks_.with_values(*text, set) : std::nullopt;
+      if (!filled || !out || leaves_folder(*out)) {
+        draft_.note(file->place, "prepare",
+                    fmt::format("FILL IN the command: `{}` is not made of `{}`, as its values depend on parameters or it is no "
+                                "text that is there: write it there, as by `sed`",
+                                file->attribute("out"), file->attribute("in")));
+        continue;
+      }
+      bring(decks_.add(*out, *filled), *out, false);
+    }
+  }
+
+  StepFiles take() { return std::move(result_); }
+
+ private:
+  void bring(const std::string& from, const std::string& to, bool link) {
+    const std::string folder = jube_fs::path(to).parent_path().string();
+    if (!folder.empty()) result_.before += fmt::format("mkdir -p \"{}/{}\"\n", folder_, folder);
+    const std::string into = has_glob(from) ? (folder.empty() ? folder : folder + "/") : to;
+    const std::string source = link && !from.starts_with('/') ? "\"$PWD\"/" + shell_word(from) : shell_word(from);
+    result_.before += fmt::format("{} {} \"{}/{}\"\n", link ? "ln -s" : "cp -r", source, folder_, into);
+  }
+
+  void add_file(const JubeNode& node) {
+    const std::string directory = node.attribute("source_dir") + node.attribute("directory");
+    const std::string separator = node.attribute("separator");
+    for (const std::string& each : split(node.text, separator.empty() ? ',' : separator.front())) {
+      const std::string name(trim(each));
+      const std::string from =
+          parameters_.fill(directory.empty() ? name : directory + "/" + name, node.place, "prepare", draft_);
+      const std::string own = parameters_.fill(node.attribute("name"), node.place, "prepare", draft_);
+      const std::string to =
+          (jube_fs::path(node.attribute("target_dir")) / (own.empty() ? jube_fs::path(from).filename().string() : own))
+              .string();
+      if (node.attribute("rel_path_ref") == "internal") {
+        result_.inside += fmt::format("{} {} {}\n", node.tag == "link" ? "ln -s" : "cp -r", shell_word(from), shell_word(to));
+      } else {
+        bring(from.starts_with("{{") ? from : (beside_ / from).string(), to, node.tag == "link");
+      }
+    }
+  }
+
+  std::string folder_;
+  const JubeParameters& parameters_;
+  jube_fs::path beside_;
+  const JubeFiles& files_;
+  Draft& draft_;
+  JubeDecks& decks_;
+  StepFiles result_;
+};
+
+}  // namespace
+
+StepFiles files_of_preparation(const JubeNode& step, const std::vector<const JubeNode*>& sets, const JubeParameters& parameters,
+                               const JubeRequest& request, const JubeFiles& files, Draft& draft, JubeDecks& decks) {
+  JubeParameters own = parameters;
+  own.enter(step.attribute("name"), fmt::format("{{{{{}.dir}}}}", preparation_name(step)));
+  PreparationFiles writer(step, own, request, files, draft, decks);
+  for (const JubeNode* set : sets) {
+    if (set->tag == "fileset") writer.add_fileset(*set);
+  }
+  for (const JubeNode* set : sets) {
+    if (set->tag == "substituteset") writer.add_substitutes(*set);
+  }
+  return writer.take();
+}
+
+}  // namespace hpcbench
