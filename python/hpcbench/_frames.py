@@ -28,6 +28,7 @@ ROW_COLUMNS = ("gpus", "n", "median", "q1", "q3", "min", "max", "ratio_of_median
 # All that a row of a table has beside its axes and what has a colon in its name.
 REPORT_COLUMNS = {"config_id", *ROW_COLUMNS, "speedup", *(f"{name}_{end}" for name in ("median", "speedup") for end in ("low", "high", "coverage"))}
 TEXT_COLUMNS = {"config_id", "is_baseline", "source", "statistic"}  # that are no numbers
+NUMBER_COLUMNS = ("exit_code", "signal", "started_unix_s", "finished_unix_s")  # of a run, absent in some
 
 
 def _pandas() -> Any:
@@ -81,8 +82,10 @@ def _index(results: Path, experiment: str | None) -> Iterator[tuple[sqlite3.Conn
     call("ls", "--results", str(folder))
     path = folder / "hpcbench.db"
     if not path.exists():
+        if any(folder.glob("*/*/*/a*/run.json")):
+            raise PermissionError(f"{folder} has no index, and none can be written there: `hpcbench db rebuild` by its owner makes one")
         raise FileNotFoundError(f"{folder} holds no results of hpcbench")
-    connection = sqlite3.connect(f"file:{urllib.parse.quote(str(path.absolute()))}?mode=ro", uri=True)
+    connection = sqlite3.connect(f"file:{urllib.parse.quote(str(path.absolute()))}?mode=ro", uri=True, timeout=30)  # as long as writers wait
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version != SCHEMA:
@@ -95,6 +98,14 @@ def _index(results: Path, experiment: str | None) -> Iterator[tuple[sqlite3.Conn
 def _spread(rows: Iterable[dict[str, Any]]) -> list[str]:
     """Names in the order of their first appearance."""
     return list(dict.fromkeys(name for names in dict.fromkeys(tuple(row) for row in rows) for name in names))
+
+
+def _units(parts: Iterable[dict[str, str]]) -> dict[str, str]:
+    """The unit of each metric; ` | ` between those of several studies."""
+    found: dict[str, list[str]] = {}
+    for name, unit in dict.fromkeys(pair for part in parts for pair in part.items()):
+        found.setdefault(name, []).append(unit)
+    return {name: " | ".join(each) for name, each in found.items()}
 
 
 def _named(name: str, taken: set[str], prefix: str) -> str:
@@ -124,10 +135,10 @@ def runs(results: Path = "results", experiment: str | None = None, *, facts: boo
             column = f"fact:{name}" if prefix == "fact" else _named(name, set(data), prefix)
             data[column] = [part.get(name) for part in parts]
     frame: pd.DataFrame = pandas.DataFrame(data)
-    for name in names["metric"]:
-        column = f"metric:{name}" if f"metric:{name}" in frame else name
-        frame[column] = pandas.to_numeric(frame[column])
-    frame.attrs["units"] = {name: unit for part in units for name, unit in part.items()}
+    measured = [f"metric:{name}" if f"metric:{name}" in frame else name for name in names["metric"]]
+    for column in (*NUMBER_COLUMNS, *measured):
+        frame[column] = pandas.to_numeric(frame[column])  # a column without any number would hold None
+    frame.attrs["units"] = _units(units)
     frame.attrs["axes"] = names["axis"]
     return frame
 
@@ -165,8 +176,9 @@ def series(results: Path = "results", experiment: str | None = None, *, name: st
     return frame
 
 
-def table(study: Path | None = None, *options: str, results: Path = "results", metric: str | None = None) -> pd.DataFrame:
+def table(study: Path | None = None, *options: str, results: Path | None = None, metric: str | None = None) -> pd.DataFrame:
     """The rows of `hpcbench report`: a file, the name of a study, or what was run last; `options` as on its command line.
+    Without `results` it is the folder `results`, or the archive of `--archive`.
 
     Columns: the axes and derived values, `n`, `median` with its exact interval (`median_low`, `median_high`, `median_coverage`), `speedup`
     with its own, `efficiency` and whatever else the JSON of the report has, and `outcome:NAME` counts. `attrs` has the metric, its unit, the
@@ -174,8 +186,9 @@ def table(study: Path | None = None, *options: str, results: Path = "results", m
     """
     pandas = _pandas()
     arguments = [] if study is None else [str(study)]
-    chosen = [] if metric is None else ["--metric", metric]
-    report = json.loads(call("report", *arguments, "--format", "json", "--results", str(results), *chosen, *options, accept=(0, 1)))
+    for option, value in (("--results", results), ("--metric", metric)):
+        arguments += [] if value is None else [option, str(value)]
+    report = json.loads(call("report", *arguments, "--format", "json", *options, accept=(0, 1)))
     rows = []
     for row in report["rows"]:
         flat: dict[str, Any] = {"config_id": row["config_id"]}

@@ -17,9 +17,10 @@ class Recorder:
 
     `train_s` runs from a barrier before the first batch to the end of the last epoch, less evaluations and checkpoints, as docs/events.md
     has it. Made by every rank at the same place, and only in a run of hpcbench (`events.path()`): it waits for the other ranks.
+    `step`: optimiser steps done before, by a training that this one resumes.
     """
 
-    def __init__(self, rank: int, world_size: int, device: torch.device, **facts: Any) -> None:
+    def __init__(self, rank: int, world_size: int, device: torch.device, step: int, **facts: Any) -> None:
         events.use_rank(rank)
         self._is_first = rank == 0
         self._device = device
@@ -35,7 +36,7 @@ class Recorder:
             torch.distributed.barrier()
         self._begin = self.last = self.now()
         self._evaluation_begin: float | None = None
-        self.begin_epoch(0)
+        self.begin_epoch(step)  # one that resumes within an epoch may begin none
 
     def now(self) -> float:
         if self._on_cuda:
@@ -63,8 +64,9 @@ class Recorder:
         self._step_losses = 0
 
     def add_loss(self, loss: Any) -> None:
-        """The loss of one batch."""
-        loss = loss.detach().to(torch.float32 if loss.device.type == "mps" else torch.float64)
+        """The loss of one batch, a tensor or a number."""
+        precision = torch.float32 if self._device.type == "mps" else torch.float64
+        loss = torch.as_tensor(loss, dtype=precision, device=self._device).detach()
         self._loss = loss if self._loss is None else self._loss + loss
         self._step_loss = loss if self._step_loss is None else self._step_loss + loss
         self._losses += 1
@@ -104,7 +106,7 @@ class Recorder:
         self._evaluation_begin = self.now()
 
     def end_evaluation(self, epoch: int, metrics: dict[str, Any], prefix: str) -> None:
-        """Metrics without their prefix; the loss keeps the name that events give it, val_loss."""
+        """Metrics that begin with `prefix`, or as `val/loss`, without it; the loss keeps the name that events give it, val_loss."""
         if self._evaluation_begin is None:
             return
         self.last = self.now()
@@ -113,7 +115,8 @@ class Recorder:
 
     def write_evaluation(self, epoch: int, eval_s: float, metrics: dict[str, Any], prefix: str) -> None:
         self.eval_s += eval_s
-        fields = {name[len(prefix):].replace("/", "_"): value for name, value in metrics.items() if name.startswith(prefix)}
+        begins = (prefix, prefix[:-1] + "/")
+        fields = {name[len(prefix):].replace("/", "_"): value for name, value in metrics.items() if name.startswith(begins)}
         loss = fields.pop("loss", None)
         if self._is_first:
             events.log("eval", **{**fields, "epoch": epoch, "eval_s": eval_s, "val_loss": loss})

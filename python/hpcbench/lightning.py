@@ -36,7 +36,8 @@ class EventsCallback(Callback):  # type: ignore[misc]
             return
         known = {"strategy": type(trainer.strategy).__name__, "precision": trainer.precision, "total_steps": trainer.estimated_stepping_batches,
                  "versions": {"lightning": lightning.__version__}}
-        recorder = self._recorder = Recorder(trainer.global_rank, trainer.world_size, pl_module.device, **{**known, **self._facts})
+        recorder = self._recorder = Recorder(trainer.global_rank, trainer.world_size, pl_module.device, trainer.global_step,
+                                             **{**known, **self._facts})
         save = trainer.save_checkpoint
 
         # Lightning has no hook after a checkpoint was written.
@@ -101,13 +102,14 @@ class FabricCallback:
         self._recorder: Recorder | None = None
         self._step = self._epoch = 0
 
-    def on_train_start(self, fabric: Any) -> None:
-        """Before the first batch. All calls are made by every rank."""
+    def on_train_start(self, fabric: Any, step: int = 0, epoch: int = 0) -> None:
+        """Before the first batch. All calls are made by every rank. A training that resumes says what was done before: optimiser steps,
+        and epochs that had ended."""
         if events.path() is None:
             return
         known = {"strategy": type(fabric.strategy).__name__, "versions": {"lightning": lightning.__version__}}
-        self._recorder = Recorder(fabric.global_rank, fabric.world_size, fabric.device, **{**known, **self._facts})
-        self._step = self._epoch = 0
+        self._recorder = Recorder(fabric.global_rank, fabric.world_size, fabric.device, step, **{**known, **self._facts})
+        self._step, self._epoch = step, epoch
 
     def on_train_epoch_start(self) -> None:
         if self._recorder is not None:
@@ -135,9 +137,10 @@ class FabricCallback:
             self._recorder.begin_evaluation()
 
     def on_validation_end(self, metrics: dict[str, Any]) -> None:
-        """`metrics`: of all ranks, by name: `{"val_loss": 0.3, "val_accuracy": 0.9}`."""
+        """`metrics`: of all ranks, by name, with `val_` or without: `{"val_loss": 0.3, "accuracy": 0.9}`."""
         if self._recorder is not None:
-            self._recorder.end_evaluation(max(self._epoch, 1), metrics, "val_")
+            named = {name if name.startswith(("val_", "val/")) else f"val_{name}": value for name, value in metrics.items()}
+            self._recorder.end_evaluation(max(self._epoch, 1), named, "val_")
 
     def on_train_end(self) -> None:
         if self._recorder is not None:

@@ -39,7 +39,7 @@ class EventsCallback(transformers.TrainerCallback):  # type: ignore[misc]
         known = {"precision": precision, "batch_size": args.per_device_train_batch_size, "total_steps": state.max_steps,
                  "global_batch": args.train_batch_size * args.gradient_accumulation_steps * args.world_size,
                  "versions": {"transformers": transformers.__version__}}
-        self._recorder = Recorder(args.process_index, args.world_size, args.device, **{**known, **self._facts})
+        self._recorder = Recorder(args.process_index, args.world_size, args.device, state.global_step, **{**known, **self._facts})
         self._logged = state.global_step
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:

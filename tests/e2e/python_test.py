@@ -3,6 +3,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import unittest
@@ -135,6 +136,25 @@ class Measured(StudyTest):
         # One run has no interval: absent numbers are NaN.
         for name in ("speedup", "median_low", "efficiency"):
             self.assertEqual((str(frame[name].dtype), frame[name].count()), ("float64", 0), name)
+
+    def test_a_table_of_an_archive(self):
+        archive = str(self.study.folder / "py.tar.zst")
+        self.study.hpcbench("export", "py", "-o", archive)
+        self.assertEqual(len(self.package.table(None, "--archive", archive)), 4)
+
+    def test_several_studies_in_one_frame(self):
+        for name, unit in (("one", "MB"), ("two", "GB")):
+            self.write(f"{name}.yaml", f"experiment: {name}\ncommand: [echo, x=5]\nlaunch: once\nmatrix: {{nodes: [1]}}\nrepeats: 1\n"
+                                       f"metrics: [{{name: x, file: stdout.log, pattern: 'x=(.*)', unit: {unit}}}]\nreport: {{metric: x}}\n")
+            self.hpcbench("run", f"{name}.yaml")
+        frame = self.package.runs(self.folder / "results")
+        self.assertEqual(frame.attrs["units"]["x"], "MB | GB")
+        self.assertEqual((str(frame["signal"].dtype), str(frame["exit_code"].dtype)), ("float64", "int64"), "absent numbers are NaN")
+        (self.folder / "results/hpcbench.db").unlink()
+        os.environ["HPCBENCH"] = shutil.which("true")  # as a program that can write no index
+        self.addCleanup(os.environ.__setitem__, "HPCBENCH", HPCBENCH)
+        with self.assertRaisesRegex(PermissionError, "has no index, and none can be written"):
+            self.package.runs(self.folder / "results")
 
     def test_what_cannot_be_read_is_said(self):
         with self.assertRaisesRegex(FileNotFoundError, "there is no folder"):

@@ -50,16 +50,17 @@ class Module(LightningModule):
         return loss
     def validation_step(self, batch, index):
         self.log("val_loss", loss_of(self.line, batch))
-        self.log("val_accuracy", 0.25)
+        self.log("val/accuracy", 0.25)
     def configure_optimizers(self):
         return torch.optim.SGD(self.parameters(), lr=0.1)
 world = int(os.environ.get("DEVICES", os.environ.get("WORLD_SIZE", "1")))
 loader = torch.utils.data.DataLoader(DATA, batch_size=4)
 trainer = Trainer(max_epochs=3, accelerator="cpu", devices=world, strategy="ddp" if world > 1 else "auto", logger=False, enable_progress_bar=False,
                   enable_model_summary=False, accumulate_grad_batches=int(os.environ.get("ACCUMULATE", "1")), num_sanity_val_steps=1,
-                  callbacks=[EventsCallback(every=2, batch_size=4), ModelCheckpoint(dirpath="checkpoints")])
+                  callbacks=[EventsCallback(every=2, batch_size=4),
+                             ModelCheckpoint(dirpath="checkpoints", every_n_train_steps=int(os.environ.get("SAVE_EVERY", "0")) or None, save_top_k=-1)])
 try:
-    trainer.fit(Module(), loader, loader)
+    trainer.fit(Module(), loader, loader, ckpt_path=os.environ.get("RESUME"))
 finally:
     assert "save_checkpoint" not in vars(trainer)
 trainer.validate(Module(), loader, verbose=False)
@@ -74,7 +75,7 @@ fabric.launch()
 model = Line()
 model, optimizer = fabric.setup(model, torch.optim.SGD(model.parameters(), lr=0.1))
 loader = fabric.setup_dataloaders(torch.utils.data.DataLoader(DATA, batch_size=4))
-fabric.call("on_train_start", fabric=fabric)
+fabric.call("on_train_start", fabric=fabric, **json.loads(os.environ.get("BEFORE", "{}")))
 for epoch in (1, 2):
     fabric.call("on_train_epoch_start")
     for batch in loader:
@@ -83,10 +84,10 @@ for epoch in (1, 2):
         optimizer.step()
         optimizer.zero_grad()
         SEEN[epoch].append(loss.item())
-        fabric.call("on_train_batch_end", loss=loss, batch=batch)
+        fabric.call("on_train_batch_end", loss=SEEN[epoch][-1] if "BEFORE" in os.environ else loss, batch=batch)
     fabric.call("on_train_epoch_end")
     fabric.call("on_validation_start")
-    fabric.call("on_validation_end", metrics={"val_loss": torch.tensor(0.5), "val_accuracy": 0.25})
+    fabric.call("on_validation_end", metrics={"val_loss": torch.tensor(0.5), "accuracy": 0.25})
 fabric.call("on_train_end")
 tell()
 """
@@ -208,6 +209,16 @@ class Callbacks(unittest.TestCase):
             self.assertGreater(evaluations[0]["val_loss"], evaluations[2]["val_loss"])
             self.assertEqual([event["step"] for event in self.of(events, "checkpoint")], [6 // accumulate, 12 // accumulate, 18 // accumulate])
 
+    def test_lightning_that_resumes_within_an_epoch_counts_its_rest(self):
+        self.train(LIGHTNING, SAVE_EVERY="8")
+        (self.folder / "events.jsonl").unlink()
+        events = self.train(LIGHTNING, SAVE_EVERY="8", RESUME="checkpoints/epoch=1-step=8.ckpt")
+        self.assertEqual([(event["epoch"], event["optimizer_steps"]) for event in self.of(events, "epoch")], [(2, 4), (3, 6)])
+        first = self.of(events, "step")[0]
+        self.assertEqual(first["step"], 10)
+        self.assertLess(first["step_s"], self.of(events, "epoch")[0]["epoch_s"])
+        self.assertGreater(2 * first["step_s"], (first["t"] - events[0]["t"]) / 2, "of two steps, not of ten")
+
     def test_lightning_on_two_ranks(self):
         events = self.train(LIGHTNING, ranks=2)
         self.assert_whole(events, 3)
@@ -233,6 +244,14 @@ class Callbacks(unittest.TestCase):
         self.assertEqual([event["step"] for event in self.of(events, "step")], [3, 6, 9, 12])
         self.assertEqual([(event["epoch"], event["val_loss"], event["accuracy"]) for event in self.of(events, "eval")], [(1, 0.5, 0.25), (2, 0.5, 0.25)])
         self.assertEqual(events[0]["precision"], "32-true")
+
+    def test_fabric_goes_on_from_what_was_done_before(self):
+        events = self.train(FABRIC, BEFORE='{"step": 7, "epoch": 3}')
+        losses = list(self.seen().values())
+        self.assert_close([event["train_loss"] for event in self.of(events, "epoch")], means(losses))  # of numbers, too
+        self.assertEqual([(event["epoch"], event["optimizer_steps"]) for event in self.of(events, "epoch")], [(4, 6), (5, 6)])
+        self.assertEqual([event["step"] for event in self.of(events, "step")], [9, 12, 15, 18])
+        self.assertEqual([event["epoch"] for event in self.of(events, "eval")], [4, 5])
 
     def test_fabric_on_two_ranks(self):
         events = self.train(FABRIC, ranks=2)
