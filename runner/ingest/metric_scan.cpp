@@ -140,7 +140,16 @@ std::optional<bool> file_holds(const std::string& path, const std::string& patte
 std::optional<double> parse_metric_number(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   double number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string with_e;  // Fortran's exponent is a D, behind a point: `3d7` is no number
+  const auto stop = static_cast<std::size_t>(read.ptr - text.data());
+  if (read.ec == std::errc() && stop < text.size() && (text[stop] == 'D' || text[stop] == 'd') &&
+      text.substr(0, stop).find('.') != std::string_view::npos) {
+    with_e = text;
+    with_e[stop] = 'e';
+    text = with_e;
+    read = std::from_chars(text.data(), text.data() + text.size(), number);
+  }
   const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
   return whole && std::isfinite(number) ? std::optional(number) : std::nullopt;
 }

@@ -39,7 +39,7 @@ MetricMatches scan_metric(std::string_view text, const Metric& spec);
 /// Whether a pattern is found in a file, read piece by piece; absent if it is no pattern. A missing file holds nothing.
 std::optional<bool> file_holds(const std::string& path, const std::string& pattern);
 
-/// A number and nothing else: `12`, `-0.5`, `+1e-3`; not `1,000`, ` 1`, `nan`, `1e999`.
+/// A number and nothing else: `12`, `-0.5`, `+1e-3`, `1.5D+03`; not `1,000`, ` 1`, `nan`, `1e999`.
 std::optional<double> parse_metric_number(std::string_view text);
 
 /// Files that a glob means: relative to `folder`, if there are none there relative to `workdir` (may be empty); sorted by

@@ -57,7 +57,10 @@ TEST_CASE("lines are lines: anchors, and no match across an end") {
 TEST_CASE("a number and nothing else") {
   CHECK(parse_metric_number("-0.5e3") == -500.0);
   CHECK(parse_metric_number("+7") == 7);
-  for (const char* text : {"", " 1", "1 ", "1,000", "1.5s", "nan", "inf", "1e999", "0x10", "+-1", "--1"}) {
+  CHECK(parse_metric_number("-1.5D+03") == -1500);
+  CHECK(parse_metric_number("0.25d-1") == 0.025);
+  for (const char* text :
+       {"", " 1", "1 ", "1,000", "1.5s", "nan", "inf", "1e999", "0x10", "+-1", "--1", "3d7", "1.5D", "1.5D+3D", "1.5DD3"}) {
     CAPTURE(text);
     CHECK_FALSE(parse_metric_number(text));
   }
