@@ -137,7 +137,7 @@ class Watch {
     const long long succeeded = view_->counts.at(State::succeeded);
     say(ended == static_cast<long long>(view_->runs.size())
             ? "every run has an outcome. Next: hpcbench report --format markdown"
-            : "nothing runs and nothing waits, but not every run has an outcome: `hpcbench run` carries on");
+            : "nothing runs, and no `hpcbench run` begins what has no outcome yet: `hpcbench run` carries on");
     return ended > succeeded ? 1 : 0;
   }
 

@@ -109,12 +109,17 @@ long long ended_runs(const StatusView& view) {
   return ended;
 }
 
-std::string progress_line(const StatusView& view) {
+/// On a narrow terminal the bar goes first, then the end of the name: the counts say most.
+std::string progress_line(const StatusView& view, int columns) {
   const long long ended = ended_runs(view);
   const auto total = static_cast<long long>(view.runs.size());
   const auto filled = static_cast<std::size_t>(total > 0 ? kBarWidth * ended / total : 0);
-  return fmt::format("{}  [{}{}] {}/{} done: {}", printable(view.experiment), std::string(filled, '#'),
-                     std::string(kBarWidth - filled, '.'), ended, total, counts_text(view.counts));
+  const std::string name = printable(view.experiment);
+  const std::string counts = fmt::format("{}/{} done: {}", ended, total, counts_text(view.counts));
+  const std::string whole =
+      fmt::format("{}  [{}{}] {}", name, std::string(filled, '#'), std::string(kBarWidth - filled, '.'), counts);
+  if (columns_of(whole) <= columns) return whole;
+  return fmt::format("{}  {}", fit_columns(name, std::max(2, columns - columns_of(counts) - 2)), counts);
 }
 
 std::string owner_line(const StatusView& view, const WatchScene& scene) {
@@ -153,7 +158,7 @@ std::string fit_columns(const std::string& text, int columns) {
 
 std::vector<std::string> watch_screen(const StatusView& view, const WatchScene& scene) {
   const auto room = static_cast<std::size_t>(std::max(1, scene.rows - 1));
-  std::vector<std::string> lines = {progress_line(view), owner_line(view, scene)};
+  std::vector<std::string> lines = {progress_line(view, scene.columns), owner_line(view, scene)};
   if (!scene.problem.empty()) lines.push_back(printable(scene.problem));
   const std::vector<const RunStatus*> runs = in_screen_order(view);
   if (!runs.empty() && lines.size() + 4 <= room) {  // a blank line, the header, a run and the last line

@@ -66,7 +66,7 @@ std::string describe_outcomes(const Table& table) {
   }
   std::vector<std::string> parts;
   for (const auto& [state, count] : outcomes) {
-    if (state != State::succeeded) parts.push_back(fmt::format("{} {}", count, to_string(state)));
+    if (state != State::succeeded) parts.push_back(fmt::format("{} {}", count, shown_name(state)));
   }
   return parts.empty() ? ""
                        : fmt::format(" Not all runs succeeded: {}; they are rows or outcomes of the table.", join(parts, ", "));

@@ -10,7 +10,7 @@ namespace hpcbench {
 
 std::string outcomes_cell(const Table&, const Row& row, const CellStyle& style) {
   std::vector<std::string> parts;
-  for (const auto& [state, count] : row.outcomes) parts.push_back(fmt::format("{} {}", count, to_string(state)));
+  for (const auto& [state, count] : row.outcomes) parts.push_back(fmt::format("{} {}", count, shown_name(state)));
   return parts.empty() ? kAbsentCell : join(parts, style.list_separator);
 }
 

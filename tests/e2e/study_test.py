@@ -209,6 +209,7 @@ repeats: 1
         listed = self.hpcbench("status").stdout
         self.assertIn("1 waiting", listed)
         self.assertNotIn("intended", listed)
+        self.assertIn("1 waiting", self.hpcbench("report").stdout)
         self.assertEqual(self.status()["counts"]["intended"], 1, "what programs read stays")
         self.assertIn("2 of those kept have no outcome yet", self.hpcbench("plan", "sleepy.yaml").stdout)
         self.write("go", "")

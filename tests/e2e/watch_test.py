@@ -99,7 +99,7 @@ class Watch(StudyTest):
         self.assertRegex(watching.stdout.readline(), "running")
         self.write("go", "")
         rest = watching.communicate(timeout=PATIENCE_S)[0]
-        self.assertIn("nothing runs and nothing waits, but not every run has an outcome", rest)
+        self.assertIn("nothing runs, and no `hpcbench run` begins what has no outcome yet", rest)
 
     def test_watching_writes_nothing(self):
         self.write("go", "")

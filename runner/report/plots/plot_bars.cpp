@@ -18,7 +18,7 @@ std::string bar_remark(const Table& table, const Row& row) {
   std::vector<std::string> parts = {fmt::format("n={}", row.n)};
   if (!row.summary && row.censored_at_s) parts.push_back(median_cell(table, row, cell_style(table)));
   for (const auto& [state, count] : row.outcomes) {
-    if (state != State::succeeded) parts.push_back(fmt::format("{} {}", count, to_string(state)));
+    if (state != State::succeeded) parts.push_back(fmt::format("{} {}", count, shown_name(state)));
   }
   return join(parts, ", ");
 }

@@ -42,7 +42,7 @@ TEST_CASE("watch: what moves comes first, then what went wrong, then what went w
   scene.now_unix_s = 1012;
   scene.owner = "process 5 on login1";
   const std::vector<std::string> expected = {
-      "study  [############..................] 2/5 done: 1 planned, 1 submitted, 1 run~",
+      "study  2/5 done: 1 planned, 1 submitted, 1 running, 1 succeeded, 1 failed",
       "`hpcbench run` goes on in process 5 on login1. Ctrl-C leaves everything running.",
       "",
       "RUN              STATE      TIME        JOB  NODE  CONFIGURATION",
@@ -52,6 +52,13 @@ TEST_CASE("watch: what moves comes first, then what went wrong, then what went w
       "01234567/r02/a1  succeeded  1 min 15 s  -    -     k=2",
   };
   CHECK(join(watch_screen(view, scene), "\n") == join(expected, "\n"));
+  scene.columns = 120;
+  CHECK(watch_screen(view, scene)[0] ==
+        "study  [############..................] 2/5 done: 1 planned, 1 submitted, 1 running, 1 succeeded, 1 failed");
+  view = watched({watched_run(1, State::succeeded), watched_run(2, State::running)});
+  view.experiment = "a_long_name_of_a_study_on_a_narrow_terminal";
+  scene.columns = 50;
+  CHECK(watch_screen(view, scene)[0] == "a_long_name_of_~  1/2 done: 1 running, 1 succeeded");
 }
 
 TEST_CASE("watch: a small terminal shows what fits, and nothing of what programs wrote drives it") {
