@@ -162,7 +162,7 @@ bool JobScript::run_try() {
   if (close_try(try_folder())) return false;
   const std::string step = step_of_try(try_folder());
   const std::vector<RankReport> reports = read_rank_reports(try_folder(), run_.processes);
-  if (is_step(step) && static_cast<int>(reports.size()) < run_.processes) await_step_end(step, kStepPatienceS);
+  if (is_step(step) && static_cast<int>(reports.size()) < run_.processes) await_step_end(job_, step, kStepPatienceS);
   return true;
 }
 

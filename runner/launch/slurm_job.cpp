@@ -110,15 +110,18 @@ void signal_step(const std::string& step, const std::string& signal) {
   output_of({"scancel", "--quiet", "--signal=" + signal, step});
 }
 
-void await_step_end(const std::string& step, double patience_s) {
+bool lists_step(const std::string& listed, const SlurmJobFacts& job, const std::string& step) {
+  const std::string of_array = job.name + step.substr(step.find('.'));
+  const std::vector<std::string> known = split(listed, '\n');
+  return std::any_of(known.begin(), known.end(), [&](const std::string& each) { return each == step || each == of_array; });
+}
+
+void await_step_end(const SlurmJobFacts& job, const std::string& step, double patience_s) {
   constexpr long kPauseNs = 300'000'000;
   const double end_s = monotonic_s() + patience_s;
   while (monotonic_s() < end_s) {
     const auto steps = output_of({"squeue", "-h", "-s", "-j", step.substr(0, step.find('.')), "-o", "%i"});
-    if (steps) {
-      const std::vector<std::string> known = split(*steps, '\n');
-      if (std::find(known.begin(), known.end(), step) == known.end()) return;
-    }
+    if (steps && !lists_step(*steps, job, step)) return;
     const timespec pause{0, kPauseNs};
     ::nanosleep(&pause, nullptr);
   }

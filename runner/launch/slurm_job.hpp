@@ -43,7 +43,11 @@ std::optional<std::string> list_gpus();
 /// Sends a signal to all processes of a step, JOB.STEP.
 void signal_step(const std::string& step, const std::string& signal);
 
-/// Waits until Slurm no longer knows the step, at most `patience_s`.
-void await_step_end(const std::string& step, double patience_s);
+/// Whether the answer of `squeue -s -o %i` has this step of the job: it calls `12_3.0` what the environment of element 3 of
+/// array 12 calls `15.0`.
+bool lists_step(const std::string& listed, const SlurmJobFacts& job, const std::string& step);
+
+/// Waits until Slurm no longer knows the step of this job, at most `patience_s`.
+void await_step_end(const SlurmJobFacts& job, const std::string& step, double patience_s);
 
 }  // namespace hpcbench

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -209,11 +210,21 @@ class FakeSlurm : public ToolRunner {
   }
 
   ToolResult scancel(const ToolCall& call) {
-    const bool tells = call.argv.at(1) == "--batch";  // a signal for a block's launcher: no job ends by that
-    const std::string name = call.argv.at(1).substr(std::string("--name=").size());  // not read where it tells
-    for (std::size_t i = tells ? call.argv.size() : 2; i < call.argv.size(); ++i) {
+    if (call.argv.at(1) == "--batch") return {};  // a signal for a block's launcher: no job ends by that
+    const std::string option = "--name=";
+    const bool named = call.argv.at(1).starts_with(option);
+    for (std::size_t i = named ? 2 : 1; i < call.argv.size(); ++i) {
+      const auto given = [&](const Job& job) {
+        return job.id() == call.argv[i] && (!named || job.name == call.argv[1].substr(option.size()));
+      };
+      const auto asked = std::find_if(jobs.begin(), jobs.end(), given);
+      if (asked == jobs.end()) continue;
+      // As up to Slurm 23.11: with a name, a waiting element stands for all of its array that wait.
+      const bool whole = named && asked->state == "PENDING";
+      const int array = asked->array;
       for (Job& job : jobs) {
-        if (job.id() != call.argv[i] || job.name != name || phase_of(job.state) == SlurmPhase::ended) continue;
+        if (!(given(job) || (whole && job.array == array && job.state == "PENDING"))) continue;
+        if (phase_of(job.state) == SlurmPhase::ended) continue;
         // A waiting element disappears; one that runs ends.
         if (job.state == "PENDING") forget(job);
         end(job, "CANCELLED", "None");

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A real Slurm of its own on this machine, for tests: 4 slurmd, GPUs as generic resources, free ports, all files in one folder.
+# A real Slurm (20.11 or newer) of its own on this machine, for tests: 4 slurmd, GPUs as generic resources, free ports, all files in one folder.
 #   cluster.sh start DIR [--accounting] [--nodes N] [--memory-limits] [--set Key=Value]...   rc 77: Slurm is not installed (the reason on stderr)
 #       --memory-limits: cgroups limit memory, so that Slurm says OUT_OF_MEMORY; one node, root, cgroup v1
 #   cluster.sh stop DIR                     ends daemons and jobs, removes DIR
@@ -71,6 +71,8 @@ complain() { # NAME WHAT: the end of its logs, then the error
 }
 
 # ---- configuration
+# is_at_least VERSION: whether this Slurm is as new; its programs call themselves `slurm-wlm 22.05.8`
+is_at_least() { [ "$(printf '%s\n' "$1" "$version" | sort -V | head -n 1)" = "$1" ]; }
 port_is_free() { ! grep -qiE "^ *[0-9]+: [0-9A-F]+:$(printf '%04X' "$1") " /proc/net/tcp /proc/net/tcp6 2>/dev/null; }
 # free_ports COUNT: the first of so many in a row, below the range from which the kernel takes its own
 free_ports() {
@@ -85,7 +87,8 @@ free_ports() {
 }
 
 write_configuration() {
-  local host ports names me last=$((nodes - 1)) file
+  local host ports names me last=$((nodes - 1)) file version task=()
+  version=$(slurmctld -V | grep -oE '[0-9]+(\.[0-9]+)+') || die "slurmctld -V names no version"
   host=$(uname -n)
   host=${host%%.*}
   me=$(id -un)
@@ -93,11 +96,15 @@ write_configuration() {
   names="n[0-$last]"
   for file in 0 1; do mknod "$dir/dev/gpu$file" c 195 "$file" 2>/dev/null || : > "$dir/dev/gpu$file"; done
   echo "NodeName=$names Name=gpu Type=a100 File=$dir/dev/gpu[0-1]" > "$dir/gres.conf"
-  printf 'CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n' > "$dir/cgroup.conf"
-  task=none
   if [ "$memory_limits" = yes ]; then
-    task=cgroup
+    task=(TaskPlugin=task/cgroup)
     echo "ConstrainRAMSpace=yes" >> "$dir/cgroup.conf"
+  fi
+  if is_at_least 24.05 && [[ "${task[*]-} ${settings[*]-}" != */cgroup* ]]; then
+    echo "CgroupPlugin=disabled" >> "$dir/cgroup.conf"
+  else
+    echo "CgroupPlugin=cgroup/v1" >> "$dir/cgroup.conf"
+    is_at_least 23.11 || echo "CgroupAutomount=no" >> "$dir/cgroup.conf"  # newer ones never do
   fi
   {
     echo "ClusterName=hpcbenchtest"
@@ -106,7 +113,6 @@ write_configuration() {
     echo "SlurmUser=$me"
     echo "SlurmdUser=$me"
     echo "AuthType=auth/munge"
-    echo "CryptoType=crypto/munge"
     echo "AuthInfo=socket=$dir/run/munge.socket,cred_expire=5"
     echo "StateSaveLocation=$dir/state"
     echo "SlurmdSpoolDir=$dir/spool/%n"
@@ -115,10 +121,7 @@ write_configuration() {
     echo "SlurmctldLogFile=$dir/log/ctld.log"
     echo "SlurmdLogFile=$dir/log/%n.log"
     echo "ProctrackType=proctrack/linuxproc"
-    echo "SwitchType=switch/none"
-    echo "MpiDefault=none"
     echo "JobAcctGatherType=jobacct_gather/linux"
-    echo "JobCompType=jobcomp/none"
     echo "MailProg=/bin/true"
     echo "SelectType=select/cons_tres"
     echo "SelectTypeParameters=CR_Core_Memory"
@@ -145,10 +148,8 @@ write_configuration() {
       echo "AccountingStoragePass=$dir/run/munge.socket"
       echo "AccountingStorageEnforce=associations,limits,qos"
       echo "AccountingStorageTRES=gres/gpu"
-    else
-      echo "AccountingStorageType=accounting_storage/none"
     fi
-    local defaults=("TaskPlugin=task/$task" MinJobAge=300 MessageTimeout=10 SlurmctldTimeout=60 SlurmdTimeout=15 MaxArraySize=1001) line
+    local defaults=(${task[@]+"${task[@]}"} MinJobAge=300 MessageTimeout=10 SlurmctldTimeout=60 SlurmdTimeout=15 MaxArraySize=1001) line
     for line in "${defaults[@]}"; do
       printf '%s\n' ${settings[@]+"${settings[@]}"} | grep -q "^${line%%=*}=" || echo "$line"
     done

@@ -108,6 +108,16 @@ class WatchTest(SlurmTest):
         self.assertEqual(running.returncode, 0, text)
         self.assertIn("preempted", text)
 
+    def test_cancel_of_some_that_wait_leaves_the_others(self):
+        self.write("site.yaml", "executor: slurm\npartition: closed\n")
+        self.submit(STUDY)
+        self.assertEqual(len(self.cluster.jobs("PD")), 4)
+        self.hpcbench("cancel", "study.yaml", "--site", self.site, "--yes", "--only", "code=3")
+        self.wait_for(lambda: len(self.cluster.jobs("PD")) <= 2, "the end of two")
+        self.assertEqual(len(self.cluster.jobs("PD")), 2)
+        states = {(run["axes"]["code"], run["state"]) for run in self.status("study.yaml", "--site", self.site)["runs"]}
+        self.assertEqual(states, {(0, "submitted"), (3, "cancelled")})
+
     def test_cancel_at_any_moment_cancels_all(self):
         for number in range(ROUNDS):
             launch = "once" if number % 2 else "rank"

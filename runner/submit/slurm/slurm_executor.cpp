@@ -258,16 +258,45 @@ void SlurmExecutor::request_end(const std::string& folder) {
   }
 }
 
+/// Takes out of `ids` the elements that wait, where others of this name wait and are to stay: up to Slurm 23.11, `scancel
+/// --name` takes each of them for all of its array that wait. Without a name it takes exactly what it is given.
+std::vector<std::string> SlurmExecutor::take_waiting(const std::string& name, std::vector<std::string>& ids) const {
+  const std::set<std::string> given(ids.begin(), ids.end());
+  std::set<std::string> begun;
+  bool others_wait = false;
+  if (const auto rows = queued_.find(name); rows != queued_.end()) {
+    for (const auto& [index, row] : rows->second) {
+      if (phase_of(row.state) != SlurmPhase::waiting) {
+        begun.insert(row.id);
+      } else {
+        others_wait = others_wait || given.count(row.id) == 0;
+      }
+    }
+  }
+  others_wait = others_wait || std::any_of(open_.begin(), open_.end(), [&](const std::string& folder) {  // not seen yet
+                  const Entry& entry = entries_.at(folder);
+                  return entry.name == name && given.count(entry.job) == 0 && begun.count(entry.job) == 0;
+                });
+  if (!others_wait) return {};
+  const auto first = std::stable_partition(ids.begin(), ids.end(), [&](const std::string& id) { return begun.count(id) != 0; });
+  std::vector<std::string> waiting(first, ids.end());
+  ids.erase(first, ids.end());
+  return waiting;
+}
+
 void SlurmExecutor::flush() {
-  const auto scancel = [&](std::vector<std::string> argv, const std::string& name, const auto& ids) {
-    argv.push_back("--name=" + name);
+  const auto scancel = [&](std::vector<std::string> argv, const auto& ids) {
+    if (ids.empty()) return;
     argv.insert(argv.end(), ids.begin(), ids.end());
     const ToolResult result = call(std::move(argv));
     if (!result.succeeded()) say_once("scancel", fmt::format("scancel: {}", describe(result)));
   };
-  for (const auto& [name, ids] : to_cancel_) scancel({"scancel"}, name, ids);
+  for (auto& [name, ids] : to_cancel_) {
+    scancel({"scancel"}, take_waiting(name, ids));
+    scancel({"scancel", "--name=" + name}, ids);
+  }
   to_cancel_.clear();
-  for (const auto& [name, ids] : to_tell_) scancel({"scancel", "--batch", "--signal=USR2"}, name, ids);
+  for (const auto& [name, ids] : to_tell_) scancel({"scancel", "--batch", "--signal=USR2", "--name=" + name}, ids);
   to_tell_.clear();
 }
 

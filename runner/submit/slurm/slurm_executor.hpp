@@ -110,6 +110,7 @@ class SlurmExecutor : public Executor {
   std::string refusal_of_batch(const Entry& entry) const;
   void cancel_in_block(const Entry& entry, const SlurmJob* row, const std::string& id);
   void request_end(const std::string& folder);
+  std::vector<std::string> take_waiting(const std::string& name, std::vector<std::string>& ids) const;
   int count_queued() const;
   void changed() { last_change_s_ = clock_.monotonic_s(); }
   void pause();

@@ -48,9 +48,9 @@ std::optional<std::string> submitted_id(std::string_view output) {
 }
 
 // The texts of slurm_strerror and of sbatch itself after which it is certain that no job was made.
-constexpr std::array<std::string_view, 4> kBusyTexts = {
+constexpr std::array<std::string_view, 5> kBusyTexts = {
     "Unable to contact slurm controller (connect failure)", "Resource temporarily unavailable",
-    "Slurm backup controller in standby mode", "temporarily unable to accept job"};
+    "Slurm backup controller in standby mode", "temporarily unable to accept job", "Rate limit exceeded"};
 constexpr std::array<std::string_view, 2> kPolicyTexts = {"Job violates accounting/QOS policy",
                                                           "Job violates accounting policy"};
 constexpr std::array<std::string_view, 50> kRefusalTexts = {"Invalid partition name specified",

@@ -45,6 +45,14 @@ TEST_CASE("what apptainer gets by names of its own") {
   CHECK(changes == expected);
 }
 
+TEST_CASE("a step in squeue's list has the name of its element, or of its job") {
+  const SlurmJobFacts job{.name = "12_3", .node = "n0", .nodes = "n0"};
+  CHECK(lists_step("12_3.batch\n12_3.0\n", job, "15.0"));  // Slurm 22.05 and 24.11
+  CHECK(lists_step("15.0\n", job, "15.0"));
+  CHECK_FALSE(lists_step("12_3.batch\n12_3.10\n12_2.0\n", job, "15.0"));
+  CHECK_FALSE(lists_step("", job, "15.0"));
+}
+
 TEST_CASE("the environment of one rank") {
   ::setenv("HPCBENCH_TOKEN", "secret", 1);
   ::setenv("LAUNCH_TEST_KEPT", "as it was", 1);

@@ -28,6 +28,29 @@ TEST_CASE("slurm: cancel revokes what waits, ends what runs, by name and id") {
   CHECK(test.state(2, 1) == State::cancelled);
 }
 
+TEST_CASE("slurm: cancel of some of the runs that wait leaves the others in the queue") {
+  SlurmStudy test(4, 1);
+  test.begin();
+  test.rounds(3);
+  test.slurm.start(test.job(0, 1));
+  std::vector<KnownAttempt> some = test.study.observer.known();
+  std::erase_if(some,
+                [&](const KnownAttempt& each) { return each.key != test.study.key(0, 1) && each.key != test.study.key(2, 1); });
+  SlurmSettings settings;
+  settings.studies = {{"study", test.study.results}};
+  SlurmExecutor other(settings, test.slurm, test.study.clock, [](const std::string&) {});
+  CHECK(cancel_attempts(test.study.results, some, other, test.study.observer).revoked == 1);
+  CHECK(test.job(0, 1).state == "CANCELLED");
+  CHECK(test.job(2, 1).state == "CANCELLED");
+  CHECK(test.job(1, 1).state == "PENDING");
+  CHECK(test.job(3, 1).state == "PENDING");
+  // Of all that wait: by name, too, as ids come back after a controller's crash.
+  cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.observer);
+  CHECK(test.job(1, 1).state == "CANCELLED");
+  CHECK(test.job(3, 1).state == "CANCELLED");
+  CHECK(test.slurm.argvs.back().at(1).starts_with("--name=study."));
+}
+
 TEST_CASE("slurm: a job that scancel does not end is named, and one that it ends is not") {
   SlurmStudy test(2, 1);
   test.begin();

@@ -37,6 +37,8 @@ TEST_CASE("what sbatch printed is accepted, refused, limited, busy or doubtful")
   CHECK(refusal_of("err-assoc-limit-array.sbatch.err") == Kind::limited);
   CHECK(refusal_of("err-limit-submit.sbatch.err") == Kind::limited);
   CHECK(refusal_of("ctld-down.sbatch.err") == Kind::busy);
+  const char* const limited = "sbatch: error: Batch job submission failed: Rate limit exceeded, please retry later";
+  CHECK(parse_sbatch({ToolResult::Kind::exited, 1, "", limited}).kind == Kind::busy);
   // "Socket timed out": that job had been accepted, and ran.
   CHECK(refusal_of("ctld-paused.sbatch.err") == Kind::doubtful);
 }
