@@ -70,6 +70,12 @@ bool failed_to_launch(const SlurmJob& row) {
   return row.state == "CANCELLED" && !row.nodes.empty() && !by_user;
 }
 
+/// The node could not open the job's output. Up to Slurm 22.05 the reason is the same where a signal ended a job: callers ask
+/// only about jobs without a claim.
+bool says_no_output(const SlurmJob& row) {
+  return row.reason == "JobLaunchFailure" || row.reason.starts_with("RaisedSignal:53(");
+}
+
 /// `123` of `123_4`.
 std::string array_of(const std::string& job) { return job.substr(0, job.find('_')); }
 
@@ -262,12 +268,12 @@ void SlurmExecutor::see_ended(Entry& entry, const SlurmJob& row) {
     end.text = *broken_;
     return conclude(entry, end);
   }
-  if (row.reason == "JobLaunchFailure") end.text += " (its folder must be there on the nodes, and be writable)";
+  const bool never_began = says_no_output(row) && !is_taken(entry.folder);
+  if (never_began) end.text += " (its folder must be there on the nodes, and be writable)";
   if (was_stopped(entry.folder)) {
     end.outcome = State::cancelled;
     end.text += ": it was asked to end from outside";
   }
-  const bool never_began = row.reason == "JobLaunchFailure" && !is_taken(entry.folder);
   if (never_began || end.outcome || clock_.monotonic_s() - *entry.ended_s >= kFinishedDelay) conclude(entry, end);
 }
 

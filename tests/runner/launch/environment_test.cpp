@@ -47,7 +47,9 @@ TEST_CASE("what apptainer gets by names of its own") {
 
 TEST_CASE("a step in squeue's list has the name of its element, or of its job") {
   const SlurmJobFacts job{.name = "12_3", .node = "n0", .nodes = "n0"};
-  CHECK(lists_step("12_3.batch\n12_3.0\n", job, "15.0"));  // Slurm 22.05 and 24.11
+  const std::string listed = read_file(HPCBENCH_SOURCE_DIR "/tests/slurm/fixtures/24.11-steps.squeue.out");
+  CHECK(lists_step(listed, {.name = "1_3", .node = "n0", .nodes = "n0"}, "6.0"));
+  CHECK(lists_step("12_3.batch\n12_3.0\n", job, "15.0"));
   CHECK(lists_step("15.0\n", job, "15.0"));
   CHECK_FALSE(lists_step("12_3.batch\n12_3.10\n12_2.0\n", job, "15.0"));
   CHECK_FALSE(lists_step("", job, "15.0"));

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+
 #include "base/files.hpp"
 #include "base/tool_runner.hpp"
 
@@ -34,6 +36,7 @@ TEST_CASE("what sbatch printed is accepted, refused, limited, busy or doubtful")
   CHECK(refusal_of("err-bad-option.sbatch.err", 255) == Kind::refused);
   CHECK(refusal_of("err-bad-time.sbatch.err", 255) == Kind::refused);
   CHECK(refusal_of("no-config.sbatch.err") == Kind::refused);
+  CHECK(refusal_of("24.11-no-config.sbatch.err") == Kind::refused);
   CHECK(refusal_of("err-assoc-limit-array.sbatch.err") == Kind::limited);
   CHECK(refusal_of("err-limit-submit.sbatch.err") == Kind::limited);
   CHECK(refusal_of("ctld-down.sbatch.err") == Kind::busy);
@@ -85,6 +88,19 @@ TEST_CASE("squeue and sacct of a real array") {
   CHECK(waiting == 6);
   const auto recorded = parse_sacct(slurm_fixture("states.sacct.out"));
   CHECK(recorded.size() == 7);
+}
+
+TEST_CASE("squeue and sacct of the same array on Slurm 24.11") {
+  const auto queued = parse_squeue(slurm_fixture("24.11-states.squeue.out"));
+  REQUIRE(queued.size() == 11);
+  CHECK(queued[2].id == "1_2");
+  CHECK(queued[2].reason == "RaisedSignal:9(Killed)");  // 22.05 calls it otherwise
+  const auto is_waiting = [](const SlurmJob& job) { return phase_of(job.state) == SlurmPhase::waiting; };
+  CHECK(std::count_if(queued.begin(), queued.end(), is_waiting) == 6);
+  const auto recorded = parse_sacct(slurm_fixture("24.11-states.sacct.out"));
+  REQUIRE(recorded.size() == 6);
+  CHECK(recorded[0].nodes.empty());
+  CHECK(recorded[5].index == 4);
 }
 
 TEST_CASE("sacct: who cancelled, early records, accounting that is not there") {

@@ -7,7 +7,7 @@ namespace hpcbench {
 namespace {
 
 TEST_CASE("slurm: what Slurm says of a job that left no finished.json is its outcome") {
-  SlurmStudy test(6, 1);
+  SlurmStudy test(7, 1);
   test.begin();
   test.rounds(2);
   for (int i = 0; i < 5; ++i) test.slurm.start(test.job(i, 1));
@@ -17,17 +17,20 @@ TEST_CASE("slurm: what Slurm says of a job that left no finished.json is its out
   FakeSlurm::end(test.job(3, 1), "NODE_FAIL", "NodeDown");
   FakeSlurm::end(test.job(4, 1), "PREEMPTED", "None");
   FakeSlurm::end(test.job(5, 1), "FAILED", "JobLaunchFailure");
+  FakeSlurm::end(test.job(6, 1), "FAILED", "RaisedSignal:53(Real-time signal 19)");  // the same since Slurm 23.02
   test.rounds(5);
   CHECK(test.state(0, 1) == State::timeout);
   CHECK(test.state(1, 1) == State::out_of_memory);
   CHECK(test.state(2, 1) == State::cancelled);
-  CHECK(test.study.observer.settlements.size() == 6);
+  CHECK(test.study.observer.settlements.size() == 7);
   for (const auto& settlement : test.study.observer.settlements) {
     if (settlement.state == State::cancelled) CHECK(settlement.reason.find("CANCELLED by ") != std::string::npos);
+    if (settlement.state == State::failed) CHECK(settlement.reason.find("(its folder must be there") != std::string::npos);
   }
   CHECK(test.state(3, 1) == State::node_failure);
   CHECK(test.state(4, 1) == State::preempted);
   CHECK(test.state(5, 1) == State::failed);
+  CHECK(test.state(6, 1) == State::failed);
   CHECK(test.has_attempt(3, 1, 2));
   CHECK(test.has_attempt(4, 1, 2));
   CHECK_FALSE(test.has_attempt(5, 1, 2));
