@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A real Slurm (22.05 to 24.11) of its own on this machine, for tests: 4 slurmd, GPUs as generic resources, free ports, all files in one folder.
+# A real Slurm (22.05 to 26.05) of its own on this machine, for tests: 4 slurmd, GPUs as generic resources, free ports, all files in one folder.
 #   cluster.sh start DIR [--accounting] [--nodes N] [--memory-limits] [--set Key=Value]...   rc 77: Slurm is not installed (the reason on stderr)
 #       --memory-limits: cgroups limit memory, so that Slurm says OUT_OF_MEMORY; one node, root, cgroup v1
 #   cluster.sh stop DIR                     ends daemons and jobs, removes DIR
