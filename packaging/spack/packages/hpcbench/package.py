@@ -22,7 +22,7 @@ class Hpcbench(CMakePackage):
     depends_on("pkgconfig", type="build")
     depends_on("boost@1.74: +program_options+filesystem+system")
     depends_on("fmt@9:")
-    depends_on("spdlog+fmt_external")
+    depends_on("spdlog")
     depends_on("nlohmann-json")
     depends_on("sqlite")
     depends_on("sqlitecpp")
