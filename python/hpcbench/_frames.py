@@ -134,7 +134,8 @@ def runs(results: Path = "results", experiment: str | None = None, *, facts: boo
         for name in names[prefix]:
             column = f"fact:{name}" if prefix == "fact" else _named(name, set(data), prefix)
             data[column] = [part.get(name) for part in parts]
-    frame: pd.DataFrame = pandas.DataFrame(data)
+    # To put columns of one kind together takes a second of a million runs. With facts they are so many that pandas would warn of it.
+    frame: pd.DataFrame = pandas.DataFrame(data, copy=facts)
     measured = [f"metric:{name}" if f"metric:{name}" in frame else name for name in names["metric"]]
     for column in (*NUMBER_COLUMNS, *measured):
         frame[column] = pandas.to_numeric(frame[column])  # a column without any number would hold None
