@@ -1,13 +1,11 @@
 """Runs in containers of the real apptainer, of an image that is made here from this machine's bash."""
 import json
 import os
-import re
 import shutil
-import signal
 import subprocess
 import unittest
 
-from harness import StudyTest, copy_program, sleepers
+from boxed_study import BoxedStudyTest, copy_program
 
 PROGRAMS = ("bash", "sh", "sleep", "touch")
 STUDY = """experiment: boxed
@@ -23,7 +21,7 @@ container: {image: image, args: ARGUMENTS}
 COUNTING = "heard=0; trap 'heard=$((heard + 1))' TERM; until ((heard)); do sleep 0.02; done; for i in {1..50}; do sleep 0.02; done; echo $heard"
 
 
-class Apptainer(StudyTest):
+class Apptainer(BoxedStudyTest):
     def setUp(self):
         super().setUp()
         if shutil.which("apptainer") is None:
@@ -42,9 +40,6 @@ class Apptainer(StudyTest):
     def study(self, command, limit="60s", arguments=()):
         text = STUDY.replace("COMMAND", json.dumps(command)).replace("LIMIT", limit).replace("ARGUMENTS", json.dumps(arguments))
         self.write("boxed.yaml", text)
-
-    def attempt(self, number=1):
-        return next(self.folder.glob("results/boxed/*/r01")) / f"a{number}"
 
     def finished(self):
         return json.loads((self.attempt() / "finished.json").read_text())
@@ -84,14 +79,7 @@ class Apptainer(StudyTest):
 
     def test_after_the_death_of_the_launcher_it_is_tried_again_alone(self):
         self.study('if [[ $HPCBENCH_RUN == */a1/* ]]; then echo begun; exec sleep 300; fi', arguments=("--cleanenv",))
-        running = self.start("run", "boxed.yaml")
-        self.wait_for(lambda: len(sleepers(self.folder, "a1")) == 2, "two programs")
-        claim = (self.attempt() / "claim").read_text()
-        os.kill(int(re.search(r"^pid (\d+)$", claim, re.M)[1]), signal.SIGKILL)
-        running.communicate(timeout=60)
-        self.assertEqual(running.returncode, 0)
-        self.assertTrue((self.attempt(2) / "finished.json").exists())
-        self.assertEqual(sleepers(self.folder, "a1"), [])
+        self.check_lost_launcher()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 import json
 import os
 import pathlib
-import re
 import shutil
 import signal
 import subprocess
@@ -82,16 +81,6 @@ class StudyTest(unittest.TestCase):
         self.fail(f"waited {PATIENCE_S} s for {what}")
 
 
-def copy_program(name, root):
-    """Into the tree of an image, with the libraries that it needs at their own places."""
-    program = shutil.which(name)
-    libraries = re.findall(r"/\S+", subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout)
-    for source, target in [(program, f"/bin/{pathlib.Path(name).name}"), *((library, library) for library in libraries)]:
-        place = root / target.lstrip("/")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(os.path.realpath(source), place)
-
-
 def processes_of(word, under):
     """Pids of those with the argument `word`, and one that begins with the path `under`."""
     found = []
@@ -102,18 +91,6 @@ def processes_of(word, under):
             continue
         if word.encode() in arguments and any(a.startswith(str(under).encode()) for a in arguments):
             found.append(int(path.parent.name))
-    return found
-
-
-def sleepers(folder, attempt):
-    """Pids of programs `sleep` of an attempt of that number below the folder, by their environment."""
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if (path / "comm").read_text() == "sleep\n" and re.search(f"{re.escape(str(folder))}/[^\0]*/{attempt}/run.json", (path / "environ").read_text()):
-                found.append(int(path.name))
-        except OSError:
-            continue
     return found
 
 

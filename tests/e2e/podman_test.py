@@ -1,14 +1,12 @@
 """Runs in containers of the real podman, of an image that is made here from this machine's bash."""
 import json
 import os
-import re
 import shutil
-import signal
 import subprocess
 import tempfile
 import unittest
 
-from harness import StudyTest, copy_program, sleepers
+from boxed_study import BoxedStudyTest, copy_program
 
 IMAGE = "localhost/hpcbench-test:1"
 PROGRAMS = ("bash", "sleep", "touch")
@@ -24,7 +22,7 @@ container: {image: "localhost/hpcbench-test:1", runtime: podman}
 """
 
 
-class Podman(StudyTest):
+class Podman(BoxedStudyTest):
     def setUp(self):
         super().setUp()
         if shutil.which("podman") is None:
@@ -60,9 +58,6 @@ class Podman(StudyTest):
     def study(self, command, limit="60s"):
         self.write("boxed.yaml", STUDY.replace("COMMAND", command).replace("LIMIT", limit))
 
-    def attempt(self, number=1):
-        return next(self.folder.glob("results/boxed/*/r01")) / f"a{number}"
-
     def test_each_rank_runs_in_a_container_of_its_own(self):
         self.study('echo "$RANK of $WORLD_SIZE: $LEVEL ${HOME_OF_OTHERS-none} $PWD"; touch written.$RANK')
         self.hpcbench("run", "boxed.yaml", env={"HOME_OF_OTHERS": "no"})
@@ -85,14 +80,7 @@ class Podman(StudyTest):
 
     def test_after_the_death_of_the_launcher_it_is_tried_again_alone(self):
         self.study('if [[ $HPCBENCH_RUN == */a1/* ]]; then echo begun; exec sleep 300; fi')
-        running = self.start("run", "boxed.yaml")
-        self.wait_for(lambda: len(sleepers(self.folder, "a1")) == 2, "two programs")
-        claim = (self.attempt() / "claim").read_text()
-        os.kill(int(re.search(r"^pid (\d+)$", claim, re.M)[1]), signal.SIGKILL)
-        running.communicate(timeout=60)
-        self.assertEqual(running.returncode, 0)
-        self.assertTrue((self.attempt(2) / "finished.json").exists())
-        self.assertEqual(sleepers(self.folder, "a1"), [])  # who adopts conmon decides when podman's records go
+        self.check_lost_launcher()  # who adopts conmon decides when podman's records go
 
 
 if __name__ == "__main__":

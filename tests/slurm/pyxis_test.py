@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from slurm_harness import HPCBENCH  # noqa: E402
 from slurm_study import SlurmStudyTest  # noqa: E402
 
-from harness import copy_program  # noqa: E402
+from boxed_study import copy_program  # noqa: E402
 
 PLUGINS = ("/usr/lib/*/slurm*/spank_pyxis.so", "/usr/lib*/slurm/spank_pyxis.so", "/usr/local/lib*/slurm/spank_pyxis.so")
 STUDY = """experiment: boxed
