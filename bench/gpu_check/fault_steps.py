@@ -4,7 +4,7 @@ import pathlib
 import signal
 import time
 
-from trainer import LONG_ENOUGH_S, MNIST, SQUAD, events_in, out_of_time, row
+from trainer import MNIST, SQUAD, events_in, out_of_time, row, unmeasured
 
 # NCCL connects within the first one, too, where its libraries have not been read before.
 TIMEOUT_S, GRACE_S = {"cuda": 10, "cpu": 5}, 5
@@ -62,12 +62,6 @@ def out_of_memory(machine, deadline_s):
 
 
 BASE = [*SQUAD, "--model", "base", "--batch-size", 4, "--max-steps", 1]
-
-
-def unmeasured(training):
-    """Of a training that was killed or failed."""
-    out = training.exit_code is None and training.seconds < LONG_ENOUGH_S
-    return "not measured" if out else "failed", {"why": "no time was left: --minutes gives more" if out else training.last_words()}
 
 
 def limited(share, step):

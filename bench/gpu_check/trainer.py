@@ -17,6 +17,7 @@ NULL_GPU = "Null GPU"  # tests/gpu/null: it computes nothing
 KILL_PATIENCE_S = 5
 # No training of the check takes so long, even where libraries are read from a slow disk for the first time.
 LONG_ENOUGH_S = 90
+NO_TIME = "no time was left: --minutes gives more"
 
 
 def usable_cores():
@@ -145,12 +146,19 @@ def row(name, status, **values):
 
 
 def out_of_time(name):
-    return row(name, "not measured", why="no time was left: --minutes gives more")
+    return row(name, "not measured", why=NO_TIME)
+
+
+def unmeasured(training):
+    """Status and values of a training that failed, or that was killed: it hangs, or there was no time for it."""
+    out = training.exit_code is None and training.seconds < LONG_ENOUGH_S
+    return "not measured" if out else "failed", {"why": NO_TIME if out else training.last_words()}
 
 
 def unended(name, training):
-    """Of a training that was killed: it hangs, or there was no time for it."""
-    return row(name, "failed", why=training.last_words()) if training.seconds >= LONG_ENOUGH_S else out_of_time(name)
+    """The row of one that was killed."""
+    status, values = unmeasured(training)
+    return row(name, status, **values)
 
 
 def run_limited(command, limit_s, **options):
