@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "jube/decks.hpp"
+#include "jube/filesets.hpp"
 #include "jube/steps.hpp"
 
 namespace hpcbench {
@@ -85,15 +86,8 @@ class FileWriter {
   }
 
   void add_copy(const JubeNode& node) {
-    const std::string directory = node.attribute("source_dir") + node.attribute("directory");
-    const std::string separator = node.attribute("separator");
-    for (const std::string& each : split(node.text, separator.empty() ? ',' : separator.front())) {
-      const std::string name(trim(each));
-      const std::string from = filled(directory.empty() ? name : directory + "/" + name, node);
-      const std::string own = filled(node.attribute("name"), node);
-      const std::string to =
-          (jube_fs::path(node.attribute("target_dir")) / (own.empty() ? jube_fs::path(from).filename().string() : own))
-              .string();
+    const auto fill = [&](const std::string& text) { return filled(text, node); };
+    for_each_file(node, fill, [&](const std::string& from, const std::string& to) {
       const bool varies = from.find("{{") != std::string::npos;
       const std::optional<std::string> text = varies ? std::nullopt : files_(from);
       if (leaves_folder(to) || from.find('*') != std::string::npos || from.find('$') != std::string::npos ||
@@ -104,7 +98,7 @@ class FileWriter {
       } else {
         copies_.push_back({from, to, false});
       }
-    }
+    });
   }
 
   const JubeParameters& parameters_;
@@ -120,12 +114,7 @@ class FileWriter {
 void write_files(const std::vector<const JubeNode*>& sets, const JubeParameters& parameters, const JubeRequest& request,
                  const JubeFiles& files, Draft& draft, JubeDecks& decks) {
   FileWriter writer(parameters, request, files, draft, decks);
-  for (const JubeNode* set : sets) {
-    if (set->tag == "fileset") writer.add_fileset(*set);
-  }
-  for (const JubeNode* set : sets) {
-    if (set->tag == "substituteset") writer.add_substitutes(*set);
-  }
+  add_file_sets(sets, writer);
   writer.write_copies();
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "jube/filesets.hpp"
 #include "jube/steps.hpp"
 
 namespace hpcbench {
@@ -72,22 +73,14 @@ class PreparationFiles {
   }
 
   void add_file(const JubeNode& node) {
-    const std::string directory = node.attribute("source_dir") + node.attribute("directory");
-    const std::string separator = node.attribute("separator");
-    for (const std::string& each : split(node.text, separator.empty() ? ',' : separator.front())) {
-      const std::string name(trim(each));
-      const std::string from =
-          parameters_.fill(directory.empty() ? name : directory + "/" + name, node.place, "prepare", draft_);
-      const std::string own = parameters_.fill(node.attribute("name"), node.place, "prepare", draft_);
-      const std::string to =
-          (jube_fs::path(node.attribute("target_dir")) / (own.empty() ? jube_fs::path(from).filename().string() : own))
-              .string();
+    const auto fill = [&](const std::string& text) { return parameters_.fill(text, node.place, "prepare", draft_); };
+    for_each_file(node, fill, [&](const std::string& from, const std::string& to) {
       if (node.attribute("rel_path_ref") == "internal") {
         result_.inside += fmt::format("{} {} {}\n", node.tag == "link" ? "ln -s" : "cp -r", shell_word(from), shell_word(to));
       } else {
         bring(from.starts_with("{{") ? from : (beside_ / from).string(), to, node.tag == "link");
       }
-    }
+    });
   }
 
   std::string folder_;
@@ -106,12 +99,7 @@ StepFiles files_of_preparation(const JubeNode& step, const std::vector<const Jub
   JubeParameters own = parameters;
   own.enter(step.attribute("name"), fmt::format("{{{{{}.dir}}}}", preparation_name(step)));
   PreparationFiles writer(step, own, request, files, draft, decks);
-  for (const JubeNode* set : sets) {
-    if (set->tag == "fileset") writer.add_fileset(*set);
-  }
-  for (const JubeNode* set : sets) {
-    if (set->tag == "substituteset") writer.add_substitutes(*set);
-  }
+  add_file_sets(sets, writer);
   return writer.take();
 }
 

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "jube/jube_tree.hpp"
+
+namespace hpcbench {
+
+/// Names of files with their parameters filled in.
+using FillName = std::function<std::string(const std::string& text)>;
+/// `from` as the fileset says it, `to` in the step's folder.
+using UseFile = std::function<void(const std::string& from, const std::string& to)>;
+
+/// Each file that a `copy` or `link` names.
+void for_each_file(const JubeNode& node, const FillName& fill, const UseFile& use);
+
+/// Filesets first: substitutesets read what they bring.
+template <class Writer>
+void add_file_sets(const std::vector<const JubeNode*>& sets, Writer& writer) {
+  for (const JubeNode* set : sets) {
+    if (set->tag == "fileset") writer.add_fileset(*set);
+  }
+  for (const JubeNode* set : sets) {
+    if (set->tag == "substituteset") writer.add_substitutes(*set);
+  }
+}
+
+}  // namespace hpcbench
