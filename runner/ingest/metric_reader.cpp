@@ -55,6 +55,11 @@ bool is_text_name(std::string_view name) { return !is_json_name(name) && !is_csv
 
 }  // namespace
 
+std::string tell_not_numbers(const MetricMatches& matches) {
+  return fmt::format("{}, the first `{}`", counted(matches.not_numbers, "match is no number", "matches are no numbers"),
+                     matches.first_not_number);
+}
+
 bool may_have_words(const Metric& spec) { return spec.series && *spec.series != "epoch" && *spec.series != "step"; }
 
 MatchTaker::MatchTaker(const Metric& spec)

@@ -29,6 +29,9 @@ struct MetricMatches {
   std::vector<std::string> warnings;  // `metrics.csv:17: 3 cells under a header of 4`, ten a file, then their count
 };
 
+/// `3 matches are no numbers, the first `n/a``: where there are such.
+std::string tell_not_numbers(const MetricMatches& matches);
+
 /// Whether words may name the points of its series: epochs and steps are numbers.
 bool may_have_words(const Metric& spec);
 

@@ -260,8 +260,7 @@ class AttemptReader {
     }
     for (const std::string& warning : matches.warnings) warn(fmt::format("metric {}: {}", metric.name, warning));
     if (matches.not_numbers > 0) {
-      warn(fmt::format("metric {}: {}, the first `{}`", metric.name,
-                       counted(matches.not_numbers, "match is no number", "matches are no numbers"), matches.first_not_number));
+      warn(fmt::format("metric {}: {}", metric.name, tell_not_numbers(matches)));
     } else if (!matches.value && matches.warnings.empty() && finished_.readable) {
       warn(fmt::format("metric {}: {} {}", metric.name, no_files ? "no file is" : "no match in", printable(metric.file)));
     }

@@ -91,9 +91,7 @@ void take_metric(const Metric& metric, MetricMatches matches, SourceReading& rea
   for (const std::string& warning : matches.warnings)
     reading.warnings.push_back(fmt::format("metric {}: {}", metric.name, warning));
   if (matches.not_numbers > 0) {
-    reading.warnings.push_back(fmt::format("metric {}: {}, the first `{}`", metric.name,
-                                           counted(matches.not_numbers, "match is no number", "matches are no numbers"),
-                                           matches.first_not_number));
+    reading.warnings.push_back(fmt::format("metric {}: {}", metric.name, tell_not_numbers(matches)));
   }
 }
 

@@ -41,8 +41,8 @@ std::vector<std::string> experiments_on_disk(const std::string& results_root);
 /// The index as commands that only look see it.
 struct IndexView {
   Store store;
-  std::vector<AttemptState>
-      states;  // of the experiment, as Store::states says: reading them again would cost as much as all else
+  /// Of the experiment, as Store::states says: reading them again would cost as much as all else.
+  std::vector<AttemptState> states;
 };
 
 /// The index, brought up to date where it can be written, else made in memory.
