@@ -95,8 +95,8 @@ def is_connecting(place, pid):
 def peer(number, when):
     """Rank 1 gets a signal: before ranks connect, while NCCL connects them, or after the first step."""
     def fault(machine, deadline_s):
-        if machine.count < 2:
-            return "not measured", {"why": "it takes two GPUs"}
+        if not machine.rank_counts():
+            return "not measured", {"why": "it takes two GPUs, or the right to give each rank a host's name of its own (unshare --uts)"}
         connects = when == "while NCCL connects"
         if connects and machine.device == "cpu":
             return "not measured", {"why": "NCCL connects GPUs"}

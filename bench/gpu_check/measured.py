@@ -27,7 +27,9 @@ def flop_of_row(size, tokens):
 
 def finished(command, **options):
     """A program that must succeed; where it does not, its own words are the last ones."""
-    done = subprocess.run([str(word) for word in command], text=True, env=plain_environment(OMP_NUM_THREADS=str(usable_cores())), **options)
+    # The peers' packages are this Python's.
+    environment = plain_environment(OMP_NUM_THREADS=str(usable_cores()), HPCBENCH_HUGGINGFACE_VENV=sys.prefix)
+    done = subprocess.run([str(word) for word in command], text=True, env=environment, **options)
     if done.returncode != 0:
         sys.exit(1)
     return done.stdout

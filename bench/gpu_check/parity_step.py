@@ -1,7 +1,8 @@
 """Every strategy on every number of devices, against one process on the CPU that computes with the trainer's own kernels."""
 import time
+from concurrent.futures import ThreadPoolExecutor
 
-from trainer import MNIST, SQUAD, out_of_time, row, unended
+from trainer import MNIST, SQUAD, out_of_time, row, unended, usable_cores
 
 # The same work, whatever it is spread over. Dropout is off: devices may draw other masks.
 SAME = ["--global-batch", 16, "--epochs", 3, "--dropout", 0, "--seed", 7, "--order", "batches", "--clip", 1]
@@ -11,6 +12,7 @@ TASKS = {
 }
 # Largest relative difference of a step's gradient norm or an epoch's loss, both of all ranks. Sums in another order; over 12 steps of training it grows.
 MOST = {"fp64": 1e-9, "fp32": 2e-4, "bf16": 5e-2}
+AT_ONCE, CORES_OF_ONE = 4, 3
 STRATEGIES = ["baseline", "dp", "ddp", "fsdp", "zero1", "zero2"]
 
 
@@ -30,45 +32,57 @@ def cases(machine):
         for precision in ("fp32", "fp64"):
             yield f"{task} {precision} baseline", task, precision, 1, ["--strategy", "baseline"]
     yield "bert_squad bf16 baseline", "bert_squad", "bf16", 1, ["--strategy", "baseline"]
-    for ranks in machine.worlds()[1:]:
+    for ranks in machine.rank_counts():
+        shared = " of one GPU" if ranks > machine.count else ""
         for task in TASKS:
             for strategy in STRATEGIES[1:]:
+                if shared and strategy == "dp":
+                    continue
                 processes = 1 if strategy == "dp" else ranks
                 more = ["--strategy", strategy, *(["--devices", ranks] if strategy == "dp" else [])]
-                yield f"{task} fp32 {strategy} on {ranks}", task, "fp32", processes, more
-        yield f"bert_squad bf16 fsdp on {ranks}", "bert_squad", "bf16", ranks, ["--strategy", "fsdp"]
+                yield f"{task} fp32 {strategy} on {ranks}{shared}", task, "fp32", processes, more
+        yield f"bert_squad bf16 fsdp on {ranks}{shared}", "bert_squad", "bf16", ranks, ["--strategy", "fsdp"]
+
+
+def reference_of(machine, task, precision, deadline_s):
+    return machine.train([*TASKS[task], "--precision", precision, "--strategy", "baseline", "--kernels", "own"], deadline_s, device="cpu")
+
+
+def compared(machine, case, references, deadline_s):
+    """The row of a case; None where there is nothing to compare it with."""
+    name, task, precision, ranks, more = case
+    reference = references[task, precision]
+    if reference.exit_code != 0:
+        return None
+    if time.monotonic() >= deadline_s:
+        return out_of_time(name)
+    # On a CPU the path that a GPU takes; on a GPU fp32 as it is: LibTorch lets cuDNN round its factors to TF32, which is less than what is compared here.
+    there = ["--kernels", "torch"] if machine.device == "cpu" else ["--tf32", "false"]
+    training = machine.train([*TASKS[task], "--precision", precision, *more, *there], deadline_s, ranks)
+    if training.exit_code is None:
+        return unended(name, training)
+    if training.exit_code != 0:
+        return row(name, "failed", why=training.last_words())
+    if not machine.numbers_count:
+        return row(name, "not measured", why="it ran; this GPU computes nothing")
+    apart = difference(numbers_of(training), numbers_of(reference))
+    right = apart is not None and apart <= MOST[precision]
+    return row(name, "passed" if right else "failed", largest_difference=apart, at_most=MOST[precision], numbers=numbers_of(training),
+               **({} if right else {"why": f"gradient norms of steps and losses of epochs differ by {apart}; on the CPU {numbers_of(reference)}"}))
 
 
 def parity(machine, rows, deadline_s):
-    references = {}
-    # On a CPU the path that a GPU takes; on a GPU fp32 as it is: LibTorch lets cuDNN round its factors to TF32, which is less than what is compared here.
-    there = ["--kernels", "torch"] if machine.device == "cpu" else ["--tf32", "false"]
-    for name, task, precision, ranks, more in cases(machine):
-        if time.monotonic() >= deadline_s:
-            rows.append(out_of_time(name))
-            continue
-        key = (task, precision)
-        if key not in references:
-            reference = machine.train([*TASKS[task], "--precision", precision, "--strategy", "baseline", "--kernels", "own"], deadline_s, device="cpu")
-            references[key] = numbers_of(reference) if reference.exit_code == 0 else None
+    """No time is measured here: several trainings at once."""
+    wanted = list(cases(machine))
+    keys = list(dict.fromkeys((task, precision) for _, task, precision, _, _ in wanted))
+    with ThreadPoolExecutor(max(1, min(AT_ONCE, usable_cores() // CORES_OF_ONE))) as pool:
+        references = dict(zip(keys, pool.map(lambda key: reference_of(machine, *key, deadline_s), keys)))
+        for (task, precision), reference in references.items():
             if reference.exit_code is None:
                 rows.append(unended(f"{task} {precision} on the CPU", reference))
-            elif references[key] is None:
+            elif reference.exit_code != 0:
                 rows.append(row(f"{task} {precision} on the CPU", "failed", why=reference.last_words()))
-        if references[key] is None:
-            continue
-        training = machine.train([*TASKS[task], "--precision", precision, *more, *there], deadline_s, ranks)
-        if training.exit_code is None:
-            rows.append(unended(name, training))
-        elif training.exit_code != 0:
-            rows.append(row(name, "failed", why=training.last_words()))
-        elif not machine.numbers_count:
-            rows.append(row(name, "not measured", why="it ran; this GPU computes nothing"))
-        else:
-            apart = difference(numbers_of(training), references[key])
-            right = apart is not None and apart <= MOST[precision]
-            rows.append(row(name, "passed" if right else "failed", largest_difference=apart, at_most=MOST[precision], numbers=numbers_of(training),
-                            **({} if right else {"why": f"gradient norms of steps and losses of epochs differ by {apart}; on the CPU {references[key]}"})))
+        rows.extend(filter(None, pool.map(lambda case: compared(machine, case, references, deadline_s), wanted)))
     if machine.count == 1:
-        return "one GPU: strategies of several ranks are not looked at"
+        return "one GPU: " + ("two ranks share it" if machine.rank_counts() else "strategies of several ranks are not looked at")
     return None

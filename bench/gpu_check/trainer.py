@@ -1,4 +1,5 @@
 """Starts hpcbench-train and reads what it says."""
+import itertools
 import json
 import os
 import pathlib
@@ -18,6 +19,21 @@ KILL_PATIENCE_S = 5
 # No training of the check takes so long, even where libraries are read from a slow disk for the first time.
 LONG_ENOUGH_S = 90
 NO_TIME = "no time was left: --minutes gives more"
+
+
+# NCCL and the trainer refuse two ranks on one GPU of one host: here each rank has a host's name of its own, and NCCL exchanges their data by sockets.
+AS_HOSTS = ["sh", "-c", 'hostname "gpu-check-$RANK" && exec "$@"', "sh"]
+
+
+def own_name():
+    """The command that starts another with a host's name of its own; empty where this machine allows none."""
+    for command in (["unshare", "--uts"], ["unshare", "--user", "--map-root-user", "--uts"]):
+        try:
+            if subprocess.run([*command, "hostname", "gpu-check"], capture_output=True, timeout=60).returncode == 0:
+                return command + AS_HOSTS
+        except (OSError, subprocess.TimeoutExpired):
+            pass
+    return []
 
 
 def usable_cores():
@@ -73,8 +89,9 @@ class Machine:
         self.count = 2 if cpu else len(gpus) or int(os.environ.get("NULL_GPU_COUNT", "1"))
         self.device_name = "CPU" if cpu else gpus[0] if gpus else ""
         self.numbers_count = True  # False on a GPU that computes nothing
-        self.runs = 0
+        self.numbers = itertools.count(1)  # of trainings
         self.kept = {}  # what steps need again
+        self.own_name = own_name() if self.device == "cuda" and self.count == 1 else []
 
     @property
     def is_real_gpu(self):
@@ -95,15 +112,18 @@ class Machine:
             sizes.append(sizes[-1] * 2)
         return sizes if sizes[-1] == self.count else sizes + [self.count]
 
+    def rank_counts(self):
+        """Of trainings by several ranks, which may share a GPU: that shows what they compute and notice, not how fast."""
+        return self.worlds()[1:] or ([2] if self.own_name else [])
+
     def begin(self, arguments, ranks=1, environment=None, device=None):
         """(process, folder) of a training of that many ranks."""
-        self.runs += 1
-        place = self.folder / "runs" / f"{self.runs:03d}"
+        place = self.folder / "runs" / f"{next(self.numbers):03d}"
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         command = [self.trainer, "run", "--device", device or self.device, "--events", str(place / "events.jsonl"), *map(str, arguments)]
         if ranks > 1:
-            command = [self.hpcbench, "launch", "-n", str(ranks), "--", *command]
+            command = [self.hpcbench, "launch", "-n", str(ranks), "--", *(self.own_name if ranks > self.count else []), *command]
         (place / "command").write_text(" ".join(command) + "\n")
         surroundings = plain_environment(**(environment or {}))
         surroundings.setdefault("OMP_NUM_THREADS", str(max(1, usable_cores() // ranks)))

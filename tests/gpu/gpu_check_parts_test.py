@@ -21,6 +21,7 @@ import fault_steps  # noqa: E402
 import gpus  # noqa: E402
 import load  # noqa: E402
 import parity_step  # noqa: E402
+import profile_step  # noqa: E402
 import study_steps  # noqa: E402
 import trainer  # noqa: E402
 
@@ -89,6 +90,42 @@ case "$*" in *loop-ms*) exec sleep 600 ;; esac
         self.assertEqual((row["sm_clock_mhz"], row["held back: sw_power_cap"]), (1980, 1), row)
 
 
+class AStep(unittest.TestCase):
+    def test_what_overlaps_is_busy_once(self):
+        events = [{"cat": "kernel", "name": "product", "ts": 10.0 + 10 * number, "dur": 5.0} for number in range(4)]
+        events += [{"cat": "gpu_memcpy", "name": "Memcpy HtoD", "ts": 12, "dur": 10}, {"cat": "cuda_runtime", "name": "cudaStreamSynchronize", "ts": 50, "dur": 1},
+                   {"cat": "cpu_op", "name": "aten::mm", "ts": 0, "dur": 90}, {"ph": "M", "name": "process_name"}]
+        self.assertEqual(profile_step.of_a_step(events, 2),
+                         {"kernels": 2.0, "copies": 0.5, "memsets": 0.0, "span_ms": 0.018, "busy_ms": 0.013, "idle_ms": 0.005, "host_waits": 0.5,
+                          "longest_kernels": ["0.01 ms in 2: product"]})
+
+    def test_without_kernels_there_is_nothing(self):
+        self.assertIsNone(profile_step.of_a_step([{"cat": "cpu_op", "name": "aten::mm", "ts": 0, "dur": 9}], 1))
+
+
+class OneGpu(unittest.TestCase):
+    def machine(self, gpus, own_name):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(trainer.Machine, "list_gpus", lambda _: ["NVIDIA H200"] * gpus), \
+                mock.patch.object(trainer, "own_name", lambda: own_name):
+            return trainer.Machine(pathlib.Path(folder), pathlib.Path(folder), False)
+
+    def test_two_ranks_share_it_where_each_can_have_a_host_of_its_own(self):
+        named = ["unshare", "--uts", *trainer.AS_HOSTS]
+        for gpus, own_name, counts in ((1, named, [2]), (1, [], []), (2, named, [2]), (4, named, [2, 4]), (3, [], [2, 3])):
+            self.assertEqual(self.machine(gpus, own_name).rank_counts(), counts)
+        strategies = [name for name, *_ in parity_step.cases(self.machine(1, named)) if "of one GPU" in name]
+        self.assertIn("bert_squad fp32 fsdp on 2 of one GPU", strategies)
+        self.assertFalse([name for name in strategies if " dp " in name])
+        self.assertFalse([name for name, *_ in parity_step.cases(self.machine(2, named)) if "of one GPU" in name])
+
+    def test_each_rank_has_its_own_name(self):
+        command = trainer.own_name()
+        if not command:
+            self.skipTest("this machine allows no host names of one's own (unshare --uts)")
+        said = [subprocess.run([*command, "hostname"], capture_output=True, text=True, env=dict(os.environ, RANK=rank)).stdout.strip() for rank in "01"]
+        self.assertEqual(said, ["gpu-check-0", "gpu-check-1"])
+
+
 class FakeMachine:
     """Whose trainings all end in one way."""
     device, count, numbers_count, device_name = "cuda", 1, True, "NVIDIA H200"
@@ -96,8 +133,8 @@ class FakeMachine:
     def __init__(self, training):
         self.training, self.asked, self.kept = training, [], {}
 
-    def worlds(self):
-        return [1]
+    def rank_counts(self):
+        return []
 
     def train(self, arguments, deadline_s, ranks=1, environment=None, device=None):
         self.asked.append((device, list(map(str, arguments))))
