@@ -82,6 +82,7 @@ const std::vector<std::string>& trainer_settings() {
                                                      "events",
                                                      "tensorboard",
                                                      "log_every",
+                                                     "trace",
                                                      "timeout",
                                                      "bind"};
   return kSettings;

@@ -1,6 +1,7 @@
 #include <zlib.h>
 
 #include <fstream>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "base/options.hpp"
@@ -135,6 +136,15 @@ TEST_CASE("options: values, defaults, mistakes") {
         std::string::npos);
   CHECK(option_error({"run", "--epochs", "two"}) == "error: --epochs: `two` is not a whole number of at least 1");
   CHECK(option_error({"run", "--epochs", "0"}) == "error: --epochs: `0` is not a whole number of at least 1");
+  for (const auto& [text, first, last] : {std::tuple("7", 7, 7), {"5-12", 5, 12}}) {
+    const auto trace = settings_of({"run", "--trace", text, "--output", "."}).trace;
+    REQUIRE(trace.has_value());
+    CHECK((trace->first == first && trace->last == last && to_string(*trace) == text));
+  }
+  for (const char* text : {"", "0", "0-3", "5-3", "3-", "-3", "1-2-3", "x", "1e3", "99999999999999999999"}) {
+    CHECK(option_error({"run", "--trace", text}) ==
+          concat("error: --trace: `", text, "` is not a step, or the first and the last of several: 5 or 5-7"));
+  }
   CHECK(option_error({"run", "--lr", "nan"}) == "error: --lr: `nan` is not a number of at least 0");
   CHECK(option_error({"run", "--shuffle", "yes"}) == "error: --shuffle: `yes` is not true or false");
   CHECK(option_error({"run", "--optimizer", "adamW"}) ==

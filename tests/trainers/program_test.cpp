@@ -105,6 +105,31 @@ TEST_CASE("one epoch on real digits: the loss falls, the accuracy rises, the eve
   CHECK(end.at("train_eval_s") == doctest::Approx(end.at("train_s").get<double>() + end.at("eval_s").get<double>()));
 }
 
+TEST_CASE("a trace of chosen steps, of each rank") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> options = {"--strategy", "ddp",       "--max-steps", "4",       "--eval",
+                                            "false",      "--kernels", "torch",       "--trace", "2-3"};
+  std::vector<Process> ranks = start_ranks(folder, {options, options});
+  for (Process& rank : ranks) {
+    const Ended ended = rank.wait();
+    INFO(ended.err);
+    CHECK(ended.exit_code == 0);
+    CHECK(ended.err.empty());
+  }
+  for (const char* name : {"trace/rank-0.json", "trace/rank-1.json"}) {
+    const Json trace = Json::parse(slurp(folder / name));
+    const Json& events = trace.at("traceEvents");
+    // One call an optimiser step.
+    CHECK(std::count_if(events.begin(), events.end(), [](const Json& event) {
+            return event.value("name", "") == "autograd::engine::evaluate_function: NllLossBackward0";
+          }) == 2);
+  }
+  const std::vector<Ended> late = run_ranks(
+      folder.path(), 1, train_command({"--max-steps", "3", "--eval", "false", "--trace", "4", "--output", folder / "late"}));
+  CHECK(late.front().exit_code == 2);
+  CHECK(late.front().err.find("error: trace 4: the training has 3 steps only") != std::string::npos);
+}
+
 TEST_CASE("a strategy of another system's name is printed with what it is; events keep its name") {
   const TemporaryFolder folder;
   const std::vector<Ended> ranks = run_ranks(

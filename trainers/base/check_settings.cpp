@@ -80,10 +80,12 @@ void check_keeping(const Settings& settings) {
     throw InputError("error: checkpoint_every needs `--checkpoint last` or `both`");
   if (settings.checkpoint_format != CheckpointFormat::whole && !keeps_last(settings))
     throw InputError("error: checkpoint_format sharded is that of the last state: it needs `--checkpoint last` or `both`");
-  const bool needs_folder = settings.checkpoint != Checkpoints::none || settings.tensorboard;
-  if (needs_folder && !output_folder(settings)) {
-    throw InputError(concat("error: ", settings.tensorboard ? "tensorboard" : "checkpoint",
-                            " needs a folder: give `--output DIR` (without HPCBENCH_RUN there is none)"));
+  const char* const in_folder = settings.checkpoint != Checkpoints::none ? "checkpoint"
+                                : settings.tensorboard                   ? "tensorboard"
+                                : settings.trace                         ? "trace"
+                                                                         : nullptr;
+  if (in_folder && !output_folder(settings)) {
+    throw InputError(concat("error: ", in_folder, " needs a folder: give `--output DIR` (without HPCBENCH_RUN there is none)"));
   }
 }
 

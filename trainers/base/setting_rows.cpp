@@ -97,6 +97,24 @@ void add_ways(RowList& rows) {
   rows.add("devices", "N", "dp: devices of the process (the run's gpus, else 1)", count_of(&Settings::devices, 1, 1024));
 }
 
+Access steps_of(std::optional<StepRange> Settings::*member) {
+  return {
+      [member](Settings& s, const std::string& text, const std::string& where) {
+        constexpr const char* kNeeded = "a step, or the first and the last of several: 5 or 5-7";
+        const std::size_t dash = text.find('-');
+        const auto number = [&](const std::string& digits) {
+          const bool is_one =
+              !digits.empty() && digits.size() < 13 && digits.find_first_not_of("0123456789") == std::string::npos;
+          if (!is_one) refuse_value(where, text, kNeeded);
+          return std::stoll(digits);
+        };
+        const StepRange steps{number(text.substr(0, dash)), number(dash == std::string::npos ? text : text.substr(dash + 1))};
+        if (steps.first < 1 || steps.last < steps.first) refuse_value(where, text, kNeeded);
+        s.*member = steps;
+      },
+      [member](const Settings& s) { return s.*member ? SettingValue(to_string(*(s.*member))) : SettingValue(); }};
+}
+
 /// What is kept and written, and how the machine is used: none of it decides what is computed.
 void add_surroundings(RowList& rows) {
   const auto add = [&](const char* name, const char* value_name, const char* help, Access access) {
@@ -112,12 +130,15 @@ void add_surroundings(RowList& rows) {
   add("resume", "DIR", "go on from DIR/last.safetensors, bit for bit as if there had been no interruption",
       text_of(&Settings::resume));
   add("save", "DIR", "write the trained model there", text_of(&Settings::save));
-  add("output", "DIR", "where checkpoint/, tensorboard/ and predictions.json go (the folder of run.json)",
+  add("output", "DIR", "where checkpoint/, tensorboard/, trace/ and predictions.json go (the folder of run.json)",
       text_of(&Settings::output));
   add("events", "FILE", "rank 0's events; rank r's go to FILE.r (events.jsonl in the folder of run.json)",
       text_of(&Settings::events));
   add("tensorboard", "BOOL", "losses and learning rate for TensorBoard, too (false)", switch_of(&Settings::tensorboard));
   add("log_every", "N", "a step event every N steps, 0: none (50)", count_of(&Settings::log_every, 0));
+  add("trace", "STEPS",
+      "operators, and a GPU's kernels and copies, of steps 5-7, say: OUTPUT/trace/rank-R.json, for Perfetto (none)",
+      steps_of(&Settings::trace));
   add("timeout", "S", "seconds after which a rank that does not answer counts as lost (120)",
       real_of(&Settings::timeout_s, 1, "a number of seconds, at least 1"));
   add("device", "NAME", "cpu, cuda (a GPU for each process), or auto: cuda where LibTorch has it and a GPU is visible (auto)",

@@ -95,6 +95,11 @@ std::string setting_text(const SettingValue& value) {
   return {digits, std::to_chars(digits, digits + sizeof digits, *number).ptr};
 }
 
+std::string to_string(const StepRange& steps) {
+  const std::string first = std::to_string(steps.first);
+  return steps.last == steps.first ? first : first + "-" + std::to_string(steps.last);
+}
+
 double learning_rate(const Settings& settings) {
   if (settings.lr) return *settings.lr;
   switch (settings.optimizer) {

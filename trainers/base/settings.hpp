@@ -39,6 +39,11 @@ enum class KernelChoice { automatic, own, torch };
 enum class ExchangeChoice { gloo, shared_memory };
 enum class GradientCompression { bf16, fp16 };
 
+/// Optimiser steps, both ends included, the first one is 1.
+struct StepRange {
+  std::int64_t first = 1, last = 1;
+};
+
 /// The name at the place of an enumerator.
 template <class Enum, std::size_t N>
 const char* name_at(Enum value, const char* const (&names)[N]) {
@@ -61,6 +66,8 @@ const char* to_string(DeviceChoice value);
 const char* to_string(KernelChoice value);
 const char* to_string(ExchangeChoice value);
 const char* to_string(GradientCompression value);
+/// `5-7`, or `5`.
+std::string to_string(const StepRange& steps);
 
 /// Everything that a run can be told. The names are those of the options (`--train-share`) and, with underscores, of the keys
 /// under `settings` in run.json (`train_share`). A task may have other values where nothing is said.
@@ -124,6 +131,7 @@ struct Settings {
   std::optional<std::string> events;
   bool tensorboard = false;
   std::int64_t log_every = 50;
+  std::optional<StepRange> trace;
 
   // How the machine is used.
   DeviceChoice device = DeviceChoice::automatic;   // in a run: what plan_device() made of it
@@ -208,7 +216,7 @@ int last_epoch(const Settings& settings);
 bool keeps_last(const Settings& settings);
 bool keeps_best(const Settings& settings);
 
-/// Where checkpoint/, tensorboard/ and predictions.json go: `output`, else the folder of run.json.
+/// Where checkpoint/, tensorboard/, trace/ and predictions.json go: `output`, else the folder of run.json.
 std::optional<std::filesystem::path> output_folder(const Settings& settings);
 /// The event file of one rank: `events` (rank r > 0: with `.r` behind), else events.jsonl or events.R.jsonl in the folder of
 /// run.json.

@@ -14,6 +14,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "checksum/crc32c.hpp"
+#include "files/folder.hpp"
 
 namespace hpcbench::train {
 
@@ -90,9 +91,7 @@ struct TensorBoardFile::Writer {
 };
 
 TensorBoardFile::TensorBoardFile(const std::filesystem::path& folder) : writer_(std::make_unique<Writer>()) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw DataError(concat("error: cannot create ", folder.string(), ": ", error.message()));
+  make_folder(folder);
   const double time_s = unix_s();
   const std::string name =
       concat("events.out.tfevents.", static_cast<std::int64_t>(time_s), ".", short_host_name(), ".", getpid());

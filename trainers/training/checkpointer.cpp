@@ -1,12 +1,11 @@
 #include "training/checkpointer.hpp"
 
-#include <unistd.h>
-
 #include <optional>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "files/folder.hpp"
 #include "files/shard_file.hpp"
 
 namespace hpcbench::train {
@@ -14,14 +13,6 @@ namespace hpcbench::train {
 namespace {
 
 constexpr const char* kLastName = "last.safetensors";
-
-void make_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw DataError(concat("error: cannot make the folder ", folder.string(), ": ", error.message()));
-  if (access(folder.c_str(), W_OK) != 0)
-    throw DataError(concat("error: the folder ", folder.string(), " cannot be written to"));
-}
 
 /// Ranks on several hosts must write into one folder: what the first does not see nobody could resume from.
 void require_visible(const std::filesystem::path& shard) {

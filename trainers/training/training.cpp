@@ -11,6 +11,7 @@
 #include "files/tensorboard.hpp"
 #include "training/checkpointer.hpp"
 #include "training/schedule.hpp"
+#include "training/step_trace.hpp"
 
 namespace hpcbench::train {
 
@@ -56,6 +57,7 @@ class Loop {
         hooks_(hooks),
         checkpointer_(task, strategy, settings, world, events),
         learning_rate_(settings, total_steps(settings, world, task.train_samples())),
+        trace_(settings, world, total_steps(settings, world, task.train_samples())),
         evaluates_(settings.eval && task.validation_samples() > 0) {
     if (settings.tensorboard && world.rank == 0) board_.emplace(*output_folder(settings) / "tensorboard");
     clear_sums();
@@ -136,7 +138,9 @@ class Loop {
     const double kept_s = checkpointer_.seconds();
     while (state_.epoch_steps < plan.steps() && !is_complete()) {
       stop_if_terminated();
+      trace_.before(state_.steps + 1);
       step(plan);
+      trace_.after(state_.steps + 1);
       ++state_.epoch_steps;
       ++state_.steps;
       const bool due = settings_.checkpoint_every > 0 && state_.steps % settings_.checkpoint_every == 0;
@@ -357,6 +361,7 @@ class Loop {
   const TrainingHooks& hooks_;
   Checkpointer checkpointer_;
   LearningRate learning_rate_;
+  StepTrace trace_;
   bool evaluates_;
   std::optional<TensorBoardFile> board_;
   TrainingState state_;

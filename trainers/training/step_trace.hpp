@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "base/settings.hpp"
+#include "base/world.hpp"
+
+namespace hpcbench::train {
+
+/// What the steps of the setting `trace` do, by LibTorch's profiler: operators, and on GPUs kernels and copies, each with its
+/// time, in OUTPUT/trace/rank-R.json, which Perfetto and chrome://tracing show. Our own kernels for CPUs are no operators and
+/// are missing in it. Around traced steps the host waits for the GPUs, and they take longer themselves.
+class StepTrace {
+ public:
+  /// InputError where the training has fewer steps (`total`) than are to be traced. Makes the folder.
+  StepTrace(const Settings& settings, const World& world, std::int64_t total);
+  /// What has begun is given up.
+  ~StepTrace();
+  StepTrace(const StepTrace&) = delete;
+  StepTrace& operator=(const StepTrace&) = delete;
+
+  /// Around step `number`. The last one waits for the process's GPUs, and writes.
+  void before(std::int64_t number);
+  void after(std::int64_t number);
+
+ private:
+  void wait_for_gpus() const;
+  void write();
+
+  std::optional<StepRange> steps_;
+  int gpus_ = 0;  // of this process
+  std::filesystem::path file_;
+  bool running_ = false;
+  bool speaks_ = false;
+};
+
+}  // namespace hpcbench::train
