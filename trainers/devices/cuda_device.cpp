@@ -174,10 +174,8 @@ Machine find_machine(const Environment& environment) {
 }
 
 std::unique_ptr<Device> make_cuda_device(const DevicePlan& plan, const Settings& settings, const Machine& machine) {
-  // Before the first call of cuBLAS and NCCL. What the user has set stays. cuBLAS is deterministic only with a workspace of its
-  // own; a collective beyond the timeout ends the process (3: without waiting for the communicator).
-  const bool deterministic = settings.deterministic.value_or(true);
-  if (deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
+  // Before the first call of NCCL. What the user has set stays. A collective beyond the timeout ends the process (3: without
+  // waiting for the communicator).
   setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "3", 0);
   // Before that ranks would write down what they were at, into the user's home, and the watchdog would wait for it, five times
   // 15 s: ours say so themselves, and a hang is to be over within the timeout and 5 s.
@@ -186,6 +184,10 @@ std::unique_ptr<Device> make_cuda_device(const DevicePlan& plan, const Settings&
   c10::cuda::set_device(static_cast<c10::DeviceIndex>(plan.first_gpu), /*force=*/true);
   at::Context& context = at::globalContext();
   context.lazyInitDevice(at::kCUDA);
+  // cuBLAS gives the same bits each time with a workspace for each stream, and LibTorch provides one. CUBLAS_WORKSPACE_CONFIG
+  // is another way: LibTorch (2.11 to 2.13) then compiles a regular expression at every product, which took more of a step of
+  // BERT-base on an H100 than all the rest.
+  const bool deterministic = settings.deterministic.value_or(true);
   context.setDeterministicCuDNN(deterministic);
   // Attention's backward, too. Memory that is about to be written needs no filling.
   context.setDeterministicAlgorithms(deterministic, /*warn_only=*/false);
