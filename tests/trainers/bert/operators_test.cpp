@@ -45,6 +45,44 @@ TEST_CASE("few operators equal the plain ones, dropout on and off, padded and pa
   }
 }
 
+TEST_CASE("few operators: packed rows that are filled up compute the same") {
+  const BertConfig config = tiny_bert_config();
+  for (const std::vector<std::int64_t>& lengths : {kOperatorLengths, {17, 1, 30}, {9, 9, 9}}) {
+    const BertBatch batch = random_batch(config, lengths, 0);
+    Bert reference = perturbed_bert(config, operator_options(Attention::eager));
+    const BertOutcome expected = run_step(reference, batch, nullptr);
+    BertOptions options = operator_options(Attention::operators);
+    options.dropout_bits = DropoutBits::device;
+    options.tokens_multiple = 64;
+    Bert bert = perturbed_bert(config, options);
+    const BertOutcome outcome = run_step(bert, batch, nullptr);
+    check_same_outcome(outcome, expected, 1e-12, 1e-13);
+    const std::int64_t tokens = batch.row_begin.back();
+    const bool alike = lengths.front() == lengths.back();
+    CHECK(outcome.logits.size(0) == (alike ? tokens : (tokens + 63) / 64 * 64));
+    CHECK(relative_difference(outcome.logits.narrow(0, 0, tokens), expected.logits) <= 1e-12);
+    // With dropout it draws for more tokens; what fills up still comes into no gradient.
+    const DropoutKey key{5, 1};
+    CHECK(std::isfinite(run_step(bert, batch, &key).loss));
+  }
+}
+
+TEST_CASE("what fills up is a stretch of its own, of positions, words and types that there are") {
+  const BertConfig config = tiny_bert_config();
+  const BertBatch batch = random_batch(config, {17, 1, 20}, 0);
+  const BertNumbers numbers(batch, check_rows(batch, config), config, false, at::kCPU, 32);
+  const std::vector<std::int64_t> stretches = {0, 17, 18, 38, 64};
+  CHECK(numbers.rows.queries == stretches);
+  CHECK(numbers.rows.keys == stretches);
+  CHECK(numbers.rows.most_keys == 26);
+  for (const at::Tensor& each : {numbers.ids, numbers.positions, numbers.types}) {
+    CHECK(each.size(0) == 64);
+    CHECK(each.narrow(0, 38, 26).eq(0).all().item<bool>());
+  }
+  CHECK(numbers.slot_begins.size(0) == 2 * 64);
+  CHECK(numbers.slot_begins.narrow(0, 76, 52).eq(numbers.slots.size(0)).all().item<bool>());
+}
+
 TEST_CASE("few operators: positions that are ignored, and rows of one size without padding") {
   const BertConfig config = tiny_bert_config();
   for (const std::vector<std::int64_t>& lengths : {kOperatorLengths, std::vector<std::int64_t>{9, 9, 9}}) {

@@ -63,7 +63,8 @@ void seed_generator(const BertStep& step, const DropoutKey& key, std::int64_t pl
 std::shared_ptr<const BertNumbers> numbers_of(const BertBatch& batch, const BertRows& rows, const BertConfig& config,
                                               const BertOptions& options, at::Device place) {
   if (batch.there) return batch.there;
-  return std::make_shared<const BertNumbers>(batch, rows, config, options.pad_in_softmax, place);
+  const std::int64_t multiple = options.dropout_bits == DropoutBits::hash ? 1 : options.tokens_multiple;
+  return std::make_shared<const BertNumbers>(batch, rows, config, options.pad_in_softmax, place, multiple);
 }
 
 /// The sums of the starts' and of the ends' losses.

@@ -39,6 +39,8 @@ struct BertOptions {
   bool checkpoint_activations = false;           // keep only the layers' inputs, compute the rest again in backward
   bool pad_in_softmax = true;                    // padded positions compete for start and end, as at Hugging Face
   DropoutBits dropout_bits = DropoutBits::hash;  // device: with operators only
+  // operators: packed rows are filled up to a multiple of so many tokens, so that few shapes occur. Not with hashed dropout.
+  std::int64_t tokens_multiple = 1;
 };
 
 /// What dropout is drawn from: a hash of (seed, step, place in the global batch, site, element), so that it does not depend on
@@ -72,7 +74,8 @@ class Bert {
   Model& model();
   /// Takes what logits() and loss() need of a batch to the device together. Where it was not called, each takes it by itself.
   void bring(BertBatch& batch) const;
-  /// [T, 2]: start and end logits of every token. `dropout` null: evaluation. InputError for a batch that does not fit.
+  /// [T, 2]: start and end logits of every token; behind them, with `tokens_multiple`, those of tokens that fill up. `dropout`
+  /// null: evaluation. InputError for a batch that does not fit.
   at::Tensor logits(const BertBatch& batch, const DropoutKey* dropout);
   /// (cross-entropy of starts + of ends) / 2 as at Hugging Face: positions are clamped to [0, row length], and a position that
   /// equals the row's length is ignored. The row's length is without padding unless `pad_in_softmax`. `logits` may come from

@@ -49,7 +49,20 @@ class NumberRoll {
   std::vector<Part> parts_;
 };
 
-VarlenRows varlen_rows(const BertRows& rows) {
+/// How many tokens fill up.
+std::int64_t filler_of(const BertRows& rows, std::int64_t multiple) {
+  std::int64_t row = 0;
+  while (row < rows.count && rows.size(row) == rows.size(0)) ++row;
+  return row == rows.count ? 0 : (multiple - rows.tokens % multiple) % multiple;
+}
+
+std::vector<std::int64_t> filled(const std::int64_t* numbers, std::int64_t count, std::int64_t filler, std::int64_t by) {
+  std::vector<std::int64_t> all(numbers, numbers + count);
+  all.insert(all.end(), static_cast<std::size_t>(filler), by);
+  return all;
+}
+
+VarlenRows varlen_rows(const BertRows& rows, std::int64_t filler) {
   VarlenRows varlen;
   varlen.queries = varlen.keys = {0};
   const auto add = [&varlen](std::int64_t queries, std::int64_t keys) {
@@ -63,6 +76,7 @@ VarlenRows varlen_rows(const BertRows& rows) {
     add(rows.size(row), keys);
     if (const std::int64_t padding = rows.size(row) - keys; padding > 0) add(0, padding);
   }
+  if (filler > 0) add(filler, filler);
   return varlen;
 }
 
@@ -122,12 +136,13 @@ Competing competing_of(const BertBatch& batch, bool pad_in_softmax, std::int64_t
 }  // namespace
 
 BertNumbers::BertNumbers(const BertBatch& batch, const BertRows& checked, const BertConfig& config, bool pad_in_softmax,
-                         at::Device place)
-    : rows(varlen_rows(checked)) {
+                         at::Device place, std::int64_t tokens_multiple) {
+  const std::int64_t filler = filler_of(checked, tokens_multiple);
+  rows = varlen_rows(checked, filler);
   NumberRoll roll;
-  roll.add(ids, checked.ids, checked.tokens);
-  roll.add(positions, checked.positions);
-  roll.add(types, checked.types, checked.tokens);
+  roll.add(ids, filled(checked.ids, checked.tokens, filler, kPaddingToken));
+  roll.add(positions, filled(checked.positions.data(), checked.tokens, filler, 0));
+  roll.add(types, filled(checked.types, checked.tokens, filler, 0));
   const RowSumsPlan plan = lookers_of(checked, config);
   roll.add(lookers.rows, plan.rows);
   roll.add(lookers.stretches, plan.stretches);
@@ -144,7 +159,9 @@ BertNumbers::BertNumbers(const BertBatch& batch, const BertRows& checked, const 
   }
   if (has_targets) roll.add(gold, gold_of(batch, pad_in_softmax));
   if (has_targets && !in_order) {
-    const Competing competing = competing_of(batch, pad_in_softmax, widest);
+    Competing competing = competing_of(batch, pad_in_softmax, widest);
+    competing.slot_begins.insert(competing.slot_begins.end(), static_cast<std::size_t>(2 * filler),
+                                 static_cast<std::int32_t>(competing.slots.size()));
     roll.add(from, competing.from);
     roll.add(beyond, competing.beyond);
     roll.add(slots, competing.slots);

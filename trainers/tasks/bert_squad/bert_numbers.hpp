@@ -14,10 +14,12 @@ namespace hpcbench::train {
 /// The whole numbers that a pass by LibTorch's operators and its loss need of a batch. They lie side by side, so that one copy
 /// takes all of them to the device.
 struct BertNumbers {
-  /// `batch` is what `rows` was checked from.
-  BertNumbers(const BertBatch& batch, const BertRows& rows, const BertConfig& config, bool pad_in_softmax, at::Device place);
+  /// `batch` is what `rows` was checked from. Rows of different sizes are filled up to a multiple of `tokens_multiple` tokens:
+  /// by padding that is a stretch of its own, asks itself alone, and comes into no loss.
+  BertNumbers(const BertBatch& batch, const BertRows& rows, const BertConfig& config, bool pad_in_softmax, at::Device place,
+              std::int64_t tokens_multiple = 1);
 
-  at::Tensor ids, positions, types;  // int64 [tokens]
+  at::Tensor ids, positions, types;  // int64 [tokens]; with what fills up, as all that is said to be of tokens
   /// Which tokens looked at each row of the tables of words, positions and types, one below the other. Padding's word gets no
   /// gradient.
   RowSums lookers;
