@@ -54,7 +54,9 @@ void StepTrace::wait_for_gpus() const {
   if (gpus_ == 0) return;
   const at::CUDAHooksInterface& cuda = at::detail::getCUDAHooks();
   const c10::DeviceIndex first = cuda.getCurrentDevice();
-  for (int gpu = 0; gpu < gpus_; ++gpu) cuda.deviceSynchronize(static_cast<c10::DeviceIndex>(first + gpu));
+  for (int gpu = 0; gpu < gpus_; ++gpu) {
+    cuda.deviceSynchronize(static_cast<c10::DeviceIndex>(first + gpu));
+  }
 }
 
 void StepTrace::write() {
