@@ -39,10 +39,21 @@ def write_report(folder, report):
         draft.replace(folder / name)
 
 
-def run_step(function, machine, limit_s):
+class Rows(list):
+    """Whose every row is told at once: whoever ends the check early has it."""
+
+    def __init__(self, tell):
+        super().__init__()
+        self.tell = tell
+
+    def append(self, row):
+        super().append(row)
+        self.tell()
+
+
+def run_step(function, machine, limit_s, rows):
     """{status, reason, rows, seconds}. What fails ends this step alone."""
     begin_s = time.monotonic()
-    rows = []
     try:
         reason = function(machine, rows, begin_s + limit_s)
         failed = [row["name"] for row in rows if row["status"] == "failed"]
@@ -74,9 +85,11 @@ def main():
     for name, question, function, _ in chosen:
         limit_s = options.minutes * 60 * shares[name] / whole + spare_s
         print(f"{name}: {question} (at most {max(0, limit_s):.0f} s)", flush=True)
-        outcome = run_step(function, machine, limit_s)
+        rows = Rows(lambda: write_report(folder, report))
+        report["steps"].append({"name": name, "question": question, "status": "not measured", "reason": "it was ended before it was done", "rows": rows, "seconds": 0})
+        outcome = run_step(function, machine, limit_s, rows)
         spare_s = limit_s - outcome["seconds"]
-        report["steps"].append({"name": name, "question": question, **outcome})
+        report["steps"][-1].update(outcome)
         report["device_name"] = machine.device_name
         report["numbers_count"] = machine.numbers_count
         write_report(folder, report)

@@ -82,7 +82,8 @@ def parity(machine, rows, deadline_s):
                 rows.append(unended(f"{task} {precision} on the CPU", reference))
             elif reference.exit_code != 0:
                 rows.append(row(f"{task} {precision} on the CPU", "failed", why=reference.last_words()))
-        rows.extend(filter(None, pool.map(lambda case: compared(machine, case, references, deadline_s), wanted)))
+        for found in filter(None, pool.map(lambda case: compared(machine, case, references, deadline_s), wanted)):
+            rows.append(found)
     if machine.count == 1:
         return "one GPU: " + ("two ranks share it" if machine.rank_counts() else "strategies of several ranks are not looked at")
     return None

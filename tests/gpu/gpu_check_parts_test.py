@@ -203,6 +203,23 @@ class Peers(unittest.TestCase):
         self.assertEqual([(row["status"], row["said"]) for row in rows], [("failed", "error: out of luck"), ("not measured", "")])
 
 
+class Report(unittest.TestCase):
+    def test_a_row_is_there_before_its_step_ends(self):
+        with tempfile.TemporaryDirectory() as folder:
+            seen = []
+
+            def step(machine, rows, deadline_s):
+                rows.append(trainer.row("first", "passed"))
+                seen.append(json.loads(pathlib.Path(folder, "report.json").read_text())["steps"])
+
+            arguments = ["check", "--cpu", "--minutes", "1", "--programs", folder, "--out", folder]
+            with mock.patch.object(check, "STEPS", [("facts", "?", step, 1)]), mock.patch.object(sys, "argv", arguments), redirect_stdout(io.StringIO()):
+                self.assertEqual(check.main(), 0)
+            (during,), (after,) = seen[0], json.loads(pathlib.Path(folder, "report.json").read_text())["steps"]
+            self.assertEqual((during["status"], during["reason"], during["rows"]), ("not measured", "it was ended before it was done", [{"name": "first", "status": "passed"}]))
+            self.assertEqual((after["status"], after["reason"], after["rows"]), ("passed", "", during["rows"]))
+
+
 class Time(unittest.TestCase):
     def limits(self, count, seconds):
         """Of the steps of a check of ten minutes on so many GPUs, of which the first takes so long."""
