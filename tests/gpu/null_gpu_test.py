@@ -308,6 +308,7 @@ class NullGpu(unittest.TestCase):
         ends = run_ranks([*MNIST, "--strategy", "ddp", "--max-steps", "2"], 2)
         for ended in ends:
             self.assertEqual(ended.code, 0, ended.text)
+            self.assertNotIn("destroy_process_group", ended.text)  # LibTorch's complaint of a process that ends without
         self.assertEqual(len({ended.events[0]["gpu_uuid"] for ended in ends}), 2)
         for ended in ends:
             facts = ended.event("run_start")
