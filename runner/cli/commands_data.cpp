@@ -2,6 +2,9 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/host.hpp"
@@ -23,10 +26,11 @@ std::string absolute_folder(const std::string& folder) { return std::filesystem:
 
 int show_status(const StudyOptions& options, const std::string& format, bool all) {
   const Study study = load_study(options);
+  std::optional<std::string> owner = experiment_owner(study.results);
   const IndexView index = open_for_reading(study);
   ProcessToolRunner tools;
   std::string problem;
-  const StatusView view = live_status(study, index.store, tools, problem);
+  const StatusView view = live_status(study, index.store, tools, std::move(owner), problem);
   if (!problem.empty()) say(problem);
   if (format == "json") {
     write_status_json(view, unix_time_s(), print_data);

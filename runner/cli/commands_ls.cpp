@@ -40,14 +40,6 @@ std::vector<ListedStudy> list_studies(const std::string& root) {
   return studies;
 }
 
-std::string how_it_was_read(const LastRun& last) {
-  std::string text = last.file;
-  if (!last.profile.empty()) text += " --profile " + shell_quote(last.profile);
-  if (!last.site.empty()) text += " --site " + shell_quote(last.site);
-  for (const std::string& setting : last.settings) text += " --set " + shell_quote(setting);
-  return text;
-}
-
 std::string studies_text(const std::vector<ListedStudy>& studies) {
   std::size_t width = 0;
   for (const ListedStudy& study : studies) width = std::max(width, study.name.size());

@@ -6,6 +6,10 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/interrupt.hpp"
@@ -96,10 +100,10 @@ class Watch {
   /// False if nothing is left to wait for.
   bool look(bool in_lines) {
     const double begin_s = system_clock().monotonic_s();
-    const std::optional<std::string> owner = experiment_owner(study_.results);
+    std::optional<std::string> owner = experiment_owner(study_.results);
     refresh_copy(store_, study_);
     std::string problem;
-    StatusView view = live_status(study_, store_, tools_, problem);
+    StatusView view = live_status(study_, store_, tools_, std::move(owner), problem);
     const std::vector<std::string> changes = watch_changes(view_, view, system_clock().unix_s());
     if (!changes.empty()) last_change_s_ = begin_s;
     if (in_lines) {
@@ -108,12 +112,11 @@ class Watch {
       if (!problem.empty() && problem != scene_.problem) say(problem);
     }
     view_ = std::move(view);
-    scene_.owner = owner;
     scene_.problem = problem;
     looked_s_ = system_clock().monotonic_s();
     const double longest_s = study_.experiment.executor == "slurm" ? kLongestSlurmInterval : kLongestLocalInterval;
     next_look_s_ = looked_s_ + interval_s_.value_or(watch_interval(begin_s - last_change_s_, looked_s_ - begin_s, longest_s));
-    return is_worth_watching(*view_, owner.has_value());
+    return is_worth_watching(*view_);
   }
 
   void redraw() {
@@ -125,9 +128,7 @@ class Watch {
 
   int conclude() const {
     if (!view_) return 128 + interrupted();
-    const std::string counts =
-        fmt::format("{}: {} runs: {}", view_->experiment, view_->runs.size(), counts_text(view_->counts));
-    print_data(counts + "\n");
+    print_data(headline(*view_) + "\n");
     if (interrupted() != 0) {
       say("no longer watching; everything goes on as it was. `hpcbench watch` looks again, `hpcbench cancel` ends jobs.");
       return 128 + interrupted();
@@ -137,7 +138,7 @@ class Watch {
     const long long succeeded = view_->counts.at(State::succeeded);
     say(ended == static_cast<long long>(view_->runs.size())
             ? "every run has an outcome. Next: hpcbench report --format markdown"
-            : "nothing runs, and no `hpcbench run` begins what has no outcome yet: `hpcbench run` carries on");
+            : "nothing runs, and " + owner_text(*view_));
     return ended > succeeded ? 1 : 0;
   }
 

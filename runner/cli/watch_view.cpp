@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/text.hpp"
+#include "study/live_status.hpp"
 
 namespace hpcbench {
 
@@ -111,6 +112,7 @@ long long ended_runs(const StatusView& view) {
 
 /// On a narrow terminal the bar goes first, then the end of the name: the counts say most.
 std::string progress_line(const StatusView& view, int columns) {
+  if (view.runs.empty()) return printable(headline(view));
   const long long ended = ended_runs(view);
   const auto total = static_cast<long long>(view.runs.size());
   const auto filled = static_cast<std::size_t>(total > 0 ? kBarWidth * ended / total : 0);
@@ -123,12 +125,8 @@ std::string progress_line(const StatusView& view, int columns) {
 }
 
 std::string owner_line(const StatusView& view, const WatchScene& scene) {
-  std::string text = scene.owner ? fmt::format("`hpcbench run` goes on in {}", printable(*scene.owner))
-                     : view.counts.at(State::planned) > 0
-                         ? "no `hpcbench run` goes on: it would submit what is planned and settle what has ended"
-                         : "no `hpcbench run` goes on";
-  text += scene.looked_s_ago < 1.5 ? "" : fmt::format("; seen {:.0f} s ago", scene.looked_s_ago);
-  return text + ". Ctrl-C leaves everything running.";
+  const std::string seen = scene.looked_s_ago < 1.5 ? "" : fmt::format("; seen {:.0f} s ago", scene.looked_s_ago);
+  return owner_text(view) + seen + ". Ctrl-C leaves everything running.";
 }
 
 /// All of it but times.
@@ -178,7 +176,7 @@ std::vector<std::string> watch_screen(const StatusView& view, const WatchScene& 
 
 std::vector<std::string> watch_changes(const std::optional<StatusView>& before, const StatusView& now, double now_unix_s) {
   std::vector<std::string> lines;
-  if (!before) lines.push_back(fmt::format("{}: {} runs: {}", now.experiment, now.runs.size(), counts_text(now.counts)));
+  if (!before) lines.push_back(headline(now));
   for (std::size_t i = 0; i < now.runs.size(); ++i) {
     const RunStatus& run = now.runs[i];
     // The experiment file is read once, so the same runs are asked for in the same order.
@@ -189,8 +187,8 @@ std::vector<std::string> watch_changes(const std::optional<StatusView>& before, 
   return lines;
 }
 
-bool is_worth_watching(const StatusView& view, bool owned) {
-  if (owned) return true;
+bool is_worth_watching(const StatusView& view) {
+  if (view.owner) return true;
   return std::any_of(view.runs.begin(), view.runs.end(), [](const RunStatus& run) {
     return run.attempt && !is_outcome(run.state) && run.state != State::planned && run.job != RunStatus::Job::gone;
   });

@@ -10,8 +10,7 @@ namespace hpcbench {
 
 /// What `hpcbench watch` shows at one moment, and where.
 struct WatchScene {
-  std::optional<std::string> owner;  // of a `hpcbench run` that goes on
-  std::string problem;               // why something is unknown; empty: all is known
+  std::string problem;  // why something is unknown; empty: all is known
   double now_unix_s = 0;
   double looked_s_ago = 0;
   int columns = 80;  // of the terminal
@@ -28,7 +27,7 @@ std::vector<std::string> watch_changes(const std::optional<StatusView>& before, 
 
 /// Whether something may still change of its own accord: a `hpcbench run` goes on, or a job waits or runs, or nothing is known
 /// of one.
-bool is_worth_watching(const StatusView& view, bool owned);
+bool is_worth_watching(const StatusView& view);
 
 /// Seconds until the next look: 5 % of the time since anything changed, from 1 s to `longest_s`, and never so often that
 /// looking takes more than a twentieth of the time.

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
 
 namespace hpcbench {
 
@@ -23,6 +24,14 @@ std::string found_from(const std::string& folder, const std::string& path) {
 }
 
 }  // namespace
+
+std::string how_it_was_read(const LastRun& run) {
+  std::string text = shell_quote(run.file);
+  if (!run.profile.empty()) text += " --profile " + shell_quote(run.profile);
+  if (!run.site.empty()) text += " --site " + shell_quote(run.site);
+  for (const std::string& setting : run.settings) text += " --set " + shell_quote(setting);
+  return text;
+}
 
 std::vector<std::string> read_profiles_together(const std::string& results_root, const std::string& experiment) {
   const auto text = read_file_if_there(last_run_file(results_root + "/" + experiment));

@@ -15,6 +15,9 @@ struct LastRun {
   std::vector<std::string> settings;  // the texts of --set
 };
 
+/// `FILE --profile P --site S --set A=B`, as a shell takes it.
+std::string how_it_was_read(const LastRun& run);
+
 /// Also written as results/EXPERIMENT/last_run.json, so that each study is known by its name. A path that begins with `../`
 /// is relative to `results_root`, wherever that will be.
 void write_last_run(const std::string& results_root, const LastRun& run);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/files.hpp"
 #include "base/host.hpp"
@@ -123,12 +124,49 @@ void add_processes(StatusView& view, const Study& study) {
 
 }  // namespace
 
-StatusView live_status(const Study& study, const Store& store, ToolRunner& tools, std::string& problem) {
+StatusView live_status(const Study& study, const Store& store, ToolRunner& tools, std::optional<std::string> owner,
+                       std::string& problem) {
   StatusView view = make_status(study, store);
+  view.owner = std::move(owner);
   add_submissions(view, study);
   problem = add_queue(view, study, tools);
   add_processes(view, study);
   return view;
+}
+
+namespace {
+
+/// What an `hpcbench run` would have to do for a run, now that none goes on.
+enum class Awaits { nothing, begin, settle };
+
+Awaits awaits(const RunStatus& run) {
+  if (is_outcome(run.state)) return Awaits::nothing;
+  if (run.state == State::planned) return run.held ? Awaits::nothing : Awaits::begin;
+  // Handed over by a call that ended before its job began, or while it did.
+  if (run.state == State::intended) return Awaits::begin;
+  return run.job == RunStatus::Job::gone ? Awaits::settle : Awaits::nothing;
+}
+
+}  // namespace
+
+bool waits_for_owner(const StatusView& view) {
+  return std::any_of(view.runs.begin(), view.runs.end(), [](const RunStatus& run) { return awaits(run) != Awaits::nothing; });
+}
+
+std::string owner_text(const StatusView& view) {
+  if (view.owner) return fmt::format("`hpcbench run` goes on in {}", printable(*view.owner));
+  const auto count = [&](Awaits what) {
+    return std::count_if(view.runs.begin(), view.runs.end(), [&](const RunStatus& run) { return awaits(run) == what; });
+  };
+  std::vector<std::string> parts;
+  if (const long long begin = count(Awaits::begin); begin > 0)
+    parts.push_back(
+        fmt::format("begin the {} that {}", counted(begin, "run", "runs"), begin == 1 ? "waits for it" : "wait for it"));
+  if (const long long settle = count(Awaits::settle); settle > 0)
+    parts.push_back(fmt::format("settle the {} whose {} ended", settle, settle == 1 ? "job has" : "jobs have"));
+  const std::string what =
+      parts.empty() ? "" : fmt::format(": `hpcbench run {}` would {}", printable(view.named), join(parts, " and "));
+  return "no `hpcbench run` goes on" + what;
 }
 
 }  // namespace hpcbench

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "study/index.hpp"
+#include "study/live_status.hpp"
 #include "study/preparing.hpp"
 #include "study/rounds.hpp"
 #include "submit/continuation.hpp"
@@ -105,7 +106,7 @@ std::vector<RunStatus> planned_runs(const Study& study, const std::vector<RunNam
     const std::string not_begun = why.empty() ? "" : "not begun: " + why;
     for (const RunName name : repeats) {
       runs.push_back({configuration.id + "/" + to_string(name), study.plan.bindings(configuration), State::planned,
-                      std::nullopt, std::nullopt, RunStatus::Job::unknown, not_begun});
+                      std::nullopt, std::nullopt, RunStatus::Job::unknown, not_begun, !obstacle.empty()});
     }
   }
   return runs;
@@ -185,6 +186,30 @@ std::string counts_text(const std::map<State, long long>& counts) {
   return text.empty() ? "none" : text;
 }
 
+namespace {
+
+std::map<State, long long> imported_counts(const StatusView& view) {
+  std::map<State, long long> counts;
+  for (const RunStatus& run : view.imported) ++counts[run.state];
+  return counts;
+}
+
+}  // namespace
+
+std::string headline(const StatusView& view) {
+  std::vector<std::string> parts;
+  if (!view.runs.empty()) parts.push_back(fmt::format("{} runs: {}", view.runs.size(), counts_text(view.counts)));
+  if (!view.imported.empty()) {
+    parts.push_back(fmt::format("{}: {}",
+                                counted(static_cast<long long>(view.imported.size()), "imported run", "imported runs"),
+                                counts_text(imported_counts(view))));
+  }
+  if (parts.empty())
+    parts.push_back(fmt::format("no runs of its own, and none imported yet: `hpcbench report {}` takes in what `import` names",
+                                view.named));
+  return view.experiment + ": " + join(parts, "; ");
+}
+
 std::string run_line(const RunStatus& run, std::optional<double> now_unix_s) {
   if (!run.attempt) {
     return fmt::format("{}  {}  {}", run.run, run.not_begun.empty() ? std::string(shown_name(run.state)) : run.not_begun,
@@ -219,8 +244,10 @@ void add_rounds(StatusView& view, const Study& study, const Store& store) {
   const RoundsView rounds = look_at_rounds(study, store);
   view.rounds = rounds_lines(study, rounds);
   view.rounds_json = rounds_json(study, rounds);
-  if (view.to_continue > 0 && !may_begin_block(study, rounds))
-    view.carries_on = "`hpcbench run " + study.experiment.path + "` does it once `budget` is larger";
+  if (!may_begin_block(study, rounds)) {
+    for (RunStatus& run : view.runs) run.held = run.held || run.state == State::planned;
+    if (view.to_continue > 0) view.carries_on = "`hpcbench run " + study.experiment.path + "` does it once `budget` is larger";
+  }
   if (!study.experiment.repeat_rule) return;
   std::map<std::string, int> last;
   for (std::size_t i = 0; i < rounds.rows.size(); ++i)
@@ -235,9 +262,24 @@ void add_rounds(StatusView& view, const Study& study, const Store& store) {
 
 }  // namespace
 
+namespace {
+
+RunStatus imported_run(const Study& study, const Configuration& configuration, AttemptRecord&& attempt) {
+  RunStatus run;
+  run.run = configuration.id + "/" + to_string(attempt.key.run);
+  run.axes = study.plan.bindings(configuration);
+  run.state = attempt.state;
+  attempt.metrics.erase_if([](const auto& metric) { return metric.first != "wall_s"; });
+  run.attempt = std::move(attempt);
+  return run;
+}
+
+}  // namespace
+
 StatusView make_status(const Study& study, const Store& store) {
   StatusView view{study.experiment.name, study.results, study.experiment.executor, {}, {}};
   for (const State state : kStates) view.counts[state] = 0;
+  view.named = study.named();
   const std::vector<RunName> repeats = repeats_in_text_order(study.selected().repeats);
   view.runs = planned_runs(study, repeats);
   view.counts[State::planned] = static_cast<long long>(view.runs.size());
@@ -255,6 +297,10 @@ StatusView make_status(const Study& study, const Store& store) {
     while (place < by_id.size() && id_at(place) < attempt.key.config_id) ++place;
     if (place == by_id.size() || id_at(place) != attempt.key.config_id) return;
     const RunName name = attempt.key.run;
+    if (name.is_imported()) {
+      view.imported.push_back(imported_run(study, study.selected().configurations[by_id[place]], std::move(attempt)));
+      return;
+    }
     if (!name.is_repeat() || name.number < 1 || name.number > study.selected().repeats) return;
     RunStatus& run = view.runs[place * repeats.size() + place_of_repeat[static_cast<std::size_t>(name.number) - 1]];
     set_state(view, run, attempt.state);
@@ -276,7 +322,7 @@ StatusView make_status(const Study& study, const Store& store) {
 }
 
 std::string status_text(const StatusView& view, double now_unix_s, bool all) {
-  std::string text = fmt::format("{}: {} runs: {}\n", view.experiment, view.runs.size(), counts_text(view.counts));
+  std::string text = headline(view) + "\n";
   if (view.tried_again > 0) {
     text += fmt::format("  {} of them {} tried again; only the last attempt of a run counts\n", view.tried_again,
                         view.tried_again == 1 ? "was" : "were");
@@ -285,11 +331,15 @@ std::string status_text(const StatusView& view, double now_unix_s, bool all) {
     text += fmt::format("  {} to be continued from what {} saved; {}\n", counted(view.to_continue, "run waits", "runs wait"),
                         view.to_continue == 1 ? "it has" : "they have", view.carries_on);
   }
+  if (view.owner || waits_for_owner(view)) text += "  " + owner_text(view) + "\n";
   for (const MissedMetric& missed : view.missed) text += missed_line(missed);
   for (const std::string& line : view.rounds) text += "  " + printable(line) + "\n";
   for (const RunStatus& run : view.runs) {
     if (all || !run.not_begun.empty() || (run.attempt && run.state != State::succeeded))
       text += "  " + run_line(run, now_unix_s) + "\n";
+  }
+  for (const RunStatus& run : view.imported) {
+    if (all || run.state != State::succeeded) text += "  " + run_line(run, now_unix_s) + "\n";
   }
   return text;
 }
@@ -297,6 +347,9 @@ std::string status_text(const StatusView& view, double now_unix_s, bool all) {
 void write_status_json(const StatusView& view, double now_unix_s, const std::function<void(const std::string&)>& write) {
   Json head = {{"schema", 1}, {"experiment", view.experiment}, {"results", view.results}};
   for (const auto& [state, count] : view.counts) head["counts"][std::string(to_string(state))] = count;
+  head["imported"] = Json::object();
+  for (const auto& [state, count] : imported_counts(view)) head["imported"][std::string(to_string(state))] = count;
+  head["owner"] = view.owner ? Json(*view.owner) : Json(nullptr);
   head["without_value"] = Json::array();
   for (const MissedMetric& missed : view.missed) {
     head["without_value"].push_back({{"metric", missed.name},

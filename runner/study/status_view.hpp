@@ -21,6 +21,7 @@ struct RunStatus {
   enum class Job { unknown, there, gone };
   Job job = Job::unknown;      // of a run that has not ended: whether its job waits or runs now, if known
   std::string not_begun = {};  // why a planned run cannot begin: `not begun: build failed ...`
+  bool held = false;           // a planned run that `hpcbench run` would not begin either: see not_begun, or its budget
 };
 
 /// A metric of the file that runs which succeeded have no value of.
@@ -35,13 +36,16 @@ struct StatusView {
   std::string results;
   std::string executor;
   std::map<State, long long> counts;
-  std::vector<RunStatus> runs;  // sorted by run
+  std::vector<RunStatus> runs;           // sorted by run
+  std::vector<RunStatus> imported = {};  // runs of these configurations that hpcbench did not start; `counts` is without them
   std::vector<MissedMetric> missed = {};
-  std::vector<std::string> rounds = {};  // how far rows are from being decided, and what is spent: rounds_lines
-  std::string rounds_json = {};          // the same; empty for fixed repeats without a budget
-  long long tried_again = 0;             // runs that needed, or got, another attempt
-  long long to_continue = 0;             // runs whose next segment waits for somebody who hands it over
-  std::string carries_on = {};           // what does that: a command, or who does it now
+  std::vector<std::string> rounds = {};   // how far rows are from being decided, and what is spent: rounds_lines
+  std::string rounds_json = {};           // the same; empty for fixed repeats without a budget
+  long long tried_again = 0;              // runs that needed, or got, another attempt
+  long long to_continue = 0;              // runs whose next segment waits for somebody who hands it over
+  std::string carries_on = {};            // what does that: a command, or who does it now
+  std::string named = {};                 // Study::named
+  std::optional<std::string> owner = {};  // the `hpcbench run` that goes on with the study
 };
 
 StatusView make_status(const Study& study, const Store& store);
@@ -54,6 +58,8 @@ void set_state(StatusView& view, RunStatus& run, State state);
 std::string run_line(const RunStatus& run, std::optional<double> now_unix_s);
 /// `12 succeeded, 1 failed`: the counts that are not 0.
 std::string counts_text(const std::map<State, long long>& counts);
+/// `NAME: 13 runs: 12 succeeded, 1 failed; 2 imported runs: 2 succeeded`. Of a study of imports alone only those.
+std::string headline(const StatusView& view);
 /// How long a run took, or has run so far; absent if it has not begun.
 std::optional<double> elapsed_s(const AttemptRecord& attempt, double now_unix_s);
 

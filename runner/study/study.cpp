@@ -78,6 +78,13 @@ ReadOptions read_options(const LastRun& source) {
 
 }  // namespace
 
+std::string Study::named() const {
+  if (from_last_run) return shell_quote(experiment.name);
+  LastRun as_typed = source;
+  as_typed.file = experiment.path;
+  return how_it_was_read(as_typed);
+}
+
 void check_study(const Study& study) {
   if (study.experiment.executor == "slurm") {
     // These stand in lines that sbatch reads, and in file names in which it replaces `%`.

@@ -42,6 +42,9 @@ struct Study {
   Plan& selected() { return narrowed ? *narrowed : plan; }
   /// `hpcbench retry`, with the study's name where the call has several.
   std::string command(const std::string& name) const { return "hpcbench " + name + (one_of_many ? " " + experiment.name : ""); }
+  /// The study as another command takes it: its file with all that it was read with, or its name where the results folder
+  /// knows that.
+  std::string named() const;
   std::string database() const { return results_root + "/hpcbench.db"; }
 };
 

@@ -44,7 +44,8 @@ class Habits(StudyTest):
         self.hpcbench("run", "tiny.yaml", "--repeats", "1")
         self.assertNotIn("strategy=slow", self.hpcbench("status", "tiny.yaml").stdout)
         listed = self.hpcbench("status", "--all").stdout.splitlines()
-        self.assertEqual(len(listed), 1 + 18)
+        self.assertIn("no `hpcbench run` goes on: `hpcbench run tiny` would begin the 15 runs that wait for it", listed[1])
+        self.assertEqual(len(listed), 2 + 18)
         self.assertEqual(len([line for line in listed if "succeeded" in line]), 1 + 3)
 
     def test_status_and_report_agree_on_how_many_repeats_there_are(self):

@@ -110,6 +110,26 @@ class Ingest(OldResults):
         self.assertEqual(row["n"], 3)
         self.assertEqual(self.hpcbench("run", "old.yaml").stderr.count("nothing was run again"), 1)
 
+    def test_status_and_watch_count_imported_runs(self):
+        self.write("a.log", "took 100.5 s\n")
+        self.ingest("baseline", "a.log")
+        self.ingest("ddp,nodes=1", "--outcome", "timeout")
+        status = self.hpcbench("status", "old.yaml").stdout
+        self.assertIn("old: 6 runs: 6 planned; 2 imported runs: 1 succeeded, 1 timeout\n", status)
+        self.assertRegex(status, r"/i01/a1  timeout.*strategy=ddp")
+        alone = STUDY.replace("repeats: 2", "").replace("launch: once", "").replace('command: [bash, -c, "echo took {{epochs}} s"]', "")
+        self.write("old.yaml", alone + "import: [{files: b.log, run: {strategy: ddp, nodes: 2}}]\n")
+        shutil.rmtree(self.folder / "results")
+        self.assertIn("none imported yet: `hpcbench report old.yaml` takes in what `import` names", self.hpcbench("status", "old.yaml").stdout)
+        self.ingest("baseline", "a.log")
+        self.ingest("ddp,nodes=1", "--outcome", "timeout")
+        first = "old: 2 imported runs: 1 succeeded, 1 timeout"
+        self.assertEqual(self.hpcbench("status", "old.yaml").stdout.splitlines()[0], first)
+        self.assertIn("/i01/a1  succeeded", self.hpcbench("status", "old.yaml", "--all").stdout)
+        self.assertEqual(self.hpcbench("watch", "old.yaml").stdout.splitlines()[-1], first)
+        counts = self.status("old.yaml")
+        self.assertEqual((sum(counts["counts"].values()), counts["imported"]), (0, {"succeeded": 1, "timeout": 1}))
+
     def test_each_file_a_run_or_all_one(self):
         self.write("a.log", "took 1.5 s\n")
         self.write("b.log", "took 2.5 s\n")

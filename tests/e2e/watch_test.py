@@ -88,7 +88,7 @@ class Watch(StudyTest):
         self.write("tiny.yaml", STUDY)
         done = self.hpcbench("watch", "tiny.yaml")
         self.assertIn("4 planned", done.stdout)
-        self.assertIn("`hpcbench run` carries on", done.stderr)
+        self.assertIn("nothing runs, and no `hpcbench run` goes on: `hpcbench run tiny.yaml` would begin the 4 runs that wait for it", done.stderr)
         self.assertEqual([p.name for p in self.folder.iterdir()], ["tiny.yaml"])
 
     def test_job_whose_run_was_killed_is_watched_to_its_end(self):
@@ -99,7 +99,20 @@ class Watch(StudyTest):
         self.assertRegex(watching.stdout.readline(), "running")
         self.write("go", "")
         rest = watching.communicate(timeout=PATIENCE_S)[0]
-        self.assertIn("nothing runs, and no `hpcbench run` begins what has no outcome yet", rest)
+        self.assertIn("nothing runs, and no `hpcbench run` goes on: `hpcbench run tiny.yaml` would begin the 3 runs that wait for it", rest)
+
+    def test_status_says_who_goes_on_with_the_study(self):
+        running = self.start_study()
+        self.assertRegex(self.hpcbench("status", "tiny.yaml").stdout.splitlines()[1], rf"^  `hpcbench run` goes on in .*\b{running.pid}\b")
+        self.assertIn(str(running.pid), self.status("tiny.yaml")["owner"])
+        os.kill(running.pid, signal.SIGKILL)
+        running.wait()
+        nobody = "no `hpcbench run` goes on: `hpcbench run tiny.yaml` would begin the 3 runs that wait for it"
+        self.assertEqual(self.hpcbench("status", "tiny.yaml").stdout.splitlines()[1], "  " + nobody)
+        self.assertIsNone(self.status("tiny.yaml")["owner"])
+        self.write("go", "")
+        self.hpcbench("run", "tiny.yaml", code=1)
+        self.assertNotIn("goes on", self.hpcbench("status", "tiny.yaml", code=1).stdout)
 
     def test_watching_writes_nothing(self):
         self.write("go", "")

@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "cli/watch_view.hpp"
+#include "study/live_status.hpp"
 
 namespace hpcbench {
 
@@ -34,13 +35,13 @@ TEST_CASE("watch: what moves comes first, then what went wrong, then what went w
   StatusView view =
       watched({watched_run(1, State::planned), watched_run(2, State::succeeded), watched_run(3, State::failed, "exit code 3"),
                watched_run(4, State::submitted, "Priority"), watched_run(5, State::running)});
+  view.owner = "process 5 on login1";
   view.runs[4].attempt->job = "7_4";
   view.runs[4].attempt->node = "n0";
   view.runs[4].attempt->started_unix_s = 1000;
   view.runs[1].attempt->metrics["wall_s"] = 75;
   WatchScene scene;
   scene.now_unix_s = 1012;
-  scene.owner = "process 5 on login1";
   const std::vector<std::string> expected = {
       "study  2/5 done: 1 planned, 1 submitted, 1 running, 1 succeeded, 1 failed",
       "`hpcbench run` goes on in process 5 on login1. Ctrl-C leaves everything running.",
@@ -110,14 +111,34 @@ TEST_CASE("watch: one line for each change, none for time that passes") {
 
 TEST_CASE("watch: it ends when nothing can change of its own accord") {
   StatusView view = watched({watched_run(1, State::succeeded), watched_run(2, State::planned)});
-  CHECK_FALSE(is_worth_watching(view, false));
-  CHECK(is_worth_watching(view, true));
+  CHECK_FALSE(is_worth_watching(view));
+  view.owner = "process 5 on login1";
+  CHECK(is_worth_watching(view));
   view = watched({watched_run(1, State::succeeded), watched_run(2, State::running)});
-  CHECK(is_worth_watching(view, false));
+  CHECK(is_worth_watching(view));
   view.runs[1].job = RunStatus::Job::gone;
-  CHECK_FALSE(is_worth_watching(view, false));
+  CHECK_FALSE(is_worth_watching(view));
   view.runs[1].job = RunStatus::Job::there;
-  CHECK(is_worth_watching(view, false));
+  CHECK(is_worth_watching(view));
+}
+
+TEST_CASE("watch and status: who begins what waits") {
+  StatusView view = watched({watched_run(1, State::planned), watched_run(2, State::planned), watched_run(3, State::succeeded)});
+  view.named = "study.yaml";
+  CHECK(owner_text(view) == "no `hpcbench run` goes on: `hpcbench run study.yaml` would begin the 2 runs that wait for it");
+  view.runs.push_back(watched_run(4, State::running));
+  view.runs[3].job = RunStatus::Job::gone;
+  view.runs[1].held = true;
+  CHECK(owner_text(view) ==
+        "no `hpcbench run` goes on: `hpcbench run study.yaml` would begin the 1 run that waits for it and settle the 1 whose "
+        "job has ended");
+  CHECK(watch_screen(view, WatchScene{})[1].starts_with("no `hpcbench run` goes on: `hpcbench run study.yaml` would"));
+  CHECK(waits_for_owner(view));
+  view.owner = "process 5 on login1";
+  CHECK(owner_text(view) == "`hpcbench run` goes on in process 5 on login1");
+  view = watched({watched_run(1, State::succeeded), watched_run(2, State::submitted)});
+  CHECK_FALSE(waits_for_owner(view));
+  CHECK(owner_text(view) == "no `hpcbench run` goes on");
 }
 
 TEST_CASE("watch: it looks after 5 % of the time since anything changed, and spends at most a twentieth of the time") {

@@ -87,13 +87,17 @@ TEST_CASE("status: every run that is asked for, sorted as texts, with the attemp
   REQUIRE(view.runs[1].attempt);
   CHECK(view.runs[1].state == State::timeout);
   CHECK_FALSE(view.runs[10].attempt);
+  REQUIRE(view.imported.size() == 1);
+  CHECK(view.imported[0].run == first + "/i01");
+  CHECK(headline(view) == "digits: 200 runs: 198 planned, 1 succeeded, 1 timeout; 1 imported run: 1 failed");
 }
 
 TEST_CASE("status: JSON in pieces is laid out as one document") {
   StatusView view{"digits", "/results/digits", "local", {{State::planned, 1}, {State::failed, 1}}, {}};
   CHECK(json_of(view) ==
         "{\n \"schema\": 1,\n \"experiment\": \"digits\",\n \"results\": \"/results/digits\",\n \"counts\": {\n"
-        "  \"planned\": 1,\n  \"failed\": 1\n },\n \"without_value\": [],\n \"tried_again\": 0,\n \"runs\": []\n}\n");
+        "  \"planned\": 1,\n  \"failed\": 1\n },\n \"imported\": {},\n \"owner\": null,\n \"without_value\": [],\n"
+        " \"tried_again\": 0,\n \"runs\": []\n}\n");
   RunStatus planned;
   planned.run = "0a/r01";
   planned.axes = {{"k", Value::from_plain("1")}, {"name", Value::from_text("a\n\"b\xFF")}};
