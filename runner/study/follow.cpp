@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -11,8 +12,10 @@
 #include "base/clock.hpp"
 #include "base/interrupt.hpp"
 #include "base/terminal.hpp"
+#include "base/text.hpp"
 #include "study/index.hpp"
 #include "study/progress.hpp"
+#include "study/status_view.hpp"
 
 namespace hpcbench {
 
@@ -60,6 +63,50 @@ OutcomeCounts count_outcomes(const std::vector<AttemptState>& runs, const Study&
     if (run.state == State::succeeded) ++counts.succeeded;
   }
   return counts;
+}
+
+std::vector<AttemptKey> attempts_to_retry(const std::vector<AttemptState>& states, const Study& study,
+                                          const std::vector<State>& outcomes) {
+  std::vector<AttemptKey> keys;
+  if (outcomes.empty()) return keys;
+  for (const AttemptState& run : counting_states(states)) {
+    const bool wanted = std::find(outcomes.begin(), outcomes.end(), run.state) != outcomes.end();
+    if (wanted && is_asked(study, run.key)) keys.push_back(run.key);
+  }
+  return keys;
+}
+
+std::string why_none_to_retry(const std::vector<AttemptState>& states, const Study& study, const std::vector<State>& outcomes) {
+  if (outcomes.empty()) return "";
+  const auto is_wanted = [&](State state) { return std::find(outcomes.begin(), outcomes.end(), state) != outcomes.end(); };
+  std::map<State, long long> counts;
+  long long left_out = 0;  // by --only
+  for (const AttemptState& run : counting_states(states)) {
+    const bool asked = is_asked(study, run.key);
+    if (asked && is_wanted(run.state)) return "";
+    if (asked && is_outcome(run.state)) ++counts[run.state];
+    left_out += !asked && is_wanted(run.state) && run.key.run.is_repeat() && study.plan.find(run.key.config_id);
+  }
+  const auto names = [](const auto& from, const std::string& separator) {
+    std::vector<std::string> texts;
+    for (const State state : from) texts.emplace_back(to_string(state));
+    return join(texts, separator);
+  };
+  std::vector<State> others;
+  for (const auto& [state, count] : counts) {
+    if (state != State::succeeded) others.push_back(state);
+  }
+  std::string why = "no run has ended yet";
+  if (!others.empty()) {
+    why = fmt::format("no run is {}, there are {}; `hpcbench retry {} --outcome {}` runs those again", names(outcomes, " or "),
+                      counts_text(counts), study.named(), names(others, ","));
+  } else if (!counts.empty()) {
+    const long long succeeded = counts[State::succeeded];
+    why = succeeded == 1 ? "the one run that has ended succeeded"
+                         : fmt::format("all {} runs that have ended succeeded", succeeded);
+  }
+  if (left_out > 0) why += fmt::format("; --only leaves out {}", counted(left_out, "run that would be", "runs that would be"));
+  return "nothing to run again: " + why;
 }
 
 void expect_runs(RemainingTime& remaining, const Study& study, const Store& store, const std::vector<AttemptState>& states,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/run_name.hpp"
@@ -24,6 +25,12 @@ struct OutcomeCounts {
 bool is_asked(const Study& study, const AttemptKey& key);
 /// Of those runs (counting_states) that are asked for.
 OutcomeCounts count_outcomes(const std::vector<AttemptState>& runs, const Study& study);
+
+/// The runs that are asked for and have one of these outcomes.
+std::vector<AttemptKey> attempts_to_retry(const std::vector<AttemptState>& states, const Study& study,
+                                          const std::vector<State>& outcomes);
+/// For people, where outcomes are named and no run has one: `nothing to run again: all 4 runs that have ended succeeded`.
+std::string why_none_to_retry(const std::vector<AttemptState>& states, const Study& study, const std::vector<State>& outcomes);
 
 /// Tells how long runs took in earlier calls, and which are to be made now.
 void expect_runs(RemainingTime& remaining, const Study& study, const Store& store, const std::vector<AttemptState>& states,

@@ -99,17 +99,6 @@ std::vector<KnownAttempt> known_attempts(const std::vector<AttemptState>& states
   return known;
 }
 
-std::vector<AttemptKey> attempts_to_retry(const std::vector<AttemptState>& states, const Study& study,
-                                          const std::vector<State>& outcomes) {
-  std::vector<AttemptKey> keys;
-  if (outcomes.empty()) return keys;
-  for (const AttemptState& run : counting_states(states)) {
-    const bool wanted = std::find(outcomes.begin(), outcomes.end(), run.state) != outcomes.end();
-    if (wanted && is_asked(study, run.key)) keys.push_back(run.key);
-  }
-  return keys;
-}
-
 FailureLimits failure_limits(const Study& study, const PlanDiff& diff, const std::vector<AttemptState>& states,
                              const std::vector<AttemptKey>& retried, const RunOptions& options) {
   FailureLimits limits{options.keep_going, options.max_failures, {}, false};
@@ -239,7 +228,7 @@ Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, con
   const std::vector<AttemptKey> retried = attempts_to_retry(states, study, options.retry);
   remember(study);
 
-  if (!options.retry.empty()) say(fmt::format("{} run{} again", retried.size(), retried.size() == 1 ? " runs" : "s run"));
+  if (!retried.empty()) say(fmt::format("{} again", counted(static_cast<long long>(retried.size()), "run runs", "runs run")));
   RenderContext context = make_render_context(study);
   ProcessToolRunner tools;
   context.block_times = find_block_times(study.experiment, study.selected(), store, tools);
@@ -364,6 +353,7 @@ Steps<int> run_study(const Study& study, const RunOptions& options, Call& call) 
   ProcessToolRunner tools;
   check_longest_jobs(study.experiment, study.selected(), find_block_times(study.experiment, study.selected(), store, tools));
   if (!announce(study, diff, count_outcomes(counting_states(states), study), options)) co_return 0;
+  if (const std::string why = why_none_to_retry(states, study, options.retry); !why.empty()) say(why);
   co_await Pause::turn;  // nothing begins before every study is known to be ready
   if (rounds) {
     const CarryOut carry_out_one = [&](const Study& part, const RunOptions& of_part,

@@ -97,6 +97,22 @@ class WholeStudy(StudyTest):
         self.assertEqual(len(self.executions()), 36)
         self.assertEqual(self.report("tiny.yaml")["rows"][0]["runs"][0]["attempt"], "a2")
 
+    def test_retry_says_why_nothing_is_run_again(self):
+        self.write("work.sh", WORK.replace("$HPCBENCH_TEST_JITTER", "0") + '[ $1 = fast ] || exit 3\n')
+        self.hpcbench("run", "tiny.yaml", "--repeats", "2", code=1)
+        before = self.executions()
+        retry = ["retry", "tiny.yaml", "--set", "repeats=2"]
+        said = self.hpcbench(*retry, "--outcome", "timeout,lost", code=1).stderr
+        self.assertIn("nothing to run again: no run is timeout or lost, there are 4 succeeded, 2 failed; "
+                      "`hpcbench retry tiny.yaml --set repeats=2 --outcome failed` runs those again\n", said)
+        said = self.hpcbench(*retry, "--only", "strategy=fast").stderr
+        self.assertIn("nothing to run again: all 4 runs that have ended succeeded; --only leaves out 2 runs that would be\n", said)
+        self.assertNotIn("0 runs run again", said)
+        self.assertEqual(self.executions(), before)
+        self.write("work.sh", WORK.replace("$HPCBENCH_TEST_JITTER", "0"))
+        self.assertIn("2 runs run again\n", self.hpcbench(*retry).stderr)
+        self.assertIn("nothing to run again: all 6 runs that have ended succeeded\n", self.hpcbench(*retry).stderr)
+
     def test_editing_the_matrix_keeps_what_is_still_asked_for(self):
         self.hpcbench("run", "tiny.yaml")
         self.write("tiny.yaml", STUDY.replace("[1, 2]", "[1, 4]", 1).replace("gpus_per_node: 2}", "gpus_per_node: 4}"))
