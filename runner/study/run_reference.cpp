@@ -27,11 +27,12 @@ struct Reference {
 };
 
 constexpr std::size_t kShownRuns = 10;
+constexpr std::size_t kShownValues = 10;  // of an axis
 
-[[noreturn]] void reject_reference(const std::string& reference, const std::string& why) {
+[[noreturn]] void reject_reference(const std::string& reference, const std::string& why, const std::string& experiment = "") {
   throw InputError(
-      fmt::format("error: `{}` is no run: {}; write [EXPERIMENT/](CONFIG_ID prefix | axis=value,... | value,...)[/rNN[/aN]]",
-                  reference, why));
+      fmt::format("error: `{}` is no run{}: {}; write [EXPERIMENT/](CONFIG_ID prefix | axis=value,... | value,...)[/rNN[/aN]]",
+                  reference, experiment.empty() ? "" : " of " + experiment, why));
 }
 
 std::string last_experiment(const std::string& results_root) {
@@ -65,9 +66,9 @@ Reference parse_reference(const std::string& results_root, const std::string& te
     if (reference.run) parts.pop_back();
   }
   reference.configuration = join(parts, "/");
-  const bool is_id = reference.configuration.find('=') == std::string::npos;
-  if (reference.configuration.empty()) reject_reference(text, "names no configuration");
-  if (is_id && parts.size() > 1) {
+  if (reference.configuration.empty()) reject_reference(text, "names no configuration", reference.experiment);
+  // The name of an axis holds no `/`, values may.
+  if (parts.size() > 1 && parts.front().find_first_of("=,") == std::string::npos) {
     reject_reference(
         text, fmt::format("`{}` is no experiment{}; {} holds: {}", parts.front(), did_you_mean(parts.front(), experiments),
                           results_root, experiments.empty() ? "none" : join(experiments, ", ")));
@@ -75,47 +76,77 @@ Reference parse_reference(const std::string& results_root, const std::string& te
   return reference;
 }
 
+using Axes = std::map<std::string, std::set<Value>>;
+
 /// Every axis of these runs, with its values.
-std::map<std::string, std::set<Value>> axes_of(const std::vector<AttemptRecord>& records) {
-  std::map<std::string, std::set<Value>> axes;
+Axes axes_of(const std::vector<AttemptRecord>& records) {
+  Axes axes;
   for (const AttemptRecord& record : records) {
     for (const auto& [name, value] : record.axes) axes[name].insert(value);
   }
   return axes;
 }
 
-std::vector<std::string> axis_names(const std::map<std::string, std::set<Value>>& axes) {
+std::vector<std::string> axis_names(const Axes& axes) {
   std::vector<std::string> names;
   for (const auto& axis : axes) names.push_back(axis.first);
   return names;
 }
 
-/// `ddp` -> `strategy=ddp`, where exactly one axis has that value; what is axis=value already stays.
-std::string with_axis(const std::string& text, const std::string& clause, const std::map<std::string, std::set<Value>>& axes) {
+/// At most ten.
+std::string list_values(const std::set<Value>& values) {
+  std::vector<std::string> texts;
+  for (const Value& value : values) {
+    texts.push_back(texts.size() == kShownValues ? "..." : printable(value.text()));
+    if (texts.size() > kShownValues) break;
+  }
+  return join(texts, ", ");
+}
+
+/// `strategy: ddp, zero; nodes: 1, 2`.
+std::string list_axes(const Axes& axes) {
+  std::vector<std::string> texts;
+  for (const auto& [name, values] : axes) texts.push_back(name + ": " + list_values(values));
+  return join(texts, "; ");
+}
+
+bool has_any(const std::set<Value>& values, const Condition& of_value) {
+  return std::any_of(values.begin(), values.end(), [&](const Value& value) {
+    return matches(of_value, Bindings{{of_value.begin()->first, value}});
+  });
+}
+
+/// `ddp` -> `strategy=ddp`, where exactly one axis has that value; what is axis=value already stays, if some run has it.
+std::string with_axis(const std::string& text, const std::string& experiment, const std::string& clause, const Axes& axes) {
   const std::vector<std::string> names = axis_names(axes);
   if (const std::size_t equals = clause.find('='); equals != std::string::npos) {
     const std::string name(trim(std::string_view(clause).substr(0, equals)));
-    if (name.empty() || equals + 1 == clause.size()) reject_reference(text, fmt::format("`{}` is not axis=value", clause));
+    if (name.empty() || equals + 1 == clause.size())
+      reject_reference(text, fmt::format("`{}` is not axis=value", clause), experiment);
     if (axes.count(name) == 0) {
       reject_reference(text,
-                       fmt::format("`{}` is no axis{}; the axes are: {}", name, did_you_mean(name, names), join(names, ", ")));
+                       fmt::format("`{}` is no axis{}; the axes are: {}", name, did_you_mean(name, names), join(names, ", ")),
+                       experiment);
+    }
+    if (!has_any(axes.at(name), parse_only(clause))) {
+      throw InputError(fmt::format("error: `{}`: no run of {} that has begun has {} (there are: {})", text, experiment, clause,
+                                   list_values(axes.at(name))));
     }
     return clause;
   }
   std::vector<std::string> having;
   const Condition wanted = parse_only("value=" + clause);
   for (const auto& [name, values] : axes) {
-    const bool has = std::any_of(values.begin(), values.end(), [&](const Value& value) {
-      return matches(wanted, Bindings{{"value", value}});
-    });
-    if (has) having.push_back(name);
+    if (has_any(values, wanted)) having.push_back(name);
   }
   if (having.size() == 1) return having.front() + "=" + clause;
   if (having.empty()) {
-    reject_reference(text, fmt::format("no configuration's id begins with `{}`, and no axis has that value (axes: {})", clause,
-                                       join(names, ", ")));
+    reject_reference(
+        text, fmt::format("no configuration's id begins with `{}`, and no axis has that value ({})", clause, list_axes(axes)),
+        experiment);
   }
-  reject_reference(text, fmt::format("`{}` is a value of {}: write axis={}", clause, join(having, " and of "), clause));
+  reject_reference(text, fmt::format("`{}` is a value of {}: write axis={}", clause, join(having, " and of "), clause),
+                   experiment);
 }
 
 /// Absent where the reference is the beginning of a configuration's id.
@@ -125,11 +156,11 @@ std::optional<Condition> condition_of(const std::string& text, const Reference& 
     return record.key.config_id.starts_with(reference.configuration);
   });
   if (is_id) return std::nullopt;
-  const std::map<std::string, std::set<Value>> axes = axes_of(records);
+  const Axes axes = axes_of(records);
   std::vector<std::string> clauses;
   for (const std::string& clause : split_escaped(reference.configuration, ',')) {
-    if (trim(clause).empty()) reject_reference(text, "a value is missing between commas");
-    clauses.push_back(with_axis(text, std::string(trim(clause)), axes));
+    if (trim(clause).empty()) reject_reference(text, "a value is missing between commas", reference.experiment);
+    clauses.push_back(with_axis(text, reference.experiment, std::string(trim(clause)), axes));
   }
   return parse_only(join(clauses, ","));
 }
@@ -143,14 +174,14 @@ bool is_named(const Reference& reference, const AttemptRecord& record) {
          (!reference.attempt || record.key.attempt == *reference.attempt);
 }
 
-std::string list_runs(const std::vector<AttemptRecord>& runs, bool with_attempts) {
+std::string list_runs(const Reference& reference, const std::vector<AttemptRecord>& runs, bool with_attempts) {
   std::string names;
   for (std::size_t i = 0; i < std::min(runs.size(), kShownRuns); ++i) {
     const AttemptKey& key = runs[i].key;
     names += fmt::format("\n  {}/{}{} ({})", key.config_id, to_string(key.run),
                          with_attempts ? fmt::format("/a{}", key.attempt) : "", describe(runs[i].axes));
   }
-  return names + (runs.size() > kShownRuns ? "\n  ... (hpcbench status --all)" : "");
+  return names + (runs.size() > kShownRuns ? fmt::format("\n  ... (hpcbench status {} --all)", reference.experiment) : "");
 }
 
 /// All attempts where one is named, else those that count.
@@ -174,17 +205,18 @@ FoundRun find_run(const std::string& results_root, const std::string& text) {
   }
   if (found.empty() && records.empty()) {
     throw InputError(
-        fmt::format("error: no run of {} matches `{}`; `hpcbench status --all` lists them", reference.experiment, text));
+        fmt::format("error: no run of {0} matches `{1}`; `hpcbench status {0} --all` lists them", reference.experiment, text));
   }
   if (found.empty()) {
     throw InputError(fmt::format("error: no run of {} matches `{}`; there are:{}", reference.experiment, text,
-                                 list_runs(records, reference.attempt.has_value())));
+                                 list_runs(reference, records, reference.attempt.has_value())));
   }
   // A warm-up that is not named by its attempt: the last one counts.
   if (found.size() > 1 && reference.run && found.front().key.config_id == found.back().key.config_id)
     return {reference.experiment, found.back()};
   if (found.size() > 1) {
-    throw InputError(fmt::format("error: `{}` is {} runs; name one:{}", text, found.size(), list_runs(found, false)));
+    throw InputError(
+        fmt::format("error: `{}` is {} runs; name one:{}", text, found.size(), list_runs(reference, found, false)));
   }
   return {reference.experiment, found.front()};
 }

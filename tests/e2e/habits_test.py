@@ -30,9 +30,12 @@ class Habits(StudyTest):
 
     def test_errors_of_show_name_what_was_typed(self):
         self.hpcbench("run", "tiny.yaml", "--repeats", "1")
-        for run, said in (("slwo/r01", "no axis has that value (axes: gpus_per_node, nodes, strategy)"), ("1/r01", "`1` is a value of gpus_per_node and of nodes"),
-                          ("strat=slow/r01", "`strat` is no axis"), ("nosuch/fast/r01", "`nosuch` is no experiment"), ("strategy=/r01", "is not axis=value"),
-                          ("slow/r07", "there are:"), ("strategy=slow,gpus_per_node=2/r01", "hpcbench status --all")):
+        for run, said in (("slwo/r01", "`slwo/r01` is no run of tiny: no configuration's id begins with `slwo`, and no axis has that value "
+                          "(gpus_per_node: 1, 2; nodes: 1; strategy: fast, slow)"), ("1/r01", "`1` is a value of gpus_per_node and of nodes"),
+                          ("strat=slow/r01", "is no run of tiny: `strat` is no axis"),
+                          ("strategy=medium/r01", "no run of tiny that has begun has strategy=medium (there are: fast, slow)"),
+                          ("tiny/strategy=fast,gpus_per_node=3|4", "has gpus_per_node=3|4 (there are: 1, 2)"), ("nosuch/strategy=fast", "`nosuch` is no experiment"), ("nosuch/fast/r01", "`nosuch` is no experiment"), ("strategy=/r01", "is not axis=value"),
+                          ("slow/r07", "there are:"), ("strategy=slow,gpus_per_node=2/r01", "`hpcbench status tiny --all`")):
             for command in ("show", "logs"):
                 text = self.hpcbench(command, run, code=2).stderr
                 self.assertIn(f"`{run}`", text)
