@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
+import math
 import os
 import pathlib
 import sqlite3
@@ -28,6 +29,7 @@ ROW_COLUMNS = ("gpus", "n", "median", "q1", "q3", "min", "max", "ratio_of_median
 # All that a row of a table has beside its axes and what has a colon in its name.
 REPORT_COLUMNS = {"config_id", *ROW_COLUMNS, "speedup", *(f"{name}_{end}" for name in ("median", "speedup") for end in ("low", "high", "coverage"))}
 TEXT_COLUMNS = {"config_id", "is_baseline", "source", "statistic"}  # that are no numbers
+COUNT_COLUMNS = {"gpus", "n", "censored", "reached_target"}  # whole numbers of every row; all other numbers are doubles
 NUMBER_COLUMNS = ("exit_code", "signal", "started_unix_s", "finished_unix_s")  # of a run, absent in some
 
 
@@ -95,6 +97,15 @@ def _index(results: Path, experiment: str | None) -> Iterator[tuple[sqlite3.Conn
         connection.close()
 
 
+def _exact(pandas: Any, values: list[Any]) -> Any:
+    """The values of an axis or fact for a frame. Where pandas would make doubles of integers that these cannot hold, because decimals
+    stand beside them or some are absent, each stays the number that it is."""
+    kinds = set(map(type, values))
+    if int not in kinds or not kinds & {float, type(None)} or not any(type(value) is int and abs(value) > 2**53 for value in values):
+        return values
+    return pandas.Series([math.nan if value is None else value for value in values], dtype=object)
+
+
 def _spread(rows: Iterable[dict[str, Any]]) -> list[str]:
     """Names in the order of their first appearance."""
     return list(dict.fromkeys(name for names in dict.fromkeys(tuple(row) for row in rows) for name in names))
@@ -128,17 +139,20 @@ def runs(results: Path = "results", experiment: str | None = None, *, facts: boo
         columns = _columns(connection.execute(query.format(condition), values))
     (axes, distinct_axes), metrics, (_, units) = _alike(columns[15]), _objects(columns[16]), _alike(columns[17])
     known = _objects(columns[18]) if facts else []
-    data: dict[str, list[Any]] = dict(zip(RUN_COLUMNS, columns))
+    data: dict[str, Any] = dict(zip(RUN_COLUMNS, columns))
     names = {prefix: _spread(parts) for prefix, parts in (("axis", distinct_axes), ("metric", metrics), ("fact", known))}
     for prefix, parts in (("axis", axes), ("metric", metrics), ("fact", known)):
         for name in names[prefix]:
             column = f"fact:{name}" if prefix == "fact" else _named(name, set(data), prefix)
-            data[column] = [part.get(name) for part in parts]
+            values_of = [part.get(name) for part in parts]
+            data[column] = values_of if prefix == "metric" else _exact(pandas, values_of)
     # To put columns of one kind together takes a second of a million runs. With facts they are so many that pandas would warn of it.
     frame: pd.DataFrame = pandas.DataFrame(data, copy=facts)
     measured = [f"metric:{name}" if f"metric:{name}" in frame else name for name in names["metric"]]
-    for column in (*NUMBER_COLUMNS, *measured):
+    for column in NUMBER_COLUMNS:
         frame[column] = pandas.to_numeric(frame[column])  # a column without any number would hold None
+    for column in measured:
+        frame[column] = frame[column].astype("float64")  # whole numbers, too
     frame.attrs["units"] = _units(units)
     frame.attrs["axes"] = names["axis"]
     return frame
@@ -171,8 +185,8 @@ def series(results: Path = "results", experiment: str | None = None, *, name: st
             data[columns[axis]] += [point_axes.get(axis)] * len(of_run)
         data["index"] += [point[0] for point in of_run]
         data["value"] += [point[1] for point in of_run]
-    frame: pd.DataFrame = pandas.DataFrame(data)
-    frame["value"] = pandas.to_numeric(frame["value"])
+    frame: pd.DataFrame = pandas.DataFrame({**data, **{columns[axis]: _exact(pandas, data[columns[axis]]) for axis in names}})
+    frame["value"] = frame["value"].astype("float64")
     frame.attrs["axes"] = names
     return frame
 
@@ -212,8 +226,10 @@ def table(study: Path | None = None, *options: str, results: Path | None = None,
     for name in frame.columns:
         if str(name).startswith("outcome:"):
             frame[name] = frame[name].fillna(0).astype("int64")
-        elif name not in axes and name not in TEXT_COLUMNS:
-            frame[name] = pandas.to_numeric(frame[name])  # a column without any number would hold None
+        elif name in axes:
+            frame[name] = _exact(pandas, [row.get(name) for row in rows])
+        elif name not in TEXT_COLUMNS and name not in COUNT_COLUMNS:
+            frame[name] = frame[name].astype("float64")  # a column without any number would hold None, one of whole numbers integers
     frame.attrs.update({key: report[key] for key in ("experiment", "metric", "unit", "confidence", "baseline", "notes")})
     frame.attrs["units"] = {report["metric"]: report["unit"]} if report["unit"] else {}
     frame.attrs["warnings"] = [f"{warning['code']}: {warning['seen']}" for warning in report["warnings"]]

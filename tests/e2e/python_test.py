@@ -142,6 +142,26 @@ class Measured(StudyTest):
         self.study.hpcbench("export", "py", "-o", archive)
         self.assertEqual(len(self.package.table(None, "--archive", archive)), 4)
 
+    def test_numbers_keep_their_digits_and_kinds(self):
+        big = 2**53 + 1  # no double holds it
+        self.write("big.yaml", "experiment: big\ncommand: [bash, -c, 'echo x=0 y={{repeat}}', '{{k}}', '{{m}}']\nlaunch: once\n"
+                               f"matrix: {{k: [{big}, 0.5], m: [{big}, {big + 2}]}}\nrepeats: 2\nreport: {{metric: x}}\nmetrics:\n"
+                               "  - {name: x, file: stdout.log, pattern: 'x=([0-9]+)', unit: MB}\n"
+                               "  - {name: y, file: stdout.log, pattern: 'y=([0-9]+)', unit: MB, series: s}\n")
+        self.write("other.yaml", "experiment: other\ncommand: [echo, x=5]\nlaunch: once\nmatrix: {nodes: [1]}\nrepeats: 1\n")
+        for name in ("big", "other"):
+            self.hpcbench("run", f"{name}.yaml")
+        results = self.folder / "results"
+        runs, series, table = self.package.runs(results, "big"), self.package.series(results, "big"), self.package.table("big", results=results)
+        for frame in (runs, series, table):
+            self.assertEqual(({type(k) for k in frame["k"]}, set(frame["k"])), ({int, float}, {big, 0.5}))
+            self.assertEqual((str(frame["m"].dtype), set(frame["m"])), ("int64", {big, big + 2}))
+        for column in (runs["x"], runs["y"], runs["max_rss_bytes"], series["value"], table["median"], table["min"], table["best_epoch"]):
+            self.assertEqual(str(column.dtype), "float64", column.name)
+        self.assertEqual((str(table["n"].dtype), set(table["median"]), set(runs["y"])), ("int64", {0.0}, {1.0, 2.0}))
+        both = self.package.runs(results)  # without an m in one of them
+        self.assertEqual((set(both["m"].dropna()), int(both["m"].isna().sum())), ({big, big + 2}, 1))
+
     def test_several_studies_in_one_frame(self):
         for name, unit in (("one", "MB"), ("two", "GB")):
             self.write(f"{name}.yaml", f"experiment: {name}\ncommand: [echo, x=5]\nlaunch: once\nmatrix: {{nodes: [1]}}\nrepeats: 1\n"
