@@ -223,6 +223,7 @@ void check_trainer(const ParsedExperiment& parsed, const PointSpace& space, bool
   check_no_ranks(parsed, diagnostics);
   for (const SaidStrategy& said : said_strategies(parsed)) {
     if (diagnostics.full()) return;
+    if (said.value.list() != nullptr) continue;  // refused before
     const bool one_process = said.value.text() == "baseline" || said.value.text() == "dp";
     if (check_known(space, said, foreign, diagnostics) && points && one_process) {
       check_one_gpu(space, said, foreign, diagnostics);

@@ -85,15 +85,6 @@ bool check_axis_value(const std::string& axis, const YamlNode& node, Diagnostics
   if (axis == kRanksPerNode) return read_integer(node, "`ranks_per_node`", 1, kMostRanksPerNode, diagnostics).has_value();
   if (axis == "gpus_per_node" && node.is_scalar() && !node.quoted && node.text == "0") return true;  // check_ranks asks further
   if (axis == "gpus_per_node") return read_integer(node, "`gpus_per_node`", 1, kMostGpusPerNode, diagnostics).has_value();
-  if (axis == "strategy" && node.is_list()) {
-    diagnostics.add(node.location, "a strategy is one name, not a list");
-    return false;
-  }
-  if (axis == "strategy" && node.is_scalar() && !is_plain_name(node.text)) {
-    diagnostics.add(node.location, fmt::format("{} cannot be the name of a strategy", cite(node.text)),
-                    "a name has letters, digits, `.`, `_` and `-`");
-    return false;
-  }
   return true;
 }
 
@@ -244,9 +235,7 @@ std::optional<Bindings> read_bindings(const YamlNode& node, const std::string& w
       continue;
     }
     const std::optional<Value> value = read_value(item, fmt::format("the parameter {}", cite(node.keys[i].name)), diagnostics);
-    if (value && check_axis_value(node.keys[i].name == "strategy" ? "strategy" : "", item, diagnostics)) {
-      bindings.emplace_back(node.keys[i].name, *value);
-    }
+    if (value) bindings.emplace_back(node.keys[i].name, *value);
   }
   return bindings;
 }

@@ -45,6 +45,20 @@ class Names(StudyTest):
         rows = list(csv.DictReader(io.StringIO(self.hpcbench("report", "--format", "csv").stdout, newline="")))
         self.assertEqual([row["name"] for row in rows], NAMES)
 
+    def test_a_strategy_of_a_command_may_have_any_value(self):
+        self.write("s.yaml", 'experiment: s\ncommand: [bash, -c, \'printf %s "$1" > value\', bash, "{{*strategy}}"]\nlaunch: once\nworkdir: attempt\nrepeats: 1\n'
+                             "matrix: {strategy: [data parallel, \"it's `odd`; $HOME\", [two, words]]}\nbaseline: {strategy: data parallel}\n"
+                             "report: {metric: wall_s}\n")
+        self.hpcbench("run", "s.yaml")
+        self.assertEqual([row["is_baseline"] for row in self.report("s.yaml")["rows"]], [True, False, False])
+        for strategy, value in (("data parallel", "data parallel"), ("it's `odd`; $HOME", "it's `odd`; $HOME"), ("two words", "two")):
+            path = self.hpcbench("show", f"strategy={strategy}/r01", "--path").stdout.rstrip("\n")
+            self.assertEqual((pathlib.Path(path) / "value").read_text(), value)
+        self.write("t.yaml", "experiment: t\ntrainer: mnist_rnn\nmatrix: {strategy: [data parallel, [a, b]]}\n")
+        said = self.hpcbench("check", "t.yaml", code=2).stderr
+        self.assertIn("t.yaml:3:21: error: the built-in trainer has no strategy `data parallel`", said)
+        self.assertEqual(said.count("t.yaml:3:36: error"), 1)
+
     def test_texts_for_people_keep_their_lines_and_drive_no_terminal(self):
         self.hpcbench("run", "a study.yaml", "--slots", "4", "--set", "experiment=even")
         self.run_all()
