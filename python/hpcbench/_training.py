@@ -36,6 +36,11 @@ class Recorder:
             torch.distributed.barrier()
         self._begin = self.last = self.now()
         self._evaluation_begin: float | None = None
+        self._between = 0.0  # from the end of an epoch to the next one's beginning, less evaluations and checkpoints
+        self._epoch_end: float | None = None  # by _step_clock, until the next one begins
+        self._steps = (self._step_clock(), step)  # of the last step event: when, and which
+        self._step_loss: Any = None  # sums stay on the device: no step waits for them
+        self._step_losses = 0
         self.begin_epoch(step)  # one that resumes within an epoch may begin none
 
     def now(self) -> float:
@@ -50,18 +55,24 @@ class Recorder:
     def _apart(self) -> float:
         return self.eval_s + self.checkpoint_s
 
+    def _step_clock(self) -> float:
+        """Seconds that steps take: it stands still during evaluations and checkpoints and between epochs."""
+        return self._epoch_end if self._epoch_end is not None else self.now() - self._apart() - self._between
+
     @property
     def last_step(self) -> int:
-        """Of the last step event, or before the epoch."""
-        return self._steps[2]
+        """Of the last step event, or before the first epoch."""
+        return self._steps[1]
 
     def begin_epoch(self, step: int) -> None:
         """`step`: optimiser steps done before."""
-        self._epoch = self._steps = (self.now(), self._apart(), step)
-        self._loss: Any = None  # sums stay on the device: no step waits for them
+        self._epoch = (self.now(), self._apart(), step)
+        if self._epoch_end is not None:
+            self._between, self._epoch_end = self._epoch[0] - self._epoch[1] - self._epoch_end, None
+        if step == self.last_step:
+            self._steps = (self._step_clock(), step)
+        self._loss: Any = None
         self._losses = 0
-        self._step_loss: Any = None
-        self._step_losses = 0
 
     def add_loss(self, loss: Any) -> None:
         """The loss of one batch, a tensor or a number."""
@@ -76,10 +87,10 @@ class Recorder:
         """A step event; `loss`, if not given, is the mean over this rank's batches since the last one, as `step_s` is over steps."""
         if loss is None and self._step_losses > 0:
             loss = (self._step_loss / self._step_losses).item()
-        now, (begin, apart, first) = self.now(), self._steps
+        now, (begin, first) = self._step_clock(), self._steps
         if self._is_first and step > first:
-            events.step(step, loss, step_s=(now - begin - (self._apart() - apart)) / (step - first), **fields)
-        self._steps = (now, self._apart(), step)
+            events.step(step, loss, step_s=(now - begin) / (step - first), **fields)
+        self._steps = (now, step)
         self._step_loss, self._step_losses = None, 0
 
     def mean_loss(self) -> float | None:
@@ -96,6 +107,7 @@ class Recorder:
         """The seconds of the epoch, less evaluations and checkpoints."""
         self.last = now = self.now()
         self.train_s = now - self._begin - self._apart()
+        self._epoch_end = now - self._apart() - self._between
         return now - self._epoch[0] - (self._apart() - self._epoch[1])
 
     def write_epoch(self, epoch: int, epoch_s: float, train_loss: float | None, step: int) -> None:

@@ -159,9 +159,10 @@ std::string owner_text(const StatusView& view) {
     return std::count_if(view.runs.begin(), view.runs.end(), [&](const RunStatus& run) { return awaits(run) == what; });
   };
   std::vector<std::string> parts;
-  if (const long long begin = count(Awaits::begin); begin > 0)
+  if (const long long begin = count(Awaits::begin); begin > 0) {
     parts.push_back(
         fmt::format("begin the {} that {}", counted(begin, "run", "runs"), begin == 1 ? "waits for it" : "wait for it"));
+  }
   if (const long long settle = count(Awaits::settle); settle > 0)
     parts.push_back(fmt::format("settle the {} whose {} ended", settle, settle == 1 ? "job has" : "jobs have"));
   const std::string what =

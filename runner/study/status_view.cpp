@@ -204,9 +204,10 @@ std::string headline(const StatusView& view) {
                                 counted(static_cast<long long>(view.imported.size()), "imported run", "imported runs"),
                                 counts_text(imported_counts(view))));
   }
-  if (parts.empty())
+  if (parts.empty()) {
     parts.push_back(fmt::format("no runs of its own, and none imported yet: `hpcbench report {}` takes in what `import` names",
-                                view.named));
+                                printable(view.named)));
+  }
   return view.experiment + ": " + join(parts, "; ");
 }
 

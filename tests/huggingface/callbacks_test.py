@@ -57,7 +57,7 @@ world = int(os.environ.get("DEVICES", os.environ.get("WORLD_SIZE", "1")))
 loader = torch.utils.data.DataLoader(DATA, batch_size=4)
 trainer = Trainer(max_epochs=3, accelerator="cpu", devices=world, strategy="ddp" if world > 1 else "auto", logger=False, enable_progress_bar=False,
                   enable_model_summary=False, accumulate_grad_batches=int(os.environ.get("ACCUMULATE", "1")), num_sanity_val_steps=1,
-                  callbacks=[EventsCallback(every=2, batch_size=4),
+                  callbacks=[EventsCallback(every=int(os.environ.get("EVERY", "2")), batch_size=4),
                              ModelCheckpoint(dirpath="checkpoints", every_n_train_steps=int(os.environ.get("SAVE_EVERY", "0")) or None, save_top_k=-1)])
 try:
     trainer.fit(Module(), loader, loader, ckpt_path=os.environ.get("RESUME"))
@@ -208,6 +208,43 @@ class Callbacks(unittest.TestCase):
             self.assertEqual([(event["epoch"], event["accuracy"]) for event in evaluations], [(1, 0.25), (2, 0.25), (3, 0.25)])
             self.assertGreater(evaluations[0]["val_loss"], evaluations[2]["val_loss"])
             self.assertEqual([event["step"] for event in self.of(events, "checkpoint")], [6 // accumulate, 12 // accumulate, 18 // accumulate])
+
+    def test_steps_are_means_since_the_last_one_across_epochs(self):
+        events = self.train(LIGHTNING, EVERY="4")  # of 6 steps an epoch
+        steps = self.of(events, "step")
+        batches = [loss for epoch in self.seen().values() for loss in epoch]
+        self.assertEqual([event["step"] for event in steps], [4, 8, 12, 16])
+        self.assert_close([event["loss"] for event in steps], means(batches[at:at + 4] for at in range(0, 16, 4)))
+        self.assertGreater(min(event["step_s"] for event in steps), 0)
+        self.assertLessEqual(4 * sum(event["step_s"] for event in steps), sum(event["epoch_s"] for event in self.of(events, "epoch")))
+
+    def test_step_s_stands_still_between_epochs(self):
+        script = """
+import time
+now = 100.0
+time.monotonic = lambda: now
+from hpcbench._training import Recorder
+recorder = Recorder(0, 1, torch.device("cpu"), 0)
+now += 5
+for first in (0, 2):
+    recorder.begin_epoch(first)
+    for step in (first + 1, first + 2):
+        now += step
+        recorder.add_loss(float(step))
+        if step == 3:
+            recorder.step(step)
+    recorder.end_epoch()
+    now += 7
+    recorder.begin_evaluation()
+    now += 11
+    recorder.end_evaluation(1, {}, "val_")
+    now += 13
+recorder.step(4)
+recorder.end()
+"""
+        events = self.train(COMMON + script)
+        self.assertEqual([(event["step"], event["loss"], event["step_s"]) for event in self.of(events, "step")], [(3, 2, 2), (4, 4, 4)])
+        self.assertEqual((events[-1]["train_s"], events[-1]["eval_s"]), (35, 22))
 
     def test_lightning_that_resumes_within_an_epoch_counts_its_rest(self):
         self.train(LIGHTNING, SAVE_EVERY="8")
