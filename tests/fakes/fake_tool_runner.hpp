@@ -37,6 +37,7 @@ class FakeSlurm : public ToolRunner {
     bool in_squeue = true;
     bool in_sacct = true;
     bool claimed = false;
+    std::string times = {};  // as scontrol shows them: " SubmitTime=... EndTime=... "
     std::string id() const { return index < 0 ? std::to_string(array) : fmt::format("{}_{}", array, index); }
   };
   enum class Fault { none, refuse, limit, busy, die_before, die_after, garbage, time_out_after };
@@ -47,6 +48,8 @@ class FakeSlurm : public ToolRunner {
   std::map<std::string, int> executed;                                     // by folder: jobs that won their claim
   std::function<Fault(int size)> fault = [](int) { return Fault::none; };  // of the next sbatch
   bool squeue_down = false;
+  bool scontrol_down = false;
+  std::string controller_start = "N/A";
   bool accounting = true;
   bool sacct_down = false;
   unsigned canceller = 1000;  // whom sacct names
@@ -62,7 +65,7 @@ class FakeSlurm : public ToolRunner {
     if (tool == "squeue") return squeue_down ? failure("slurm_load_jobs error: Unable to contact slurm controller") : squeue();
     if (tool == "sacct") return sacct();
     if (tool == "scancel") return scancel(call);
-    return {ToolResult::Kind::exited, 0, fmt::format("MaxArraySize            = {}\n", max_array_size), {}};
+    return scontrol(call);
   }
 
   Job* find(const std::string& folder) {
@@ -207,6 +210,17 @@ class FakeSlurm : public ToolRunner {
                          job.name);
     }
     return {ToolResult::Kind::exited, 0, out, {}};
+  }
+
+  ToolResult scontrol(const ToolCall& call) const {
+    if (scontrol_down) return failure("slurm_load_ctl_conf error: Unable to contact slurm controller");
+    for (const Job& job : jobs) {
+      if (job.id() == call.argv.back()) return {ToolResult::Kind::exited, 0, job.times, {}};
+    }
+    return {ToolResult::Kind::exited,
+            0,
+            fmt::format("BOOT_TIME               = {}\nMaxArraySize            = {}\n", controller_start, max_array_size),
+            {}};
   }
 
   ToolResult scancel(const ToolCall& call) {

@@ -49,6 +49,7 @@ void check_sbatch(const ToolResult& result) {
 
 void check_config(std::string_view output) {
   if (const std::optional<int> size = parse_max_array_size(output)) require(*size >= 0);
+  require(parse_controller_start(output).value_or(0) >= 0 && parse_job_times(output).submitted.value_or(0) >= 0);
   for (const SlurmPartition& partition : parse_partitions(output)) {
     require(!partition.name.empty() && partition.nodes >= 0 && partition.max_nodes.value_or(0) >= 0);
   }

@@ -94,15 +94,18 @@ class SlurmExecutor : public Executor {
   void conclude_revoked();
   const SlurmJob* find_row(const Rows& rows, const Entry& entry) const;
   static bool knows_array(const Rows& rows, const Entry& entry);
-  void forget_lost(const std::string& array);
-  void note_new_id(const std::string& array);
-  bool lost_jobs_lately() const;
   void see(Entry& entry, const SlurmJob& row);
   void see_ended(Entry& entry, const SlurmJob& row);
   bool notice_missing_launcher(Entry& entry, const SlurmJob& row);
   void see_absent(Entry& entry, bool complete);
   void conclude_absent(Entry& entry);
   void conclude(Entry& entry, JobStatus end);
+  // Of a controller that has lost jobs: slurm_losses.cpp.
+  void forget_lost(const std::string& array);
+  void note_new_id(const std::string& array);
+  bool lost_jobs_lately() const;
+  std::optional<bool> may_have_known_id(const std::string& job);
+  bool has_batch_before(double unix_s) const;
   // Of an attempt in a block: slurm_blocks.cpp.
   bool block_began(const Entry& entry) const;
   bool block_is_over(const Entry& entry);
@@ -129,9 +132,11 @@ class SlurmExecutor : public Executor {
   std::set<std::string> early_;  // arrays of which sacct knows no name yet
   bool accounting_ = true;
   std::optional<std::string> broken_;
-  double earliest_unix_s_;        // no attempt of ours is older
-  int highest_id_ = 0;            // of the arrays that were seen
-  std::optional<double> lost_s_;  // when it was last seen that the controller had lost jobs
+  double earliest_unix_s_;                          // no attempt of ours is older
+  int highest_id_ = 0;                              // of the arrays that were seen
+  std::optional<double> lost_s_;                    // when it was last seen that the controller had lost jobs
+  std::optional<ToolResult> config_;                // what the controller said of itself in this poll
+  std::map<std::string, SlurmJobTimes> job_times_;  // what it said of these jobs in this poll, by id
   double last_change_s_;
   std::optional<double> last_poll_s_;
   double not_before_s_ = 0;  // of the next submission

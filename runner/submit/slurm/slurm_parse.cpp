@@ -198,6 +198,26 @@ std::optional<std::string> explain_limit(std::string_view reason) {
   return fmt::format("as much as its {} allows at a time is in use; it starts when other jobs have ended", whose);
 }
 
+/// The value of a line `MaxArraySize            = 1001`.
+std::optional<std::string> config_value(std::string_view output, std::string_view key) {
+  for (const std::string& line : split(output, '\n')) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string::npos || trim(std::string_view(line).substr(0, equals)) != key) continue;
+    return std::string(trim(std::string_view(line).substr(equals + 1)));
+  }
+  return std::nullopt;
+}
+
+/// `2026-11-21T13:04:05`, in local time, as all tools print times.
+std::optional<double> to_unix_s(const std::string& time) {
+  std::tm local{};
+  const char* const end = ::strptime(time.c_str(), "%Y-%m-%dT%H:%M:%S", &local);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  local.tm_isdst = -1;
+  const std::time_t seconds = std::mktime(&local);
+  return seconds < 0 ? std::nullopt : std::optional<double>(static_cast<double>(seconds));
+}
+
 std::string first_word(const std::string& text) { return text.substr(0, text.find_first_of(" +")); }
 
 }  // namespace
@@ -269,12 +289,21 @@ bool has_accounting(const ToolResult& sacct) {
 }
 
 std::optional<int> parse_max_array_size(std::string_view output) {
-  for (const std::string& line : split(output, '\n')) {
-    const std::size_t equals = line.find('=');
-    if (equals == std::string::npos || trim(std::string_view(line).substr(0, equals)) != "MaxArraySize") continue;
-    return to_index(trim(std::string_view(line).substr(equals + 1)));
-  }
-  return std::nullopt;
+  return to_index(config_value(output, "MaxArraySize").value_or(""));
+}
+
+std::optional<double> parse_controller_start(std::string_view output) {
+  return to_unix_s(config_value(output, "BOOT_TIME").value_or(""));
+}
+
+SlurmJobTimes parse_job_times(std::string_view output) {
+  const auto time_of = [&](std::string_view key) -> std::optional<double> {
+    const std::size_t place = output.find(key);
+    if (place == output.npos) return std::nullopt;
+    const std::string_view rest = output.substr(place + key.size());
+    return to_unix_s(std::string(rest.substr(0, rest.find_first_of(" \n"))));
+  };
+  return {.submitted = time_of(" SubmitTime="), .ended = time_of(" EndTime=")};
 }
 
 SlurmPhase phase_of(std::string_view state) {

@@ -39,6 +39,9 @@ struct SlurmJob {
   std::string start;   // expected or real start, as Slurm prints it; empty: not known
 };
 
+/// `123` of `123_4`.
+inline std::string array_of(const std::string& job) { return job.substr(0, job.find('_')); }
+
 /// Arguments and answer of the one squeue of a poll: all jobs of this user, ended ones among them.
 std::vector<std::string> squeue_arguments();
 /// Lines that are none of ours in form are passed over.
@@ -57,6 +60,14 @@ bool has_accounting(const ToolResult& sacct);
 
 /// MaxArraySize of `scontrol show config`: array indices are below it.
 std::optional<int> parse_max_array_size(std::string_view output);
+/// BOOT_TIME of it: when the controller was started, in seconds since 1970.
+std::optional<double> parse_controller_start(std::string_view output);
+
+/// Of the first job of a `scontrol -o show job`, in seconds since 1970; absent where it does not say.
+struct SlurmJobTimes {
+  std::optional<double> submitted, ended;
+};
+SlurmJobTimes parse_job_times(std::string_view output);
 
 /// Where a job stands that Slurm gives this state: an unknown word counts as active.
 enum class SlurmPhase { waiting, running, ended };

@@ -19,11 +19,13 @@ namespace {
 constexpr double kAbsentFor = 30;      // seconds between two complete answers without a job before it counts as gone
 constexpr double kFinishedDelay = 60;  // seconds that finished.json may take to become visible after the job's end
 constexpr double kDayS = 86400;
-// A node that knows an id refuses a job of that id for two minutes, and has the id cancelled: one element of each array has the
-// id of the whole, and all end with it. The loss is seen half a minute late.
-constexpr double kIdsAreKnownS = 300;
+
+constexpr const char* kByNode =
+    "; Slurm's controller had lost jobs, or was started again, and nodes cancel what is given an id that they know";
 
 bool was_stopped(const std::string& folder) { return ::access((folder + "/stopped").c_str(), F_OK) == 0; }
+
+bool cancelled_by_us(const std::string& folder) { return ::access((folder + "/cancel_requested").c_str(), F_OK) == 0; }
 
 /// The outcome that Slurm's last word for a job decides, where it decides one.
 std::optional<State> outcome_of(const std::string& state) {
@@ -53,13 +55,17 @@ std::string named_user(const std::string& by) {
   return fmt::format("by {}{}", user->pw_name, uid == ::getuid() ? " (you)" : "");
 }
 
-bool nobody_knows_who_cancelled(const SlurmJob& row) { return row.state == "CANCELLED" && row.reason.empty(); }
+/// squeue's reason is why the job had waited. Accounting names root where a node had it cancelled.
+bool nobody_knows_who_cancelled(const SlurmJob& row) {
+  return row.state == "CANCELLED" && (!row.reason.starts_with("by ") || row.reason == "by 0");
+}
 
 std::string describe_row(const SlurmJob& row) {
   if (row.reason.starts_with("by ")) return fmt::format("Slurm job {}: {} {}", row.id, row.state, named_user(row.reason));
-  if (nobody_knows_who_cancelled(row))
-    return fmt::format("Slurm job {}: CANCELLED, by whom only accounting would know", row.id);
-  return fmt::format("Slurm job {}: {}{}{}", row.id, row.state, row.reason.empty() ? "" : ", ", row.reason);
+  const char* const comma = row.reason.empty() ? "" : ", ";
+  if (row.state == "CANCELLED")
+    return fmt::format("Slurm job {}: CANCELLED{}{}, by whom only accounting would know", row.id, comma, row.reason);
+  return fmt::format("Slurm job {}: {}{}{}", row.id, row.state, comma, row.reason);
 }
 
 /// Slurm itself cancels a job with --no-requeue that it cannot launch on its node. Accounting then names root, squeue nobody:
@@ -75,9 +81,6 @@ bool failed_to_launch(const SlurmJob& row) {
 bool says_no_output(const SlurmJob& row) {
   return row.reason == "JobLaunchFailure" || row.reason.starts_with("RaisedSignal:53(");
 }
-
-/// `123` of `123_4`.
-std::string array_of(const std::string& job) { return job.substr(0, job.find('_')); }
 
 /// An element that has not ended comes before one that has: a job may have been started again.
 void keep_row(std::unordered_map<int, SlurmJob>& rows, const SlurmJob& row) {
@@ -106,23 +109,6 @@ bool SlurmExecutor::knows_array(const Rows& rows, const Entry& entry) {
   return std::any_of(named->second.begin(), named->second.end(),
                      [&](const auto& row) { return row.second.array == array_of(entry.job); });
 }
-
-/// What was seen of older jobs under an id that Slurm has given out again is of no use: it has lost these jobs.
-void SlurmExecutor::forget_lost(const std::string& array) {
-  for (const std::string& folder : open_) {
-    Entry& entry = entries_.at(folder);
-    if (array_of(entry.job) == array) entry.seen_waiting = false;
-  }
-}
-
-/// Ids rise, but for those that a controller which lost its last seconds gives out again.
-void SlurmExecutor::note_new_id(const std::string& array) {
-  const std::optional<int> id = whole_number(array);
-  if (id && *id <= highest_id_) lost_s_ = clock_.monotonic_s();
-  highest_id_ = std::max(highest_id_, id.value_or(0));
-}
-
-bool SlurmExecutor::lost_jobs_lately() const { return lost_s_ && clock_.monotonic_s() - *lost_s_ < kIdsAreKnownS; }
 
 bool SlurmExecutor::ask_squeue() {
   const ToolResult answer = call(squeue_arguments());
@@ -163,6 +149,8 @@ bool SlurmExecutor::ask_sacct() {
 
 void SlurmExecutor::poll() {
   last_poll_s_ = clock_.monotonic_s();
+  config_.reset();
+  job_times_.clear();
   if (!ask_squeue()) {
     look_without_squeue();
     return;
@@ -171,7 +159,7 @@ void SlurmExecutor::poll() {
   for (const std::string& folder : std::vector<std::string>(open_)) {
     Entry& entry = entries_.at(folder);
     const SlurmJob* row = find_row(queued_, entry);
-    if (row == nullptr || (row->state == "CANCELLED" && accounting_ && !entry.ended_s)) {
+    if (row == nullptr || (row->state == "CANCELLED" && accounting_)) {
       unclear.push_back(&entry);
     } else {
       see(entry, *row);
@@ -253,10 +241,15 @@ void SlurmExecutor::see_ended(Entry& entry, const SlurmJob& row) {
   if (failed_to_launch(row) && !is_taken(entry.folder)) {
     end.unclaimed = State::node_failure;
     end.text += ": it was given a node and did not begin there, as where a prolog fails";
-  } else if (nobody_knows_who_cancelled(row) && lost_jobs_lately()) {
-    end.voids = true;
-    end.outcome = State::node_failure;  // where it had begun
-    end.text += "; Slurm had lost jobs before, and nodes cancel what was given their ids";
+  } else if (nobody_knows_who_cancelled(row) && !cancelled_by_us(entry.folder)) {
+    const std::optional<bool> by_node = may_have_known_id(row.id);
+    const bool may_be_told = accounting_ && row.reason != "by 0" && clock_.monotonic_s() - *entry.ended_s < kFinishedDelay;
+    if (!by_node || (*by_node && may_be_told)) return;
+    if (*by_node) {
+      end.voids = true;
+      end.outcome = State::node_failure;  // where it had begun
+      end.text += kByNode;
+    }
   }
   if (end.outcome) return conclude(entry, end);
   if (row.state != "COMPLETED" && row.state != "FAILED") {

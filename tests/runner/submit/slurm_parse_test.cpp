@@ -117,6 +117,21 @@ TEST_CASE("sacct: who cancelled, early records, accounting that is not there") {
   CHECK(has_accounting({ToolResult::Kind::exited, 0, "", ""}));
 }
 
+TEST_CASE("when the controller was started, and a job submitted and ended") {
+  const std::optional<double> start =
+      parse_controller_start("Configuration data\nBOOT_TIME               = 2026-11-26T12:59:32\n");
+  REQUIRE(start);
+  const SlurmJobTimes times = parse_job_times(
+      "JobId=1 JobName=wrap SubmitTime=2026-11-26T12:59:33 StartTime=N/A EndTime=2026-11-26T12:59:42\n"
+      "JobId=2 JobName=wrap SubmitTime=2026-11-26T13:59:33\n");
+  CHECK(times.submitted == *start + 1);
+  CHECK(times.ended == *start + 10);
+  CHECK_FALSE(parse_job_times("JobId=1 SubmitTime=Unknown EndTime=").submitted);
+  CHECK_FALSE(parse_job_times("slurm_load_jobs error: Invalid job id specified").ended);
+  for (const char* const text : {"", "BOOT_TIME = (null)", "BOOT_TIME = 2026-11-26T12:59:32 or so", "BOOT_TIME"})
+    CHECK_FALSE(parse_controller_start(text));
+}
+
 TEST_CASE("MaxArraySize, phases and advice") {
   CHECK(parse_max_array_size("MaxArraySize            = 1001\nMaxDBDMsgs = 20\n") == 1001);
   CHECK_FALSE(parse_max_array_size("slurm_load_ctl_conf error: Unable to contact").has_value());
@@ -157,6 +172,8 @@ TEST_CASE("parsers answer to any bytes") {
     parse_squeue(text);
     parse_sacct(text);
     parse_max_array_size("MaxArraySize = " + text);
+    parse_controller_start("BOOT_TIME = " + text);
+    parse_job_times(" SubmitTime=" + text + " EndTime=" + text);
     const SbatchAnswer answer = parse_sbatch({ToolResult::Kind::exited, status, text, text});
     RC_ASSERT((answer.kind == SbatchAnswer::Kind::accepted) == !answer.job.empty());
   }));
