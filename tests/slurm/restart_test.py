@@ -52,6 +52,51 @@ class Restarts(SlurmStudyTest):
         self.assertEqual(self.status()["counts"]["succeeded"], 20)
 
 
+class StartedAgain(SlurmStudyTest):
+    """Nodes have jobs cancelled whose ids they know from those that a controller has lost. That is what scancel does, too."""
+
+    def job_of(self, experiment, state):
+        return next((job for job, now, name, _ in self.cluster.jobs() if name.startswith(f"{experiment}.") and now == state), None)
+
+    def cancel(self, experiment, state):
+        self.wait_for(lambda: self.job_of(experiment, state), f"a job of {experiment} that is {state}")
+        self.cluster.tool("scancel", self.job_of(experiment, state))
+
+    def partition(self, state):
+        self.cluster.tool("scontrol", "update", "partitionname=main", f"state={state}")
+
+    def test_what_is_cancelled_soon_after_is_run_again_if_it_was_submitted_since(self):
+        self.write("site.yaml", SITE + "gres_type: none\n")  # see KILLS_CONTROLLER in fault_trials.py
+        one = {"[1, 2, 3, 4]": "[1]", "repeats: 5": "repeats: 1"}
+        self.study(pause="sleep 2", **one)
+        self.run_study()
+        (self.folder / "old.yaml").write_text((self.folder / "trivial.yaml").read_text().replace("trivial", "old"))
+        self.partition("down")
+        self.addCleanup(self.partition, "up")
+        self.run_study("--detach", name="old.yaml")
+        self.cluster.wait_until_saved()
+        self.cluster.kill("ctld")
+        self.cluster.revive("ctld")
+        self.partition("down")
+
+        self.cancel("old", "PENDING")
+        self.run_study(name="old.yaml", code=1)
+        self.assertEqual(self.index("old"), [("a1", "cancelled")])
+
+        self.study(pause="sleep 2", **{**one, "repeats: 5": "repeats: 2"})
+        process = self.start("run", "trivial.yaml", "--site", self.site)
+        self.cancel("trivial", "PENDING")
+        self.wait_for(lambda: next(self.folder.glob("results/trivial/*/r02/a2/run.json"), None), "another attempt")
+        self.partition("up")
+        self.wait_for(lambda: next(self.folder.glob("results/trivial/*/r02/a2/claim"), None), "a job that runs")
+        self.cancel("trivial", "RUNNING")
+        with self.cluster.attended():
+            output, _ = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 0, output)
+        self.assertCountEqual(self.index("trivial"), [("a1", "succeeded"), ("a1", "cancelled"), ("a2", "node_failure"), ("a3", "succeeded")])
+        self.assertEqual(self.status("trivial.yaml")["counts"]["succeeded"], 2)
+
+
 class Forgotten(SlurmStudyTest):
     """A cluster without accounting that forgets jobs soon after their end: their own files must tell."""
     CLUSTER = ("--set", "MinJobAge=2")
