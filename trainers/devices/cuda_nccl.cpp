@@ -67,8 +67,8 @@ NcclTransport add_nccl(const c10::intrusive_ptr<c10d::ProcessGroup>& group, cons
   const auto nccl = c10::make_intrusive<c10d::ProcessGroupNCCL>(c10::make_intrusive<c10d::PrefixStore>("nccl", store),
                                                                 group->getRank(), group->getSize(), options);
   group->setBackend(c10::DeviceType::CUDA, c10d::ProcessGroup::BackendType::NCCL, nccl);
-  // It lives until the process ends, as that does without destructors: its own would warn on the standard error of every good run
-  // that nobody took the communicators apart, which would take all ranks to do.
+  // It lives until the process ends, as that does without destructors: its own would warn on the standard error of every good
+  // run that nobody took the communicators apart, which would take all ranks to do.
   c10::raw::intrusive_ptr::incref(nccl.get());
   std::vector<at::Tensor> ones = {at::ones({1}).to(place)};
   group->allreduce(ones)->wait();

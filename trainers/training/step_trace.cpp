@@ -72,9 +72,10 @@ void StepTrace::write() {
                        " has no kernels: CUPTI did not tell LibTorch of any. The driver may reserve them for administrators "
                        "(NVreg_RestrictProfilingToAdminUsers), or another profiler may be running"));
   }
-  if (speaks_)
-    log_info(concat(steps_->first == steps_->last ? "trace of step " : "trace of steps ", to_string(*steps_), ": ",
-                    file_.string(), ", for https://ui.perfetto.dev"));
+  if (speaks_) {
+    const char* const steps = steps_->first == steps_->last ? "trace of step " : "trace of steps ";
+    log_info(concat(steps, to_string(*steps_), ": ", file_.string(), ", for https://ui.perfetto.dev"));
+  }
 }
 
 }  // namespace hpcbench::train
