@@ -61,6 +61,17 @@ std::vector<Process> start_ranks(const TemporaryFolder& folder, const std::vecto
   return ranks;
 }
 
+/// Two ranks, which end well and without a word on their standard error.
+void run_two_ranks_well(const TemporaryFolder& folder, const std::vector<std::string>& options) {
+  std::vector<Process> ranks = start_ranks(folder, {options, options});
+  for (Process& rank : ranks) {
+    const Ended ended = rank.wait();
+    INFO(ended.err);
+    CHECK(ended.exit_code == 0);
+    CHECK(ended.err.empty());
+  }
+}
+
 /// Waits until an event of that name stands in the file.
 bool wait_for_event(const std::string& path, const std::string& name) {
   for (int turn = 0; turn < 12000; ++turn) {
@@ -109,13 +120,7 @@ TEST_CASE("a trace of chosen steps, of each rank") {
   const TemporaryFolder folder;
   const std::vector<std::string> options = {"--strategy", "ddp",       "--max-steps", "4",       "--eval",
                                             "false",      "--kernels", "torch",       "--trace", "2-3"};
-  std::vector<Process> ranks = start_ranks(folder, {options, options});
-  for (Process& rank : ranks) {
-    const Ended ended = rank.wait();
-    INFO(ended.err);
-    CHECK(ended.exit_code == 0);
-    CHECK(ended.err.empty());
-  }
+  run_two_ranks_well(folder, options);
   for (const char* name : {"trace/rank-0.json", "trace/rank-1.json"}) {
     const Json trace = Json::parse(slurp(folder / name));
     const Json& events = trace.at("traceEvents");
@@ -144,13 +149,7 @@ TEST_CASE("a strategy of another system's name is printed with what it is; event
 TEST_CASE("two ranks: each writes its events, rank 0 those of the run") {
   const TemporaryFolder folder;
   const std::vector<std::string> options = {"--strategy", "ddp", "--epochs", "1", "--global-batch", "128"};
-  std::vector<Process> ranks = start_ranks(folder, {options, options});
-  for (Process& rank : ranks) {
-    const Ended ended = rank.wait();
-    INFO(ended.err);
-    CHECK(ended.exit_code == 0);
-    CHECK(ended.err.empty());
-  }
+  run_two_ranks_well(folder, options);
   const std::vector<Json> first = read_events(folder / "events.jsonl");
   const std::vector<Json> second = read_events(folder / "events.1.jsonl");
   CHECK(events_named(first, "epoch").front().at("samples") == 8000);
