@@ -91,9 +91,8 @@ if [ "$preset" = default ] && [ -z "${HPCBENCH_TORCH_DIR:-}" ]; then
     python=python3
   else
     echo "installing torch 2.13.0 into .venv"
-    python3 -m venv .venv
     # Of torch only libraries and headers are needed: nothing is compiled to bytecode, which takes longer than to unpack it.
-    .venv/bin/pip install --quiet --disable-pip-version-check --no-compile 'torch==2.13.0' numpy &
+    { python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-check --no-compile 'torch==2.13.0' numpy; } &
     torch=$!
     if [ "$build" != no ]; then  # the runner needs no LibTorch
       configure default -DHPCBENCH_TRAINER=OFF
