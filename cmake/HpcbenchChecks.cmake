@@ -1,6 +1,7 @@
 # How tests become tests of CTest: check(), one call each; tests/CMakeLists.txt lists them.
 #
-# Labels: unit, e2e, slurm, huggingface, cuda, sanitizer, fuzz, lint, bench, and `long` for what only the long form runs.
+# Labels: unit, e2e, slurm, huggingface, cuda, sanitizer, fuzz, lint, bench, and `long` for what only the long form runs. `thorough` beside
+# one of these: what the quick form leaves out, as it says little of the machine that it runs on.
 # COST is about how many seconds a check takes on two cores: CTest begins the longest first, and uses what it has measured since.
 # A check that computes takes cores (resource groups, of which scripts/test.sh gives out as many as there are); one that mostly
 # waits takes none, so that it runs beside those that compute.
@@ -24,9 +25,12 @@ if(NOT HPCBENCH_PYTEST)
 endif()
 set(HPCBENCH_JUNIT ${CMAKE_BINARY_DIR}/junit)
 
-# check(NAME LABEL COST [WAITS] [CORES N] [LIMIT SECONDS] [LOCK RESOURCE...] [SETS_UP FIXTURE] [NEEDS FIXTURE...] COMMAND...)
+# check(NAME LABEL COST [THOROUGH] [WAITS] [CORES N] [LIMIT SECONDS] [LOCK RESOURCE...] [SETS_UP FIXTURE] [NEEDS FIXTURE...] COMMAND...)
 function(check name label cost)
-  cmake_parse_arguments(PARSE_ARGV 3 arg "WAITS" "CORES;LIMIT;SETS_UP" "LOCK;NEEDS;COMMAND")
+  cmake_parse_arguments(PARSE_ARGV 3 arg "THOROUGH;WAITS" "CORES;LIMIT;SETS_UP" "LOCK;NEEDS;COMMAND")
+  if(arg_THOROUGH)
+    list(APPEND label thorough)
+  endif()
   if(NOT arg_LIMIT)
     set(arg_LIMIT 900)
   endif()
@@ -39,7 +43,7 @@ function(check name label cost)
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   # check.py interrupts a check that hangs, lets it clean up and kills it; CTest would kill check.py itself.
   math(EXPR timeout "${arg_LIMIT} + 120")
-  set_tests_properties(${name} PROPERTIES LABELS ${label} COST ${cost} TIMEOUT ${timeout} SKIP_RETURN_CODE 77 ENVIRONMENT "${variables}")
+  set_tests_properties(${name} PROPERTIES LABELS "${label}" COST ${cost} TIMEOUT ${timeout} SKIP_RETURN_CODE 77 ENVIRONMENT "${variables}")
   if(NOT arg_WAITS)
     if(NOT arg_CORES)
       set(arg_CORES 1)
