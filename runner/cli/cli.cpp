@@ -44,7 +44,8 @@ constexpr std::array kCommands = {
                "  hpcbench run experiments/mnist_rnn.yaml --profile laptop\n"
                "  hpcbench run experiments/mnist_rnn.yaml --only strategy=ddp,nodes=1 --repeats 10\n"
                "  hpcbench run experiments/mnist_rnn.yaml --set parameters.lr=0.05 --slots 2\n"
-               "  hpcbench run small.yaml large.yaml --site gpu-a100",
+               "  hpcbench run small.yaml large.yaml --site gpu-a100\n"
+               "  hpcbench run                                          (carries on with what was run last)",
                add_run},
     CommandRow{"status", "counts, and where each run stands",
                "  hpcbench status\n  hpcbench status experiments/mnist_rnn.yaml --format json", add_status},

@@ -120,8 +120,9 @@ std::size_t end_waiting(const Study& study, Store& store, IndexWriter& index_wri
   return waiting.size();
 }
 
-/// Each file, with all mistakes of all of them.
+/// Each file, with all mistakes of all of them; without one, what was run last.
 std::vector<Study> load_studies(const StudyOptions& options, const std::vector<std::string>& files) {
+  if (files.empty()) return {load_study(options)};
   std::vector<Study> studies;
   std::string problems;
   for (const std::string& file : files) {

@@ -35,8 +35,8 @@ void add_source_options(commandline::Command& command, StudyOptions& options, Fi
 }
 
 void add_study_options(commandline::Command& command, StudyOptions& options, std::vector<std::string>& files) {
-  command.add_option("FILE", files, "the experiment file, or the name of a study that was run here; several share the call")
-      .required();
+  command.add_option("FILE", files,
+                     "the experiment file, or the name of a study; several share the call; without it, what was run last here");
   add_reading_options(command, options);
   add_rest(command, options);
 }

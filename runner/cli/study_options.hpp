@@ -13,7 +13,7 @@ enum class FileArgument { required, optional };
 void add_source_options(commandline::Command& command, StudyOptions& options, FileArgument file);
 /// These, --only and --results.
 void add_study_options(commandline::Command& command, StudyOptions& options, FileArgument file);
-/// The same of a command that takes several: FILE...
+/// The same of a command that takes several, or none: FILE...
 void add_study_options(commandline::Command& command, StudyOptions& options, std::vector<std::string>& files);
 /// Only --results.
 void add_results_option(commandline::Command& command, std::string& results);

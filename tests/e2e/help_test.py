@@ -17,7 +17,7 @@ GOLDEN = ROOT / "tests/golden/help"
 MISTAKES = {
     "hpcbench": [
         [], ["rnu", "a.yaml"], ["--rnu"], ["help", "reprot"], ["help", "--x"], ["completion", "x"],
-        ["run"], ["run", "--slot", "3"], ["run", "a.yaml", "--slot=2", "--x"], ["plan", "a.yaml", "b", "c"], ["run", "a.yaml", "--yes=x"],
+        ["plan"], ["run", "--slot", "3"], ["run", "a.yaml", "--slot=2", "--x"], ["plan", "a.yaml", "b", "c"], ["run", "a.yaml", "--yes=x"],
         ["run", "a.yaml", "--slots"], ["run", "a.yaml", "--slots", "x"], ["run", "a.yaml", "--slots=0"], ["run", "a.yaml", "--slots", "-1"],
         ["run", "a.yaml", "--slots", "1", "--slots", "2"], ["plan", "a.yaml", "--repeats", "1.5"], ["run", "a.yaml", "--max-failures", "99999999999"],
         ["run", "a.yaml", "--set"], ["doctor", "--sit", "x"], ["status", "--al"], ["status", "--format"], ["watch", "--interval", "0"],

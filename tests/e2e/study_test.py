@@ -207,6 +207,18 @@ repeats: 1
         self.hpcbench("run", "sleepy.yaml")
         self.assertEqual(len((self.folder / "executions").read_text().splitlines()), 2)
 
+    def test_run_without_a_file_carries_on_with_what_was_run_last(self):
+        said = self.hpcbench("run", code=2).stderr
+        self.assertIn("nothing has been run in", said)
+        self.assertIn("name an experiment file", said)
+        self.write("go", "")
+        self.hpcbench("run", "sleepy.yaml", "--set", "repeats=1")
+        self.hpcbench("run", "sleepy.yaml", "--set", "repeats=3", "--max-failures", "1", "--dry-run")
+        self.assertIn("nothing to do", self.hpcbench("run").stderr, "a rehearsal runs nothing, so it is not what was run last")
+        said = self.hpcbench("run", "--set", "repeats=3").stderr
+        self.assertIn("what was run last in", said)
+        self.assertEqual(len((self.folder / "executions").read_text().splitlines()), 6)
+
     def test_cancel_ends_running_jobs(self):
         process = self.start("run", "sleepy.yaml")
         self.wait_for(self.pids, "the first job")

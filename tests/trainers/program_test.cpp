@@ -135,6 +135,26 @@ TEST_CASE("a trace of chosen steps, of each rank") {
   CHECK(late.front().err.find("error: trace 4: the training has 3 steps only") != std::string::npos);
 }
 
+TEST_CASE("a trace of a resumed training: what is left of its steps, or a warning") {
+  const TemporaryFolder folder;
+  const auto train = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> options = {"--eval", "false", "--checkpoint", "last", "--kernels", "torch"};
+    options.insert(options.end(), more.begin(), more.end());
+    const Ended ended = run_alone(folder.path(), train_command(options), {});
+    INFO(ended.err);
+    REQUIRE(ended.exit_code == 0);
+    return ended;
+  };
+  train({"--max-steps", "3", "--output", folder / "a"});
+  const std::string kept = folder / "a/checkpoint";
+  const Ended part = train({"--max-steps", "5", "--resume", kept, "--trace", "3-5", "--output", folder / "part"});
+  CHECK(part.out.find("trace of steps 4-5: ") != std::string::npos);
+  CHECK(part.err.empty());
+  CHECK(std::filesystem::exists(folder / "part/trace/rank-0.json"));
+  const Ended late = train({"--max-steps", "5", "--resume", kept, "--trace", "2-3", "--output", folder / "late"});
+  CHECK(late.err.find("warning: no trace was written: this process made no step of trace 2-3") != std::string::npos);
+}
+
 TEST_CASE("a strategy of another system's name is printed with what it is; events keep its name") {
   const TemporaryFolder folder;
   const std::vector<Ended> ranks = run_ranks(

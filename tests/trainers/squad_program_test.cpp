@@ -128,9 +128,9 @@ TEST_CASE("bert_squad learns; events, predictions, saved model and TensorBoard f
 
 TEST_CASE("early stopping: after so many evaluations without a lower loss, the best one is kept") {
   const SquadFixture fixture;
-  const Ended ended =
-      run_squad(fixture, {"--train-share", "0.75", "--epochs", "50", "--lr", "1e-2", "--precision", "fp32", "--patience", "2",
-                          "--checkpoint", "both", "--output", fixture.path("out"), "--events", fixture.path("e")});
+  const Ended ended = run_squad(
+      fixture, {"--train-share", "0.75", "--epochs", "50", "--lr", "1e-2", "--precision", "fp32", "--patience", "2", "--trace",
+                "3-200", "--checkpoint", "both", "--output", fixture.path("out"), "--events", fixture.path("e")});
   INFO(ended.err);
   REQUIRE(ended.exit_code == 0);
   const auto evaluations = event_lines(fixture.path("e"), "eval");
@@ -142,6 +142,9 @@ TEST_CASE("early stopping: after so many evaluations without a lower loss, the b
   CHECK(std::distance(best, evaluations.end()) == 3);
   CHECK(stop[0].at("best_epoch") == best->at("epoch"));
   CHECK(stop[0].at("best_val_loss") == best->at("val_loss"));
+  // What was traced until then is kept.
+  CHECK(says(ended.out, "trace of steps 3-"));
+  CHECK(std::filesystem::exists(fixture.path("out/trace/rank-0.json")));
   // Resumed, it has nothing to do.
   const Ended again =
       run_squad(fixture, {"--train-share", "0.75", "--epochs", "60", "--lr", "1e-2", "--precision", "fp32", "--patience", "2",

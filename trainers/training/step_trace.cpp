@@ -44,10 +44,20 @@ void StepTrace::before(std::int64_t number) {
   profiler::prepareProfiler(config, activities);
   profiler::enableProfiler(config, activities);
   running_ = true;
+  traced_.first = number;
 }
 
 void StepTrace::after(std::int64_t number) {
-  if (running_ && number == steps_->last) write();
+  if (!running_) return;
+  traced_.last = number;
+  if (number == steps_->last) write();
+}
+
+void StepTrace::finish() {
+  if (running_) write();
+  const bool is_there = traced_.last > 0 || std::filesystem::exists(file_);  // by the process that made these steps
+  if (!steps_ || is_there || !speaks_) return;
+  log_warning(concat("warning: no trace was written: this process made no step of trace ", to_string(*steps_)));
 }
 
 void StepTrace::wait_for_gpus() const {
@@ -73,8 +83,8 @@ void StepTrace::write() {
                        "(NVreg_RestrictProfilingToAdminUsers), or another profiler may be running"));
   }
   if (speaks_) {
-    const char* const steps = steps_->first == steps_->last ? "trace of step " : "trace of steps ";
-    log_info(concat(steps, to_string(*steps_), ": ", file_.string(), ", for https://ui.perfetto.dev"));
+    const char* const steps = traced_.first == traced_.last ? "trace of step " : "trace of steps ";
+    log_info(concat(steps, to_string(traced_), ": ", file_.string(), ", for https://ui.perfetto.dev"));
   }
 }
 

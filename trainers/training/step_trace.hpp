@@ -24,6 +24,9 @@ class StepTrace {
   /// Around step `number`. The last one waits for the process's GPUs, and writes.
   void before(std::int64_t number);
   void after(std::int64_t number);
+  /// After the last step that this process makes. Writes what there is where an early stop came before the last traced step;
+  /// warns where the training was resumed after it, or stopped before the first.
+  void finish();
 
  private:
   void wait_for_gpus() const;
@@ -33,6 +36,7 @@ class StepTrace {
   int gpus_ = 0;  // of this process
   std::filesystem::path file_;
   bool running_ = false;
+  StepRange traced_ = {0, 0};  // by this process
   bool speaks_ = false;
 };
 

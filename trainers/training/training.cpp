@@ -71,6 +71,7 @@ class Loop {
     strategy_.barrier();
     const double start_s = monotonic_s();
     while (state_.epoch <= last_epoch(settings_) && !is_complete() && !state_.stopped_early) run_epoch();
+    trace_.finish();
     const double train_eval_s = monotonic_s() - start_s - checkpointer_.seconds();
     progress_.operation = "saving the model";
     if (settings_.save) checkpointer_.save_model(state_);
