@@ -230,6 +230,29 @@ TEST_CASE("ranks from the environment") {
   CHECK(slurm.local_rank == 0);
   CHECK(slurm.master_addr == "gpu07");
   CHECK(slurm.master_port == 19567);
+  // Two ranks on two nodes, without --ntasks-per-node, in a step on the last two of the job's three.
+  const World step = read_world(environment_of({{"SLURM_PROCID", "1"},
+                                                {"SLURM_NTASKS", "2"},
+                                                {"SLURM_LOCALID", "0"},
+                                                {"SLURM_NODEID", "1"},
+                                                {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"},
+                                                {"SLURM_STEP_NODELIST", "gpu[2-3]"},
+                                                {"SLURM_JOB_NODELIST", "gpu[1-3]"},
+                                                {"SLURM_JOB_ID", "7"}}));
+  CHECK(step.local_size == 1);
+  CHECK(step.master_addr == "gpu2");
+  const auto local_size = [](const char* node, const char* tasks_per_node) {
+    return read_world(environment_of({{"SLURM_PROCID", "0"},
+                                      {"SLURM_NTASKS", "20"},
+                                      {"SLURM_NODEID", node},
+                                      {"SLURM_TASKS_PER_NODE", tasks_per_node},
+                                      {"SLURM_JOB_NODELIST", "a"},
+                                      {"SLURM_JOB_ID", "7"}}))
+        .local_size;
+  };
+  CHECK(local_size("1", "8(x2),4") == 8);
+  CHECK(local_size("2", "8(x2),4") == 4);
+  CHECK(local_size("3", "8(x2),4") == 20);  // unknown
   CHECK(read_world(environment_of({})).size == 1);
   CHECK(first_host("a,b") == "a");
   CHECK(first_host("n[3,5]-ib,m") == "n3-ib");

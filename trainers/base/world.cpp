@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <thread>
 
 #include "base/error.hpp"
@@ -31,8 +33,10 @@ std::optional<int> environment_integer(const Environment& environment, const cha
 void read_meeting_place(const Environment& environment, World& world) {
   if (const auto address = environment("MASTER_ADDR")) {
     world.master_addr = *address;
-  } else if (const auto nodes = environment("SLURM_JOB_NODELIST")) {
+  } else if (const auto nodes = environment("SLURM_STEP_NODELIST")) {
     world.master_addr = first_host(*nodes);
+  } else if (const auto all_nodes = environment("SLURM_JOB_NODELIST")) {
+    world.master_addr = first_host(*all_nodes);
   }
   if (const auto port = environment_integer(environment, "MASTER_PORT", 1)) {
     world.master_port = *port;
@@ -44,6 +48,29 @@ void read_meeting_place(const Environment& environment, World& world) {
     throw InputError(concat("error: there are ", world.size, " processes, but MASTER_ADDR or MASTER_PORT is not set. ",
                             "Start them with `hpcbench launch -n ", world.size, " -- hpcbench-train run ...`"));
   }
+}
+
+/// Of Slurm's count of tasks for each node (`8(x2),4`: two nodes with 8, one with 4) that of node number `node`, from 0.
+std::optional<int> tasks_of_node(const std::string& tasks_per_node, int node) {
+  std::istringstream groups(tasks_per_node);
+  for (std::string group; std::getline(groups, group, ',');) {
+    int tasks = 0;
+    int nodes = 1;
+    if (std::sscanf(group.c_str(), "%d(x%d)", &tasks, &nodes) < 1 || tasks < 1) return std::nullopt;
+    if (node < nodes) return tasks;
+    node -= nodes;
+  }
+  return std::nullopt;
+}
+
+/// How many tasks Slurm started on this node: SLURM_TASKS_PER_NODE is set with and without --ntasks-per-node.
+std::optional<int> slurm_tasks_here(const Environment& environment) {
+  const std::optional<int> node = environment_integer(environment, "SLURM_NODEID", 0);
+  for (const char* const name : {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) {
+    const std::optional<std::string> text = environment(name);
+    if (text && node) return tasks_of_node(*text, *node);
+  }
+  return environment_integer(environment, "SLURM_NTASKS_PER_NODE", 1);
 }
 
 }  // namespace
@@ -66,10 +93,12 @@ std::string first_host(const std::string& node_list) {
 
 World read_world(const Environment& environment) {
   struct Names {
-    const char *rank, *size, *local_rank, *local_size;
+    const char *rank, *size, *local_rank;
+    std::optional<int> (*local_size)(const Environment& environment);
   };
-  constexpr Names kSources[] = {{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
-                                {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"}};
+  constexpr Names kSources[] = {{"RANK", "WORLD_SIZE", "LOCAL_RANK",
+                                 [](const Environment& all) { return environment_integer(all, "LOCAL_WORLD_SIZE", 1); }},
+                                {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", slurm_tasks_here}};
   World world;
   char host[256] = {};
   if (gethostname(host, sizeof host - 1) == 0) world.host = host;
@@ -86,7 +115,7 @@ World read_world(const Environment& environment) {
     world.rank = *rank;
     world.size = *size;
     world.local_rank = environment_integer(environment, names.local_rank, 0).value_or(*rank);
-    world.local_size = environment_integer(environment, names.local_size, 1).value_or(*size);
+    world.local_size = names.local_size(environment).value_or(*size);
     break;
   }
   read_meeting_place(environment, world);

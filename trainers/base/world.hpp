@@ -23,8 +23,8 @@ using Environment = std::function<std::optional<std::string>(const char* name)>;
 std::optional<std::string> process_environment(const char* name);
 
 /// From RANK, WORLD_SIZE, LOCAL_RANK (torchrun, hpcbench); else SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID; else a single
-/// process. MASTER_ADDR falls back to the first host of SLURM_JOB_NODELIST, MASTER_PORT to 15000 + the last four digits of
-/// the job's id. InputError names the variable that is missing or wrong.
+/// process. MASTER_ADDR falls back to the first host of SLURM_STEP_NODELIST, else SLURM_JOB_NODELIST, MASTER_PORT to 15000 +
+/// the last four digits of the job's id. InputError names the variable that is missing or wrong.
 World read_world(const Environment& environment);
 
 /// The first host of a Slurm node list: `node[03-05,9],x` gives `node03`.
