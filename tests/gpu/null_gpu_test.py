@@ -78,7 +78,7 @@ class Ended:
 def start(folder, arguments, environment, program=None):
     # Who is killed while NCCL connects leaves the log that it wanted to read.
     variables = {**os.environ, "TMPDIR": str(folder), "OMP_NUM_THREADS": "1", "NULL_GPU_REPORT": str(folder / "counts"), **environment}
-    return subprocess.Popen([program or TRAIN, "run", *arguments, "--device", "cuda", "--events", folder / "events.jsonl"], cwd=ROOT, env=variables,
+    return subprocess.Popen([program or TRAIN, "run", *([] if "--device" in arguments else ["--device", "cuda"]), *arguments, "--events", folder / "events.jsonl"], cwd=ROOT, env=variables,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
@@ -94,8 +94,8 @@ def run(arguments, limit_s=300, program=None, **environment):
         return Ended(process.returncode, text, time.monotonic() - begin, folder)
 
 
-def run_ranks(arguments, ranks, limit_s=300, faults=None, program=None, **environment):
-    """Ranks of one node, started as a launcher does; faults: rank -> NULL_GPU_FAULT."""
+def run_ranks(arguments, ranks, limit_s=300, faults=None, program=None, without_gpu=(), **environment):
+    """Ranks of one node, started as a launcher does; faults: rank -> NULL_GPU_FAULT; without_gpu: ranks that see none."""
     port = free_port()
     with tempfile.TemporaryDirectory() as name:
         folders, processes, begin = [], [], time.monotonic()
@@ -106,6 +106,8 @@ def run_ranks(arguments, ranks, limit_s=300, faults=None, program=None, **enviro
                      "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "NULL_GPU_COUNT": str(ranks), **environment}
             if faults and rank in faults:
                 world["NULL_GPU_FAULT"] = faults[rank]
+            if rank in without_gpu:
+                world["NULL_GPU_COUNT"] = "0"
             processes.append(start(folders[-1], arguments, world, program))
         ends = []
         try:
@@ -315,6 +317,12 @@ class NullGpu(unittest.TestCase):
             # What either rank is connected by, from NCCL's log, whose variables and file are gone again.
             self.assertEqual((facts["nccl_local_transport"], facts["nccl_network_transport"]), ("P2P", "NET/Socket"))
             self.assertFalse([name for name in facts["environment"] if name.startswith("NCCL_DEBUG")], facts)
+
+    def test_a_rank_without_a_gpu_among_others_is_refused_at_once(self):
+        for ended in run_ranks([*MNIST, "--strategy", "ddp", "--device", "auto", "--timeout", "60"], 2, 120, without_gpu=[1]):
+            self.assertEqual(ended.code, 2, ended.text)
+            self.assertIn("sees no GPU, but rank 0", ended.text)
+            self.assertLess(ended.seconds, 40)
 
     def test_a_log_of_nccl_that_the_user_wants_is_left_alone(self):
         with tempfile.TemporaryDirectory() as name:

@@ -1,5 +1,6 @@
 #include "devices/device_choice.hpp"
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 
@@ -162,9 +163,28 @@ std::string driver_version(const std::string& text) {
 
 std::string gpu_claim(const std::string& host, const std::string& uuid) { return concat(host, " ", uuid); }
 
+namespace {
+
+bool has_gpu(const std::string& claim) { return !claim.ends_with(' '); }
+
+/// With `auto` a rank takes a CPU where it sees no GPU: on one node of several (of a broken driver, say) the others would wait
+/// for it in NCCL.
+void refuse_mixed_devices(const std::vector<std::string>& claims) {
+  const auto without = std::find_if_not(claims.begin(), claims.end(), has_gpu);
+  const auto with = std::find_if(claims.begin(), claims.end(), has_gpu);
+  if (without == claims.end() || with == claims.end()) return;
+  throw InputError(concat("error: rank ", without - claims.begin(), " on ", without->substr(0, without->size() - 1),
+                          " sees no GPU, but rank ", with - claims.begin(), " on ", with->substr(0, with->rfind(' ')),
+                          " has one: look at what nvidia-smi says there", kOrCpu));
+}
+
+}  // namespace
+
 void refuse_shared_gpus(const std::vector<std::string>& claims) {
+  refuse_mixed_devices(claims);
   std::map<std::string, std::size_t> owners;
   for (std::size_t rank = 0; rank < claims.size(); ++rank) {
+    if (!has_gpu(claims[rank])) continue;
     const auto [owner, is_new] = owners.emplace(claims[rank], rank);
     if (is_new) continue;
     const std::size_t space = claims[rank].rfind(' ');

@@ -56,10 +56,10 @@ std::string hidden_peers_advice(const World& world, const DevicePlan& plan, cons
 /// The driver's version from the text of /proc/driver/nvidia/version; empty where it has none.
 std::string driver_version(const std::string& text);
 
-/// What a rank says of its GPU to the others.
+/// What a rank says of its GPU to the others; without one the uuid is empty.
 std::string gpu_claim(const std::string& host, const std::string& uuid);
 
-/// InputError that names both ranks where two claims, in the order of the ranks, are of one GPU of one host.
+/// InputError that names both ranks where two claims, by rank, are of one GPU of one host, or of one and of none.
 void refuse_shared_gpus(const std::vector<std::string>& claims);
 
 }  // namespace hpcbench::train

@@ -51,8 +51,8 @@ class Group {
   /// Returns when all ranks have called it with this `phase`; PeerError with the root cause when one failed before, Terminated
   /// on SIGTERM, std::runtime_error naming the ranks that did not come within the timeout.
   void agree(const std::string& phase);
-  /// InputError, the same on all ranks, where two have the same GPU of one host (NCCL would hang). Collective, before
-  /// connect().
+  /// InputError, the same on all ranks, where two have the same GPU of one host, or only some have one (empty: a CPU): NCCL
+  /// would hang. Collective, before connect().
   void refuse_shared_gpus(const std::string& uuid);
   /// Connects the ranks, and proves it by a one-element allreduce for each backend. Collective, once, before what follows.
   /// InputError where they are to share memory and are not on one host.

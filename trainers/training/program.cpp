@@ -128,8 +128,8 @@ class Run {
       if (device_->is_cuda()) {
         end_with_watchdog();
         group_->when_late([this](const std::string& what) { end_process(fail({what, kExitFailed})); });
-        group_->refuse_shared_gpus(device_->uuid());
       }
+      group_->refuse_shared_gpus(device_->uuid());  // of a CPU, too: other ranks may have GPUs
     }
     load_data();
     task_->place(device_->place());

@@ -230,6 +230,17 @@ TEST_CASE("two ranks on one GPU of one host are refused, and named") {
   CHECK(says(text, "Start as many processes a node as it has GPUs"));
 }
 
+TEST_CASE("ranks on GPUs and on CPUs do not train together") {
+  CHECK_NOTHROW(refuse_shared_gpus({gpu_claim("a", ""), gpu_claim("a", ""), gpu_claim("b", "")}));
+  std::string text;
+  try {
+    refuse_shared_gpus({gpu_claim("a", "GPU-1"), gpu_claim("b", "")});
+  } catch (const InputError& error) {
+    text = error.what();
+  }
+  CHECK(says(text, "error: rank 1 on b sees no GPU, but rank 0 on a has one"));
+}
+
 TEST_CASE("the driver's version is found in what the kernel module says") {
   CHECK(driver_version("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023\n"
                        "GCC version:  gcc version 12.2.0\n") == "535.104.05");
