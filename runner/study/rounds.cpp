@@ -55,7 +55,7 @@ class RoundChoice {
     const std::vector<std::size_t> candidates = affordable(left_hours);
     int block = rows_[candidates.front()].ended + 1;
     // Rows that stay behind would wait for ever: unless the cheapest rows go first, the least block does.
-    if (!cheapest_first()) {
+    if (!cheapest_first(left_hours)) {
       for (const std::size_t i : candidates) block = std::min(block, rows_[i].ended + 1);
     }
     std::vector<std::size_t> chosen;
@@ -66,11 +66,19 @@ class RoundChoice {
   }
 
  private:
-  /// Before the first look nobody knows what a row still takes; and pairs are joined by block, so blocks stay whole.
-  bool cheapest_first() const {
+  /// Before the first look nobody knows what a row still takes; pairs are joined by block; and where there is enough for all
+  /// rows, to choose would only tear apart in time what is compared. Blocks then stay whole.
+  bool cheapest_first(double left_hours) const {
     const Experiment& experiment = study_.experiment;
-    if (!experiment.repeat_rule || experiment.report.paired) return false;
+    if (!experiment.repeat_rule || experiment.report.paired || most_hours() <= left_hours) return false;
     return std::all_of(going_.begin(), going_.end(), [&](std::size_t i) { return rows_[i].look > 0 || is_led_by_others(i); });
+  }
+
+  /// What all rows take if none is decided before the last look.
+  double most_hours() const {
+    double hours = 0;
+    for (const std::size_t i : going_) hours += hours_of(i, false) * std::max(0, rows_[i].last_look - rows_[i].ended);
+    return hours;
   }
 
   /// A baseline that goes on only because of rows that are compared with it.
@@ -88,7 +96,7 @@ class RoundChoice {
 
   /// The rows that are cheapest to finish, as many as can be finished with what is left, one at least.
   std::vector<std::size_t> affordable(double left_hours) const {
-    if (!cheapest_first()) return going_;
+    if (!cheapest_first(left_hours)) return going_;
     std::vector<std::size_t> rows = going_;
     std::erase_if(rows, [&](std::size_t i) { return is_led_by_others(i); });
     if (rows.empty()) return going_;

@@ -91,7 +91,7 @@ TEST_CASE("rounds: within a budget one block, of the rows that are cheapest to f
   led.decided = true;
   // To finish: b 3 runs, c 7, d never (40 of 15); the baseline goes as far as they do.
   const RoundsView view = view_of_rounds({led, row_of_rounds(8, 11, 11), row_of_rounds(8, 11, 15), row_of_rounds(8, 11, 40)});
-  CHECK(ids_of(next_round(study, view, 100)) == "abc9");
+  CHECK(ids_of(next_round(study, view, 27)) == "abc9");
   CHECK(ids_of(next_round(study, view, 7)) == "ab9");
   CHECK(next_round(study, view, 7).round->expected_hours == 2);
   CHECK(ids_of(next_round(study, view, 2)) == "ab9");
@@ -99,6 +99,15 @@ TEST_CASE("rounds: within a budget one block, of the rows that are cheapest to f
   CHECK(next_round(study, view, 1.9).too_dear->expected_hours == 2);
   study.experiment.report.paired = true;  // pairs are joined by block: whole ones
   CHECK(ids_of(next_round(study, view, 7)) == "abcd9");
+}
+
+TEST_CASE("rounds: where there is enough for all rows to the last look, blocks are whole") {
+  const Study study = study_of_rounds({8, 11, 15});
+  // What the spread says will never be decided (40 runs of 15) went row by row, the baseline's runs long before the others'.
+  const LookProgress wide = row_of_rounds(8, 11, 40);
+  const RoundsView view = view_of_rounds({wide, wide, wide, wide});
+  CHECK(ids_of(next_round(study, view, 28)) == "abcd9");
+  CHECK(ids_of(next_round(study, view, 27)) == "a9");
 }
 
 TEST_CASE("rounds: before the first look, and of fixed repeats, blocks are whole") {
