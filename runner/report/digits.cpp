@@ -11,6 +11,10 @@ namespace {
 
 constexpr double kLogTolerance = 1e-9;  // log10 of what is meant as 0.1 may come out a little below -1
 
+// Beyond these, digits written out are longer than a column, and those after the 17th are none of the value's.
+constexpr double kMostPlain = 1e21;
+constexpr int kLeastPlain = -18;
+
 int leading_exponent(double value) { return static_cast<int>(std::floor(std::log10(std::abs(value)) + kLogTolerance)); }
 
 int significant(double value, int digits) {
@@ -48,6 +52,11 @@ int last_exponent(double value) {
 }
 
 std::string round_at(double value, int exponent) {
+  const bool is_lengthy = std::abs(value) >= kMostPlain || exponent < kLeastPlain;
+  if (is_lengthy && std::isfinite(value)) {
+    if (value == 0 || std::abs(value) / std::pow(10.0, exponent) < 0.5) return "0";
+    return fmt::format("{:.{}e}", value, std::max(0, leading_exponent(value) - exponent));
+  }
   std::string text;
   if (exponent <= 0) {
     text = fmt::format("{:.{}f}", value, -exponent);

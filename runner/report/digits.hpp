@@ -22,7 +22,8 @@ int exponent_for_ratio(double value, const std::optional<Interval>& interval);
 /// Decimals that the shortest form of `value` has, as the exponent of its last digit: -2 for 1.25, 0 for 36.
 int last_exponent(double value);
 
-/// `value` rounded at that power of ten, never in exponent form: 1234.56 is `1230` at 1, `1234.6` at -1.
+/// `value` rounded at that power of ten: 1234.56 is `1230` at 1, `1234.6` at -1. Only from 1e21, and beyond 18 decimals, in
+/// exponent form: 1.23e+25.
 std::string round_at(double value, int exponent);
 
 /// Three significant digits; absent is `-`.
