@@ -51,13 +51,23 @@ const std::vector<std::string>& report_column_names() {
   return kNames;
 }
 
+namespace {
+
+/// Without the `axis:` that tables print before an axis of the name of a column: a name is an axis first in any case.
+std::string_view without_axis_prefix(std::string_view name) {
+  constexpr std::string_view kAxis = "axis:";
+  return name.starts_with(kAxis) ? name.substr(kAxis.size()) : name;
+}
+
+}  // namespace
+
 ShownColumn parse_shown_column(std::string_view entry) {
   ShownColumn column;
   if (const std::size_t at = entry.find('='); at != std::string_view::npos) {
     column.heading = std::string(trim(entry.substr(at + 1)));
     entry = entry.substr(0, at);
   }
-  entry = trim(entry);
+  entry = without_axis_prefix(trim(entry));
   constexpr std::array<std::pair<std::string_view, ShownColumn::Kind>, 3> kKinds = {
       {{"column:", ShownColumn::Kind::column}, {"fact:", ShownColumn::Kind::fact}, {"metric:", ShownColumn::Kind::metric}}};
   for (const auto& [prefix, kind] : kKinds) {
@@ -75,7 +85,7 @@ SortKey parse_sort_key(std::string_view entry) {
   entry = trim(entry);
   key.descending = entry.starts_with('-');
   if (key.descending) entry.remove_prefix(1);
-  key.name = std::string(entry);
+  key.name = std::string(without_axis_prefix(entry));
   return key;
 }
 
