@@ -78,7 +78,7 @@ int clean(const CleanOptions& options) {
             ? "nothing to clean: all that is there counts, or may yet"
             : fmt::format("{} in {}; nothing was removed. `hpcbench clean {} --remove void|orphans|prepare|all` removes them. "
                           "What counts is never among them.",
-                          count_and_size(found), study.results, study.experiment.name));
+                          count_and_size(found), study.results, printable(study.named())));
     return 0;
   }
   std::erase_if(found, [&](const Leftover& leftover) {

@@ -130,14 +130,15 @@ class Watch {
     if (!view_) return 128 + interrupted();
     print_data(headline(*view_) + "\n");
     if (interrupted() != 0) {
-      say("no longer watching; everything goes on as it was. `hpcbench watch` looks again, `hpcbench cancel` ends jobs.");
+      say(fmt::format("no longer watching; everything goes on as it was. `{}` looks again, `{}` ends jobs.",
+                      study_.command("watch"), study_.command("cancel")));
       return 128 + interrupted();
     }
     long long ended = 0;
     for (const auto& [state, count] : view_->counts) ended += is_outcome(state) ? count : 0;
     const long long succeeded = view_->counts.at(State::succeeded);
     say(ended == static_cast<long long>(view_->runs.size())
-            ? "every run has an outcome. Next: hpcbench report --format markdown"
+            ? "every run has an outcome. Next: " + study_.command("report") + " --format markdown"
             : "nothing runs, and " + owner_text(*view_));
     return ended > succeeded ? 1 : 0;
   }

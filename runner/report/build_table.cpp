@@ -131,8 +131,7 @@ void note_orphans(Table& table, const Plan& plan, const Orphans& orphans) {
                                 orphans.configurations == 1 ? "" : "s"));
   }
   if (parts.empty()) return;
-  table.notes.push_back(
-      fmt::format("on record, but not in this table: {}; `hpcbench report --orphans` shows them", join(parts, ", ")));
+  table.notes.push_back(fmt::format("on record, but not in this table: {}; `--orphans` shows them", join(parts, ", ")));
 }
 
 /// Runs that limits ended and that went on, in each row.

@@ -200,8 +200,9 @@ void examine_decks(const Study& study, Findings& findings) {
         filled_deck(std::filesystem::absolute(deck.from).string(), bindings, sha256);
       } catch (const InputError& problem) {
         const std::string_view text = problem.what();
-        note_finding(findings, Finding::Kind::problem, std::string(text.starts_with("error: ") ? text.substr(7) : text),
-                     "`files` names it relative to the folder in which hpcbench is called");
+        const bool is_about_file = text.starts_with("error: ");  // else it names a place within, and says what to write there
+        note_finding(findings, Finding::Kind::problem, std::string(is_about_file ? text.substr(7) : text),
+                     is_about_file ? "`files` names it relative to the folder in which hpcbench is called" : "");
       }
     }
   }

@@ -30,7 +30,8 @@ std::string missing_needs(const Study& study) {
   examine_needs(study, findings);
   std::string text;
   for (const Finding& finding : findings) {
-    if (finding.kind == Finding::Kind::problem) text += fmt::format("\n  {}: {}", finding.text, finding.advice);
+    if (finding.kind != Finding::Kind::problem) continue;
+    text += "\n  " + finding.text + (finding.advice.empty() ? "" : ": " + finding.advice);
   }
   return text;
 }

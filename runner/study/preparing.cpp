@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "base/clock.hpp"
@@ -40,7 +41,7 @@ void refuse_outdated(const Study& study, const PreparedInstance& instance, const
   throw UnavailableError(fmt::format(
       "error: nothing was started: since `{}` was made, files that it is made of have changed: {}\n  = `hpcbench retry {} "
       "--prepare {}` makes it again; runs made with the older one stay, and the report calls them `confounded`",
-      instance.name, join(changed, ", "), study.experiment.path, instance.name));
+      instance.name, join(changed, ", "), study.named(), instance.name));
 }
 
 }  // namespace
@@ -89,6 +90,23 @@ void require_preparation(const Study& study, const std::string& name) {
 }
 
 namespace {
+
+/// The instances that these configurations need, and those of the preparation that is asked for again whose inputs have
+/// changed, also where no run waits for them: `run --repeats` has refused to begin any, and sends people here.
+std::vector<std::size_t> needed_or_outdated(const Study& study, const std::vector<std::size_t>& configurations,
+                                            const std::string& name, const std::string& call_folder) {
+  const std::vector<std::size_t> needed = needed_by(study, configurations);
+  if (name.empty()) return needed;
+  const PreparationView view(study);
+  std::set<std::size_t> all(needed.begin(), needed.end());
+  const std::vector<std::size_t> of_plan = instances_needed(study.selected());
+  for (auto i = of_plan.rbegin(); i != of_plan.rend(); ++i) {  // each stands after those that it needs
+    const PreparedInstance& instance = study.selected().prepared[*i];
+    if (instance.name == name && !outdated_inputs(study, instance, view.status(*i), call_folder).empty()) all.insert(*i);
+    if (all.contains(*i)) all.insert(instance.needs.begin(), instance.needs.end());
+  }
+  return {all.begin(), all.end()};
+}
 
 /// Which of the needed instances get another attempt although they have one that ended.
 std::vector<bool> asked_again(const Study& study, const std::vector<std::size_t>& needed, const std::string& name,
@@ -191,7 +209,7 @@ class Workshop {
 
 Steps<bool> make_preparations(const Study& study, const std::vector<std::size_t>& configurations, PreparationOptions options,
                               RenderContext& context, Call& call) {
-  const std::vector<std::size_t> needed = needed_by(study, configurations);
+  const std::vector<std::size_t> needed = needed_or_outdated(study, configurations, options.again, context.call_folder);
   std::vector<bool> again = asked_again(study, needed, options.again, context.call_folder);
   if (needed.empty()) co_return true;
   Workshop workshop(study, context, call);
@@ -264,8 +282,8 @@ bool end_preparations(const Study& study) {
   PreparationCancels all = cancel_preparations(here, study.results, processes, system_clock());
   const PreparationCancels more = cancel_preparations(by_jobs, study.results, *jobs, system_clock());
   all.left.insert(all.left.end(), more.left.begin(), more.left.end());
-  say(fmt::format("preparations: {} running ended, {} not begun revoked. `hpcbench retry --prepare NAME` makes them again.",
-                  all.ended + more.ended, all.revoked + more.revoked));
+  say(fmt::format("preparations: {} running ended, {} not begun revoked. `{} --prepare NAME` makes them again.",
+                  all.ended + more.ended, all.revoked + more.revoked, study.command("retry")));
   for (const std::string& folder : all.left) say(fmt::format("{} was asked to end and not seen to end yet", folder));
   return all.left.empty();
 }
@@ -284,8 +302,8 @@ std::vector<std::string> not_begun_lines(const Study& study, const std::vector<A
   }
   std::vector<std::string> lines;
   for (const auto& [why, count] : left) {
-    lines.push_back(fmt::format("{} not begun: {}. Mend it, then `hpcbench retry --prepare {}`", counted(count, "run", "runs"),
-                                why, why.substr(0, why.find(' '))));
+    lines.push_back(fmt::format("{} not begun: {}. Mend it, then `{} --prepare {}`", counted(count, "run", "runs"), why,
+                                study.command("retry"), why.substr(0, why.find(' '))));
   }
   return lines;
 }
@@ -305,8 +323,8 @@ std::string list_preparations(const Study& study, const std::vector<std::size_t>
     const PreparedInstance& instance = study.selected().prepared[i];
     const PreparationStatus& status = view.status(i);
     if (status.kind == PreparationStatus::Kind::failed) {
-      lines += fmt::format("prepare {}: failed ({}); `hpcbench retry --prepare {}` tries it again\n", instance.folder(),
-                           status.why, instance.name);
+      lines += fmt::format("prepare {}: failed ({}); `{} --prepare {}` tries it again\n", instance.folder(), status.why,
+                           study.command("retry"), instance.name);
     } else if (!status.succeeded()) {
       lines += fmt::format("prepare {}: {}\n", instance.folder(),
                            status.kind != PreparationStatus::Kind::open         ? "would be taken up"

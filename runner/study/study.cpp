@@ -79,10 +79,10 @@ ReadOptions read_options(const LastRun& source) {
 }  // namespace
 
 std::string Study::named() const {
-  if (from_last_run) return shell_quote(experiment.name);
+  if (from_last_run) return shell_quote(experiment.name) + in_results;
   LastRun as_typed = source;
   as_typed.file = experiment.path;
-  return how_it_was_read(as_typed);
+  return how_it_was_read(as_typed) + in_results;
 }
 
 void check_study(const Study& study) {
@@ -104,6 +104,8 @@ void check_study(const Study& study) {
 
 Study load_study(const StudyOptions& options) {
   Study study;
+  if (!options.is_unpacked && options.results != StudyOptions{}.results)
+    study.in_results = " --results " + shell_quote(options.results);
   study.results_root = fs::absolute(options.results).lexically_normal().string();
   while (study.results_root.size() > 1 && study.results_root.back() == '/') study.results_root.pop_back();
   const std::optional<LastRun> named = options.file.empty() ? std::nullopt : named_study(options, study.results_root);

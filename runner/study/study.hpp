@@ -36,14 +36,17 @@ struct Study {
   bool from_last_run = false;    // or named as a study of the results folder
   bool is_unpacked = false;      // as in StudyOptions
   bool one_of_many = false;      // of this call: what is advised names it
+  std::string in_results;        // ` --results DIR` as it was given, for commands that are advised
 
   /// What is asked for: all of the plan, or what --only leaves.
   const Plan& selected() const { return narrowed ? *narrowed : plan; }
   Plan& selected() { return narrowed ? *narrowed : plan; }
-  /// `hpcbench retry`, with the study's name where the call has several.
-  std::string command(const std::string& name) const { return "hpcbench " + name + (one_of_many ? " " + experiment.name : ""); }
+  /// `hpcbench retry`, with the study's name where the call has several, and its results folder where one was named.
+  std::string command(const std::string& name) const {
+    return "hpcbench " + name + (one_of_many ? " " + experiment.name : "") + in_results;
+  }
   /// The study as another command takes it: its file with all that it was read with, or its name where the results folder
-  /// knows that.
+  /// knows that; and the folder where one was named.
   std::string named() const;
   std::string database() const { return results_root + "/hpcbench.db"; }
 };

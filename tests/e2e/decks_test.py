@@ -45,6 +45,12 @@ class Decks(StudyTest):
                          [("HPL.dat", "HPL.dat.in", 64), ("in/seed.txt", "decks/large.in", 64)])
         self.assertNotIn("confounded", self.hpcbench("report", "decks.yaml").stdout)
 
+    def test_a_place_in_a_deck_is_no_matter_of_its_folder(self):
+        self.write("HPL.dat.in", "n={{sise}}\n")
+        said = self.hpcbench("run", "decks.yaml", code=3).stderr
+        self.assertIn("HPL.dat.in:1:3: error: nothing defines {{sise}}", said)
+        self.assertNotIn("relative to the folder", said)
+
     def test_what_is_wrong_with_a_deck_is_said_before_the_first_run(self):
         for text, message in ((None, "HPL.dat.in is not there"), ("a\nn={{sise}}\n", "HPL.dat.in:2:3: error: nothing defines {{sise}} (did you mean `size`?)"),
                               ("é {{run_dir}}", "HPL.dat.in:1:3: error: an input deck cannot use {{run_dir}}")):

@@ -58,9 +58,33 @@ class Habits(StudyTest):
         table = self.report("tiny.yaml")
         self.assertEqual((succeeded, sum(row["n"] for row in table["rows"])), (6, 6))
         self.assertIn("6 runs beyond `repeats: 2`", " ".join(table["notes"]))
-        self.assertIn("`hpcbench report --orphans` shows them", " ".join(table["notes"]))
+        self.assertIn("`--orphans` shows them", " ".join(table["notes"]))
         everything = json.loads(self.hpcbench("report", "tiny.yaml", "--orphans", "--format", "json").stdout)
         self.assertEqual(sum(row["n"] for row in everything["rows"]), 12)
+
+    def test_advised_commands_mean_the_study_at_hand(self):
+        self.write("tiny.yaml", STUDY.replace("repeats: 6", "repeats: 1"))
+        said = self.hpcbench("run", "tiny.yaml", "--results", "old runs").stderr
+        self.assertIn("Next: hpcbench report --results 'old runs' --format markdown", said)
+        # Another file of the study, by which it was not run: the name alone would stand for the file that was.
+        self.write("less.yaml", STUDY.replace("strategy: [slow, fast]", "strategy: [slow]"))
+        said = self.hpcbench("clean", "less.yaml", "--results", "old runs").stderr
+        self.assertIn("`hpcbench clean less.yaml --results 'old runs' --remove void|orphans|prepare|all`", said)
+
+    def test_a_heading_of_a_table_is_a_name_for_the_next(self):
+        self.write("tiny.yaml", STUDY.replace("strategy", "n").replace("repeats: 6", "repeats: 1"))
+        self.hpcbench("run", "tiny.yaml")
+        heads = self.hpcbench("report", "--format", "csv").stdout.splitlines()[0].split(",")
+        self.assertEqual(heads[0], "axis:n")
+        told = self.hpcbench("report", "--format", "csv", "--columns", "axis:n,column:n", "--sort=-axis:n").stdout.splitlines()
+        self.assertEqual([line.split(",")[:2] for line in told[:2]], [["axis:n", "n"], ["slow", "1"]])
+
+    def test_advice_of_a_report_names_the_study(self):
+        failing = STUDY.replace("experiment: tiny", "experiment: broken").replace("repeats: 6", "repeats: 1").replace("work.sh", "nowork.sh")
+        self.write("broken.yaml", failing)
+        self.hpcbench("run", "broken.yaml", "--keep-going", code=1)
+        self.hpcbench("run", "tiny.yaml", "--repeats", "1")  # what `hpcbench retry` alone would be about
+        self.assertIn("`hpcbench retry broken` runs them again", self.hpcbench("report", "broken").stdout)
 
     def test_studies_are_known_by_name(self):
         self.write("site.yaml", "executor: local\nsetup: [\"true\"]\n")

@@ -119,6 +119,15 @@ class Preparations(StudyTest):
         self.hpcbench("retry", "made.yaml", "--prepare", "lib")
         self.assertEqual(self.stdouts().count("lib 8\none\n"), 2)
 
+    def test_what_a_refusal_of_more_repeats_advises_works(self):
+        self.hpcbench("run", "made.yaml", "--results", "elsewhere")
+        self.write("src/b.c", "b")
+        refused = self.hpcbench("run", "made.yaml", "--results", "elsewhere", "--repeats", "3", code=3).stderr
+        self.assertIn("`hpcbench retry made.yaml --results elsewhere --prepare build` makes it again", refused)
+        self.hpcbench("retry", "made.yaml", "--results", "elsewhere", "--prepare", "build")  # although no run of the file waits for it
+        self.assertIn("12 of 12 runs succeeded",
+                      self.hpcbench("run", "made.yaml", "--results", "elsewhere", "--repeats", "3").stderr)
+
     def test_an_archive_has_no_builds(self):
         self.hpcbench("run", "made.yaml")
         text = self.hpcbench("export", "made.yaml")

@@ -212,11 +212,13 @@ void warn_baseline_few(const WarningContext& context, Warnings& found) {
                          row_label(context.columns, sample->row));
     });
   }
-  rows.report("baseline-few", "an error of the baseline moves all speedups together",
-              {"let the baseline have as many runs as any other row: `hpcbench status` names those that are missing, and "
-               "`hpcbench run FILE --only AXIS=VALUE --repeats N` adds some",
-               "import as many runs of the baseline, if there are more; else say how few they are"},
-              found);
+  rows.report(
+      "baseline-few", "an error of the baseline moves all speedups together",
+      {fmt::format("let the baseline have as many runs as any other row: `hpcbench status {}` names those that are missing, "
+                   "and `hpcbench run FILE --only AXIS=VALUE --repeats N` adds some",
+                   context.experiment.name),
+       "import as many runs of the baseline, if there are more; else say how few they are"},
+      found);
 }
 
 void warn_unresolved(const WarningContext& context, Warnings& found) {

@@ -168,10 +168,13 @@ void warn_few_repeats(const WarningContext& context, Warnings& found) {
               "give their values and their number, and claim nothing that needs an interval"},
              found);
   waiting.report(code, why,
-                 same_advice(fmt::format("wait until all {} planned runs have ended: `hpcbench run` carries on with them",
-                                         context.planned_repeats)),
+                 same_advice(fmt::format("wait until all {} planned runs have ended: `hpcbench run {}` carries on with them",
+                                         context.planned_repeats, context.experiment.name)),
                  found);
-  missing.report(code, why, same_advice("see why planned runs have no value (`hpcbench status`), and mend that"), found);
+  missing.report(code, why,
+                 same_advice(fmt::format("see why planned runs have no value (`hpcbench status {}`), and mend that",
+                                         context.experiment.name)),
+                 found);
 }
 
 void warn_overfitting(const WarningContext& context, Warnings& found) {
@@ -225,7 +228,10 @@ void warn_undecided(const WarningContext& context, Warnings& found) {
   }
   const std::string code = "undecided";
   const std::string why = "the interval is wider than `repeats.until` asks for; it holds all the same";
-  going.report(code, why, same_advice("`hpcbench run` carries on with them, as far as the budget goes"), found);
+  going.report(
+      code, why,
+      same_advice(fmt::format("`hpcbench run {}` carries on with them, as far as the budget goes", context.experiment.name)),
+      found);
   over.report(code, why,
               same_advice("give the width that was reached; other looks, or a larger `to`, are another study: name it anew"),
               found);
@@ -259,7 +265,10 @@ void warn_failures(const WarningContext& context, Warnings& found) {
   const std::string code = "failures";
   const std::string why = "the numbers are of the runs that are left, and those may be the lucky ones";
   own.report(code, why,
-             same_advice("read why with `hpcbench status`; once the cause is mended, `hpcbench retry` runs them again"), found);
+             same_advice(fmt::format("read why with `hpcbench status {0}`; once the cause is mended, `hpcbench retry {0}` runs "
+                                     "them again",
+                                     context.experiment.name)),
+             found);
   imported.report(code, why, same_advice("say beside the numbers how many of the imported runs did not succeed"), found);
 }
 
@@ -281,8 +290,10 @@ void warn_no_success(const WarningContext& context, Warnings& found) {
   if (ended == 0) return;
   warning.seen = fmt::format("none of {} that ended succeeded: {}", ended == 1 ? "1 run" : fmt::format("{} runs", ended),
                              describe_outcomes_with_reasons(context.shown));
-  warning.advice = own ? "read why with `hpcbench status` and `hpcbench logs`; once the cause is mended, `hpcbench retry` runs "
-                         "them again"
+  warning.advice = own ? fmt::format(
+                             "read why with `hpcbench status {0}` and `hpcbench logs`; once the cause is mended, "
+                             "`hpcbench retry {0}` runs them again",
+                             context.experiment.name)
                        : "look at their files; where runs did succeed, mend `success` or the import in the experiment file";
   found.push_back(std::move(warning));
 }

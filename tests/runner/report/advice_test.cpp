@@ -133,11 +133,12 @@ TEST_CASE("few-repeats and adaptive do not contradict each other") {
   study.records.resize(9);  // six of the baseline, three of ddp; six are planned
   Table table = study.table();
   CHECK(warning_of(table, "few-repeats").advice ==
-        "wait until all 6 planned runs have ended: `hpcbench run` carries on with them");
+        "wait until all 6 planned runs have ended: `hpcbench run digits` carries on with them");
   CHECK(warning_of(table, "adaptive").advice == "decide nothing by these numbers before all planned runs have ended");
   for (int number = 4; number <= 6; ++number) study.add_run(1, number, 1, 20 + number).state = State::failed;
   table = study.table();
-  CHECK(warning_of(table, "few-repeats").advice == "see why planned runs have no value (`hpcbench status`), and mend that");
+  CHECK(warning_of(table, "few-repeats").advice ==
+        "see why planned runs have no value (`hpcbench status digits`), and mend that");
   CHECK_FALSE(warns(table, "adaptive"));
   study.plan.repeats = 3;
   study.experiment.report.confidence = 0.99;  // 1 - 2^-7 is the first above it

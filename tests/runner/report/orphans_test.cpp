@@ -18,7 +18,7 @@ TEST_CASE("repeats beyond those of the file are shown by --orphans only, and a n
   REQUIRE(table.notes.size() == 1);
   CHECK(table.notes[0] ==
         "on record, but not in this table: 6 runs beyond `repeats: 3`, 1 configuration that this file and profile do not ask "
-        "for; `hpcbench report --orphans` shows them");
+        "for; `--orphans` shows them");
   ReportOptions options;
   options.orphans = true;
   const Table all = study.table(options);
