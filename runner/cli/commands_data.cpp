@@ -52,7 +52,9 @@ int rebuild_database(const std::string& results) {
   std::size_t count = 0;
   const std::vector<std::string> names = experiments_on_disk(root);
   for (const std::string& name : names) count += reindex(store, root, name);
-  say(fmt::format("rebuilt {}/hpcbench.db: {} experiments, {} attempts", root, names.size(), count));
+  say(fmt::format("rebuilt {}/hpcbench.db: {}, {}", root,
+                  counted(static_cast<long long>(names.size()), "experiment", "experiments"),
+                  counted(static_cast<long long>(count), "attempt", "attempts")));
   return 0;
 }
 

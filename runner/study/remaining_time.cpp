@@ -88,8 +88,9 @@ std::optional<double> RemainingTime::pace() const {
 
 std::string RemainingTime::reason() const {
   const bool slow = last_wall_s_ && last_expected_s_ && *last_wall_s_ > kClearlyMore * *last_expected_s_;
-  if (slow)
-    return fmt::format("the last run took {}, not {}", human_duration(*last_wall_s_), human_duration(*last_expected_s_));
+  const std::string took = slow ? human_duration(*last_wall_s_) : "";
+  const std::string expected = slow ? human_duration(*last_expected_s_) : "";
+  if (took != expected) return fmt::format("the last run took {}, not {}", took, expected);
   return "later than said before: runs end more slowly than they did";
 }
 

@@ -52,6 +52,17 @@ TEST_CASE("time left: a later end is told with its reason, a small delay is not 
   CHECK(remaining.text(1) == "about 16.4 s left");
 }
 
+TEST_CASE("time left: a reason whose two times read alike is none") {
+  ManualClock clock;
+  RemainingTime remaining(clock, 1);
+  remaining.know("a", 0.151);
+  remaining.expect("a", 100);
+  CHECK(remaining.text(100) == "about 15.1 s left");
+  clock.advance(5);
+  remaining.note_end("a", 0.2);
+  CHECK(remaining.text(99).find("the last run took") == std::string::npos);
+}
+
 TEST_CASE("time left: what runs cost beside their own time shows in the pace") {
   ManualClock clock;
   RemainingTime remaining(clock, 1);
