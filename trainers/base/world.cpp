@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
 #include <sstream>
 #include <thread>
@@ -56,7 +55,10 @@ std::optional<int> tasks_of_node(const std::string& tasks_per_node, int node) {
   for (std::string group; std::getline(groups, group, ',');) {
     int tasks = 0;
     int nodes = 1;
-    if (std::sscanf(group.c_str(), "%d(x%d)", &tasks, &nodes) < 1 || tasks < 1) return std::nullopt;
+    const char* const end = group.data() + group.size();
+    const char* const after = std::from_chars(group.data(), end, tasks).ptr;
+    if (end - after > 2) std::from_chars(after + 2, end, nodes);  // behind `(x`
+    if (tasks < 1) return std::nullopt;
     if (node < nodes) return tasks;
     node -= nodes;
   }
