@@ -116,6 +116,19 @@ TEST_CASE("one epoch on real digits: the loss falls, the accuracy rises, the eve
   CHECK(end.at("train_eval_s") == doctest::Approx(end.at("train_s").get<double>() + end.at("eval_s").get<double>()));
 }
 
+TEST_CASE("dp by hand: each device of the one process counts") {
+  const TemporaryFolder folder;
+  const std::string events = folder / "events.jsonl";
+  const Ended ended = run_alone(
+      folder.path(),
+      train_command({"--strategy", "dp", "--devices", "2", "--max-steps", "1", "--eval", "false", "--events", events}), {});
+  INFO(ended.err);
+  REQUIRE(ended.exit_code == 0);
+  const Json start = read_events(events).front();
+  CHECK(start.at("world_size") == 1);
+  CHECK(start.at("gpus") == 2);
+}
+
 TEST_CASE("a trace of chosen steps, of each rank") {
   const TemporaryFolder folder;
   const std::vector<std::string> options = {"--strategy", "ddp",       "--max-steps", "4",       "--eval",

@@ -110,7 +110,7 @@ void write_run_start(Events& events, const Settings& settings, const World& worl
   event.add("task", settings.task)
       .add("strategy", settings.strategy)
       .add("world_size", world.size)
-      .add("gpus", settings.gpus.value_or(world.size))
+      .add("gpus", settings.gpus.value_or(world.size * device_count(settings)))
       .add("batch_size", shape.batch)
       .add("global_batch", global_batch)
       .add("total_steps", steps)
