@@ -74,22 +74,33 @@ std::optional<std::pair<double, double>> span_of_starts(const Sample& sample) {
   return count >= 2 ? std::optional(span) : std::nullopt;
 }
 
-std::vector<double> all_starts(const std::vector<Sample>& samples) {
-  std::vector<double> starts;
-  for (const Sample& sample : samples) {
-    for (const AttemptRecord* run : sample.measured) {
-      if (run->started_unix_s) starts.push_back(*run->started_unix_s);
-    }
-  }
-  std::sort(starts.begin(), starts.end());
-  return starts;
-}
+/// When the runs of all rows started, and the spans of the rows that have one; each in ascending order.
+struct Starts {
+  std::vector<double> all, firsts, lasts;
 
-/// Without a baseline: whether other rows were measured, but none while this one was.
-bool stands_alone(const std::pair<double, double>& span, std::size_t own, const std::vector<double>& starts) {
-  const auto first = std::lower_bound(starts.begin(), starts.end(), span.first);
-  const auto last = std::upper_bound(starts.begin(), starts.end(), span.second);
-  return starts.size() > own && static_cast<std::size_t>(last - first) <= own;
+  explicit Starts(const std::vector<Sample>& samples) {
+    for (const Sample& sample : samples) {
+      for (const AttemptRecord* run : sample.measured) {
+        if (run->started_unix_s) all.push_back(*run->started_unix_s);
+      }
+      const auto span = span_of_starts(sample);
+      if (!span) continue;
+      firsts.push_back(span->first);
+      lasts.push_back(span->second);
+    }
+    for (std::vector<double>* times : {&all, &firsts, &lasts}) std::sort(times->begin(), times->end());
+  }
+};
+
+/// Without a baseline: whether other rows were measured, but none while this one was. Two runs in turn with others may follow
+/// each other where blocks meet: within the span of another row they show nothing.
+bool stands_alone(const std::pair<double, double>& span, std::size_t own, const Starts& starts) {
+  const auto within = std::upper_bound(starts.all.begin(), starts.all.end(), span.second) -
+                      std::lower_bound(starts.all.begin(), starts.all.end(), span.first);
+  if (starts.all.size() <= own || static_cast<std::size_t>(within) > own) return false;
+  const auto begun = std::upper_bound(starts.firsts.begin(), starts.firsts.end(), span.second) - starts.firsts.begin();
+  const auto over = std::lower_bound(starts.lasts.begin(), starts.lasts.end(), span.first) - starts.lasts.begin();
+  return own > 2 || begun - over == 1;
 }
 
 std::size_t count_started(const Sample& sample) {
@@ -128,7 +139,7 @@ void warn_overlap(const WarningContext& context, Warnings& found) {
 }
 
 void warn_not_interleaved(const WarningContext& context, Warnings& found) {
-  const std::vector<double> starts = all_starts(context.samples);
+  const Starts starts(context.samples);
   Sightings rows;
   for (const Sample* sample : context.shown) {
     const auto span = span_of_starts(*sample);

@@ -115,6 +115,21 @@ TEST_CASE("not-interleaved without a baseline: no other row started in between")
   CHECK(warning_of(study.table(), "not-interleaved").rows.size() == 2);
 }
 
+TEST_CASE("not-interleaved without a baseline: two runs of a row where blocks meet show nothing") {
+  const auto rows_alone = [](std::vector<double> first, std::vector<double> second) {
+    Study study = empty_study();
+    study.experiment.baseline.clear();
+    study.add_runs(0, first, 0, 1);
+    study.add_runs(1, second, 6, 1);
+    for (AttemptRecord& record : study.records) record.started_unix_s = record.metrics.at("train_s");
+    const Table table = study.table();
+    return warns(table, "not-interleaved") ? warning_of(table, "not-interleaved").rows.size() : 0;
+  };
+  CHECK(rows_alone({1, 4}, {2, 3}) == 0);     // a b, b a
+  CHECK(rows_alone({1, 2}, {3, 4}) == 2);     // a a b b
+  CHECK(rows_alone({1, 5}, {2, 3, 4}) == 1);  // b b b while nobody else ran
+}
+
 TEST_CASE("drift: six or more runs, each higher or each lower than the one before") {
   Study study = clean_study();
   set_metric(study, 6, "train_s", {5.0, 5.5, 6.2, 6.6, 7.1, 7.3});
