@@ -79,7 +79,8 @@ class CommandLine(StudyTest):
             (["run", "small.yaml", "--only", "kk=1"], "did you mean `k`?"),
             (["report", "small.yaml", "--format", "pdf"], "markdown"),
             (["retry", "small.yaml", "--outcome", "fail"], "failed"),
-            (["run"], "FILE"),
+            (["plan"], "FILE"),
+            (["run"], "name an experiment file"),
             ([], "hpcbench --help"),
         ):
             self.assertIn(advice, self.hpcbench(*arguments, code=2).stderr, arguments)
