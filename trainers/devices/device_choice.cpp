@@ -165,7 +165,9 @@ std::string gpu_claim(const std::string& host, const std::string& uuid) { return
 
 namespace {
 
-bool has_gpu(const std::string& claim) { return !claim.ends_with(' '); }
+std::string host_of(const std::string& claim) { return claim.substr(0, claim.rfind(' ')); }
+std::string uuid_of(const std::string& claim) { return claim.substr(claim.rfind(' ') + 1); }
+bool has_gpu(const std::string& claim) { return !uuid_of(claim).empty(); }
 
 /// With `auto` a rank takes a CPU where it sees no GPU: on one node of several (of a broken driver, say) the others would wait
 /// for it in NCCL.
@@ -173,9 +175,9 @@ void refuse_mixed_devices(const std::vector<std::string>& claims) {
   const auto without = std::find_if_not(claims.begin(), claims.end(), has_gpu);
   const auto with = std::find_if(claims.begin(), claims.end(), has_gpu);
   if (without == claims.end() || with == claims.end()) return;
-  throw InputError(concat("error: rank ", without - claims.begin(), " on ", without->substr(0, without->size() - 1),
-                          " sees no GPU, but rank ", with - claims.begin(), " on ", with->substr(0, with->rfind(' ')),
-                          " has one: look at what nvidia-smi says there", kOrCpu));
+  throw InputError(concat("error: rank ", without - claims.begin(), " on ", host_of(*without), " sees no GPU, but rank ",
+                          with - claims.begin(), " on ", host_of(*with), " has one: look at what nvidia-smi says there",
+                          kOrCpu));
 }
 
 }  // namespace
@@ -187,10 +189,9 @@ void refuse_shared_gpus(const std::vector<std::string>& claims) {
     if (!has_gpu(claims[rank])) continue;
     const auto [owner, is_new] = owners.emplace(claims[rank], rank);
     if (is_new) continue;
-    const std::size_t space = claims[rank].rfind(' ');
     throw InputError(
-        concat("error: ranks ", owner->second, " and ", rank, " are both on GPU ", claims[rank].substr(space + 1), " of ",
-               claims[rank].substr(0, space),
+        concat("error: ranks ", owner->second, " and ", rank, " are both on GPU ", uuid_of(claims[rank]), " of ",
+               host_of(claims[rank]),
                ": each needs one of its own (NCCL would hang). Start as many processes a node as it has GPUs, with "
                "LOCAL_RANK set (Slurm: --gpus-per-node with --gpu-bind=none)"));
   }
