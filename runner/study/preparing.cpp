@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -28,13 +29,6 @@ namespace {
 /// In the order in which they are made.
 std::vector<std::size_t> needed_by(const Study& study, const std::vector<std::size_t>& configurations) {
   return instances_needed(keep_configurations(study.selected(), configurations));
-}
-
-/// The files of an instance that are no longer those that it was made of.
-std::vector<std::string> outdated_inputs(const Study& study, const PreparedInstance& instance, const PreparationStatus& status,
-                                         const std::string& folder) {
-  if (!status.succeeded()) return {};
-  return changed_inputs(status.inputs, input_files(study.experiment.preparations[instance.definition], folder));
 }
 
 void refuse_outdated(const Study& study, const PreparedInstance& instance, const std::vector<std::string>& changed) {
@@ -91,18 +85,40 @@ void require_preparation(const Study& study, const std::string& name) {
 
 namespace {
 
+/// What the call finds made, before it makes anything. The inputs of each instance are read once.
+class FoundMade {
+ public:
+  FoundMade(const Study& study, std::string call_folder) : study_(study), call_folder_(std::move(call_folder)), view_(study) {}
+
+  const PreparationStatus& status(std::size_t i) const { return view_.status(i); }
+  /// The files of an instance that was made that are no longer those that it was made of.
+  const std::vector<std::string>& outdated_inputs(std::size_t i) {
+    const auto [found, first_asked] = outdated_.try_emplace(i);
+    if (first_asked && view_.status(i).succeeded()) {
+      const Preparation& definition = study_.experiment.preparations[study_.selected().prepared[i].definition];
+      found->second = changed_inputs(view_.status(i).inputs, input_files(definition, call_folder_));
+    }
+    return found->second;
+  }
+
+ private:
+  const Study& study_;
+  std::string call_folder_;
+  PreparationView view_;
+  std::map<std::size_t, std::vector<std::string>> outdated_;
+};
+
 /// The instances that these configurations need, and those of the preparation that is asked for again whose inputs have
 /// changed, also where no run waits for them: `run --repeats` has refused to begin any, and sends people here.
 std::vector<std::size_t> needed_or_outdated(const Study& study, const std::vector<std::size_t>& configurations,
-                                            const std::string& name, const std::string& call_folder) {
+                                            const std::string& name, FoundMade& found) {
   const std::vector<std::size_t> needed = needed_by(study, configurations);
   if (name.empty()) return needed;
-  const PreparationView view(study);
   std::set<std::size_t> all(needed.begin(), needed.end());
   const std::vector<std::size_t> of_plan = instances_needed(study.selected());
   for (auto i = of_plan.rbegin(); i != of_plan.rend(); ++i) {  // each stands after those that it needs
     const PreparedInstance& instance = study.selected().prepared[*i];
-    if (instance.name == name && !outdated_inputs(study, instance, view.status(*i), call_folder).empty()) all.insert(*i);
+    if (instance.name == name && !found.outdated_inputs(*i).empty()) all.insert(*i);
     if (all.contains(*i)) all.insert(instance.needs.begin(), instance.needs.end());
   }
   return {all.begin(), all.end()};
@@ -110,15 +126,14 @@ std::vector<std::size_t> needed_or_outdated(const Study& study, const std::vecto
 
 /// Which of the needed instances get another attempt although they have one that ended.
 std::vector<bool> asked_again(const Study& study, const std::vector<std::size_t>& needed, const std::string& name,
-                              const std::string& call_folder) {
+                              FoundMade& found) {
   const Plan& plan = study.selected();
-  const PreparationView before(study);
   std::vector<bool> again(plan.prepared.size(), false);
   for (const std::size_t i : needed) {
     const PreparedInstance& instance = plan.prepared[i];
-    const auto changed = outdated_inputs(study, instance, before.status(i), call_folder);
+    const std::vector<std::string>& changed = found.outdated_inputs(i);
     if (!changed.empty() && instance.name != name) refuse_outdated(study, instance, changed);
-    const bool failed = before.status(i).kind == PreparationStatus::Kind::failed;
+    const bool failed = found.status(i).kind == PreparationStatus::Kind::failed;
     again[i] = instance.name == name && (failed || !changed.empty());
   }
   if (!name.empty() && std::find(again.begin(), again.end(), true) == again.end())
@@ -209,8 +224,9 @@ class Workshop {
 
 Steps<bool> make_preparations(const Study& study, const std::vector<std::size_t>& configurations, PreparationOptions options,
                               RenderContext& context, Call& call) {
-  const std::vector<std::size_t> needed = needed_or_outdated(study, configurations, options.again, context.call_folder);
-  std::vector<bool> again = asked_again(study, needed, options.again, context.call_folder);
+  FoundMade found(study, context.call_folder);
+  const std::vector<std::size_t> needed = needed_or_outdated(study, configurations, options.again, found);
+  std::vector<bool> again = asked_again(study, needed, options.again, found);
   if (needed.empty()) co_return true;
   Workshop workshop(study, context, call);
   std::optional<Listed> making_here;
@@ -317,11 +333,11 @@ void find_made_preparations(const Study& study, RenderContext& context) {
 }
 
 std::string list_preparations(const Study& study, const std::vector<std::size_t>& configurations) {
-  const PreparationView view(study);
+  FoundMade found(study, std::filesystem::current_path().string());
   std::string lines;
   for (const std::size_t i : needed_by(study, configurations)) {
     const PreparedInstance& instance = study.selected().prepared[i];
-    const PreparationStatus& status = view.status(i);
+    const PreparationStatus& status = found.status(i);
     if (status.kind == PreparationStatus::Kind::failed) {
       lines += fmt::format("prepare {}: failed ({}); `{} --prepare {}` tries it again\n", instance.folder(), status.why,
                            study.command("retry"), instance.name);
@@ -331,7 +347,7 @@ std::string list_preparations(const Study& study, const std::vector<std::size_t>
                            : has_own_job(study.experiment, study.selected(), i) ? "would be made by a job"
                                                                                 : "would be made");
     }
-    const auto changed = outdated_inputs(study, instance, status, std::filesystem::current_path().string());
+    const std::vector<std::string>& changed = found.outdated_inputs(i);
     if (!changed.empty()) refuse_outdated(study, instance, changed);
   }
   return lines;
