@@ -296,6 +296,7 @@ void check_report(const Experiment& experiment, const Plan& plan) {
   if (metric.is_time && !experiment.baseline.empty()) check_baselines(experiment, plan);
   if (experiment.report.where_if) configurations_where(plan, *experiment.report.where_if);
   match_references(experiment, plan);
+  check_repeat_rule(experiment);
   const Condition& where = experiment.report.where;
   const bool some =
       where.empty() || std::any_of(plan.configurations.begin(), plan.configurations.end(),

@@ -140,6 +140,7 @@ void compare_with_baselines(std::vector<Sample>& samples, const Experiment& expe
   for (const std::size_t index : baselines.indices()) samples[index].row.is_baseline = true;
   std::vector<std::string> missing;
   std::vector<std::string> unmeasured;
+  std::vector<std::string> not_positive;
   for (Sample& sample : samples) {
     const std::optional<std::size_t> found = baselines.of(sample.row.axes);
     if (!found) {
@@ -147,6 +148,7 @@ void compare_with_baselines(std::vector<Sample>& samples, const Experiment& expe
       continue;
     }
     sample.baseline = *found;
+    if (!all_positive(sample.values)) not_positive.push_back("`" + describe(sample.row.axes) + "`");
     const Sample& base = samples[*found];
     if (sample.row.is_baseline && !base.row.summary) unmeasured.push_back("`" + describe(base.row.axes) + "`");
     fill_in_comparison(sample, base, experiment.report);
@@ -158,6 +160,9 @@ void compare_with_baselines(std::vector<Sample>& samples, const Experiment& expe
     notes.emplace_back(
         "several configurations match `baseline`: each row is compared with the one of equal nodes, gpus and ranks");
   }
+  if (!not_positive.empty())
+    notes.push_back(
+        fmt::format("runs of {} have times of 0 or less: no speedup of these rows, or against them", list_some(not_positive)));
   if (!unmeasured.empty())
     notes.push_back(fmt::format("the baseline {} has no median yet: no speedup against it", list_some(unmeasured)));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "stats/stats.hpp"
 
@@ -49,11 +50,18 @@ std::optional<double> half_width_of(const std::optional<Interval>& interval, dou
   return value == 0 ? std::nullopt : std::optional(width / std::abs(value));
 }
 
+/// Whether `n` values, or as many of a row and of its baseline, are enough for an interval.
+bool can_have_interval(int n, bool of_speedup, const ReportSettings& settings) {
+  const Confidence confidence = confidence_of(settings);
+  if (!of_speedup) return median_rank(n, confidence).has_value();
+  return (settings.paired ? signed_rank_rank(n, confidence) : rank_sum_rank(n, n, confidence)).has_value();
+}
+
 /// Judges the rows of one study one by one.
 class Judge {
  public:
   Judge(const std::vector<Sample>& samples, const Experiment& experiment, const Plan& plan)
-      : samples_(samples), experiment_(experiment), plan_(plan), confidence_(confidence_of(experiment.report)) {
+      : samples_(samples), experiment_(experiment), plan_(plan) {
     looks_ = experiment.report.looks.empty() ? std::vector<int>{experiment.repeats} : experiment.report.looks;
   }
 
@@ -124,18 +132,13 @@ class Judge {
     if (by_speedup(progress)) {
       const int base = values_up_to(samples_[*progress.baseline], progress.look);
       if (base == 0) return "; its baseline has no value, and no more runs are made";
-      if (!can_have_interval(std::min(values, base) + looks_.back() - progress.look, true))
+      if (!can_have_interval(std::min(values, base) + looks_.back() - progress.look, true, experiment_.report))
         return "; with so many runs lost no look can have an interval, and no more are made";
-    } else if (!can_have_interval(values + looks_.back() - progress.look, false)) {
+    } else if (!can_have_interval(values + looks_.back() - progress.look, false, experiment_.report)) {
       return "; with so many runs lost no look can have an interval, and no more are made";
     }
     (void)sample;
     return "";
-  }
-
-  bool can_have_interval(int n, bool of_speedup) const {
-    if (!of_speedup) return median_rank(n, confidence_).has_value();
-    return (experiment_.report.paired ? signed_rank_rank(n, confidence_) : rank_sum_rank(n, n, confidence_)).has_value();
   }
 
   /// Runs that count: those with a value, and those known to take longer than their limit.
@@ -157,7 +160,6 @@ class Judge {
   const std::vector<Sample>& samples_;
   const Experiment& experiment_;
   const Plan& plan_;
-  Confidence confidence_;
   std::vector<int> looks_;
 };
 
@@ -170,6 +172,20 @@ int reached_look(const Sample& sample, const ReportSettings& settings) {
   const int ended = settings.looks.empty() ? 0 : leading_ended(sample);
   for (const int each : settings.looks) look = each <= ended ? each : look;
   return look;
+}
+
+void check_repeat_rule(const Experiment& experiment) {
+  if (!experiment.repeat_rule) return;
+  const ReportSettings& settings = experiment.report;
+  const bool of_speedup = experiment.repeat_rule->of == RepeatRule::Of::speedup;
+  const auto can_decide = [&](int look) { return can_have_interval(look, of_speedup, settings); };
+  if (std::any_of(settings.looks.begin(), settings.looks.end(), can_decide)) return;
+  throw InputError(fmt::format(
+      "{}: error: no row could ever be decided: with at most {} no interval of a {} reaches {:g} %{}\n  = more runs, or fewer "
+      "looks: `repeats: {{from: 8, to: 40, until: {:.3g} %}}`",
+      experiment.repeat_rule->place, counted(settings.looks.back(), "run", "runs"), of_speedup ? "speedup" : "median",
+      100 * settings.confidence, settings.looks.size() > 1 ? fmt::format(" over {} looks", settings.looks.size()) : "",
+      100 * experiment.repeat_rule->until));
 }
 
 std::vector<LookProgress> judge_looks(const std::vector<Sample>& samples, const Experiment& experiment, const Plan& plan) {

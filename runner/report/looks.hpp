@@ -17,6 +17,9 @@ namespace hpcbench {
 /// How sure the intervals of a report are: once, or over its looks.
 Confidence confidence_of(const ReportSettings& settings);
 
+/// InputError for a rule whose looks are too few runs for any interval: every row would go on to the last, and none be decided.
+void check_repeat_rule(const Experiment& experiment);
+
 /// The last look that a row has reached: all of its repeats up to there have an outcome. 0: none, or a study without looks.
 int reached_look(const Sample& sample, const ReportSettings& settings);
 

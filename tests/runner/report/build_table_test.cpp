@@ -1,7 +1,10 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -285,6 +288,10 @@ TEST_CASE("values that are no times, or no numbers, give no speedup and no nonse
   Study study = clean_study();
   study.records[6].metrics["train_s"] = 0;
   CHECK_FALSE(study.table().rows[1].speedup);
+  const std::vector<std::string> notes = study.table().notes;
+  CHECK(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+    return contains(note, "strategy=ddp` have times of 0 or less: no speedup");
+  }));
   study.records[6].metrics["train_s"] = std::nan("");
   CHECK(study.table().rows[1].n == 5);
 }

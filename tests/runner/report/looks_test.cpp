@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "runner/report/study.hpp"
 
 using namespace hpcbench;
@@ -110,6 +111,28 @@ TEST_CASE("looks: narrow rows are decided, wide ones go on with their baseline")
   CHECK(progress_of(study)[1].decided);
   CHECK(progress_of(study)[0].next == 0);
   CHECK_FALSE(warns(study.table(), "undecided"));
+}
+
+TEST_CASE("looks: a rule under which no row could ever be decided is refused") {
+  Study study = study_with_looks(0.03);
+  const auto refusal = [&](const std::vector<int>& looks, RepeatRule::Of of) {
+    study.experiment.report.looks = looks;
+    study.experiment.repeat_rule->of = of;
+    try {
+      check_report(study.experiment, study.plan);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(
+      refusal({2, 4}, RepeatRule::Of::metric) ==
+      "digits.yaml:4:10: error: no row could ever be decided: with at most 4 runs no interval of a median reaches 95 % over 2 "
+      "looks\n  = more runs, or fewer looks: `repeats: {from: 8, to: 40, until: 3 %}`");
+  CHECK(refusal({6}, RepeatRule::Of::metric).empty());
+  CHECK(refusal({2, 8}, RepeatRule::Of::metric).empty());
+  CHECK_FALSE(refusal({2, 3}, RepeatRule::Of::speedup).empty());
+  CHECK(refusal({4, 6}, RepeatRule::Of::speedup).empty());
 }
 
 TEST_CASE("looks: by speedups a baseline is decided by the rows compared with it") {
