@@ -11,4 +11,9 @@ struct Place {
   int column = 1;
 };
 
+/// `file:line:column`, as every message begins.
+inline std::string describe(const Place& place) {
+  return place.file + ':' + std::to_string(place.line) + ':' + std::to_string(place.column);
+}
+
 }  // namespace hpcbench

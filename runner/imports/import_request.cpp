@@ -40,8 +40,6 @@ std::string describe_point(const Plan& plan, std::size_t point) {
   return describe(shown);
 }
 
-std::string place_text(const Place& place) { return fmt::format("{}:{}:{}", place.file, place.line, place.column); }
-
 /// Files of a glob: below the folder of all results, else beside the experiment file.
 std::vector<std::string> imported_files(const Study& study, const std::string& glob) {
   return expand_glob(glob, study.results_root, std::filesystem::path(study.source.file).parent_path().string());
@@ -79,7 +77,7 @@ void leave_out_others(const Study& study, const FileStudy& file, const Import& i
   if (count > 0) {
     plan.whole = false;
     plan.notes.push_back(fmt::format("{}: {} runs are of configurations that differ now in more than their axes",
-                                     place_text(import.place), count));
+                                     describe(import.place), count));
   }
 }
 
@@ -91,11 +89,11 @@ void add_file_requests(const Study& study, const Import& import, const std::vect
         import.run.empty() && import.each
             ? fmt::format("\n  = say which point they are: {{files: {}, each: true, run: {{...}}}}", import.files.front())
             : "";
-    plan.problems.push_back(fmt::format("{}: error: {}{}", place_text(import.place), why, advice));
+    plan.problems.push_back(fmt::format("{}: error: {}{}", describe(import.place), why, advice));
     return;
   }
   ImportRequest request;
-  request.where = place_text(import.place);
+  request.where = describe(import.place);
   request.configuration = points.front();
   request.metrics = import.metrics.value_or(study.plan.configurations[points.front()].work->metrics);
   request.values = import.values;
@@ -200,7 +198,7 @@ ImportPlan plan_imports(const Study& study) {
       const std::vector<std::string> found = imported_files(study, glob);
       if (found.empty()) {
         plan.whole = false;
-        plan.notes.push_back(fmt::format("{}: no file is {}", place_text(import.place), glob));
+        plan.notes.push_back(fmt::format("{}: no file is {}", describe(import.place), glob));
       }
       for (const std::string& file : found) {
         const std::string path = std::filesystem::absolute(file).lexically_normal().string();

@@ -11,8 +11,7 @@ namespace hpcbench {
 namespace {
 
 [[noreturn]] void refuse_fault(const FilledText& text, const std::string& message, const std::string& advice) {
-  throw InputError(
-      fmt::format("{}:{}:{}: error: {}\n  = {}", text.place.file, text.place.line, text.place.column, message, advice));
+  throw InputError(fmt::format("{}: error: {}\n  = {}", describe(text.place), message, advice));
 }
 
 const FilledText& text_of(const Work& work, const std::string& key) {

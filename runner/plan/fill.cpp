@@ -28,8 +28,8 @@ long long total(const Point& point, const std::vector<std::string>& axes, const 
 
 [[noreturn]] void refuse(const char* of, const FilledText& text, const std::string& value, const std::string& wanted,
                          const Bindings& point) {
-  throw InputError(fmt::format("{}:{}:{}: error: `{}.{}` is `{}` for {}\n  = it must be {}", text.place.file, text.place.line,
-                               text.place.column, of, text.key, value, describe(point), wanted));
+  throw InputError(fmt::format("{}: error: `{}.{}` is `{}` for {}\n  = it must be {}", describe(text.place), of, text.key,
+                               value, describe(point), wanted));
 }
 
 void fill_decks(std::vector<InputDeck>& decks, const Bindings& bindings) {
@@ -37,12 +37,10 @@ void fill_decks(std::vector<InputDeck>& decks, const Bindings& bindings) {
     deck.from = fill_placeholders(deck.from, bindings);
     deck.to = fill_placeholders(deck.to, bindings);
     if (const std::string why = why_no_deck(deck.to); !why.empty())
-      throw InputError(fmt::format("{}:{}:{}: error: {}", deck.place.file, deck.place.line, deck.place.column, why));
+      throw InputError(fmt::format("{}: error: {}", describe(deck.place), why));
   }
   if (const std::string twice = repeated_deck(decks); !twice.empty()) {
-    const Place& place = decks.front().place;
-    throw InputError(
-        fmt::format("{}:{}:{}: error: two entries of `files` write `{}`", place.file, place.line, place.column, twice));
+    throw InputError(fmt::format("{}: error: two entries of `files` write `{}`", describe(decks.front().place), twice));
   }
 }
 

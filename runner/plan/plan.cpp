@@ -251,8 +251,8 @@ Plan make_plan(const Experiment& experiment) {
   keep_distinct(plan);
 
   if (plan.configurations.empty()) {
-    throw InputError(
-        fmt::format("error: {}: no configuration is left: exclude takes away every point of the matrix", experiment.path));
+    throw InputError(fmt::format("{}: error: no configuration is left: `exclude` takes away every point of the matrix",
+                                 describe(experiment.exclude_place)));
   }
   if (static_cast<long long>(plan.configurations.size()) > experiment.limits.configurations) {
     throw InputError(fmt::format("error: {}: {} configurations are more than limits.configurations ({})", experiment.path,

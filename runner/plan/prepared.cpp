@@ -110,8 +110,8 @@ void InstanceFinder::note_unused(std::vector<std::string>& notes) const {
     const auto of_it = [&](const PreparedInstance& instance) { return instance.definition == i; };
     if (std::any_of(instances_.begin(), instances_.end(), of_it)) continue;
     const Preparation& unused = experiment_.preparations[i];
-    notes.push_back(fmt::format("{}:{}:{}: nothing needs the preparation `{}`: no {{{{{}}}}} stands in `command` or `setup`",
-                                unused.place.file, unused.place.line, unused.place.column, unused.name, unused.dir()));
+    notes.push_back(fmt::format("{}: nothing needs the preparation `{}`: no {{{{{}}}}} stands in `command` or `setup`",
+                                describe(unused.place), unused.name, unused.dir()));
   }
 }
 

@@ -302,6 +302,7 @@ struct Experiment {
   std::vector<std::vector<Axis>> zip;
   std::vector<Condition> exclude;
   std::vector<ConditionExpression> exclude_if;  // those of `exclude` that are written as expressions
+  Place exclude_place;                          // of the last of these, where there is one
   std::vector<Bindings> include;                // whole points
   /// Computed for each point, after its overrides, in order of need.
   std::vector<Derived> derive;

@@ -246,6 +246,7 @@ class Reading {
       for (const ParsedAxis& axis : block) axes.push_back(axis.axis);
     }
     for (const ParsedCondition& exclude : parsed.exclude) {
+      experiment.exclude_place = place_of(exclude.node->location);
       if (exclude.expression) {
         experiment.exclude_if.push_back({*exclude.expression, exclude.inherited});
       } else {

@@ -40,10 +40,7 @@ Place YamlSource::place(std::size_t offset) const {
 
 Place place_of(const SourceLocation& location) { return location.source->place(location.offset); }
 
-std::string describe_place(const SourceLocation& location) {
-  const Place place = place_of(location);
-  return fmt::format("{}:{}:{}", place.file, place.line, place.column);
-}
+std::string describe_place(const SourceLocation& location) { return describe(place_of(location)); }
 
 std::size_t YamlNode::index_of(std::string_view key) const {
   const auto found = std::find_if(keys.begin(), keys.end(), [&](const YamlKey& k) { return k.name == key; });

@@ -96,8 +96,9 @@ TEST_CASE("a study may be nothing but included points") {
 TEST_CASE("nothing left, and far too much, are errors") {
   Experiment experiment = example_experiment();
   experiment.exclude = {{{"strategy", plain_values({"baseline", "ddp"})}}};
+  experiment.exclude_place = {"example.yaml", 7, 11};
   CHECK(input_error_of([&] { make_plan(experiment); }) ==
-        "error: example.yaml: no configuration is left: exclude takes away every point of the matrix");
+        "example.yaml:7:11: error: no configuration is left: `exclude` takes away every point of the matrix");
   experiment.exclude.clear();
   experiment.limits.configurations = 3;
   CHECK(input_error_of([&] { make_plan(experiment); }).find("4 points, more than limits.configurations (3)") !=
