@@ -2,9 +2,9 @@
 #
 # Labels: unit, e2e, slurm, huggingface, cuda, sanitizer, fuzz, lint, bench, and `long` for what only the long form runs. `thorough` beside
 # one of these: what the quick form leaves out, as it says little of the machine that it runs on.
-# COST is about how many seconds a check takes on two cores: CTest begins the longest first, and uses what it has measured since.
-# A check that computes takes cores (resource groups, of which scripts/test.sh gives out as many as there are); one that mostly
-# waits takes none, so that it runs beside those that compute.
+# COST is about how many seconds a check takes on two cores, empty for few: CTest begins the longest first, and uses what it has
+# measured since. A check that computes takes cores (resource groups, of which scripts/test.sh gives out as many as there are); one that
+# waits for more than half of its time (check.py prints what it computes) takes none, so that it runs beside those that compute.
 
 include(ProcessorCount)
 ProcessorCount(HPCBENCH_CORES)
@@ -30,6 +30,9 @@ function(check name label cost)
   cmake_parse_arguments(PARSE_ARGV 3 arg "THOROUGH;WAITS" "CORES;LIMIT;SETS_UP" "LOCK;NEEDS;COMMAND")
   if(arg_THOROUGH)
     list(APPEND label thorough)
+  endif()
+  if(NOT cost)
+    set(cost 5)
   endif()
   if(NOT arg_LIMIT)
     set(arg_LIMIT 900)
@@ -70,5 +73,5 @@ function(check_python name file label cost)
   if(NOT interpreter)
     set(interpreter python3)  # says what is missing
   endif()
-  check(${name} ${label} ${cost} ${ARGN} COMMAND ${interpreter} -m pytest -q -rs -p no:cacheprovider --junitxml=${HPCBENCH_JUNIT}/${name}.xml ${file})
+  check(${name} ${label} "${cost}" ${ARGN} COMMAND ${interpreter} -m pytest -q -rs -p no:cacheprovider --junitxml=${HPCBENCH_JUNIT}/${name}.xml ${file})
 endfunction()
