@@ -252,7 +252,7 @@ std::string syntax_advice(const std::string& message, std::string_view line) {
   const SourceLocation at{&source, std::min(static_cast<std::size_t>(std::max(error.mark.pos, 0)), source.text().size())};
   std::size_t begin = 0;
   const std::string_view line = source.line_at(at.offset, &begin);
-  if (message == "the referenced anchor is not defined") refuse_alias(at);
+  if (message.starts_with("the referenced anchor is not defined")) refuse_alias(at);  // yaml-cpp 0.8 adds its name
   if (message == "illegal EOF in scalar") {
     const std::size_t quote = source.text().find_last_of("'\"", at.offset == 0 ? 0 : at.offset - 1);
     refuse_yaml({&source, quote == std::string::npos ? at.offset : quote}, "a quote is never closed");
