@@ -27,7 +27,7 @@ metrics:
   - {name: score_s, file: stdout.log, pattern: 'score ([0-9.]+)', unit: s}
   - {name: total, file: "totals-*.txt", pattern: 'total ([0-9.]+)'}
 baseline: {strategy: slow}
-report: {metric: score_s}
+report: {metric: score_s, references: [{value: 1, high: 5 %}]}
 profiles:
   short: {repeats: 1}
 """

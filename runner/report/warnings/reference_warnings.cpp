@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <string>
@@ -60,8 +61,10 @@ class MeasuredRange {
   std::optional<Summary> summary_;
 };
 
+/// Without the file's folder: a report says the same from an archive, and however its file was named.
 std::string name_of(const MetricReference& reference) {
-  return fmt::format("the reference in line {} of {}", reference.place.line, reference.place.file);
+  const std::filesystem::path file = reference.place.file;
+  return fmt::format("the reference in line {} of {}", reference.place.line, file.filename().string());
 }
 
 bool has_success(const Sample& sample) {
