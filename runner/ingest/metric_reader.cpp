@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "base/text.hpp"
@@ -32,6 +33,15 @@ bool is_json_name(std::string_view name) {
 }
 bool is_csv_name(std::string_view name) { return unpacked_name(name).ends_with(".csv"); }
 bool is_tensorboard_name(std::string_view name) { return name.find("tfevents") != std::string_view::npos; }
+
+/// NaN or an infinity, as C, Python, JavaScript and Fortran print them.
+bool is_not_finite(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  std::string word(text.substr(0, 9));
+  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
+  return word == "nan" || word == "inf" || word == "infinity";
+}
+
 /// What `take` and `skip` made of the values, where a person would wonder.
 void explain_take(const Metric& spec, const std::vector<std::string>& files, bool readable, MetricMatches& matches) {
   if (matches.value && spec.take != "last") {
@@ -40,6 +50,9 @@ void explain_take(const Metric& spec, const std::vector<std::string>& files, boo
   } else if (matches.count > 0 && matches.chosen_from == 0) {
     matches.warnings.push_back(fmt::format("{} value{} there, and `skip: {}` leaves none", matches.count,
                                            matches.count == 1 ? " is" : "s are", spec.skip));
+  } else if (spec.take == "last" && matches.count > 0 && !matches.value) {
+    matches.warnings.push_back(fmt::format("the last value is no finite number; {} before it {}", matches.chosen_from,
+                                           matches.chosen_from == 1 ? "is" : "are"));
   } else if (matches.count > 0 && !matches.value) {
     matches.warnings.push_back(fmt::format("the {} of {} values is no finite number", spec.take, matches.chosen_from));
   } else if (spec.take != "count" && matches.count == 0 && matches.left_out > 0 && matches.not_numbers == 0) {
@@ -68,13 +81,14 @@ MatchTaker::MatchTaker(const Metric& spec)
       words_allowed_(may_have_words(spec)),
       taken_(parse_take(spec.take).value_or(Take()), spec.skip) {}
 
-void MatchTaker::take(double value, std::optional<double> index) {
-  taken_.add(value);
+bool MatchTaker::take(double value, std::optional<double> index) {
+  const bool chosen = taken_.add(value);
   ++matches_.count;
-  if (!series_) return;
+  if (!series_) return chosen;
   indexed_ = indexed_ || index.has_value();
   const bool usable = index && std::abs(*index) < kLargestIndex;
   keep({name_, usable ? static_cast<long long>(std::ceil(*index)) : matches_.count, value, {}});
+  return chosen;
 }
 
 long long MatchTaker::number_of_word(std::string_view word) {
@@ -109,19 +123,20 @@ bool MatchTaker::take_text(std::string_view text, std::optional<std::string_view
       take_no_number(*index);
       return false;
     }
-    taken_.add(*number);
+    const bool chosen = taken_.add(*number);
     ++matches_.count;
     indexed_ = true;
     keep({name_, number_of_word(word), *number, word});
-  } else if (number) {
-    take(*number, numbered);
-  } else if (taken_.add_text()) {
+    return chosen;
+  }
+  if (number) return take(*number, numbered);
+  if (taken_.add_text()) {
     ++matches_.count;
     return true;
-  } else {
-    take_no_number(text);
   }
-  return number.has_value();
+  if (is_not_finite(text)) taken_.add_not_finite();
+  take_no_number(text);
+  return false;
 }
 
 void MatchTaker::take_no_number(std::string_view text) {

@@ -25,7 +25,7 @@ struct MetricMatches {
   long long left_out = 0;           // values that `where` leaves out
   long long not_numbers = 0;
   std::string first_not_number;
-  std::string place;                  // of the last value: `metrics.csv:17`, and what was taken: `... (median of 40 values)`
+  std::string place;                  // of the value that was taken, else of the last: `metrics.csv:17 (max of 40 values)`
   std::vector<std::string> warnings;  // `metrics.csv:17: 3 cells under a header of 4`, ten a file, then their count
 };
 
@@ -41,9 +41,10 @@ class MatchTaker {
  public:
   explicit MatchTaker(const Metric& spec);
 
-  /// `index` absent: numbered from 1. One that is no whole number belongs to the next: epoch 0.5 to epoch 1.
-  void take(double value, std::optional<double> index = std::nullopt);
-  /// The same for a text that should be a number; false if it is none. `take: count` counts it all the same. An index that is
+  /// `index` absent: numbered from 1. One that is no whole number belongs to the next: epoch 0.5 to epoch 1. Whether it is
+  /// what `take` chooses so far.
+  bool take(double value, std::optional<double> index = std::nullopt);
+  /// The same for a text that should be a number; false also if it is none. `take: count` counts it all the same. An index that is
   /// no number names its point, `Triad` or `128K`, where the series may have words; elsewhere it is no number.
   bool take_text(std::string_view text, std::optional<std::string_view> index = std::nullopt);
   /// Text in place of a number.
@@ -92,7 +93,7 @@ class MetricReader {
  protected:
   virtual void begin_file() {}
   virtual void end_file() {}
-  /// Where the last value stood.
+  /// Where the value stood that `take` chooses so far.
   void found_at_line(long long line);
   void found_at_byte(long long byte);
   void warn_at_line(long long line, std::string_view text);

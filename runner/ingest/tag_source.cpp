@@ -267,8 +267,7 @@ class TagReader : public MetricReader {
       warn_at_byte(at_, "the tag is no scalar here");
     } else if (!std::isfinite(*scalar.value)) {
       taker_.take_text(fmt::format("{}", *scalar.value));
-    } else {
-      taker_.take(*scalar.value, static_cast<double>(step));
+    } else if (taker_.take(*scalar.value, static_cast<double>(step))) {
       found_at_byte(at_);
     }
   }

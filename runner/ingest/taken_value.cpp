@@ -2,36 +2,40 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace hpcbench {
 
 using Kind = Take::Kind;
 
-void TakenValue::add(double value) {
-  if (++seen_ <= skip_) return;
+bool TakenValue::add(double value) {
+  if (++seen_ <= skip_) return false;
   const bool is_first = chosen_from() == 1;
   switch (take_.kind) {
     case Kind::last:
-      one_ = value;
-      return;
+      return choose(value, true);
     case Kind::first:
-      if (is_first) one_ = value;
-      return;
+      return choose(value, is_first);
     case Kind::min:
-      one_ = is_first ? value : std::min(one_, value);
-      return;
+      return choose(value, is_first || value < one_);
     case Kind::max:
-      one_ = is_first ? value : std::max(one_, value);
-      return;
+      return choose(value, is_first || value > one_);
     case Kind::sum:
     case Kind::mean:
       sum_ += value;
-      return;
+      return true;
     case Kind::count:
-      return;
+      return true;
     case Kind::quantile:
-      return keep(value);
+      keep(value);
+      return true;
   }
+  return false;
+}
+
+bool TakenValue::choose(double value, bool chosen) {
+  if (chosen) one_ = value;
+  return chosen;
 }
 
 void TakenValue::keep(double value) {
@@ -47,6 +51,10 @@ bool TakenValue::add_text() {
   if (take_.kind != Kind::count) return false;
   ++seen_;
   return true;
+}
+
+void TakenValue::add_not_finite() {
+  if (take_.kind == Kind::last) one_ = std::numeric_limits<double>::quiet_NaN();
 }
 
 std::optional<double> TakenValue::value() {

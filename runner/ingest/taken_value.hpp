@@ -14,11 +14,14 @@ class TakenValue {
  public:
   TakenValue(Take take, long long skip) : take_(take), skip_(skip) {}
 
-  void add(double value);
+  /// Whether it is what `take` chooses of those so far: `show` names its line. Of a sum or quantile every value is.
+  bool add(double value);
   /// Something that is there and is no number: true if it counts, which only `count` does.
   bool add_text();
+  /// NaN or an infinity: as the last one it is what `last` would choose, and leaves it without a value.
+  void add_not_finite();
 
-  /// Absent where nothing is left after `skip`, or a sum does not fit.
+  /// Absent where nothing is left after `skip`, the last one is not finite, or a sum does not fit.
   std::optional<double> value();
   long long chosen_from() const { return seen_ > skip_ ? seen_ - skip_ : 0; }
   long long stride() const { return stride_; }
@@ -26,6 +29,7 @@ class TakenValue {
  private:
   static constexpr std::size_t kMostKept = std::size_t{1} << 23;
 
+  bool choose(double value, bool chosen);
   void keep(double value);
 
   Take take_;

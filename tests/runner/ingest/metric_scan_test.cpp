@@ -64,10 +64,42 @@ TEST_CASE("a number and nothing else") {
     CAPTURE(text);
     CHECK_FALSE(parse_metric_number(text));
   }
-  const MetricMatches matches = scan_metric("t=1,5\nt=2\nt=nan\n", spec_of("t=(\\S+)"));
+  const MetricMatches matches = scan_metric("t=1,5\nt=2\nt=n/a\n", spec_of("t=(\\S+)"));
   CHECK(matches.value == 2);
   CHECK(matches.not_numbers == 2);
   CHECK(matches.first_not_number == "1,5");
+}
+
+TEST_CASE("a loss that ends as NaN is not the one before it") {
+  const auto taken = [](const std::string& end, const std::string& take) {
+    Metric spec = spec_of("loss (\\S+)");
+    spec.take = take;
+    return read_metric_text(spec, "loss 3\nloss 1\nloss 2\nloss " + end + "\n", "f");
+  };
+  for (const char* end : {"nan", "NaN", "-nan", "inf", "-Infinity"}) {
+    CAPTURE(end);
+    CHECK_FALSE(taken(end, "last").value);
+    CHECK(taken(end, "last").warnings == std::vector<std::string>{"the last value is no finite number; 3 before it are"});
+    CHECK(taken(end, "min").value == 1);
+    CHECK(taken(end, "mean").value == 2);
+    CHECK(taken(std::string(end) + "\nloss 5", "last").value == 5);
+  }
+  CHECK(taken("done", "last").value == 2);
+}
+
+TEST_CASE("the place of a value is that of the one taken") {
+  const auto place = [](const std::string& take, long long skip = 0) {
+    Metric spec = spec_of("t=(\\S+)");
+    spec.take = take;
+    spec.skip = skip;
+    return read_metric_text(spec, "t=2\nt=1\nt=4\nt=1\nt=4\nt=3\n", "f").place;
+  };
+  CHECK(place("last") == "f:6");
+  CHECK(place("first") == "f:1 (first of 6 values)");
+  CHECK(place("first", 2) == "f:3 (first of 4 values)");
+  CHECK(place("min") == "f:2 (min of 6 values)");
+  CHECK(place("max") == "f:3 (max of 6 values)");
+  CHECK(place("sum") == "f:6 (sum of 6 values)");
 }
 
 TEST_CASE("patterns that match nothing, or are none, end") {
