@@ -81,6 +81,11 @@ std::string explain_missed_metric(const Metric& metric, const std::string& folde
       fmt::format("nothing in {} is what {} {} names{}{}", printable(file), metric.source, printable(metric.selector),
                   metric.where.empty() ? "" : " where " + printable(describe_where(metric.where)),
                   metric.skip > 0 ? fmt::format(" beyond the first {} (`skip`)", metric.skip) : "");
+  if (const MetricMatches matches = read_metric(metric, found.files, found.files); matches.not_numbers > 0) {
+    text = fmt::format("of what {} {} names in {}, {}", metric.source, printable(metric.selector), printable(file),
+                       tell_not_numbers(matches));
+    if (matches.count > 0 && !matches.warnings.empty()) text += "; " + join(matches.warnings, "; ");
+  }
   if (const std::optional<std::string> missing = missing_header(metric, file))
     text = fmt::format("of {} nothing is read: {}", printable(file), *missing);
   if (metric.source == "tag" || is_packed(file)) return text;  // no text

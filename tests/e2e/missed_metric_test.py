@@ -18,6 +18,18 @@ class MissedMetric(ScoredStudyTest):
         self.assertIn("  | all is well\n", told)
         self.assertLess(told.index("no value of the metric"), told.index("6 of 6 runs succeeded"))
 
+    def test_run_says_what_is_no_number(self):
+        self.write("work.sh", 'echo "score 17,178.25"; echo "loss 0.5"; echo "loss nan"\n')
+        self.write("tiny.yaml", STUDY + "metrics:\n  - {name: score, file: stdout.log, pattern: 'score ([0-9.,]+)'}\n"
+                   "  - {name: loss, file: stdout.log, pattern: 'loss (.*)'}\n")
+        told = self.hpcbench("run", "tiny.yaml").stderr
+        self.assertIn("of what pattern score ([0-9.,]+) names in ", told)
+        self.assertIn("1 match is no number, the first `17,178.25`", told)
+        self.assertNotIn("nothing in", told)
+        self.assertIn("1 match is no number, the first `nan`; the last value is no finite number; 1 before it is", told)
+        warning = [w for w in self.report("tiny.yaml")["warnings"] if w["code"] == "no-value"][0]
+        self.assertIn("loss in none of 3 runs that succeeded: the last value is no finite number", warning["seen"])
+
     def test_run_says_that_there_is_no_such_file(self):
         self.write("tiny.yaml", STUDY + METRIC.replace("stdout.log", "stdoutt.log"))
         told = self.hpcbench("run", "tiny.yaml").stderr
