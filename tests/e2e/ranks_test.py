@@ -69,6 +69,20 @@ report: {metric: told_s}
         self.hpcbench("plot", "ranks.yaml", "--out", "plots", code=None)
         self.assertIn("set xlabel 'cores'", (self.folder / "plots/efficiency.gp").read_text())
 
+    def test_json_obeys_its_schema_whatever_scales(self):
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest("python3-jsonschema is not installed")
+        schema = json.loads((ROOT / "docs/report.schema.json").read_text())
+        schema["additionalProperties"] = schema["$defs"]["row"]["additionalProperties"] = False  # it names all that there is
+        more = ("ranks_per_node: [1, 2], threads: [1, 2]", "ranks_per_node: [1, 2, 4], threads: [1]")
+        self.hpcbench("run", self.study(more))
+        for unit in ("ranks", "cores", "nodes"):
+            report = self.report(self.study(more, ("metric: told_s", f"metric: told_s, scale_by: {unit}")))
+            jsonschema.validate(report, schema)
+            self.assertEqual([point[unit] for fit in report["fits"] for point in fit["points"]], [] if unit == "nodes" else [1, 2, 4])
+
     def test_slurm_is_asked_for_tasks_and_no_gpus(self):
         site = self.write("site.yaml", "executor: slurm\n").name
         self.hpcbench("plan", self.study(("ranks_per_node: [1, 2]", "nodes: [2], ranks_per_node: [1, 8]")), "--site", f"./{site}",
