@@ -318,7 +318,8 @@ std::vector<AttemptKey> attempts_tried_again(const Experiment& experiment, const
   std::vector<AttemptKey> again;
   const AttemptState* last = nullptr;
   for (const AttemptState& state : states) {
-    if (state.is_void || state.key.run.is_warmup()) continue;
+    // An import that was read again is its next attempt: it did not fail more often for that.
+    if (state.is_void || state.key.run.is_warmup() || state.key.run.is_imported()) continue;
     const bool same_run = last != nullptr && last->key.config_id == state.key.config_id && last->key.run == state.key.run;
     if (same_run && is_outcome(last->state) && last->state != State::succeeded && !is_segment(last->state))
       again.push_back(last->key);

@@ -88,6 +88,7 @@ class Ingest(OldResults):
         self.write("old.yaml", STUDY)
         mended = self.hpcbench("report", "old.yaml", "--format", "json")
         self.assertIn("imports: 0 taken in, 2 read again, 0 revoked", mended.stderr)
+        self.assertNotIn("more than one attempt", mended.stdout, "what was read twice ran once")
         rows = self.rows()
         self.assertEqual((rows["baseline", 1]["median"], rows["ddp", 2]["median"]), (100.5, 50.25))
         self.assertEqual(self.outcomes(rows["ddp", 2]), {"succeeded": 1})
