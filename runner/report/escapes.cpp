@@ -121,7 +121,11 @@ std::string escape_html(std::string_view text) {
 
 std::string escape_latex(std::string_view text) {
   std::string result;
+  char before = ' ';
   for (const char c : visible_text(valid_utf8(text))) {
+    // Fonts with T1 make one sign of two: a dash of the `--` of an option, a quotation mark of `,,`.
+    if (c == before && (c == '-' || c == ',')) result += "{}";
+    before = c;
     const std::string_view command = latex_of(c);
     if (command.empty()) {
       result += c;

@@ -16,7 +16,8 @@ std::string valid_utf8(std::string_view text);
 /// For HTML's text and quoted attributes.
 std::string escape_html(std::string_view text);
 
-/// For LaTeX's text mode: nothing in it is a command, a comment, or an option of the `\\` before it.
+/// For LaTeX's text mode: nothing in it is a command, a comment, an option of the `\\` before it, or a ligature that replaces
+/// signs by others.
 std::string escape_latex(std::string_view text);
 
 /// A string of gnuplot in single quotes, in which it knows no escapes, substitutions or commands; control characters become

@@ -9,7 +9,8 @@ namespace {
 
 bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-/// Text that stays text in a cell: newlines become `<br>`, markup is escaped. An underscore between letters is none.
+/// Text that stays text in a cell: newlines become `<br>`, markup is escaped, as are the `$` of a formula and the `]` of a link.
+/// An underscore between letters is no markup.
 std::string escape_markdown(const std::string& text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -20,7 +21,8 @@ std::string escape_markdown(const std::string& text) {
     } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
       result += ' ';
     } else {
-      const bool is_markup = std::string_view("\\|*<&`~").find(c) != std::string_view::npos || (c == '_' && !inside_word);
+      const bool is_markup = std::string_view("\\|*<&`~$").find(c) != std::string_view::npos || (c == '_' && !inside_word) ||
+                             text.substr(i, 2) == "](";
       if (is_markup) result += '\\';
       result += c;
     }
