@@ -44,8 +44,8 @@ class MatchTaker {
   /// `index` absent: numbered from 1. One that is no whole number belongs to the next: epoch 0.5 to epoch 1. Whether it is
   /// what `take` chooses so far.
   bool take(double value, std::optional<double> index = std::nullopt);
-  /// The same for a text that should be a number; false also if it is none. `take: count` counts it all the same. An index that is
-  /// no number names its point, `Triad` or `128K`, where the series may have words; elsewhere it is no number.
+  /// The same for a text that should be a number; false also if it is none. `take: count` counts it all the same. An index that
+  /// is no number names its point, `Triad` or `128K`, where the series may have words; elsewhere it is no number.
   bool take_text(std::string_view text, std::optional<std::string_view> index = std::nullopt);
   /// Text in place of a number.
   void take_no_number(std::string_view text);

@@ -24,7 +24,8 @@ class MetricScanner {
 
   /// Why the pattern cannot be used, or nothing.
   std::optional<std::string> error() const;
-  /// Whole lines (or a piece of a very long one). The offset in `text` of the match that `take` chooses so far, if it is one of these.
+  /// Whole lines (or a piece of a very long one). The offset in `text` of the match that `take` chooses so far, if it is one of
+  /// these.
   std::optional<std::size_t> feed(std::string_view text);
   MetricMatches finish();
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "base/text.hpp"
 
 namespace hpcbench {
@@ -21,6 +23,8 @@ std::size_t skip_characters(std::string_view text, std::size_t from, std::size_t
   }
   return from;
 }
+
+bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
 std::string_view latex_of(char c) {
   switch (c) {
@@ -114,6 +118,25 @@ std::string escape_html(std::string_view text) {
         break;
       default:
         result += c;
+    }
+  }
+  return result;
+}
+
+std::string escape_markdown(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool inside_word = i > 0 && i + 1 < text.size() && is_word_character(text[i - 1]) && is_word_character(text[i + 1]);
+    if (c == '\n') {
+      result += "<br>";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      result += ' ';
+    } else {
+      const bool is_markup = std::string_view("\\|*<&`~$").find(c) != std::string_view::npos || (c == '_' && !inside_word) ||
+                             text.substr(i, 2) == "](";
+      if (is_markup) result += '\\';
+      result += c;
     }
   }
   return result;

@@ -16,6 +16,10 @@ std::string valid_utf8(std::string_view text);
 /// For HTML's text and quoted attributes.
 std::string escape_html(std::string_view text);
 
+/// For a cell or paragraph of GitHub's Markdown: newlines become `<br>`, markup is escaped, as are the `$` of a formula and the
+/// `]` of a link. An underscore between letters is no markup.
+std::string escape_markdown(std::string_view text);
+
 /// For LaTeX's text mode: nothing in it is a command, a comment, an option of the `\\` before it, or a ligature that replaces
 /// signs by others.
 std::string escape_latex(std::string_view text);

@@ -50,8 +50,8 @@ IndexView open_for_reading(const std::string& results_root, const std::string& e
 /// The same by the rules of the study's file.
 IndexView open_for_reading(const Study& study);
 
-/// Of Store::states: attempts that did not succeed and were followed by another of their run; no warm-ups, no imports, and no segments that
-/// `continue` followed by others.
+/// Of Store::states: attempts that did not succeed and were followed by another of their run; no warm-ups, no imports, and no
+/// segments that `continue` followed by others.
 std::vector<AttemptKey> attempts_tried_again(const Experiment& experiment, const std::vector<AttemptState>& states);
 
 /// Of Store::states: the state of each run (no warm-ups) from the attempt that counts, sorted: as Store::counting_attempts, but

@@ -100,14 +100,7 @@ std::vector<std::string> head_of(const Comparison& comparison) {
   return head;
 }
 
-std::string escape_comparison(const std::string& text) {
-  std::string out;
-  for (const char c : visible_text(text)) {
-    if (c == '|' || c == '\\' || c == '*' || c == '_' || c == '`' || c == '<' || c == '[') out += '\\';
-    out += c;
-  }
-  return out;
-}
+std::string escape_comparison(const std::string& text) { return escape_markdown(visible_text(text)); }
 
 std::string compared_row_json(const ComparedRow& row) {
   std::vector<std::string> axes;

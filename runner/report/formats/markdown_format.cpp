@@ -1,34 +1,10 @@
-#include <cctype>
-
 #include "base/text.hpp"
 #include "report/columns.hpp"
+#include "report/escapes.hpp"
 #include "report/formats/formats.hpp"
 
 namespace hpcbench {
 namespace {
-
-bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
-
-/// Text that stays text in a cell: newlines become `<br>`, markup is escaped, as are the `$` of a formula and the `]` of a link.
-/// An underscore between letters is no markup.
-std::string escape_markdown(const std::string& text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool inside_word = i > 0 && i + 1 < text.size() && is_word_character(text[i - 1]) && is_word_character(text[i + 1]);
-    if (c == '\n') {
-      result += "<br>";
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      result += ' ';
-    } else {
-      const bool is_markup = std::string_view("\\|*<&`~$").find(c) != std::string_view::npos || (c == '_' && !inside_word) ||
-                             text.substr(i, 2) == "](";
-      if (is_markup) result += '\\';
-      result += c;
-    }
-  }
-  return result;
-}
 
 void append_table_line(std::string& out, const std::vector<std::string>& cells) {
   out += "|";

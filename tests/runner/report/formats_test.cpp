@@ -358,7 +358,8 @@ TEST_CASE("names of users stay text in HTML, LaTeX and links") {
   study.experiment.description = "--fp16 ---a ,,b -1 1, 2 [x](https://example.org) $y$";
   const Table options = study.table();
   CHECK(print_as(options, "latex").find(": -{}-fp16 -{}-{}-a ,{},b -1 1, 2 {[}x{]}(https") != std::string::npos);
-  CHECK(print_as(options, "markdown").find(": --fp16 ---a ,,b -1 1, 2 [x\\](https://example.org) \\$y\\$\n") != std::string::npos);
+  CHECK(print_as(options, "markdown").find(": --fp16 ---a ,,b -1 1, 2 [x\\](https://example.org) \\$y\\$\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("HTML needs its template, and says so") {
