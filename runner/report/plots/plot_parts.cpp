@@ -47,6 +47,8 @@ std::string_view plot_color(std::size_t index) {
   return kColors[index % kColors.size()];
 }
 
+int plot_point(std::size_t index) { return 4 + static_cast<int>((index % 7 + index / 7 * 3) % 10); }
+
 std::string plot_number(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? fmt::format("{}", *value) : "-";
 }

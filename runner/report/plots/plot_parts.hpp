@@ -13,6 +13,8 @@ namespace hpcbench {
 
 /// The colours of Okabe and Ito (2008), which the colour-blind can tell apart; yellow, weak on white, is left out.
 std::string_view plot_color(std::size_t index);
+/// gnuplot's sign of a series, of ten: no other of kMostSeries has both its colour and its sign, for points have no dashes.
+int plot_point(std::size_t index);
 
 /// A number of a data file: the shortest digits that read back the same; absent is `-`, which the scripts call missing.
 std::string plot_number(const std::optional<double>& value);

@@ -125,7 +125,8 @@ std::optional<Plot> draw_rows(const Table& table) {
     script += fmt::format(
         "  'rows.tsv' index {} using 1:2:3:4 title {} noenhanced with {} linecolor '{}' dashtype {} pointtype {} "
         "pointsize 0.6 linewidth 1.5{}\n",
-        i, gnuplot_string(labels.texts[i]), style, plot_color(i), i / 7 + 1, i % 7 + 4, i + 1 < curves.size() ? ", \\" : "");
+        i, gnuplot_string(labels.texts[i]), style, plot_color(i), i / 7 + 1, plot_point(i),
+        i + 1 < curves.size() ? ", \\" : "");
   }
   return Plot{frame.name, frame.title, inner_data(table, curves, places), script};
 }

@@ -151,7 +151,7 @@ std::string plot_commands(const std::string& name, const std::vector<PlottedSeri
     out += fmt::format(
         "  '{}.tsv' index {} using 2:3:4:5 title {} noenhanced with yerrorlines linecolor '{}' dashtype {} pointtype {} "
         "pointsize 0.8 linewidth 1.5{}\n",
-        name, i, gnuplot_string(series[i].name), plot_color(i), i / 7 + 1, i % 7 + 4, i + 1 < series.size() ? ", \\" : "");
+        name, i, gnuplot_string(series[i].name), plot_color(i), i / 7 + 1, plot_point(i), i + 1 < series.size() ? ", \\" : "");
   }
   return out;
 }

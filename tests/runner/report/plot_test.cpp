@@ -4,10 +4,12 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.hpp"
 #include "base/url.hpp"
 #include "report/escapes.hpp"
+#include "report/plots/plot_parts.hpp"
 #include "runner/report/study.hpp"
 
 using namespace hpcbench;
@@ -204,6 +206,12 @@ TEST_CASE("many configurations: the first of them, which the picture says") {
   const std::vector<Row> rows = table.rows;
   for (int copy = 0; copy < 4; ++copy) table.rows.insert(table.rows.end(), rows.begin(), rows.end());
   CHECK(has_part(plot_of(table, "time")->script, "'The first 60 of 100 configurations; choose others with --only or --sort.'"));
+}
+
+TEST_CASE("points of two series differ in colour or sign, also where no line joins them") {
+  std::set<std::pair<std::string_view, int>> signs;
+  for (std::size_t i = 0; i < kMostSeries; ++i) signs.emplace(plot_color(i), plot_point(i));
+  CHECK(signs.size() == kMostSeries);
 }
 
 TEST_CASE("texts of users are strings of gnuplot, whatever they hold") {
