@@ -44,6 +44,10 @@ void override_report(ReportSettings& report, const ViewOptions& options, const s
     report.sort = split_names(options.sort);
     require_sort_keys(report.sort, axes, "--sort");
   }
+  if (!options.where.empty()) {
+    report.where.clear();
+    report.where_if.reset();
+  }
   if (!options.time_unit.empty()) report.time_unit = options.time_unit;
   if (!options.speedup_style.empty()) report.speedup_style = options.speedup_style == "x" ? "x" : "";
 }

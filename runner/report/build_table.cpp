@@ -31,7 +31,7 @@ std::vector<std::string> names_of(const Condition& condition) {
 }
 
 [[noreturn]] void refuse_empty_report() {
-  throw InputError("error: no configuration is left to report; ask for fewer conditions in --only and report.where");
+  throw InputError("error: no configuration is left to report; ask for fewer conditions in --only, --where and report.where");
 }
 
 /// Axes and computed values: what a condition may name.

@@ -72,6 +72,12 @@ class Reports(StudyTest):
         self.assertRegex(rows[1][3], r"^3\.\d+x$")  # 82 s / 22 s
         self.assertEqual(rows[4][2:4], ["", ""])
 
+    def test_where_wins_over_the_key_of_the_file(self):
+        for where in ("{strategy: ddp}", "strategy == 'ddp'"):
+            told = self.report("--set", f"report.where={where}", "--where", "strategy=broken")
+            self.assertEqual({row["axes"]["strategy"] for row in told["rows"]}, {"broken"})
+            self.assertEqual({row["axes"]["strategy"] for row in self.report("--set", f"report.where={where}")["rows"]}, {"ddp"})
+
     def test_nodes_seen_in_csv_and_json_and_as_a_column_that_somebody_asks_for(self):
         header = self.hpcbench("report", "--format", "csv").stdout.splitlines()[0].split(",")
         self.assertEqual(header[-3:], ["nodes_seen", "outcomes", "warnings"])
