@@ -226,9 +226,15 @@ struct ToolEnd {
   int status = 0;
 };
 
+/// Whether the tool has said that it waits for something itself.
+bool says_it_waits(const ToolCall& call, const ToolFiles& files) {
+  return !call.waiting_word.empty() && content_of(files.errors, call.most_bytes).find(call.waiting_word) != std::string::npos;
+}
+
 /// Waits for the process, until `end_s` at most and while it keeps within its bytes; then kills it and all of its session.
 ToolEnd wait_for_tool(pid_t pid, double end_s, const ToolCall& call, const ToolFiles& files) {
   const bool unlimited = call.output_fd >= 0 && std::isinf(end_s);
+  bool waits = false;
   ToolEnd end;
   long pause_ns = kShortestPauseNs;
   while (true) {
@@ -238,6 +244,10 @@ ToolEnd wait_for_tool(pid_t pid, double end_s, const ToolCall& call, const ToolF
     end.known = reaped == pid;
     end.too_long = end.too_long || size_of(files.output) > call.most_bytes || size_of(files.errors) > call.most_bytes;
     if (reaped != 0) return end;
+    if (!waits && monotonic_s() >= end_s && says_it_waits(call, files)) {
+      waits = true;
+      end_s += call.waiting_s;
+    }
     end.late = !end.too_long && monotonic_s() >= end_s;
     if (end.late || end.too_long) {
       ::kill(call.own_session ? -pid : pid, SIGKILL);

@@ -24,6 +24,8 @@ struct ToolCall {
   int output_fd = -1;                    // standard output and error go there, not to us; -1: they are captured
   bool own_session = true;               // no terminal and no signal for us reaches it; false: Ctrl-C ends it as well
   std::size_t most_bytes = 256U << 20U;  // of captured output, and of errors; beyond, it is killed
+  std::string waiting_word = {};         // once its captured errors have this, it may take `waiting_s` longer
+  double waiting_s = 0;
 };
 
 /// How a tool ended.

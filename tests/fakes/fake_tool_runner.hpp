@@ -40,7 +40,7 @@ class FakeSlurm : public ToolRunner {
     std::string times = {};  // as scontrol shows them: " SubmitTime=... EndTime=... "
     std::string id() const { return index < 0 ? std::to_string(array) : fmt::format("{}_{}", array, index); }
   };
-  enum class Fault { none, refuse, limit, busy, die_before, die_after, garbage, time_out_after };
+  enum class Fault { none, refuse, limit, busy, die_before, die_after, garbage, time_out_after, full };
 
   std::vector<Job> jobs;
   std::map<std::string, int> calls;                                        // by tool
@@ -157,6 +157,7 @@ class FakeSlurm : public ToolRunner {
           "sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: Job violates "
           "accounting/QOS policy (job submit limit, user's size and/or time limits)");
     }
+    if (what == Fault::full) return failure("sbatch: error: Batch job submission failed: Resource temporarily unavailable");
     if (what == Fault::busy) {
       return failure("sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)");
     }

@@ -41,7 +41,7 @@ void check_sbatch(const ToolResult& result) {
   // Only a tool that ended well has submitted for certain; only one that ended badly, or never began, has refused for certain.
   if (answer.kind == SbatchAnswer::Kind::accepted) require(result.succeeded());
   if (answer.kind == SbatchAnswer::Kind::refused || answer.kind == SbatchAnswer::Kind::limited ||
-      answer.kind == SbatchAnswer::Kind::busy) {
+      answer.kind == SbatchAnswer::Kind::full || answer.kind == SbatchAnswer::Kind::busy) {
     require(result.kind == ToolResult::Kind::not_started || (result.kind == ToolResult::Kind::exited && result.status != 0));
   }
   require(answer.text.find('\n') == std::string::npos);

@@ -57,6 +57,12 @@ report: {metric: elapsed_s}
         self.run_study("--only", "k=1")
         self.assertEqual(sum(self.executions().values()), 5)
 
+    def test_submit_limit_of_a_group_is_waited_out(self):
+        self.study()
+        self.write("site.yaml", SITE + "qos: together\n")
+        self.assertIn("takes no more jobs", self.run_study().stderr)
+        self.each_executed_once(20)
+
     def test_blocks_are_as_long_as_the_qos_allows(self):
         self.study(**{"repeats: 5": "repeats: 2", '"00:02:00"': "60s"})
         with (self.folder / "trivial.yaml").open("a") as file:

@@ -204,9 +204,10 @@ add_account() {
   sacctmgr -n -P list cluster format=cluster | grep -q hpcbenchtest || sacctmgr -i add cluster hpcbenchtest
   sacctmgr -i add account bench Description=bench Organization=bench
   sacctmgr -i add qos tight MaxSubmitJobsPerUser=2 Flags=DenyOnLimit
+  sacctmgr -i add qos together GrpSubmitJobs=3 Flags=DenyOnLimit
   sacctmgr -i add qos brief MaxWall=00:05:00 Flags=DenyOnLimit
   sacctmgr -i add user "$(id -un)" account=bench
-  sacctmgr -i modify user "$(id -un)" set qos=normal,tight,brief defaultqos=normal
+  sacctmgr -i modify user "$(id -un)" set qos=normal,tight,together,brief defaultqos=normal
 }
 
 start() {

@@ -158,6 +158,16 @@ resources: {time: 60s}
         self.assertIn("ddp", self.hpcbench("report", "--format", "markdown").stdout)
 
 
+class ShortArrays(SlurmStudyTest):
+    CLUSTER = ("--nodes", "1", "--set", "SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,max_array_tasks=7")
+
+    def test_arrays_are_no_longer_than_the_scheduler_takes(self):
+        self.study()
+        self.run_study()
+        self.each_executed_once(20)
+        self.assertEqual(self.cluster.count("sbatch"), 3)
+
+
 class Cost(SlurmStudyTest):
     def test_many_runs_cost_few_calls_and_little_time(self):
         runs = 200  # bench/slurm_work.py does it with 1,000, against an array written by hand

@@ -46,6 +46,7 @@ SlurmExecutor::SlurmExecutor(SlurmSettings settings, ToolRunner& tools, Clock& c
       earliest_unix_s_(clock.unix_s()),
       last_change_s_(clock.monotonic_s()),
       chunk_limit_(kMostElements),
+      largest_chunk_(kMostElements),
       cancel_notices_(read_cancel_notices(settings_)) {}
 
 ToolResult SlurmExecutor::call_in(const std::string& folder, std::vector<std::string> argv) {
@@ -100,8 +101,12 @@ Submission SlurmExecutor::submit(const AttemptSpan& attempts) {
   std::string array = fmt::format("--array={}-{}", attempts.first, attempts.first + size - 1);
   const SlurmSettings::Study& study = study_of(attempts.folders.front());
   if (study.max_running) array += fmt::format("%{}", *study.max_running);
-  const SbatchAnswer answer =
-      parse_sbatch(call_in(study.results, {"sbatch", "--parsable", array, batch_script_path(attempts.batch)}));
+  const ToolCall call{.argv = {"sbatch", "--parsable", array, batch_script_path(attempts.batch)},
+                      .folder = study.results,
+                      .timeout_s = settings_.tool_timeout_s,
+                      .waiting_word = kSbatchWaitsWord,
+                      .waiting_s = kSbatchWaitsS};
+  const SbatchAnswer answer = parse_sbatch(tools_.run(call));
   switch (answer.kind) {
     case SbatchAnswer::Kind::refused:
       return {Submission::Kind::refused, {}, answer.text};
@@ -112,6 +117,12 @@ Submission SlurmExecutor::submit(const AttemptSpan& attempts) {
         say_once("later", fmt::format("Slurm takes no more jobs of yours now ({}); the rest waits here", answer.text));
       }
       return {Submission::Kind::later, {}, answer.text};
+    case SbatchAnswer::Kind::full:  // each try takes two minutes: what was too much once is not tried again
+      chunk_limit_ = largest_chunk_ = std::max(1, size / 2);
+      pause();
+      say_once("later",
+               fmt::format("Slurm's controller has no room for so many jobs now ({}); fewer at a time are tried", answer.text));
+      return {Submission::Kind::later, {}, answer.text};
     case SbatchAnswer::Kind::busy:
       pause();
       say_once("later", fmt::format("Slurm's controller takes no jobs now ({}); waiting for it", answer.text));
@@ -121,7 +132,7 @@ Submission SlurmExecutor::submit(const AttemptSpan& attempts) {
       note_new_id(answer.job);
       if (said_.erase("later") != 0) note_("Slurm takes jobs again");
       pause_s_ = 0;
-      chunk_limit_ = std::min(kMostElements, chunk_limit_ * 2);
+      chunk_limit_ = std::min(largest_chunk_, chunk_limit_ * 2);
       return {Submission::Kind::accepted, expect(attempts, answer.job), {}};
     case SbatchAnswer::Kind::doubtful:
       break;

@@ -39,7 +39,7 @@ class SlurmExecutor : public Executor {
   bool runs_here() const override { return false; }
   /// Less than the time after which a job that no tool knows would count as gone.
   double end_patience_s() const override { return 25; }
-  /// MaxArraySize, asked once.
+  /// Most elements of an array, asked once.
   int batch_limit() override;
   /// 0 while a pause after a refusal for the time being lasts.
   int free_slots() override;
@@ -141,7 +141,8 @@ class SlurmExecutor : public Executor {
   std::optional<double> last_poll_s_;
   double not_before_s_ = 0;  // of the next submission
   double pause_s_ = 0;
-  int chunk_limit_;  // most elements of one sbatch
+  int chunk_limit_;    // most elements of one sbatch
+  int largest_chunk_;  // what that may grow to
   std::optional<int> array_limit_;
   std::map<std::string, std::vector<std::string>> to_cancel_;  // ids by name
   std::map<std::string, std::set<std::string>> to_tell_;       // of blocks: that a run of theirs was asked to end

@@ -48,9 +48,12 @@ std::optional<std::string> submitted_id(std::string_view output) {
 }
 
 // The texts of slurm_strerror and of sbatch itself after which it is certain that no job was made.
-constexpr std::array<std::string_view, 5> kBusyTexts = {
-    "Unable to contact slurm controller (connect failure)", "Resource temporarily unavailable",
-    "Slurm backup controller in standby mode", "temporarily unable to accept job", "Rate limit exceeded"};
+constexpr std::array<std::string_view, 4> kBusyTexts = {"Unable to contact slurm controller (connect failure)",
+                                                        "Resource temporarily unavailable",
+                                                        "Slurm backup controller in standby mode", "Rate limit exceeded"};
+// Its last word: what it says when it begins to wait tells nothing of the tries that follow.
+constexpr std::string_view kFullText = "Batch job submission failed: Resource temporarily unavailable";
+constexpr std::array<std::string_view, 2> kLimitTexts = {"MaxSubmit", "GrpSubmit"};
 constexpr std::array<std::string_view, 2> kPolicyTexts = {"Job violates accounting/QOS policy",
                                                           "Job violates accounting policy"};
 constexpr std::array<std::string_view, 50> kRefusalTexts = {"Invalid partition name specified",
@@ -104,9 +107,9 @@ constexpr std::array<std::string_view, 50> kRefusalTexts = {"Invalid partition n
                                                             "Unable to process configuration file",
                                                             "Invalid directive found in batch script"};
 
-/// `AssocMaxSubmitJobLimit`, `QOSMaxSubmitJobPerUserLimit`: the reasons of a policy that time alone cures.
+/// `AssocMaxSubmitJobLimit`, `QOSGrpSubmitJobsLimit`: the reasons of a policy that time alone cures.
 SbatchAnswer::Kind judge_policy(std::string_view text) {
-  if (text.find("MaxSubmit") != text.npos) return SbatchAnswer::Kind::limited;
+  if (holds_any(text, kLimitTexts)) return SbatchAnswer::Kind::limited;
   const bool other_reason = text.find("error: QOS") != text.npos || text.find("error: Assoc") != text.npos;
   return other_reason ? SbatchAnswer::Kind::refused : SbatchAnswer::Kind::limited;
 }
@@ -118,8 +121,9 @@ SbatchAnswer::Kind judge_sbatch(const ToolResult& result) {
   if (!trim(result.output).empty()) return SbatchAnswer::Kind::doubtful;
   const std::string& text = result.errors;
   if (holds_any(text, kPolicyTexts)) return judge_policy(text);
-  if (text.find("MaxSubmit") != text.npos) return SbatchAnswer::Kind::limited;
+  if (holds_any(text, kLimitTexts)) return SbatchAnswer::Kind::limited;
   if (holds_any(text, kRefusalTexts)) return SbatchAnswer::Kind::refused;
+  if (text.find(kFullText) != text.npos) return SbatchAnswer::Kind::full;
   if (holds_any(text, kBusyTexts)) return SbatchAnswer::Kind::busy;
   return SbatchAnswer::Kind::doubtful;
 }
@@ -289,7 +293,13 @@ bool has_accounting(const ToolResult& sacct) {
 }
 
 std::optional<int> parse_max_array_size(std::string_view output) {
-  return to_index(config_value(output, "MaxArraySize").value_or(""));
+  constexpr std::string_view kFewer = "max_array_tasks=";
+  std::optional<int> size = to_index(config_value(output, "MaxArraySize").value_or(""));
+  for (const std::string& parameter : split(config_value(output, "SchedulerParameters").value_or(""), ',')) {
+    const bool limits = size && parameter.starts_with(kFewer);
+    if (limits) size = std::min(*size, to_index(parameter.substr(kFewer.size())).value_or(*size));
+  }
+  return size;
 }
 
 std::optional<double> parse_controller_start(std::string_view output) {

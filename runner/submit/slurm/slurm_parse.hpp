@@ -17,7 +17,8 @@ struct SbatchAnswer {
   enum class Kind {
     accepted,  // `job` is the id
     refused,   // known: nothing was submitted, and nothing will be until something is mended; `text` says why
-    limited,   // known: nothing was submitted, as too many jobs are queued
+    limited,   // known: nothing was submitted, as this user or account has too many jobs queued
+    full,      // known: nothing was submitted, as the controller has no room for so many jobs (MaxJobCount)
     busy,      // known: nothing was submitted, as the controller took no request
     doubtful,  // anything else: it may have been submitted
   };
@@ -26,6 +27,10 @@ struct SbatchAnswer {
   std::string text;
 };
 SbatchAnswer parse_sbatch(const ToolResult& result);
+
+/// What sbatch says first where the controller has no room for the job. It then tries again by itself, for so many seconds.
+inline constexpr const char* kSbatchWaitsWord = "sleeping and retrying";
+inline constexpr double kSbatchWaitsS = 120;
 
 /// One job, or one element of an array, as squeue or sacct have it.
 struct SlurmJob {
@@ -58,7 +63,8 @@ bool is_early_record(const SlurmJob& job);
 /// Whether accounting is there at all: false where sacct says that it is disabled, or where there is no sacct.
 bool has_accounting(const ToolResult& sacct);
 
-/// MaxArraySize of `scontrol show config`: array indices are below it.
+/// Most elements of an array by `scontrol show config`: MaxArraySize, which all indices are below, or max_array_tasks among
+/// SchedulerParameters where that is less.
 std::optional<int> parse_max_array_size(std::string_view output);
 /// BOOT_TIME of it: when the controller was started, in seconds since 1970.
 std::optional<double> parse_controller_start(std::string_view output);

@@ -55,6 +55,19 @@ TEST_CASE("an exit with 9 and a signal 9 differ") {
   CHECK(describe(killed) == "killed by signal 9 (Killed)");
 }
 
+TEST_CASE("a tool that says that it waits has more time") {
+  ToolCall call = shell("echo 'busy, sleeping' >&2; sleep 0.4; echo late", 0.2);
+  CHECK(run_tool(call).kind == Kind::timed_out);
+  call.waiting_word = "sleeping";
+  call.waiting_s = 30;
+  CHECK(run_tool(call).output == "late\n");
+  call.waiting_word = "another word";
+  CHECK(run_tool(call).kind == Kind::timed_out);
+  call.waiting_word = "sleeping";
+  call.waiting_s = 0.1;
+  CHECK(run_tool(call).kind == Kind::timed_out);
+}
+
 TEST_CASE("no shell reads the arguments") {
   const ToolResult result = run_tool({{"printf", "%s|", "a b", "$HOME", "*", "", "'\"\n"}});
   CHECK(result.output == "a b|$HOME|*||'\"\n|");

@@ -83,6 +83,21 @@ TEST_CASE("slurm: an array above a submit limit is halved; at size 1 it waits") 
   for (const auto& [folder, times] : test.slurm.executed) CHECK(times == 1);
 }
 
+TEST_CASE("slurm: an array that the controller has no room for is halved, and none so large is tried again") {
+  SlurmStudy test(40, 1);
+  std::vector<int> sizes;
+  test.slurm.fault = [&](int size) {
+    sizes.push_back(size);
+    return size > 12 ? Fault::full : Fault::none;
+  };
+  test.begin();
+  test.rounds(30);
+  CHECK(test.slurm.jobs.size() == 40);
+  CHECK(sizes == std::vector<int>{40, 20, 10, 10, 10, 10});
+  CHECK(test.noted("no room for so many jobs"));
+  CHECK_FALSE(test.has_attempt(0, 1, 2));
+}
+
 TEST_CASE("slurm: a busy controller is waited out with growing pauses, said once") {
   SlurmStudy test(2, 1);
   test.slurm.fault = [](int) { return Fault::busy; };

@@ -1,9 +1,11 @@
 #include "submit/slurm/slurm_parse.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/files.hpp"
 #include "base/tool_runner.hpp"
@@ -24,7 +26,9 @@ SbatchAnswer printed(const std::string& output, int status = 0) {
 
 using Kind = SbatchAnswer::Kind;
 
-TEST_CASE("what sbatch printed is accepted, refused, limited, busy or doubtful") {
+SbatchAnswer::Kind judged(const std::string& errors) { return parse_sbatch({ToolResult::Kind::exited, 1, "", errors}).kind; }
+
+TEST_CASE("what sbatch printed is accepted, refused, limited, full, busy or doubtful") {
   CHECK(printed(slurm_fixture("array.sbatch.out")).job == "21");
   CHECK(printed("42;cluster\n").job == "42");
   CHECK(printed("sbatch: info: site policy v42 applied to 7 nodes\n17\n").job == "17");
@@ -40,8 +44,16 @@ TEST_CASE("what sbatch printed is accepted, refused, limited, busy or doubtful")
   CHECK(refusal_of("err-assoc-limit-array.sbatch.err") == Kind::limited);
   CHECK(refusal_of("err-limit-submit.sbatch.err") == Kind::limited);
   CHECK(refusal_of("ctld-down.sbatch.err") == Kind::busy);
-  const char* const limited = "sbatch: error: Batch job submission failed: Rate limit exceeded, please retry later";
-  CHECK(parse_sbatch({ToolResult::Kind::exited, 1, "", limited}).kind == Kind::busy);
+  CHECK(judged("sbatch: error: Batch job submission failed: Rate limit exceeded, please retry later") == Kind::busy);
+  const std::string policy =
+      "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit)";
+  for (const char* const limit : {"QOSGrpSubmitJobsLimit", "AssocGrpSubmitJobsLimit", "MaxSubmitJobsPerAccount"})
+    CHECK(judged(fmt::format("sbatch: error: {}\n{}", limit, policy)) == Kind::limited);
+  CHECK(judged("sbatch: error: QOSMaxCpuPerJobLimit\n" + policy) == Kind::refused);
+  const std::string waits = "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n";
+  const std::string failed = "sbatch: error: Batch job submission failed: ";
+  CHECK(judged(waits + failed + "Resource temporarily unavailable") == Kind::full);
+  CHECK(judged(waits + failed + "Socket timed out on send/recv operation") == Kind::doubtful);
   // "Socket timed out": that job had been accepted, and ran.
   CHECK(refusal_of("ctld-paused.sbatch.err") == Kind::doubtful);
 }
@@ -135,6 +147,13 @@ TEST_CASE("when the controller was started, and a job submitted and ended") {
 TEST_CASE("MaxArraySize, phases and advice") {
   CHECK(parse_max_array_size("MaxArraySize            = 1001\nMaxDBDMsgs = 20\n") == 1001);
   CHECK_FALSE(parse_max_array_size("slurm_load_ctl_conf error: Unable to contact").has_value());
+  for (const auto& [tasks, most] : {std::pair{"max_array_tasks=5", 5},
+                                    {"bf_continue,max_array_tasks=5,x", 5},
+                                    {"max_array_tasks=5000", 1001},
+                                    {"max_array_tasks=x", 1001},
+                                    {"(null)", 1001}}) {
+    CHECK(parse_max_array_size(fmt::format("MaxArraySize = 1001\nSchedulerParameters     = {}\n", tasks)) == most);
+  }
   CHECK(phase_of("RUNNING") == SlurmPhase::running);
   CHECK(phase_of("COMPLETING") == SlurmPhase::running);
   CHECK(phase_of("REQUEUED") == SlurmPhase::waiting);

@@ -57,7 +57,7 @@ struct SlurmStudy {
   }
   /// Of the first 20 submissions, within a property; none is refused, which would end the study.
   void draw_faults() {
-    slurm.fault = [kinds = *rc::gen::container<std::vector<int>>(20, rc::gen::inRange(0, 8)),
+    slurm.fault = [kinds = *rc::gen::container<std::vector<int>>(20, rc::gen::inRange(0, 9)),
                    submission = std::size_t{0}](int) mutable {
       const auto fault = submission < kinds.size() ? static_cast<Fault>(kinds[submission++]) : Fault::none;
       return fault == Fault::refuse ? Fault::none : fault;
