@@ -42,7 +42,8 @@ struct ProbeJob {
   ProbeShape shape;
   std::size_t configuration = 0;
   std::string folder;
-  std::string id;  // empty: it was refused; on this machine its process group
+  std::string id;        // empty: it was not submitted; on this machine its process group
+  std::string no_place;  // why Slurm does not take it yet
   ProbeEnd end;
   std::optional<double> gone_s;            // since when Slurm knows it as ended
   std::map<std::string, double> answered;  // by node: when
@@ -108,17 +109,19 @@ class Probe {
   }
 
   void submit_all(Findings& findings);
-  void wait(double limit_s);
+  /// Submits again, until then, what Slurm did not take at once.
+  void wait(double limit_s, Findings& findings);
   void tell(double limit_s, Findings& findings) const;
 
  private:
   std::string job_name() const { return "hpcbench-probe-" + token_; }
   void write_scripts(const ProbeJob& job) const;
   void submit(ProbeJob& job, Findings& findings);
-  ToolResult submit_to_slurm(ProbeJob& job);
+  SbatchAnswer submit_to_slurm(ProbeJob& job);
   ToolResult start_here(ProbeJob& job);
   void look(ProbeJob& job) const;
   void ask();
+  void submit_waiting(Findings& findings);
   void ask_here();
   void end_jobs();
   void end_jobs_here();
@@ -170,13 +173,15 @@ void Probe::write_scripts(const ProbeJob& job) const {
   write_file(job.folder + "/probe.sh", script, Durability::durable);
 }
 
-ToolResult Probe::submit_to_slurm(ProbeJob& job) {
-  ToolResult result = tools_.run({{"sbatch", "--parsable", "--no-requeue", "--job-name=" + job_name(), "--chdir=" + job.folder,
-                                   "--output=" + job.folder + "/job.log", job.folder + "/probe.sh"},
-                                  "",
-                                  kToolPatienceS});
-  job.id = parse_sbatch(result).job;
-  return result;
+SbatchAnswer Probe::submit_to_slurm(ProbeJob& job) {
+  SbatchAnswer answer =
+      parse_sbatch(tools_.run({{"sbatch", "--parsable", "--no-requeue", "--job-name=" + job_name(), "--chdir=" + job.folder,
+                                "--output=" + job.folder + "/job.log", job.folder + "/probe.sh"},
+                               "",
+                               kToolPatienceS}));
+  job.id = answer.job;
+  job.no_place = answer.kind == SbatchAnswer::Kind::limited ? answer.text : "";
+  return answer;
 }
 
 /// A session of its own, which ends by a signal to its process group.
@@ -188,16 +193,14 @@ ToolResult Probe::start_here(ProbeJob& job) {
 }
 
 void Probe::submit(ProbeJob& job, Findings& findings) {
-  make_folders(job.folder);
-  write_scripts(job);
-  const ToolResult result = local_ ? start_here(job) : submit_to_slurm(job);
-  if (!job.id.empty()) return;
+  const std::string words = local_ ? describe(start_here(job)) : submit_to_slurm(job).text;
+  if (!job.id.empty() || !job.no_place.empty()) return;
   job.over = true;
-  findings.push_back({Finding::Kind::problem,
-                      fmt::format("the probe's job of {} was not {}: {}", describe(job.shape), local_ ? "started" : "submitted",
-                                  describe(result)),
-                      local_ ? "see whether bash and setsid are installed"
-                             : "compare resources and the site's file with `scontrol show partition`"});
+  findings.push_back(
+      {Finding::Kind::problem,
+       fmt::format("the probe's job of {} was not {}: {}", describe(job.shape), local_ ? "started" : "submitted", words),
+       local_ ? "see whether bash and setsid are installed"
+              : "compare resources and the site's file with `scontrol show partition`"});
 }
 
 void Probe::submit_all(Findings& findings) {
@@ -221,8 +224,20 @@ void Probe::submit_all(Findings& findings) {
     }
     job.configuration = configuration;
     job.folder = fmt::format("{}/{}-{}x{}", root_, jobs_.size() + 1, std::get<0>(shape), std::get<1>(shape));
+    make_folders(job.folder);
+    write_scripts(job);
     jobs_.push_back(std::move(job));
     submit(jobs_.back(), findings);
+  }
+}
+
+/// One after the other, as limits on jobs leave room.
+void Probe::submit_waiting(Findings& findings) {
+  const auto waits = [](const ProbeJob& job) { return !job.no_place.empty() && !job.over; };
+  for (auto job = std::find_if(jobs_.begin(), jobs_.end(), waits); job != jobs_.end();
+       job = std::find_if(job, jobs_.end(), waits)) {
+    submit(*job, findings);
+    if (waits(*job)) return;
   }
 }
 
@@ -283,7 +298,7 @@ bool Probe::all_over() const {
   return std::all_of(jobs_.begin(), jobs_.end(), [](const ProbeJob& job) { return job.over; });
 }
 
-void Probe::wait(double limit_s) {
+void Probe::wait(double limit_s, Findings& findings) {
   const double end_s = clock_.monotonic_s() + limit_s;
   double ask_s = clock_.monotonic_s();
   while (!all_over() && interrupted() == 0) {
@@ -293,6 +308,7 @@ void Probe::wait(double limit_s) {
     const double now_s = clock_.monotonic_s();
     if (now_s >= ask_s) {
       ask();
+      submit_waiting(findings);
       ask_s = clock_.monotonic_s() + kAskPauseS;
     }
     if (now_s >= end_s) break;
@@ -329,6 +345,13 @@ void Probe::end_jobs() {
 
 void Probe::tell(double limit_s, Findings& findings) const {
   for (const ProbeJob& job : jobs_) {
+    if (!job.no_place.empty() && !job.over) {
+      findings.push_back(
+          {Finding::Kind::warning,
+           fmt::format("the probe's job of {} was not submitted: Slurm takes no more jobs of yours now: {}",
+                       describe(job.shape), job.no_place),
+           "ask again when some of them have ended, or with a longer --probe-timeout; `hpcbench run` would wait"});
+    }
     if (job.id.empty()) continue;
     if (local_) {
       find_in_probe_here(job.end, hpcbench_, limit_s, findings);
@@ -344,7 +367,7 @@ void probe_nodes(const Study& study, ToolRunner& tools, Clock& clock, double lim
   catch_interrupts();
   Probe probe(study, tools, clock);
   probe.submit_all(findings);
-  probe.wait(limit_s);
+  probe.wait(limit_s, findings);
   if (interrupted() == 0) probe.tell(limit_s, findings);
 }
 

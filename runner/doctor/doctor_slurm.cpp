@@ -18,6 +18,7 @@
 #include "render/blocks.hpp"
 #include "study/blocks/find_block_times.hpp"
 #include "submit/slurm/slurm_limits.hpp"
+#include "submit/slurm/slurm_parse.hpp"
 
 namespace hpcbench {
 
@@ -207,8 +208,26 @@ std::string accounts_of_user(ToolRunner& tools) {
   return result.succeeded() ? join(accounts, ", ") : "";
 }
 
+/// All that sbatch says: which limit is reached stands before what is always said of limits.
+std::string words_of_refusal(const ToolResult& result) {
+  std::vector<std::string> words;
+  for (const std::string& line : split(result.errors, '\n')) {
+    std::string_view text = trim(line);
+    for (const std::string_view prefix : {"sbatch: error: ", "allocation failure: "}) {
+      if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
+    }
+    if (!text.empty()) words.emplace_back(text);
+  }
+  return words.empty() ? describe(result) : join(words, "; ");
+}
+
 std::string advice_on_refusal(const std::string& text, ToolRunner& tools) {
   const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
+  if (says("policy")) {
+    return fmt::format(
+        "{}, or set another `qos` or `account` in the site's file: `sacctmgr show qos` and `sacctmgr show assoc` list limits",
+        says("MaxWall") ? "ask for less time (resources.time)" : "ask for less");
+  }
   if (says("account")) {
     const std::string accounts = accounts_of_user(tools);
     return "set `account` in the site's file" + (accounts.empty() ? std::string() : "; yours are: " + accounts);
@@ -244,7 +263,12 @@ void ask_about_jobs(const Study& study, ToolRunner& tools, Findings& findings) {
     argv.insert(argv.end(), {"--wrap", "true"});
     const ToolResult result = ask(tools, argv);
     if (result.succeeded()) continue;
-    const std::string words = last_words(result);
+    const std::string words = words_of_refusal(result);
+    if (parse_sbatch(result).kind == SbatchAnswer::Kind::limited) {
+      find(findings, Kind::warning, fmt::format("Slurm takes no more jobs of yours now: {}", words),
+           "ask again when some of them have ended; `hpcbench run` would wait");
+      return;  // it would say the same of all
+    }
     find(findings, Kind::problem, fmt::format("Slurm would refuse configuration {}: {}", configuration, words),
          advice_on_refusal(words, tools));
   }

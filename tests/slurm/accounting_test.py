@@ -86,6 +86,20 @@ report: {metric: elapsed_s}
         self.hpcbench("doctor", "trivial.yaml", "--site", self.site)
         self.assertEqual(self.cluster.jobs(), [])
 
+    def test_doctor_names_the_limit_and_waits_for_one_that_time_cures(self):
+        self.study(**{"00:02:00": "00:10:00", "k: [1, 2, 3, 4]": "k: [1], nodes: [1, 2], gpus_per_node: [1, 2]"})
+        self.write("site.yaml", SITE + "qos: brief\n")
+        said = self.hpcbench("doctor", "trivial.yaml", "--site", self.site, code=1).stdout
+        self.assertRegex(said, r"problem .*QOSMaxWallDurationPerJobLimit; Job violates .* Ask for less time \(resources.time\)")
+        self.write("site.yaml", SITE + "qos: tight\n")
+        said = self.hpcbench("doctor", "trivial.yaml", "--site", self.site, "--probe").stdout
+        self.assertEqual(said.count("hpcbench starts"), 6, f"two nodes of two of the four shapes; two jobs at a time:\n{said}")
+        for _ in range(2):
+            self.cluster.tool("sbatch", "--partition=closed", "--qos=tight", "--output=/dev/null", "--wrap=true")
+        said = self.hpcbench("doctor", "trivial.yaml", "--site", self.site, "--probe", "--probe-timeout", "3s").stdout
+        self.assertRegex(said, r"warning  Slurm takes no more jobs of yours now: QOSMaxSubmitJobPerUserLimit; .*`hpcbench run` would wait")
+        self.assertEqual(said.count("was not submitted"), 4, said)
+
 
 if __name__ == "__main__":
     unittest.main()
