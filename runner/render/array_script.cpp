@@ -144,15 +144,18 @@ std::string render_array_script(const Experiment& experiment, const std::vector<
         "error: slurm_array.sh.mustache: with `allocation: {per: block}` the script of an array ends with `{{hpcbench}} launch "
         "--block {{batch_dir}}`; this template does not have it. Begin again from templates/slurm_array.sh.mustache");
   }
-  std::vector<std::string> lines = {"--job-name=" + slurm_job_name(experiment.name, batch)};
+  // What we rely on stands before `extra`: an option there that lacks its value takes the next line for it.
+  std::vector<std::string> lines = {"--job-name=" + slurm_job_name(experiment.name, batch), "--no-requeue",
+                                    "--open-mode=append", fmt::format("--output=batches/{}/slurm-%A_%a.out", batch)};
   lines.insert(lines.end(), options.begin(), options.end());
-  lines.emplace_back("--no-requeue");
-  lines.emplace_back("--open-mode=append");
-  lines.push_back(fmt::format("--output=batches/{}/slurm-%A_%a.out", batch));
+  const std::optional<int>& most = experiment.site.max_running;
   TemplateValues values;
-  values.texts = {{"title", experiment.name + " " + batch}, {"count", std::to_string(count)},
-                  {"last", std::to_string(count - 1)},      {"results", context.results},
-                  {"hpcbench", context.hpcbench},           {"batch_dir", context.results + "/batches/" + batch},
+  values.texts = {{"title", experiment.name + " " + batch},
+                  {"count", std::to_string(count)},
+                  {"last", std::to_string(count - 1) + (most ? fmt::format("%{}", *most) : "")},
+                  {"results", context.results},
+                  {"hpcbench", context.hpcbench},
+                  {"batch_dir", context.results + "/batches/" + batch},
                   {"script", batch_script_path(batch)}};
   values.flags = {{"blocks", blocks}};
   values.lists = {{"options", lines}};

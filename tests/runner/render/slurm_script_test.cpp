@@ -64,6 +64,19 @@ std::vector<std::string> options_written() {
   return options;
 }
 
+TEST_CASE(
+    "slurm: no line of ours follows `extra`, whose last option may lack its value; the comment has the call's whole range") {
+  Experiment experiment = two_nodes({"true"});
+  experiment.site.max_running = 3;
+  experiment.work.resources.extra = {"--nice=5", "--comment"};
+  const SlurmFolder folder;
+  const std::vector<std::string> options = slurm_options(experiment, make_plan(experiment).configurations.front());
+  const std::string script = render_array_script(experiment, options, "00112233445566aa", 8, folder.context);
+  CHECK(script.find("#SBATCH --nice=5\n#SBATCH --comment\n\n") != std::string::npos);
+  CHECK(script.find("#SBATCH --no-requeue\n") != std::string::npos);
+  CHECK(script.find("sbatch --parsable --array=0-7%3 batches/00112233445566aa/job.sh\n") != std::string::npos);
+}
+
 TEST_CASE("slurm: what hpcbench writes itself is refused in `extra`") {
   const std::vector<std::string> options = options_written();
   CHECK(options.size() >= 19);
