@@ -1,5 +1,7 @@
 #include "jube/jube_tree.hpp"
 
+#include <cstddef>
+
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "yaml/diagnostics.hpp"
@@ -23,6 +25,22 @@ std::vector<const JubeNode*> JubeNode::all(std::string_view child_tag) const {
   for (const JubeNode& child : children) {
     if (child.tag == child_tag) found.push_back(&child);
   }
+  return found;
+}
+
+std::vector<std::string> JubeNode::parts() const {
+  std::string separator = ",";
+  for (const auto& [key, value] : attributes) {
+    if (key == "separator") separator = value;
+  }
+  std::vector<std::string> found;
+  std::size_t begin = 0;
+  for (std::size_t end = separator.empty() ? std::string::npos : text.find(separator); end != std::string::npos;
+       end = text.find(separator, begin)) {
+    found.emplace_back(trim(std::string_view(text).substr(begin, end - begin)));
+    begin = end + separator.size();
+  }
+  found.emplace_back(trim(std::string_view(text).substr(begin)));
   return found;
 }
 

@@ -27,11 +27,9 @@ std::string free_name(const std::string& name) {
 bool is_size_axis(const std::string& name) { return name == "nodes" || name == "gpus_per_node" || name == "ranks_per_node"; }
 
 std::vector<std::string> values_of(const JubeNode& node) {
-  const std::string separator = node.attribute("separator");
   std::vector<std::string> values;
-  for (const std::string& value : split(node.text, separator.empty() ? ',' : separator.front())) {
-    const std::string text(trim(value));
-    if (std::find(values.begin(), values.end(), text) == values.end()) values.push_back(text);
+  for (const std::string& value : node.parts()) {
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
   }
   return values;
 }
@@ -47,6 +45,11 @@ void JubeParameters::add(const JubeNode& node, const std::string& duplicate, Dra
   parameter.values = values_of(node);
   if (parameter.jube_name.empty()) return draft.note(node.place, "parameters", "a parameter without `name` is left out");
   const std::string mode = node.attribute("mode");
+  if (parameter.values.size() < node.parts().size() && (mode.empty() || mode == "text")) {
+    draft.note(
+        node.place, "parameters",
+        fmt::format("{}: a value that stands there twice is one point here; `repeats` runs points again", parameter.name));
+  }
   if (!mode.empty() && mode != "text") {
     parameter.kind = JubeParameter::Kind::unfilled;
     parameter.values = {node.text};

@@ -1,0 +1,63 @@
+// What JUBE makes of a benchmark, and what the translation must therefore say: each case was compared with JUBE 2.7.1.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "jube/translate.hpp"
+
+using namespace hpcbench;
+
+namespace {
+
+using OtherFiles = std::map<std::string, std::string>;
+
+JubeTranslation faithful(const std::string& text, const OtherFiles& files = {}) {
+  return translate_jube({"x.xml", text, "study", "study.yaml", {}, std::nullopt}, [&](const std::string& name) {
+    const auto found = files.find(name);
+    return found == files.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+/// A benchmark of one step that uses the set `p` and whatever else `uses` names.
+std::string one_step(const std::string& parameters, const std::string& command, const std::string& sets = "",
+                     const std::string& uses = "p") {
+  return "<jube><benchmark name='b'><parameterset name='p'>" + parameters + "</parameterset>" + sets + "<step name='s'><use>" +
+         uses + "</use><do>" + command + "</do></step></benchmark></jube>";
+}
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string notes_of(const JubeTranslation& translation) {
+  std::string text;
+  for (const std::string& note : translation.notes) text += note + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a separator is the whole text that says it, and an empty one separates nothing") {
+  const JubeTranslation result =
+      faithful(one_step("<parameter name='a' separator='###'>1#2, x###3</parameter>"
+                        "<parameter name='b' separator=''>y, z</parameter>",
+                        "echo $a $b"));
+  CHECK(says(result.text, "a: [\"1#2, x\", 3]"));
+  CHECK(says(result.text, "b: \"y, z\""));
+  CHECK(result.notes.empty());
+}
+
+TEST_CASE("a value that stands twice is one point, and said to be") {
+  const JubeTranslation result = faithful(one_step("<parameter name='a'>1,1,2</parameter>", "echo $a"));
+  CHECK(says(result.text, "a: [1, 2]"));
+  CHECK(says(notes_of(result), "a: a value that stands there twice is one point here"));
+}
+
+TEST_CASE("copies of several files have a name each") {
+  const JubeTranslation result =
+      faithful(one_step("<parameter name='a'>1</parameter>", "cat x",
+                        "<fileset name='f'><copy name='x, y' separator=';'>a.txt;b.txt</copy></fileset>", "p,f"),
+               {{"a.txt", "A"}, {"b.txt", "B"}});
+  CHECK(says(result.text, "{from: \"a.txt\", to: \"x\"}"));
+  CHECK(says(result.text, "{from: \"b.txt\", to: \"y\"}"));
+}
