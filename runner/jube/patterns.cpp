@@ -73,8 +73,7 @@ class ResultWriter {
       for (const JubePiece& piece : jube_pieces(pattern->text)) {
         if (piece.is_name) add_taken(piece.text, pattern->place);
       }
-      const std::optional<std::string> formula =
-          pattern->attribute("mode") == "python" ? parameters_.expression(pattern->text, &measured_) : std::nullopt;
+      const std::optional<std::string> formula = formula_of(*pattern);
       if (!formula) {
         draft_.note(pattern->place, "metrics",
                     fmt::format("{}: mode=\"{}\": `{}` is no formula of hpcbench over metrics and whole-number parameters that "
@@ -140,7 +139,7 @@ class ResultWriter {
   void add_pattern(const JubeNode& pattern, const std::string& file) {
     const std::string name = pattern.attribute("name");
     const std::string mode = pattern.attribute("mode");
-    if (!mode.empty() && mode != "text") {
+    if (!mode.empty() && mode != "pattern") {
       if (std::find(scripts_.begin(), scripts_.end(), &pattern) == scripts_.end()) scripts_.push_back(&pattern);
       return;
     }
@@ -160,6 +159,14 @@ class ResultWriter {
     }
     rests_[name] = fmt::format("file: {}, pattern: {}{}", yaml_text(file), json_quote(*regex), unit_of(pattern));
     add_metric(name, rests_[name] + ", take: first");
+  }
+
+  /// A script in Python, or a text that is one name; others are texts, which no metric is.
+  std::optional<std::string> formula_of(const JubeNode& pattern) const {
+    const std::string mode = pattern.attribute("mode");
+    const std::vector<JubePiece> pieces = jube_pieces(pattern.text);
+    const bool is_name = mode == "text" && pieces.size() == 1 && pieces.front().is_name;
+    return mode == "python" || is_name ? parameters_.expression(pattern.text, &measured_) : std::nullopt;
   }
 
   /// With JUBE's own patterns and constants written out; absent, with a note, where hpcbench cannot read it.

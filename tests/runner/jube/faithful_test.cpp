@@ -61,3 +61,16 @@ TEST_CASE("copies of several files have a name each") {
   CHECK(says(result.text, "{from: \"a.txt\", to: \"x\"}"));
   CHECK(says(result.text, "{from: \"b.txt\", to: \"y\"}"));
 }
+
+TEST_CASE("a pattern's modes: a pattern is one, a text is not") {
+  const JubeTranslation result = faithful(one_step(
+      "<parameter name='n'>1,2</parameter>", "echo n $n",
+      "<patternset name='q'><pattern name='a' mode='pattern'>n $jube_pat_int</pattern><pattern name='same' "
+      "mode='text'>$n</pattern>"
+      "<pattern name='words' mode='text'>$n of $a</pattern></patternset><analyser name='y'><use>q</use><analyse step='s'>"
+      "<file>stdout</file></analyse></analyser>"));
+  CHECK(says(result.text, "{name: a, file: stdout.log, pattern: \"n ([+-]?\\\\d+)\", take: first}"));
+  CHECK(says(result.text, "{name: same, formula: \"n\"}"));
+  CHECK(says(notes_of(result), "words: mode=\"text\": `$n of $a` is no formula"));
+  CHECK(result.problem.value_or("ok") == "ok");
+}
