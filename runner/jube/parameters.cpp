@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "base/value.hpp"
 #include "jube/references.hpp"
+#include "spec/fields.hpp"
 
 namespace hpcbench {
 
@@ -19,9 +20,10 @@ constexpr int kDeepestReference = 5;  // as JUBE
 constexpr std::size_t kMostParameters = 1000;
 constexpr std::size_t kLongestFilled = 100'000;
 
+/// A name that is hpcbench's own, or that it refuses, is another one.
 std::string free_name(const std::string& name) {
   static const std::set<std::string> kTaken = {"gpus", "ranks", "run_dir", "repeat", "seed", "gpu", "ngpus", "node"};
-  return kTaken.contains(name) ? "jube_" + name : name;
+  return kTaken.contains(name) || is_near_gpus_per_node(name) ? "jube_" + name : name;
 }
 
 bool is_size_axis(const std::string& name) { return name == "nodes" || name == "gpus_per_node" || name == "ranks_per_node"; }
@@ -90,11 +92,15 @@ const JubeParameter* JubeParameters::find(const std::string& jube_name) const {
   return found == parameters_.end() ? nullptr : &*found;
 }
 
+bool JubeParameters::is_missing(const std::string& name) const {
+  return find(name) == nullptr && (incomplete_ || name.starts_with("jube_"));
+}
+
 bool JubeParameters::is_template(const JubeParameter& parameter) const {
   if (parameter.kind != JubeParameter::Kind::values) return false;
   for (const std::string& value : parameter.values) {
     for (const JubePiece& piece : jube_pieces(value)) {
-      if (piece.is_name && (find(piece.text) != nullptr || piece.text.starts_with("jube_"))) return true;
+      if (piece.is_name && (find(piece.text) != nullptr || is_missing(piece.text))) return true;
     }
   }
   return false;
@@ -105,6 +111,7 @@ std::optional<std::string> JubeParameters::constant(const std::string& text) con
   for (const JubePiece& piece : jube_pieces(text)) {
     const JubeParameter* const parameter = piece.is_name ? find(piece.text) : nullptr;
     if (parameter == nullptr) {
+      if (piece.is_name && is_missing(piece.text)) return std::nullopt;
       filled += piece.written;
     } else if (parameter->kind == JubeParameter::Kind::values && parameter->values.size() == 1 && !is_template(*parameter)) {
       filled += parameter->values.front();
@@ -163,8 +170,9 @@ void JubeParameters::write_values(const JubeParameter& parameter, Draft& draft) 
     const std::optional<std::string> filled = constant(value);
     if (!filled) {
       draft.note(parameter.place, "parameters",
-                 fmt::format("FILL IN {}: its values follow from other parameters; write `matrix`, `zip` or `derive`",
-                             parameter.name));
+                 fmt::format("FILL IN {}: its values follow from other parameters, as `{}` does; write `matrix`, `zip` or "
+                             "`derive`",
+                             parameter.name, value));
       return;
     }
     std::string text;
@@ -179,16 +187,33 @@ void JubeParameters::write_values(const JubeParameter& parameter, Draft& draft) 
   }
   if (!zipped.empty()) {
     draft.lists["zip"].push_back(fmt::format("{}: {}{}", yaml_text(parameter.name), yaml_texts(values), zipped));
-  } else if (values.size() > 1 || is_size_axis(parameter.name)) {
+  } else if (values.size() > 1) {
     draft.set("matrix", parameter.name, yaml_texts(values));
   } else {
     draft.set("parameters", parameter.name, yaml_text(values.front()));
   }
 }
 
+/// How large a run is only an axis says: an axis without its values is one that `check` refuses.
+void JubeParameters::write_size(const JubeParameter& parameter, Draft& draft) const {
+  const std::optional<std::string> value = parameter.kind == JubeParameter::Kind::values && parameter.values.size() == 1
+                                               ? constant(parameter.values.front())
+                                               : std::nullopt;
+  if (value) return draft.set("matrix", parameter.name, yaml_texts({*value}));
+  if (parameter.kind == JubeParameter::Kind::values && !is_template(parameter)) return write_values(parameter, draft);
+  const std::string why = parameter.kind == JubeParameter::Kind::formula ? parameter.formula : parameter.values.front();
+  draft.note(parameter.place, "matrix",
+             fmt::format("FILL IN {}: `{}`: it says how large a run is, which only an axis does: write its values under "
+                         "`matrix`, or under `zip` beside those that it follows",
+                         parameter.name, why));
+  draft.set("matrix", parameter.name, "[FILL_IN]");
+}
+
 void JubeParameters::write(Draft& draft) const {
   for (const JubeParameter& parameter : parameters_) {
-    if (parameter.kind == JubeParameter::Kind::formula) {
+    if (is_size_axis(parameter.name)) {
+      write_size(parameter, draft);
+    } else if (parameter.kind == JubeParameter::Kind::formula) {
       draft.set("derive", parameter.name, json_quote(parameter.formula));
     } else if (parameter.kind == JubeParameter::Kind::unfilled) {
       draft.note(parameter.place, "parameters",

@@ -57,10 +57,13 @@ class JubeParameters {
  private:
   bool is_integer(const JubeParameter& parameter) const;
   bool is_template(const JubeParameter& parameter) const;
+  /// Whether JUBE gives the name a value that is not here.
+  bool is_missing(const std::string& name) const;
   bool resolve_lookup(JubeParameter& parameter);
   void fill_into(std::string& into, const std::string& text, int depth, const SourceLocation& place, const std::string& key,
                  Draft& draft) const;
   std::string fill_builtin(const std::string& name, const SourceLocation& place, const std::string& key, Draft& draft) const;
+  void write_size(const JubeParameter& parameter, Draft& draft) const;
   void write_values(const JubeParameter& parameter, Draft& draft) const;
 
   std::string benchmark_;

@@ -21,6 +21,8 @@ std::string cite(std::string_view text);
 std::string cite_all(const std::vector<std::string>& names);
 /// Letters, digits and `_`, not starting with a digit: what axes, parameters and metrics are called.
 bool is_identifier(std::string_view name);
+/// Whether a name could be mistaken for `gpus_per_node`: the study would run on one gpu throughout.
+bool is_near_gpus_per_node(std::string_view name);
 
 // Readers of one node. Absent: the node is not what was asked for, and the diagnostic is made. `what` names it in messages.
 

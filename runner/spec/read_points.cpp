@@ -35,14 +35,17 @@ std::vector<std::string> ParsedExperiment::axis_names() const {
   return names;
 }
 
+bool is_near_gpus_per_node(std::string_view name) {
+  return name.size() >= 10 && name != "gpus_per_node" && nearest(name, {"gpus_per_node"});
+}
+
 bool check_name(const YamlKey& key, const std::string& what, Diagnostics& diagnostics) {
   if (!is_identifier(key.name)) {
     diagnostics.add(key.location, fmt::format("{} cannot be the name of {}", cite(key.name), what),
                     "a name has letters, digits and _, and does not start with a digit");
     return false;
   }
-  // `gpu_per_node` would be an axis like any other, and the study would run on one gpu throughout.
-  if (key.name.size() >= 10 && key.name != "gpus_per_node" && nearest(key.name, {"gpus_per_node"})) {
+  if (is_near_gpus_per_node(key.name)) {
     diagnostics.add(
         key.location,
         fmt::format("{} is not the name of an axis that hpcbench knows (did you mean `gpus_per_node`?)", cite(key.name)),

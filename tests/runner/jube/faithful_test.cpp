@@ -74,3 +74,35 @@ TEST_CASE("a pattern's modes: a pattern is one, a text is not") {
   CHECK(says(notes_of(result), "words: mode=\"text\": `$n of $a` is no formula"));
   CHECK(result.problem.value_or("ok") == "ok");
 }
+
+TEST_CASE("a value that names what JUBE alone knows is left to fill in, not taken as it is written") {
+  const JubeTranslation home = faithful(one_step("<parameter name='a'>$jube_benchmark_id/x,y</parameter>", "echo $a"));
+  CHECK(says(notes_of(home), "FILL IN a: its values follow from other parameters, as `$jube_benchmark_id/x` does"));
+  CHECK(!says(home.text, "a: ["));
+  const JubeTranslation gone =
+      faithful(one_step("<parameter name='a'>-x $b</parameter>", "run $a", "", "p</use><use from='gone.xml'>q"));
+  CHECK(says(gone.text, "run -x {{b}}"));
+  CHECK(says(notes_of(gone), "FILL IN {{b}}: a set that is not here gives its value"));
+}
+
+TEST_CASE("a name that hpcbench refuses becomes another one") {
+  const JubeTranslation result = faithful(one_step("<parameter name='gpuspernode'>1,2</parameter>", "echo $gpuspernode"));
+  CHECK(says(result.text, "echo {{jube_gpuspernode}}"));
+  CHECK(result.problem.value_or("ok") == "ok");
+}
+
+TEST_CASE("no run has another size than JUBE's") {
+  const std::string n = "<parameter name='n'>4,8</parameter>";
+  for (const std::string nodes :
+       {"<parameter name='nodes' mode='python'>$n//4</parameter>", "<parameter name='nodes'>$n</parameter>",
+        "<parameter name='nodes' mode='shell'>cat nodes</parameter>"}) {
+    CAPTURE(nodes);
+    const JubeTranslation result = faithful(one_step(n + nodes, "echo $nodes"));
+    CHECK(says(result.text, "nodes: [FILL_IN]"));
+    CHECK(says(notes_of(result), "FILL IN nodes: `"));
+    CHECK(says(result.problem.value_or("ok"), "`nodes` must be a positive integer, not `FILL_IN`"));
+  }
+  const JubeTranslation constant =
+      faithful(one_step("<parameter name='n'>4</parameter><parameter name='nodes'>$n</parameter>", "echo $nodes"));
+  CHECK(says(constant.text, "nodes: [4]"));
+}
