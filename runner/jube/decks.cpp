@@ -14,11 +14,17 @@ namespace {
 
 constexpr std::size_t kLongestDeck = 1'000'000;
 
-std::string replaced(const std::string& text, const std::string& source, const std::string& value, const JubeNode& sub) {
+std::string replaced(const std::string& text, const std::string& source, const std::string& value, const JubeNode& sub,
+                     Draft& draft) {
   std::string out;
   std::size_t at = 0;
   for (std::size_t next = text.find(source); next != std::string::npos; next = text.find(source, at)) {
-    out += text.substr(at, next - at) + value;
+    out += text.substr(at, next - at);
+    if (value.starts_with("{{")) {
+      append_placeholder(out, value, draft);
+    } else {
+      out += value;
+    }
     at = next + source.size();
     if (out.size() > kLongestDeck) refuse_jube(sub.place, "with its values filled in the file has more than 1 MB");
   }
@@ -38,8 +44,12 @@ bool has_name(const std::string& text) {
 }  // namespace
 
 std::string JubeDecks::with_placeholders(const std::string& text, const JubeNode& set) {
-  std::string filled = text;
-  for (const JubeNode* sub : set.all("sub")) {
+  const std::vector<const JubeNode*> subs = set.all("sub");
+  const bool own_braces = std::any_of(subs.begin(), subs.end(), [](const JubeNode* sub) {
+    return sub->attribute("source").find("{{") != std::string::npos;  // what they mark is replaced
+  });
+  std::string filled = own_braces ? text : without_placeholders(text, draft_);
+  for (const JubeNode* sub : subs) {
     if (sub->attribute("mode") == "regex") {
       draft_.note(sub->place, "files",
                   fmt::format("FILL IN the deck: the regular expression `{}` is not replaced: put `{{{{name}}}}` into the deck "
@@ -49,7 +59,7 @@ std::string JubeDecks::with_placeholders(const std::string& text, const JubeNode
     }
     const std::optional<std::string> source = parameters_.constant(sub->attribute("source"));
     if (!source || source->empty()) continue;
-    filled = replaced(filled, *source, parameters_.fill(replacement_of(*sub), sub->place, "files", draft_), *sub);
+    filled = replaced(filled, *source, parameters_.fill(replacement_of(*sub), sub->place, "files", draft_), *sub, draft_);
   }
   return filled;
 }
@@ -63,7 +73,7 @@ std::optional<std::string> JubeDecks::with_values(const std::string& text, const
     if (source->empty() || filled.find(*source) == std::string::npos) continue;
     const std::optional<std::string> value = parameters_.constant(replacement_of(*sub));
     if (!value || has_name(*value)) return std::nullopt;
-    filled = replaced(filled, *source, *value, *sub);
+    filled = replaced(filled, *source, *value, *sub, draft_);
   }
   return filled;
 }

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <set>
 
 #include "base/text.hpp"
+#include "spec/placeholders.hpp"
 
 namespace hpcbench {
 
@@ -16,6 +18,8 @@ namespace {
 constexpr std::string_view kDraftKeys[] = {"description", "prepare", "files",   "environment", "command",
                                            "launch",      "workdir", "matrix",  "zip",         "parameters",
                                            "derive",      "repeats", "metrics", "report"};
+
+constexpr std::string_view kBrace = "{{jube_brace}}";
 
 std::string indented(const std::string& value, int by) {
   std::string text;
@@ -93,6 +97,29 @@ void Draft::set(const std::string& key, const std::string& name, const std::stri
     }
   }
   maps[key].emplace_back(name, value);
+}
+
+std::string without_placeholders(const std::string& text, Draft& draft) {
+  if (find_placeholders(text).empty()) return text;
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '{' && i + 1 < text.size() && text[i + 1] == '{') {
+      plain += kBrace;
+      draft.set("parameters", "jube_brace", "\"{\"");
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
+
+void append_placeholder(std::string& into, const std::string& placeholder, Draft& draft) {
+  if (into.ends_with('{')) {
+    into.pop_back();
+    into += kBrace;
+    draft.set("parameters", "jube_brace", "\"{\"");
+  }
+  into += placeholder;
 }
 
 std::string write_draft(const Draft& draft, const std::string& title, const Draft::Entries& profiles) {

@@ -32,6 +32,12 @@ struct Draft {
   void set(const std::string& key, const std::string& name, const std::string& value);
 };
 
+/// A text that hpcbench fills in, with nothing of JUBE's own read as a placeholder: where braces could be, `draft` gets a
+/// parameter whose value is a brace, for values are never read again.
+std::string without_placeholders(const std::string& text, Draft& draft);
+/// Puts `placeholder`, a text that begins with one, behind `into`.
+void append_placeholder(std::string& into, const std::string& placeholder, Draft& draft);
+
 /// The whole text; `profiles` as `difference` gives them.
 std::string write_draft(const Draft& draft, const std::string& title, const Draft::Entries& profiles);
 

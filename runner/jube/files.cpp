@@ -32,6 +32,7 @@ class FileWriter {
 
   void add_fileset(const JubeNode& set) {
     for (const JubeNode& node : set.children) {
+      if (!is_active(node, parameters_, "files", draft_)) continue;
       if (node.tag == "copy") {
         add_copy(node);
       } else if (node.tag == "link") {

@@ -136,16 +136,21 @@ void JubeParameters::fill_into(std::string& into, const std::string& text, int d
   for (const JubePiece& piece : jube_pieces(text)) {
     const JubeParameter* const parameter = piece.is_name ? find(piece.text) : nullptr;
     if (piece.is_name && piece.text.starts_with("jube_") && parameter == nullptr) {
-      into += fill_builtin(piece.text, place, key, draft);
+      const std::string builtin = fill_builtin(piece.text, place, key, draft);
+      if (builtin.starts_with("{{")) {
+        append_placeholder(into, builtin, draft);
+      } else {
+        into += builtin;
+      }
     } else if (parameter == nullptr && piece.is_name && incomplete_) {
       draft.note(place, key, fmt::format("FILL IN {{{{{}}}}}: a set that is not here gives its value", piece.text));
-      into += "{{" + piece.text + "}}";
+      append_placeholder(into, "{{" + piece.text + "}}", draft);
     } else if (parameter == nullptr) {
-      into += piece.is_name ? piece.written : piece.text;
+      into += piece.is_name ? piece.written : without_placeholders(piece.text, draft);
     } else if (is_template(*parameter) && parameter->values.size() == 1) {
       fill_into(into, parameter->values.front(), depth + 1, place, key, draft);
     } else {
-      into += "{{" + parameter->name + "}}";
+      append_placeholder(into, "{{" + parameter->name + "}}", draft);
     }
     if (into.size() > kLongestFilled)
       refuse_jube(place, fmt::format("with its parameters written out this has more than {} bytes", kLongestFilled));
@@ -156,8 +161,10 @@ std::string JubeParameters::fill_builtin(const std::string& name, const SourceLo
                                          Draft& draft) const {
   if (name == "jube_benchmark_name") return benchmark_;
   if (name == "jube_step_name") return step_;
-  if (name == "jube_wp_abspath") return folder_;
-  const std::string advice = name == "jube_wp_iteration"     ? "`{{repeat}}` counts from 1"
+  const bool in_deck = key == "files";
+  if (name == "jube_wp_abspath" && !in_deck) return folder_;
+  const std::string advice = name == "jube_wp_abspath"     ? "an input deck cannot name the run's folder: write a relative path"
+                             : name == "jube_wp_iteration" ? "`{{repeat}}` counts from 1"
                              : name == "jube_benchmark_home" ? "give `parameters` this name with the folder of JUBE's file"
                                                              : fmt::format("the step's folder is `{}`", folder_);
   draft.note(place, key, fmt::format("FILL IN {{{{{}}}}}: hpcbench has no ${}; {}", name, name, advice));

@@ -36,6 +36,7 @@ class PreparationFiles {
 
   void add_fileset(const JubeNode& set) {
     for (const JubeNode& node : set.children) {
+      if (!is_active(node, parameters_, "prepare", draft_)) continue;
       if (node.tag == "copy" || node.tag == "link") {
         add_file(node);
       } else if (node.tag == "prepare") {

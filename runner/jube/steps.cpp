@@ -99,20 +99,6 @@ void note_attributes(const JubeNode& node, const Attribute (&attributes)[N], std
   }
 }
 
-/// False where it is off for good. A condition is a note.
-bool is_active(const JubeNode& node, const JubeParameters& parameters, std::string_view key, Draft& draft) {
-  const std::string active = node.attribute("active");
-  const std::string value = parameters.constant(active).value_or(active);
-  if (value == "false" || value == "False" || value == "0") return false;
-  if (!value.empty() && !node.has_flag("active") && value != "true" && value != "True" && value != "1") {
-    draft.note(
-        node.place, key,
-        fmt::format("FILL IN the command: active=\"{}\" is not translated: use `exclude` for points, or an `if` in the command",
-                    active));
-  }
-  return true;
-}
-
 /// Whether a script may leave its folder: the word `cd` or `pushd`, wherever a command may begin.
 bool changes_folder(const std::string& script) {
   for (const std::string_view word : {"cd", "pushd"}) {
@@ -136,10 +122,19 @@ std::string script_of(const JubeNode& each, bool is_last, const std::string& fol
   return script;
 }
 
+/// A step that JUBE runs for no point, or for some.
+void note_inactive(const JubeNode& step, const JubeParameters& parameters, std::string_view key, Draft& draft) {
+  if (is_active(step, parameters, key, draft)) return;
+  draft.note(step.place, key,
+             fmt::format("FILL IN the command: JUBE does not run the step `{}`: active=\"{}\"", step.attribute("name"),
+                         step.attribute("active")));
+}
+
 /// The step's `do`s, one below the other. `folder` is the step's, where they begin.
 std::string body_of(const JubeNode& step, const std::string& folder, const JubeParameters& parameters, const std::string& key,
                     Draft& draft) {
   note_attributes(step, kOfStep, key, draft);
+  note_inactive(step, parameters, key, draft);
   std::vector<const JubeNode*> active;
   for (const JubeNode& child : step.children) {
     if (child.tag == "include") draft.note(child.place, key, "FILL IN the command: " + missing_include(child));
@@ -208,6 +203,19 @@ void write_repeats(const JubeNode& step, const JubeParameters& parameters, Draft
 }
 
 }  // namespace
+
+bool is_active(const JubeNode& node, const JubeParameters& parameters, std::string_view key, Draft& draft) {
+  const std::string active = node.attribute("active");
+  const std::string value = parameters.constant(active).value_or(active);
+  if (value == "false" || value == "False" || value == "0") return false;
+  if (!value.empty() && !node.has_flag("active") && value != "true" && value != "True" && value != "1") {
+    draft.note(
+        node.place, key,
+        fmt::format("FILL IN the command: active=\"{}\" is not translated: use `exclude` for points, or an `if` in the command",
+                    active));
+  }
+  return true;
+}
 
 std::string preparation_name(const JubeNode& step) {
   std::string name = step.attribute("name");

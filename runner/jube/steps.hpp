@@ -30,6 +30,9 @@ void write_files(const std::vector<const JubeNode*>& sets, const JubeParameters&
 StepFiles files_of_preparation(const JubeNode& step, const std::vector<const JubeNode*>& sets, const JubeParameters& parameters,
                                const JubeRequest& request, const JubeFiles& files, Draft& draft, JubeDecks& decks);
 
+/// False where the node is off for good. A condition is a note.
+bool is_active(const JubeNode& node, const JubeParameters& parameters, std::string_view key, Draft& draft);
+
 /// As the names of preparations and of placeholders are.
 std::string preparation_name(const JubeNode& step);
 

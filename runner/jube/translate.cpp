@@ -33,8 +33,28 @@ struct Translated {
   std::vector<std::pair<std::string, std::string>> decks;
 };
 
+/// The names that the file's `selection` lists as `only` or `not`.
+std::set<std::string> selected(const JubeNode& root, std::string_view which) {
+  std::set<std::string> names;
+  for (const JubeNode* selection : root.all("selection")) {
+    for (const JubeNode* each : selection->all(which)) {
+      for (const std::string& name : each->parts()) names.insert(name);
+    }
+  }
+  return names;
+}
+
+/// The first of those that JUBE runs.
 const JubeNode& first_benchmark(const JubeNode& root, Draft& draft) {
-  const std::vector<const JubeNode*> benchmarks = root.all("benchmark");
+  std::vector<const JubeNode*> benchmarks = root.all("benchmark");
+  const std::set<std::string> only = selected(root, "only");
+  const std::set<std::string> without = selected(root, "not");
+  std::erase_if(benchmarks, [&](const JubeNode* each) {
+    const std::string name = each->attribute("name");
+    return (!only.empty() && !only.contains(name)) || without.contains(name);
+  });
+  if (benchmarks.empty() && !root.all("benchmark").empty())
+    refuse_jube(root.place, "the `selection` of this file leaves no benchmark");
   if (benchmarks.empty()) {
     refuse_jube(root.place, "there is no `benchmark` in this file",
                 "give the file that `jube run` takes, not one that it includes");

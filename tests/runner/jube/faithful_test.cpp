@@ -106,3 +106,54 @@ TEST_CASE("no run has another size than JUBE's") {
       faithful(one_step("<parameter name='n'>4</parameter><parameter name='nodes'>$n</parameter>", "echo $nodes"));
   CHECK(says(constant.text, "nodes: [4]"));
 }
+
+TEST_CASE("what is not active is not there, and a condition is left to fill in") {
+  const std::string p = "<parameter name='a'>1,2</parameter>";
+  const JubeTranslation files = faithful(
+      one_step(p, "cat x", "<fileset name='f'><copy active='false'>a.txt</copy><copy active='$a==1'>b.txt</copy></fileset>",
+               "p,f"),
+      {{"a.txt", "A"}, {"b.txt", "B"}});
+  CHECK(!says(files.text, "a.txt"));
+  CHECK(says(files.text, "b.txt"));
+  CHECK(says(notes_of(files), "active=\"$a==1\" is not translated"));
+  const auto step = [&](const std::string& active) {
+    return faithful("<jube><benchmark name='b'><parameterset name='p'>" + p + "</parameterset><step name='s' active='" +
+                    active + "'><use>p</use><do>echo $a</do></step></benchmark></jube>");
+  };
+  CHECK(says(notes_of(step("$a==1")), "FILL IN the command: active=\"$a==1\" is not translated"));
+  CHECK(says(notes_of(step("false")), "FILL IN the command: JUBE does not run the step `s`: active=\"false\""));
+  CHECK(step("true").notes.empty());
+}
+
+TEST_CASE("of several benchmarks the file's selection chooses") {
+  const auto of = [](const std::string& selection) {
+    return faithful("<jube><selection>" + selection +
+                    "</selection><benchmark name='a'><step name='s'><do>echo a</do></step></benchmark>" +
+                    "<benchmark name='b'><step name='s'><do>echo b</do></step></benchmark></jube>");
+  };
+  CHECK(says(of("<only>b</only>").text, "echo b"));
+  CHECK(of("<only>b</only>").notes.empty());
+  CHECK(says(of("<not>a</not>").text, "echo b"));
+  CHECK(says(notes_of(of("")), "the benchmark `b` is left out"));
+}
+
+TEST_CASE("braces of the program's own are no placeholders") {
+  const std::string p = "<parameter name='a'>1,2</parameter>";
+  const JubeTranslation command = faithful(one_step(p, "go '{{a}} {{.ID}}' {$a} {{$a}}"));
+  CHECK(says(command.text, "go '{{jube_brace}}{a}} {{jube_brace}}{.ID}}' {{jube_brace}}{{a}}} {{{jube_brace}}{{a}}}}"));
+  CHECK(says(command.text, "jube_brace: \"{\""));
+  CHECK(command.problem.value_or("ok") == "ok");
+  CHECK(says(faithful(one_step(p, "go '{{.ID}}' ${a}")).text, "go '{{.ID}}' {{a}}"));
+  const std::string set = "<substituteset name='f'><iofile in='in' out='out'/><sub source='#A#' dest='$a'/></substituteset>";
+  const JubeTranslation deck = faithful(one_step(p, "cat out", set, "p,f"), {{"in", "{{b}} {#A#}"}});
+  REQUIRE(deck.decks.size() == 1);
+  CHECK(deck.decks.front().second == "{{jube_brace}}{b}} {{jube_brace}}{{a}}}");
+  CHECK(deck.notes.empty());
+}
+
+TEST_CASE("a deck does not name the run's folder") {
+  const std::string set =
+      "<substituteset name='f'><iofile in='in' out='out'/><sub source='#A#' dest='$jube_wp_abspath'/></substituteset>";
+  const JubeTranslation deck = faithful(one_step("<parameter name='a'>1</parameter>", "cat out", set, "p,f"), {{"in", "#A#"}});
+  CHECK(says(notes_of(deck), "FILL IN {{jube_wp_abspath}}: hpcbench has no $jube_wp_abspath; an input deck cannot name"));
+}
