@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -102,6 +103,11 @@ JubeTranslation translate(const FromJube& from, const std::string& file) {
   JubeRequest request{from.file,    read_jube_file(from.file), study_name(file), file, {from.tags.begin(), from.tags.end()},
                       std::nullopt, line_for_editors()};
   if (!from.step.empty()) request.step = from.step;
+  request.home = std::filesystem::absolute(from.file).lexically_normal().parent_path().string();
+  const char* const paths = std::getenv("JUBE_INCLUDE_PATH");
+  for (const std::string& path : split(paths == nullptr ? "" : paths, ':')) {
+    if (!path.empty()) request.include_path.push_back(std::filesystem::absolute(path).string());
+  }
   const std::filesystem::path folder = std::filesystem::path(from.file).parent_path();
   return translate_jube(request, [&](const std::string& name) { return read_small_file(folder / name); });
 }

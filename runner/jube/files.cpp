@@ -55,7 +55,7 @@ class FileWriter {
         continue;
       }
       const auto copied = std::find_if(copies_.begin(), copies_.end(), [&](const CopiedFile& each) { return each.to == *in; });
-      const std::optional<std::string> text = files_(copied == copies_.end() ? *in : copied->from);
+      const std::optional<std::string> text = files_(copied == copies_.end() ? parameters_.beside(*in) : copied->from);
       if (copied != copies_.end()) copied->is_input = true;
       if (!text || !is_utf8(*text)) {
         note(*file, fmt::format("FILL IN files: `{}` cannot be read as a text: put {{{{name}}}} where values belong, then "
@@ -88,7 +88,8 @@ class FileWriter {
 
   void add_copy(const JubeNode& node) {
     const auto fill = [&](const std::string& text) { return filled(text, node); };
-    for_each_file(node, fill, [&](const std::string& from, const std::string& to) {
+    for_each_file(node, fill, [&](const std::string& name, const std::string& to) {
+      const std::string from = parameters_.beside(name);
       const bool varies = from.find("{{") != std::string::npos;
       const std::optional<std::string> text = varies ? std::nullopt : files_(from);
       if (leaves_folder(to) || from.find('*') != std::string::npos || from.find('$') != std::string::npos ||

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -25,6 +26,13 @@ std::size_t size_of(const JubeNode& node) {
 }  // namespace
 
 const JubeNode* JubeIncludes::root_of(const std::string& file) {
+  for (const std::string& folder : folders_) {
+    if (const JubeNode* const root = root_at((std::filesystem::path(folder) / file).string())) return root;
+  }
+  return root_at(file);
+}
+
+const JubeNode* JubeIncludes::root_at(const std::string& file) {
   if (const auto known = others_.find(file); known != others_.end()) return &known->second.root;
   const std::optional<std::string> text = others_.size() < kMostOtherFiles ? files_(file) : std::nullopt;
   if (!text) return nullptr;

@@ -111,8 +111,9 @@ std::optional<std::string> JubeParameters::constant(const std::string& text) con
   for (const JubePiece& piece : jube_pieces(text)) {
     const JubeParameter* const parameter = piece.is_name ? find(piece.text) : nullptr;
     if (parameter == nullptr) {
-      if (piece.is_name && is_missing(piece.text)) return std::nullopt;
-      filled += piece.written;
+      const bool is_home = piece.is_name && piece.text == "jube_benchmark_home" && !home_.empty();
+      if (piece.is_name && !is_home && is_missing(piece.text)) return std::nullopt;
+      filled += is_home ? home_ : piece.written;
     } else if (parameter->kind == JubeParameter::Kind::values && parameter->values.size() == 1 && !is_template(*parameter)) {
       filled += parameter->values.front();
     } else {
@@ -120,6 +121,13 @@ std::optional<std::string> JubeParameters::constant(const std::string& text) con
     }
   }
   return filled;
+}
+
+std::string JubeParameters::beside(const std::string& path) const {
+  for (const std::string& home : {home_ + "/", std::string("{{jube_benchmark_home}}/")}) {
+    if (home.size() > 1 && path.starts_with(home)) return path.substr(home.size());
+  }
+  return path;
 }
 
 std::string JubeParameters::fill(const std::string& text, const SourceLocation& place, const std::string& key,
@@ -161,6 +169,10 @@ std::string JubeParameters::fill_builtin(const std::string& name, const SourceLo
                                          Draft& draft) const {
   if (name == "jube_benchmark_name") return benchmark_;
   if (name == "jube_step_name") return step_;
+  if (name == "jube_benchmark_home" && !home_.empty()) {
+    draft.set("parameters", name, yaml_text(home_));
+    return "{{" + name + "}}";
+  }
   const bool in_deck = key == "files";
   if (name == "jube_wp_abspath" && !in_deck) return folder_;
   const std::string advice = name == "jube_wp_abspath"     ? "an input deck cannot name the run's folder: write a relative path"

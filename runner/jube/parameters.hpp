@@ -30,7 +30,8 @@ struct JubeParameter {
 /// with a value that was not chosen.
 class JubeParameters {
  public:
-  JubeParameters(std::string benchmark, std::string step) : benchmark_(std::move(benchmark)), step_(std::move(step)) {}
+  JubeParameters(std::string benchmark, std::string step, std::string home)
+      : benchmark_(std::move(benchmark)), step_(std::move(step)), home_(std::move(home)) {}
 
   /// One `parameter` of a set; `duplicate` is that of the set. A later one of the same name replaces the earlier.
   void add(const JubeNode& node, const std::string& duplicate, Draft& draft);
@@ -52,6 +53,8 @@ class JubeParameters {
   /// A script as an expression; absent where it says more than the language can. `measured`: names of metrics; then decimals
   /// and `/` are exact, too.
   std::optional<std::string> expression(const std::string& script, const std::set<std::string>* measured) const;
+  /// A file's name relative to the JUBE file where it begins with `$jube_benchmark_home`, filled in; else as it is.
+  std::string beside(const std::string& path) const;
   const JubeParameter* find(const std::string& jube_name) const;
 
  private:
@@ -68,6 +71,7 @@ class JubeParameters {
 
   std::string benchmark_;
   std::string step_;
+  std::string home_;
   std::string folder_ = "{{run_dir}}";
   std::vector<JubeParameter> parameters_;
   bool incomplete_ = false;

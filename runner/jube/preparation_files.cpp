@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,7 +50,10 @@ class PreparationFiles {
     for (const JubeNode* file : set.all("iofile")) {
       const std::optional<std::string> in = parameters_.constant(file->attribute("in"));
       const std::optional<std::string> out = parameters_.constant(file->attribute("out"));
-      const std::optional<std::string> text = in ? files_(*in) : std::nullopt;
+      const auto copied = in ? copies_.find(*in) : copies_.end();
+      const std::optional<std::string> text = !in                       ? std::nullopt
+                                              : copied != copies_.end() ? files_(copied->second)
+                                                                        : files_(parameters_.beside(*in));
       const std::optional<std::string> filled = text && is_utf8(*text) ? decks_.with_values(*text, set) : std::nullopt;
       if (!filled || !out || leaves_folder(*out)) {
         draft_.note(file->place, "prepare",
@@ -74,9 +78,19 @@ class PreparationFiles {
   }
 
   void add_file(const JubeNode& node) {
-    const auto fill = [&](const std::string& text) { return parameters_.fill(text, node.place, "prepare", draft_); };
-    for_each_file(node, fill, [&](const std::string& from, const std::string& to) {
-      if (node.attribute("rel_path_ref") == "internal") {
+    const bool is_internal = node.attribute("rel_path_ref") == "internal";
+    const auto constant = [&](const std::string& text) { return parameters_.constant(text).value_or(text); };
+    if (node.tag == "copy" && !is_internal) {
+      for_each_file(node, constant,
+                    [&](const std::string& from, const std::string& to) { copies_[to] = parameters_.beside(from); });
+    }
+    const auto fill = [&](const std::string& text) {
+      const std::string plain = constant(text);
+      return parameters_.beside(plain) != plain ? plain : parameters_.fill(text, node.place, "prepare", draft_);
+    };
+    for_each_file(node, fill, [&](const std::string& name, const std::string& to) {
+      const std::string from = parameters_.beside(name);
+      if (is_internal) {
         result_.inside += fmt::format("{} {} {}\n", node.tag == "link" ? "ln -s" : "cp -r", shell_word(from), shell_word(to));
       } else {
         bring(from.starts_with("{{") ? from : (beside_ / from).string(), to, node.tag == "link");
@@ -84,6 +98,7 @@ class PreparationFiles {
     });
   }
 
+  std::map<std::string, std::string> copies_;  // name in the step's folder: the file beside the JUBE file
   std::string folder_;
   const JubeParameters& parameters_;
   jube_fs::path beside_;

@@ -72,8 +72,25 @@ void note_beside(const JubeNode& root, const JubeNode& benchmark, Draft& draft) 
     for (const JubeNode* include : parent->all("include"))
       draft.note(include->place, "description", "FILL IN: " + missing_include(*include));
   }
-  for (const JubeNode* path : root.all("include-path"))
-    draft.note(path->place, "description", "`include-path` is not followed: other files are looked for beside this one");
+}
+
+/// Where JUBE looks for other files: as this file says, then as the environment does.
+std::vector<std::string> include_path(const JubeNode& root, const JubeRequest& request, Draft& draft) {
+  std::vector<std::string> folders;
+  for (const JubeNode* path : root.all("include-path")) {
+    std::vector<const JubeNode*> each = path->all("path");
+    if (!path->text.empty()) each.insert(each.begin(), path);
+    for (const JubeNode* one : each) {
+      if (one->text.find_first_of("$~") == std::string::npos) {
+        folders.push_back(one->text);
+      } else {
+        draft.note(one->place, "description",
+                   fmt::format("files are not looked for in `{}`: write the path, or name it in JUBE_INCLUDE_PATH", one->text));
+      }
+    }
+  }
+  folders.insert(folders.end(), request.include_path.begin(), request.include_path.end());
+  return folders;
 }
 
 Translated translate_tree(const JubeNode& root, const std::set<std::string>& tags, const JubeRequest& request,
@@ -82,12 +99,13 @@ Translated translate_tree(const JubeNode& root, const std::set<std::string>& tag
   Draft& draft = result.draft;
   const JubeNode& benchmark = first_benchmark(root, draft);
   note_beside(root, benchmark, draft);
+  includes.look_in(include_path(root, request, draft));
   for (const JubeNode* comment : benchmark.all("comment")) {
     if (!comment->text.empty()) draft.values["description"] = json_quote(comment->text);
   }
   JubeSets sets(root, benchmark, tags, includes);
   const std::vector<const JubeNode*> chain = chain_of_steps(benchmark, request, draft);
-  JubeParameters parameters(benchmark.attribute("name"), chain.back()->attribute("name"));
+  JubeParameters parameters(benchmark.attribute("name"), chain.back()->attribute("name"), request.home);
   std::vector<std::vector<const JubeNode*>> used;  // by each step; only parameters reach the steps after it
   for (const JubeNode* step : chain) {
     used.push_back(sets.used_by(*step, "parameters", draft));
@@ -167,6 +185,8 @@ JubeTranslation translate_jube(const JubeRequest& request, const JubeFiles& file
   const YamlSource source(request.path, request.text);
   JubeNode tree = read_jube_tree(source);
   JubeIncludes includes(files);
+  Draft unused;  // the same notes follow
+  includes.look_in(include_path(choose_by_tags(tree, request.tags), request, unused));
   includes.expand(tree);
   const JubeNode chosen = choose_by_tags(tree, request.tags);
   Translated translated = translate_tree(chosen, request.tags, request, files, includes);

@@ -18,9 +18,11 @@ struct JubeRequest {
   std::set<std::string> tags;       // of JUBE, chosen for good; every other one becomes a profile
   std::optional<std::string> step;  // the one whose runs are measured; absent: the last of the chain
   std::string first_line = {};      // of the experiment file, for editors; may be empty
+  std::string home = {};            // absolute folder of the JUBE file, `$jube_benchmark_home`; empty: left to fill in
+  std::vector<std::string> include_path = {};  // folders that `JUBE_INCLUDE_PATH` names
 };
 
-/// Reads another file by its name, relative to the JUBE file; absent where there is none.
+/// Reads another file by its name, relative to the JUBE file unless absolute; absent where there is none.
 using JubeFiles = std::function<std::optional<std::string>(const std::string& name)>;
 
 struct JubeTranslation {

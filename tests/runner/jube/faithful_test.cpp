@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "jube/translate.hpp"
@@ -13,8 +14,11 @@ namespace {
 
 using OtherFiles = std::map<std::string, std::string>;
 
-JubeTranslation faithful(const std::string& text, const OtherFiles& files = {}) {
-  return translate_jube({"x.xml", text, "study", "study.yaml", {}, std::nullopt}, [&](const std::string& name) {
+JubeTranslation faithful(const std::string& text, const OtherFiles& files = {}, const std::set<std::string>& tags = {}) {
+  JubeRequest request{"x.xml", text, "study", "study.yaml", tags, std::nullopt};
+  request.home = "/bench";
+  request.include_path = {"/site/platform"};
+  return translate_jube(request, [&](const std::string& name) {
     const auto found = files.find(name);
     return found == files.end() ? std::nullopt : std::optional(found->second);
   });
@@ -156,4 +160,48 @@ TEST_CASE("a deck does not name the run's folder") {
       "<substituteset name='f'><iofile in='in' out='out'/><sub source='#A#' dest='$jube_wp_abspath'/></substituteset>";
   const JubeTranslation deck = faithful(one_step("<parameter name='a'>1</parameter>", "cat out", set, "p,f"), {{"in", "#A#"}});
   CHECK(says(notes_of(deck), "FILL IN {{jube_wp_abspath}}: hpcbench has no $jube_wp_abspath; an input deck cannot name"));
+}
+
+TEST_CASE("the folder of JUBE's file is known") {
+  const JubeTranslation result =
+      faithful(one_step("<parameter name='a'>$jube_benchmark_home/x,y</parameter>", "$jube_benchmark_home/go $a",
+                        "<fileset name='f'><copy>${jube_benchmark_home}/../a.txt</copy></fileset>", "p,f"),
+               {{"../a.txt", "A"}});
+  CHECK(says(result.text, "{{jube_benchmark_home}}/go {{a}}"));
+  CHECK(says(result.text, "jube_benchmark_home: /bench"));
+  CHECK(says(result.text, "a: [/bench/x, y]"));
+  CHECK(says(result.text, "{from: \"../a.txt\", to: \"a.txt\"}"));
+  CHECK(result.notes.empty());
+}
+
+TEST_CASE("other files are looked for as JUBE looks for them") {
+  const std::string text =
+      "<jube><include-path><path tag='big'>config/big</path><path tag='!big'>config/small</path></include-path>"
+      "<benchmark name='b'><step name='s'><use from='c.xml'>p</use><use from='platform.xml'>q</use><do>echo $a $b</do></step>"
+      "</benchmark></jube>";
+  const auto set = [](const std::string& name, const std::string& parameter, const std::string& value) {
+    return "<jube><parameterset name='" + name + "'><parameter name='" + parameter + "'>" + value +
+           "</parameter></parameterset></jube>";
+  };
+  const OtherFiles files = {{"config/small/c.xml", set("p", "a", "1")},
+                            {"config/big/c.xml", set("p", "a", "100")},
+                            {"/site/platform/platform.xml", set("q", "b", "2")}};
+  const JubeTranslation small = faithful(text, files);
+  CHECK(says(small.text, "a: 1\n"));
+  CHECK(says(small.text, "b: 2\n"));
+  CHECK(says(small.text, "  big:\n    parameters:\n      a: 100"));
+  CHECK(says(faithful(text, files, {"big"}).text, "a: 100\n"));
+}
+
+TEST_CASE("a preparation's substitution reads what its fileset brings") {
+  const JubeTranslation result = faithful(
+      "<jube><benchmark name='b'><parameterset name='p'><parameter name='n'>make</parameter></parameterset>"
+      "<fileset name='f'><copy>../src/${n}.in</copy></fileset>"
+      "<substituteset name='r'><iofile in='${n}.in' out='Makefile'/><sub source='#N#' dest='$n'/></substituteset>"
+      "<step name='c'><use>p,f,r</use><do>cat Makefile</do></step><step name='s' "
+      "depend='c'><do>true</do></step></benchmark></jube>",
+      {{"../src/make.in", "all: #N#"}});
+  CHECK(result.notes.empty());
+  REQUIRE(result.decks.size() == 1);
+  CHECK(result.decks.front().second == "all: make");
 }
