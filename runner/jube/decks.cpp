@@ -84,6 +84,12 @@ std::string JubeDecks::add(const std::string& out, std::string text) {
   return path;
 }
 
+void JubeDecks::rewrite(const std::string& path, const std::string& text, bool more) {
+  for (auto& [known, old] : decks_) {
+    if (known == path) old = more ? old + text : text;
+  }
+}
+
 /// Beside the experiment file; files of the same name in two folders are two decks.
 std::string JubeDecks::free_path(const std::string& name) const {
   const std::filesystem::path folder = std::filesystem::path(request_.output).parent_path();

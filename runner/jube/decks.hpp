@@ -24,6 +24,8 @@ class JubeDecks {
   std::optional<std::string> with_values(const std::string& text, const JubeNode& set);
   /// Adds the deck of a file that JUBE calls `out`, and gives its path.
   std::string add(const std::string& out, std::string text);
+  /// Another text for a deck that is there, or `more` behind it.
+  void rewrite(const std::string& path, const std::string& text, bool more);
   std::vector<std::pair<std::string, std::string>> take() { return std::move(decks_); }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -63,7 +64,13 @@ class FileWriter {
                                 *in, *in, *out));
         continue;
       }
-      const std::string deck = decks_.add(*out, decks_.with_placeholders(*text, set));
+      const std::string filled = decks_.with_placeholders(*text, set);
+      if (const auto known = made_.find(*out); known != made_.end()) {  // JUBE writes the file again, or on
+        decks_.rewrite(known->second, filled, file->attribute("out_mode") == "a");
+        continue;
+      }
+      const std::string deck = decks_.add(*out, filled);
+      made_[*out] = deck;
       draft_.lists["files"].push_back(fmt::format("{{from: {}, to: {}}}", json_quote(deck), json_quote(*out)));
     }
   }
@@ -109,6 +116,7 @@ class FileWriter {
   Draft& draft_;
   JubeDecks& decks_;
   std::vector<CopiedFile> copies_;
+  std::map<std::string, std::string> made_;  // file of a substitution: its deck
 };
 
 }  // namespace

@@ -16,7 +16,6 @@ namespace hpcbench {
 
 namespace {
 
-constexpr int kDeepestReference = 5;  // as JUBE
 constexpr std::size_t kMostParameters = 1000;
 constexpr std::size_t kLongestFilled = 100'000;
 

@@ -58,7 +58,10 @@ class JubeParameters {
   const JubeParameter* find(const std::string& jube_name) const;
 
  private:
+  static constexpr int kDeepestReference = 5;  // as JUBE
+
   bool is_integer(const JubeParameter& parameter) const;
+  const JubeParameter* behind(const JubeParameter* parameter) const;
   bool is_template(const JubeParameter& parameter) const;
   /// Whether JUBE gives the name a value that is not here.
   bool is_missing(const std::string& name) const;

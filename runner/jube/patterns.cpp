@@ -195,8 +195,15 @@ class ResultWriter {
     }
     if (pattern.has_flag("dotall") || regex.find("\\n") != std::string::npos || regex.find('\n') != std::string::npos)
       return refuse("FILL IN metrics: a pattern sees one line at a time: name one of the lines");
-    if (!RE2(regex, RE2::Quiet).ok())
-      return refuse("RE2, which reads patterns here, has no look-around and no back references");
+    const RE2 read(regex, RE2::Quiet);
+    if (!read.ok()) return refuse("RE2, which reads patterns here, has no look-around and no back references");
+    if (read.NumberOfCapturingGroups() > 1) {
+      draft_.note(
+          pattern.place, "metrics",
+          fmt::format("FILL IN metrics: {}: JUBE takes what any of its {} groups matches, hpcbench the first alone: write "
+                      "`(?:` for the others",
+                      name, read.NumberOfCapturingGroups()));
+    }
     return regex;
   }
 
@@ -228,9 +235,7 @@ class ResultWriter {
       } else if (parameter != nullptr && is_shown(parameter->name)) {
         columns.push_back(parameter->name);
       } else {
-        draft_.note(
-            column->place, "report",
-            fmt::format("the column `{}` is left out: nothing here has that name, or it is the same in all rows", name));
+        draft_.note(column->place, "report", fmt::format("the column `{}` is left out: {}", name, why_no_column(parameter)));
         continue;
       }
       if (!column->attribute("title").empty()) columns.back() += "=" + column->attribute("title");
@@ -246,6 +251,12 @@ class ResultWriter {
     if (!metric.empty()) draft_.set("report", "metric", yaml_text(metric));
     if (!columns.empty()) draft_.set("report", "columns", yaml_texts(columns));
     add_sort(table);
+  }
+
+  static std::string_view why_no_column(const JubeParameter* parameter) {
+    if (parameter == nullptr) return "nothing that is translated here has that name";
+    if (parameter->kind == JubeParameter::Kind::unfilled) return "its values are not filled in yet";
+    return "it is no axis, and the same in all rows";
   }
 
   void add_sort(const JubeNode& table) {

@@ -73,6 +73,17 @@ bool JubeParameters::is_integer(const JubeParameter& parameter) const {
          });
 }
 
+/// What a parameter stands for that is another's name and nothing else: it is written out, and the other has the values.
+const JubeParameter* JubeParameters::behind(const JubeParameter* parameter) const {
+  for (int depth = 0; parameter != nullptr && depth < kDeepestReference; ++depth) {
+    if (parameter->values.size() != 1 || !is_template(*parameter)) return parameter;
+    const std::vector<JubePiece> pieces = jube_pieces(parameter->values.front());
+    if (pieces.size() != 1) return parameter;
+    parameter = find(pieces.front().text);
+  }
+  return parameter;
+}
+
 std::optional<std::string> JubeParameters::expression(const std::string& script, const std::set<std::string>* measured) const {
   std::string text;
   std::set<std::string> names;
@@ -81,7 +92,7 @@ std::optional<std::string> JubeParameters::expression(const std::string& script,
       text += piece.text;
       continue;
     }
-    const JubeParameter* const parameter = find(piece.text);
+    const JubeParameter* const parameter = behind(find(piece.text));
     const bool metric = measured != nullptr && measured->contains(piece.text);
     if (!metric && (parameter == nullptr || !is_integer(*parameter))) return std::nullopt;
     names.insert(metric ? piece.text : parameter->name);

@@ -205,3 +205,41 @@ TEST_CASE("a preparation's substitution reads what its fileset brings") {
   REQUIRE(result.decks.size() == 1);
   CHECK(result.decks.front().second == "all: make");
 }
+
+TEST_CASE("a file that several substitutions write is one deck") {
+  const auto of = [](const std::string& mode) {
+    return faithful(one_step("<parameter name='a'>1</parameter><parameter name='o'>out</parameter>", "cat out",
+                             "<substituteset name='f'><iofile in='in' out='out'/><sub source='#A#' dest='$a'/></substituteset>"
+                             "<substituteset name='g'><iofile in='in2' out='$o' out_mode='" +
+                                 mode + "'/><sub source='#B#' dest='$a$a'/></substituteset>",
+                             "p,f,g"),
+                    {{"in", "#A#\n"}, {"in2", "#B#\n"}});
+  };
+  REQUIRE(of("w").decks.size() == 1);
+  CHECK(of("w").decks.front().second == "{{a}}{{a}}\n");
+  CHECK(of("w").problem.value_or("ok") == "ok");
+  CHECK(of("a").decks.front().second == "{{a}}\n{{a}}{{a}}\n");
+}
+
+TEST_CASE("a pattern of several groups, and why a column is left out, are said") {
+  const JubeTranslation result = faithful(one_step(
+      "<parameter name='n'>1</parameter>", "echo n $n",
+      "<patternset name='q'><pattern name='two'>(a) (b)</pattern></patternset><analyser name='y'><use>q</use><analyse step='s'>"
+      "<file>stdout</file></analyse></analyser><result><use>y</use><table "
+      "name='t'><column>n</column><column>gone</column></table>"
+      "</result>"));
+  CHECK(says(notes_of(result), "FILL IN metrics: two: JUBE takes what any of its 2 groups matches"));
+  CHECK(says(notes_of(result), "the column `n` is left out: it is no axis, and the same in all rows"));
+  CHECK(says(notes_of(result), "the column `gone` is left out: nothing that is translated here has that name"));
+}
+
+TEST_CASE("a script sees through a parameter that is another's name") {
+  const JubeTranslation result =
+      faithful(one_step("<parameter name='gpus_of_node'>4</parameter><parameter name='nodes'>1,2</parameter>"
+                        "<parameter name='per_node'>$gpus_of_node</parameter><parameter name='other'>$nodes</parameter>"
+                        "<parameter name='tasks' mode='python'>$nodes * $per_node + $other</parameter>",
+                        "echo $tasks"));
+  CHECK(says(result.text, "tasks: \"nodes * gpus_of_node + nodes\""));
+  CHECK(result.notes.empty());
+  CHECK(result.problem.value_or("ok") == "ok");
+}
