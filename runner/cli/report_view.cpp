@@ -40,10 +40,7 @@ void override_report(ReportSettings& report, const ViewOptions& options, const s
                                    did_you_mean(name, axes), join(axes, ", ")));
     }
   }
-  if (!options.sort.empty()) {
-    report.sort = split_names(options.sort);
-    require_sort_keys(report.sort, axes, "--sort");
-  }
+  if (!options.sort.empty()) report.sort = split_names(options.sort);
   if (!options.where.empty()) {
     report.where.clear();
     report.where_if.reset();
@@ -74,7 +71,8 @@ void add_view_options(commandline::Command& command, ViewOptions& options) {
   command.add_option("--metric", options.metric, "train_s, wall_s or any metric of the runs").value_name("NAME");
   command.add_option("--where", options.where, "only the rows that match: `strategy=ddp|fsdp`, or an expression")
       .value_name("AXIS=VALUE,...");
-  command.add_option("--sort", options.sort, "axes and columns; `-median`: the largest first").value_name("[-]NAME,...");
+  command.add_option("--sort", options.sort, "axes, columns and metrics; `-median`: the largest first")
+      .value_name("[-]NAME,...");
   command.add_option("--time-unit", options.time_unit, "s, min, h or h:mm:ss").one_of({"s", "min", "h", "h:mm:ss"});
   command.add_flag("--no-continued", options.no_continued, "leave out rows with runs that were continued in several segments");
   command.add_flag("--orphans", options.orphans, "also configurations on record that the file no longer asks for");

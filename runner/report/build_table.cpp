@@ -75,10 +75,12 @@ std::vector<std::string> point_names(const Plan& plan) {
   return names;
 }
 
-/// Names that report.columns may use beside axes and columns: looked for only where there is such a name.
+/// Names that report.columns and report.sort may use beside axes and columns: looked for only where there is such a name.
 std::vector<std::string> known_metrics(const Experiment& experiment, const Plan& plan,
                                        const std::vector<const AttemptRecord*>& attempts) {
-  if (metrics_among(experiment.report.columns, point_names(plan)).empty()) return {};
+  const std::vector<std::string> axes = point_names(plan);
+  if (metrics_among(experiment.report.columns, axes).empty() && metrics_sorted_by(experiment.report.sort, axes).empty())
+    return {};
   std::set<std::string> names;
   for (const Metric& metric : experiment.work.metrics) names.insert(metric.name);
   for (const Override& entry : experiment.overrides) {
@@ -227,6 +229,7 @@ void measure_all(std::vector<Sample>& samples, const std::vector<std::string>& a
                  const ReportOptions& options) {
   std::vector<std::string> metrics = options.metric_columns;
   for (std::string& name : metrics_among(settings.columns, axes)) metrics.push_back(std::move(name));
+  for (std::string& name : metrics_sorted_by(settings.sort, axes)) metrics.push_back(std::move(name));
   for (Sample& sample : samples) {
     measure_parts(sample, settings, metrics);
     measure_series(sample, settings);
@@ -256,9 +259,10 @@ void move_into_rows(Table& table, std::vector<Sample>& samples, const std::vecto
 void require_names(const Experiment& experiment, const Plan& plan, const std::vector<const AttemptRecord*>& attempts) {
   const ReportSettings& settings = experiment.report;
   require_axes(names_of(settings.where), point_names(plan), "report.where");
-  require_sort_keys(settings.sort, point_names(plan), "report.sort");
   require_axes(settings.group_by, plan.axes, "report.group_by");
-  require_columns(settings.columns, point_names(plan), known_metrics(experiment, plan, attempts));
+  const std::vector<std::string> metrics = known_metrics(experiment, plan, attempts);
+  require_sort_keys(settings.sort, point_names(plan), metrics);
+  require_columns(settings.columns, point_names(plan), metrics);
 }
 
 /// What the file and the options say of the whole table.

@@ -39,9 +39,12 @@ void require_columns(const std::vector<std::string>& names, const std::vector<st
 /// The metrics that such a list names: what ReportOptions::metric_columns must hold so that rows have them.
 std::vector<std::string> metrics_among(const std::vector<std::string>& names, const std::vector<std::string>& axes);
 
-/// InputError if a key (parse_sort_key) is neither an axis nor a column. `where` names the option.
-void require_sort_keys(const std::vector<std::string>& keys, const std::vector<std::string>& axes, std::string_view where);
-/// Sorts the rows, stably: axes by value, columns by number, what is absent last in either direction.
+/// The same of sort keys (parse_sort_key), which cannot be facts.
+void require_sort_keys(const std::vector<std::string>& keys, const std::vector<std::string>& axes,
+                       const std::vector<std::string>& metrics);
+/// The metrics that sort keys name, as metrics_among.
+std::vector<std::string> metrics_sorted_by(const std::vector<std::string>& keys, const std::vector<std::string>& axes);
+/// Sorts the rows, stably: axes by value, columns and metrics by number, what is absent last in either direction.
 void sort_rows_by(Table& table, const std::vector<std::string>& keys);
 
 /// One column of a grid.

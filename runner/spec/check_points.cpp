@@ -210,6 +210,23 @@ std::vector<std::string> known_columns(const ParsedExperiment& parsed, const std
   return known;
 }
 
+/// `report.group_by` and `report.where` name axes, the latter also computed values.
+void check_axes_of_report(const ParsedExperiment& parsed, const std::vector<std::string>& axes, Diagnostics& diagnostics) {
+  const auto check = [&](const std::string& name, const SourceLocation& location, const std::string& key,
+                         const std::vector<std::string>& known) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    diagnostics.add(location, fmt::format("{} in `report.{}` is no axis{}", cite(name), key, did_you_mean(name, known)),
+                    fmt::format("there are: {}", cite_all(known)));
+  };
+  const std::vector<std::string>& groups = parsed.experiment.report.group_by;
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    check(groups[i], parsed.root->find("report")->find("group_by")->items[i].location, "group_by", axes);
+  std::vector<std::string> names = axes;
+  for (const ParsedDerived& entry : parsed.derive) names.push_back(entry.derived.name);
+  for (std::size_t i = 0; parsed.where && i < parsed.where->condition.size(); ++i)
+    check(parsed.where->condition[i].first, parsed.where->node->keys[i].location, "where", names);
+}
+
 void check_report_names(const ParsedExperiment& parsed, const std::vector<std::string>& axes, Diagnostics& diagnostics) {
   const std::vector<std::string> columns = known_columns(parsed, axes);
   const YamlNode* report = parsed.root->find("report");
@@ -224,21 +241,15 @@ void check_report_names(const ParsedExperiment& parsed, const std::vector<std::s
   };
   const ReportSettings& settings = parsed.experiment.report;
   const auto location_of = [&](const char* key, std::size_t i) { return report->find(key)->items[i].location; };
-  for (std::size_t i = 0; i < settings.columns.size(); ++i) {
-    const ShownColumn column = parse_shown_column(settings.columns[i]);
+  const auto check_column = [&](const ShownColumn& column, const char* key, std::size_t i) {
     const bool is_column = column.kind == ShownColumn::Kind::column;
     if (is_column || column.kind == ShownColumn::Kind::axis_or_column) {
-      check(column.name, location_of("columns", i), "columns", is_column ? report_column_names() : columns);
+      check(column.name, location_of(key, i), key, is_column ? report_column_names() : columns);
     }
-  }
-  for (std::size_t i = 0; i < settings.sort.size(); ++i) {
-    check(parse_sort_key(settings.sort[i]).name, location_of("sort", i), "sort", columns);
-  }
-  for (std::size_t i = 0; i < settings.group_by.size(); ++i)
-    check(settings.group_by[i], location_of("group_by", i), "group_by", columns);
-  for (std::size_t i = 0; parsed.where && i < parsed.where->condition.size(); ++i) {
-    check(parsed.where->condition[i].first, parsed.where->node->keys[i].location, "where", columns);
-  }
+  };
+  for (std::size_t i = 0; i < settings.columns.size(); ++i) check_column(parse_shown_column(settings.columns[i]), "columns", i);
+  for (std::size_t i = 0; i < settings.sort.size(); ++i) check_column(parse_sort_key(settings.sort[i]).column, "sort", i);
+  check_axes_of_report(parsed, axes, diagnostics);
 }
 
 void check_where_values(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics) {

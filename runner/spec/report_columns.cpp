@@ -85,7 +85,8 @@ SortKey parse_sort_key(std::string_view entry) {
   entry = trim(entry);
   key.descending = entry.starts_with('-');
   if (key.descending) entry.remove_prefix(1);
-  key.name = std::string(without_axis_prefix(entry));
+  key.column = parse_shown_column(entry);
+  if (key.column.heading) key.column = {ShownColumn::Kind::axis_or_column, std::string(entry), {}};
   return key;
 }
 

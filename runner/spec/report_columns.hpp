@@ -20,9 +20,10 @@ struct ShownColumn {
 };
 ShownColumn parse_shown_column(std::string_view entry);
 
-/// One entry of report.sort and of --sort: an axis or a column, `-` in front for the largest first.
+/// One entry of report.sort and of --sort: an axis, column or metric, `-` in front for the largest first. Without a heading:
+/// with a `=` it names nothing.
 struct SortKey {
-  std::string name;
+  ShownColumn column;
   bool descending = false;
 };
 SortKey parse_sort_key(std::string_view entry);

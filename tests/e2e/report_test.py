@@ -42,6 +42,16 @@ baseline: {strategy: baseline}
 report: {metric: train_s}
 """
 
+OWN = """
+experiment: own
+command: [sh, -c, 'echo "score $(( ($1 + 1) % 3 ))"', sh, "{{k}}"]
+launch: once
+matrix: {k: [1, 2, 3]}
+derive: {per: 12 // k}
+repeats: 1
+metrics: [{name: score, file: stdout.log, pattern: 'score ([0-9]+)'}]
+"""
+
 
 def has_gnuplot():
     return shutil.which("gnuplot") is not None
@@ -77,6 +87,24 @@ class Reports(StudyTest):
             told = self.report("--set", f"report.where={where}", "--where", "strategy=broken")
             self.assertEqual({row["axes"]["strategy"] for row in told["rows"]}, {"broken"})
             self.assertEqual({row["axes"]["strategy"] for row in self.report("--set", f"report.where={where}")["rows"]}, {"ddp"})
+
+    def test_rows_are_sorted_by_whatever_a_table_may_show(self):
+        self.write("own.yaml", OWN)
+        self.hpcbench("run", "own.yaml")
+        for key, order in (("score", "231"), ("-metric:score", "132"), ("per", "321"), ("-per,k", "123"), ("column:n,-k", "321")):
+            told = self.report("own.yaml", "--sort=" + key)
+            self.assertEqual("".join(str(row["axes"]["k"]) for row in told["rows"]), order, key)
+            self.assertEqual(self.report("own.yaml", "--set", f"report.sort=[{key}]")["rows"], told["rows"])
+        self.assertIn("cannot be sorted by `k=1`", self.hpcbench("report", "own.yaml", "--sort", "k=1", code=2).stderr)
+        self.assertIn("cannot be sorted by `scores`, which is no axis, no column and no metric of these runs (did you mean `score`?)",
+                      self.hpcbench("report", "own.yaml", "--sort", "scores", code=2).stderr)
+
+    def test_check_places_names_that_are_no_axes(self):
+        self.write("own.yaml", OWN + "report: {where: {score: 1}, group_by: [median], sort: [scores]}\n")
+        told = self.hpcbench("check", "own.yaml", code=2).stderr
+        for said in ("own.yaml:9:18: error: `score` in `report.where` is no axis", "own.yaml:9:40: error: `median` in `report.group_by` is no axis",
+                     "own.yaml:9:56: error: `scores` in `report.sort` is neither an axis nor a column (did you mean `score`?)"):
+            self.assertIn(said, told)
 
     def test_nodes_seen_in_csv_and_json_and_as_a_column_that_somebody_asks_for(self):
         header = self.hpcbench("report", "--format", "csv").stdout.splitlines()[0].split(",")

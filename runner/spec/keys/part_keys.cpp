@@ -309,7 +309,7 @@ const KeySection& report_keys() {
         .words = {"plain", "x"}},
        {.name = "columns", .kind = KeyKind::texts, .about = "columns of the table: as --columns"},
        {.name = "group_by", .kind = KeyKind::texts, .about = "a table for each combination of these axes"},
-       {.name = "sort", .kind = KeyKind::texts, .about = "axes and columns that order the rows: as --sort"},
+       {.name = "sort", .kind = KeyKind::texts, .about = "axes, columns and metrics that order the rows: as --sort"},
        {.name = "where", .kind = KeyKind::condition, .about = "only the rows that match"},
        {.name = "rows", .kind = KeyKind::filled_text, .about = "a series that gets a table of its own"},
        {.name = "at", .kind = KeyKind::text, .about = "which value of `rows` the main table shows"},

@@ -277,7 +277,8 @@ TEST_CASE("names that are no axis and no column are errors with advice") {
   study.experiment.report.group_by.clear();
   study.experiment.report.sort = {"-gpsu"};
   CHECK(contains(error_of(study),
-                 "error: report.sort names `gpsu`, which is neither an axis nor a column (did you mean `gpus`?)"));
+                 "error: rows cannot be sorted by `gpsu`, which is no axis, no column and no metric of these runs (did you "
+                 "mean `gpus`?)"));
   study.experiment.report.sort.clear();
   ReportOptions nowhere;
   nowhere.only = {parse_selection("strategy=fsdp", "--only")};
@@ -350,6 +351,6 @@ TEST_CASE("a plan is refused for the same reasons, and in the same words, withou
     CHECK(contains(both(), "report.group_by names `x`"));
     study.experiment.report.group_by.clear();
     study.experiment.report.sort = {"x"};
-    CHECK(contains(both(), "report.sort names `x`"));
+    CHECK(contains(both(), "rows cannot be sorted by `x`"));
   }
 }

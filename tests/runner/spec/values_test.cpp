@@ -75,7 +75,7 @@ report:
   scaling: weak
   columns: [strategy, speedup]
   group_by: [precision]
-  where: {strategy: [baseline, ddp], gpus: 2}
+  where: {strategy: [baseline, ddp], gpus_per_node: 1}
   sort: [nodes]
 import: ["old/*.log"]
 limits: {configurations: 100, gpu_hours: 12.5}
