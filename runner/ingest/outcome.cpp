@@ -14,6 +14,7 @@ namespace {
 constexpr int kSignalKill = 9;
 constexpr int kShellSignalBase = 128;  // a shell reports a death by signal N as exit code 128 + N
 constexpr std::size_t kLongestReason = 500;
+constexpr double kEarlierEndS = 30;  // a run ends a little before its job's limit; longer before it, somebody has moved that
 
 /// Cut at a character of UTF-8.
 std::string shortened(std::string text) {
@@ -77,8 +78,13 @@ Outcome decide_outcome(const Finished& finished, const RunInfo& info, const Fail
   if (finished.cancelled) return ended_as(State::cancelled, "cancelled while it ran");
   if (finished.timed_out) {
     const std::optional<double> limit_s = finished.time_limit_s ? finished.time_limit_s : info.time_limit_s;
-    return ended_as(State::timeout,
-                    limit_s ? fmt::format("time limit of {} reached", human_duration(*limit_s)) : "time limit reached");
+    if (!limit_s) return ended_as(State::timeout, "time limit reached");
+    std::string reason = fmt::format("time limit of {} reached", human_duration(*limit_s));
+    const bool early = finished.wall_s && *finished.wall_s + kEarlierEndS < *limit_s;
+    if (early)
+      reason = fmt::format("its job's time limit was reached after {}, before its own of {}", human_duration(*finished.wall_s),
+                           human_duration(*limit_s));
+    return ended_as(State::timeout, reason);
   }
   if (evidence.out_of_memory) return ended_as(State::out_of_memory, describe_error(*evidence.out_of_memory));
   if (finished.oom_kill && killed(finished)) {

@@ -219,6 +219,12 @@ class AttemptReader {
     }
   }
 
+  /// Slurm's limit ends a run somewhat before its own: what it takes is above the time that it had.
+  void bound_by_time_of_run() {
+    if (record_.state != State::timeout || !finished_.timed_out || !finished_.wall_s) return;
+    record_.time_limit_s = std::min(record_.time_limit_s.value_or(*finished_.wall_s), *finished_.wall_s);
+  }
+
   /// Times of each rank, where there are several: what the ranks say of themselves, else what the launcher measured.
   void add_rank_series() {
     if (info_.is_continued()) return;
@@ -341,6 +347,7 @@ class AttemptReader {
       const auto injected = record_.facts.find("injected");
       if (record_.state == State::failed && info_.faults.any() && injected != record_.facts.end())
         record_.reason = fmt::format("injected fault ({}): {}", injected->second, record_.reason.value_or("failed"));
+      bound_by_time_of_run();
       bound_of_segments(info_, record_);
     } else if (const std::optional<Settled> settled = read_settled(folder_)) {
       record_.state = settled->outcome;

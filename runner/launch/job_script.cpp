@@ -29,7 +29,6 @@ constexpr int kTries = 3;              // of job.sh, where srun could start no r
 constexpr double kTryPauseS = 1;       // before the second; twice that before the third
 constexpr double kStepPatienceS = 60;  // a step that was killed has left the queue by then
 constexpr double kLimitSlackS = 5;     // SIGTERM so near the time limit is the time limit
-constexpr double kEndReserveS = 15;    // from the end of a run that is to be continued to that of its job
 
 /// What mark_path says of a step of Slurm: `12.0`; other ranks are processes of ours.
 bool is_step(const std::string& mark) { return !mark.empty() && mark.find('.') != std::string::npos; }
@@ -140,9 +139,9 @@ void JobScript::warn_ranks() {
 /// A run that may be continued ends in good time, by our own clock: Slurm's warning comes up to a minute early.
 void JobScript::find_limit() {
   if (in_block_ || !run_.saved_exit_code || !run_.time_s) return;
-  const std::optional<double> end_s = job_end_unix_s(job_);
-  if (!end_s) return;
-  limit_s_ = std::max(0.0, *end_s - unix_time_s() - kEndReserveS);
+  const std::optional<double> left_s = time_left_s(job_);
+  if (!left_s) return;
+  limit_s_ = std::max(0.0, *left_s);
   if (run_.warn_s) run_.warn_s = std::min(*run_.warn_s, *limit_s_ / 2);
 }
 

@@ -334,6 +334,7 @@ AttemptEnd run_attempt(const std::string& attempt_folder, const std::string& tok
   Supervisor supervisor(prepare_signals(token.empty(), in_slurm));
   StartedFacts started{.process = this_process(), .job = std::nullopt};
   SlurmJobFacts job = in_slurm ? slurm_job_facts() : SlurmJobFacts();
+  if (in_slurm && block == nullptr) supervisor.expect_limit([job] { return time_left_s(job).value_or(0); });
   if (in_slurm && supervisor.await_wish(0).cancelled_by) return {kSignalExitBase + SIGTERM, false};  // Slurm knows why
   if (!token.empty()) {
     started.job = job.name.empty() ? std::to_string(started.process.pid) : job.name;

@@ -18,6 +18,7 @@ namespace hpcbench {
 namespace {
 
 constexpr double kToolTimeoutS = 20;
+constexpr double kEndReserveS = 15;  // from the end of a run at its time limit to that of its job
 
 std::string variable_or(const char* name, const std::string& otherwise) {
   const char* const value = std::getenv(name);
@@ -71,6 +72,11 @@ std::optional<double> job_end_unix_s(const SlurmJobFacts& job) {
   // What the job began with: somebody may have moved its end since.
   const double end_s = std::strtod(variable_or("SLURM_JOB_END_TIME", "").c_str(), nullptr);
   return end_s > 0 ? std::optional(end_s) : std::nullopt;
+}
+
+std::optional<double> time_left_s(const SlurmJobFacts& job) {
+  const std::optional<double> end_s = job_end_unix_s(job);
+  return end_s ? std::optional(*end_s - unix_time_s() - kEndReserveS) : std::nullopt;
 }
 
 bool is_ending(const SlurmJobFacts& job) {

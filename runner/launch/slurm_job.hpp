@@ -23,6 +23,9 @@ std::size_t array_element(const std::string& command);
 /// does.
 std::optional<double> job_end_unix_s(const SlurmJobFacts& job);
 
+/// For how many seconds, negative ones too, ranks may go on before they have to be ended so that they and the job end in time.
+std::optional<double> time_left_s(const SlurmJobFacts& job);
+
 /// Whether the controller is ending this job: cancelled, over time, preempted, a node gone. It says so before any process of
 /// the job hears of it. False where it does not answer, or where a signal is all that was sent.
 bool is_ending(const SlurmJobFacts& job);

@@ -22,6 +22,7 @@ namespace hpcbench {
 namespace {
 
 constexpr double kForeverS = std::numeric_limits<double>::infinity();
+constexpr double kShortestLeftS = 1;     // until a limit: schedulers count whole seconds
 constexpr double kKillAgainS = 0.1;      // a process may have started another one while it was killed
 constexpr double kEndAgainS = 1.0;       // where that is a call of a scheduler's tool
 constexpr double kLeftoverGraceS = 1.0;  // what a program leaves behind should have gone with it
@@ -128,22 +129,29 @@ void Supervisor::wait_for_ranks() {
   while (running_ > 0) {
     if (monotonic_s() >= warning_at_s()) warn();
     if (monotonic_s() >= fault_at_s()) rules_.faults->act(running_ranks());
-    double next_s = ending_ ? *kill_at_s_ : deadline_s;
-    if (monotonic_s() >= next_s) {
+    const auto next_end_s = [&] { return ending_ ? *kill_at_s_ : std::min(deadline_s, limit_at_s_); };
+    if (monotonic_s() >= next_end_s()) {
       if (ending_) {
         end_ranks(SIGKILL);
         kill_at_s_ = monotonic_s() + (rules_.end ? kEndAgainS : kKillAgainS);
-      } else {
+      } else if (monotonic_s() >= deadline_s || !has_time_left()) {
         result_.timed_out = true;
         begin_ending(SIGTERM);
       }
-      next_s = *kill_at_s_;
     }
+    const double next_s = next_end_s();
     pid_t child = 0;
     const int signal = next_signal(std::min({next_s, warning_at_s(), fault_at_s()}) - monotonic_s(), child);
     take_signal(signal, child);
     if (running_ > 0 && result_.first_failed_rank && !ending_) begin_ending(SIGTERM);
   }
+}
+
+/// Whether what runs may go on for now, though a scheduler has said that its limit is near.
+bool Supervisor::has_time_left() {
+  const double left_s = time_left_s_ ? time_left_s_() : 0;
+  limit_at_s_ = monotonic_s() + left_s;
+  return left_s > kShortestLeftS;
 }
 
 /// When the processes are told that their time is nearly over; never where they were, or nobody wants that.
@@ -313,6 +321,7 @@ void Supervisor::signal_processes(int signal) {
 /// In a batch job each wish is remembered, whichever comes first: SIGTERM may follow SIGUSR1.
 void Supervisor::note_wish(int signal) {
   if (signal == SIGUSR1) {
+    if (has_time_left()) return;
     result_.timed_out = true;
   } else {
     result_.cancelled_by = result_.cancelled_by.value_or(signal);

@@ -4,8 +4,10 @@
 
 #include <csignal>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launch/fault_injector.hpp"
@@ -43,12 +45,16 @@ class Supervisor {
   /// In the foreground SIGHUP is a wish to end, too, the signal that came is the one that processes get, and signals that
   /// were ignored stay so. In a step of a scheduler processes get SIGUSR1, SIGINT and SIGTERM as they come: schedulers may
   /// signal their direct child alone, which we are. In a batch job SIGUSR1 says that the time limit is near (where we know
-  /// that ourselves, by the rules' `warn_s`, it is passed on as the warning), SIGUSR2
+  /// that ourselves, by the rules' `warn_s`, it is passed on as the warning; see `expect_limit`), SIGUSR2
   /// that somebody has asked something of one of its runs.
   enum class Place { background, foreground, step, batch };
 
   /// From here on the signals that matter are held until `run` takes them.
   explicit Supervisor(Place place);
+
+  /// In a batch job, for how many seconds processes may go on after SIGUSR1: a scheduler says early that its limit is near, and
+  /// somebody may move that. Asked then, and again when that time is over. Without it, the time is over with the signal.
+  void expect_limit(std::function<double()> time_left_s) { time_left_s_ = std::move(time_left_s); }
 
   /// Runs the set-up before the ranks, which `run` starts next: the time limit counts from here, and what the set-up left
   /// running goes on until the ranks have ended. Present: the job ends with it (it failed, could not be started, took too
@@ -81,6 +87,7 @@ class Supervisor {
   bool reap_one(pid_t pid);
   bool reap_all();
   void note_end(Tracked& tracked, int status, const rusage& usage);
+  bool has_time_left();
   double warning_at_s() const;
   void warn();
   double fault_at_s() const;
@@ -94,7 +101,9 @@ class Supervisor {
 
   Place place_;
   SupervisionRules rules_;
-  std::optional<double> begin_s_;  // absent: nothing was started
+  std::function<double()> time_left_s_;
+  double limit_at_s_ = std::numeric_limits<double>::infinity();  // once a scheduler has said that it is near
+  std::optional<double> begin_s_;                                // absent: nothing was started
   bool preparing_ = false;
   sigset_t wanted_;
   std::vector<Tracked> ranks_;

@@ -29,7 +29,8 @@ resources: {time: 60s}
         self.assertEqual((runs["failed"]["exit_code"], runs["signal"]["signal"]), (3, 11))
         rows = {row["axes"]["what"]: row for row in self.report("outcomes.yaml")["rows"]}
         self.assertEqual(rows["timeout"]["outcomes"]["timeout"], 1)
-        self.assertEqual(rows["timeout"]["censored_at_s"], 60)
+        ended_s = rows["timeout"]["censored_at_s"]
+        self.assertTrue(40 <= ended_s <= 60, f"Slurm says up to 70 s before the end that it is near; the run went on until 15 s before: {ended_s} s")
         self.shown("outcomes", {"succeeded": 1, "failed": 3, "timeout": 1, "cancelled": 1})
 
     def test_word_that_the_job_is_ended_may_come_long_after_its_program_has_heard_it(self):

@@ -56,8 +56,9 @@ TEST_CASE("each outcome and its reason") {
       {R"("exit_code":0,"signal":null)", State::succeeded, nullptr},
       {R"("exit_code":0,"cancelled":true)", State::cancelled, "cancelled while it ran"},
       {R"("signal":15,"cancelled":true,"timed_out":true)", State::cancelled, "cancelled while it ran"},
-      {R"("signal":9,"timed_out":true,"time_limit_s":90,"oom_kill":true)", State::timeout, "time limit of 1 min 30 s reached"},
-      {R"("exit_code":null,"signal":9,"timed_out":true)", State::timeout, "time limit of 2 min 00 s reached"},
+      {R"("signal":9,"timed_out":true,"time_limit_s":60,"oom_kill":true)", State::timeout, "time limit of 1 min 00 s reached"},
+      {R"("exit_code":null,"signal":9,"timed_out":true)", State::timeout,
+       "its job's time limit was reached after 42.5 s, before its own of 2 min 00 s"},
       {R"("signal":9,"oom_kill":true,"first_failed_rank":1)", State::out_of_memory,
        "rank 1 failed (signal 9): killed for memory (the cgroup's oom_kill count grew)"},
       {R"("exit_code":137,"oom_kill":true)", State::out_of_memory,
@@ -79,6 +80,7 @@ TEST_CASE("each outcome and its reason") {
     CHECK(record.state == example.state);
     CHECK(record.reason.value_or("none") == (example.reason == nullptr ? "none" : example.reason));
     CHECK(record.metrics.at("wall_s") == 42.5);
+    if (example.state == State::timeout) CHECK(record.time_limit_s == 42.5);
   }
 }
 

@@ -22,7 +22,7 @@ TEST_CASE("slurm: the first rank that failed says how the run ended, not srun") 
 }
 
 TEST_CASE("slurm: near the time limit, and when asked to end") {
-  const SlurmFolder folder;
+  SlurmFolder folder;
   Experiment experiment = command_experiment({"bash", "-c", "kill -s $NAMED $(ps -o ppid= -p $PPID); sleep 100"});
   experiment.work.launch = Launch::once;
   experiment.work.resources.time_s = 600;
@@ -31,6 +31,17 @@ TEST_CASE("slurm: near the time limit, and when asked to end") {
     const RenderedAttempt attempt = folder.write(experiment);
     CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 124);
     CHECK(read_file(attempt.folder + "/finished.json").find("\"timed_out\":true,\"time_limit_s\":600") != std::string::npos);
+  }
+  SUBCASE("USR1 comes early: the program goes on until the job's end, which somebody moves, is near") {
+    experiment.work.setup = {"export NAMED=USR1"};
+    experiment.work.command.back() = "kill -s $NAMED $(ps -o ppid= -p $PPID); sleep 3; echo done; sleep 100";
+    const RenderedAttempt attempt = folder.write(experiment);
+    folder.add_tool("scontrol", "#!/usr/bin/env bash\ncd " + shell_quote(folder.folder / "") +
+                                    "\nif [ -e first ]; then s=21; else s=17; echo $EPOCHSECONDS > first; fi\n"
+                                    "echo \"JobId=1 EndTime=$(date -d @$(($(<first) + s)) +%FT%T) \"\n");
+    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 124);
+    CHECK(read_file(attempt.folder + "/stdout.log") == "done\n");
+    CHECK(read_file(attempt.folder + "/finished.json").find("\"timed_out\":true") != std::string::npos);
   }
   SUBCASE("TERM: only Slurm knows why") {
     experiment.work.setup = {"export NAMED=TERM"};
