@@ -28,17 +28,21 @@ std::vector<const JubeNode*> JubeNode::all(std::string_view child_tag) const {
   return found;
 }
 
-std::vector<std::string> JubeNode::parts() const {
-  std::string separator = ",";
+std::string JubeNode::separator() const {
   for (const auto& [key, value] : attributes) {
-    if (key == "separator") separator = value;
+    if (key == "separator") return value;
   }
+  return ",";
+}
+
+std::vector<std::string> JubeNode::parts() const {
+  const std::string between = separator();
   std::vector<std::string> found;
   std::size_t begin = 0;
-  for (std::size_t end = separator.empty() ? std::string::npos : text.find(separator); end != std::string::npos;
-       end = text.find(separator, begin)) {
+  for (std::size_t end = between.empty() ? std::string::npos : text.find(between); end != std::string::npos;
+       end = text.find(between, begin)) {
     found.emplace_back(trim(std::string_view(text).substr(begin, end - begin)));
-    begin = end + separator.size();
+    begin = end + between.size();
   }
   found.emplace_back(trim(std::string_view(text).substr(begin)));
   return found;

@@ -24,6 +24,7 @@ struct JubeNode {
   std::vector<const JubeNode*> all(std::string_view child_tag) const;
   /// The text cut at the whole of its `separator` (a comma unless it says another; an empty one cuts nowhere), without blanks.
   std::vector<std::string> parts() const;
+  std::string separator() const;
 };
 
 /// The file's root, `jube`: what stands beside the benchmarks, and these. Any bytes give a tree or an InputError with its

@@ -44,6 +44,7 @@ void JubeParameters::add(const JubeNode& node, const std::string& duplicate, Dra
   parameter.place = node.place;
   parameter.exported = node.has_flag("export");
   parameter.values = values_of(node);
+  parameter.separator = node.separator();
   if (parameter.jube_name.empty()) return draft.note(node.place, "parameters", "a parameter without `name` is left out");
   const std::string mode = node.attribute("mode");
   if (parameter.values.size() < node.parts().size() && (mode.empty() || mode == "text")) {

@@ -20,6 +20,7 @@ struct JubeParameter {
   std::vector<std::string> values;  // with references to other parameters, as JUBE has them
   std::string formula;              // an expression of hpcbench
   std::string follows;              // goes together with this parameter's values, one for one
+  std::string separator;            // of values; empty: none
   std::string why;                  // unfilled: what a person must know
   bool exported = false;
   bool is_python = false;  // unfilled: of a script in Python
@@ -66,6 +67,8 @@ class JubeParameters {
   /// Whether JUBE gives the name a value that is not here.
   bool is_missing(const std::string& name) const;
   bool resolve_lookup(JubeParameter& parameter);
+  static bool resolve_literal(JubeParameter& parameter);
+  static bool is_cut(const JubeParameter& parameter, const std::string& value);
   void fill_into(std::string& into, const std::string& text, int depth, const SourceLocation& place, const std::string& key,
                  Draft& draft) const;
   std::string fill_builtin(const std::string& name, const SourceLocation& place, const std::string& key, Draft& draft) const;

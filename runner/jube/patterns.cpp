@@ -193,6 +193,8 @@ class ResultWriter {
       }
       if (regex.size() > kLongestPattern) return refuse("it is too long");
     }
+    if (regex.ends_with("\\n") && !regex.ends_with("\\\\n")) regex.replace(regex.size() - 2, 2, "$");
+    if (regex.starts_with("\\n")) regex.replace(0, 2, "^");
     if (pattern.has_flag("dotall") || regex.find("\\n") != std::string::npos || regex.find('\n') != std::string::npos)
       return refuse("FILL IN metrics: a pattern sees one line at a time: name one of the lines");
     const RE2 read(regex, RE2::Quiet);

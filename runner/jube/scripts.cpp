@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -45,21 +46,65 @@ bool is_exact(const std::string& text, const std::set<std::string>& names, bool 
   }
 }
 
-/// `["a", 'b', 3]`, up to `end`, the place behind the bracket.
-std::optional<std::vector<std::string>> literal_list(const std::string& text, std::size_t& end) {
-  end = text.find(']');
-  if (!text.starts_with('[') || end == std::string::npos) return std::nullopt;
-  std::vector<std::string> items;
-  for (const std::string& item : split(std::string_view(text).substr(1, end - 1), ',')) {
-    std::string_view word = trim(item);
-    const bool quoted = word.size() >= 2 && (word.front() == '"' || word.front() == '\'') && word.back() == word.front();
-    if (quoted) word = word.substr(1, word.size() - 2);
-    if (word.find_first_of("\"'\\$([{") != std::string_view::npos) return std::nullopt;
-    if (!quoted && !Value::from_plain(word).integer()) return std::nullopt;
-    items.emplace_back(word);
+/// A text in quotes, or an integer, of Python: what it is; absent for all else.
+std::optional<std::string> literal(std::string_view word) {
+  const bool quoted = word.size() >= 2 && (word.front() == '"' || word.front() == '\'') && word.back() == word.front();
+  if (quoted) {
+    const std::string_view inside = word.substr(1, word.size() - 2);
+    return inside.find_first_of("\"'\\$") == std::string_view::npos ? std::optional<std::string>(inside) : std::nullopt;
   }
-  ++end;
-  return items;
+  const bool integer = Value::from_plain(word).integer().has_value() && word.find_first_of("'\"$([{") == std::string_view::npos;
+  return integer ? std::optional<std::string>(word) : std::nullopt;
+}
+
+/// The parts of a text between commas that stand in no quotes.
+std::vector<std::string> outside_quotes(std::string_view text, char separator) {
+  std::vector<std::string> parts = {""};
+  char quote = 0;
+  for (const char c : text) {
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == separator) {
+      parts.emplace_back();
+      continue;
+    }
+    parts.back() += c;
+  }
+  for (std::string& part : parts) part = std::string(trim(part));
+  return parts;
+}
+
+/// `["a", 'b', 3][$i]` or `{"a": 1, "b": 2}["$k"]`: what is chosen from, by its index or key, and the name that chooses.
+struct Lookup {
+  std::map<std::string, std::string> items;
+  std::string chooser;
+};
+
+std::optional<Lookup> lookup_in(const std::string& script) {
+  const bool is_map = script.starts_with('{');
+  const std::size_t end = script.find(is_map ? '}' : ']');
+  if ((!is_map && !script.starts_with('[')) || end == std::string::npos) return std::nullopt;
+  Lookup lookup;
+  std::vector<std::string> entries = outside_quotes(std::string_view(script).substr(1, end - 1), ',');
+  if (entries.size() > 1 && entries.back().empty()) entries.pop_back();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const std::vector<std::string> sides = is_map ? outside_quotes(entries[i], ':') : std::vector<std::string>{"0", entries[i]};
+    if (sides.size() != 2) return std::nullopt;
+    const std::optional<std::string> key = is_map ? literal(sides.front()) : std::to_string(i);
+    const std::optional<std::string> value = literal(sides.back());
+    if (!key || !value || (is_map && sides.front() == *key)) return std::nullopt;  // a number is no text that chooses
+    lookup.items[*key] = *value;
+  }
+  const std::vector<JubePiece> pieces = jube_pieces(std::string_view(script).substr(end + 1));
+  if (pieces.size() != 3 || !pieces[1].is_name) return std::nullopt;
+  const std::string before(trim(pieces[0].text));
+  const std::string after(trim(pieces[2].text));
+  const bool quoted = (before == "[\"" && after == "\"]") || (before == "['" && after == "']");
+  if (is_map ? !quoted : before != "[" || after != "]") return std::nullopt;
+  lookup.chooser = pieces[1].text;
+  return lookup;
 }
 
 }  // namespace
@@ -102,24 +147,31 @@ std::optional<std::string> JubeParameters::expression(const std::string& script,
 }
 
 bool JubeParameters::resolve_lookup(JubeParameter& parameter) {
-  std::size_t end = 0;
-  const std::string& script = parameter.values.front();
-  const std::optional<std::vector<std::string>> items = literal_list(script, end);
-  if (!items) return false;
-  const std::vector<JubePiece> pieces = jube_pieces(std::string_view(script).substr(end));
-  const bool looks_up = pieces.size() == 3 && trim(pieces[0].text) == "[" && pieces[1].is_name && trim(pieces[2].text) == "]";
-  const JubeParameter* const index = looks_up ? find(pieces[1].text) : nullptr;
-  if (index == nullptr || index->kind != JubeParameter::Kind::values || !index->follows.empty() || !is_integer(*index))
-    return false;
+  const std::optional<Lookup> lookup = lookup_in(parameter.values.front());
+  const JubeParameter* const index = lookup ? find(lookup->chooser) : nullptr;
+  if (index == nullptr || index->kind != JubeParameter::Kind::values || is_template(*index)) return false;
   std::vector<std::string> values;
   for (const std::string& value : index->values) {
-    const long long at = *Value::from_plain(value).integer();
-    if (at < 0 || at >= static_cast<long long>(items->size())) return false;
-    values.push_back((*items)[static_cast<std::size_t>(at)]);
+    const auto found = lookup->items.find(value);
+    if (found == lookup->items.end() || is_cut(parameter, found->second)) return false;
+    values.push_back(found->second);
   }
   parameter.kind = JubeParameter::Kind::values;
   parameter.values = values;
-  parameter.follows = index->values.size() > 1 && !is_template(parameter) ? index->jube_name : "";
+  if (index->values.size() > 1) parameter.follows = index->follows.empty() ? index->jube_name : index->follows;
+  return true;
+}
+
+/// JUBE cuts what a script gives, too: then it is several values.
+bool JubeParameters::is_cut(const JubeParameter& parameter, const std::string& value) {
+  return !parameter.separator.empty() && value.find(parameter.separator) != std::string::npos;
+}
+
+bool JubeParameters::resolve_literal(JubeParameter& parameter) {
+  const std::optional<std::string> value = literal(trim(parameter.values.front()));
+  if (!value || is_cut(parameter, *value)) return false;
+  parameter.kind = JubeParameter::Kind::values;
+  parameter.values = {*value};
   return true;
 }
 
@@ -134,7 +186,7 @@ void JubeParameters::resolve() {
         parameter.formula = *text;
         changed = true;
       } else {
-        changed = resolve_lookup(parameter) || changed;
+        changed = resolve_literal(parameter) || resolve_lookup(parameter) || changed;
       }
     }
   }

@@ -243,3 +243,28 @@ TEST_CASE("a script sees through a parameter that is another's name") {
   CHECK(result.notes.empty());
   CHECK(result.problem.value_or("ok") == "ok");
 }
+
+TEST_CASE("a script that is a text, or chooses by a name from a literal, gives values") {
+  const JubeTranslation result = faithful(
+      one_step("<parameter name='system'>a,b</parameter><parameter name='one'>a</parameter>"
+               "<parameter name='text' mode='python'>\"-d 4 4\"</parameter>"
+               "<parameter name='queue' mode='python'> {\n \"a\": 'dev, small' , 'b': \"big\",\n}['${system}']</parameter>"
+               "<parameter name='load' mode='python' separator='|'>{\"a\": 'x, y', \"b\": \"z\"}[\"$system\"]</parameter>"
+               "<parameter name='nodes' mode='python'>{\"a\": 8, \"b\": 4}[\"$one\"]</parameter>"
+               "<parameter name='gone' mode='python'>{\"b\": 4}[\"$one\"]</parameter>",
+               "echo $system $text $load $queue $gone"));
+  CHECK(says(result.text, "text: \"-d 4 4\""));
+  CHECK(says(result.text, "load: [\"x, y\", z]"));
+  CHECK(says(result.text, "nodes: [8]"));
+  CHECK(says(notes_of(result), "FILL IN queue: "));  // JUBE makes two values of `dev, small`
+  CHECK(says(notes_of(result), "FILL IN gone: "));
+}
+
+TEST_CASE("a line's end or beginning in a pattern is that of a line") {
+  const JubeTranslation result = faithful(one_step(
+      "<parameter name='n'>1</parameter>", "echo n $n",
+      "<patternset name='q'><pattern name='a'>\\nt $jube_pat_int s\\n</pattern></patternset><analyser name='y'><use>q</use>"
+      "<analyse step='s'><file>stdout</file></analyse></analyser>"));
+  CHECK(says(result.text, "pattern: \"^t ([+-]?\\\\d+) s$\""));
+  CHECK(result.notes.empty());
+}
