@@ -25,6 +25,7 @@ namespace hpcbench {
 namespace {
 
 constexpr std::size_t kMostProfiles = 20;
+constexpr std::size_t kMostFolders = 50;  // to look for another file in
 
 /// One choice of tags, translated.
 struct Translated {
@@ -90,6 +91,7 @@ std::vector<std::string> include_path(const JubeNode& root, const JubeRequest& r
     }
   }
   folders.insert(folders.end(), request.include_path.begin(), request.include_path.end());
+  folders.resize(std::min(folders.size(), kMostFolders));
   return folders;
 }
 
