@@ -58,6 +58,11 @@ void JubeParameters::add(const JubeNode& node, const std::string& duplicate, Dra
     parameter.why = fmt::format("mode=\"{}\": `{}`", mode, node.text);
     parameter.is_python = mode == "python";
   }
+  if (climbs_out(node.text)) {
+    draft.note(node.place, "parameters",
+               fmt::format("FILL IN {}: `../../../` leads elsewhere than from JUBE's folder: begin with another path",
+                           parameter.name));
+  }
   if (parameter.name != parameter.jube_name) {
     draft.note(node.place, "parameters",
                fmt::format("`{}` means something else in hpcbench: here it is `{}`", parameter.jube_name, parameter.name));

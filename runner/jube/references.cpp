@@ -20,6 +20,16 @@ std::size_t name_length(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+bool climbs_out(std::string_view text) {
+  constexpr std::string_view kUp = "../../../";
+  for (std::size_t at = text.find(kUp); at != std::string_view::npos; at = text.find(kUp, at + 3)) {
+    const bool begins =
+        at == 0 || (!is_name_byte(text[at - 1]) && std::string_view("/.}-").find(text[at - 1]) == std::string_view::npos);
+    if (begins) return true;
+  }
+  return false;
+}
+
 std::vector<JubePiece> jube_pieces(std::string_view text) {
   std::vector<JubePiece> pieces;
   const auto add_text = [&](std::string_view part) {

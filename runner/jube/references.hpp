@@ -14,4 +14,8 @@ struct JubePiece {
 };
 std::vector<JubePiece> jube_pieces(std::string_view text);
 
+/// Whether a relative path of a text leads three folders up or more: out of JUBE's folder of a step, which has another depth
+/// than a run's.
+bool climbs_out(std::string_view text);
+
 }  // namespace hpcbench

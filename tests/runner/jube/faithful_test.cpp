@@ -268,3 +268,11 @@ TEST_CASE("a line's end or beginning in a pattern is that of a line") {
   CHECK(says(result.text, "pattern: \"^t ([+-]?\\\\d+) s$\""));
   CHECK(result.notes.empty());
 }
+
+TEST_CASE("a path that counts JUBE's folders is left to fill in") {
+  const std::string p = "<parameter name='a'>1</parameter>";
+  CHECK(says(notes_of(faithful(one_step(p, "cp ../../../../x$a ."))), "FILL IN the command: `../../../` leads elsewhere"));
+  CHECK(says(notes_of(faithful(one_step("<parameter name='b'>../../../x</parameter>", "cp $b ."))),
+             "FILL IN b: `../../../` leads"));
+  CHECK(faithful(one_step(p, "cp $jube_benchmark_home/../../../x . && (cd a/b; ../../go $a)")).notes.empty());
+}
