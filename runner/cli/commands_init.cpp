@@ -32,6 +32,28 @@ std::vector<std::string> split_command(const std::string& text) {
   return split.words;
 }
 
+/// Whether a shell would do more with it than cut it into words: pipes, redirections, variables, an assignment in front.
+bool needs_shell(std::string_view text) {
+  const std::size_t name_end = text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+  if (name_end != std::string_view::npos && name_end > 0 && text[name_end] == '=') return true;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote == '\'') {
+      if (c == quote) quote = 0;
+    } else if (c == '\\') {
+      ++i;
+    } else if (c == '$' || c == '`') {
+      return true;
+    } else if (quote == '"' || c == '"' || c == '\'') {
+      if (quote == 0 || c == quote) quote = quote == 0 ? c : '\0';
+    } else if (std::string_view("|&;<>").find(c) != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// What a study may be called whose file is called so.
 std::string study_name(const std::string& file) {
   std::string name = std::filesystem::path(file).stem().string();
@@ -169,6 +191,7 @@ void add_init(commandline::Command& command) {
     if (!from->file.empty()) return init_from_jube(*from, *file);
     if (!trainer->empty()) options->trainer = *trainer;
     if (of_program.is_given()) options->command = split_command(*program);
+    if (needs_shell(*program)) options->shell_text = *program;
     init_file(*file, *options);
     return 0;
   });

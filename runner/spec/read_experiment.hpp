@@ -35,12 +35,13 @@ const std::vector<std::string>& trainer_tasks();
 /// Whether the built-in trainer has a setting of this name.
 bool is_trainer_setting(const std::string& name);
 
-/// What a starter is made of; of the last three at most one is given.
+/// What a starter is made of; of command, trainer and import at most one is given.
 struct StarterOptions {
   std::string name = "starter";        // of the study
   std::vector<std::string> command;    // a program and its arguments; a launcher (torchrun, mpirun ...) gets the processes
   std::optional<std::string> trainer;  // one of trainer_tasks()
   bool import = false;                 // results that exist already
+  std::string shell_text;              // `command` as it was typed, if only a shell can read it
 };
 /// A commented starter experiment that `read_experiment` accepts.
 std::string starter_experiment(const StarterOptions& options = {});

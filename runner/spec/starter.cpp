@@ -139,8 +139,12 @@ const std::vector<Launcher>& launchers() {
   return kLaunchers;
 }
 
+/// Of the first word that assigns no variable.
 const Launcher* launcher_of(const std::vector<std::string>& words) {
-  const std::string program = words.front().substr(words.front().rfind('/') + 1);
+  const auto first =
+      std::find_if(words.begin(), words.end(), [](const std::string& word) { return word.find('=') == std::string::npos; });
+  if (first == words.end()) return nullptr;
+  const std::string program = first->substr(first->rfind('/') + 1);
   for (const Launcher& launcher : launchers()) {
     if (program == launcher.program) return &launcher;
   }
@@ -169,19 +173,27 @@ std::string yaml_list(const std::vector<std::string>& words) {
   return "[" + join(quoted, ", ") + "]";
 }
 
-std::string command_part(const std::vector<std::string>& given) {
+/// A list of arguments, or text for a shell, which is left as it is.
+std::string command_keys(const Work& work) {
+  const std::string_view names = "{{name}} is filled in: an axis, a parameter, nodes, gpus_per_node, gpus, repeat, seed";
+  if (!work.shell) return fmt::format("\n# An argument stays one argument; {}.\ncommand: {}\n", names, yaml_list(work.command));
+  return fmt::format(
+      "\n# {}, and quoted for the shell.\ncommand: {}\nshell: true                        # `bash -c` reads it\n", names,
+      json_quote(work.command.front()));
+}
+
+std::string command_part(const StarterOptions& options) {
+  const std::vector<std::string>& given = options.command;
   const Launcher* const launcher = launcher_of(given);
-  const std::vector<std::string> words = launcher == nullptr ? given : told(given, *launcher);
-  std::string text =
-      "\n# An argument stays one argument; {{name}} is filled in: an axis, a parameter, nodes, gpus_per_node, gpus, repeat, "
-      "seed.\n";
-  text += fmt::format("command: {}\n", yaml_list(words));
+  Work work;
+  work.shell = !options.shell_text.empty();
+  work.command = launcher == nullptr ? given : told(given, *launcher);
+  if (work.shell) work.command = {options.shell_text};
+  std::string text = command_keys(work);
   text += launcher == nullptr ? "launch: rank                       # one process per gpu, with RANK, WORLD_SIZE, MASTER_ADDR "
                                 "...; node = one per node, once = one\n"
                               : fmt::format("{:<34} # {}\n", fmt::format("launch: {}", launcher->launch), launcher->why);
   text += "\nmatrix:                            # every combination of these is one configuration\n  gpus_per_node: [1, 2]\n";
-  Work work;
-  work.command = words;
   // What nothing else defines becomes an axis.
   for (const std::string& axis : undefined_placeholders(work, {})) {
     text += fmt::format("  {}: [1, 2]{:>{}}# the values that {{{{{}}}}} shall have\n", axis, "",
@@ -216,7 +228,7 @@ std::string starter_experiment(const StarterOptions& options) {
            profile + "  quick: {parameters: {epochs: 1}, repeats: 3}\n";
   }
   if (!options.command.empty()) {
-    return filled_head(work, options.name) + command_part(options.command) + kSchedule +
+    return filled_head(work, options.name) + command_part(options) + kSchedule +
            "resources: {time: 30m}             # a run that takes longer is ended, and its outcome is timeout\n\n"
            "baseline: {gpus_per_node: 1}       # what speedup is relative to\nreport: {metric: wall_s, time_unit: s}\n" +
            kMetrics + profile + "  quick: {repeats: 3}\n";

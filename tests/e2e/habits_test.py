@@ -249,6 +249,18 @@ class Starters(StudyTest):
             self.hpcbench("check", "a.yaml")
             self.hpcbench("check", "a.yaml", "--profile", "quick")
             (self.folder / "a.yaml").unlink()
+        for command, launch in (("CUDA_VISIBLE_DEVICES=0 python3 t.py --lr {{lr}} | tee log", "rank"), ("python3 t.py > log 2>&1", "rank"),
+                                ("OMP_NUM_THREADS=2 torchrun t.py", "node"), ('echo "$HOME" \'{{lr}}\'', "rank")):
+            self.hpcbench("init", "a.yaml", "--command", command)
+            text = self.read("a.yaml")
+            self.assertIn(f"\ncommand: {json.dumps(command)}\nshell: true ", text)
+            self.assertIn(f"\nlaunch: {launch} ", text)
+            self.hpcbench("check", "a.yaml")
+            (self.folder / "a.yaml").unlink()
+        for command in ("echo '$HOME' '|'", "python3 t.py lr=1e-3", 'echo "a & b" \\> {{*flags}}'):
+            self.hpcbench("init", "a.yaml", "--command", command)
+            self.assertNotIn("shell: true", self.read("a.yaml"))
+            (self.folder / "a.yaml").unlink()
         self.assertIn("names no program", self.hpcbench("init", "a.yaml", "--command", " ", code=2).stderr)
         self.assertIn("a quote is not closed", self.hpcbench("init", "a.yaml", "--command", "sh -c 'x", code=2).stderr)
         self.assertFalse((self.folder / "a.yaml").exists())
