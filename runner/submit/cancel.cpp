@@ -19,7 +19,13 @@ constexpr double kLookInterval = 1;  // seconds between looks if the executor se
 bool settle_if_ended(const std::string& results, const CancelledJob& cancelled, Executor& executor,
                      DispatchObserver& observer) {
   const std::string folder = results + "/" + to_string(cancelled.key);
-  const bool ended = executor.status(folder, cancelled.job).kind == JobStatus::Kind::ended;
+  const JobStatus status = executor.status(folder, cancelled.job);
+  const bool ended = status.kind == JobStatus::Kind::ended;
+  if (status.missing && !has_finished(folder)) {
+    observer.note(fmt::format("{}: its job{} is no longer known; `hpcbench run` settles it", to_string(cancelled.key),
+                              cancelled.job.empty() ? "" : " " + cancelled.job));
+    return true;
+  }
   if (!ended && !has_finished(folder)) return false;
   if (has_finished(folder)) {
     observer.settled(cancelled.key, std::nullopt, {});

@@ -45,6 +45,7 @@ struct JobStatus {
   std::optional<State> unclaimed = {};  // of the attempt without a claim; absent: lost
   bool voids = false;                   // without a claim it never ran, and its run gets another attempt
   std::string log = {};                 // where it may have said why: a file in its batch's folder
+  bool missing = false;                 // of one that counts as active: nobody knows it, and time will tell
 };
 
 /// Who starts jobs. `local` is the embedded default; Slurm comes beside it.

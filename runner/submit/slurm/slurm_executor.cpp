@@ -225,7 +225,9 @@ JobStatus SlurmExecutor::status(const std::string& folder, const std::string& jo
   Entry& entry = entry_of(folder, job);
   if (!last_poll_s_) poll();
   if (entry.ended) return entry.end;
-  return {JobStatus::Kind::active, entry.state.empty() ? "looked for" : entry.state};
+  JobStatus status{JobStatus::Kind::active, entry.state.empty() ? "looked for" : entry.state};
+  status.missing = entry.absent_s.has_value();
+  return status;
 }
 
 std::string SlurmExecutor::waiting() {
@@ -256,6 +258,7 @@ void SlurmExecutor::cancel(const std::string& folder, const std::string& job) {
   const SlurmJob* row = find_row(queued_, entry);
   if (row != nullptr && phase_of(row->state) == SlurmPhase::ended) return;
   const std::string id = row != nullptr ? row->id : !entry.job.empty() ? entry.job : job;
+  if (id.empty() && said_.count("squeue") != 0) ++unnamed_;
   if (entry.in_block) return cancel_in_block(entry, row, id);
   if (is_taken(folder) && !has_finished(folder)) request_end(folder);
   if (!entry.name.empty() && !id.empty()) to_cancel_[entry.name].push_back(id);
@@ -302,6 +305,10 @@ void SlurmExecutor::flush() {
     const ToolResult result = call(std::move(argv));
     if (!result.succeeded()) say_once("scancel", fmt::format("scancel: {}", describe(result)));
   };
+  if (unnamed_ > 0) {
+    note_(fmt::format("without squeue's answer the jobs of {} cannot be named for scancel: each leaves as soon as it begins",
+                      counted(std::exchange(unnamed_, 0), "revoked run", "revoked runs")));
+  }
   for (auto& [name, ids] : to_cancel_) {
     scancel({"scancel"}, take_waiting(name, ids));
     scancel({"scancel", "--name=" + name}, ids);

@@ -146,6 +146,7 @@ class SlurmExecutor : public Executor {
   std::optional<int> array_limit_;
   std::map<std::string, std::vector<std::string>> to_cancel_;  // ids by name
   std::map<std::string, std::set<std::string>> to_tell_;       // of blocks: that a run of theirs was asked to end
+  long long unnamed_ = 0;                                      // attempts to cancel whose jobs nobody named
   std::set<std::string> said_;
   std::vector<std::string> cancel_notices_;  // by study: the last `hpcbench cancel` that we know of
 };

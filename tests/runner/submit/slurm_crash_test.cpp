@@ -69,6 +69,40 @@ TEST_CASE("slurm: a job that scancel does not end is named, and one that it ends
   CHECK(!left[0].job.empty());
 }
 
+TEST_CASE("slurm: cancel says which jobs are gone, and that it cannot name those that wait without squeue") {
+  SlurmStudy test(2, 1);
+  test.begin();
+  test.rounds(3);
+  test.slurm.start(test.job(0, 1));
+  SlurmSettings settings;
+  settings.studies = {{"study", test.study.results}};
+  std::vector<std::string> notes;
+  SlurmExecutor other(settings, test.slurm, test.study.clock, [&](const std::string& text) { notes.push_back(text); });
+  SUBCASE("gone") {
+    FakeSlurm::forget(test.job(0, 1));
+    const CancelCounts counts = cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.observer);
+    REQUIRE(counts.asked.size() == 1);
+    const double begin_s = test.study.clock.monotonic_s();
+    CHECK(await_ends(
+              test.study.results, counts.asked, other, test.study.clock, 25, [] { return false; }, test.study.observer)
+              .empty());
+    CHECK(test.study.clock.monotonic_s() - begin_s < 5);
+    CHECK(test.noted("is no longer known; `hpcbench run` settles it"));
+    CHECK(notes.empty());
+    test.rounds(60);
+    CHECK(test.state(0, 1) == State::lost);
+  }
+  SUBCASE("without squeue") {
+    test.slurm.squeue_down = true;
+    CHECK(cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.observer).revoked == 1);
+    REQUIRE(notes.size() == 2);
+    CHECK(notes[0].starts_with("squeue does not answer"));
+    CHECK(notes[1] ==
+          "without squeue's answer the jobs of 1 revoked run cannot be named for scancel: each leaves as soon as it begins");
+    CHECK(test.job(1, 1).state == "PENDING");
+  }
+}
+
 TEST_CASE("slurm: a run that goes on notices a cancel of another process within seconds, and asks squeue no more than it may") {
   SlurmStudy test(3, 1);
   test.begin();
