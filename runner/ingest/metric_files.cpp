@@ -66,6 +66,13 @@ std::string last_lines_of(const std::string& file) {
 
 }  // namespace
 
+void add_outside(const std::vector<std::string>& names, std::set<std::string>& outside) {
+  const std::string folder = std::string(kOutsideFolder) + '/';
+  for (const std::string& name : names) {
+    if (name.starts_with(folder)) outside.insert(name.substr(folder.size() - 1));
+  }
+}
+
 std::string explain_missed_metric(const Metric& metric, const std::string& folder) {
   if (metric.is_formula())
     return fmt::format("its formula {} gives none; `hpcbench show` says why", printable(metric.selector));

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,10 @@ struct MetricFiles {
 /// read: another run may have written the files since. Without copies, files that were last changed while this
 /// attempt ran stand for them.
 MetricFiles find_metric_files(const std::string& glob, const AttemptPlace& place);
+
+/// What the copies among files of an attempt, named relative to its folder, are copies of: runs that go on at the same time
+/// overwrite those of one name.
+void add_outside(const std::vector<std::string>& names, std::set<std::string>& outside);
 
 /// For people, of a metric without a value in an ended attempt: the file looked for, where, and its last lines.
 std::string explain_missed_metric(const Metric& metric, const std::string& folder);

@@ -247,14 +247,17 @@ class AttemptReader {
     AttemptPlace place{folder_, info_.workdir, info_.outside_globs(), std::nullopt, finished_.readable};
     if (started_.started_unix_s && finished_.finished_unix_s)
       place.ran = ChangedBetween{*started_.started_unix_s, *finished_.finished_unix_s};
+    std::set<std::string> outside;
     for (const Metric& metric : info_.metrics) {
       if (metric.is_formula()) continue;
       const MetricFiles found = find_metric_files(metric.file, place);
       std::vector<std::string> names;
       for (const std::string& file : found.files) names.push_back(short_name(file));
+      add_outside(names, outside);
       if (!found.left_out.empty()) warn(fmt::format("metric {}: {}", metric.name, found.left_out));
       take_matches(metric, found.files.empty(), read_metric(metric, found.files, names));
     }
+    if (!outside.empty()) record_.facts["outside"] = join({outside.begin(), outside.end()}, ", ");
   }
 
   void take_matches(const Metric& metric, bool no_files, MetricMatches matches) {

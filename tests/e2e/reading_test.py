@@ -207,6 +207,24 @@ class OutsideTheFolder(StudyTest):
         self.assertEqual(len(copies), 4)
         self.assertTrue(all(path.endswith(f"a1/outside{self.folder}/logs/a.csv") for path in copies), copies)
 
+    def test_runs_that_go_on_at_once_may_have_read_one_another(self):
+        self.write("outside.sh", (self.folder / "outside.sh").read_text() + "sleep 1\n")
+
+        def told(results):
+            report = self.report("outside.yaml", "--results", results)
+            return report["rows"][0]["config_id"], [w["seen"] for w in report["warnings"] if w["code"] == "shared-files"]
+
+        self.hpcbench("run", "outside.yaml", "--results", "in turn")
+        self.assertEqual(told("in turn")[1], [])
+        self.hpcbench("run", "outside.yaml", "--results", "at once", "--slots", "4")
+        config_id, (seen,) = told("at once")
+        self.assertRegex(seen, "size=1: [12] of 2 runs read a file that another run may have written; size=2: ")
+        self.assertRegex(self.hpcbench("show", f"{config_id}/r01", "--results", "at once").stdout, f"\noutside +{self.folder}/logs/a.csv\n")
+        # In folders of their own they cannot.
+        self.write("outside.sh", (self.folder / "outside.sh").read_text().replace("logs", "$(dirname $HPCBENCH_RUN)/logs"))
+        self.hpcbench("run", "outside.yaml", "--results", "apart", "--slots", "4")
+        self.assertEqual(told("apart")[1], [])
+
     def test_a_file_that_nobody_named_is_not_read_afterwards(self):
         self.write("outside.yaml", OUTSIDE.replace('metrics: [{name: score, file: "logs/*.csv", column: score}]\n', "")
                    .replace("report: {metric: score}\n", ""))

@@ -138,6 +138,31 @@ void warn_overlap(const WarningContext& context, Warnings& found) {
               found);
 }
 
+/// Time stamps of several hosts are compared, for file systems are shared.
+void warn_shared_files(const WarningContext& context, Warnings& found) {
+  std::map<std::string, std::vector<Occupation>> files;
+  for (const AttemptRecord* attempt : context.attempts) {
+    const auto outside = attempt->facts.find("outside");
+    if (outside == attempt->facts.end() || !attempt->started_unix_s || !attempt->finished_unix_s) continue;
+    for (const std::string& file : split(outside->second, ','))
+      files[std::string(trim(file))].push_back({*attempt->started_unix_s, *attempt->finished_unix_s, {attempt}});
+  }
+  std::unordered_set<const AttemptRecord*> sharing;
+  for (auto& [file, occupations] : files) mark_overlaps(occupations, sharing);
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const auto count = std::count_if(sample->measured.begin(), sample->measured.end(),
+                                     [&](const AttemptRecord* run) { return sharing.contains(run); });
+    if (count == 0) continue;
+    rows.add(sample->row, [&] {
+      return fmt::format("{}: {} of {} runs read a file that another run may have written",
+                         row_label(context.columns, sample->row), count, sample->measured.size());
+    });
+  }
+  rows.report("shared-files", "runs that go on at once overwrite a file of one name: values of one may be those of another",
+              same_advice("say `workdir: attempt`, or let the program write to {{run_dir}}, and measure again"), found);
+}
+
 void warn_not_interleaved(const WarningContext& context, Warnings& found) {
   const Starts starts(context.samples);
   Sightings rows;

@@ -19,6 +19,7 @@ void warn_unresolved(const WarningContext& context, Warnings& found);
 
 // Of when and where the runs ran (schedule_warnings.cpp).
 void warn_overlap(const WarningContext& context, Warnings& found);
+void warn_shared_files(const WarningContext& context, Warnings& found);
 void warn_not_interleaved(const WarningContext& context, Warnings& found);
 void warn_other_nodes(const WarningContext& context, Warnings& found);
 void warn_drift(const WarningContext& context, Warnings& found);

@@ -25,6 +25,25 @@ TEST_CASE("overlap: both of two runs on a shared host, also through a list of ho
   CHECK_FALSE(warns(study.table(), "overlap"));  // one after the other
 }
 
+TEST_CASE("shared-files: runs that went on at once, on any host, and read one file outside") {
+  Study study = clean_study();
+  study.records[6].started_unix_s = *study.records[0].started_unix_s + 49;
+  study.records[6].node = "node2";
+  CHECK_FALSE(warns(study.table(), "shared-files"));
+  study.records[0].facts["outside"] = "/w/a.csv, /w/out.csv";
+  study.records[6].facts["outside"] = "/w/out.csv";
+  const Table table = study.table();
+  CHECK(warning_of(table, "shared-files").rows.size() == 2);
+  CHECK(
+      warning_of(table, "shared-files")
+          .seen.starts_with("strategy=baseline, gpus_per_node=1: 1 of 6 runs read a file that another run may have written; "));
+  study.records[6].facts["outside"] = "/v/out.csv";
+  CHECK_FALSE(warns(study.table(), "shared-files"));
+  study.records[6].facts["outside"] = "/w/out.csv";
+  study.records[6].started_unix_s = *study.records[0].finished_unix_s;
+  CHECK_FALSE(warns(study.table(), "shared-files"));  // one after the other
+}
+
 TEST_CASE("other-nodes: a row that shares no node with its baseline, where Slurm gave the nodes") {
   Study study = clean_study();
   for (AttemptRecord& record : study.records) record.nodes = "n1,n2";
