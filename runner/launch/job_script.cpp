@@ -42,10 +42,10 @@ bool was_starter(const std::string& program, const std::string& folder) {
 }
 
 /// Where it cannot be written Slurm's word has to do. `wall_s`: once all have ended, how long it took.
-void note_stopped(const std::string& folder, int signal, std::optional<double> wall_s = {}) {
+void note_stopped(const std::string& folder, const std::string& by, std::optional<double> wall_s = {}) {
   const std::string took = wall_s ? fmt::format("wall_s {:.6f}\n", *wall_s) : "";
   try {
-    write_file(folder + "/stopped", (signal == SIGINT ? "INT\n" : "TERM\n") + took, Durability::durable);
+    write_file(folder + "/stopped", by + "\n" + took, Durability::durable);
   } catch (const UnavailableError&) {
   }
 }
@@ -114,7 +114,7 @@ void JobScript::end_ranks(int signal) {
   const bool told_by_slurm = supervisor_.so_far().cancelled_by && !(in_block_ && cancel_requested());
   const bool ours = supervisor_.so_far().timed_out || cancel_requested();
   // Should we be killed while we wait, this says that it was not the program's doing.
-  if (told_by_slurm && !ours && !near_limit() && signal == SIGTERM) note_stopped(folder_, SIGTERM);
+  if (told_by_slurm && !ours && !near_limit() && signal == SIGTERM) note_stopped(folder_, "TERM");
   if (signal == SIGKILL && !ours) return;  // who told us also knows for how long ranks may save their work
   const std::string step = step_of_try(try_folder());
   if (is_step(step)) {
@@ -197,15 +197,15 @@ ScriptEnd JobScript::run(StartedFacts started) {
   } else {
     supervision.setup = ProcessEnd{.exit_code = {}, .signal = SIGTERM};  // nothing was started
   }
-  await_word(end.facts);
+  const bool gives_way = await_word(end.facts);
   const Supervision& wishes = supervisor_.so_far();
   supervision.warned = wishes.warned;
   supervision.timed_out = (wishes.timed_out && !end.facts.never_began) || (wishes.cancelled_by && near_limit());
   const bool failed = exit_status(supervision, run_.good_exit_code) != 0;
   if (!supervision.timed_out && cancel_requested() && (wishes.cancelled_by || failed)) {
     supervision.cancelled_by = SIGTERM;
-  } else if (!supervision.timed_out && wishes.cancelled_by) {
-    note_stopped(folder_, *wishes.cancelled_by, supervision.wall_s);
+  } else if (!supervision.timed_out && (wishes.cancelled_by || gives_way)) {
+    note_stopped(folder_, gives_way ? kGaveWay : wishes.cancelled_by == SIGINT ? "INT" : "TERM", supervision.wall_s);
     end.stopped = true;
     return end;
   }
@@ -225,10 +225,11 @@ void JobScript::note_neighbours(FinishedFacts& facts) const {
     facts.shared = refusal_of(*sharing, run, job_.node);
 }
 
-void JobScript::await_word(const FinishedFacts& facts) {
+/// Whether the run gave way to another job. One that has saved what it had goes on from there in any case.
+bool JobScript::await_word(const FinishedFacts& facts) {
   const int status = exit_status(facts.supervision, run_.good_exit_code);
-  if (asked_to_end() || status == 0 || facts.oom_kill.value_or(false)) return;
-  await_word_of_slurm(supervisor_, job_, status);
+  if (asked_to_end() || status == 0 || facts.oom_kill.value_or(false)) return false;
+  return await_word_of_slurm(supervisor_, job_, status) && status != run_.saved_exit_code && !cancel_requested();
 }
 
 void JobScript::remove_tries() const {

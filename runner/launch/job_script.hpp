@@ -42,7 +42,7 @@ class JobScript {
   void warn_ranks();
   void find_limit();
   bool run_try();
-  void await_word(const FinishedFacts& facts);
+  bool await_word(const FinishedFacts& facts);
   void note_neighbours(FinishedFacts& facts) const;
   bool cancel_requested() const;
   bool near_limit() const;

@@ -309,13 +309,14 @@ int prepare_in_slurm(const std::string& run_json, const JobPlace& place, Started
   started.nodes = job.nodes;
   FinishedFacts facts = run_job(run_json, place, std::move(started), kSlurmGraceS, supervisor);
   const int ended = launch_status(facts, good_exit_code);
-  if (!supervisor.so_far().cancelled_by && ended != 0) await_word_of_slurm(supervisor, job, ended);
+  bool gives_way = false;
+  if (!supervisor.so_far().cancelled_by && ended != 0) gives_way = await_word_of_slurm(supervisor, job, ended);
   facts.supervision.cancelled_by = supervisor.so_far().cancelled_by;
   const bool ours = ::access((place.attempt_folder + "/cancel_requested").c_str(), F_OK) == 0;
   if (ours && !facts.supervision.timed_out && launch_status(facts, good_exit_code) != 0)
     facts.supervision.cancelled_by = SIGTERM;
-  if (facts.supervision.cancelled_by && !ours) {
-    write_file(place.attempt_folder + "/stopped", "TERM\n", Durability::durable);
+  if ((facts.supervision.cancelled_by || gives_way) && !ours) {
+    write_file(place.attempt_folder + "/stopped", gives_way ? std::string(kGaveWay) + "\n" : "TERM\n", Durability::durable);
     return kSignalExitBase + SIGTERM;
   }
   write_finished(place, facts);

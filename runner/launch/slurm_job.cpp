@@ -84,6 +84,13 @@ bool is_ending(const SlurmJobFacts& job) {
   return !state.empty() && state != "RUNNING" && state != "SUSPENDED";
 }
 
+bool is_giving_way(const SlurmJobFacts& job) {
+  constexpr std::string_view kKey = " PreemptTime=";
+  const std::string text = output_of({"scontrol", "-o", "show", "job", job.name}).value_or("");
+  const std::size_t at = text.find(kKey);
+  return at != std::string::npos && text.compare(at + kKey.size(), 4, "None") != 0;
+}
+
 std::string process_tracker() {
   constexpr std::string_view kKey = "ProctrackType";
   const std::string text = output_of({"scontrol", "show", "config"}).value_or("");

@@ -30,6 +30,9 @@ std::optional<double> time_left_s(const SlurmJobFacts& job);
 /// the job hears of it. False where it does not answer, or where a signal is all that was sent.
 bool is_ending(const SlurmJobFacts& job);
 
+/// Whether the job has to give way to another one. While its grace lasts (GraceTime) only its steps have been told so.
+bool is_giving_way(const SlurmJobFacts& job);
+
 /// Slurm's ProctrackType, as the controller says: which processes of a step a signal reaches. Empty: it did not answer.
 std::string process_tracker();
 

@@ -36,6 +36,9 @@ struct StartedFacts {
 
 std::string started_json(const StartedFacts& facts);
 
+/// First line of `stopped` where the program ended in the grace of a preemption, of which Slurm's last word does not tell.
+inline constexpr const char* kGaveWay = "PREEMPTED";
+
 /// The facts of finished.json.
 struct FinishedFacts {
   std::string host;

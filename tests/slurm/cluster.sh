@@ -5,7 +5,7 @@
 #   cluster.sh stop DIR                     ends daemons and jobs, removes DIR
 #   cluster.sh env DIR                      prints what a client needs: eval "$(cluster.sh env DIR)"
 #   cluster.sh kill|pause|cont|revive DIR DAEMON     ctld, dbd, munge, n0, n1 ... (kill: SIGKILL, pause: SIGSTOP)
-# Partitions: main (default), short (5 minutes at most), preemptable and evictable (give way to urgent: requeued, cancelled), urgent, closed (down).
+# Partitions: main (default), short (5 minutes at most), preemptable, evictable and lenient (give way to urgent: requeued, cancelled, cancelled after a grace), urgent, closed (down).
 set -u
 export LC_ALL=C
 PATH=$PATH:/usr/sbin:/sbin
@@ -159,6 +159,7 @@ write_configuration() {
     echo "PartitionName=short Nodes=$names MaxTime=5 DefaultTime=1 PriorityTier=10 PreemptMode=OFF"
     echo "PartitionName=preemptable Nodes=$names DefaultTime=60 PriorityTier=1 PreemptMode=REQUEUE"
     echo "PartitionName=evictable Nodes=$names DefaultTime=60 PriorityTier=1 PreemptMode=CANCEL GraceTime=0"
+    echo "PartitionName=lenient Nodes=$names DefaultTime=60 PriorityTier=1 PreemptMode=CANCEL GraceTime=60"
     echo "PartitionName=urgent Nodes=$names DefaultTime=60 PriorityTier=100 PreemptMode=OFF"
     echo "PartitionName=closed Nodes=$names DefaultTime=60 PriorityTier=10 State=DOWN"
   } > "$conf"

@@ -127,7 +127,7 @@ retries: {{preempted: {retries}}}
         return name, output
 
     def test_preempted_is_told_and_run_again_within_retries(self):
-        for partition in ("preemptable", "evictable"):  # Slurm would requeue, Slurm cancels: our jobs end either way
+        for partition in ("preemptable", "evictable", "lenient"):  # Slurm would requeue, cancels, tells the steps first: our jobs end
             with self.subTest(partition):
                 name, output = self.preempted(partition, 1)
                 self.assertIn("preempted", output)

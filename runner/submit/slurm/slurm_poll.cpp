@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "runfiles/claim.hpp"
+#include "runfiles/job_files.hpp"
 #include "submit/judge.hpp"
 #include "submit/slurm/slurm_executor.hpp"
 
@@ -23,7 +24,13 @@ constexpr double kDayS = 86400;
 constexpr const char* kByNode =
     "; Slurm's controller had lost jobs, or was started again, and nodes cancel what is given an id that they know";
 
-bool was_stopped(const std::string& folder) { return ::access((folder + "/stopped").c_str(), F_OK) == 0; }
+/// What something else than the program and hpcbench made of the attempt, as its launcher noted, where Slurm's word does not
+/// say.
+std::optional<State> how_it_was_stopped(const std::string& folder) {
+  const std::optional<std::string> text = read_file_if_there(folder + "/stopped");
+  if (!text) return std::nullopt;
+  return text->starts_with(kGaveWay) ? State::preempted : State::cancelled;
+}
 
 bool cancelled_by_us(const std::string& folder) { return ::access((folder + "/cancel_requested").c_str(), F_OK) == 0; }
 
@@ -263,10 +270,9 @@ void SlurmExecutor::see_ended(Entry& entry, const SlurmJob& row) {
   }
   const bool never_began = says_no_output(row) && !is_taken(entry.folder);
   if (never_began) end.text += " (its folder must be there on the nodes, and be writable)";
-  if (was_stopped(entry.folder)) {
-    end.outcome = State::cancelled;
-    end.text += ": it was asked to end from outside";
-  }
+  end.outcome = how_it_was_stopped(entry.folder);
+  if (end.outcome)
+    end.text += end.outcome == State::preempted ? ": it gave way to another job" : ": it was asked to end from outside";
   if (never_began || end.outcome || clock_.monotonic_s() - *entry.ended_s >= kFinishedDelay) conclude(entry, end);
 }
 
@@ -305,8 +311,10 @@ void SlurmExecutor::conclude_absent(Entry& entry) {
   if (claim && !claim->revoked && !claim->job.empty()) entry.job = claim->job;
   JobStatus end{JobStatus::Kind::ended, {}, entry.job};
   const bool others_are_known = knows_array(queued_, entry) || knows_array(recorded_, entry);
-  if (was_stopped(entry.folder)) {
-    end.outcome = State::cancelled;
+  end.outcome = how_it_was_stopped(entry.folder);
+  if (end.outcome == State::preempted) {
+    end.text = fmt::format("Slurm job {} gave way to another job", entry.job);
+  } else if (end.outcome) {
     end.text = fmt::format("Slurm job {} was asked to end from outside, and Slurm no longer knows by whom", entry.job);
   } else if (entry.seen_waiting && others_are_known && !block_began(entry)) {
     end.unclaimed = State::cancelled;

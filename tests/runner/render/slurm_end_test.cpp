@@ -59,6 +59,24 @@ TEST_CASE("slurm: near the time limit, and when asked to end") {
   }
 }
 
+TEST_CASE("slurm: in the grace of a preemption its steps alone are told; a program that ends so was preempted") {
+  SlurmFolder folder;
+  folder.add_tool("scontrol", "#!/usr/bin/env bash\necho \"JobId=1 PreemptEligibleTime=x PreemptTime=$PREEMPTED EndTime=x\"\n");
+  Experiment experiment = command_experiment({"bash", "-c", "exit 9"});
+  experiment.work.launch = Launch::once;
+  const RenderedAttempt attempt = folder.write(experiment);
+  const std::string script = folder.write_batch(experiment, attempt);
+  SUBCASE("preempted") {
+    CHECK(folder.run_in_slurm(script, 0, "export PREEMPTED=2026-11-26T20:07:16; ") == 143);
+    CHECK(read_file(attempt.folder + "/stopped").starts_with("PREEMPTED\nwall_s "));
+    CHECK_FALSE(std::filesystem::exists(attempt.folder + "/finished.json"));
+  }
+  SUBCASE("failed") {
+    CHECK(folder.run_in_slurm(script, 0, "export PREEMPTED=None; ") == 9);
+    CHECK_FALSE(std::filesystem::exists(attempt.folder + "/stopped"));
+  }
+}
+
 /// A tool that is called between the claim and the start of the processes, and sends a signal to the script before it answers.
 std::string signalling_tool(const std::string& signal, const std::string& folder) {
   return "#!/usr/bin/env bash\nkill -s " + signal + " \"$(sed -n 's/^pid //p' " + shell_quote(folder + "/claim") +

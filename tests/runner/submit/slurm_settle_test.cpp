@@ -122,6 +122,23 @@ TEST_CASE("slurm: a running job that Slurm forgets is lost unless it left its re
   CHECK(test.state(2, 1) == State::cancelled);
 }
 
+TEST_CASE("slurm: a program that ended in the grace of a preemption was preempted, though Slurm says that it failed") {
+  SlurmStudy test(2, 1);
+  test.slurm.accounting = false;
+  test.begin();
+  test.rounds(3);
+  for (const int i : {0, 1}) {
+    test.slurm.start(test.job(i, 1));
+    write_file(test.job(i, 1).folder + "/stopped", "PREEMPTED\nwall_s 2.5\n", Durability::none);
+  }
+  FakeSlurm::end(test.job(0, 1), "FAILED", "NonZeroExitCode");
+  FakeSlurm::forget(test.job(1, 1));
+  test.rounds(60);
+  CHECK(test.state(0, 1) == State::preempted);
+  CHECK(test.state(1, 1) == State::preempted);
+  CHECK(test.has_attempt(0, 1, 2));
+}
+
 TEST_CASE("slurm: finished.json decides, also where Slurm still takes the job for running") {
   SlurmStudy test(1, 1);
   test.begin();
