@@ -118,9 +118,10 @@ std::string script_of(const JubeNode& each, bool is_last, const std::string& fol
                       const std::string& key, Draft& draft) {
   const std::string own_folder = parameters.fill(each.attribute("work_dir"), each.place, key, draft);
   std::string script = parameters.fill(each.text, each.place, key, draft);
-  if (climbs_out(script))
+  if (climbs_out(script)) {
     draft.note(each.place, key,
                "FILL IN the command: `../../../` leads elsewhere than from JUBE's folder: begin with another path");
+  }
   if (!own_folder.empty()) script = fmt::format("mkdir -p \"{0}\"\ncd \"{0}\"\n{1}", own_folder, script);
   if (!is_last && (!own_folder.empty() || changes_folder(each.text))) script += fmt::format("\ncd \"{}\"", folder);
   return script;
