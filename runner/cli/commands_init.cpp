@@ -43,12 +43,10 @@ bool needs_shell(std::string_view text) {
       if (c == quote) quote = 0;
     } else if (c == '\\') {
       ++i;
-    } else if (c == '$' || c == '`') {
+    } else if (std::string_view(quote == 0 ? "$`|&;<>" : "$`").find(c) != std::string_view::npos) {
       return true;
     } else if (quote == '"' || c == '"' || c == '\'') {
       if (quote == 0 || c == quote) quote = quote == 0 ? c : '\0';
-    } else if (std::string_view("|&;<>").find(c) != std::string_view::npos) {
-      return true;
     }
   }
   return false;

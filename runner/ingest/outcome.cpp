@@ -81,9 +81,10 @@ Outcome decide_outcome(const Finished& finished, const RunInfo& info, const Fail
     if (!limit_s) return ended_as(State::timeout, "time limit reached");
     std::string reason = fmt::format("time limit of {} reached", human_duration(*limit_s));
     const bool early = finished.wall_s && *finished.wall_s + kEarlierEndS < *limit_s;
-    if (early)
+    if (early) {
       reason = fmt::format("its job's time limit was reached after {}, before its own of {}", human_duration(*finished.wall_s),
                            human_duration(*limit_s));
+    }
     return ended_as(State::timeout, reason);
   }
   if (evidence.out_of_memory) return ended_as(State::out_of_memory, describe_error(*evidence.out_of_memory));

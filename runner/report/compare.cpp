@@ -160,9 +160,10 @@ void compare_with_baselines(std::vector<Sample>& samples, const Experiment& expe
     notes.emplace_back(
         "several configurations match `baseline`: each row is compared with the one of equal nodes, gpus and ranks");
   }
-  if (!not_positive.empty())
+  if (!not_positive.empty()) {
     notes.push_back(
         fmt::format("runs of {} have times of 0 or less: no speedup of these rows, or against them", list_some(not_positive)));
+  }
   if (!unmeasured.empty())
     notes.push_back(fmt::format("the baseline {} has no median yet: no speedup against it", list_some(unmeasured)));
 }
