@@ -156,6 +156,7 @@ class AttemptReader {
     if (!record_.time_limit_s) record_.time_limit_s = finished_.time_limit_s;
     if (info_.side_by_side > 1 && !info_.alone.value_or(false))
       record_.facts["side_by_side"] = std::to_string(info_.side_by_side);
+    if (finished_.suspended_s) record_.facts["suspended"] = fmt::format("{:.1f} s", *finished_.suspended_s);
     if (finished_.bound) record_.facts["bound_to"] = *finished_.bound;
     if (finished_.shared) record_.facts["side_by_side_shared"] = *finished_.shared;
     for (const std::string& host : {started_.host, finished_.host, claim_ && claim_->process ? claim_->process->host : ""}) {

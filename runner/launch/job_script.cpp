@@ -200,6 +200,7 @@ ScriptEnd JobScript::run(StartedFacts started) {
   const bool gives_way = await_word(end.facts);
   const Supervision& wishes = supervisor_.so_far();
   supervision.warned = wishes.warned;
+  supervision.suspended_s = wishes.suspended_s;
   supervision.timed_out = (wishes.timed_out && !end.facts.never_began) || (wishes.cancelled_by && near_limit());
   const bool failed = exit_status(supervision, run_.good_exit_code) != 0;
   if (!supervision.timed_out && cancel_requested() && (wishes.cancelled_by || failed)) {

@@ -70,7 +70,9 @@ Supervisor::Supervisor(Place place) : place_(place) {
   if (!foreground || !is_ignored(SIGINT)) ::sigaddset(&wanted_, SIGINT);
   if (foreground && !is_ignored(SIGHUP)) ::sigaddset(&wanted_, SIGHUP);
   if (place_ == Place::step || place_ == Place::batch) ::sigaddset(&wanted_, SIGUSR1);
-  if (place_ == Place::batch) ::sigaddset(&wanted_, SIGUSR2);
+  if (place_ == Place::batch) {
+    for (const int signal : {SIGUSR2, SIGTSTP, SIGCONT}) ::sigaddset(&wanted_, signal);
+  }
   ::sigprocmask(SIG_BLOCK, &wanted_, nullptr);
   // What a program leaves behind becomes our child when its parent ends.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -124,17 +126,23 @@ void Supervisor::start(const std::vector<ProcessSpec>& specs, std::optional<Star
   }
 }
 
+/// Schedulers do not count suspended time either. While the job is suspended, which we see before we are stopped, too, and when
+/// we go on until SIGCONT is taken, nothing is over.
+double Supervisor::deadline_s() const {
+  if (suspended_at_s_ || !rules_.time_limit_s) return kForeverS;
+  return *begin_s_ + *rules_.time_limit_s + result_.suspended_s.value_or(0);
+}
+
 void Supervisor::wait_for_ranks() {
-  const double deadline_s = *begin_s_ + rules_.time_limit_s.value_or(kForeverS);
   while (running_ > 0) {
     if (monotonic_s() >= warning_at_s()) warn();
     if (monotonic_s() >= fault_at_s()) rules_.faults->act(running_ranks());
-    const auto next_end_s = [&] { return ending_ ? *kill_at_s_ : std::min(deadline_s, limit_at_s_); };
+    const auto next_end_s = [&] { return ending_ ? *kill_at_s_ : std::min(deadline_s(), limit_at_s_); };
     if (monotonic_s() >= next_end_s()) {
       if (ending_) {
         end_ranks(SIGKILL);
         kill_at_s_ = monotonic_s() + (rules_.end ? kEndAgainS : kKillAgainS);
-      } else if (monotonic_s() >= deadline_s || !has_time_left()) {
+      } else if (monotonic_s() >= deadline_s() || !has_time_left()) {
         result_.timed_out = true;
         begin_ending(SIGTERM);
       }
@@ -156,8 +164,8 @@ bool Supervisor::has_time_left() {
 
 /// When the processes are told that their time is nearly over; never where they were, or nobody wants that.
 double Supervisor::warning_at_s() const {
-  if (ending_ || preparing_ || result_.warned || rules_.warn_s.value_or(0) <= 0 || !rules_.time_limit_s) return kForeverS;
-  return *begin_s_ + *rules_.time_limit_s - *rules_.warn_s;
+  if (ending_ || preparing_ || result_.warned || rules_.warn_s.value_or(0) <= 0) return kForeverS;
+  return deadline_s() - *rules_.warn_s;
 }
 
 void Supervisor::warn() {
@@ -196,8 +204,20 @@ int Supervisor::next_signal(double timeout_s, pid_t& child) {
   return std::max(signal, 0);
 }
 
+/// Of SIGTSTP and SIGCONT, which tell nobody to end. Slurm also sends SIGCONT to jobs that it never suspended, before it ends
+/// them.
+bool Supervisor::take_suspension(int signal) {
+  if (signal == SIGTSTP) {
+    suspended_at_s_ = suspended_at_s_.value_or(monotonic_s());
+  } else if (signal == SIGCONT && suspended_at_s_) {
+    result_.suspended_s = result_.suspended_s.value_or(0) + monotonic_s() - *suspended_at_s_;
+    suspended_at_s_.reset();
+  }
+  return signal == SIGTSTP || signal == SIGCONT;
+}
+
 void Supervisor::take_signal(int signal, pid_t child) {
-  if (signal == 0) return;
+  if (signal == 0 || take_suspension(signal)) return;
   if (signal != SIGCHLD) {
     // Ends that came before the wish to end count: fetch a SIGCHLD that waits, for its pid.
     sigset_t only_children;

@@ -46,7 +46,7 @@ class Supervisor {
   /// were ignored stay so. In a step of a scheduler processes get SIGUSR1, SIGINT and SIGTERM as they come: schedulers may
   /// signal their direct child alone, which we are. In a batch job SIGUSR1 says that the time limit is near (where we know
   /// that ourselves, by the rules' `warn_s`, it is passed on as the warning; see `expect_limit`), SIGUSR2
-  /// that somebody has asked something of one of its runs.
+  /// that somebody has asked something of one of its runs; between SIGTSTP and SIGCONT the job is suspended.
   enum class Place { background, foreground, step, batch };
 
   /// From here on the signals that matter are held until `run` takes them.
@@ -88,6 +88,8 @@ class Supervisor {
   bool reap_all();
   void note_end(Tracked& tracked, int status, const rusage& usage);
   bool has_time_left();
+  bool take_suspension(int signal);
+  double deadline_s() const;
   double warning_at_s() const;
   void warn();
   double fault_at_s() const;
@@ -111,6 +113,7 @@ class Supervisor {
   int running_ = 0;
   bool ending_ = false;
   std::optional<double> kill_at_s_;
+  std::optional<double> suspended_at_s_;  // while the job is
   pid_t sender_ = 0;  // of the last signal that asked something; 0: nobody, or one in another pid namespace
   Supervision result_;
 };

@@ -146,6 +146,7 @@ std::string finished_json(const FinishedFacts& facts) {
   if (supervision.first_failed_rank) json["first_failed_rank"] = *supervision.first_failed_rank;
   json["timed_out"] = supervision.timed_out;
   if (supervision.warned) json["warned"] = true;
+  if (supervision.suspended_s) json["suspended_s"] = *supervision.suspended_s;
   json["time_limit_s"] = or_null(facts.time_limit_s);
   json["cancelled"] = supervision.cancelled_by.has_value();
   if (facts.oom_kill) json["oom_kill"] = *facts.oom_kill;

@@ -25,6 +25,9 @@ struct Supervision {
   bool timed_out = false;
   bool warned = false;              // of the time limit, by SIGUSR1
   std::optional<int> cancelled_by;  // the signal that asked us to end
+  /// For how long a scheduler had suspended the job, from its word on: processes may stop up to 2 s later. All times here
+  /// include it. Absent: never.
+  std::optional<double> suspended_s;
   double wall_s = 0;
   std::string program;  // with `end`: the name of the first process when it ended, as /proc has it
 };

@@ -325,6 +325,7 @@ Finished parse_finished(std::string_view text) {
   finished.finished_unix_s = amount(member("finished_unix_s"));
   finished.wall_s = amount(member("wall_s"));
   finished.time_limit_s = amount(member("time_limit_s"));
+  finished.suspended_s = amount(member("suspended_s"));
   finished.exit_code = small_integer(member("exit_code"));
   finished.signal = small_integer(member("signal"));
   if (finished.signal == 0) finished.signal.reset();

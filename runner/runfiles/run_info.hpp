@@ -101,7 +101,7 @@ Started parse_started(std::string_view text);
 struct Finished {
   bool readable = false;
   std::string host;
-  std::optional<double> finished_unix_s, wall_s, time_limit_s;
+  std::optional<double> finished_unix_s, wall_s, time_limit_s, suspended_s;
   std::optional<int> exit_code, signal, first_failed_rank;
   bool timed_out = false, cancelled = false, oom_kill = false, never_began = false;
   bool warned = false;  // of the time limit, by SIGUSR1

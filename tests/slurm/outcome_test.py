@@ -3,13 +3,47 @@ import json
 import pathlib
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from slurm_study import SITE, SlurmStudyTest, only_long  # noqa: E402
 
 
-class Outcomes(SlurmStudyTest):
+class Suspension(SlurmStudyTest):
+    """A job that stands still for a while, as where `PreemptMode=SUSPEND` lets another one go first."""
+
+    def suspended(self, name, allocation):
+        """A run of 4 s in a job that is suspended for 5; what the launcher wrote of it, and the report."""
+        self.write(f"{name}.yaml", f"""
+experiment: {name}
+command: [bash, -c, 'touch {name}.begun; for i in $(seq 40); do sleep 0.1; done']
+launch: once
+matrix: {{nodes: [1]}}
+repeats: 1
+resources: {{time: 8s}}
+allocation: {{per: {allocation}}}
+""")
+        process = self.start("run", f"{name}.yaml", "--site", self.site)
+        self.wait_for(lambda: (self.folder / f"{name}.begun").exists(), "the program")
+        job = self.cluster.jobs("R")[0][0]
+        self.cluster.tool("scontrol", "suspend", job)
+        time.sleep(5)
+        self.cluster.tool("scontrol", "resume", job)
+        output, _ = process.communicate(timeout=170)
+        self.assertEqual(process.returncode, 0, output)
+        finished = json.loads(next(self.folder.glob(f"results/{name}/*/r01/a1/finished.json")).read_text())
+        return finished, self.report(f"{name}.yaml")
+
+    def check_suspended(self, name, allocation):
+        finished, report = self.suspended(name, allocation)
+        self.assertFalse(finished["timed_out"], finished)
+        self.assertTrue(4 < finished["suspended_s"] < finished["wall_s"] - 1, finished)  # with cgroups the program stops 2 s later
+        warning, = [warning for warning in report["warnings"] if warning["code"] == "suspended"]
+        self.assertIn(f"for {finished['suspended_s']:.1f} s", warning["seen"])
+
+
+class Outcomes(Suspension):
     """Each outcome from a real job."""
 
     def test_succeeded_failed_timeout_and_cancelled(self):
@@ -67,6 +101,12 @@ resources: {time: 60s}
         self.assertEqual(list(attempt.glob("try*")), [])
         # The batch step is the launcher's, which has said all and ends.
         self.assertNotRegex(self.cluster.tool("squeue", "-h", "-s"), r"(?m)^\s*\d+_\d+\.\d", "steps that run on")
+
+    def test_a_suspended_job_says_for_how_long_it_stood_still(self):
+        self.check_suspended("still", "run")
+
+    def test_a_suspended_block_does_not_count_that_against_the_limit_of_its_run(self):
+        self.check_suspended("still_block", "block")
 
     def test_lost(self):
         """The job's shell is killed with -9 and leaves no finished.json: known after a minute, in which slow disks may show it."""
@@ -189,10 +229,13 @@ resources: {{time: "00:02:00", mem: 60M}}
             self.shown(f"hungry_{launch}", {"out_of_memory": 1})
 
 
-class Signals(SlurmStudyTest):
+class Signals(Suspension):
     """Where Slurm tracks processes by cgroups it signals its direct child alone: the program hears what that passes on."""
 
     CLUSTER = ("--nodes", "1", "--set", "ProctrackType=proctrack/cgroup")
+
+    def test_a_suspended_job_says_for_how_long_it_stood_still(self):
+        self.check_suspended("frozen", "block")
 
     def test_usr1_and_term_reach_the_program_and_each_rank_reports(self):
         self.write("signals.yaml", """

@@ -60,4 +60,13 @@ void warn_side_by_side_shared(const WarningContext& context, Warnings& found) {
       found);
 }
 
+void warn_suspended(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  warn_of_fact(context, "suspended", ": for ", "", rows);
+  rows.report("suspended", "Slurm had suspended these jobs: times by the clock include that they stood still",
+              {"measure these runs again where jobs are not suspended, into another --results folder",
+               "say beside the times which runs stood still, and for how long"},
+              found);
+}
+
 }  // namespace hpcbench

@@ -45,6 +45,7 @@ void warn_simulated_nodes(const WarningContext& context, Warnings& found);
 void warn_not_injected(const WarningContext& context, Warnings& found);
 void warn_cores_shared(const WarningContext& context, Warnings& found);
 void warn_side_by_side_shared(const WarningContext& context, Warnings& found);
+void warn_suspended(const WarningContext& context, Warnings& found);
 
 // Of what is published of a row against what its own files say (import_warnings.cpp).
 void warn_published_mismatch(const WarningContext& context, Warnings& found);

@@ -29,6 +29,7 @@ Study wholly_troubled_study() {
     record.facts["simulated_nodes"] = "2";
     record.facts["cores_shared"] = "4 ranks on 2 cores";
     record.facts["side_by_side_shared"] = "runs side by side shared core 0 on n0";
+    record.facts["suspended"] = "12.0 s";
     record.facts["planned_repeats"] = record.key.run.number > 3 ? "8" : "3";
     record.warnings = {"metric f1: no match in stdout.log"};
     record.series = {{"rank_real_s", 0, 100}, {"train_loss", 1, 0.9}, {"train_loss", 2, 0.5}, {"train_loss", 3, 0.1},
@@ -80,14 +81,14 @@ TEST_CASE("warnings of imported runs: nothing that would make runs anew, in no w
       }
     }
   }
-  for (const std::string code : {"simulated-nodes",    "cores-shared",  "side-by-side-shared",
-                                 "published-mismatch", "gpus-mismatch", "same-work",
-                                 "ranks-disagree",     "superlinear",   "confounded",
-                                 "loss-mismatch",      "overfitting",   "overlap",
-                                 "not-interleaved",    "drift",         "outlier",
-                                 "few-repeats",        "baseline-few",  "adaptive",
-                                 "failures",           "unresolved",    "no-value",
-                                 "no-success"}) {
+  for (const std::string code : {"simulated-nodes", "cores-shared",       "side-by-side-shared",
+                                 "suspended",       "published-mismatch", "gpus-mismatch",
+                                 "same-work",       "ranks-disagree",     "superlinear",
+                                 "confounded",      "loss-mismatch",      "overfitting",
+                                 "overlap",         "not-interleaved",    "drift",
+                                 "outlier",         "few-repeats",        "baseline-few",
+                                 "adaptive",        "failures",           "unresolved",
+                                 "no-value",        "no-success"}) {
     CAPTURE(code);
     CHECK(seen.contains(code));  // a warning that no study here makes would go unread
   }
