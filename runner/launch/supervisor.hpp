@@ -114,7 +114,7 @@ class Supervisor {
   bool ending_ = false;
   std::optional<double> kill_at_s_;
   std::optional<double> suspended_at_s_;  // while the job is
-  pid_t sender_ = 0;  // of the last signal that asked something; 0: nobody, or one in another pid namespace
+  pid_t sender_ = 0;                      // of the last signal that asked something; 0: nobody, or one in another pid namespace
   Supervision result_;
 };
 
