@@ -212,6 +212,9 @@ void combine_segments(const std::string& folder, const RunInfo& info, const Fini
   put("user_s", &Finished::user_s, true);
   put("sys_s", &Finished::sys_s, true);
   put("max_rss_bytes", &Finished::max_rss_bytes, false);
+  double suspended_s = 0;
+  for (const Finished& part : parts) suspended_s += part.suspended_s.value_or(0);
+  if (suspended_s > 0) record.facts["suspended"] = fmt::format("{:.1f} s", suspended_s);
   count_steps(run_folder, info, record);
 }
 

@@ -13,8 +13,8 @@ namespace hpcbench {
 bool is_of_one_segment(const std::string& metric);
 
 /// Makes the record of a run's last segment one of the run, where `continue` gave it several: `segments` counts them; `wall_s`,
-/// `user_s` and `sys_s` are sums over all of them, `max_rss_bytes` is the largest. Where one of them left no such value there
-/// is none: part of a sum would be taken for it. `folder`: the attempt's.
+/// `user_s` and `sys_s` are sums over all of them, `max_rss_bytes` is the largest; the fact `suspended` is a sum, too. Where
+/// one of them left no such value there is none: part of a sum would be taken for it. `folder`: the attempt's.
 void combine_segments(const std::string& folder, const RunInfo& info, const Finished& finished, AttemptRecord& record);
 
 /// What `inject` did to the run: the facts `injected` (also of an earlier attempt that this one follows) and `not_injected`,

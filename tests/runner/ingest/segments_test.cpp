@@ -110,6 +110,18 @@ TEST_CASE("segments: the time in the queue is that of all of them, or absent") {
   CHECK_FALSE(run.metric("queue_s"));
 }
 
+TEST_CASE("segments: for how long jobs were suspended is a sum, as the time is that includes it") {
+  TwoSegments run;
+  run.put(2, "finished.json", R"({"schema":1,"wall_s":20,"exit_code":0})");
+  CHECK_FALSE(read_attempt(run.folder(2)).facts.contains("suspended"));
+  run.put(1, "finished.json", R"({"schema":1,"wall_s":30,"timed_out":true,"suspended_s":4.5})");
+  CHECK(read_attempt(run.folder(2)).facts.at("suspended") == "4.5 s");
+  run.put(2, "finished.json", R"({"schema":1,"wall_s":20,"exit_code":0,"suspended_s":2})");
+  CHECK(read_attempt(run.folder(2)).facts.at("suspended") == "6.5 s");
+  CHECK(run.metric("wall_s") == 50);
+  CHECK(read_attempt(run.folder(1)).facts.at("suspended") == "4.5 s");
+}
+
 namespace {
 
 std::string step_event(int step, double unix_s) {
