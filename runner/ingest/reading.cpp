@@ -89,7 +89,9 @@ Reading parse_reading(std::string_view text) {
     ReadingRules rules = rules_of(parse_run_json(member.value));
     std::string hash = rules_hash(rules);
     reading.rules.emplace(hash, std::move(rules));
-    hashes[key_text(member.key)] = std::move(hash);
+    const std::string name = key_text(member.key);
+    if (name != hash) reading.renamed[name] = hash;
+    hashes[name] = std::move(hash);
   }
   const auto known = [&](std::string_view value) {
     const auto hash = hashes.find(json_string(value).value_or(""));

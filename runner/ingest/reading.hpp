@@ -32,6 +32,8 @@ struct Reading {
   std::map<std::string, ReadingRules> rules;  // by hash
   std::string usual;                          // hash for configurations that `others` does not name; empty: as run.json says
   std::map<std::string, std::string> others;  // config_id: hash, or empty
+  /// Hashes in the file that are not those of their rules, as another version of hpcbench gives them: ours.
+  std::map<std::string, std::string> renamed = {};
 
   const std::string& hash_of(const std::string& config_id) const;
   /// Null: as run.json says.

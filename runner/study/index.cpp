@@ -148,7 +148,9 @@ std::vector<const AttemptState*> read_by_other_rules(const IndexLook& look, cons
 
 /// The rules that made a record: those before, or those that its run.json holds; absent if they are neither.
 std::optional<ReadingRules> rules_that_made(const AttemptState& state, const Reading& before, const std::string& results) {
-  if (const auto rules = before.rules.find(state.rules); rules != before.rules.end()) return rules->second;
+  const auto renamed = before.renamed.find(state.rules);
+  const auto rules = before.rules.find(renamed == before.renamed.end() ? state.rules : renamed->second);
+  if (rules != before.rules.end()) return rules->second;
   const std::string path = results + "/" + to_string(state.key) + "/run.json";
   const ReadingRules own = rules_of(parse_run_json(read_file_if_there(path).value_or("")));
   return rules_hash(own) == state.rules ? std::optional(own) : std::nullopt;

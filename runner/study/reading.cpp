@@ -90,7 +90,7 @@ void keep_reading(const std::string& results, const Reading& reading) {
 }
 
 std::string what_changed(const ReadingRules* old, const ReadingRules& now) {
-  if (old == nullptr) return "the file's metrics or `success` changed";
+  if (old == nullptr) return "the file's metrics or `success` changed, or this version of hpcbench reads them in another way";
   const auto rules_of_metrics = [](const ReadingRules& rules) {
     return rules_json({rules.metrics, 0, {}, {}, rules.formula_names});
   };

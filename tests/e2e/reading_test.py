@@ -1,4 +1,5 @@
 """Metrics and `success` are a way of reading: mended in the file, they are read from the kept logs, and nothing runs again."""
+import json
 import os
 import pathlib
 import signal
@@ -46,6 +47,18 @@ class Reading(ScoredStudyTest):
         again = self.hpcbench("run", "tiny.yaml")
         self.assertIn("nothing to do", again.stderr)
         self.assertEqual(self.executions(), 6)
+
+    def test_another_version_of_hpcbench_may_have_read_them_otherwise(self):
+        self.study(METRIC)
+        self.hpcbench("run", "tiny.yaml")
+        reading = self.folder / "results/tiny/reading.json"
+        ours = json.loads(reading.read_text())["usual"]
+        reading.write_text(reading.read_text().replace(ours, "0123456789ab"))
+        with sqlite3.connect(self.folder / "results/hpcbench.db") as database:
+            database.execute("UPDATE attempt SET rules = '0123456789ab'")
+        self.assertIn("read 6 runs again: this version of hpcbench reads them in another way\n", self.hpcbench("report", "tiny.yaml").stderr)
+        self.assertEqual(json.loads(reading.read_text())["usual"], ours)
+        self.assertNotIn("again", self.hpcbench("report", "tiny.yaml").stderr)
 
     def test_every_command_notices(self):
         self.study(WRONG)

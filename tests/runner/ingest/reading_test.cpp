@@ -61,6 +61,7 @@ TEST_CASE("the name of a rule in reading.json is only a name") {
       {"name":"score","file":"stdout.log","pattern":"x","series":"epoch"}],"success":{"exit_code":1,"pattern":"y"}}}})j");
   REQUIRE(reading.find("ffff") != nullptr);
   CHECK(reading.usual == rules_hash(*reading.find("ffff")));
+  CHECK(reading.renamed.at("mine") == reading.usual);
   CHECK(reading.find("ffff")->metrics[0].series);
   CHECK(reading.find("ffff")->success_pattern == "y");
 }
