@@ -156,7 +156,6 @@ class AttemptReader {
     if (!record_.time_limit_s) record_.time_limit_s = finished_.time_limit_s;
     if (info_.side_by_side > 1 && !info_.alone.value_or(false))
       record_.facts["side_by_side"] = std::to_string(info_.side_by_side);
-    if (finished_.suspended_s) record_.facts["suspended"] = fmt::format("{:.1f} s", *finished_.suspended_s);
     if (finished_.bound) record_.facts["bound_to"] = *finished_.bound;
     if (finished_.shared) record_.facts["side_by_side_shared"] = *finished_.shared;
     for (const std::string& host : {started_.host, finished_.host, claim_ && claim_->process ? claim_->process->host : ""}) {
@@ -218,12 +217,6 @@ class AttemptReader {
       const auto value = record_.metrics.find(name);
       if (value != record_.metrics.end()) record_.facts[name] = fmt::format("{}", value->second);
     }
-  }
-
-  /// Slurm's limit ends a run somewhat before its own: what it takes is above the time that it had.
-  void bound_by_time_of_run() {
-    if (record_.state != State::timeout || !finished_.timed_out || !finished_.wall_s) return;
-    record_.time_limit_s = std::min(record_.time_limit_s.value_or(*finished_.wall_s), *finished_.wall_s);
   }
 
   /// Times of each rank, where there are several: what the ranks say of themselves, else what the launcher measured.
@@ -351,8 +344,7 @@ class AttemptReader {
       const auto injected = record_.facts.find("injected");
       if (record_.state == State::failed && info_.faults.any() && injected != record_.facts.end())
         record_.reason = fmt::format("injected fault ({}): {}", injected->second, record_.reason.value_or("failed"));
-      bound_by_time_of_run();
-      bound_of_segments(info_, record_);
+      bound_by_time_had(info_, finished_, record_);
     } else if (const std::optional<Settled> settled = read_settled(folder_)) {
       record_.state = settled->outcome;
       record_.reason = explain_settled(*settled);

@@ -34,6 +34,12 @@ std::optional<double> combined(const std::vector<Finished>& parts, Pick pick, bo
   return value;
 }
 
+void note_suspension(const std::vector<Finished>& parts, AttemptRecord& record) {
+  double suspended_s = 0;
+  for (const Finished& part : parts) suspended_s += part.suspended_s.value_or(0);
+  if (suspended_s > 0) record.facts["suspended"] = fmt::format("{:.1f} s", suspended_s);
+}
+
 /// How an earlier segment ended; of one that another job's turn ended, how long it took is in `stopped`.
 Finished end_of_segment(const std::string& folder) {
   Finished end = parse_finished(read_file_if_there(folder + "/finished.json").value_or(""));
@@ -195,6 +201,7 @@ bool is_of_one_segment(const std::string& metric) {
 }
 
 void combine_segments(const std::string& folder, const RunInfo& info, const Finished& finished, AttemptRecord& record) {
+  note_suspension({finished}, record);
   if (!info.segment) return;
   record.metrics["segments"] = static_cast<double>(info.segment->before.size() + 1);
   record.places["segments"] = "run.json";
@@ -212,15 +219,16 @@ void combine_segments(const std::string& folder, const RunInfo& info, const Fini
   put("user_s", &Finished::user_s, true);
   put("sys_s", &Finished::sys_s, true);
   put("max_rss_bytes", &Finished::max_rss_bytes, false);
-  double suspended_s = 0;
-  for (const Finished& part : parts) suspended_s += part.suspended_s.value_or(0);
-  if (suspended_s > 0) record.facts["suspended"] = fmt::format("{:.1f} s", suspended_s);
+  note_suspension(parts, record);
   count_steps(run_folder, info, record);
 }
 
-void bound_of_segments(const RunInfo& info, AttemptRecord& record) {
+void bound_by_time_had(const RunInfo& info, const Finished& finished, AttemptRecord& record) {
+  if (record.state != State::timeout) return;
+  if (finished.timed_out && finished.wall_s)
+    record.time_limit_s = std::min(record.time_limit_s.value_or(*finished.wall_s), *finished.wall_s);
   const auto wall_s = record.metrics.find("wall_s");
-  if (info.segment && record.state == State::timeout && wall_s != record.metrics.end()) record.time_limit_s = wall_s->second;
+  if (info.segment && wall_s != record.metrics.end()) record.time_limit_s = wall_s->second;
 }
 
 SegmentSteps read_segment_steps(const std::string& folder) {

@@ -21,8 +21,9 @@ void combine_segments(const std::string& folder, const RunInfo& info, const Fini
 /// and `recovery_s` (docs/sources.md).
 void note_faults(const std::string& folder, const RunInfo& info, const Finished& finished, AttemptRecord& record);
 
-/// Of a run that did not end within its segments so much is known: it takes longer than they did together.
-void bound_of_segments(const RunInfo& info, AttemptRecord& record);
+/// Of a run that a time limit ended so much is known: it takes longer than the time that it had, which Slurm's limit ends
+/// somewhat before the run's own; with segments, than they took together.
+void bound_by_time_had(const RunInfo& info, const Finished& finished, AttemptRecord& record);
 
 /// What rank 0's `step` events (docs/events.md) say of one segment.
 struct SegmentSteps {
