@@ -65,6 +65,8 @@ class Machine {
       case Code::ceil:
       case Code::floor:
       case Code::round:
+      case Code::abs:
+      case Code::sqrt:
       case Code::log2:
         stack_.back() = unary(each.code, stack_.back());
         return at;

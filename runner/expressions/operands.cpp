@@ -73,6 +73,24 @@ double floor_divide(double a, double b) {
   return quotient - floored > 0.5 ? floored + 1 : floored;
 }
 
+/// By squaring: a base but 0, 1 and -1 overflows before its exponent has 64 steps. `b` is not negative.
+Operand power(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 1;
+  bool overflow = false;
+  for (std::int64_t square = a; b > 0 && !overflow; b /= 2) {
+    if (b % 2 == 1) overflow = __builtin_mul_overflow(result, square, &result);
+    if (b > 1) overflow = __builtin_mul_overflow(square, square, &square) || overflow;
+  }
+  return checked(overflow, &result);
+}
+
+double power(double a, double b) {
+  if (a == 0 && b < 0) divided_by_zero();
+  if (a < 0 && std::floor(b) != b)
+    throw OperationError{fmt::format("a negative number, {}, has no power of {}", number_text(a), number_text(b))};
+  return std::pow(a, b);
+}
+
 Operand calculate_integers(Code code, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   switch (code) {
@@ -84,6 +102,8 @@ Operand calculate_integers(Code code, std::int64_t a, std::int64_t b) {
       return checked(__builtin_mul_overflow(a, b, &result), &result);
     case Code::floor_divide:
       return floor_divide(a, b);
+    case Code::power:
+      return power(a, b);
     default:
       return modulo(a, b);
   }
@@ -102,6 +122,8 @@ Operand calculate_doubles(Code code, double a, double b) {
       return checked(a / b);
     case Code::floor_divide:
       return checked(floor_divide(a, b));
+    case Code::power:
+      return checked(power(a, b));
     default:
       return checked(modulo(a, b));
   }
@@ -119,9 +141,35 @@ std::string_view sign_of(Code code) {
       return "/";
     case Code::floor_divide:
       return "//";
+    case Code::power:
+      return "**";
     default:
       return "%";
   }
+}
+
+std::string_view name_of(Code function) {
+  switch (function) {
+    case Code::ceil:
+      return "ceil";
+    case Code::floor:
+      return "floor";
+    case Code::round:
+      return "round";
+    case Code::abs:
+      return "abs";
+    case Code::sqrt:
+      return "sqrt";
+    default:
+      return "log2";
+  }
+}
+
+/// sqrt and log2.
+Operand root_or_logarithm(Code code, double number) {
+  if (number < 0 || (number == 0 && code == Code::log2))
+    throw OperationError{fmt::format("there is no {} of {}", name_of(code), number_text(number))};
+  return code == Code::sqrt ? std::sqrt(number) : std::log2(number);
 }
 
 std::strong_ordering order_of(double a, double b) {
@@ -212,7 +260,8 @@ Operand calculate(Instruction::Code code, const Operand& a, const Operand& b) {
   }
   const auto* x = std::get_if<std::int64_t>(&a);
   const auto* y = std::get_if<std::int64_t>(&b);
-  if (x != nullptr && y != nullptr && code != Code::divide) return calculate_integers(code, *x, *y);
+  const bool is_fraction = code == Code::divide || (code == Code::power && y != nullptr && *y < 0);
+  if (x != nullptr && y != nullptr && !is_fraction) return calculate_integers(code, *x, *y);
   return calculate_doubles(code, to_double(a), to_double(b));
 }
 
@@ -226,14 +275,11 @@ Operand negate(const Operand& operand) {
 }
 
 Operand call_function(Instruction::Code code, const Operand& operand) {
-  const char* const name = code == Code::ceil ? "ceil" : code == Code::floor ? "floor" : code == Code::round ? "round" : "log2";
-  if (!is_number(operand)) throw OperationError{fmt::format("`{}` takes a number, not {}", name, describe(operand))};
+  if (!is_number(operand)) throw OperationError{fmt::format("`{}` takes a number, not {}", name_of(code), describe(operand))};
   const double number = to_double(operand);
-  if (code == Code::log2) {
-    if (number <= 0) throw OperationError{fmt::format("there is no log2 of {}", number_text(number))};
-    return std::log2(number);
-  }
-  if (std::holds_alternative<std::int64_t>(operand)) return operand;
+  if (code == Code::sqrt || code == Code::log2) return root_or_logarithm(code, number);
+  if (std::holds_alternative<std::int64_t>(operand)) return code == Code::abs && number < 0 ? negate(operand) : operand;
+  if (code == Code::abs) return std::fabs(number);
   if (code == Code::ceil) return integer_of(std::ceil(number));
   if (code == Code::floor) return integer_of(std::floor(number));
   return integer_of(std::nearbyint(number));

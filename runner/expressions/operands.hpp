@@ -32,10 +32,11 @@ bool are_equal(const Operand& a, const Operand& b);
 /// Two numbers or two texts; OperationError for all else. `sign` is the operator, for the message.
 std::strong_ordering compare_operands(const Operand& a, const Operand& b, const std::string& sign);
 
-/// `+ - * / // %` of two numbers as Python has them; OperationError for zero divisors and what does not fit.
+/// `+ - * / // % **` of two numbers as Python has them; OperationError for zero divisors, what does not fit, and roots of
+/// negative numbers.
 Operand calculate(Instruction::Code code, const Operand& a, const Operand& b);
 Operand negate(const Operand& operand);
-/// ceil, floor, round (half to even, as Python's), log2.
+/// ceil, floor, round (half to even, as Python's), abs, sqrt, log2.
 Operand call_function(Instruction::Code code, const Operand& operand);
 
 }  // namespace hpcbench

@@ -16,15 +16,15 @@ namespace {
 
 using Code = Instruction::Code;
 
-/// How tightly operators bind; a level holds those that are read from left to right.
-enum Level : int { kAnything = 0, kOr = 1, kAnd = 2, kNot = 3, kComparison = 4, kSum = 5, kProduct = 6, kSign = 7 };
+/// How tightly operators bind; a level holds those that are read from left to right, kPower from right to left.
+enum Level : int { kAnything = 0, kOr = 1, kAnd = 2, kNot = 3, kComparison = 4, kSum = 5, kProduct = 6, kSign = 7, kPower = 8 };
 
 struct Operator {
   std::string_view text;
   Level level;
   Code code;
 };
-constexpr std::array<Operator, 16> kOperators = {{{"or", kOr, Code::or_else},
+constexpr std::array<Operator, 17> kOperators = {{{"or", kOr, Code::or_else},
                                                   {"and", kAnd, Code::and_then},
                                                   {"==", kComparison, Code::equal},
                                                   {"!=", kComparison, Code::not_equal},
@@ -39,18 +39,21 @@ constexpr std::array<Operator, 16> kOperators = {{{"or", kOr, Code::or_else},
                                                   {"*", kProduct, Code::multiply},
                                                   {"/", kProduct, Code::divide},
                                                   {"//", kProduct, Code::floor_divide},
-                                                  {"%", kProduct, Code::modulo}}};
+                                                  {"%", kProduct, Code::modulo},
+                                                  {"**", kPower, Code::power}}};
 
 struct Function {
   std::string_view name;
   Code code;
   bool several;  // two arguments at least; else one
 };
-constexpr std::array<Function, 6> kFunctions = {{{"min", Code::min, true},
+constexpr std::array<Function, 8> kFunctions = {{{"min", Code::min, true},
                                                  {"max", Code::max, true},
                                                  {"ceil", Code::ceil, false},
                                                  {"floor", Code::floor, false},
                                                  {"round", Code::round, false},
+                                                 {"abs", Code::abs, false},
+                                                 {"sqrt", Code::sqrt, false},
                                                  {"log2", Code::log2, false}}};
 
 class Parser {
@@ -119,7 +122,7 @@ class Parser {
       program_.steps[jump].argument = static_cast<std::uint32_t>(program_.steps.size());
     } else {
       const std::size_t right = program_.steps.size();
-      expression(infix.level + 1);
+      expression(infix.level == kPower ? kPower : infix.level + 1);
       if (infix.code == Code::equal || infix.code == Code::not_equal) {
         note_literal(left, right, right, program_.steps.size());
         note_literal(right, program_.steps.size(), left, right);

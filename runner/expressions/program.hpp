@@ -41,6 +41,7 @@ struct Instruction {
     divide,
     floor_divide,
     modulo,
+    power,
     equal,
     not_equal,
     less,
@@ -57,6 +58,8 @@ struct Instruction {
     ceil,
     floor,
     round,
+    abs,
+    sqrt,
     log2
   };
   Code code = Code::literal;

@@ -46,8 +46,10 @@ class KindMachine {
       case Code::ceil:
       case Code::floor:
       case Code::round:
+      case Code::abs:
         stack_.back().kind = Kind::number;
         return;
+      case Code::sqrt:
       case Code::log2:
         stack_.back() = {Kind::number, ""};
         return;
@@ -64,6 +66,7 @@ class KindMachine {
       case Code::multiply:
       case Code::divide:
       case Code::floor_divide:
+      case Code::power:
         stack_.pop_back();
         stack_.back() = {Kind::number, ""};
         return;

@@ -20,21 +20,20 @@ bool continues_word(char c) { return begins_word(c) || is_figure(c); }
 
 constexpr std::array<std::string_view, 6> kWords = {"and", "or", "not", "in", "true", "false"};
 // Longer ones first: the first that fits is taken.
-constexpr std::array<std::string_view, 17> kSymbols = {"//", "==", "!=", "<=", ">=", "<", ">", "+", "-",
-                                                       "*",  "/",  "%",  "(",  ")",  "[", "]", ","};
+constexpr std::array<std::string_view, 18> kSymbols = {"**", "//", "==", "!=", "<=", ">=", "<", ">", "+",
+                                                       "-",  "*",  "/",  "%",  "(",  ")",  "[", "]", ","};
 
 /// What people write who think of another language, and what it is here.
 struct OtherForm {
   std::string_view text;
   std::string_view advice;
 };
-constexpr std::array<OtherForm, 9> kOtherForms = {{{"**", "there are no powers: write a * a"},
-                                                   {"&&", "write and"},
+constexpr std::array<OtherForm, 8> kOtherForms = {{{"&&", "write and"},
                                                    {"||", "write or"},
                                                    {"{{", "a name stands by itself: nodes, not {{nodes}}"},
                                                    {"=", "write == to compare"},
                                                    {"!", "write not"},
-                                                   {"^", "there are no powers: write a * a"},
+                                                   {"^", "a power is written a ** b"},
                                                    {"?", "values that differ between points belong into `overrides`"},
                                                    {"$", "a name stands by itself: nodes, not $nodes"}}};
 
@@ -124,7 +123,7 @@ Token Tokens::word() {
 Token Tokens::symbol() {
   const std::string_view rest = text_.substr(at_);
   for (const std::string_view symbol : kSymbols) {
-    if (!rest.starts_with(symbol) || rest.starts_with("**")) continue;
+    if (!rest.starts_with(symbol)) continue;
     const Token token{Token::Kind::symbol, rest.substr(0, symbol.size()), at_, false};
     at_ += symbol.size();
     return token;

@@ -22,22 +22,34 @@ namespace hpcbench {
 namespace {
 
 bool is_exact_symbol(std::string_view symbol, bool measured) {
-  static const std::set<std::string_view> kExact = {"+", "-", "*", "//", "%", "(", ")", ","};
+  static const std::set<std::string_view> kExact = {"+", "-", "*", "**", "//", "%", "(", ")", ","};
   return kExact.contains(symbol) || (measured && symbol == "/");
 }
 
+/// The names of a script's parameters, and whether their values may be negative.
+using Names = std::map<std::string, bool>;
+
+/// What stands right of `**`: a power of a negative exponent is a decimal.
+bool is_exponent(const Token& token, const Names& names) {
+  if (token.kind == Token::Kind::number) return true;
+  const auto name = token.kind == Token::Kind::name ? names.find(std::string(token.text)) : names.end();
+  return name != names.end() && !name->second;
+}
+
 /// Whether Python computes the same: integers alone, for its decimals have more digits and another spelling.
-bool is_exact(const std::string& text, const std::set<std::string>& names, bool measured) {
+bool is_exact(const std::string& text, const Names& names, bool measured) {
+  static const std::set<std::string_view> kFunctions = {"min", "max", "abs"};
   try {
     Tokens tokens(text);
+    bool after_power = false;
     for (Token token = tokens.next(); token.kind != Token::Kind::end; token = tokens.next()) {
-      if (token.kind == Token::Kind::text) return false;
+      if (token.kind == Token::Kind::text || (after_power && !measured && !is_exponent(token, names))) return false;
+      after_power = token.text == "**";
       if (token.kind == Token::Kind::symbol && !is_exact_symbol(token.text, measured)) return false;
       if (token.kind == Token::Kind::number && !measured &&
           token.text.find_first_not_of("0123456789") != std::string_view::npos)
         return false;
-      if (token.kind == Token::Kind::name && token.text != "min" && token.text != "max" &&
-          !names.contains(std::string(token.text)))
+      if (token.kind == Token::Kind::name && !kFunctions.contains(token.text) && !names.contains(std::string(token.text)))
         return false;
     }
     return Expression(text).text() == text;
@@ -107,6 +119,11 @@ std::optional<Lookup> lookup_in(const std::string& script) {
   return lookup;
 }
 
+bool may_be_negative(const JubeParameter& parameter) {
+  return parameter.kind != JubeParameter::Kind::values || std::any_of(parameter.values.begin(), parameter.values.end(),
+                                                                      [](const auto& value) { return value.starts_with('-'); });
+}
+
 }  // namespace
 
 bool JubeParameters::is_integer(const JubeParameter& parameter) const {
@@ -131,7 +148,7 @@ const JubeParameter* JubeParameters::behind(const JubeParameter* parameter) cons
 
 std::optional<std::string> JubeParameters::expression(const std::string& script, const std::set<std::string>* measured) const {
   std::string text;
-  std::set<std::string> names;
+  Names names;
   for (const JubePiece& piece : jube_pieces(script)) {
     if (!piece.is_name) {
       text += piece.text;
@@ -140,7 +157,7 @@ std::optional<std::string> JubeParameters::expression(const std::string& script,
     const JubeParameter* const parameter = behind(find(piece.text));
     const bool metric = measured != nullptr && measured->contains(piece.text);
     if (!metric && (parameter == nullptr || !is_integer(*parameter))) return std::nullopt;
-    names.insert(metric ? piece.text : parameter->name);
+    names[metric ? piece.text : parameter->name] = metric || may_be_negative(*parameter);
     text += metric ? piece.text : parameter->name;
   }
   return is_exact(text, names, measured != nullptr) ? std::optional(text) : std::nullopt;

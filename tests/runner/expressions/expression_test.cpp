@@ -72,6 +72,11 @@ TEST_CASE("operators are Python's") {
   CHECK(spelling("not (true or true) and false") == "false");
   CHECK(spelling("nodes not in [1, 2] and system in ['a100', 3]", kNames) == "true");
   CHECK(spelling("- nodes * -2", kNames) == "8");
+  CHECK(spelling("-2 ** 2 + 2 ** -1 * 4") == "-2");
+  CHECK(spelling("2 ** 3 ** 2") == "512");
+  CHECK(spelling("(-1) ** 9223372036854775807 + 0 ** 0 + (-2) ** 63") == "-9223372036854775808");
+  CHECK(spelling("2 ** 0.5 == sqrt(2) and abs(-7) // 2 == 3 and abs(-0.5) == 0.5") == "true");
+  CHECK(spelling("floor(sqrt(0.8 * nodes * 64e9 / 8)) // 192 * 192", kNames) == "159936");  // HPL's N: 80 % of 4 x 64 GB
 }
 
 TEST_CASE("kinds are told apart, whole numbers from equal decimals not") {
@@ -96,7 +101,7 @@ TEST_CASE("what is wrong is said with its place") {
       {"", "0: an expression is missing here"},
       {"nodes +", "7: the expression ends where a value is needed"},
       {"nodes = 4", "6: `=` is no operator of expressions = write == to compare"},
-      {"nodes ** 2", "6: `**` is no operator of expressions = there are no powers: write a * a"},
+      {"nodes ^ 2", "6: `^` is no operator of expressions = a power is written a ** b"},
       {"nodes && flag", "6: `&&` is no operator of expressions = write and"},
       {"{{nodes}} * 2", "0: `{{` is no operator of expressions = a name stands by itself: nodes, not {{nodes}}"},
       {"nodes @ 2", "6: `@` means nothing in an expression = docs/expressions.md lists all that does"},
@@ -106,7 +111,8 @@ TEST_CASE("what is wrong is said with its place") {
       {"[1, 2]", "0: a list stands right of `in` alone = write nodes in [1, 2]"},
       {"min(1)", "0: `min` takes two values or more, not 1"},
       {"ceil(1, 2)", "0: `ceil` takes one value, not 2"},
-      {"ciel(1.5)", "0: there is no function `ciel` (did you mean `ceil`?) = functions: min, max, ceil, floor, round, log2"},
+      {"ciel(1.5)",
+       "0: there is no function `ciel` (did you mean `ceil`?) = functions: min, max, ceil, floor, round, abs, sqrt, log2"},
       {"(nodes",
        "0: this `(` is never closed = inside {} and [] YAML ends a text at a comma: put quotes around the expression"},
       {"nodes)", "5: `)` closes nothing"},
@@ -128,6 +134,13 @@ TEST_CASE("what is wrong is said with its place") {
       {"vast + 1", "0: no double holds 1e999"},
       {"floor(1e300)", "0: no 64-bit integer holds 1e300"},
       {"log2(0)", "0: there is no log2 of 0"},
+      {"sqrt(-4)", "0: there is no sqrt of -4"},
+      {"(-8) ** 0.5", "5: a negative number, -8, has no power of 0.5"},
+      {"0 ** -1", "2: division by zero"},
+      {"10 ** 19", "3: the result is larger than a 64-bit integer holds = a decimal is computed as a double: 1.0 * x"},
+      {"10.0 ** 309", "5: the result is larger than a double holds"},
+      {"2 ** not flag", "5: `not` binds less tightly than the operator before it = put it into parentheses"},
+      {"system ** 2", "7: `**` takes numbers, not the text \"a100\""},
       {"system < 3", "7: `<` orders two numbers or two texts, not the text \"a100\" and the number 3"},
       {"flag < true", "5: `<` orders two numbers or two texts, not true and true"},
       {"system + 'x'", "7: `+` takes numbers, not the text \"a100\" = texts are joined where they are used: \"{{a}}-{{b}}\""},

@@ -5,14 +5,23 @@ import operator
 import sys
 
 NAMES = {"a": 7, "b": -3, "c": 0.5, "d": 0, "e": 9223372036854775807, "t": "abc", "f": True}
-ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
-              ast.Mod: operator.mod, ast.Div: lambda x, y: float(x) / float(y)}
-ORDER = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
-FUNCTIONS = {"ceil": math.ceil, "floor": math.floor, "round": round, "log2": math.log2}
-
-
 class Refused(Exception):
     pass
+
+
+def power(x, y):
+    if type(x) is int and type(y) is int and y > 64 and abs(x) > 1:
+        raise Refused  # Python would compute each of its digits
+    value = x**y
+    if type(value) is complex:
+        raise Refused
+    return value
+
+
+ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
+              ast.Mod: operator.mod, ast.Pow: power, ast.Div: lambda x, y: float(x) / float(y)}
+ORDER = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
+FUNCTIONS = {"ceil": math.ceil, "floor": math.floor, "round": round, "log2": math.log2, "sqrt": math.sqrt, "abs": abs}
 
 
 def is_number(value):
@@ -57,7 +66,7 @@ def call(name, values):
     if name in ("min", "max"):
         return (min if name == "min" else max)(values)
     value = values[0]
-    return value if type(value) is int and name != "log2" else FUNCTIONS[name](value)
+    return value if type(value) is int and name in ("ceil", "floor", "round") else FUNCTIONS[name](value)
 
 
 def evaluate(node):

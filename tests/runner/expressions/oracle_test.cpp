@@ -38,9 +38,10 @@ class Generator {
       case 7:
         return one_of({"min", "max"}) + "(" + number(depth - 1) + ", " + number(depth - 1) + ")";
       case 8:
-        return one_of({"ceil", "floor", "round", "log2"}) + "(" + number(depth - 1) + ")";
+        return one_of({"ceil", "floor", "round", "abs", "sqrt", "log2"}) + "(" + number(depth - 1) + ")";
       default:
-        return number(depth - 1) + one_of({" + ", " - ", " * ", " / ", " // ", " % ", "*", "//"}) + number(depth - 1);
+        return number(depth - 1) + one_of({" + ", " - ", " * ", " / ", " // ", " % ", " ** ", "*", "//", "**"}) +
+               number(depth - 1);
     }
   }
 
