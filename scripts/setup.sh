@@ -69,7 +69,8 @@ if [ ${#missing[@]} -gt 0 ]; then
     exit 3
   fi
   add_optional
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null
+  # On a machine that has just started, its own updates hold dpkg's lock for minutes.
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o DPkg::Lock::Timeout=600 --no-install-recommends "${missing[@]}" > /dev/null
 fi
 
 # A file that includes LibTorch takes up to 2.2 GB to compile: never more jobs than memory carries.
