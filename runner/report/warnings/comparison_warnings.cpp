@@ -20,8 +20,9 @@ struct ConfoundedKind {
   const char* name;
   std::array<const char*, 2> facts;
   bool grows_with_size;  // under weak scaling
-  /// Axes that may change it on purpose: of modules, containers, partitions ...; of input decks.
-  enum class Factor { none, software, deck } factor = Factor::none;
+  /// Axes that may change it on purpose: of modules, containers, partitions ...; of input decks; of `calibrate`.
+  enum class Factor { none, software, deck, placement } factor = Factor::none;
+  bool absent_is_1 = false;  // a job of Slurm without the fact has the value 1
 };
 constexpr std::array kKinds = {
     ConfoundedKind{"precision", {"precision", nullptr}, false},
@@ -43,6 +44,7 @@ constexpr std::array kKinds = {
     ConfoundedKind{"code", {"code", "commit"}, false},
     ConfoundedKind{"source of a preparation", {"inputs", nullptr}, false},
     ConfoundedKind{"input deck", {"deck", nullptr}, false, ConfoundedKind::Factor::deck},
+    ConfoundedKind{"number of runs side by side", {"side_by_side", nullptr}, false, ConfoundedKind::Factor::placement, true},
 };
 
 /// A fact over the measured runs of a row: the value of the first, and one that differs from it.
@@ -51,14 +53,17 @@ struct FactOfRow {
   const std::string* other = nullptr;
 };
 
-FactOfRow fact_of(const Sample& sample, const char* name) {
+FactOfRow fact_of(const Sample& sample, const ConfoundedKind& kind, const char* name) {
+  static const std::string one = "1";
   FactOfRow fact;
-  if (name == nullptr || !sample.row.facts.contains(name)) return fact;
+  if (name == nullptr || (!kind.absent_is_1 && !sample.row.facts.contains(name))) return fact;
   for (const AttemptRecord* run : sample.measured) {
     const auto found = run->facts.find(name);
-    if (found == run->facts.end()) continue;
-    if (fact.value == nullptr) fact.value = &found->second;
-    if (*fact.value != found->second) fact.other = &found->second;
+    const bool is_absent = found == run->facts.end();
+    if (is_absent && !(kind.absent_is_1 && run->executor == "slurm")) continue;
+    const std::string& value = is_absent ? one : found->second;
+    if (fact.value == nullptr) fact.value = &value;
+    if (*fact.value != value) fact.other = &value;
   }
   return fact;
 }
@@ -85,11 +90,11 @@ struct Difference {
 std::optional<Difference> find_difference(const WarningContext& context, const Sample& sample, const ConfoundedKind& kind) {
   const Sample* base = baseline_of(context, sample);
   for (const char* name : kind.facts) {
-    const FactOfRow ours = fact_of(sample, name);
+    const FactOfRow ours = fact_of(sample, kind, name);
     if (ours.value == nullptr) continue;
     if (ours.other != nullptr) return Difference{ours, {}};
     if (base == nullptr) return std::nullopt;
-    const FactOfRow theirs = fact_of(*base, name);
+    const FactOfRow theirs = fact_of(*base, kind, name);
     if (theirs.value == nullptr) continue;
     const bool weak = context.experiment.report.scaling == Scaling::weak && kind.grows_with_size;
     const bool same =
@@ -106,7 +111,7 @@ bool follows(const WarningContext& context, const ConfoundedKind& kind, const st
   for (const Sample& sample : context.samples) {
     const Value* value = find_binding(sample.row.axes, axis);
     for (const char* name : kind.facts) {
-      const FactOfRow fact = fact_of(sample, name);
+      const FactOfRow fact = fact_of(sample, kind, name);
       if (value == nullptr || fact.value == nullptr) continue;
       const auto [known, is_new] = by_value.emplace(std::string(name) + ' ' + value->canonical(), *fact.value);
       if (fact.other != nullptr || (!is_new && known->second != *fact.value)) return false;
@@ -166,7 +171,8 @@ void warn_confounded(const WarningContext& context, Warnings& found) {
   const std::map<ConfoundedKind::Factor, std::vector<std::string>> factors = {
       {ConfoundedKind::Factor::none, {}},
       {ConfoundedKind::Factor::software, software_axes(context.experiment, context.columns)},
-      {ConfoundedKind::Factor::deck, deck_axes(context.experiment, context.columns)}};
+      {ConfoundedKind::Factor::deck, deck_axes(context.experiment, context.columns)},
+      {ConfoundedKind::Factor::placement, {kPlacementAxis}}};
   for (const ConfoundedKind& kind : kKinds) {
     Sightings rows;
     for (const Sample* sample : context.shown) {
@@ -175,7 +181,8 @@ void warn_confounded(const WarningContext& context, Warnings& found) {
       rows.add(sample->row, [&] { return describe_difference(kind, *difference, row_label(context.columns, sample->row)); });
     }
     rows.report("confounded", fmt::format("the speedup mixes the strategy's effect with that of another {}", kind.name),
-                {fmt::format("make it an axis, or measure all rows with one {} into another --results folder", kind.name),
+                {fmt::format("{}measure all rows with one {} into another --results folder",
+                             kind.factor == ConfoundedKind::Factor::placement ? "" : "make it an axis, or ", kind.name),
                  fmt::format("make it an axis, or say beside the speedups that the {} differs", kind.name)},
                 found);
   }

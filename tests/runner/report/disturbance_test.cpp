@@ -95,6 +95,21 @@ TEST_CASE("disturbance: packed rows keep the packed baseline, rows alone the one
   CHECK(table.rows[1].side_by_side == 1);
 }
 
+TEST_CASE("confounded: the number of runs side by side, but by `placement`") {
+  Study study = calibrated_study();
+  CHECK_FALSE(warns(study.table(), "confounded"));
+  attempt_of(study, 2, 6).facts["side_by_side"] = "4";
+  const Table table = study.table();
+  CHECK(warning_of(table, "confounded").seen == "number of runs side by side: 2 and 4 among the runs of k=2, placement=packed");
+  CHECK(warning_of(table, "confounded").advice.starts_with("measure all rows with one number of runs side by side into"));
+  attempt_of(study, 2, 6).facts.erase("side_by_side");
+  CHECK(warning_of(study.table(), "confounded").seen ==
+        "number of runs side by side: 2 and 1 among the runs of k=2, placement=packed");
+  attempt_of(study, 2, 6).executor = "import";
+  study.experiment.baseline.push_back({kPlacementAxis, {Value::from_plain(kAlone)}});
+  CHECK_FALSE(warns(study.table(), "confounded"));
+}
+
 TEST_CASE("disturbance: fewer than six pairs have a ratio, no interval, and say what is missing") {
   Study study = calibrated_study();
   attempt_of(study, 3, 6).job = "9_0";  // alone in another allocation
