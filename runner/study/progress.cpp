@@ -21,6 +21,11 @@ Progress::Progress(Clock& clock, std::optional<int> slots)
 
 Progress::~Progress() { finish(); }
 
+void Progress::begin_round(const std::string& name, const DispatchCounts& before) {
+  round_ = name;
+  before_round_ = before;
+}
+
 std::string Progress::text(const DispatchCounts& counts, const std::string& waiting) {
   const double elapsed_s = clock_.monotonic_s() - start_s_;
   const long long failed = counts.done - counts.succeeded;
@@ -28,8 +33,8 @@ std::string Progress::text(const DispatchCounts& counts, const std::string& wait
   for (const auto& [name, of_study] : studies_) {
     if (of_study.running > 0) running += (running.empty() ? "" : ", ") + name;
   }
-  const std::string head = studies_.empty() ? "" : counted(static_cast<long long>(studies_.size()), "study: ", "studies: ");
-  std::string line = head;
+  std::string line = round_.empty() ? "" : round_ + ": ";
+  if (!studies_.empty()) line = counted(static_cast<long long>(studies_.size()), "study: ", "studies: ");
   line += fmt::format("{}/{} done, {} {}", counts.done, counts.total, counts.running,
                       waiting.empty() ? "running" : "submitted, " + waiting);
   if (!running.empty()) line += fmt::format(" ({})", running);
@@ -39,8 +44,12 @@ std::string Progress::text(const DispatchCounts& counts, const std::string& wait
   return left.empty() ? line : line + ", " + left;
 }
 
-void Progress::show(const DispatchCounts& counts, const std::string& waiting) {
+void Progress::show(const DispatchCounts& all, const std::string& waiting) {
   if (is_quiet()) return;
+  DispatchCounts counts = all;
+  counts.total -= before_round_.done;
+  counts.done -= before_round_.done;
+  counts.succeeded -= before_round_.succeeded;
   const double now_s = clock_.monotonic_s();
   if (now_s - last_s_ < (in_place_ ? kRedrawInterval : kLineInterval)) return;
   last_s_ = now_s;

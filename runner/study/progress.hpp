@@ -23,6 +23,8 @@ class Progress {
   void show(const DispatchCounts& counts, const std::string& waiting = {});
   /// Of one of several studies: the line counts all of them, and names those that run.
   void show_of(const std::string& study, const DispatchCounts& counts, const std::string& waiting = {});
+  /// From here on, of one round alone: `block 3: 0/2 done`. What had ended before it is not counted.
+  void begin_round(const std::string& name, const DispatchCounts& before);
   /// Its counts alone.
   void count_of(const std::string& study, const DispatchCounts& counts) { studies_[study] = counts; }
   /// What is known of the time that is still to go.
@@ -41,6 +43,8 @@ class Progress {
   double last_s_ = -1e9;
   RemainingTime remaining_;
   std::map<std::string, DispatchCounts> studies_;  // of several
+  std::string round_;
+  DispatchCounts before_round_;
   std::string shown_;
 };
 

@@ -86,17 +86,23 @@ class Purse {
   CallBudget& budget_;
 };
 
+std::string round_name(const Round& round, bool is_block) {
+  return fmt::format("{} {}{}", is_block ? "block" : "look at", round.plan.repeats, is_block ? "" : " runs");
+}
+
 std::string round_text(const Study& study, const Round& round, const RoundsView& view, std::optional<double> left) {
-  long long runs = 0;
+  long long runs = 0, warmups = 0;
   for (const Configuration& configuration : round.plan.configurations) {
     const std::optional<std::size_t> at = study.plan.find(configuration.id);
-    runs += at ? std::max(0, round.plan.repeats - view.rows[*at].ended) : 0;
+    if (!at) continue;
+    runs += std::max(0, round.plan.repeats - view.rows[*at].ended);
+    warmups += view.rows[*at].ended == 0 ? study.plan.warmups : 0;
   }
   const auto rows = static_cast<long long>(round.plan.configurations.size());
-  return left ? fmt::format("block {} of {}: {}, about {:.3g} of {:.3g} GPU-hours that are left", round.plan.repeats,
-                            counted(rows, "row", "rows"), counted(runs, "run", "runs"), round.expected_hours, *left)
-              : fmt::format("to the look at {} runs of {}: {}", round.plan.repeats, counted(rows, "row", "rows"),
-                            counted(runs, "run", "runs"));
+  const std::string text =
+      fmt::format("{}: {}, {}{}", round_name(round, left.has_value()), counted(rows, "row", "rows"),
+                  counted(runs, "run", "runs"), warmups == 0 ? "" : " and " + counted(warmups, "warm-up", "warm-ups"));
+  return left ? fmt::format("{}, about {:.3g} of {:.3g} GPU-hours that are left", text, round.expected_hours, *left) : text;
 }
 
 int summarise_rounds(const Study& study, const RoundsView& view, const Store& store, bool anything) {
@@ -183,7 +189,9 @@ Steps<int> run_rounds(const Study& study, const RunOptions& options, Store& stor
     say(round_text(study, *next.round, view, left));
     const long long before = sum_of_ended(view);
     purse.commit(view, next.round->expected_hours);
-    const Study part = narrowed_to(study, std::move(next.round->plan));
+    const std::string name = round_name(*next.round, left.has_value());
+    Study part = narrowed_to(study, std::move(next.round->plan));
+    part.round = name;
     const RunOptions of_part = options_of_part(further, first, failures);
     const PartEnd end = co_await carry_out(part, of_part);
     if (end.over) co_return end.code;

@@ -261,6 +261,7 @@ Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, con
   Carried carried;
   carried.anything = dispatcher.counts().done < dispatcher.counts().total;
   if (carried.anything) {
+    if (!study.one_of_many) progress.begin_round(study.round, study.round.empty() ? DispatchCounts{} : dispatcher.counts());
     expect_runs(progress.remaining(), study, store, states, retried);
     if (study.one_of_many) progress.count_of(study.experiment.name, dispatcher.counts());  // shown once all are counted
     if (!study.one_of_many) progress.show(dispatcher.counts());
@@ -291,6 +292,10 @@ std::optional<int> code_of_ending(const Study& study, const Carried& carried) {
 }  // namespace
 
 int say_totals(const Study& study, const RunTotals& totals, bool stopped) {
+  if (totals.asked == 0) {  // within a budget
+    say("no run has ended");
+    return 0;
+  }
   if (totals.succeeded == 0 && totals.ended > 0) {
     say(fmt::format("none of {} runs succeeded{}", totals.asked,
                     stopped ? ""

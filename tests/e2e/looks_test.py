@@ -51,8 +51,8 @@ class Looks(StudyTest):
         self.assertIn("32 runs would be started", rehearsed.stderr)
         self.assertIn("looks at 8, 11, 15, 20 runs, 95 % over 4 looks", rehearsed.stderr)
         said = self.hpcbench("run", "s.yaml").stderr
-        self.assertIn("to the look at 8 runs of 4 rows: 32 runs", said)
-        self.assertIn("to the look at 11 runs of 2 rows: 6 runs", said)
+        self.assertIn("look at 8 runs: 4 rows, 32 runs", said)
+        self.assertIn("look at 11 runs: 2 rows, 6 runs", said)
         looks = self.status("s.yaml")["looks"]
         by_end = sorted(row["ended"] for row in looks["rows"])
         self.assertEqual(by_end[:2], [8, 8], "rows of 1 % need no more than the first look")
@@ -157,6 +157,15 @@ class Budget(StudyTest):
         whole = json.loads(self.hpcbench("plan", "s.yaml", "--format", "json").stdout)
         self.assertEqual(whole["new"], 0, "measured runs cost far less than their limit")
         self.assertEqual(len({row["n"] for row in self.report("s.yaml")["rows"]}), 1)
+
+    def test_progress_counts_the_runs_and_warm_ups_of_the_block(self):
+        self.write("s.yaml", STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 2\nwarmups: 1") + "resources: {time: 1m}\n")
+        said = self.hpcbench("run", "s.yaml", "--at-most", "0.01 gpu-hours").stderr
+        self.assertIn("no block is begun", said)
+        self.assertIn("\nno run has ended\n", said)
+        said = self.hpcbench("run", "s.yaml", "--at-most", "1 gpu-hours").stderr
+        self.assertIn("\nblock 1: 4 rows, 4 runs and 4 warm-ups, about 0.133 of 1 GPU-hours that are left\nblock 1: 0/8 done, 0 running", said)
+        self.assertRegex(said, r"\nblock 2: 4 rows, 4 runs, about \S+ of \S+ GPU-hours that are left\nblock 2: 0/4 done, 0 running")
 
     def test_a_block_that_takes_more_than_it_should_begins_no_more_runs_once_the_budget_is_reached(self):
         study = STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 2") + "resources: {time: 1m}\n"
