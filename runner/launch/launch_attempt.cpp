@@ -32,6 +32,7 @@
 #include "launch/word_of_slurm.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/job_files.hpp"
+#include "runfiles/launch_error.hpp"
 #include "runfiles/outside_files.hpp"
 #include "runfiles/run_description.hpp"
 #include "runfiles/run_info.hpp"
@@ -357,14 +358,24 @@ AttemptEnd run_attempt(const std::string& attempt_folder, const std::string& tok
   return {launch_status(facts, info.success_exit_code), true};
 }
 
+/// What ends the launcher itself, as a full disk, is noted for hpcbench: its message may have no place either.
+AttemptEnd run_or_note(const std::string& attempt_folder, const std::string& token, double grace_s, const BlockPlace* block) {
+  try {
+    return run_attempt(attempt_folder, token, grace_s, block);
+  } catch (const std::exception& problem) {
+    if (!token.empty()) note_launch_error(attempt_folder, bare_text(problem));
+    throw;
+  }
+}
+
 }  // namespace
 
 int launch_attempt(const std::string& attempt_folder, const std::string& token, double grace_s) {
-  return run_attempt(attempt_folder, token, grace_s, nullptr).status;
+  return run_or_note(attempt_folder, token, grace_s, nullptr).status;
 }
 
 AttemptEnd launch_in_block(const std::string& attempt_folder, const std::string& token, const BlockPlace& block) {
-  return run_attempt(attempt_folder, token, kEndingGraceS, &block);
+  return run_or_note(attempt_folder, token, kEndingGraceS, &block);
 }
 
 int launch_batch(const std::string& batch_folder) {

@@ -5,6 +5,7 @@
 
 #include "base/files.hpp"
 #include "base/log.hpp"
+#include "runfiles/launch_error.hpp"
 #include "runfiles/run_info.hpp"
 
 namespace hpcbench {
@@ -17,10 +18,13 @@ Verdict judge_revoked(const std::string& why) {
 }
 
 /// `killed by signal 9`, `(exit status 1)`: what is known beyond its being gone.
-std::string describe_gone(const Claim& claim, const std::string& word) {
-  if (!claim.process) return "the job ended before it began" + (word.empty() ? "" : " (" + word + ")");
-  return fmt::format("job {} on {} has gone and left no finished.json{}", claim.job, claim.process->host,
-                     word.empty() ? "" : " (" + word + ")");
+std::string describe_gone(const std::string& folder, const Claim& claim, const std::string& word) {
+  const std::string error = read_launch_error(folder);
+  return fmt::format("{}{}{}",
+                     !claim.process
+                         ? "the job ended before it began"
+                         : fmt::format("job {} on {} has gone and left no finished.json", claim.job, claim.process->host),
+                     word.empty() ? "" : " (" + word + ")", error.empty() ? "" : ": " + error);
 }
 
 }  // namespace
@@ -94,7 +98,7 @@ Verdict judge_attempt(const std::string& folder, const std::string& job, const s
   }
   // It may have written finished.json between our first look and its end.
   if (has_finished(folder)) return {Verdict::Kind::finished, {}, State::lost, {}};
-  return {Verdict::Kind::settled, claimed_job, State::lost, describe_gone(*claim, status.text)};
+  return {Verdict::Kind::settled, claimed_job, State::lost, describe_gone(folder, *claim, status.text)};
 }
 
 }  // namespace hpcbench

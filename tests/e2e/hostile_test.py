@@ -129,6 +129,22 @@ repeats: 1
         (disk / "filler").unlink()
         self.hpcbench("run", "s.yaml", "--results", str(disk / "results"))
 
+    def test_a_disk_that_is_full_at_the_end_of_a_run_is_the_reason_why_it_is_lost(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], capture_output=True).returncode != 0:
+            self.skipTest("cannot mount a small file system here")
+        self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], capture_output=True)
+        results = ("--results", str(disk / "results"))
+        self.write("s.yaml", study("filler", 'head -c 100000000 /dev/zero > "$HPCBENCH_RUN.big"; true', "retries: {lost: 0}"))
+        self.hpcbench("run", "s.yaml", *results, code=3)
+        for big in disk.rglob("*.big"):
+            self.wait_for(lambda: (big.parent / "launch_error").is_symlink(), "the launcher's end")
+            big.unlink()
+        self.hpcbench("run", "s.yaml", *results, code=None)
+        lost = [run["reason"] for run in self.status("s.yaml", *results)["runs"] if run["state"] == "lost"]
+        self.assertIn("has gone and left no finished.json: cannot write finished.json: No space left on device", "\n".join(lost))
+
     def test_run_fills_the_disk(self):
         disk = self.folder / "disk"
         disk.mkdir()

@@ -1,6 +1,7 @@
 """Each outcome, from a real job on a real Slurm, in `status`, `report` and the database."""
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 import time
@@ -107,6 +108,32 @@ resources: {time: 60s}
 
     def test_a_suspended_block_does_not_count_that_against_the_limit_of_its_run(self):
         self.check_suspended("still_block", "block")
+
+    def test_a_full_disk_is_the_reason_why_a_run_is_lost(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], capture_output=True).returncode != 0:
+            self.skipTest("cannot mount a small file system here")
+        self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], capture_output=True)
+        self.write("full.yaml", """
+experiment: full
+command: [bash, -c, 'while [ -e hold ]; do sleep 0.1; done; head -c 100000000 /dev/zero > "$HPCBENCH_RUN.big"; true']
+launch: once
+matrix: {nodes: [1]}
+repeats: 1
+retries: {lost: 0}
+""")
+        self.write("hold", "")
+        results = ("--results", str(disk / "results"))
+        self.run_study("--detach", *results, name="full.yaml")
+        (self.folder / "hold").unlink()
+        self.wait_for(lambda: not self.cluster.jobs("PD,R,CG"), "the job's end")
+        big, = disk.rglob("*.big")
+        big.unlink()
+        self.run_study(*results, name="full.yaml", code=1)
+        run, = self.status("full.yaml", *results)["runs"]
+        self.assertEqual(run["state"], "lost")
+        self.assertIn("cannot write finished.json: No space left on device", run["reason"])
 
     def test_lost(self):
         """The job's shell is killed with -9 and leaves no finished.json: known after a minute, in which slow disks may show it."""

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/job_files.hpp"
+#include "runfiles/launch_error.hpp"
 #include "submit/judge.hpp"
 #include "submit/slurm/slurm_executor.hpp"
 
@@ -273,7 +274,8 @@ void SlurmExecutor::see_ended(Entry& entry, const SlurmJob& row) {
   end.outcome = how_it_was_stopped(entry.folder);
   if (end.outcome)
     end.text += end.outcome == State::preempted ? ": it gave way to another job" : ": it was asked to end from outside";
-  if (never_began || end.outcome || clock_.monotonic_s() - *entry.ended_s >= kFinishedDelay) conclude(entry, end);
+  const bool none_will_come = never_began || end.outcome || !read_launch_error(entry.folder).empty();
+  if (none_will_come || clock_.monotonic_s() - *entry.ended_s >= kFinishedDelay) conclude(entry, end);
 }
 
 /// A shell's words for a program that it could not start: the job's script cannot start hpcbench. All jobs would end so, and
