@@ -31,6 +31,11 @@ void refuse_value(const PointSpace& space, const std::string& axis, const Value&
   std::vector<std::string> texts;
   for (const Value& known : space.some_values(axis)) {
     if (known.text() == value.text()) {
+      if (value.list() != nullptr) {
+        diagnostics.add(location, fmt::format("{} has no value that is a list", cite(axis)),
+                        fmt::format("one value stands here, without brackets: {}", known.text()));
+        return;
+      }
       diagnostics.add(location, fmt::format("{} has no value {} that is a text", cite(axis), cite(value.text())),
                       "write it with quotes or without them, as in the axis");
       return;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <stdexcept>
 
@@ -154,8 +155,11 @@ std::optional<std::vector<std::string>> read_texts(const YamlNode& node, const s
 
 bool expect_list(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {
   if (!node.is_list()) {
-    const std::string advice = node.is_scalar() ? fmt::format("write [{}]", node.text) : "";
-    refuse_type(node, what, "a list", diagnostics, advice.size() > 60 ? "" : advice);
+    constexpr std::size_t kMostWritten = 60;
+    std::string advice = "put each entry behind `- `, or all in brackets";
+    if (node.is_scalar() && node.text.size() < kMostWritten && node.text.find('\n') == std::string::npos)
+      advice = fmt::format("write [{}]", node.text);
+    refuse_type(node, what, "a list", diagnostics, advice);
     return false;
   }
   if (node.items.empty()) diagnostics.add(node.location, what + " is an empty list", "remove it, or say what it holds");
@@ -254,6 +258,20 @@ void MapReader::refuse_choice(const YamlNode& node, std::string_view key, std::s
                    "it is one of " + cite_all(names));
 }
 
+/// Where a key that is not known here would be: in maps of this one, or as an axis.
+std::string MapReader::advice_on(std::string_view key) const {
+  if (key == "<<") return "merge keys are not taken: write the values out";
+  constexpr std::array<std::string_view, 4> kAxes = {"nodes", "gpus_per_node", "ranks_per_node", "gpus"};
+  const bool may_be_axis = &section_ == &experiment_keys() || &section_ == &resources_keys();
+  if (may_be_axis && std::find(kAxes.begin(), kAxes.end(), key) != kAxes.end())
+    return fmt::format("it is an axis: matrix: {{{}: [1, 2]}}", key == "gpus" ? "gpus_per_node" : key);
+  std::vector<std::string> maps;
+  for (const KeyRow& row : section_.keys) {
+    if (row.kind == KeyKind::map && row.section().find(key) != nullptr) maps.push_back(cite(row.name));
+  }
+  return maps.empty() ? "" : "it belongs in " + join(maps, " or ");
+}
+
 void MapReader::finish() {
   std::vector<std::string> known;
   for (const KeyRow& row : section_.keys) {
@@ -263,11 +281,11 @@ void MapReader::finish() {
     if (diagnostics_.full()) return;
     if (section_.find(key.name) != nullptr) continue;
     const std::string inside = what_.empty() ? "" : fmt::format(" in `{}`", what_);
+    std::string advice = advice_on(key.name);
     const std::string near = did_you_mean(key.name, known);
     std::vector<std::string> sorted = known;
     std::sort(sorted.begin(), sorted.end());
-    std::string advice = near.empty() && sorted.size() <= 12 ? "known here: " + cite_all(sorted) : "";
-    if (key.name == "<<") advice = "merge keys are not taken: write the values out";
+    if (advice.empty() && near.empty() && sorted.size() <= 12) advice = "known here: " + cite_all(sorted);
     diagnostics_.add(key.location, fmt::format("unknown key {}{}{}", cite(key.name), inside, near), advice);
   }
 }

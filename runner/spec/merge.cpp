@@ -45,10 +45,24 @@ void drop_other_work(YamlNode& root, const YamlNode& over) {
 /// Lists that need not be there: an empty one laid over the file takes them away. (Of `modules` and `setup` an empty list
 /// stays: without one the site's would count.)
 bool is_emptied(const YamlNode& over, const std::string& path) {
-  constexpr std::array kLists = {"zip",    "exclude", "include",         "overrides",      "metrics",         "prepare",
-                                 "import", "srun",    "resources.extra", "report.columns", "report.group_by", "report.sort",
-                                 "require"};
-  return over.is_list() && over.items.empty() && std::find(kLists.begin(), kLists.end(), path) != kLists.end();
+  constexpr std::array kLists = {"zip",
+                                 "exclude",
+                                 "include",
+                                 "overrides",
+                                 "metrics",
+                                 "prepare",
+                                 "import",
+                                 "srun",
+                                 "resources.extra",
+                                 "report.columns",
+                                 "report.group_by",
+                                 "report.sort",
+                                 "report.references",
+                                 "require",
+                                 "success.require"};
+  const bool is_known = std::find(kLists.begin(), kLists.end(), path) != kLists.end();
+  const bool is_inputs = path.starts_with("prepare.") && path.ends_with(".inputs");
+  return over.is_list() && over.items.empty() && (is_known || is_inputs);
 }
 
 /// Half of one condition and half of another would mean neither; a profile says by itself what it takes away.

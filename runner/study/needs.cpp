@@ -48,15 +48,32 @@ bool is_there(const std::string& folder, const std::string& path) {
 
 bool is_fixed(const std::string& text) { return placeholders_in(text).empty(); }
 
+bool can_start(const std::string& folder, const std::string& program) {
+  const bool is_path = program.find('/') != std::string::npos;
+  return is_path ? ::access((std::filesystem::path(folder) / program).c_str(), X_OK) == 0 : find_program(program).has_value();
+}
+
+/// `[python3 train.py]`: a whole line in place of the program's name.
+bool is_line(const Work& work, const std::string& folder) {
+  const std::string& line = work.command.front();
+  const std::string program = line.substr(0, line.find(' '));
+  return work.command.size() == 1 && program.size() < line.size() && is_fixed(program) && can_start(folder, program) &&
+         !can_start(folder, line);
+}
+
 /// `elsewhere`: jobs run on other machines, which may have programs of their own.
 void examine_program(const Work& work, const std::string& folder, bool own_folder, bool elsewhere, Findings& findings) {
-  if (work.shell || work.command.empty() || work.container || !is_fixed(work.command.front())) return;
+  if (work.shell || work.command.empty() || work.container) return;
   const std::string& program = work.command.front();
+  if (is_line(work, folder)) {
+    note_finding(findings, Finding::Kind::problem, fmt::format("`{}` is one argument, so the name of a program", program),
+                 "write each argument by itself: command: [python3, train.py, \"{{size}}\"]");
+    return;
+  }
+  if (!is_fixed(program)) return;
   const bool is_path = program.find('/') != std::string::npos;
   if (is_path && own_folder && program.front() != '/') return;
-  const bool found =
-      is_path ? ::access((std::filesystem::path(folder) / program).c_str(), X_OK) == 0 : find_program(program).has_value();
-  if (!found) {
+  if (!can_start(folder, program)) {
     const bool on_nodes = elsewhere && (!is_path || program.front() == '/');
     const bool may_come = !work.modules.empty() || !work.setup.empty() || on_nodes;
     note_finding(findings, may_come ? Finding::Kind::warning : Finding::Kind::problem,

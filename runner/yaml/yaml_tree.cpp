@@ -14,13 +14,13 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "yaml/diagnostics.hpp"
+#include "yaml/syntax_advice.hpp"
 
 namespace hpcbench {
 
 namespace {
 
 constexpr std::size_t kDeepest = 100;
-const char* const kQuoteAdvice = "YAML reads `{` as the start of a map: put quotes around the text, \"--size={{size}}\"";
 
 [[noreturn]] void refuse_yaml(const SourceLocation& location, const std::string& message, const std::string& advice = "") {
   throw InputError(located_message(location, message, advice));
@@ -231,20 +231,6 @@ class DocumentCounter : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-std::string syntax_advice(const std::string& message, std::string_view line) {
-  const std::size_t indented = line.find_first_not_of(" \t");
-  if (line.substr(0, indented).find('\t') != std::string_view::npos) return "indent with spaces, not with tabs";
-  if (message.starts_with("unknown escape character")) {
-    return "in double quotes a backslash begins an escape: write the text in single quotes, '\\d+'";
-  }
-  if (message == "illegal map value") return "a text that holds `: ` needs quotes";
-  if (message == "unknown token") return "a text that starts with one of @ ` % needs quotes";
-  if (message == "end of map not found" || message == "end of sequence not found") {
-    return "lines of one map or list start in the same column";
-  }
-  return "";
-}
-
 /// yaml-cpp's message, or what a person more likely did; `bracket` is where the innermost open `[` or `{` stands.
 [[noreturn]] void refuse_syntax(const YamlSource& source, const YAML::Exception& error,
                                 const std::optional<SourceLocation>& bracket) {
@@ -261,8 +247,9 @@ std::string syntax_advice(const std::string& message, std::string_view line) {
   const bool flow = message.find("flow not found") != std::string::npos;
   const bool later = bracket && (place_of(at).line > place_of(*bracket).line || at.offset >= begin + line.size());
   if (flow && later) refuse_unclosed_bracket(*bracket);
-  const bool escape = message.starts_with("unknown escape character");
-  const std::string advice = !escape && line.find("{{") != std::string_view::npos ? kQuoteAdvice : syntax_advice(message, line);
+  std::size_t begin_before = 0;
+  const std::string_view before = begin == 0 ? std::string_view() : source.line_at(begin - 1, &begin_before);
+  const std::string advice = syntax_advice(message, before, line, at.offset - begin);
   refuse_yaml(at, "this is no YAML: " + message, advice);
 }
 

@@ -35,8 +35,8 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
   for (const std::string& candidate : candidates) {
     if (candidate.size() > kLongestName) continue;
     const std::size_t distance = edit_distance(word, candidate);
-    // A long prefix is meant as well: `gpus_per` for `gpus_per_node`.
-    const bool prefix = word.size() >= 4 && candidate.starts_with(word);
+    // A long prefix is meant as well: `gpus_per` for `gpus_per_node`, `env` for `environment`.
+    const bool prefix = word.size() >= 3 && candidate.starts_with(word);
     if (distance < best_distance || (prefix && !best)) {
       best = candidate;
       best_distance = std::min(distance, best_distance);

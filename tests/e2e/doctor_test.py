@@ -105,6 +105,15 @@ class Local(StudyTest):
         self.write("train.py", "")
         self.assertNotIn("train.py", self.doctor("tiny.yaml", code=1))
 
+    def test_a_line_in_place_of_the_program(self):
+        self.write("train.py", "")
+        for line in ("python3 train.py", "python3 train.py --nodes={{nodes}}"):
+            self.write("tiny.yaml", LOCAL.replace("[bash, -c, \"true\"]", f'["{line}"]').replace("[1, 2]", "[1]"))
+            self.assertIn(f"`{line}` is one argument", self.doctor("tiny.yaml", code=1))
+        self.write("python3 train.py", "#!/bin/sh\n", 0o755)
+        self.write("tiny.yaml", LOCAL.replace("[bash, -c, \"true\"]", '["./python3 train.py"]').replace("[1, 2]", "[1]"))
+        self.doctor("tiny.yaml", code=0)
+
     def test_data_that_are_not_there(self):
         self.write("tiny.yaml", LOCAL + "parameters: {data: some/where}\n")
         output = self.doctor("tiny.yaml", code=0)

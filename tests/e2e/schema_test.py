@@ -83,6 +83,14 @@ class Schema(StudyTest):
         self.assertEqual(self.check(path).returncode, 0)
         self.assertEqual(self.complaints(parsed(path.read_text())), [])
 
+    def test_short_forms_are_accepted(self):
+        for text in ("inject: {kill_rank: {at: none}}", "inject: {kill_rank: {step: none}}", "resources: {time: 2 h}",
+                     "success: {require: [wall_s < 3]}\nprofiles: {bare: {success: {require: []}}}"):
+            path = self.write("short.yaml", f"experiment: x\ncommand: [a, '{{{{k}}}}']\nmatrix: {{k: [1]}}\n{text}\n")
+            done = self.check(path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(self.complaints(parsed(path.read_text())), [], text)
+
     def test_sites_are_accepted(self):
         validator = jsonschema.Draft7Validator(json.loads(self.hpcbench("schema", "site").stdout))
         for path in files("sites/*.yaml", "examples/**/sites/*.yaml"):

@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kFilled = "\\S";
 constexpr const char* kPlainName = "^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$";
 constexpr const char* kIdentifier = "^[A-Za-z_][A-Za-z0-9_]{0,99}$";
-constexpr const char* kDuration = "^[0-9.eE+:-]+[smhd]?$";
+constexpr const char* kDuration = "^[0-9.eE+:-]+\\s*[smhd]?$";
 constexpr const char* kPercentage = "^\\s*[+-]?[0-9.eE+-]+\\s*%\\s*$";
 constexpr const char* kPlaceholder = "\\{\\{";
 
@@ -87,6 +87,7 @@ class SchemaWriter {
     const Json shape = shape_of(row, layer);
     std::vector<Json> shapes = {shape};
     if (shape.contains("anyOf")) shapes = shape["anyOf"].get<std::vector<Json>>();
+    if (row.kind != KeyKind::choice && !row.words.empty()) shapes.push_back({{"enum", row.words}});
     if (row.fillable) shapes.push_back({{"type", "string"}, {"pattern", kPlaceholder}});
     if (layer == Layer::over) shapes.push_back({{"type", "null"}});
     std::string about(row.about);

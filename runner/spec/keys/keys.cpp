@@ -102,7 +102,7 @@ const KeySection& experiment_keys() {
        {.name = "include", .kind = KeyKind::points, .about = "list of further points, each naming every axis"},
        parameters_row(),
        {.name = "derive", .kind = KeyKind::texts_by_name, .about = "map of name: expression, computed for each point"},
-       {.name = "require", .kind = KeyKind::expressions, .about = "expressions that must hold at every point"},
+       {.name = "require", .kind = KeyKind::texts, .about = "expressions that must hold at every point"},
        {.name = "overrides",
         .kind = KeyKind::maps,
         .about = "list of what is different for some points",

@@ -57,7 +57,7 @@ struct KeyRow {
   bool required = false;                // check says so in words of its own
   bool fillable = false;                // a text with placeholders may stand in its place
   long long least = 0, most = 0;        // of an integer
-  std::vector<std::string> words = {};  // of a choice
+  std::vector<std::string> words = {};  // of a choice; else what may stand in place of the value
   const KeySection& (*section)() = nullptr;
 };
 

@@ -211,22 +211,26 @@ const KeySection& inject_keys() {
 }
 
 const KeySection& kill_rank_keys() {
-  static const KeySection kSection = {
-      "kill_rank",
-      {{.name = "at", .kind = KeyKind::duration_or_0, .about = "so long after the ranks have started: 30s", .fillable = true},
-       {.name = "step",
-        .kind = KeyKind::integer,
-        .about = "in place of at: once events of the rank, or of rank 0, report this step",
-        .fillable = true,
-        .least = 1,
-        .most = kMostSteps},
-       target_row("rank"),
-       {.name = "signal",
-        .kind = KeyKind::choice,
-        .about = "what it gets, with all that it started",
-        .initial = "KILL",
-        .fillable = true,
-        .words = signal_names()}}};
+  static const KeySection kSection = {"kill_rank",
+                                      {{.name = "at",
+                                        .kind = KeyKind::duration_or_0,
+                                        .about = "so long after the ranks have started: 30s",
+                                        .fillable = true,
+                                        .words = {"none"}},
+                                       {.name = "step",
+                                        .kind = KeyKind::integer,
+                                        .about = "in place of at: once events of the rank, or of rank 0, report this step",
+                                        .fillable = true,
+                                        .least = 1,
+                                        .most = kMostSteps,
+                                        .words = {"none"}},
+                                       target_row("rank"),
+                                       {.name = "signal",
+                                        .kind = KeyKind::choice,
+                                        .about = "what it gets, with all that it started",
+                                        .initial = "KILL",
+                                        .fillable = true,
+                                        .words = signal_names()}}};
   return kSection;
 }
 

@@ -129,6 +129,11 @@ void read_prepare(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diag
     return;
   }
   if (!expect_map(*node, "`prepare`", diagnostics)) return;
+  if (const YamlNode* command = node->find("command"); command != nullptr && !command->is_map()) {
+    diagnostics.add(node->keys[node->index_of("command")].location, "`prepare` is a map of preparations by their names",
+                    "prepare: {build: {command: [make]}}, or for a single command prepare: [make]");
+    return;
+  }
   for (std::size_t i = 0; i < node->items.size() && !diagnostics.full(); ++i) {
     if (auto read = read_preparation(node->keys[i], node->items[i], parsed.experiment.site, diagnostics)) {
       parsed.preparations.push_back(*std::move(read));

@@ -221,6 +221,17 @@ TEST_CASE("the example of the documentation and the site that comes along are ac
   CHECK(read.site.name == "local");
 }
 
+TEST_CASE("an empty list of a profile removes optional lists inside of maps, too") {
+  const std::string text =
+      "experiment: e\ncommand: [a, '{{k}}']\nmatrix: {k: [1]}\nsuccess: {exit_code: 0, require: [wall_s < 3]}\n"
+      "report: {metric: wall_s, references: [{value: 3, low: -5 %}]}\nprepare: {build: {command: [make], inputs: [src/*.c]}}\n"
+      "profiles: {bare: {success: {require: []}, report: {references: []}, prepare: {build: {inputs: []}}}}\n";
+  const Experiment bare = parse_experiment(text, "e.yaml", {.profile = "bare", .site = {}, .settings = {}});
+  CHECK(bare.work.success.require.empty());
+  CHECK(bare.report.references.empty());
+  CHECK(bare.preparations.at(0).inputs.empty());
+}
+
 TEST_CASE("what is laid over a file empties lists and takes keys away") {
   const std::string text = std::string(kLayered) +
                            "  bare:\n    parameters: {data: ~}\n    exclude: []\n    include: []\n    overrides: []\n"
