@@ -11,7 +11,7 @@ import sqlite3
 import urllib.parse
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Union
 
-from hpcbench._program import call
+from hpcbench._program import ProgramError, call
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,7 +203,11 @@ def table(study: Path | None = None, *options: str, results: Path | None = None,
     arguments = [] if study is None else [str(study)]
     for option, value in (("--results", results), ("--metric", metric)):
         arguments += [] if value is None else [option, str(value)]
-    report = json.loads(call("report", *arguments, "--format", "json", *options, accept=(0, 1)))
+    printed = call("report", *arguments, "--format", "json", *options, accept=(0, 1))
+    try:
+        report = json.loads(printed)
+    except json.JSONDecodeError as error:
+        raise ProgramError(f"hpcbench report {' '.join(options)} has printed no table: leave out -o, --help and --version") from error
     rows = []
     for row in report["rows"]:
         flat: dict[str, Any] = {"config_id": row["config_id"]}

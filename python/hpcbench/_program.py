@@ -27,10 +27,10 @@ def find_program() -> str:
 
 
 def call(*arguments: str, accept: tuple[int, ...] = (0,)) -> str:
-    """What a command prints. Exit codes that are not in `accept` are a ProgramError."""
+    """What a command prints, in UTF-8 whatever the locale. Exit codes that are not in `accept` are a ProgramError."""
     program = find_program()
     try:
-        done = subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        done = subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace")
     except OSError as error:
         raise ProgramError(f"cannot start {program}: {error.strerror}") from error
     if done.returncode not in accept:

@@ -191,6 +191,19 @@ class Measured(StudyTest):
         with self.assertRaisesRegex(self.package.ProgramError, "cannot start"):
             self.package.runs(self.results)
 
+    def test_texts_are_utf_8_in_any_locale(self):
+        self.write("words.yaml", "experiment: words\ncommand: ['true', '{{w}}']\nlaunch: once\nmatrix: {w: [größe]}\nrepeats: 1\n")
+        self.hpcbench("run", "words.yaml")
+        done = subprocess.run([sys.executable, "-X", "utf8=0", "-c", "import hpcbench; print(ascii(hpcbench.table('words')['w'][0]))"], cwd=self.folder,
+                              env=self.environment({"PYTHONPATH": str(PACKAGE), "HPCBENCH": HPCBENCH, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}),
+                              capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual((done.stdout.strip(), done.stderr), (ascii("größe"), ""))
+
+    def test_options_that_print_no_table_are_named(self):
+        for options in (["-o", str(self.study.folder / "report.json")], ["--help"]):
+            with self.assertRaisesRegex(self.package.ProgramError, f"report {options[0]} .*has printed no table"):
+                self.package.table("py", *options, results=self.results)
+
     def test_numbers_stay_what_they_are_in_files(self):
         import pandas
 
