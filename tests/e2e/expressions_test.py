@@ -2,6 +2,7 @@
 import csv
 import io
 import json
+import math
 import pathlib
 import sys
 import unittest
@@ -38,6 +39,8 @@ class Examples(StudyTest):
     def test_the_grid_has_a_column_for_each_process(self):
         self.assertEqual([(r["gpus"], r["axes"]["rows"], r["derived"]["columns"]) for r in self.rows("process_grid")["rows"]][::2],
                          [(4, 1, 4), (4, 2, 2), (8, 1, 8), (8, 2, 4), (16, 1, 16), (16, 2, 8), (16, 4, 4)])
+        sizes = {(r["axes"]["nodes"], r["axes"]["nb"]): r["derived"]["n"] for r in self.rows("process_grid")["rows"]}
+        self.assertEqual(sizes, {(nodes, nb): math.isqrt(nodes * 51_200_000_000) // nb * nb for nodes in (1, 2, 4) for nb in (192, 384)})
 
 
 class Programs(StudyTest):
