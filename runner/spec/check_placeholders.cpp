@@ -156,9 +156,12 @@ class PlaceholderCheck {
     }
     const SourceLocation location = location_of_placeholder(node, text, placeholder);
     if (!in_overrides) {
-      diagnostics_.add(location,
-                       fmt::format("nothing defines {{{{{}}}}}{}", placeholder.name, did_you_mean(placeholder.name, names)),
-                       "names are those of the axes, of `parameters`, of `derive`, and " + join(builtin_placeholders(), ", "));
+      const std::string by_profiles = advice_of_profiles(placeholder.name);
+      diagnostics_.add(
+          location, fmt::format("nothing defines {{{{{}}}}}{}", placeholder.name, did_you_mean(placeholder.name, names)),
+          !by_profiles.empty()
+              ? by_profiles
+              : "names are those of the axes, of `parameters`, of `derive`, and " + join(builtin_placeholders(), ", "));
     } else if (chosen_by_expression()) {
       return;  // which points these are is known when they are planned: WorkResolver asks each
     } else if (const auto point = space_.find_point(when, replaced)) {
@@ -168,6 +171,27 @@ class PlaceholderCheck {
           fmt::format("only overrides define {{{{{}}}}}, and not for every point that uses it{}", placeholder.name, example),
           "give it a value in `parameters`, which overrides may replace");
     }
+  }
+
+  /// Where profiles alone define a name; empty where none does.
+  std::string advice_of_profiles(const std::string& name) const {
+    const YamlNode* profiles = parsed_.root->find("profiles");
+    if (profiles == nullptr || !profiles->is_map()) return "";
+    std::string by;
+    const char* where = nullptr;
+    for (std::size_t i = 0; i < profiles->items.size(); ++i) {
+      for (const char* const key : {"parameters", "matrix", "derive"}) {
+        const YamlNode* const names = profiles->items[i].is_map() ? profiles->items[i].find(key) : nullptr;
+        const YamlNode* const value = names != nullptr && names->is_map() ? names->find(name) : nullptr;
+        if (value == nullptr || value->kind == YamlNode::Kind::absent) continue;
+        by += (by.empty() ? "" : ", ") + cite(profiles->keys[i].name);
+        where = key;
+      }
+    }
+    if (where == nullptr) return "";
+    return fmt::format(
+        "only profiles do ({}), and the file must be whole without them: give it a value in `{}`, which they replace", by,
+        where);
   }
 
   bool chosen_by_expression() const {
