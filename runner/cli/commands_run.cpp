@@ -140,9 +140,9 @@ std::vector<Study> load_studies(const StudyOptions& options, const std::vector<s
 
 int cancel_study(const StudyOptions& options, bool yes) {
   const Study study = load_study(options);
-  Store store = open_index(study.results_root);
+  auto [store, states] = open_for_reading(study);  // a full disk is what some cancel for
   std::vector<KnownAttempt> active;
-  for (const AttemptState& state : refresh_index(store, study)) {
+  for (const AttemptState& state : states) {
     if (!is_outcome(state.state) && study.selected().find(state.key.config_id)) active.push_back({state.key, state.state});
   }
   const auto preparations = static_cast<long long>(unfinished_preparations(study).size());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "submit/cancel_notice.hpp"
 #include "submit/dispatcher.hpp"
@@ -38,6 +39,47 @@ bool settle_if_ended(const std::string& results, const CancelledJob& cancelled, 
   return true;
 }
 
+/// Ends one that may have begun, or settles it.
+void end_begun(const std::string& results, const AttemptKey& key, Executor& executor, DispatchObserver& observer,
+               CancelCounts& counts) {
+  const std::string folder = results + "/" + to_string(key);
+  const Verdict verdict = judge_attempt(folder, {}, std::nullopt, revoke_attempt(kCancelledWhy), executor);
+  switch (verdict.kind) {
+    case Verdict::Kind::finished:
+      observer.settled(key, std::nullopt, {});
+      break;
+    case Verdict::Kind::voided:
+    case Verdict::Kind::settled:
+      if (!executor.runs_here() && verdict.outcome == State::lost) {
+        observer.note(to_string(key) + ": its job has ended; `hpcbench run` settles it");
+        break;
+      }
+      observer.settled(key, verdict.kind == Verdict::Kind::voided ? State::cancelled : verdict.outcome, verdict.reason);
+      break;
+    case Verdict::Kind::active:
+      log_info(fmt::format("asks job {} of {} to end", verdict.job, to_string(key)));
+      executor.cancel(folder, verdict.job);
+      counts.asked.push_back({key, verdict.job});
+      break;
+    case Verdict::Kind::unseen:
+      observer.note(to_string(key) + ": cannot be ended from here: " + verdict.reason + "; run `hpcbench cancel` there");
+      ++counts.unseen;
+      break;
+  }
+}
+
+/// Where its files cannot be written, as on a full disk, that is said, and the others are ended all the same.
+template <class Work>
+bool or_note(const AttemptKey& key, DispatchObserver& observer, const Work& work) {
+  try {
+    work();
+    return true;
+  } catch (const UnavailableError& problem) {
+    observer.note(fmt::format("{}: {}; `hpcbench run` settles it once that is mended", to_string(key), problem.what()));
+    return false;
+  }
+}
+
 }  // namespace
 
 CancelCounts cancel_attempts(const std::string& results, const std::vector<KnownAttempt>& attempts, Executor& executor,
@@ -48,7 +90,10 @@ CancelCounts cancel_attempts(const std::string& results, const std::vector<Known
   for (const KnownAttempt& attempt : attempts) {
     const std::string folder = results + "/" + to_string(attempt.key);
     if (is_outcome(attempt.state) || ::access(folder.c_str(), F_OK) != 0) continue;
-    if (has_finished(folder) || !seize_attempt(folder, revoke_attempt(kCancelledWhy))) {
+    bool revoked = false;
+    or_note(attempt.key, observer,
+            [&] { revoked = !has_finished(folder) && seize_attempt(folder, revoke_attempt(kCancelledWhy)); });
+    if (!revoked) {
       begun.push_back(attempt.key);
       continue;
     }
@@ -56,32 +101,8 @@ CancelCounts cancel_attempts(const std::string& results, const std::vector<Known
     executor.cancel(folder, {});  // its job may wait in a queue, or be about to claim
     ++counts.revoked;
   }
-  for (const AttemptKey& key : begun) {
-    const std::string folder = results + "/" + to_string(key);
-    const Verdict verdict = judge_attempt(folder, {}, std::nullopt, revoke_attempt(kCancelledWhy), executor);
-    switch (verdict.kind) {
-      case Verdict::Kind::finished:
-        observer.settled(key, std::nullopt, {});
-        break;
-      case Verdict::Kind::voided:
-      case Verdict::Kind::settled:
-        if (!executor.runs_here() && verdict.outcome == State::lost) {
-          observer.note(to_string(key) + ": its job has ended; `hpcbench run` settles it");
-          break;
-        }
-        observer.settled(key, verdict.kind == Verdict::Kind::voided ? State::cancelled : verdict.outcome, verdict.reason);
-        break;
-      case Verdict::Kind::active:
-        log_info(fmt::format("asks job {} of {} to end", verdict.job, to_string(key)));
-        executor.cancel(folder, verdict.job);
-        counts.asked.push_back({key, verdict.job});
-        break;
-      case Verdict::Kind::unseen:
-        observer.note(to_string(key) + ": cannot be ended from here: " + verdict.reason + "; run `hpcbench cancel` there");
-        ++counts.unseen;
-        break;
-    }
-  }
+  for (const AttemptKey& key : begun)
+    counts.unseen += or_note(key, observer, [&] { end_begun(results, key, executor, observer, counts); }) ? 0 : 1;
   executor.flush();
   leave_cancel_notice(results);
   return counts;
@@ -93,7 +114,11 @@ std::vector<CancelledJob> await_ends(const std::string& results, std::vector<Can
   const double end_s = clock.monotonic_s() + patience_s;
   for (const CancelledJob& job : jobs) executor.adopt(results + "/" + to_string(job.key), job.job);
   while (true) {
-    std::erase_if(jobs, [&](const CancelledJob& job) { return settle_if_ended(results, job, executor, observer); });
+    std::erase_if(jobs, [&](const CancelledJob& job) {
+      bool ended = true;
+      or_note(job.key, observer, [&] { ended = settle_if_ended(results, job, executor, observer); });
+      return ended;
+    });
     const double left_s = end_s - clock.monotonic_s();
     if (jobs.empty() || left_s <= 0 || stop()) return jobs;
     executor.wait(std::min(left_s, kLookInterval));

@@ -145,6 +145,23 @@ repeats: 1
         lost = [run["reason"] for run in self.status("s.yaml", *results)["runs"] if run["state"] == "lost"]
         self.assertIn("has gone and left no finished.json: cannot write finished.json: No space left on device", "\n".join(lost))
 
+    def test_cancel_ends_what_has_filled_the_disk(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], capture_output=True).returncode != 0:
+            self.skipTest("cannot mount a small file system here")
+        self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], capture_output=True)
+        results = ("--results", str(disk / "results"))
+        self.write("s.yaml", study("filler", 'head -c 100000000 /dev/zero > "$HPCBENCH_RUN.big"; echo $$ > pid; exec sleep 1000', "retries: {lost: 0}"))
+        self.start("run", "s.yaml", *results)
+        self.wait_for(lambda: (self.folder / "pid").exists() and (self.folder / "pid").read_text(), "the program")
+        pid = int((self.folder / "pid").read_text())
+        said = self.hpcbench("cancel", "s.yaml", "--yes", *results, code=None).stderr
+        self.assertIn("running ended", said)
+        self.assertFalse(alive(pid))
+        for big in disk.rglob("*.big"):
+            big.unlink()
+
     def test_run_fills_the_disk(self):
         disk = self.folder / "disk"
         disk.mkdir()
