@@ -37,11 +37,10 @@ class FileWriter {
       if (node.tag == "copy") {
         add_copy(node);
       } else if (node.tag == "link") {
-        note(node,
-             fmt::format("FILL IN the command: the link to `{}` is not made: write the path of what it names in the command",
-                         node.text));
+        const auto fill = [&](const std::string& text) { return filled(text, node); };
+        for_each_file(node, fill, [&](const std::string& from, const std::string& to) { bring(node, "ln -s", from, to); });
       } else if (node.tag == "prepare") {
-        note(node, fmt::format("FILL IN `prepare` or the command's first lines: `{}`", node.text));
+        result_.inside += script_of_prepare(node, "{{run_dir}}", parameters_, "command", draft_);
       }
     }
   }
@@ -84,7 +83,26 @@ class FileWriter {
     }
   }
 
+  StepFiles take() { return std::move(result_); }
+
  private:
+  /// By a line of the command.
+  void bring(const JubeNode& node, const std::string& by, const std::string& name, const std::string& to) {
+    const std::string from = parameters_.beside(name);
+    const bool is_whole = node.attribute("rel_path_ref") == "internal" || from.starts_with('/') || from.starts_with("{{");
+    const std::string folder = jube_fs::path(to).parent_path().string();
+    const bool leaves = has_glob(from) ? !folder.empty() && leaves_folder(folder) : leaves_folder(to);
+    if (leaves || from.find('$') != std::string::npos) {
+      note(node, fmt::format("FILL IN the command: `{}` does not get to `{}`: write what brings it", from, to));
+      return;
+    }
+    const std::string home =
+        is_whole ? "" : "\"" + parameters_.fill("$jube_benchmark_home", node.place, "command", draft_) + "\"/";
+    if (!folder.empty()) result_.inside += fmt::format("mkdir -p {}\n", shell_word(folder));
+    const std::string into = has_glob(from) ? (folder.empty() ? "." : folder) : to;
+    result_.inside += fmt::format("{} {}{} {}\n", by, home, shell_word(from), shell_word(into));
+  }
+
   void note(const JubeNode& node, const std::string& message) { draft_.note(node.place, "files", message); }
 
   /// Placeholders only where a name differs between points.
@@ -99,11 +117,8 @@ class FileWriter {
       const std::string from = parameters_.beside(name);
       const bool varies = from.find("{{") != std::string::npos;
       const std::optional<std::string> text = varies ? std::nullopt : files_(from);
-      if (leaves_folder(to) || from.find('*') != std::string::npos || from.find('$') != std::string::npos ||
-          (!varies && (!text || !is_utf8(*text)))) {
-        note(node, fmt::format("FILL IN files: `{}` is not copied, as it is no text file that is there: write its path in the "
-                               "command, or `cp` it there",
-                               from));
+      if (leaves_folder(to) || node.attribute("rel_path_ref") == "internal" || (!varies && (!text || !is_utf8(*text)))) {
+        bring(node, "cp -r", name, to);
       } else {
         copies_.push_back({from, to, false});
       }
@@ -116,16 +131,18 @@ class FileWriter {
   Draft& draft_;
   JubeDecks& decks_;
   std::vector<CopiedFile> copies_;
+  StepFiles result_;
   std::map<std::string, std::string> made_;  // file of a substitution: its deck
 };
 
 }  // namespace
 
-void write_files(const std::vector<const JubeNode*>& sets, const JubeParameters& parameters, const JubeRequest& request,
-                 const JubeFiles& files, Draft& draft, JubeDecks& decks) {
+StepFiles write_files(const std::vector<const JubeNode*>& sets, const JubeParameters& parameters, const JubeRequest& request,
+                      const JubeFiles& files, Draft& draft, JubeDecks& decks) {
   FileWriter writer(parameters, request, files, draft, decks);
   add_file_sets(sets, writer);
   writer.write_copies();
+  return writer.take();
 }
 
 }  // namespace hpcbench

@@ -13,7 +13,10 @@ using FillName = std::function<std::string(const std::string& text)>;
 /// `from` as the fileset says it, `to` in the step's folder.
 using UseFile = std::function<void(const std::string& from, const std::string& to)>;
 
-/// Each file that a `copy` or `link` names.
+bool has_glob(const std::string& text);
+/// A word of a shell; one with a pattern stays as it is, and one with a placeholder, for its value decides.
+std::string shell_word(const std::string& text);
+/// Each file that a `copy` or `link` names, seen from its `file_path_ref`.
 void for_each_file(const JubeNode& node, const FillName& fill, const UseFile& use);
 
 /// Filesets first: substitutesets read what they bring.

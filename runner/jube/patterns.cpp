@@ -40,6 +40,12 @@ struct Suffix {
 constexpr Suffix kSuffixes[] = {{"_first", "first"}, {"_last", "last"}, {"_min", "min"}, {"_max", "max"},
                                 {"_sum", "sum"},     {"_cnt", "count"}, {"_avg", "mean"}};
 
+/// A formula whose value JUBE makes an int of, which cuts what stands behind the point, also below 0.
+std::string cut(const std::string& formula) {
+  const bool may_have_decimals = formula.find_first_not_of("0123456789") != std::string::npos;
+  return may_have_decimals ? fmt::format("max(floor({0}), min(ceil({0}), 0))", formula) : formula;
+}
+
 class ResultWriter {
  public:
   ResultWriter(const JubeParameters& parameters, JubeSets& sets, Draft& draft)
@@ -81,7 +87,8 @@ class ResultWriter {
                                 name, pattern->attribute("mode"), pattern->text));
         continue;
       }
-      add_metric(name, fmt::format("formula: {}{}", json_quote(*formula), unit_of(*pattern)));
+      const std::string value = pattern->attribute("type") == "int" ? cut(*formula) : *formula;
+      add_metric(name, fmt::format("formula: {}{}", json_quote(value), unit_of(*pattern)));
     }
   }
 
@@ -156,6 +163,11 @@ class ResultWriter {
     if (!otherwise.empty()) {
       draft_.note(pattern.place, "metrics",
                   fmt::format("{}: default=\"{}\" has no counterpart: a value that is absent stays absent", name, otherwise));
+    }
+    if (pattern.attribute("type") == "int" &&
+        (pattern.text.find("jube_pat_fp") != std::string::npos || pattern.text.find("\\.") != std::string::npos)) {
+      draft_.note(pattern.place, "metrics",
+                  fmt::format("{}: type=\"int\": JUBE cuts what stands behind the point, which stays here", name));
     }
     rests_[name] = fmt::format("file: {}, pattern: {}{}", yaml_text(file), json_quote(*regex), unit_of(pattern));
     add_metric(name, rests_[name] + ", take: first");

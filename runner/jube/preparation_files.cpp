@@ -16,14 +16,6 @@ namespace {
 
 namespace jube_fs = std::filesystem;
 
-bool has_glob(const std::string& text) { return text.find_first_of("*?[") != std::string::npos; }
-
-/// A word of a shell; one with a pattern stays as it is, and one with a placeholder, for its value decides.
-std::string shell_word(const std::string& text) {
-  if (text.find("{{") != std::string::npos) return "\"" + text + "\"";
-  return has_glob(text) ? text : shell_quote(text);
-}
-
 class PreparationFiles {
  public:
   PreparationFiles(const JubeNode& step, const JubeParameters& parameters, const JubeRequest& request, const JubeFiles& files,
@@ -41,7 +33,7 @@ class PreparationFiles {
       if (node.tag == "copy" || node.tag == "link") {
         add_file(node);
       } else if (node.tag == "prepare") {
-        result_.inside += parameters_.fill(node.text, node.place, "prepare", draft_) + "\n";
+        result_.inside += script_of_prepare(node, folder_, parameters_, "prepare", draft_);
       }
     }
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -40,12 +41,25 @@ JubeNode joined(const JubeNode& beginning, const JubeNode& set) {
   return both;
 }
 
+/// Files that the sets of another file name lie beside that one.
+void look_beside(JubeNode& node, const std::filesystem::path& folder) {
+  if (node.tag == "copy" || node.tag == "link") {
+    const std::string own = node.attribute("file_path_ref");
+    std::erase_if(node.attributes, [](const auto& each) { return each.first == "file_path_ref"; });
+    node.attributes.emplace_back("file_path_ref", (folder / own).string());
+  }
+  for (JubeNode& child : node.children) look_beside(child, folder);
+}
+
 }  // namespace
 
 const JubeNode* JubeSets::other_root(const std::string& file) {
   if (const auto known = chosen_.find(file); known != chosen_.end()) return &known->second;
   const JubeNode* const root = includes_.root_of(file);
-  return root == nullptr ? nullptr : &chosen_.emplace(file, choose_by_tags(*root, tags_)).first->second;
+  if (root == nullptr) return nullptr;
+  JubeNode chosen = choose_by_tags(*root, tags_);
+  look_beside(chosen, std::filesystem::path(root->place.source->name()).parent_path());
+  return &chosen_.emplace(file, std::move(chosen)).first->second;
 }
 
 /// `from` is `FILE` or `FILE:SET:SET`, whose sets are named for sets that are chosen by a parameter.

@@ -222,6 +222,12 @@ bool is_active(const JubeNode& node, const JubeParameters& parameters, std::stri
   return true;
 }
 
+std::string script_of_prepare(const JubeNode& prepare, const std::string& folder, const JubeParameters& parameters,
+                              const std::string& key, Draft& draft) {
+  note_attributes(prepare, kOfDo, key, draft);
+  return script_of(prepare, /*is_last=*/false, folder, parameters, key, draft) + "\n";
+}
+
 std::string preparation_name(const JubeNode& step) {
   std::string name = step.attribute("name");
   std::replace_if(
@@ -274,11 +280,12 @@ void write_steps(const std::vector<const JubeNode*>& chain, const std::vector<St
     }
     write_preparation(*before[i], needed, files[i], parameters, draft);
   }
-  const std::string body = links(before) + body_of(run, "{{run_dir}}", parameters, "command", draft);
+  const std::string first = links(before) + files.back().inside;
+  const std::string body = first + body_of(run, "{{run_dir}}", parameters, "command", draft);
   const std::vector<const JubeNode*> commands = run.all("do");
   const bool moves =
       std::any_of(commands.begin(), commands.end(), [](const JubeNode* each) { return !each->attribute("work_dir").empty(); });
-  const bool is_one = before.empty() && commands.size() <= 1 && !moves;
+  const bool is_one = first.empty() && commands.size() <= 1 && !moves;
   const std::string script = is_one || body.find('\n') == std::string::npos ? body : "set -e\n" + body;
   draft.lists["command"] = {"bash", "-c", yaml_script(script)};
   draft.values["launch"] = "once";

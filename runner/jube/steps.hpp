@@ -22,13 +22,17 @@ struct StepFiles {
   std::string inside;
 };
 
-/// `files` from the run's filesets and substitutesets.
-void write_files(const std::vector<const JubeNode*>& sets, const JubeParameters& parameters, const JubeRequest& request,
-                 const JubeFiles& files, Draft& draft, JubeDecks& decks);
+/// `files` from the run's filesets and substitutesets, and lines of its command for what these cannot bring.
+StepFiles write_files(const std::vector<const JubeNode*>& sets, const JubeParameters& parameters, const JubeRequest& request,
+                      const JubeFiles& files, Draft& draft, JubeDecks& decks);
 
 /// The same for a step that becomes a preparation, which has no `files`.
 StepFiles files_of_preparation(const JubeNode& step, const std::vector<const JubeNode*>& sets, const JubeParameters& parameters,
                                const JubeRequest& request, const JubeFiles& files, Draft& draft, JubeDecks& decks);
+
+/// Lines that do what a fileset's `prepare` says, and end in the step's folder.
+std::string script_of_prepare(const JubeNode& prepare, const std::string& folder, const JubeParameters& parameters,
+                              const std::string& key, Draft& draft);
 
 /// False where the node is off for good. A condition is a note.
 bool is_active(const JubeNode& node, const JubeParameters& parameters, std::string_view key, Draft& draft);

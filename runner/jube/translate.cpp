@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -95,13 +96,30 @@ std::vector<std::string> include_path(const JubeNode& root, const JubeRequest& r
   return folders;
 }
 
-Translated translate_tree(const JubeNode& root, const std::set<std::string>& tags, const JubeRequest& request,
-                          const JubeFiles& files, JubeIncludes& includes) {
+/// As if the JUBE file lay where its benchmark's `file_path_ref` says: files and `$jube_benchmark_home` are seen from there.
+JubeRequest seen_from(const JubeNode& benchmark, const JubeRequest& request) {
+  const std::filesystem::path folder = benchmark.attribute("file_path_ref");
+  const std::filesystem::path file = request.path;
+  JubeRequest seen = request;
+  if (folder.empty()) return seen;
+  seen.path = (file.parent_path() / folder / file.filename()).lexically_normal().string();
+  if (!request.home.empty()) {
+    const std::string home = (std::filesystem::path(request.home) / folder / "").lexically_normal().string();
+    seen.home = home.size() > 1 ? home.substr(0, home.size() - 1) : home;
+  }
+  return seen;
+}
+
+Translated translate_tree(const JubeNode& root, const std::set<std::string>& tags, const JubeRequest& said,
+                          const JubeFiles& beside, JubeIncludes& includes) {
   Translated result;
   Draft& draft = result.draft;
   const JubeNode& benchmark = first_benchmark(root, draft);
   note_beside(root, benchmark, draft);
-  includes.look_in(include_path(root, request, draft));
+  includes.look_in(include_path(root, said, draft));
+  const JubeRequest request = seen_from(benchmark, said);
+  const std::filesystem::path folder = benchmark.attribute("file_path_ref");
+  const JubeFiles files = [&](const std::string& name) { return beside((folder / name).string()); };
   for (const JubeNode* comment : benchmark.all("comment")) {
     if (!comment->text.empty()) draft.values["description"] = json_quote(comment->text);
   }
@@ -122,7 +140,7 @@ Translated translate_tree(const JubeNode& root, const std::set<std::string>& tag
   std::vector<StepFiles> brought;
   for (std::size_t i = 0; i + 1 < chain.size(); ++i)
     brought.push_back(files_of_preparation(*chain[i], used[i], parameters, request, files, draft, decks));
-  write_files(used.back(), parameters, request, files, draft, decks);
+  brought.push_back(write_files(used.back(), parameters, request, files, draft, decks));
   result.decks = decks.take();
   write_steps(chain, brought, parameters, draft);
   write_results(benchmark, chain, parameters, sets, draft);

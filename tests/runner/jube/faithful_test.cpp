@@ -269,6 +269,49 @@ TEST_CASE("a line's end or beginning in a pattern is that of a line") {
   CHECK(result.notes.empty());
 }
 
+TEST_CASE("a computed int is cut, also below 0, and one that is read is said to be") {
+  const JubeTranslation result = faithful(one_step(
+      "<parameter name='n'>1</parameter>", "echo n $n",
+      "<patternset name='q'><pattern name='a' type='int'>n $jube_pat_fp</pattern><pattern name='b' type='float'>n $jube_pat_fp"
+      "</pattern><pattern name='c' type='int' mode='python'>$b/2</pattern><pattern name='d' mode='python'>$b/2</pattern>"
+      "</patternset><analyser name='y'><use>q</use><analyse step='s'><file>stdout</file></analyse></analyser>"));
+  CHECK(says(result.text, "name: c, formula: \"max(floor(b/2), min(ceil(b/2), 0))\""));
+  CHECK(says(result.text, "name: d, formula: \"b/2\""));
+  CHECK(says(notes_of(result), "a: type=\"int\": JUBE cuts"));
+  CHECK(result.notes.size() == 1);
+}
+
+TEST_CASE("files lie where file_path_ref says, and those of another file's set beside it") {
+  const OtherFiles files = {{"ref/own/a.txt", "A"},
+                            {"ref/sub/b.txt", "B"},
+                            {"sub/o.xml", "<jube><fileset name='g'><copy>b.txt</copy></fileset></jube>"}};
+  const std::string text =
+      "<jube><benchmark name='b' file_path_ref='ref'><parameterset name='p'><parameter name='n'>1</parameter></parameterset>"
+      "<fileset name='f'><copy file_path_ref='own'>a.txt</copy><link>c</link></fileset><step name='s'><use>p,f</use>"
+      "<use from='sub/o.xml'>g</use><do>cat $n</do></step></benchmark></jube>";
+  const JubeTranslation result = faithful(text, files);
+  CHECK(says(result.text, "{from: \"ref/own/a.txt\", to: \"a.txt\"}"));
+  CHECK(says(result.text, "{from: \"ref/sub/b.txt\", to: \"b.txt\"}"));
+  CHECK(says(result.text, "jube_benchmark_home: /bench/ref"));
+  CHECK(result.notes.empty());
+}
+
+TEST_CASE("links, other files and prepare of the last step are lines of its command") {
+  const JubeTranslation result = faithful(
+      one_step("<parameter name='n'>1</parameter>", "run $n",
+               "<fileset name='f'><link name='l'>data</link><copy target_dir='in'>folder</copy><link>*.dat</link>"
+               "<link rel_path_ref='internal'>in/x</link><prepare>cd in; make</prepare><prepare work_dir='w'>ls</prepare>"
+               "</fileset>",
+               "p,f"));
+  const std::string home = "\"{{jube_benchmark_home}}\"/";
+  CHECK(says(result.text, "    set -e\n    ln -s " + home + "data l\n    mkdir -p in\n    cp -r " + home +
+                              "folder in/folder\n    ln -s " + home +
+                              "*.dat .\n    ln -s in/x x\n    cd in; make\n"
+                              "    cd \"{{run_dir}}\"\n    mkdir -p \"w\"\n    cd \"w\"\n    ls\n"
+                              "    cd \"{{run_dir}}\"\n    run {{n}}\n"));
+  CHECK(notes_of(result).find("FILL IN") == std::string::npos);
+}
+
 TEST_CASE("a path that counts JUBE's folders is left to fill in") {
   const std::string p = "<parameter name='a'>1</parameter>";
   CHECK(says(notes_of(faithful(one_step(p, "cp ../../../../x$a ."))), "FILL IN the command: `../../../` leads elsewhere"));
