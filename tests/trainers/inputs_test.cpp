@@ -215,14 +215,15 @@ TEST_CASE("ranks from the environment") {
                                                     {"LOCAL_WORLD_SIZE", "2"},
                                                     {"MASTER_ADDR", "h"},
                                                     {"MASTER_PORT", "29500"},
+                                                    {"OMPI_COMM_WORLD_RANK", "7"},
                                                     {"SLURM_PROCID", "9"},
-                                                    {"SLURM_NTASKS", "10"}}));
+                                                    {"SLURM_STEP_NUM_TASKS", "10"}}));
   CHECK(torchrun.rank == 1);
   CHECK(torchrun.size == 4);
   CHECK(torchrun.local_size == 2);
   CHECK(torchrun.master_port == 29500);
   const World slurm = read_world(environment_of({{"SLURM_PROCID", "2"},
-                                                 {"SLURM_NTASKS", "4"},
+                                                 {"SLURM_STEP_NUM_TASKS", "4"},
                                                  {"SLURM_LOCALID", "0"},
                                                  {"SLURM_JOB_NODELIST", "gpu[07-08],x1"},
                                                  {"SLURM_JOB_ID", "1234567"}}));
@@ -232,7 +233,7 @@ TEST_CASE("ranks from the environment") {
   CHECK(slurm.master_port == 19567);
   // Two ranks on two nodes, without --ntasks-per-node, in a step on the last two of the job's three.
   const World step = read_world(environment_of({{"SLURM_PROCID", "1"},
-                                                {"SLURM_NTASKS", "2"},
+                                                {"SLURM_STEP_NUM_TASKS", "2"},
                                                 {"SLURM_LOCALID", "0"},
                                                 {"SLURM_NODEID", "1"},
                                                 {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"},
@@ -243,7 +244,7 @@ TEST_CASE("ranks from the environment") {
   CHECK(step.master_addr == "gpu2");
   const auto local_size = [](const char* node, const char* tasks_per_node) {
     return read_world(environment_of({{"SLURM_PROCID", "0"},
-                                      {"SLURM_NTASKS", "20"},
+                                      {"SLURM_STEP_NUM_TASKS", "20"},
                                       {"SLURM_NODEID", node},
                                       {"SLURM_TASKS_PER_NODE", tasks_per_node},
                                       {"SLURM_JOB_NODELIST", "a"},
@@ -263,7 +264,64 @@ TEST_CASE("ranks from the environment") {
   CHECK(complaint({{"RANK", "2"}, {"WORLD_SIZE", "2"}}) == "error: RANK is 2, but WORLD_SIZE is only 2");
   CHECK(complaint({{"RANK", "x"}, {"WORLD_SIZE", "2"}}).find("RANK is `x`") != std::string::npos);
   CHECK(complaint({{"WORLD_SIZE", "2"}}).find("only WORLD_SIZE is set") != std::string::npos);
+  const std::map<std::string, std::string> two = {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "h"}};
+  const auto with_port = [&](const char* port) {
+    auto variables = two;
+    variables["MASTER_PORT"] = port;
+    return complaint(variables);
+  };
+  CHECK(with_port("65535").empty());
+  CHECK(with_port("65536") ==
+        "error: the environment variable MASTER_PORT is `65536`: a whole number of at least 1 and at most 65535 is needed");
+  // Kubernetes sets this for a service named `master`: one process has nobody to meet.
+  CHECK(read_world(environment_of({{"MASTER_PORT", "tcp://10.0.0.1:80"}})).size == 1);
   CHECK(thread_count(environment_of({{"OMP_NUM_THREADS", "3"}}), World{}) == 3);
+}
+
+TEST_CASE("ranks from mpirun, also within a job of Slurm, whose words are not theirs") {
+  const std::map<std::string, std::string> batch = {
+      {"SLURM_PROCID", "0"},         {"SLURM_NTASKS", "4"},         {"SLURM_LOCALID", "0"},          {"SLURM_JOB_ID", "7"},
+      {"SLURM_STEP_NODELIST", "n2"}, {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_JOB_NODELIST", "n[1-2]"}};
+  const auto with = [&](std::map<std::string, std::string> variables) {
+    variables.insert(batch.begin(), batch.end());
+    return read_world(environment_of(variables));
+  };
+  const World open_mpi = with({{"OMPI_COMM_WORLD_RANK", "3"},
+                               {"OMPI_COMM_WORLD_SIZE", "4"},
+                               {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                               {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}});
+  CHECK(open_mpi.rank == 3);
+  CHECK(open_mpi.size == 4);
+  CHECK(open_mpi.local_rank == 1);
+  CHECK(open_mpi.local_size == 2);
+  CHECK(open_mpi.master_addr == "n1");
+  CHECK(open_mpi.master_port == 15007);
+  const World mpich =
+      with({{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}, {"MASTER_PORT", "9"}});
+  CHECK(mpich.rank == 3);
+  CHECK(mpich.size == 4);
+  CHECK(mpich.local_rank == 1);
+  CHECK(mpich.master_port == 9);
+  // `srun --mpi=pmi2` sets PMI_RANK, but not where the rank stands on its node.
+  const World pmi2 = with({{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}});
+  CHECK(pmi2.master_addr.empty());
+  CHECK(pmi2.size == 1);
+  CHECK(error_of([] {
+          read_world(environment_of({{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}}));
+        }).find("mpirun -x MASTER_ADDR=HOST -x MASTER_PORT=29500") != std::string::npos);
+}
+
+TEST_CASE("beside the steps of a Slurm job: one process, where the job has no more tasks") {
+  // A batch script without --ntasks, and with --ntasks=1; the shell of `salloc -n 1`.
+  CHECK(read_world(environment_of({{"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}, {"SLURM_JOB_ID", "7"}})).size == 1);
+  CHECK(read_world(environment_of({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}, {"SLURM_JOB_ID", "7"}})).size == 1);
+  CHECK(read_world(environment_of({{"SLURM_NTASKS", "1"}, {"SLURM_JOB_ID", "7"}})).size == 1);
+  for (const bool in_batch : {true, false}) {
+    std::map<std::string, std::string> variables = {{"SLURM_NTASKS", "4"}, {"SLURM_JOB_ID", "7"}};
+    if (in_batch) variables["SLURM_PROCID"] = "0";
+    const std::string text = error_of([&] { read_world(environment_of(variables)); });
+    CHECK(text.find("4 tasks, but this process is none of them: start it by `srun hpcbench-train run") != std::string::npos);
+  }
 }
 
 TEST_CASE("did you mean") {

@@ -23,9 +23,9 @@ namespace {
 
 /// This process's environment without ranks, with what is given.
 std::vector<std::string> merged_environment(const std::map<std::string, std::string>& given) {
-  static const std::vector<std::string> kDropped = {"RANK",         "WORLD_SIZE",  "LOCAL_RANK",  "LOCAL_WORLD_SIZE",
-                                                    "HPCBENCH_RUN", "MASTER_ADDR", "MASTER_PORT", "SLURM_PROCID",
-                                                    "SLURM_NTASKS"};
+  static const std::vector<std::string> kDropped = {"RANK",         "WORLD_SIZE",          "LOCAL_RANK",  "LOCAL_WORLD_SIZE",
+                                                    "HPCBENCH_RUN", "MASTER_ADDR",         "MASTER_PORT", "SLURM_PROCID",
+                                                    "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS"};
   std::vector<std::string> merged;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string name = std::string(*entry).substr(0, std::string(*entry).find('='));

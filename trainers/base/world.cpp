@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <cstdlib>
 #include <sstream>
 #include <thread>
@@ -16,36 +17,55 @@ namespace hpcbench::train {
 
 namespace {
 
-std::optional<int> environment_integer(const Environment& environment, const char* name, int least) {
+std::optional<int> environment_integer(const Environment& environment, const char* name, int least, int most = INT_MAX) {
   const std::optional<std::string> text = environment(name);
   if (!text) return std::nullopt;
   int number = 0;
   const char* end = text->data() + text->size();
   const auto [stop, error] = std::from_chars(text->data(), end, number);
-  if (error != std::errc() || stop != end || number < least) {
+  if (error != std::errc() || stop != end || number < least || number > most) {
     throw InputError(concat("error: the environment variable ", name, " is `", *text, "`: a whole number of at least ", least,
-                            " is needed"));
+                            most < INT_MAX ? concat(" and at most ", most) : "", " is needed"));
   }
   return number;
 }
 
-void read_meeting_place(const Environment& environment, World& world) {
+/// Who started the ranks, by the variables that tell each its place.
+struct Launcher {
+  const char *rank, *size, *local_rank, *local_size;
+  const char* mark = nullptr;  // set where it did; null: where rank or size is
+  bool is_mpirun = false;
+};
+
+constexpr const char* kStepTasks = "SLURM_STEP_NUM_TASKS";
+
+// mpirun's processes see SLURM_PROCID of the batch script or of mpirun's own step. srun may set PMI_RANK, too.
+constexpr Launcher kLaunchers[] = {
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr, true},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "MPI_LOCALRANKID", true},
+    {"SLURM_PROCID", kStepTasks, "SLURM_LOCALID", nullptr, kStepTasks}};
+
+void read_meeting_place(const Environment& environment, const Launcher& launcher, World& world) {
+  constexpr int kMostPort = 65535;
+  const auto step_nodes = launcher.is_mpirun ? std::nullopt : environment("SLURM_STEP_NODELIST");  // mpirun's step lacks some
   if (const auto address = environment("MASTER_ADDR")) {
     world.master_addr = *address;
-  } else if (const auto nodes = environment("SLURM_STEP_NODELIST")) {
-    world.master_addr = first_host(*nodes);
+  } else if (step_nodes) {
+    world.master_addr = first_host(*step_nodes);
   } else if (const auto all_nodes = environment("SLURM_JOB_NODELIST")) {
     world.master_addr = first_host(*all_nodes);
   }
-  if (const auto port = environment_integer(environment, "MASTER_PORT", 1)) {
+  if (const auto port = environment_integer(environment, "MASTER_PORT", 1, kMostPort)) {
     world.master_port = *port;
   } else if (const auto job = environment_integer(environment, "SLURM_JOB_ID", 0)) {
     world.master_port = 15000 + *job % 10000;
   }
-  if (world.size == 1) return;
   if (world.master_addr.empty() || world.master_port == 0) {
     throw InputError(concat("error: there are ", world.size, " processes, but MASTER_ADDR or MASTER_PORT is not set. ",
-                            "Start them with `hpcbench launch -n ", world.size, " -- hpcbench-train run ...`"));
+                            "Start them with `hpcbench launch -n ", world.size,
+                            " -- hpcbench-train run ...`, or set both: the host of rank 0, and a port that is free there",
+                            launcher.is_mpirun ? " (Open MPI: `mpirun -x MASTER_ADDR=HOST -x MASTER_PORT=29500 ...`)" : ""));
   }
 }
 
@@ -94,33 +114,34 @@ std::string first_host(const std::string& node_list) {
 }
 
 World read_world(const Environment& environment) {
-  struct Names {
-    const char *rank, *size, *local_rank;
-    std::optional<int> (*local_size)(const Environment& environment);
-  };
-  constexpr Names kSources[] = {{"RANK", "WORLD_SIZE", "LOCAL_RANK",
-                                 [](const Environment& all) { return environment_integer(all, "LOCAL_WORLD_SIZE", 1); }},
-                                {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", slurm_tasks_here}};
   World world;
   char host[256] = {};
   if (gethostname(host, sizeof host - 1) == 0) world.host = host;
-  for (const Names& names : kSources) {
-    const auto rank = environment_integer(environment, names.rank, 0);
-    const auto size = environment_integer(environment, names.size, 1);
+  for (const Launcher& launcher : kLaunchers) {
+    if (launcher.mark && !environment(launcher.mark)) continue;
+    const auto rank = environment_integer(environment, launcher.rank, 0);
+    const auto size = environment_integer(environment, launcher.size, 1);
     if (!rank && !size) continue;
     if (!rank || !size) {
-      throw InputError(concat("error: of ", names.rank, " and ", names.size, " only ", rank ? names.rank : names.size,
-                              " is set: both or neither are needed"));
+      throw InputError(concat("error: of ", launcher.rank, " and ", launcher.size, " only ",
+                              rank ? launcher.rank : launcher.size, " is set: both or neither are needed"));
     }
     if (*rank >= *size)
-      throw InputError(concat("error: ", names.rank, " is ", *rank, ", but ", names.size, " is only ", *size));
+      throw InputError(concat("error: ", launcher.rank, " is ", *rank, ", but ", launcher.size, " is only ", *size));
     world.rank = *rank;
     world.size = *size;
-    world.local_rank = environment_integer(environment, names.local_rank, 0).value_or(*rank);
-    world.local_size = names.local_size(environment).value_or(*size);
-    break;
+    world.local_rank = environment_integer(environment, launcher.local_rank, 0).value_or(*rank);
+    const auto local_size =
+        launcher.local_size ? environment_integer(environment, launcher.local_size, 1) : slurm_tasks_here(environment);
+    world.local_size = local_size.value_or(*size);
+    if (world.size > 1) read_meeting_place(environment, launcher, world);
+    return world;
   }
-  read_meeting_place(environment, world);
+  // In a batch script, or in the shell of salloc.
+  if (const int tasks = environment_integer(environment, "SLURM_NTASKS", 1).value_or(1); tasks > 1) {
+    throw InputError(concat("error: Slurm has given this job ", tasks, " tasks, but this process is none of them: start it by ",
+                            "`srun hpcbench-train run ...`, or one process alone by `srun -n 1 hpcbench-train run ...`"));
+  }
   return world;
 }
 

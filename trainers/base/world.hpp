@@ -22,9 +22,10 @@ using Environment = std::function<std::optional<std::string>(const char* name)>;
 /// The process's own environment.
 std::optional<std::string> process_environment(const char* name);
 
-/// From RANK, WORLD_SIZE, LOCAL_RANK (torchrun, hpcbench); else SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID; else a single
-/// process. MASTER_ADDR falls back to the first host of SLURM_STEP_NODELIST, else SLURM_JOB_NODELIST, MASTER_PORT to 15000 +
-/// the last four digits of the job's id. InputError names the variable that is missing or wrong.
+/// From RANK, WORLD_SIZE, LOCAL_RANK (torchrun, hpcbench); else as mpirun of Open MPI, or of MPICH and Intel MPI, says; else in
+/// a step of Slurm from SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID; else a single process. MASTER_ADDR falls back to the
+/// first host of SLURM_STEP_NODELIST, else SLURM_JOB_NODELIST, MASTER_PORT to 15000 + the last four digits of the job's id.
+/// InputError names the variable that is missing or wrong, or says that a job of several tasks needs srun.
 World read_world(const Environment& environment);
 
 /// The first host of a Slurm node list: `node[03-05,9],x` gives `node03`.
