@@ -4,6 +4,8 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/item.h>
 #include <ATen/ops/ones.h>
+#include <netdb.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -53,7 +55,25 @@ bool is_of_peer(const std::string& cause) {
   return std::any_of(kMarks.begin(), kMarks.end(), [&](const char* mark) { return cause.find(mark) != std::string::npos; });
 }
 
-c10::intrusive_ptr<c10d::Store> open_store(const World& world, milliseconds timeout) {
+using StorePointer = c10::intrusive_ptr<c10d::Store>;
+
+/// What to do where the ranks cannot meet, with what LibTorch says.
+std::string meeting_advice(const World& world, const std::string& reason) {
+  if (reason.find("EADDRINUSE") != std::string::npos) {
+    return concat("another program on ", world.host, " has the port ", world.master_port,
+                  ": set MASTER_PORT to one that is free there, the same for all ranks");
+  }
+  addrinfo* found = nullptr;
+  const int unknown = getaddrinfo(world.master_addr.c_str(), nullptr, nullptr, &found);
+  if (unknown == 0) freeaddrinfo(found);
+  if (unknown != 0) return concat("MASTER_ADDR is `", world.master_addr, "`, which is no host here: ", gai_strerror(unknown));
+  return concat("rank 0 does not answer at ", world.master_addr, ":", world.master_port,
+                ": MASTER_ADDR has to be its host, MASTER_PORT a port that is free there, the same for all ranks (", reason,
+                ")");
+}
+
+/// In a thread of its own: it waits without an end for the answer of a port that another program has.
+StorePointer open_store(const World& world, milliseconds timeout) {
   if (world.size == 1) return c10::make_intrusive<c10d::HashStore>();
   c10d::TCPStoreOptions options;
   options.port = static_cast<std::uint16_t>(world.master_port);
@@ -61,7 +81,23 @@ c10::intrusive_ptr<c10d::Store> open_store(const World& world, milliseconds time
   options.numWorkers = static_cast<std::size_t>(world.size);
   options.waitWorkers = false;  // agree() waits, and hears of failures meanwhile
   options.timeout = timeout;
-  return c10::make_intrusive<c10d::TCPStore>(world.master_addr, options);
+  auto opened = std::make_shared<std::promise<StorePointer>>();
+  std::future<StorePointer> store = opened->get_future();
+  std::thread([address = world.master_addr, options, opened] {
+    try {
+      opened->set_value(c10::make_intrusive<c10d::TCPStore>(address, options));
+    } catch (...) {
+      opened->set_exception(std::current_exception());
+    }
+  }).detach();
+  constexpr milliseconds kWordsOfStore(500);
+  if (store.wait_for(timeout + kWordsOfStore) != std::future_status::ready)
+    throw std::runtime_error(meeting_advice(world, concat("timed out after ", timeout.count(), " ms")));
+  try {
+    return store.get();
+  } catch (const c10::Error& error) {
+    throw std::runtime_error(meeting_advice(world, error.what_without_backtrace()));
+  }
 }
 
 std::shared_ptr<::gloo::transport::Device> make_device(const World& world) {
@@ -86,12 +122,28 @@ Group::Group(const World& world, double timeout_s, PeerFailed peer_failed, const
       exchange_way_(device.is_cuda() ? ExchangeWay::collectives : ExchangeWay::direct),
       store_(open_store(world, timeout_)) {
   if (world_.size == 1) return;
-  put(*store_, rank_key("joined", world_.rank), "1");
+  join();
   watch_store_ = store_->clone();
   watcher_ = std::thread([this] { watch(); });
 }
 
 Group::~Group() { stop_watching(); }
+
+/// Otherwise two trainings that meet at one port, say of two steps of one job, would mix.
+void Group::join() {
+  const auto first = [&](const std::string& key, const std::string& own) {
+    return text_of(store_->compareSet(key, {}, bytes_of(own)));
+  };
+  if (const std::string size = first("hpcbench/world-size", std::to_string(world_.size)); std::stoi(size) != world_.size) {
+    throw InputError(concat("error: WORLD_SIZE is ", world_.size, " for rank ", world_.rank, ", but ", size, " for others at ",
+                            world_.master_addr, ":", world_.master_port, ": each training needs a MASTER_PORT of its own"));
+  }
+  const std::string own = concat("process ", getpid(), " on ", world_.host);
+  if (const std::string taken = first(rank_key("joined", world_.rank), own); taken != own) {
+    throw InputError(concat("error: rank ", world_.rank, " is there already at ", world_.master_addr, ":", world_.master_port,
+                            ", ", taken, ": each process needs a RANK of its own, each training a MASTER_PORT of its own"));
+  }
+}
 
 bool Group::has(c10d::Store& store, const std::string& key) const { return store.check({key}); }
 
@@ -265,12 +317,17 @@ std::string Group::silent_ranks(const std::string& cause) {
     if (has(*store_, kFailureKey)) return cause;
     std::this_thread::sleep_for(milliseconds(20));
   }
-  std::vector<std::string> silent;
+  std::vector<std::string> absent, silent;
   for (int rank = 0; rank < world_.size; ++rank) {
-    if (!has(*store_, rank_key("alive", rank))) silent.push_back(std::to_string(rank));
+    if (has(*store_, rank_key("alive", rank))) continue;
+    (has(*store_, rank_key("joined", rank)) ? silent : absent).push_back(std::to_string(rank));
+  }
+  if (!absent.empty()) {
+    return concat("rank ", hpcbench::train::join(absent, ", "), " did not come to ", world_.master_addr, ":",
+                  world_.master_port, ": start ", world_.size, " processes, each with its own RANK (", cause, ")");
   }
   if (silent.empty()) return cause;
-  return concat("rank ", join(silent, ", "), " ended or hangs without a word (", cause, ")");
+  return concat("rank ", hpcbench::train::join(silent, ", "), " ended or hangs without a word (", cause, ")");
 }
 
 std::string Group::report_failure(const std::string& cause) {

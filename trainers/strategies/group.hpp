@@ -42,7 +42,8 @@ class Group {
   /// Called in that thread with the root cause, at most once; it should end the process.
   using PeerFailed = std::function<void(const std::string& root_cause)>;
 
-  /// Opens the store. Throws when rank 0 is not there within `timeout_s`. `device` must outlive the group.
+  /// Opens the store. Throws when rank 0 is not there within `timeout_s`, and says what to do; InputError where another process
+  /// there has the same rank, or another world size. `device` must outlive the group.
   Group(const World& world, double timeout_s, PeerFailed peer_failed, const Device& device = cpu_device());
   virtual ~Group();
   Group(const Group&) = delete;
@@ -101,6 +102,7 @@ class Group {
   void finish();
 
  private:
+  void join();
   void watch();
   void share_memory();
   Communicator connect_some(const std::string& name, int rank, int size);

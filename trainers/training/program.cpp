@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <c10/util/Logging.h>
 #include <torch/version.h>
 #include <unistd.h>
 
@@ -214,6 +215,7 @@ class Run {
     if (!failure.of_peer && failure.exit_code == kExitFailed) own += concat(" (", place(), ")");
     if (alone) {
       report(own, own, failure);
+      if (world_.size > 1) end_process(failure.exit_code);  // a thread may still wait for the store
       return failure.exit_code;
     }
     const std::string root = group_->report_failure(own);
@@ -300,7 +302,8 @@ int main_program(const std::vector<std::string>& arguments) {
       if (!arguments.empty() && arguments.front() == other.name) return other.run(rest);
     }
     // c10d tells of every attempt to reach a store that is not up yet; what matters comes as an error.
-    setenv("TORCH_CPP_LOG_LEVEL", "ERROR", 0);
+    setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);
+    c10::initLogging();
     const Command command =
         read_command(arguments, process_environment,
                      concat("hpcbench-train ", HPCBENCH_VERSION, " (LibTorch ", TORCH_VERSION, kBackends, ")"), others);
