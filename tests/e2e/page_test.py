@@ -171,6 +171,15 @@ class Page(StudyTest):
             return document.querySelector('#tables td').getBoundingClientRect().left - box.getBoundingClientRect().left; })()""")
         self.assertEqual(left, 0, "which row it is stays in sight")
 
+    def test_nothing_is_cut_on_paper(self):
+        browser = self.open_page("plain")
+        browser.call("Emulation.setDeviceMetricsOverride", width=720, height=1000, deviceScaleFactor=1, mobile=False)
+        browser.call("Emulation.setEmulatedMedia", media="print")
+        browser.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+        cut = browser.evaluate("[...document.querySelectorAll('.scroll table, figure svg')].filter(e => e.getBoundingClientRect().right > 721).length")
+        self.assertEqual(cut, 0)
+        self.assertEqual(browser.evaluate("[...document.querySelectorAll('.scroll, figure')].filter(e => getComputedStyle(e).overflowX !== 'visible').length"), 0)
+
     def test_names_are_text(self):
         browser = self.open_page(HOSTILE)
         self.assertEqual(browser.complaints(), [])
