@@ -140,6 +140,10 @@ int ingest_run(const IngestOptions& options) {
   }
   say(fmt::format("{} taken in, {} read again, {} there already{}", result.taken, result.again, result.known,
                   result.known > 0 && result.taken + result.again == 0 ? ": nothing has changed" : ""));
+  if (files.empty() && result.again > 0) {
+    say("note: this replaces what was given by hand for this point; several runs of a point go into a table: import: "
+        "[runs.csv]");
+  }
   return result.problems.empty() ? 0 : 2;
 }
 

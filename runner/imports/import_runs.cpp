@@ -120,7 +120,7 @@ class Importer {
         ++result_.known;
         continue;
       }
-      ExistingImport* known = match(existing_[id], task.identity);
+      ExistingImport* known = match(existing_[id], task);
       if (known == nullptr) {
         fresh.push_back(std::move(task));
       } else if (!known->revoked && (known->imported.request == task.wanted || changed_for_now_)) {
@@ -150,9 +150,12 @@ class Importer {
     }
   }
 
-  static ExistingImport* match(std::vector<ExistingImport>& known, const std::string& identity) {
+  /// Of values alone, without a source, those of the file and those given by hand are two unless they are the same.
+  static ExistingImport* match(std::vector<ExistingImport>& known, const Task& task) {
     for (ExistingImport& import : known) {
-      if (import.imported.identity != identity || import.matched) continue;
+      if (import.imported.identity != task.identity || import.matched) continue;
+      const bool is_same = import.imported.by_file == task.by_file || import.imported.request == task.wanted;
+      if (task.sources.empty() && !is_same) continue;
       import.matched = true;
       return &import;
     }

@@ -130,6 +130,12 @@ class TablePlanner {
       sound_ = false;
     }
     if (strange.empty()) return;
+    if (const std::size_t other = cells.front().find_first_of(";\t"); cells.size() == 1 && other != std::string::npos) {
+      problem(line, fmt::format("this table has {} between its cells, and hpcbench reads commas (and decimal points)",
+                                cells.front()[other] == ';' ? "`;`" : "tabs"));
+      sound_ = false;
+      return;
+    }
     if (!import_.headings.empty()) {
       plan_.notes.push_back(
           printable(fmt::format("{}: left out, as `values` maps no metric to them: {}", table_, join(strange, ", "))));

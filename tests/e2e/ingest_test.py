@@ -159,6 +159,17 @@ class Ingest(OldResults):
                                  "statistic": "median", "statistic_n": "5"})
         self.assertIn("DUE TO TIME LIMIT", reasons[0])
 
+    def test_values_by_hand_and_those_of_the_file_are_runs_of_their_own(self):
+        self.write("old.yaml", STUDY + "import:\n  - {run: {strategy: ddp, nodes: 2}, values: {train_s: 10}}\n")
+        self.assertEqual(self.rows()["ddp", 2]["n"], 1)
+        self.ingest("ddp,nodes=2", "--value", "train_s=20")
+        again = self.ingest("ddp,nodes=2", "--value", "train_s=30")
+        self.assertIn("this replaces what was given by hand", again.stderr)
+        self.assertIn("1 there already", self.ingest("ddp,nodes=2", "--value", "train_s=30").stderr)
+        self.assertIn("1 there already", self.ingest("ddp,nodes=2", "--value", "train_s=10").stderr)
+        for _ in range(2):
+            self.assertEqual([run["value"] for run in self.rows()["ddp", 2]["runs"]], [10, 30])
+
     def test_slurms_words(self):
         for name, text, outcome in (
                 ("oom", "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=1.0.\nsrun: error: n1: task 0: Out Of Memory", "out_of_memory"),
@@ -338,6 +349,12 @@ class Import(OldResults):
         plotted = self.hpcbench("plot", "old.yaml", "--kind", "time", code=2)
         self.assertIn("runs.csv:3: error: no point has nodes=3", plotted.stderr)
         self.assertTrue((self.folder / "plots/time.svg").is_file(), "what can be read is drawn all the same")
+
+    def test_a_table_without_commas_is_named(self):
+        for separator, said in ((";", "`;`"), ("\t", "tabs")):
+            self.write("results/runs.csv", separator.join(("strategy", "nodes", "train_s\n")) + separator.join(("ddp", "1", "12,5\n")))
+            self.study("  - runs.csv\n")
+            self.assertIn(f"runs.csv:1: error: this table has {said} between its cells", self.hpcbench("check", "old.yaml", code=2).stderr)
 
     def test_a_mended_import_is_exit_0_again(self):
         self.write("results/runs.csv", "strategy,nodes,train_s\nbaseline,1,100\nddp,3,50\n")
