@@ -195,6 +195,9 @@ SQLite::Database open_database(const std::string& path, std::optional<std::strin
   if (on_disk) require_writable(path);
   for (int tries = 0;; ++tries) {
     std::string why;
+    // What SQLite creates is for its owner alone to write; the umask is to say who may. Only a new file: to close one gives up
+    // locks of this process.
+    if (on_disk) const Descriptor made(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     const FileIdentity file = identify_file(path);
     try {
       SQLite::Database database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | kOneThread, kBusyTimeoutMs);

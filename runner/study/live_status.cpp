@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "base/files.hpp"
@@ -16,6 +17,7 @@
 #include "runfiles/claim.hpp"
 #include "submit/judge.hpp"
 #include "submit/slurm/slurm_parse.hpp"
+#include "submit/slurm/slurm_users.hpp"
 
 namespace hpcbench {
 
@@ -82,20 +84,37 @@ void add_submissions(StatusView& view, const Study& study) {
 std::string add_queue(StatusView& view, const Study& study, ToolRunner& tools) {
   const auto asked = [](const RunStatus& run) { return is_open(run) && is_slurm(run) && run.attempt->batch; };
   if (std::none_of(view.runs.begin(), view.runs.end(), asked)) return {};
-  const ToolResult answer = tools.run({squeue_arguments(), {}, 60});
+  std::map<std::string, unsigned int> users;  // who handed over each batch
+  std::set<unsigned int> others;
+  for (const RunStatus& run : view.runs) {
+    if (!asked(run) || users.count(*run.attempt->batch) != 0) continue;
+    const unsigned int user = users[*run.attempt->batch] = submitter_of(study.results, *run.attempt->batch);
+    if (user != ::getuid()) others.insert(user);
+  }
+  const ToolResult answer = tools.run({squeue_arguments(others), {}, 60});
   if (!answer.succeeded()) return fmt::format("squeue does not answer ({}): what jobs wait for is not shown", describe(answer));
   std::map<std::pair<std::string, int>, SlurmJob> jobs;
   for (SlurmJob& job : parse_squeue(answer.output)) {
     SlurmJob& known = jobs[{job.name, job.index}];
     if (known.id.empty() || phase_of(known.state) == SlurmPhase::ended) known = std::move(job);
   }
+  std::optional<bool> hides;
+  const auto hides_others = [&] {
+    if (!hides) {
+      const ToolResult config = tools.run({{"scontrol", "show", "config"}, {}, 60});
+      hides = !config.succeeded() || hides_jobs_of_others(config.output);
+    }
+    return *hides;
+  };
   std::map<std::string, std::map<std::string, int>> places;
   for (RunStatus& run : view.runs) {
     // What has finished since the index was refreshed is for the next look.
     if (!asked(run) || has_finished(study.results + "/" + to_string(run.attempt->key))) continue;
     const std::string& batch = *run.attempt->batch;
     if (places.count(batch) == 0) places[batch] = places_in_batch(study.results, batch);
-    run.job = RunStatus::Job::gone;
+    const bool is_hidden = users.at(batch) != ::getuid() && hides_others();
+    run.job = is_hidden ? RunStatus::Job::unknown : RunStatus::Job::gone;
+    if (is_hidden) run.attempt->reason = fmt::format("Slurm does not show you the jobs of {}", user_name_of(users.at(batch)));
     const auto place = places[batch].find(to_string(run.attempt->key));
     if (place == places[batch].end()) continue;
     const auto job = jobs.find({slurm_job_name(study.experiment.name, batch), place->second});

@@ -4,12 +4,13 @@ import pathlib
 import random
 import re
 import signal
+import subprocess
 import sys
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from slurm_harness import SlurmTest  # noqa: E402
+from slurm_harness import HPCBENCH, SlurmTest  # noqa: E402
 
 PATIENCE_S = 180
 ROUNDS = 20 if os.environ.get("HPCBENCH_LONG") == "1" else 3
@@ -59,6 +60,33 @@ class WatchTest(SlurmTest):
         self.assertEqual(len(re.findall(r"/r0\d/a1  failed .*exit code 3", text)), 2, text)
         self.assertIn("every run has an outcome", text)
         self.assertEqual(self.cluster.count("sbatch"), 1, "watching submits nothing")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can act as another user")
+    def test_another_user_of_the_results_sees_the_jobs_and_takes_them_over(self):
+        os.umask(0o002)
+        self.addCleanup(os.umask, 0o022)
+        for folder, mode in ((self.folder, 0o775), (self.cluster.folder, 0o755)):
+            folder.chmod(mode)
+        self.submit(STUDY.replace("[0, 3]", "[0]"))
+        self.wait_for(lambda: len(list(self.folder.glob("results/*/*/r*/a1/started.json"))) == 2, "runs that have begun")
+        environment = {**self.environment(), "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
+
+        def as_another(*arguments):
+            return subprocess.Popen(["setpriv", "--reuid", "65534", "--regid", "0", "--clear-groups", HPCBENCH, *arguments], cwd=self.folder,
+                                    env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+        said = as_another("status", "--all").communicate(timeout=60)[0]
+        if "Permission denied" in said and "setpriv" in said:
+            self.skipTest("another user cannot reach the program here")
+        self.assertEqual(len(re.findall(r"/r0\d/a1  running .*\(job \d+_\d+ on n\d\)", said)), 2, said)
+        run = as_another("run")
+        self.addCleanup(self.reap, run)
+        log = self.folder / "results/trivial/hpcbench.log"
+        self.wait_for(lambda: log.read_text().count(f"[{run.pid}] info Slurm job ") >= 2, "what Slurm says to the other user")
+        self.write("go", "")
+        said = run.communicate(timeout=PATIENCE_S)[0]
+        self.assertEqual(run.returncode, 0, said)
+        self.assertEqual(list(self.folder.glob("results/*/*/r*/a2")), [], said)
 
     def test_looks_are_as_rare_as_polls_of_run(self):
         self.submit(STUDY)

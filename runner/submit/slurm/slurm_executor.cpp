@@ -1,6 +1,7 @@
 #include "submit/slurm/slurm_executor.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
@@ -19,6 +20,7 @@
 #include "runfiles/run_info.hpp"
 #include "submit/cancel_notice.hpp"
 #include "submit/judge.hpp"
+#include "submit/slurm/slurm_users.hpp"
 
 namespace hpcbench {
 
@@ -151,6 +153,7 @@ std::vector<std::string> SlurmExecutor::expect(const AttemptSpan& attempts, cons
     entry = Entry{};
     entry.folder = folder;
     entry.batch = attempts.batch;
+    entry.user = ::getuid();
     entry.name = slurm_job_name(study_of(folder).experiment, attempts.batch);
     entry.index = index;
     entry.in_block = !attempts.blocks.empty();
@@ -192,6 +195,8 @@ void SlurmExecutor::identify(Entry& entry) {
   const RunInfo run = parse_run_json(read_file_if_there(entry.folder + "/run.json").value_or(""));
   if (run.intended_unix_s) earliest_unix_s_ = std::min(earliest_unix_s_, *run.intended_unix_s);
   entry.batch = run.batch.value_or("");
+  entry.user = submitter_of(study_of(entry.folder).results, entry.batch);
+  if (entry.user != ::getuid()) others_.insert(entry.user);
   const Places& places = places_of(entry);
   const auto place = places.element.find(entry.folder);
   if (place == places.element.end()) return;
@@ -303,7 +308,7 @@ void SlurmExecutor::flush() {
     if (ids.empty()) return;
     argv.insert(argv.end(), ids.begin(), ids.end());
     const ToolResult result = call(std::move(argv));
-    if (!result.succeeded()) say_once("scancel", fmt::format("scancel: {}", describe(result)));
+    if (!result.succeeded()) say_once("scancel", fmt::format("scancel: {}{}", describe(result), whose_jobs(others_)));
   };
   if (unnamed_ > 0) {
     note_(fmt::format("without squeue's answer the jobs of {} cannot be named for scancel: each leaves as soon as it begins",

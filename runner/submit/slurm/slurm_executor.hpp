@@ -62,6 +62,7 @@ class SlurmExecutor : public Executor {
     std::string batch;
     std::string name;  // empty: its files do not say; then it is never found
     int index = -1;
+    unsigned int user = 0;      // who handed it over
     bool in_block = false;      // others are in the same job
     std::string job;            // the id, once known
     std::string state, reason;  // as last seen
@@ -98,6 +99,8 @@ class SlurmExecutor : public Executor {
   void see_ended(Entry& entry, const SlurmJob& row);
   bool notice_missing_launcher(Entry& entry, const SlurmJob& row);
   void see_absent(Entry& entry, bool complete);
+  bool is_shown(const Entry& entry);
+  const ToolResult& config();
   void conclude_absent(Entry& entry);
   void conclude(Entry& entry, JobStatus end);
   // Of a controller that has lost jobs: slurm_losses.cpp.
@@ -128,6 +131,7 @@ class SlurmExecutor : public Executor {
   std::unordered_map<std::string, Entry> entries_;  // by folder
   std::vector<std::string> open_;                   // folders of those that have not ended
   std::map<std::string, Places> places_;            // by batch
+  std::set<unsigned int> others_;                   // users whose jobs are among those looked for
   Rows queued_, recorded_;
   std::set<std::string> early_;  // arrays of which sacct knows no name yet
   bool accounting_ = true;

@@ -42,13 +42,12 @@ bool SlurmExecutor::lost_jobs_lately() const { return lost_s_ && clock_.monotoni
 /// the study's time, the job was submitted since then, and it ended soon after. Absent if the controller does not answer.
 std::optional<bool> SlurmExecutor::may_have_known_id(const std::string& job) {
   if (lost_jobs_lately()) return true;
-  if (!config_) config_ = call({"scontrol", "show", "config"});
-  if (!config_->succeeded()) {
+  if (!config().succeeded()) {
     say_once("scontrol",
-             fmt::format("scontrol does not answer ({}); jobs that somebody cancelled wait for it", describe(*config_)));
+             fmt::format("scontrol does not answer ({}); jobs that somebody cancelled wait for it", describe(config())));
     return std::nullopt;
   }
-  const std::optional<double> start = parse_controller_start(config_->output);
+  const std::optional<double> start = parse_controller_start(config().output);
   if (!start || clock_.unix_s() > *start + kLongAgoS || !has_batch_before(*start)) return false;
   const auto [known, fresh] = job_times_.try_emplace(job);
   SlurmJobTimes& times = known->second;

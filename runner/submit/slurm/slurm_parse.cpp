@@ -1,6 +1,7 @@
 #include "submit/slurm/slurm_parse.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -202,16 +203,6 @@ std::optional<std::string> explain_limit(std::string_view reason) {
   return fmt::format("as much as its {} allows at a time is in use; it starts when other jobs have ended", whose);
 }
 
-/// The value of a line `MaxArraySize            = 1001`.
-std::optional<std::string> config_value(std::string_view output, std::string_view key) {
-  for (const std::string& line : split(output, '\n')) {
-    const std::size_t equals = line.find('=');
-    if (equals == std::string::npos || trim(std::string_view(line).substr(0, equals)) != key) continue;
-    return std::string(trim(std::string_view(line).substr(equals + 1)));
-  }
-  return std::nullopt;
-}
-
 /// `2026-11-21T13:04:05`, in local time, as all tools print times.
 std::optional<double> to_unix_s(const std::string& time) {
   std::tm local{};
@@ -220,6 +211,13 @@ std::optional<double> to_unix_s(const std::string& time) {
   local.tm_isdst = -1;
   const std::time_t seconds = std::mktime(&local);
   return seconds < 0 ? std::nullopt : std::optional<double>(static_cast<double>(seconds));
+}
+
+/// Numbers of users, as Slurm's tools take them.
+std::string me_and(const std::set<unsigned int>& others) {
+  std::string users = std::to_string(::getuid());
+  for (const unsigned int other : others) users += fmt::format(",{}", other);
+  return users;
 }
 
 std::string first_word(const std::string& text) { return text.substr(0, text.find_first_of(" +")); }
@@ -235,7 +233,9 @@ SbatchAnswer parse_sbatch(const ToolResult& result) {
   return {judge_sbatch(result), {}, describe(result)};
 }
 
-std::vector<std::string> squeue_arguments() { return {"squeue", "--me", "-h", "-r", "-t", "all", "-o", "%i|%T|%r|%N|%S|%j"}; }
+std::vector<std::string> squeue_arguments(const std::set<unsigned int>& others) {
+  return {"squeue", others.empty() ? "--me" : "--user=" + me_and(others), "-h", "-r", "-t", "all", "-o", "%i|%T|%r|%N|%S|%j"};
+}
 
 std::vector<SlurmJob> parse_squeue(std::string_view output) {
   std::vector<SlurmJob> jobs;
@@ -254,8 +254,8 @@ std::vector<SlurmJob> parse_squeue(std::string_view output) {
   return jobs;
 }
 
-std::vector<std::string> sacct_arguments(const std::string& since, const std::string& user) {
-  return {"sacct", "-X", "-n", "-P", "-u", user, "-S", since, "-o", "JobID,State,NodeList,Start,JobName"};
+std::vector<std::string> sacct_arguments(const std::string& since, const std::set<unsigned int>& others) {
+  return {"sacct", "-X", "-n", "-P", "-u", me_and(others), "-S", since, "-o", "JobID,State,NodeList,Start,JobName"};
 }
 
 std::string sacct_time(double unix_s) {
@@ -290,6 +290,15 @@ bool is_early_record(const SlurmJob& job) { return job.name == "allocation"; }
 bool has_accounting(const ToolResult& sacct) {
   if (sacct.kind == ToolResult::Kind::not_started) return false;
   return sacct.succeeded() || sacct.errors.find("accounting storage is disabled") == std::string::npos;
+}
+
+std::optional<std::string> config_value(std::string_view output, std::string_view key) {
+  for (const std::string& line : split(output, '\n')) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string::npos || trim(std::string_view(line).substr(0, equals)) != key) continue;
+    return std::string(trim(std::string_view(line).substr(equals + 1)));
+  }
+  return std::nullopt;
 }
 
 std::optional<int> parse_max_array_size(std::string_view output) {

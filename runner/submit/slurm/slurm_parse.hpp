@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,13 +48,13 @@ struct SlurmJob {
 /// `123` of `123_4`.
 inline std::string array_of(const std::string& job) { return job.substr(0, job.find('_')); }
 
-/// Arguments and answer of the one squeue of a poll: all jobs of this user, ended ones among them.
-std::vector<std::string> squeue_arguments();
+/// Arguments and answer of the one squeue of a poll: all jobs of this user, and of `others`, ended ones among them.
+std::vector<std::string> squeue_arguments(const std::set<unsigned int>& others = {});
 /// Lines that are none of ours in form are passed over.
 std::vector<SlurmJob> parse_squeue(std::string_view output);
 
-/// Arguments and answer of the one sacct of a poll; `since` as in `2026-11-21T00:00:00`, `user` a name or number.
-std::vector<std::string> sacct_arguments(const std::string& since, const std::string& user);
+/// Arguments and answer of the one sacct of a poll; `since` as in `2026-11-21T00:00:00`.
+std::vector<std::string> sacct_arguments(const std::string& since, const std::set<unsigned int>& others);
 std::vector<SlurmJob> parse_sacct(std::string_view output);
 /// A time as `sacct -S` takes it: `2026-11-21T13:04:05`, in local time.
 std::string sacct_time(double unix_s);
@@ -63,6 +64,8 @@ bool is_early_record(const SlurmJob& job);
 /// Whether accounting is there at all: false where sacct says that it is disabled, or where there is no sacct.
 bool has_accounting(const ToolResult& sacct);
 
+/// The value of a line `MaxArraySize            = 1001` of `scontrol show config`.
+std::optional<std::string> config_value(std::string_view output, std::string_view key);
 /// Most elements of an array by `scontrol show config`: MaxArraySize, which all indices are below, or max_array_tasks among
 /// SchedulerParameters where that is less.
 std::optional<int> parse_max_array_size(std::string_view output);

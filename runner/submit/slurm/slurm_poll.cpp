@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "runfiles/launch_error.hpp"
 #include "submit/judge.hpp"
 #include "submit/slurm/slurm_executor.hpp"
+#include "submit/slurm/slurm_users.hpp"
 
 namespace hpcbench {
 
@@ -58,9 +58,7 @@ std::string named_user(const std::string& by) {
   unsigned int uid = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), uid);
   const bool whole = error == std::errc() && end == number.data() + number.size();
-  const passwd* const user = whole ? ::getpwuid(uid) : nullptr;
-  if (user == nullptr) return by;
-  return fmt::format("by {}{}", user->pw_name, uid == ::getuid() ? " (you)" : "");
+  return whole ? fmt::format("by {}{}", user_name_of(uid), uid == ::getuid() ? " (you)" : "") : by;
 }
 
 /// squeue's reason is why the job had waited. Accounting names root where a node had it cancelled.
@@ -77,10 +75,10 @@ std::string describe_row(const SlurmJob& row) {
 }
 
 /// Slurm itself cancels a job with --no-requeue that it cannot launch on its node. Accounting then names root, squeue nobody:
-/// so this is true unless this user, not being root, cancelled the job. A cancel by another user looks the same. Callers ask
+/// so this is true unless its user, not being root, cancelled the job. A cancel by another user looks the same. Callers ask
 /// only about jobs without a claim.
-bool failed_to_launch(const SlurmJob& row) {
-  const bool by_user = ::getuid() != 0 && row.reason == fmt::format("by {}", ::getuid());
+bool failed_to_launch(const SlurmJob& row, unsigned int user) {
+  const bool by_user = user != 0 && row.reason == fmt::format("by {}", user);
   return row.state == "CANCELLED" && !row.nodes.empty() && !by_user;
 }
 
@@ -119,7 +117,7 @@ bool SlurmExecutor::knows_array(const Rows& rows, const Entry& entry) {
 }
 
 bool SlurmExecutor::ask_squeue() {
-  const ToolResult answer = call(squeue_arguments());
+  const ToolResult answer = call(squeue_arguments(others_));
   if (!answer.succeeded()) {
     say_once("squeue", fmt::format("squeue does not answer ({}); nothing is concluded from that, waiting", describe(answer)));
     return false;
@@ -139,7 +137,7 @@ bool SlurmExecutor::ask_sacct() {
   recorded_.clear();
   early_.clear();
   if (!accounting_) return true;
-  const ToolResult answer = call(sacct_arguments(sacct_time(earliest_unix_s_ - kDayS), std::to_string(::getuid())));
+  const ToolResult answer = call(sacct_arguments(sacct_time(earliest_unix_s_ - kDayS), others_));
   accounting_ = has_accounting(answer);
   if (!accounting_) return true;
   if (!answer.succeeded()) {
@@ -246,7 +244,7 @@ void SlurmExecutor::see_ended(Entry& entry, const SlurmJob& row) {
   }
   end.outcome = began ? outcome_in_block(row.state) : outcome_of(row.state);
   end.unclaimed = end.outcome;
-  if (failed_to_launch(row) && !is_taken(entry.folder)) {
+  if (failed_to_launch(row, entry.user) && !is_taken(entry.folder)) {
     end.unclaimed = State::node_failure;
     end.text += ": it was given a node and did not begin there, as where a prolog fails";
   } else if (nobody_knows_who_cancelled(row) && !cancelled_by_us(entry.folder)) {
@@ -296,13 +294,28 @@ bool SlurmExecutor::notice_missing_launcher(Entry& entry, const SlurmJob& row) {
   return false;
 }
 
+const ToolResult& SlurmExecutor::config() {
+  if (!config_) config_ = call({"scontrol", "show", "config"});
+  return *config_;
+}
+
+/// Whether Slurm tells us of the jobs of whoever handed it over.
+bool SlurmExecutor::is_shown(const Entry& entry) {
+  if (entry.user == ::getuid() || (config().succeeded() && !hides_jobs_of_others(config().output))) return true;
+  const std::string user = user_name_of(entry.user);
+  say_once("hidden " + user, fmt::format("Slurm does not show you the jobs of {}: their runs wait for finished.json; "
+                                         "`hpcbench run` by {} settles those that left none",
+                                         user, user));
+  return false;
+}
+
 void SlurmExecutor::see_absent(Entry& entry, bool complete) {
   if (has_finished(entry.folder)) return conclude(entry, {JobStatus::Kind::ended, {}, entry.job});
   if (const auto claim = read_claim(entry.folder); claim && claim->revoked) {  // it will never run
     entry.dead = true;
     return conclude(entry, {JobStatus::Kind::ended, {}, entry.job});
   }
-  if (!complete) return;
+  if (!complete || !is_shown(entry)) return;
   if (!entry.absent_s) entry.absent_s = clock_.monotonic_s();
   if (clock_.monotonic_s() - *entry.absent_s >= kAbsentFor) conclude_absent(entry);
 }
