@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/files.hpp"
+#include "base/host.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 
@@ -15,9 +16,9 @@ std::string settled_file(const std::string& attempt_folder) { return attempt_fol
 }  // namespace
 
 void write_settled(const std::string& attempt_folder, const Settled& settled) {
-  const std::string text = fmt::format("{{\"schema\":1,\"outcome\":\"{}\",\"reason\":{}{}}}\n", to_string(settled.outcome),
-                                       settled.reason ? json_quote(*settled.reason) : "null",
-                                       settled.tail ? ",\"tail\":" + json_quote(*settled.tail) : "");
+  const std::string text = fmt::format("{{\"schema\":1,\"outcome\":\"{}\",\"reason\":{}{},\"settled_unix_s\":{:.3f}}}\n",
+                                       to_string(settled.outcome), settled.reason ? json_quote(*settled.reason) : "null",
+                                       settled.tail ? ",\"tail\":" + json_quote(*settled.tail) : "", unix_time_s());
   write_file(settled_file(attempt_folder), text, Durability::durable);
 }
 
@@ -27,7 +28,8 @@ std::optional<Settled> read_settled(const std::string& attempt_folder) {
   if (!text || !scan_object(*text, members)) return std::nullopt;
   const std::optional<State> outcome = parse_state(json_string(find_member(members, "outcome")).value_or(""));
   if (!outcome || !is_outcome(*outcome)) return std::nullopt;
-  return Settled{*outcome, json_string(find_member(members, "reason")), json_string(find_member(members, "tail"))};
+  return Settled{*outcome, json_string(find_member(members, "reason")), json_string(find_member(members, "tail")),
+                 json_number(find_member(members, "settled_unix_s"))};
 }
 
 }  // namespace hpcbench

@@ -11,9 +11,11 @@ namespace hpcbench {
 struct Settled {
   State outcome = State::lost;
   std::optional<std::string> reason;
-  std::optional<std::string> tail;  // last lines of stderr.log, else stdout.log, as they were then
+  std::optional<std::string> tail;              // last lines of stderr.log, else stdout.log, as they were then
+  std::optional<double> unix_s = std::nullopt;  // when: the job had ended by then
 };
 
+/// With the time of now.
 void write_settled(const std::string& attempt_folder, const Settled& settled);
 /// Absent if there is none, or it names no outcome.
 std::optional<Settled> read_settled(const std::string& attempt_folder);

@@ -21,7 +21,8 @@ namespace hpcbench {
 
 bool runs_in_rounds(const Study& study, const RunOptions& options);
 
-/// GPU-hours of this attempt alone, if it has ended. One without an end that anybody saw took at most its limit.
+/// GPU-hours of this attempt alone, if it has ended. One without an end that anybody saw took at most its limit, and no longer
+/// than until that was concluded.
 double attempt_hours(const AttemptRecord& attempt);
 
 /// Where a study stands, as the index says.

@@ -197,6 +197,19 @@ TEST_CASE("what hpcbench made of an attempt without finished.json stays with the
   CHECK_FALSE(is_outcome(read_attempt(folder.path().string()).state));
 }
 
+TEST_CASE("an attempt whose end nobody saw took at most its limit, and no longer than until it was settled") {
+  AttemptFolder folder;
+  folder.run_json().file("started.json", R"({"schema":1,"host":"h","started_unix_s":1000.0})");
+  const auto limit_of = [&](const std::string& outcome, const std::string& settled) {
+    folder.file("settled.json", R"({"schema":1,"outcome":")" + outcome + R"(","settled_unix_s":)" + settled + "}");
+    return read_attempt(folder.path()).time_limit_s;
+  };
+  CHECK(limit_of("node_failure", "1060.5") == 60.5);
+  CHECK(limit_of("node_failure", "9999") == 120.0);
+  CHECK(limit_of("lost", "990") == 0.0);  // another clock
+  CHECK(limit_of("timeout", "1060.5") == 120.0);
+}
+
 TEST_CASE("an attempt that was settled without finished.json keeps the last line that it wrote") {
   AttemptFolder folder;
   folder.run_json().file("stderr.log", "loading\nCUDA error: device lost\n\n");
