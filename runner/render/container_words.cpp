@@ -51,7 +51,8 @@ std::string container_word(const ResolvedRun& run, std::string text) {
 
 ContainerWords apptainer_words(const ResolvedRun& run) {
   ContainerWords words;
-  words.prefix = {"apptainer", "exec", "--bind", kRunFolder, "--bind", kWorkFolder, "--pwd", R"("$PWD")", kGpus};
+  // The outer folder first: with --contain, mounts below /tmp or the home fail in another order.
+  words.prefix = {"apptainer", "exec", "--bind", kWorkFolder, "--bind", kRunFolder, "--pwd", R"("$PWD")", kGpus};
   for (const std::string& argument : run.container->args) words.prefix.push_back(container_word(run, argument));
   for (const std::string& mount : run.container->mounts) {
     words.prefix.insert(words.prefix.end(), {"--bind", container_word(run, mount)});

@@ -49,7 +49,7 @@ class Apptainer(BoxedStudyTest):
 
     def test_each_rank_has_its_variables_and_folders(self):
         command = 'echo "$RANK of $WORLD_SIZE: $LEVEL $OTHER ${HIDDEN-none} $OMP_NUM_THREADS $PWD"; touch "${HPCBENCH_RUN%/*}/written.$RANK"'
-        for arguments, hidden in (((), "no"), (("--cleanenv",), "none"), (("--pid",), "no")):
+        for arguments, hidden in (((), "no"), (("--cleanenv",), "none"), (("--pid",), "no"), (("--containall",), "none")):
             self.study(command, arguments=arguments)
             self.hpcbench("run", "boxed.yaml", env={"HIDDEN": "no"})
             self.assertEqual(self.outputs(), [f"{rank} of 2: high image {hidden} 1 {self.folder}\n" for rank in (0, 1)], arguments)

@@ -99,7 +99,7 @@ class Containers(StudyTest):
         attempt = self.attempt()
         for rank, name in ((0, "stdout.log"), (1, "stdout.1.log")):
             self.assertEqual((attempt / name).read_text(), f"{rank} of 2 in yes: high 1 none {self.folder}\n")
-        call = f"exec --bind {attempt}:{attempt} --bind {self.folder}:{self.folder} --pwd {self.folder} --cleanenv --bind /scratch:/data:ro torch-2.sif bash"
+        call = f"exec --bind {self.folder}:{self.folder} --bind {attempt}:{attempt} --pwd {self.folder} --cleanenv --bind /scratch:/data:ro torch-2.sif bash"
         for line in self.calls.read_text().splitlines():
             self.assertTrue(line.replace("--nv ", "").startswith(call), line)
         finished = json.loads((attempt / "finished.json").read_text())
