@@ -292,7 +292,10 @@ class Ends(ContinueTest):
         self.study("stuck", goal=1000)
         done = self.hpcbench("run", "tiny.yaml", code=1)
         self.assertIn("not continued: two segments in a row made no progress", done.stderr)
-        self.assertEqual([segment for _, segment, _ in self.executions()], [1, 2, 3])
+        begun = self.executions()
+        self.assertEqual([segment for _, segment, _ in begun], list(range(1, len(begun) + 1)))
+        steps = [step for _, _, step in begun]
+        self.assertEqual(steps, sorted(set(steps)) + [4], "it is stuck at 4, which a busy machine may need two segments for")
 
     def test_a_failure_is_not_continued(self):
         self.study("fails")

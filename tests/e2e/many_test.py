@@ -8,8 +8,12 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from harness import StudyTest  # noqa: E402
 
-# Each run notes its begin, its end, and how many run then.
-WORK = 'mkdir at.$$; ls -d at.* | wc -l >>most; echo "$1" >>began; sleep ${2:-0}; rmdir at.$$; exit ${3:-0}\n'
+# Each run notes its begin, its end, and how many run then: one that a stop killed left its folder.
+WORK = """mkdir at.$$
+count=0
+for each in at.*; do kill -0 ${each#at.} 2>/dev/null && count=$((count + 1)); done
+echo $count >>most; echo "$1" >>began; sleep ${2:-0}; rmdir at.$$; exit ${3:-0}
+"""
 STUDY = """
 experiment: %s
 command: [bash, %s/work.sh, %s, "%s", "%s"]
