@@ -24,13 +24,15 @@ int leading_ended(const Sample& sample) {
   return ended;
 }
 
-/// The cost of a run: what ended runs took, whatever their outcome; else the limits of as many segments as it may have.
+/// The cost of a run: what those took that succeeded or reached their limit; else, as others may have failed at once, the
+/// limits of as many segments as it may have; else what the others took.
 void note_cost(const Sample& sample, const Configuration& configuration, const Experiment& experiment, LookProgress& progress) {
-  std::vector<double> times;
+  std::vector<double> times, others;
   for (const AttemptRecord* run : sample.runs) {
     const auto wall_s = run->metrics.find("wall_s");
-    if (is_outcome(run->state) && wall_s != run->metrics.end() && std::isfinite(wall_s->second))
-      times.push_back(wall_s->second);
+    if (!is_outcome(run->state) || wall_s == run->metrics.end() || !std::isfinite(wall_s->second)) continue;
+    const bool is_whole = run->state == State::succeeded || run->state == State::timeout;
+    (is_whole ? times : others).push_back(wall_s->second);
   }
   std::optional<double> time_s = median_of(std::move(times));
   progress.by_limits = !time_s;
@@ -38,6 +40,7 @@ void note_cost(const Sample& sample, const Configuration& configuration, const E
     const int segments = experiment.continuation ? experiment.continuation->max : 1;
     if (const std::optional<double>& limit_s = configuration.work->resources.time_s) time_s = *limit_s * segments;
   }
+  if (!time_s) time_s = median_of(std::move(others));
   if (time_s) progress.run_hours = configuration.gpus() * *time_s / kHourSeconds;
 }
 

@@ -34,8 +34,8 @@ struct LookProgress {
   int last_look = 0;                    // beyond it no run is made
   int next = 0;                         // repeats that it goes on to; 0: it does not
   std::string why;                      // it is not decided, in words; empty where it is
-  std::optional<double> run_hours;      // gpus x the median time of its ended runs, else x its time limits, in hours
-  bool by_limits = false;               // none has ended with a time: these are the limits of as many segments as it may have
+  std::optional<double> run_hours;      // gpus x the median time of its whole runs, else x its time limits, in hours
+  bool by_limits = false;  // none succeeded or reached its limit: these are the limits of as many segments as it may have
 
   /// Runs that bring the row to the width, by its spread at the last look: n (half width / until)^2, at the next look after
   /// that. Absent where the spread is not known; above the last look: it will not get there.

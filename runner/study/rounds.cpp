@@ -218,7 +218,7 @@ std::string too_dear_text(const Study& study, const Round& block, double left_ho
   const auto& continuation = study.experiment.continuation;
   return fmt::format("the next one takes about {:.3g} GPU-hours, and {:.3g} are left{}", block.expected_hours, left_hours,
                      continuation && block.by_limits
-                         ? fmt::format("; where no run of a row has ended, each counts {} time limits: as many segments as "
+                         ? fmt::format("; where no run of a row has succeeded, each counts {} time limits: as many segments as "
                                        "`continue.max` allows",
                                        continuation->max)
                          : "");

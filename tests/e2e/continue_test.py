@@ -117,7 +117,7 @@ class Segments(ContinueTest):
         self.study(limit="2s", more="budget: {gpu_hours: 0.005}\n")
         for call in (["--dry-run"], []):
             said = self.hpcbench("run", "tiny.yaml", *call).stderr
-            self.assertIn("the next one takes about 0.0111 GPU-hours, and 0.005 are left; where no run of a row has ended, each counts 20 time limits", said)
+            self.assertIn("the next one takes about 0.0111 GPU-hours, and 0.005 are left; where no run of a row has succeeded, each counts 20 time limits", said)
         self.assertEqual(self.executions(), [])
         self.hpcbench("run", "tiny.yaml", "--set", "continue.max=2", code=1)
         self.assertEqual(len(self.executions()), 2)

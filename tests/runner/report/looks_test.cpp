@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ Study study_with_looks(double until, RepeatRule::Of of = RepeatRule::Of::metric)
   study.experiment.report.looks = {8, 11, 15};
   study.experiment.repeats = study.plan.repeats = 15;
   study.experiment.repeat_rule = RepeatRule{until, of, "digits.yaml:4:10"};
+  for (Configuration& configuration : study.plan.configurations) configuration.work = std::make_shared<Work>();
   return study;
 }
 
@@ -111,6 +113,26 @@ TEST_CASE("looks: narrow rows are decided, wide ones go on with their baseline")
   CHECK(progress_of(study)[1].decided);
   CHECK(progress_of(study)[0].next == 0);
   CHECK_FALSE(warns(study.table(), "undecided"));
+}
+
+TEST_CASE("looks: what a run costs is not what runs took that failed at once") {
+  Study study = study_with_looks(0.03);
+  add_spread(study, 1, 3, 50, 1);
+  const auto work = std::make_shared<Work>();
+  study.plan.configurations[1].work = work;
+  for (const int number : {1, 2}) {
+    AttemptRecord& failed = record_of(study, 1, number);
+    failed.state = State::failed;
+    failed.metrics["wall_s"] = 0.1;
+  }
+  record_of(study, 1, 3).metrics["wall_s"] = 36;
+  CHECK(progress_of(study)[1].run_hours.value() == doctest::Approx(2 * 36.0 / 3600));
+  record_of(study, 1, 3).state = State::failed;
+  record_of(study, 1, 3).metrics["wall_s"] = 0.1;
+  CHECK(progress_of(study)[1].run_hours.value() == doctest::Approx(2 * 0.1 / 3600));  // nothing else is known
+  work->resources.time_s = 1800;
+  CHECK(progress_of(study)[1].run_hours.value() == doctest::Approx(2 * 0.5));
+  CHECK(progress_of(study)[1].by_limits);
 }
 
 TEST_CASE("looks: a rule under which no row could ever be decided is refused") {

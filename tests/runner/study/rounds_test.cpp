@@ -134,7 +134,7 @@ TEST_CASE("rounds: what is too dear says of limits only where its own rows count
   const LookProgress measured = row_of_rounds(8, 11, 0);
   const auto text = [&](const RoundsView& view) { return too_dear_text(study, *next_round(study, view, 0.5).too_dear, 0.5); };
   CHECK(text(view_of_rounds({measured, measured, fresh, fresh})) == "the next one takes about 1 GPU-hours, and 0.5 are left");
-  CHECK(text(view_of_rounds({fresh, fresh, fresh, fresh})).find("; where no run of a row has ended, each counts 20") !=
+  CHECK(text(view_of_rounds({fresh, fresh, fresh, fresh})).find("; where no run of a row has succeeded, each counts 20") !=
         std::string::npos);
 }
 
