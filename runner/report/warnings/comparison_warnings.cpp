@@ -54,14 +54,14 @@ struct FactOfRow {
 };
 
 FactOfRow fact_of(const Sample& sample, const ConfoundedKind& kind, const char* name) {
-  static const std::string one = "1";
+  static const std::string kOne = "1";
   FactOfRow fact;
   if (name == nullptr || (!kind.absent_is_1 && !sample.row.facts.contains(name))) return fact;
   for (const AttemptRecord* run : sample.measured) {
     const auto found = run->facts.find(name);
     const bool is_absent = found == run->facts.end();
     if (is_absent && !(kind.absent_is_1 && run->executor == "slurm")) continue;
-    const std::string& value = is_absent ? one : found->second;
+    const std::string& value = is_absent ? kOne : found->second;
     if (fact.value == nullptr) fact.value = &value;
     if (*fact.value != value) fact.other = &value;
   }
