@@ -28,7 +28,7 @@ namespace {
 struct PrintOptions {
   StudyOptions study;
   ViewOptions view;
-  std::string format = "text";
+  std::string format;   // empty: not given
   std::string file;     // empty: standard output
   std::string archive;  // report of this one
   bool strict = false;
@@ -36,6 +36,15 @@ struct PrintOptions {
   std::string caption;  // empty: not given
   std::string label;
 };
+
+/// Without --format that of the file's ending, else text.
+std::string format_of(const PrintOptions& options) {
+  if (!options.format.empty()) return options.format;
+  for (const ReportFormat& known : report_formats()) {
+    if (std::filesystem::path(options.file).extension() == known.ending) return known.name;
+  }
+  return "text";
+}
 
 /// What only LaTeX knows; other formats have no place for it.
 void apply_latex_options(Table& table, const PrintOptions& options) {
@@ -99,7 +108,8 @@ void write_report(const std::string& path, const std::string& text) {
   if (!stream) throw UnavailableError(fmt::format("error: cannot write {}: {}", path, std::strerror(errno)));
 }
 
-int print_report(const PrintOptions& options) {
+int print_report(PrintOptions options) {
+  options.format = format_of(options);
   check_latex_options(options);
   Study study = load_study(options.study);
   Table table = view_study(study, options.study, options.view);
@@ -125,8 +135,11 @@ void add_report(commandline::Command& command) {
   std::vector<std::string> formats;
   for (const ReportFormat& known : report_formats()) formats.push_back(known.name);
   add_study_options(command, options->study, FileArgument::optional);
-  command.add_option("--format", options->format, join(formats, ", ")).shows_initial().one_of(formats);
-  command.add_option("-o,--output", options->file, "write here instead of to standard output").value_name("FILE");
+  command.add_option("--format", options->format, join(formats, ", ") + "; by default text, or as -o FILE ends")
+      .one_of(formats);
+  command
+      .add_option("-o,--output", options->file, "write here instead of to standard output: .txt, .md, .tex, .html, .csv, .json")
+      .value_name("FILE");
   add_view_options(command, options->view);
   add_table_options(command, options->view);
   command.add_flag("--strict", options->strict,

@@ -213,7 +213,9 @@ Condition parse_only(const std::string& text) {
     }
     const bool twice = std::any_of(condition.begin(), condition.end(), [&](const auto& known) { return known.first == name; });
     if (twice) throw InputError(fmt::format("error: --only {}: `{}` is named twice; {}", text, name, kOnlyForm));
-    condition.emplace_back(name, only_values(std::string_view(clause).substr(equals + 1)));
+    std::string_view values = std::string_view(clause).substr(equals + 1);
+    if (clause[equals - 1] == ' ') values = trim(values);  // `nodes = 2`
+    condition.emplace_back(name, only_values(values));
   }
   return condition;
 }

@@ -239,6 +239,7 @@ bool is_latex_label(const std::string& text);
 /// One row a format: `text`, `markdown`, `latex`, `html`, `csv`, `json`. Deterministic bytes.
 struct ReportFormat {
   std::string name;
+  std::string ending;  // of files in this format: `.md`
   std::string description;
   std::string (*print)(const Table& table);
 };

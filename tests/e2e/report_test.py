@@ -135,6 +135,14 @@ class Reports(StudyTest):
         with self.assertRaises(jsonschema.ValidationError):
             jsonschema.validate(report, schema)
 
+    def test_a_file_is_in_the_format_of_its_ending(self):
+        for ending, name in (("md", "markdown"), ("tex", "latex"), ("html", "html"), ("csv", "csv"), ("json", "json"), ("txt", "text"), ("out", "text")):
+            self.hpcbench("report", "-o", f"by.{ending}")
+            self.hpcbench("report", "--format", name, "-o", f"said.{ending}")
+            self.assertEqual((self.folder / f"by.{ending}").read_bytes(), (self.folder / f"said.{ending}").read_bytes(), ending)
+        self.hpcbench("report", "--format", "csv", "-o", "by.html")
+        self.assertEqual((self.folder / "by.html").read_bytes(), (self.folder / "said.csv").read_bytes())
+
     def test_output_file_and_links(self):
         self.hpcbench("report", "--format", "html", "-o", "results/page.html")
         page = (self.folder / "results/page.html").read_text()

@@ -185,6 +185,7 @@ TEST_CASE("--only keeps the configurations that match") {
   CHECK_FALSE(some.find(plan.configurations[0].id));
   CHECK(plan.find(plan.configurations[2].id) == 2);
 
+  CHECK(parse_only("a = x, b=1") == parse_only("a=x,b=1"));
   const Condition escaped = parse_only("a=x\\,y|p\\|q,b=c\\d\\\\,d=e\\\\|\\f\\");
   REQUIRE(escaped.size() == 3);
   CHECK(escaped[0].second == std::vector<Value>{Value::from_text("x,y"), Value::from_text("p|q")});
