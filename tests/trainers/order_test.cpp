@@ -30,7 +30,7 @@ TEST_CASE("the order of an epoch is a permutation of the seed and the epoch") {
 TEST_CASE("strided: ranks take turns, the order is repeated to a multiple of the world size") {
   const EpochPlan plan({3, 2, 1}, epoch_order(10, 1, 1, false));  // 12 samples: blocks of 6
   CHECK(plan.steps() == 2);
-  CHECK(plan.least_batch() == 2);
+  CHECK(plan.least_part(1) == 2);
   CHECK(share_numbers(plan, 0, 0, 0) == Numbers{0, 3});
   CHECK(share_numbers(plan, 0, 0, 2) == Numbers{2, 5});
   CHECK(share_numbers(plan, 1, 0, 1) == Numbers{7, 0});  // 6 7 8 9 0 1
@@ -40,9 +40,21 @@ TEST_CASE("strided: ranks take turns, the order is repeated to a multiple of the
   CHECK(share.stride == 3);
   const EpochPlan uneven({3, 2, 1}, epoch_order(13, 1, 1, false));  // 15: the last block has 3
   CHECK(uneven.steps() == 3);
-  CHECK(uneven.least_batch() == 1);
+  CHECK(uneven.least_part(1) == 1);
   CHECK(share_numbers(uneven, 2, 0, 2) == Numbers{1});
   CHECK(share_numbers(EpochPlan({5, 1, 1}, epoch_order(2, 1, 1, false)), 0, 0, 4) == Numbers{0});  // 0 1 0 1 0
+}
+
+TEST_CASE("the smallest part of a device: of whole batches and of the last one, cut as by torch.chunk") {
+  const auto least = [](std::int64_t batch, std::int64_t samples, std::int64_t devices) {
+    return EpochPlan({1, batch, 1}, samples).least_part(devices);
+  };
+  CHECK(least(10, 20, 3) == 2);  // 4 4 2
+  CHECK(least(10, 13, 3) == 1);  // 4 4 2, then 1 1 1
+  CHECK(least(9, 18, 4) == 3);   // 3 3 3: the fourth has none
+  CHECK(least(9, 20, 2) == 1);   // 5 4, then 1 1
+  CHECK(least(7, 14, 3) == 1);   // 3 3 1
+  CHECK(least(64, 13, 2) == 6);  // 7 6: there is no whole batch
 }
 
 TEST_CASE("micro-batches: positions count through the step, the last step may have fewer") {

@@ -208,7 +208,14 @@ TEST_CASE("what cannot be done is refused with exit code 2") {
         std::string::npos);
   CHECK(complaint({"--strategy", "baseline"}, rank_environment(0, 2, 29999)).find("WORLD_SIZE is 2") != std::string::npos);
   CHECK(complaint({"--batch-size", "7999"}).find("batch normalisation needs at least 2") != std::string::npos);
-  CHECK(complaint({"--epochs", "x"}).find("whole number") != std::string::npos);
+  // The last 8 of 8,000 samples make parts of 1: said before the first epoch, not at its end.
+  CHECK(complaint({"--strategy", "dp", "--devices", "8", "--batch-size", "18", "--events", folder / "dp"})
+            .find("samples a step and device, but with batches of 18 on 8 devices and 8000 training samples one has 1") !=
+        std::string::npos);
+  CHECK(slurp(folder / "dp").find("run_start") == std::string::npos);
+  CHECK(complaint({"--epochs", "x"}).find("`x` is not a whole number of at least 1\n") != std::string::npos);
+  CHECK(complaint({"--epochs", "9999999999"}).find("is not a whole number of at least 1 and at most 1073741824\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("ranks that cannot meet end in time, and say what to do") {

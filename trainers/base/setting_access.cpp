@@ -17,8 +17,9 @@ std::int64_t integer_of(const std::string& text, const std::string& where, std::
   std::int64_t number = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end || number < least || number > most)
-    refuse_value(where, text, concat("a whole number of at least ", least));
+  const bool is_too_large = error == std::errc::result_out_of_range || number > most;
+  if (error != std::errc() || stop != end || number < least || is_too_large)
+    refuse_value(where, text, concat("a whole number of at least ", least, is_too_large ? concat(" and at most ", most) : ""));
   return number;
 }
 

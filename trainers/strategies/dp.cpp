@@ -116,11 +116,6 @@ class Dp final : public ReplicatedStrategy {
 
   at::Tensor loss_on(std::size_t device, const MicroBatch& batch, std::int64_t first, std::int64_t count) const {
     Trainee& trainee = *trainees_[device];
-    if (count < trainee.least_batch()) {
-      throw InputError(concat("error: batch normalisation needs at least ", trainee.least_batch(),
-                              " samples a step and device, but dp leaves ", count, " for device ", device,
-                              ": choose another batch size"));
-    }
     const StepPlace place{batch.place.step, batch.place.first_position + first * batch.place.stride, batch.place.stride};
     return trainee.loss(batch.samples.narrow(0, first, count), place);
   }

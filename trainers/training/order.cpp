@@ -60,7 +60,14 @@ std::int64_t EpochPlan::micro_batches(std::int64_t step) const {
   return std::min(shape_.accumulate, blocks_ - step * shape_.accumulate);
 }
 
-std::int64_t EpochPlan::least_batch() const { return blocks_ == 0 ? 0 : block_size(blocks_ - 1) / shape_.world_size; }
+std::int64_t EpochPlan::least_part(std::int64_t devices) const {
+  if (blocks_ == 0) return 0;
+  const auto last_part = [&](std::int64_t batch) {
+    const std::int64_t part = (batch + devices - 1) / devices;
+    return batch - (batch - 1) / part * part;
+  };
+  return std::min(last_part(block_size(0) / shape_.world_size), last_part(block_size(blocks_ - 1) / shape_.world_size));
+}
 
 Share EpochPlan::share(std::int64_t step, std::int64_t micro_batch, int rank) const {
   const std::int64_t full = shape_.batch * shape_.world_size;

@@ -46,8 +46,8 @@ class EpochPlan {
   std::int64_t steps() const { return (blocks_ + shape_.accumulate - 1) / shape_.accumulate; }
   /// Micro-batches of a step (from 0): fewer in the last one.
   std::int64_t micro_batches(std::int64_t step) const;
-  /// Samples of the smallest micro-batch of one rank: those of the last.
-  std::int64_t least_batch() const;
+  /// Samples of the smallest part that one of `devices` of a process gets of a micro-batch (see torch.chunk).
+  std::int64_t least_part(std::int64_t devices) const;
   Share share(std::int64_t step, std::int64_t micro_batch, int rank) const;
   /// The samples of a step over all ranks.
   at::Tensor step_samples(std::int64_t step) const;

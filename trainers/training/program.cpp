@@ -192,11 +192,13 @@ class Run {
                               " goes by the validation loss, but there is nothing to validate with"));
     }
     const BatchShape shape = batch_shape(settings_, world_);
-    const std::int64_t last = EpochPlan(shape, task_->train_samples()).least_batch();
-    if (std::min(shape.batch, last) < task_->least_batch()) {
-      throw InputError(concat("error: batch normalisation needs at least ", task_->least_batch(),
-                              " samples a step and process, but with batches of ", shape.batch, " the last of the ",
-                              task_->train_samples(), " training samples make one of ", last, ": choose another batch size"));
+    const int devices = device_count(settings_);
+    const std::int64_t least = EpochPlan(shape, task_->train_samples()).least_part(devices);
+    if (least < task_->least_batch()) {
+      throw InputError(concat("error: batch normalisation needs at least ", task_->least_batch(), " samples a step and ",
+                              devices > 1 ? "device" : "process", ", but with batches of ", shape.batch,
+                              devices > 1 ? concat(" on ", devices, " devices") : "", " and ", task_->train_samples(),
+                              " training samples one has ", least, ": choose another batch size"));
     }
   }
 
