@@ -271,6 +271,76 @@ TEST_CASE("a rank that is there twice, or of another world size, is refused; the
   CHECK(refused.err.find("rank 1 is there already at 127.0.0.1:") != std::string::npos);
 }
 
+TEST_CASE("a folder of checkpoints is of one training, which removes what killed ones left unfinished") {
+  const TemporaryFolder folder;
+  const std::filesystem::path kept = folder.path() / "out/checkpoint";
+  std::filesystem::create_directories(kept / "best");
+  const std::vector<std::filesystem::path> unfinished = {kept / "last.safetensors.tmp-12-0", kept / "best/config.json.tmp-1-3"};
+  for (const std::filesystem::path& path : unfinished) std::ofstream(path) << "x";
+  std::ofstream(kept / "best/mine.txt") << "x";
+  const std::vector<std::string> options = {"--checkpoint", "both", "--output", folder / "out", "--epochs", "100000"};
+  const auto start = [&](const char* name) {
+    return Process(folder.path(), name, train_command(options), {{"HPCBENCH_RUN", write_run_file(folder)}});
+  };
+  Process first = start("first");
+  REQUIRE(wait_for_event(folder / "events.jsonl", "checkpoint"));
+  for (const std::filesystem::path& path : unfinished) CHECK_FALSE(std::filesystem::exists(path));
+  CHECK(std::filesystem::exists(kept / "best/mine.txt"));
+  const Ended second = start("second").wait(60);
+  CHECK(second.exit_code == 3);
+  CHECK(second.err.find("error: another training, process ") == 0);
+  CHECK(second.err.find("keeps its checkpoints in " + kept.string() + ": end it, or choose another `output`") !=
+        std::string::npos);
+  first.send(SIGTERM);
+  CHECK(first.wait(60).exit_code == 143);
+  CHECK_FALSE(std::filesystem::exists(kept / "lock"));
+}
+
+TEST_CASE("a training that goes on in another folder takes the best model along") {
+  const TemporaryFolder folder;
+  // Without learning no epoch is better than the first.
+  std::vector<std::string> options = {"--batch-norm", "false", "--lr", "0", "--batch-size", "2000", "--checkpoint", "both"};
+  const auto train = [&](const char* epochs, const std::string& output, const std::vector<std::string>& more) {
+    std::vector<std::string> all = options;
+    all.insert(all.end(), {"--epochs", epochs, "--output", folder / output});
+    all.insert(all.end(), more.begin(), more.end());
+    const Ended ended = run_alone(folder.path(), train_command(all));
+    CHECK(ended.exit_code == 0);
+    return ended.err;
+  };
+  CHECK(train("1", "a", {}).empty());
+  const std::string best = slurp(folder / "a/checkpoint/best/model.safetensors");
+  REQUIRE_FALSE(best.empty());
+  CHECK(train("2", "b", {"--resume", folder / "a/checkpoint"}).empty());
+  CHECK((slurp(folder / "b/checkpoint/best/model.safetensors") == best));
+  std::filesystem::remove_all(folder / "a/checkpoint/best");
+  CHECK(train("2", "c", {"--resume", folder / "a/checkpoint"}).find("warning: the best model so far, of epoch 1, is not in ") ==
+        0);
+}
+
+TEST_CASE("a checkpoint at a step that its epoch has not is damaged") {
+  const TemporaryFolder folder;
+  std::vector<std::string> options = {"--eval",      "false", "--checkpoint", "last",
+                                      "--max-steps", "3",     "--output",     folder / "out"};
+  REQUIRE(run_alone(folder.path(), train_command(options)).exit_code == 0);
+  const std::filesystem::path file = folder.path() / "out/checkpoint/last.safetensors";
+  const std::string whole = slurp(file);
+  options.insert(options.end(), {"--resume", folder / "out/checkpoint"});
+  // As long as what it takes the place of.
+  const std::vector<std::pair<std::string, std::string>> damages = {{R"(\"epoch_steps\":3)", R"(\"epoch_steps\":9)"},
+                                                                    {R"(\"epoch\":1)", R"(\"epoch\":0)"}};
+  for (const auto& [from, to] : damages) {
+    std::string damaged = whole;
+    const std::size_t place = damaged.find(from);
+    REQUIRE(place != std::string::npos);
+    damaged.replace(place, to.size(), to);
+    std::ofstream(file, std::ios::binary) << damaged;
+    const Ended ended = run_alone(folder.path(), train_command(options));
+    CHECK(ended.exit_code == 3);
+    CHECK(ended.err.find("is damaged: step 3 is not step ") != std::string::npos);
+  }
+}
+
 TEST_CASE("unreadable data: exit code 3, the file is named") {
   const TemporaryFolder folder;
   const Ended ended = run_alone(folder.path(), {program("hpcbench-train"), "run", "--data", folder / "none"});

@@ -194,6 +194,16 @@ TEST_CASE("no validation data is said, and no error") {
   CHECK(event_lines(fixture.path("e"), "warning").front().at("code") == "no_validation");
 }
 
+TEST_CASE("a folder for predictions that cannot be made is said before training") {
+  const SquadFixture fixture;
+  const Ended ended =
+      run_alone(fixture.folder(), fixture.command({"--train-share", "0.7", "--max-steps", "1", "--output",
+                                                   fixture.path("questions.json/out"), "--events", fixture.path("e")}));
+  CHECK(ended.exit_code == 3);
+  CHECK(ended.err.find("error: cannot make the folder " + fixture.path("questions.json/out")) == 0);
+  CHECK(event_lines(fixture.path("e"), "step").empty());
+}
+
 TEST_CASE("a saved folder says whether case was kept, and a run that reads it the other way warns") {
   const SquadFixture fixture;
   const auto lower_case_saved = [&](std::vector<std::string> more) {

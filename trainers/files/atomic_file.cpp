@@ -6,16 +6,23 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 
 namespace hpcbench::train {
 
+namespace {
+
+constexpr const char* kUnfinished = ".tmp-";
+
+}  // namespace
+
 AtomicFile::AtomicFile(const std::filesystem::path& path) : goal_(path) {
   constexpr int kAttempts = 1000;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    name_ = concat(goal_.string(), ".tmp-", getpid(), "-", attempt);  // other hosts may share the folder, hence O_EXCL
+    name_ = concat(goal_.string(), kUnfinished, getpid(), "-", attempt);  // other hosts may share the folder, hence O_EXCL
     descriptor_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ >= 0) return;
     if (errno != EEXIST) break;
@@ -68,6 +75,15 @@ void write_atomically(const std::filesystem::path& path, std::span<const std::sp
 void write_atomically(const std::filesystem::path& path, std::string_view text) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
   write_atomically(path, std::span(&bytes, 1));
+}
+
+void remove_unfinished(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::vector<std::filesystem::path> found;
+  for (std::filesystem::directory_iterator place(folder, error), end; !error && place != end; place.increment(error)) {
+    if (place->path().filename().string().find(kUnfinished) != std::string::npos) found.push_back(place->path());
+  }
+  for (const std::filesystem::path& path : found) std::filesystem::remove_all(path, error);
 }
 
 }  // namespace hpcbench::train

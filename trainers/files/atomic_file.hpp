@@ -36,4 +36,7 @@ class AtomicFile {
 void write_atomically(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts);
 void write_atomically(const std::filesystem::path& path, std::string_view text);
 
+/// Removes what processes that were killed left unfinished in a folder where nobody else writes.
+void remove_unfinished(const std::filesystem::path& folder);
+
 }  // namespace hpcbench::train

@@ -1,10 +1,14 @@
 #include "training/checkpointer.hpp"
 
+#include <unistd.h>
+
 #include <optional>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
+#include "files/atomic_file.hpp"
 #include "files/folder.hpp"
 #include "files/shard_file.hpp"
 
@@ -13,6 +17,7 @@ namespace hpcbench::train {
 namespace {
 
 constexpr const char* kLastName = "last.safetensors";
+constexpr const char* kBestName = "best";
 
 /// Ranks on several hosts must write into one folder: what the first does not see nobody could resume from.
 void require_visible(const std::filesystem::path& shard) {
@@ -43,10 +48,21 @@ std::int64_t size_bytes(const std::filesystem::path& path) {
 Checkpointer::Checkpointer(Task& task, Strategy& strategy, const Settings& settings, const World& world, Events& events)
     : task_(task), strategy_(strategy), settings_(settings), world_(world), events_(events) {}
 
-void Checkpointer::make_folders() const {
+void Checkpointer::make_folders() {
   if (world_.rank != 0) return;
   if (settings_.save) make_folder(*settings_.save);
-  if (settings_.checkpoint != Checkpoints::none) make_folder(*output_folder(settings_) / "checkpoint");
+  if (const auto output = output_folder(settings_)) make_folder(*output);  // for predictions, too
+  if (settings_.checkpoint == Checkpoints::none) return;
+  const std::filesystem::path folder = *output_folder(settings_) / "checkpoint";
+  make_folder(folder);
+  lock_.emplace(folder / "lock", FileLock::Taken::give_up);
+  if (lock_->holder()) {
+    throw DataError(concat("error: another training, ", *lock_->holder(), ", keeps its checkpoints in ", folder.string(),
+                           ": end it, or choose another `output`"));
+  }
+  if (!lock_->is_held()) return;
+  remove_unfinished(folder);
+  remove_unfinished(folder / kBestName);
 }
 
 TrainingState Checkpointer::resume() {
@@ -63,7 +79,24 @@ TrainingState Checkpointer::resume() {
     sums.resize(2 * static_cast<std::size_t>(world_.size), 0.0);
   }
   strategy_.load_state(checkpoint.model, checkpoint.optimizer, checkpoint.state.optimizer_steps);
+  if (world_.rank == 0 && keeps_best(settings_) && checkpoint.state.best_loss)
+    bring_best(path.parent_path() / kBestName, checkpoint.state.best_epoch);
   return checkpoint.state;
+}
+
+/// A training that goes on in another folder may never find a better model than that of the folder that it came from.
+void Checkpointer::bring_best(const std::filesystem::path& from, int epoch) {
+  const std::filesystem::path to = *output_folder(settings_) / "checkpoint" / kBestName;
+  std::error_code error;
+  if (std::filesystem::exists(to, error)) return;
+  const std::filesystem::path copy = concat(to.string(), ".tmp-", getpid());
+  std::filesystem::copy(from, copy, std::filesystem::copy_options::recursive, error);
+  if (!error) std::filesystem::rename(copy, to, error);
+  if (!error) return;
+  const std::string text = concat("the best model so far, of epoch ", epoch, ", is not in ", to.string(), ": ", from.string(),
+                                  " cannot be copied: ", error.message());
+  log_warning("warning: " + text);
+  events_.write(Event("warning").add("code", std::string("best_not_brought")).add("text", text));
 }
 
 void Checkpointer::keep_last(const TrainingState& state) {
@@ -133,7 +166,7 @@ void Checkpointer::write_model_folder(const std::filesystem::path& folder, const
 }
 
 void Checkpointer::keep_best(const TrainingState& state) {
-  write_model_folder(*output_folder(settings_) / "checkpoint" / "best", "best", state);
+  write_model_folder(*output_folder(settings_) / "checkpoint" / kBestName, "best", state);
 }
 
 void Checkpointer::save_model(const TrainingState& state) { write_model_folder(*settings_.save, "save", state); }
@@ -144,7 +177,6 @@ void Checkpointer::keep_predictions() {
   predictions_ = strategy_.exchange(own);
   const auto folder = output_folder(settings_);
   if (world_.rank != 0 || !folder) return;
-  make_folder(*folder);
   task_.write_predictions(*folder, predictions_);
 }
 

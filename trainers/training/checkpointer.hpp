@@ -6,6 +6,7 @@
 #include "base/settings.hpp"
 #include "base/world.hpp"
 #include "events/events.hpp"
+#include "files/file_lock.hpp"
 #include "strategies/strategy.hpp"
 #include "tasks/task.hpp"
 #include "training/checkpoint.hpp"
@@ -19,9 +20,10 @@ class Checkpointer {
  public:
   Checkpointer(Task& task, Strategy& strategy, const Settings& settings, const World& world, Events& events);
 
-  /// Makes the folders that will be needed: what cannot be written is said before training, not after it.
-  void make_folders() const;
-  /// Takes over the state that `resume` names.
+  /// Makes the folders that will be needed: what cannot be written is said before training, not after it. DataError where
+  /// another training keeps its checkpoints there.
+  void make_folders();
+  /// Takes over the state that `resume` names, and the best model beside it.
   TrainingState resume();
   void keep_last(const TrainingState& state);
   void keep_best(const TrainingState& state);
@@ -32,6 +34,7 @@ class Checkpointer {
   double seconds() const { return seconds_; }
 
  private:
+  void bring_best(const std::filesystem::path& from, int epoch);
   void write_model_folder(const std::filesystem::path& folder, const char* kind, const TrainingState& state);
   void write_whole(const std::filesystem::path& path, const TrainingCheckpoint& checkpoint);
   void write_shards(const std::filesystem::path& path, const TrainingCheckpoint& checkpoint);
@@ -44,6 +47,7 @@ class Checkpointer {
   Events& events_;
   std::vector<std::string> predictions_;  // of all ranks, of the last evaluation
   double seconds_ = 0;
+  std::optional<FileLock> lock_;  // rank 0: the folder of the checkpoints is this training's
 };
 
 }  // namespace hpcbench::train

@@ -87,6 +87,12 @@ class Loop {
   void resume() {
     progress_.operation = "resuming";
     state_ = checkpointer_.resume();
+    const std::int64_t epoch_steps = EpochPlan(batch_shape(settings_, world_), task_.train_samples()).steps();
+    const bool is_in_epoch = state_.epoch >= 1 && state_.epoch_steps >= 0 && state_.epoch_steps < epoch_steps;
+    if (!is_in_epoch || state_.steps != (state_.epoch - 1) * epoch_steps + state_.epoch_steps) {
+      throw DataError(concat("error: the checkpoint in ", *settings_.resume, " is damaged: step ", state_.steps,
+                             " is not step ", state_.epoch_steps, " of epoch ", state_.epoch, " of ", epoch_steps, " steps"));
+    }
     progress_.step = state_.steps;
     set_log_step(state_.steps);
     // Each rank goes on with its own part of the sums.

@@ -1,7 +1,6 @@
 #include "tasks/bert_squad/data/cache_folder.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,26 +44,8 @@ OwnedDescriptor& OwnedDescriptor::operator=(OwnedDescriptor&& other) noexcept {
   return *this;
 }
 
-CacheLock::CacheLock(const std::filesystem::path& file) : path_(file.string() + ".lock") {
-  while (true) {
-    OwnedDescriptor descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (!descriptor) return;
-    while (::flock(descriptor.get(), LOCK_EX) != 0) {
-      if (errno != EINTR) return;
-    }
-    // Who held it before may have removed the name: then another process may hold a new file of that name.
-    struct stat held {};
-    struct stat named {};
-    if (::fstat(descriptor.get(), &held) != 0) return;
-    if (::stat(path_.c_str(), &named) != 0 || held.st_ino != named.st_ino || held.st_dev != named.st_dev) continue;
-    descriptor_ = std::move(descriptor);
-    remove_leftovers(file);
-    return;
-  }
-}
-
-CacheLock::~CacheLock() {
-  if (descriptor_) ::unlink(path_.c_str());
+CacheLock::CacheLock(const std::filesystem::path& file) : lock_(file.string() + ".lock", FileLock::Taken::wait) {
+  if (lock_.is_held()) remove_leftovers(file);
 }
 
 FileInTheMaking::FileInTheMaking(const std::filesystem::path& file)

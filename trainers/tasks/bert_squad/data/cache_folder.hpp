@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <string>
 
+#include "files/file_lock.hpp"
+
 namespace hpcbench::train {
 
 /// An open file descriptor, closed at the end.
@@ -25,13 +27,9 @@ class OwnedDescriptor {
 class CacheLock {
  public:
   explicit CacheLock(const std::filesystem::path& file);  // waits
-  ~CacheLock();
-  CacheLock(const CacheLock&) = delete;
-  CacheLock& operator=(const CacheLock&) = delete;
 
  private:
-  std::filesystem::path path_;
-  OwnedDescriptor descriptor_;
+  FileLock lock_;
 };
 
 /// A file under construction beside its later place: seen under its name only when it is whole.
