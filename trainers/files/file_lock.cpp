@@ -28,7 +28,7 @@ void write_holder(int descriptor) {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   const std::string text = concat("process ", getpid(), " on ", host.data());
-  if (ftruncate(descriptor, 0) == 0 && pwrite(descriptor, text.data(), text.size(), 0) < 0) return;  // for people alone
+  if (ftruncate(descriptor, 0) == 0 && write(descriptor, text.data(), text.size()) < 0) return;  // for people alone
 }
 
 std::string read_holder(int descriptor) {
