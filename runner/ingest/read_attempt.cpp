@@ -348,16 +348,10 @@ class AttemptReader {
     } else if (const std::optional<Settled> settled = read_settled(folder_)) {
       record_.state = settled->outcome;
       record_.reason = explain_settled(*settled);
-      bound_by_settling(*settled);
+      bound_by_settling(*settled, record_);
     } else {
       record_.state = claim_ || started_.readable ? State::running : State::intended;
     }
-  }
-
-  /// Nobody saw the end of it: it took no longer than until that was concluded, and counts no more in a budget.
-  void bound_by_settling(const Settled& settled) {
-    if (settled.outcome == State::timeout || !record_.time_limit_s || !record_.started_unix_s || !settled.unix_s) return;
-    record_.time_limit_s = std::min(*record_.time_limit_s, std::max(0.0, *settled.unix_s - *record_.started_unix_s));
   }
 
   /// A process that ended well is no success where its values are not what `success.require` asks for.

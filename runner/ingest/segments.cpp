@@ -231,6 +231,11 @@ void bound_by_time_had(const RunInfo& info, const Finished& finished, AttemptRec
   if (info.segment && wall_s != record.metrics.end()) record.time_limit_s = wall_s->second;
 }
 
+void bound_by_settling(const Settled& settled, AttemptRecord& record) {
+  if (settled.outcome == State::timeout || !record.time_limit_s || !record.started_unix_s || !settled.unix_s) return;
+  record.time_limit_s = std::min(*record.time_limit_s, std::max(0.0, *settled.unix_s - *record.started_unix_s));
+}
+
 SegmentSteps read_segment_steps(const std::string& folder) {
   SegmentSteps steps;
   const RunInfo info = parse_run_json(read_file_if_there(folder + "/run.json").value_or(""));

@@ -6,6 +6,7 @@
 
 #include "ingest/attempt_record.hpp"
 #include "runfiles/run_info.hpp"
+#include "runfiles/settled.hpp"
 
 namespace hpcbench {
 
@@ -24,6 +25,8 @@ void note_faults(const std::string& folder, const RunInfo& info, const Finished&
 /// Of a run that a time limit ended so much is known: it takes longer than the time that it had, which Slurm's limit ends
 /// somewhat before the run's own; with segments, than they took together.
 void bound_by_time_had(const RunInfo& info, const Finished& finished, AttemptRecord& record);
+/// Of one whose end nobody saw: it took no longer than until that was concluded, and counts no more in a budget.
+void bound_by_settling(const Settled& settled, AttemptRecord& record);
 
 /// What rank 0's `step` events (docs/events.md) say of one segment.
 struct SegmentSteps {
