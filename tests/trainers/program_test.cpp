@@ -1,5 +1,3 @@
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,12 +21,6 @@ namespace hpcbench::train {
 namespace {
 
 using Json = nlohmann::json;
-
-std::vector<std::string> train_command(const std::vector<std::string>& options) {
-  std::vector<std::string> command = {program("hpcbench-train"), "run", "--data", mnist_folder()};
-  command.insert(command.end(), options.begin(), options.end());
-  return command;
-}
 
 std::vector<Json> read_events(const std::filesystem::path& path) {
   std::vector<Json> events;
@@ -216,59 +208,6 @@ TEST_CASE("what cannot be done is refused with exit code 2") {
   CHECK(complaint({"--epochs", "x"}).find("`x` is not a whole number of at least 1\n") != std::string::npos);
   CHECK(complaint({"--epochs", "9999999999"}).find("is not a whole number of at least 1 and at most 1073741824\n") !=
         std::string::npos);
-}
-
-TEST_CASE("ranks that cannot meet end in time, and say what to do") {
-  const TemporaryFolder folder;
-  // Takes connections, and never answers: another program's port.
-  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  REQUIRE(bind(listener, reinterpret_cast<sockaddr*>(&address), size) == 0);
-  REQUIRE(listen(listener, 5) == 0);
-  REQUIRE(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  const int taken = ntohs(address.sin_port);
-  const auto complaint = [&](int rank, const char* host, int port) {
-    auto environment = rank_environment(rank, 2, port);
-    environment["MASTER_ADDR"] = host;
-    Process process(folder.path(), "alone", train_command({"--strategy", "ddp", "--timeout", "1"}), environment);
-    const Ended ended = process.wait(60);
-    CHECK(ended.exit_code == 1);
-    CHECK(std::count(ended.err.begin(), ended.err.end(), '\n') == 1);
-    return ended.err;
-  };
-  const std::string place = "127.0.0.1:" + std::to_string(taken);
-  CHECK(complaint(0, "127.0.0.1", taken).find("has the port " + std::to_string(taken) + ": set MASTER_PORT to one that is") !=
-        std::string::npos);
-  CHECK(complaint(1, "127.0.0.1", taken).find("rank 0 does not answer at " + place + ": MASTER_ADDR") != std::string::npos);
-  CHECK(complaint(1, "no-such-host.invalid", taken).find("MASTER_ADDR is `no-such-host.invalid`, which is no host here") !=
-        std::string::npos);
-  close(listener);
-  CHECK(complaint(1, "127.0.0.1", taken).find("rank 0 does not answer at " + place + ": MASTER_ADDR") != std::string::npos);
-}
-
-TEST_CASE("a rank that is there twice, or of another world size, is refused; the others go on") {
-  const TemporaryFolder folder;
-  const int port = free_port();
-  const auto start = [&](const char* name, const std::map<std::string, std::string>& environment) {
-    return Process(folder.path(), name, train_command({"--strategy", "ddp", "--max-steps", "2"}), environment);
-  };
-  Process first = start("first", rank_environment(0, 3, port));
-  Process other = start("other", rank_environment(1, 3, port));
-  auto wrong = rank_environment(2, 4, port);
-  const Ended of_four = start("wrong", wrong).wait();
-  CHECK(of_four.exit_code == 2);
-  CHECK(of_four.err.find("WORLD_SIZE is 4 for rank 2, but 3 for others at 127.0.0.1:") != std::string::npos);
-  Process twin = start("twin", rank_environment(1, 3, port));
-  Process last = start("last", rank_environment(2, 3, port));
-  CHECK(first.wait().exit_code == 0);
-  CHECK(last.wait().exit_code == 0);
-  const std::array<Ended, 2> twins = {other.wait(), twin.wait()};
-  const Ended& refused = twins[0].exit_code == 0 ? twins[1] : twins[0];
-  CHECK(refused.exit_code == 2);
-  CHECK(refused.err.find("rank 1 is there already at 127.0.0.1:") != std::string::npos);
 }
 
 TEST_CASE("a folder of checkpoints is of one training, which removes what killed ones left unfinished") {

@@ -103,6 +103,12 @@ std::string slurp(const std::filesystem::path& path) {
 
 std::string mnist_folder() { return std::string(HPCBENCH_SOURCE_DIR) + "/data/mnist"; }
 
+std::vector<std::string> train_command(const std::vector<std::string>& options) {
+  std::vector<std::string> command = {program("hpcbench-train"), "run", "--data", mnist_folder()};
+  command.insert(command.end(), options.begin(), options.end());
+  return command;
+}
+
 int free_port() { return draw_free_port().value(); }
 
 std::map<std::string, std::string> rank_environment(int rank, int size, int port) {

@@ -38,6 +38,8 @@ class Process {
 std::string program(const std::string& name);
 std::string slurp(const std::filesystem::path& path);
 std::string mnist_folder();
+/// `hpcbench-train run` on MNIST.
+std::vector<std::string> train_command(const std::vector<std::string>& options);
 /// A port that was free a moment ago.
 int free_port();
 /// RANK, WORLD_SIZE, MASTER_ADDR ... of one rank on this machine, one thread.
