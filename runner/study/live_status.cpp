@@ -100,10 +100,7 @@ std::string add_queue(StatusView& view, const Study& study, ToolRunner& tools) {
   }
   std::optional<bool> hides;
   const auto hides_others = [&] {
-    if (!hides) {
-      const ToolResult config = tools.run({{"scontrol", "show", "config"}, {}, 60});
-      hides = !config.succeeded() || hides_jobs_of_others(config.output);
-    }
+    if (!hides) hides = may_hide_jobs(tools.run({{"scontrol", "show", "config"}, {}, 60}));
     return *hides;
   };
   std::map<std::string, std::map<std::string, int>> places;

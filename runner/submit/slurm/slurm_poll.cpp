@@ -301,7 +301,7 @@ const ToolResult& SlurmExecutor::config() {
 
 /// Whether Slurm tells us of the jobs of whoever handed it over.
 bool SlurmExecutor::is_shown(const Entry& entry) {
-  if (entry.user == ::getuid() || (config().succeeded() && !hides_jobs_of_others(config().output))) return true;
+  if (entry.user == ::getuid() || !may_hide_jobs(config())) return true;
   const std::string user = user_name_of(entry.user);
   say_once("hidden " + user, fmt::format("Slurm does not show you the jobs of {}: their runs wait for finished.json; "
                                          "`hpcbench run` by {} settles those that left none",

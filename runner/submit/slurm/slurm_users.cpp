@@ -25,8 +25,8 @@ std::string whose_jobs(const std::set<unsigned int>& others) {
   return text;
 }
 
-bool hides_jobs_of_others(std::string_view config) {
-  return config_value(config, "PrivateData").value_or("").find("jobs") != std::string::npos;
+bool may_hide_jobs(const ToolResult& config) {
+  return !config.succeeded() || config_value(config.output, "PrivateData").value_or("").find("jobs") != std::string::npos;
 }
 
 }  // namespace hpcbench

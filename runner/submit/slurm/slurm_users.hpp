@@ -2,7 +2,8 @@
 
 #include <set>
 #include <string>
-#include <string_view>
+
+#include "base/tool_runner.hpp"
 
 namespace hpcbench {
 
@@ -17,7 +18,7 @@ std::string user_name_of(unsigned int uid);
 /// `; jobs of anna only anna can end`; empty where there are no others.
 std::string whose_jobs(const std::set<unsigned int>& others);
 
-/// Whether users see only their own jobs, by `scontrol show config` (PrivateData).
-bool hides_jobs_of_others(std::string_view config);
+/// Whether users may see only their own jobs (PrivateData), by the answer to `scontrol show config`; true without an answer.
+bool may_hide_jobs(const ToolResult& config);
 
 }  // namespace hpcbench
