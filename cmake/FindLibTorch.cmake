@@ -22,6 +22,9 @@ endfunction()
 
 set(_libtorch_dir "${HPCBENCH_TORCH_DIR}")
 if(NOT _libtorch_dir)
+  set(_libtorch_dir "$ENV{HPCBENCH_TORCH_DIR}")  # set since a configure that found none
+endif()
+if(NOT _libtorch_dir)
   _libtorch_of_python(python3 _libtorch_dir)
 endif()
 if(NOT _libtorch_dir AND EXISTS "${CMAKE_SOURCE_DIR}/.venv/bin/python3")

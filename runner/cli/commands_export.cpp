@@ -38,7 +38,17 @@ bool has_simulated_runs(const Study& study, const Store& store) {
                      [](const AttemptRecord& record) { return record.facts.contains("simulated_nodes"); });
 }
 
+/// A name that promises another format would mislead whoever unpacks it.
+void check_ending(const std::string& out) {
+  const std::string ending = std::filesystem::path(out).extension().string();
+  for (const std::string_view other : {".zip", ".gz", ".tgz", ".bz2", ".xz", ".txz", ".7z", ".rar"}) {
+    if (ending != other) continue;
+    throw InputError(fmt::format("error: `{}`: an archive is a tar with zstd, not {}: end its name with .tar.zst", out, other));
+  }
+}
+
 int export_study(const ExportOptions& options) {
+  check_ending(options.out);
   const Study study = load_study(options.study);
   const IndexView index = open_for_reading(study);
   const std::size_t unfinished = unfinished_runs(index.states);

@@ -208,7 +208,9 @@ class AttemptReader {
 
   void take_rank_0(EventSummary events) {
     for (const auto* values : {&events.totals, &events.last_values, &events.run_end}) {
-      for (const auto& [name, value] : *values) add_metric(name, value, "events.jsonl");
+      for (const auto& [name, value] : *values) {
+        if (name != "wall_s" || is_import()) add_metric(name, value, "events.jsonl");
+      }
     }
     record_.series = std::move(events.series);
     for (auto& [name, text] : events.facts) record_.facts.emplace(name, std::move(text));

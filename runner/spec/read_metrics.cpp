@@ -142,8 +142,13 @@ void read_take(MapReader& reader, const YamlNode& node, Metric& metric, Diagnost
   }
 }
 
-void read_name(MapReader& reader, const YamlNode& node, Metric& metric, Diagnostics& diagnostics) {
+/// `wall_s` of runs that hpcbench starts is its own clock's: budgets, looks and estimates of time rest on it.
+void read_name(MapReader& reader, const YamlNode& node, bool imported, Metric& metric, Diagnostics& diagnostics) {
   assign(metric.name, reader.filled_text("name"));
+  if (metric.name == "wall_s" && !imported) {
+    diagnostics.add(node.find("name")->location, "`wall_s` is what hpcbench itself measures of every run",
+                    "give the program's own time another name: solve_s");
+  }
   if (metric.name.empty() || is_identifier(metric.name)) return;
   diagnostics.add(node.find("name")->location, fmt::format("{} cannot be the name of a metric", cite(metric.name)),
                   "a name has letters, digits and _, and does not start with a digit");
@@ -155,7 +160,7 @@ std::optional<Metric> read_formula(const YamlNode& node, bool imported, Diagnost
   MapReader reader(node, "metrics", metric_keys(), diagnostics);
   Metric metric;
   if (!reader.has("name")) diagnostics.add(node.location, "a metric needs `name`", kFormulaForm);
-  read_name(reader, node, metric, diagnostics);
+  read_name(reader, node, imported, metric, diagnostics);
   assign(metric.unit, reader.text("unit"));
   metric.source = "formula";
   if (const YamlNode* formula = reader.take("formula")) {
@@ -187,7 +192,7 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnosti
     if (node.is_map() && needed && !reader.has(key))
       diagnostics.add(node.location, fmt::format("a metric needs `{}`", key), kMetricForm);
   }
-  read_name(reader, node, metric, diagnostics);
+  read_name(reader, node, imported, metric, diagnostics);
   if (imported) metric.file = "*";
   assign(metric.file, reader.filled_text("file"));
   read_source(reader, node, metric, diagnostics);

@@ -70,6 +70,8 @@ bool Preparer::submit(std::size_t instance) {
   if (submission.kind == Submission::Kind::doubtful) {
     note_(fmt::format("prepare: not known whether {} was submitted ({}); it is looked for", plan_.prepared[instance].name,
                       submission.text));
+  } else if (!executor_.runs_here()) {
+    note_(fmt::format("prepare: {} is submitted; its output goes to {}", plan_.prepared[instance].name, attempt.folder));
   }
   if (!submission.jobs.empty()) attempt.job = submission.jobs.front();
   attempt.submitted = true;
@@ -81,7 +83,7 @@ void Preparer::begin(std::size_t instance, int attempt) {
   const bool own_job = !executor_.runs_here();
   Active begun{preparation_folder(context_.results, wanted, attempt), random_hex(kTokenDigits), {}, false};
   write_attempt(instance, attempt, own_job ? begun.token : "");
-  note_(fmt::format("prepare: {} {}; its output goes to {}", wanted.name, own_job ? "is submitted" : "begins", begun.folder));
+  if (!own_job) note_(fmt::format("prepare: {} begins; its output goes to {}", wanted.name, begun.folder));
   active_[instance] = std::move(begun);
 }
 

@@ -149,9 +149,9 @@ class Segments(ContinueTest):
         self.assertEqual({run["state"] for run in self.status("tiny.yaml")["runs"]}, {"succeeded"})
 
     def test_one_that_is_warned_saves_and_says_so(self):
-        self.study("saves")
+        self.study("saves", goal=110, limit="6s")  # long enough for Python to be there when the warning comes
         self.hpcbench("run", "tiny.yaml")
-        self.each_segment_once(60)
+        self.each_segment_once(110)
         ends = [json.loads(pathlib.Path(folder, "finished.json").read_text()) for folder, _, _ in self.executions()]
         self.assertEqual({(end["exit_code"], end.get("warned"), end["timed_out"]) for end in ends[:-1]}, {(85, True, False)})
         self.assertEqual(ends[-1]["exit_code"], 0)

@@ -186,6 +186,12 @@ class Export(StudyTest):
         self.assertIn("not an empty folder", self.hpcbench("export", "--extract", "study.tar.zst", "--to", "full", code=2).stderr)
         self.assertEqual([p.name for p in (self.folder / "full").iterdir()], ["precious"])
 
+    def test_a_name_of_another_format_is_refused(self):
+        self.run_and_export()
+        said = self.hpcbench("export", "-o", "study.zip", code=2).stderr
+        self.assertIn("error: `study.zip`: an archive is a tar with zstd, not .zip: end its name with .tar.zst", said)
+        self.assertFalse((self.folder / "study.zip").exists())
+
     def test_nothing_to_export(self):
         self.assertIn("has no results", self.hpcbench("export", "tiny.yaml", code=2).stderr)
         self.assertFalse((self.folder / "tiny.tar.zst").exists())

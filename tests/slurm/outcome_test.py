@@ -10,27 +10,30 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from slurm_study import SITE, SlurmStudyTest, only_long  # noqa: E402
 
+LIMIT_S = 12  # of a run that is suspended
+
 
 class Suspension(SlurmStudyTest):
     """A job that stands still for a while, as where `PreemptMode=SUSPEND` lets another one go first."""
 
     def suspended(self, name, allocation):
-        """A run of 4 s in a job that is suspended for 5; what the launcher wrote of it, and the report."""
+        """A run that goes on after its job was suspended for longer than its limit; what the launcher wrote of it, and the report."""
         self.write(f"{name}.yaml", f"""
 experiment: {name}
-command: [bash, -c, 'touch {name}.begun; for i in $(seq 40); do sleep 0.1; done']
+command: [bash, -c, 'touch {name}.begun; until [ -e {name}.resumed ]; do sleep 0.1; done']
 launch: once
 matrix: {{nodes: [1]}}
 repeats: 1
-resources: {{time: 8s}}
+resources: {{time: {LIMIT_S}s}}
 allocation: {{per: {allocation}}}
 """)
         process = self.start("run", f"{name}.yaml", "--site", self.site)
         self.wait_for(lambda: (self.folder / f"{name}.begun").exists(), "the program")
         job = self.cluster.jobs("R")[0][0]
         self.cluster.tool("scontrol", "suspend", job)
-        time.sleep(5)
+        time.sleep(LIMIT_S + 1)
         self.cluster.tool("scontrol", "resume", job)
+        self.write(f"{name}.resumed", "")
         output, _ = process.communicate(timeout=170)
         self.assertEqual(process.returncode, 0, output)
         finished = json.loads(next(self.folder.glob(f"results/{name}/*/r01/a1/finished.json")).read_text())
@@ -39,7 +42,9 @@ allocation: {{per: {allocation}}}
     def check_suspended(self, name, allocation):
         finished, report = self.suspended(name, allocation)
         self.assertFalse(finished["timed_out"], finished)
-        self.assertTrue(4 < finished["suspended_s"] < finished["wall_s"] - 1, finished)  # with cgroups the program stops 2 s later
+        # With cgroups the program stops 2 s later.
+        self.assertTrue(LIMIT_S - 2 < finished["suspended_s"] < finished["wall_s"], finished)
+        self.assertGreater(finished["wall_s"], LIMIT_S, finished)
         warning, = [warning for warning in report["warnings"] if warning["code"] == "suspended"]
         self.assertIn(f"for {finished['suspended_s']:.1f} s", warning["seen"])
 

@@ -120,6 +120,7 @@ class Run {
     check_settings(settings_, world_);
     const StrategyRow& row = find_strategy(settings_.strategy, world_);
     choose_device();
+    progress_.operation = "making the model";
     task_ = make_task(settings_);
     if (row.several_processes) {
       progress_.operation = "meeting the other ranks";

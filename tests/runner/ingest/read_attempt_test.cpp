@@ -136,6 +136,14 @@ TEST_CASE("numbers that are none stay absent") {
   CHECK(record.warnings.empty());
 }
 
+TEST_CASE("wall_s is the launcher's alone, whatever a program says") {
+  AttemptFolder folder;
+  folder.run_json().file("events.jsonl", R"({"event":"run_end","wall_s":7,"train_s":2})");
+  CHECK(folder.read().metrics == std::map<std::string, double>{{"train_s", 2}});
+  folder.finished(R"("exit_code":0,"wall_s":3)");
+  CHECK(folder.read().metrics == std::map<std::string, double>{{"train_s", 2}, {"wall_s", 3}});
+}
+
 TEST_CASE("whatever stands in the files, reading ends with a record") {
   const std::vector<std::string> names = {"run.json",     "claim",          "started.json", "finished.json",
                                           "events.jsonl", "events.1.jsonl", "stdout.log"};
