@@ -298,7 +298,7 @@ class Ends(ContinueTest):
         self.assertEqual(steps, sorted(set(steps)) + [4], "it is stuck at 4, which a busy machine may need two segments for")
 
     def test_a_failure_is_not_continued(self):
-        self.study("fails")
+        self.study("fails", limit="1h")
         self.hpcbench("run", "tiny.yaml", code=1)
         run, = self.status("tiny.yaml")["runs"]
         self.assertEqual((run["state"], len(self.executions())), ("failed", 1))
