@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "fakes/temporary_folder.hpp"
 #include "trainers/ranks.hpp"
@@ -65,6 +66,24 @@ TEST_CASE("a rank that is there twice, or of another world size, is refused; the
   const Ended& refused = twins[0].exit_code == 0 ? twins[1] : twins[0];
   CHECK(refused.exit_code == 2);
   CHECK(refused.err.find("rank 1 is there already at 127.0.0.1:") != std::string::npos);
+}
+
+TEST_CASE("ranks of different settings are refused, each by name") {
+  const TemporaryFolder folder;
+  const int port = free_port();
+  const auto start = [&](const char* name, int rank, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"--strategy", "ddp", "--max-steps", "2"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Process(folder.path(), name, train_command(arguments), rank_environment(rank, 2, port));
+  };
+  Process first = start("first", 0, {"--lr", "0.25", "--timeout", "60"});
+  Process second = start("second", 1, {"--lr", "0.5", "--clip", "1", "--timeout", "50"});
+  for (Process* process : {&first, &second}) {
+    const Ended ended = process->wait();
+    CHECK(ended.exit_code == 2);
+    CHECK(ended.err.find("the ranks are not of one training: clip (0 on rank 0, 1 on rank 1), lr (0.25 on rank 0, 0.5 on rank "
+                         "1): start all by the same command") != std::string::npos);
+  }
 }
 
 }  // namespace hpcbench::train

@@ -22,6 +22,7 @@
 #include "strategies/measures.hpp"
 #include "strategies/socket_traffic.hpp"
 #include "tasks/task.hpp"
+#include "training/agreement.hpp"
 #include "training/run_facts.hpp"
 #include "training/training.hpp"
 
@@ -135,7 +136,10 @@ class Run {
     }
     load_data();
     task_->place(device_->place());
-    if (group_) group_->agree("data");
+    if (group_) {
+      group_->agree("data");
+      refuse_different_settings(group_->exchange(shared_settings(settings_, task_->train_samples())));
+    }
     progress_.operation = "connecting the ranks";
     StrategyContext context{
         {settings_.optimizer, settings_.momentum, weight_decay(settings_), settings_.decay_bias, settings_.clip}};

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/settings.hpp"
+
+namespace hpcbench::train {
+
+/// What all ranks must have alike: a line `name = value` for each setting that decides what is computed, and for the number of
+/// training samples. Without paths, which may differ from node to node.
+std::string shared_settings(const Settings& settings, std::int64_t train_samples);
+
+/// `ranks`: shared_settings() in the order of the ranks. InputError, the same on all ranks, names each setting that differs, by
+/// rank 0 and the first rank that has another value: their sums would mix two trainings, or wait for ever.
+void refuse_different_settings(const std::vector<std::string>& ranks);
+
+}  // namespace hpcbench::train
