@@ -164,7 +164,8 @@ int cancel_study(const StudyOptions& options, bool yes) {
   Progress progress(system_clock());
   const std::unique_ptr<Executor> executor =
       choose_executor(study, 1, [&progress](const std::string& text) { progress.print(text); });
-  IndexWriter index_writer(store, study.experiment.name, study.results, progress, system_clock());
+  StudyWatch watch;
+  IndexWriter index_writer(store, study.experiment.name, study.results, progress, system_clock(), watch);
   const CancelCounts counts = cancel_attempts(study.results, active, *executor, index_writer);
   const std::size_t left = watch_ends(study, counts.asked, *executor, index_writer);
   index_writer.flush(true);

@@ -48,6 +48,9 @@ struct RunTotals {
   long long ended = 0;
   long long asked = 0;
 };
+/// `stopped: ...`: why a study ends by itself, what that leaves, and what to do.
+std::string stopped_text(const Study& study, const std::string& why, const std::string& left);
+
 /// Says how many runs succeeded, and what comes next; after `stopped` what to do has been said. The exit code of the study.
 int say_totals(const Study& study, const RunTotals& totals, bool stopped);
 

@@ -27,13 +27,15 @@ std::string claimed_by(const std::string& folder) {
 
 }  // namespace
 
-IndexWriter::IndexWriter(Store& store, std::string experiment, std::string results, Progress& progress, Clock& clock)
+IndexWriter::IndexWriter(Store& store, std::string experiment, std::string results, Progress& progress, Clock& clock,
+                         StudyWatch& watch)
     : store_(store),
       experiment_(std::move(experiment)),
       results_(std::move(results)),
       reading_(read_reading(results_)),
       progress_(progress),
-      clock_(clock) {}
+      clock_(clock),
+      watch_(watch) {}
 
 void IndexWriter::intended(const std::string& batch, const std::vector<AttemptKey>& attempts) {
   log_info(fmt::format("intends batch {}: {}", batch, counted(static_cast<long long>(attempts.size()), "attempt", "attempts")));
@@ -59,7 +61,7 @@ State IndexWriter::settled(const AttemptKey& attempt, std::optional<State> witho
   settled_hours_ += attempt_hours(record);
   log_verdict(record, folder);
   if (!attempt.run.is_warmup()) {
-    if (state == State::succeeded) failures_.note_success();
+    if (state == State::succeeded) watch_.failures.note_success();
     if (is_outcome(state) && state != State::succeeded) tell_failure(attempt, state, record);
   }
   if (is_outcome(state) && attempt.run.is_repeat() && !is_void(record)) {
@@ -85,10 +87,10 @@ void IndexWriter::log_verdict(const AttemptRecord& record, const std::string& fo
 /// what is wrong.
 void IndexWriter::warn_of_missed_metrics(const AttemptRecord& record, const std::string& folder) {
   const ReadingRules* rules = reading_.find(record.key.config_id);
-  if (rules == nullptr || record.state != State::succeeded || !seen_.insert(record.key.config_id).second) return;
+  if (rules == nullptr || record.state != State::succeeded || !watch_.succeeded.insert(record.key.config_id).second) return;
   for (const Metric& metric : rules->metrics) {
     if (record.metrics.contains(metric.name) || metric.source == "accounting") continue;  // Slurm's comes later
-    if (!warned_.insert(metric.name).second) continue;
+    if (!watch_.warned.insert(metric.name).second) continue;
     progress_.print(
         fmt::format("warning: {} has no value of the metric {}: {}\n  Mend it in `metrics`: the kept logs are then read "
                     "again, and no run is repeated.",
@@ -103,18 +105,14 @@ void IndexWriter::tell_failure(const AttemptKey& attempt, State state, const Att
     return;
   }
   if (cancels_expected_ && state == State::cancelled) return;
-  if (!failures_.note_failure(attempt, state, reason)) return;
-  if (kinds_told_ < kFailuresTold) {
+  if (!watch_.failures.note_failure(attempt, state, reason)) return;
+  if (watch_.kinds_told < kFailuresTold) {
     progress_.print(
         fmt::format("{} {}: {} ({}/{})", to_string(attempt), to_string(state), reason, results_, to_string(attempt)));
-  } else if (kinds_told_ == kFailuresTold) {
+  } else if (watch_.kinds_told == kFailuresTold) {
     progress_.print("more runs do not succeed; `hpcbench status` lists them");
   }
-  ++kinds_told_;
-}
-
-void IndexWriter::tell_repeated_failures() {
-  for (const std::string& line : failures_.repeated()) progress_.print(line);
+  ++watch_.kinds_told;
 }
 
 void IndexWriter::note(const std::string& text) { progress_.print(text); }

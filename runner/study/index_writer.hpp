@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,25 +13,33 @@
 
 namespace hpcbench {
 
+/// What one call has seen of a study and said about it, and when that ends the call: over all rounds.
+struct StudyWatch {
+  FailureLimits limits;
+  FailureWatch failures;
+  int kinds_told = 0;               // of failures
+  std::set<std::string> succeeded;  // configurations of which a run has
+  std::set<std::string> warned;     // metrics that were warned of
+
+  std::optional<std::string> reason_to_stop() const { return failures.reason_to_stop(limits); }
+};
+
 /// Keeps the index during a campaign, and reports what matters. Records are written in groups: what a crash leaves unwritten
 /// stands in the run directories and is read from there.
 class IndexWriter : public DispatchObserver {
  public:
-  IndexWriter(Store& store, std::string experiment, std::string results, Progress& progress, Clock& clock);
+  IndexWriter(Store& store, std::string experiment, std::string results, Progress& progress, Clock& clock, StudyWatch& watch);
 
   void intended(const std::string& batch, const std::vector<AttemptKey>& attempts) override;
   void submitted(const AttemptKey& attempt, const std::string& job) override;
   State settled(const AttemptKey& attempt, std::optional<State> without_finish, const std::string& reason) override;
-  void tried_again(const AttemptKey& attempt) override { failures_.forgive(attempt); }
+  void tried_again(const AttemptKey& attempt) override { watch_.failures.forgive(attempt); }
   void note(const std::string& text) override;
 
   /// Writes what is pending, if that is due; with `now` in any case.
   void flush(bool now);
-  /// How often each kind of failure happened that was told once and happened again.
-  void tell_repeated_failures();
   /// From here on runs are cancelled because the campaign stops: that is no news.
   void expect_cancels() { cancels_expected_ = true; }
-  const FailureWatch& failures() const { return failures_; }
   /// GPU-hours of the attempts that were settled.
   double settled_hours() const { return settled_hours_; }
 
@@ -45,14 +54,11 @@ class IndexWriter : public DispatchObserver {
   Reading reading_;  // of the file that the campaign runs
   Progress& progress_;
   Clock& clock_;
+  StudyWatch& watch_;
   std::vector<AttemptRecord> records_;
   std::vector<AttemptState> states_;
-  std::set<std::string> seen_;    // configurations of which a run has succeeded
-  std::set<std::string> warned_;  // metrics that were warned of
   double last_flush_s_ = 0;
-  FailureWatch failures_;
   bool cancels_expected_ = false;
-  int kinds_told_ = 0;
   double settled_hours_ = 0;
 };
 

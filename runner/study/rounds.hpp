@@ -9,6 +9,7 @@
 #include "plan/diff.hpp"
 #include "report/looks.hpp"
 #include "store/store.hpp"
+#include "study/index_writer.hpp"
 #include "study/run_study.hpp"
 #include "study/steps.hpp"
 #include "study/study.hpp"
@@ -79,6 +80,8 @@ class CallBudget {
  public:
   /// A study has spent so much in all, and begins a block that may take so much more; none: it is in no block.
   void commit(const std::string& study, double spent_hours, std::optional<double> block_hours);
+  /// It ends: what it may still spend stays put aside, since its jobs may go on.
+  void leave(const std::string& study) { parts_[study].busy = false; }
   /// It has spent so much by now, in the block that it is in, too.
   void note_spent(const std::string& study, double spent_hours) { parts_[study].spent_hours = spent_hours; }
   /// What the others have spent, or may spend.
@@ -99,9 +102,8 @@ class CallBudget {
 
 /// How one part of a study ended.
 struct PartEnd {
-  bool over = false;  // interrupted, stopped or detached: no other part follows
-  int code = 0;       // then the exit code
-  long long failures = 0;
+  std::optional<int> code;  // interrupted or detached: the exit code of the call, whose jobs go on
+  bool stopped = false;     // what had not ended was cancelled, which was said
 };
 /// Why a part begins nothing more once its attempts have taken so many GPU-hours; empty: it may begin more.
 using WhyHeld = std::function<std::string(double part_hours)>;
@@ -110,8 +112,8 @@ using CarryOut = std::function<Steps<PartEnd>(const Study& part, const RunOption
 
 /// Round after round until all rows are decided, at their last look, or the budget is spent: then nothing begins any more, also
 /// of the block that is going on. Returns the exit code.
-/// `budget`: of the call, which other studies spend from, too.
-Steps<int> run_rounds(const Study& study, const RunOptions& options, Store& store, CallBudget& budget,
+/// `budget`: of the call, which other studies spend from, too. `watch`: may end it between two parts.
+Steps<int> run_rounds(const Study& study, const RunOptions& options, Store& store, CallBudget& budget, const StudyWatch& watch,
                       const CarryOut& carry_out_part);
 
 }  // namespace hpcbench

@@ -9,7 +9,9 @@
 #include "base/text.hpp"
 #include "plan/select.hpp"
 #include "study/call.hpp"
+#include "study/follow.hpp"
 #include "study/index.hpp"
+#include "study/index_writer.hpp"
 #include "study/preparing.hpp"
 #include "study/rounds.hpp"
 
@@ -40,11 +42,11 @@ std::vector<Study> parts_to_retry(const Study& study, const RoundsView& view) {
   return parts;
 }
 
-/// Of the runs up to where the study has come: those that have an outcome.
+/// Of the runs that are asked for, up to where the study has come: those that have an outcome.
 RunTotals count_ends(const Study& study, const Store& store) {
   RunTotals totals;
   for (const AttemptState& run : counting_states(store.states(study.experiment.name))) {
-    if (!run.key.run.is_repeat() || run.key.run.number > study.plan.repeats || !study.plan.find(run.key.config_id)) continue;
+    if (!is_asked(study, run.key)) continue;
     totals.ended += is_outcome(run.state) ? 1 : 0;
     totals.succeeded += run.state == State::succeeded ? 1 : 0;
   }
@@ -57,6 +59,10 @@ class Purse {
  public:
   Purse(const Study& study, const RunOptions& options, const RoundsView& view, CallBudget& budget)
       : study_(study), at_most_(options.at_most_hours), spent_before_(view.spent_hours), budget_(budget) {}
+  /// Also where an error ends the study: no other one waits for it then.
+  ~Purse() { budget_.leave(study_.experiment.name); }
+  Purse(const Purse&) = delete;
+  Purse& operator=(const Purse&) = delete;
 
   std::optional<double> left(const RoundsView& view) const {
     std::optional<double> of_call;
@@ -74,7 +80,7 @@ class Purse {
     if (of_file && spent >= *of_file)
       return fmt::format("the budget is spent; with a larger one `{}` goes on", study_.command("run"));
     if (at_most_ && budget_.spent_hours() >= *at_most_)
-      return fmt::format("the GPU-hours of this call are spent; another `{}` goes on", study_.command("run"));
+      return fmt::format("the GPU-hours of this call are spent; `{} --at-most ...` goes on", study_.command("run"));
     return "";
   }
   bool others_busy() const { return at_most_ && budget_.others_busy(study_.experiment.name); }
@@ -105,12 +111,14 @@ std::string round_text(const Study& study, const Round& round, const RoundsView&
   return left ? fmt::format("{}, about {:.3g} of {:.3g} GPU-hours that are left", text, round.expected_hours, *left) : text;
 }
 
-int summarise_rounds(const Study& study, const RoundsView& view, const Store& store, bool anything) {
+/// `stopped`: what to do has been said.
+int summarise_rounds(const Study& study, const RoundsView& view, const Store& store, bool anything, bool stopped) {
   write_index_file(counting_states(store.states(study.experiment.name)), study);
   for (const std::string& line : not_begun_lines(study, counting_states(store.states(study.experiment.name)))) say(line);
   for (const std::string& line : rounds_lines(study, view)) say(line);
   if (!anything) say("nothing was run again");
-  return say_totals(study, count_ends(study, store), false);
+  const int code = say_totals(study, count_ends(study, store), stopped);
+  return stopped ? 1 : code;
 }
 
 long long sum_of_ended(const RoundsView& view) {
@@ -118,12 +126,11 @@ long long sum_of_ended(const RoundsView& view) {
                          [](long long sum, const LookProgress& row) { return sum + row.ended; });
 }
 
-/// Counts this call's failures over its parts.
-RunOptions options_of_part(const RunOptions& options, bool first, long long failures) {
-  RunOptions part = options;
-  if (!first) part.prepare_again.clear();
-  if (part.max_failures) part.max_failures = static_cast<int>(std::max(1LL, *options.max_failures - failures));
-  return part;
+/// Whether the runs of the parts so far say that going on would only fail again.
+bool stops_between(const Study& study, const StudyWatch& watch) {
+  const std::optional<std::string> why = watch.reason_to_stop();
+  if (why) say(stopped_text(study, *why, "No more begin"));
+  return why.has_value();
 }
 
 }  // namespace
@@ -148,36 +155,35 @@ bool CallBudget::others_busy(const std::string& study) const {
   return std::any_of(parts_.begin(), parts_.end(), [&](const auto& part) { return part.first != study && part.second.busy; });
 }
 
-Steps<int> run_rounds(const Study& study, const RunOptions& options, Store& store, CallBudget& budget,
+Steps<int> run_rounds(const Study& study, const RunOptions& options, Store& store, CallBudget& budget, const StudyWatch& watch,
                       const CarryOut& carry_out_part) {
   refresh_index(store, study);
   RoundsView view = look_at_rounds(study, store);
   Purse purse(study, options, view, budget);
   bool anything = false;
-  bool first = true;
-  long long failures = 0;
-  const auto carry_out = [&](const Study& part, const RunOptions& of_part) -> Steps<PartEnd> {
+  bool stopped = false;
+  const auto carry_out = [&](const Study& part, RunOptions of_part) -> Steps<PartEnd> {
+    if (anything) of_part.prepare_again.clear();
     const double before = view.spent_hours;
     const WhyHeld why_held = [&](double part_hours) { return purse.why_held(before + part_hours); };
     const PartEnd end = co_await carry_out_part(part, of_part, why_held);
     anything = true;
-    first = false;
-    failures += end.failures;
+    stopped = end.stopped;
+    if (end.code) co_return end;
     refresh_index(store, study);
     view = look_at_rounds(study, store);
     purse.commit(view);
     co_return end;
   };
-  if (!options.retry.empty()) {
-    for (const Study& part : parts_to_retry(study, view)) {
-      const RunOptions of_part = options_of_part(options, first, failures);
-      const PartEnd end = co_await carry_out(part, of_part);
-      if (end.over) co_return end.code;
-    }
+  for (const Study& part : options.retry.empty() ? std::vector<Study>{} : parts_to_retry(study, view)) {
+    stopped = stopped || stops_between(study, watch);
+    if (stopped) break;
+    const PartEnd end = co_await carry_out(part, options);
+    if (end.code) co_return *end.code;
   }
   RunOptions further = options;
   further.retry.clear();
-  while (true) {
+  while (!stopped) {
     const std::optional<double> left = purse.left(view);
     NextRound next = next_round(study, view, left);
     if (next.too_dear && purse.others_busy() && interrupted() == 0) {  // they may leave enough
@@ -186,18 +192,20 @@ Steps<int> run_rounds(const Study& study, const RunOptions& options, Store& stor
     }
     if (next.too_dear) say("no block is begun: " + too_dear_text(study, *next.too_dear, *left));
     if (!next.round) break;
+    stopped = stops_between(study, watch);
+    if (stopped) break;
     say(round_text(study, *next.round, view, left));
     const long long before = sum_of_ended(view);
     purse.commit(view, next.round->expected_hours);
     const std::string name = round_name(*next.round, left.has_value());
     Study part = narrowed_to(study, std::move(next.round->plan));
     part.round = name;
-    const RunOptions of_part = options_of_part(further, first, failures);
-    const PartEnd end = co_await carry_out(part, of_part);
-    if (end.over) co_return end.code;
+    const PartEnd end = co_await carry_out(part, further);
+    if (end.code) co_return *end.code;
     if (sum_of_ended(view) == before) break;  // what is missing cannot begin: that was said
   }
-  co_return summarise_rounds(study, view, store, anything);
+  for (const std::string& line : watch.failures.repeated()) say(line);
+  co_return summarise_rounds(study, view, store, anything, stopped);
 }
 
 }  // namespace hpcbench

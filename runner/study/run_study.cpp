@@ -70,6 +70,9 @@ bool announce(const Study& study, const PlanDiff& diff, const OutcomeCounts& cou
                   diff.total.orphaned > 0 ? fmt::format("; {} no longer asked for", diff.total.orphaned) : "",
                   hours ? fmt::format("; at most {:.3g} GPU-hours in all", *hours) : ""));
   for (const std::string& note : study.selected().notes) say("note: " + note);
+  for (const std::optional<double>& most_spent : {study.experiment.budget_gpu_hours, options.at_most_hours}) {
+    if (most_spent) hours = std::min(hours.value_or(*most_spent), *most_spent);
+  }
   const std::optional<double> limit = study.experiment.limits.gpu_hours;
   if (diff.total.fresh == 0 || !limit || (hours && *hours <= *limit)) return true;
   const std::string amount = hours ? fmt::format("{:.3g} GPU-hours", *hours) : "runs without a time limit";
@@ -99,16 +102,19 @@ std::vector<KnownAttempt> known_attempts(const std::vector<AttemptState>& states
   return known;
 }
 
+bool any_succeeded(const Study& study, const std::vector<AttemptState>& states) {
+  const std::vector<AttemptState> runs = counting_states(states);
+  return std::any_of(runs.begin(), runs.end(),
+                     [&](const AttemptState& run) { return run.state == State::succeeded && is_asked(study, run.key); });
+}
+
 FailureLimits failure_limits(const Study& study, const PlanDiff& diff, const std::vector<AttemptState>& states,
                              const std::vector<AttemptKey>& retried, const RunOptions& options) {
-  FailureLimits limits{options.keep_going, options.max_failures, {}, false};
+  FailureLimits limits{options.keep_going, options.max_failures, {}, any_succeeded(study, states)};
   for (std::size_t i = 0; i < diff.rows.size(); ++i) {
     if (diff.rows[i].fresh > 0) limits.to_run.insert(study.selected().configurations[i].id);
   }
   for (const AttemptKey& key : retried) limits.to_run.insert(key.config_id);
-  for (const AttemptState& run : counting_states(states)) {
-    limits.any_succeeded = limits.any_succeeded || (run.state == State::succeeded && is_asked(study, run.key));
-  }
   return limits;
 }
 
@@ -142,10 +148,7 @@ void stop_early(const Study& study, const Dispatcher& dispatcher, Executor& exec
   watch_ends(study, cancelled.asked, executor, index_writer);
   index_writer.flush(true);
   const DispatchCounts counts = dispatcher.counts();
-  say(
-      fmt::format("stopped: {}. {} of {} runs were not carried out. Mend the cause, then `{}` runs them all; "
-                  "--keep-going runs them in any case",
-                  why, counts.total - counts.done, counts.total, study.command("retry")));
+  say(stopped_text(study, why, fmt::format("{} of {} runs were not carried out", counts.total - counts.done, counts.total)));
 }
 
 /// How many jobs go on without us, and what is left for another call.
@@ -186,7 +189,7 @@ bool may_begin(const Study& study, const Dispatcher& dispatcher, Executor& execu
 enum class Ending { finished, stopped, interrupted, detached };
 
 /// Submits and settles until every run has an outcome, or until somebody or something ends this call before that.
-Steps<Ending> carry_out(const Study& study, const RunOptions& options, const FailureLimits& limits, Dispatcher& dispatcher,
+Steps<Ending> carry_out(const Study& study, const RunOptions& options, const StudyWatch& watch, Dispatcher& dispatcher,
                         Executor& executor, IndexWriter& index_writer, const Call& call) {
   Progress& progress = *call.progress;
   bool begun = false;
@@ -203,7 +206,7 @@ Steps<Ending> carry_out(const Study& study, const RunOptions& options, const Fai
       co_return ending;
     }
     std::optional<std::string> why = executor.broken();
-    if (!why) why = index_writer.failures().reason_to_stop(limits);
+    if (!why) why = watch.reason_to_stop();
     if (why) {
       stop_early(study, dispatcher, executor, index_writer, progress, *why);
       co_return Ending::stopped;
@@ -217,14 +220,12 @@ Steps<Ending> carry_out(const Study& study, const RunOptions& options, const Fai
 struct Carried {
   Ending ending = Ending::finished;
   bool anything = false;  // there was something to do
-  long long failures = 0;
 };
 /// The study, or with rounds a part of it, from the runs that are there, which `states` tells, to the last outcome, or until a
 /// budget holds the rest.
 Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, const WhyHeld& why_held, Store& store,
-                              const std::vector<AttemptState>& states, Call& call) {
+                              const std::vector<AttemptState>& states, StudyWatch& watch, Call& call) {
   if (!call.shared) call.progress = nullptr;  // that of the part before is gone
-  const PlanDiff diff = compare_with_index(study, states);
   const std::vector<AttemptKey> retried = attempts_to_retry(states, study, options.retry);
   remember(study);
 
@@ -248,7 +249,7 @@ Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, con
   }
   Progress& progress = *call.progress;
   Executor* const executor = &call.executors.of(study);
-  IndexWriter index_writer(store, study.experiment.name, study.results, progress, clock);
+  IndexWriter index_writer(store, study.experiment.name, study.results, progress, clock, watch);
   Dispatcher dispatcher(study.experiment, runnable.plan, std::move(context), *executor, clock, index_writer);
   if (why_held) dispatcher.hold_when([&] { return why_held(index_writer.settled_hours()); });
   dispatcher.recover(known_attempts(states));
@@ -257,7 +258,6 @@ Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, con
   index_writer.flush(true);
   Accounting accounting(study, tools, clock);
   accounting.catch_up(store);
-  const FailureLimits limits = failure_limits(study, diff, states, retried, options);
   Carried carried;
   carried.anything = dispatcher.counts().done < dispatcher.counts().total;
   if (carried.anything) {
@@ -268,14 +268,12 @@ Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, con
   }
   // All studies take over what runs before any of them begins more.
   if (call.taken_over.insert(study.experiment.name).second) co_await Pause::turn;
-  carried.ending = co_await carry_out(study, options, limits, dispatcher, *executor, index_writer, call);
+  carried.ending = co_await carry_out(study, options, watch, dispatcher, *executor, index_writer, call);
   if (carried.ending == Ending::finished && runnable.awaits) carried.ending = Ending::detached;
-  carried.failures = index_writer.failures().count();
   if (carried.ending == Ending::interrupted) co_return carried;
   executor->flush();
   index_writer.flush(true);
   if (carried.ending == Ending::detached) co_return carried;
-  index_writer.tell_repeated_failures();
   if (carried.ending == Ending::stopped) refresh_index(store, study.results_root, study.experiment.name);
   accounting.complete(store);
   progress.finish();
@@ -290,6 +288,11 @@ std::optional<int> code_of_ending(const Study& study, const Carried& carried) {
 }
 
 }  // namespace
+
+std::string stopped_text(const Study& study, const std::string& why, const std::string& left) {
+  return fmt::format("stopped: {}. {}. Mend the cause, then `{}` runs them all; --keep-going runs them in any case", why, left,
+                     study.command("retry"));
+}
 
 int say_totals(const Study& study, const RunTotals& totals, bool stopped) {
   if (totals.asked == 0) {  // within a budget
@@ -354,9 +357,12 @@ Steps<int> run_study(const Study& study, const RunOptions& options, Call& call) 
   PlanDiff diff = compare_with_index(study, states);
   const bool rounds = runs_in_rounds(study, options);
   if (rounds) check_next_round(study, store, options, diff);
-  require_ready(study, diff, attempts_to_retry(states, study, options.retry), options);
+  const std::vector<AttemptKey> retried = attempts_to_retry(states, study, options.retry);
+  require_ready(study, diff, retried, options);
   ProcessToolRunner tools;
   check_longest_jobs(study.experiment, study.selected(), find_block_times(study.experiment, study.selected(), store, tools));
+  StudyWatch watch;
+  watch.limits = failure_limits(study, diff, states, retried, options);
   if (!announce(study, diff, count_outcomes(counting_states(states), study), options)) co_return 0;
   if (const std::string why = why_none_to_retry(states, study, options.retry); !why.empty()) say(why);
   co_await Pause::turn;  // nothing begins before every study is known to be ready
@@ -364,18 +370,18 @@ Steps<int> run_study(const Study& study, const RunOptions& options, Call& call) 
     const CarryOut carry_out_one = [&](const Study& part, const RunOptions& of_part,
                                        const WhyHeld& why_held) -> Steps<PartEnd> {
       const std::vector<AttemptState> now = refresh_index(store, part);
-      const Carried carried = co_await carry_out_part(part, of_part, why_held, store, now, call);
+      watch.limits.any_succeeded = any_succeeded(study, now);
+      const Carried carried = co_await carry_out_part(part, of_part, why_held, store, now, watch, call);
       const std::optional<int> code = code_of_ending(part, carried);
-      if (carried.ending == Ending::stopped)
-        co_return PartEnd{true, summarise_study(store, part, true, true), carried.failures};
-      co_return PartEnd{code.has_value(), code.value_or(0), carried.failures};
+      co_return PartEnd{code, carried.ending == Ending::stopped};
     };
-    co_return co_await run_rounds(study, options, store, call.budget, carry_out_one);
+    co_return co_await run_rounds(study, options, store, call.budget, watch, carry_out_one);
   }
   // One look at the folders is enough: the lock was ours before it, so nobody else has begun a run since, and whatever had no
   // outcome then is judged by its files when it is taken over, as what ends while preparations are made.
-  const Carried carried = co_await carry_out_part(study, options, {}, store, states, call);
+  const Carried carried = co_await carry_out_part(study, options, {}, store, states, watch, call);
   if (const std::optional<int> code = code_of_ending(study, carried)) co_return *code;
+  for (const std::string& line : watch.failures.repeated()) say(line);
   co_return summarise_study(store, study, carried.anything, carried.ending == Ending::stopped);
 }
 

@@ -203,6 +203,52 @@ class Budget(StudyTest):
         self.hpcbench("run", "s.yaml", "--set", "budget.gpu_hours=1")
         self.assertGreater(sum(self.ended()), sum(before))
 
+    def test_failures_count_over_all_blocks(self):
+        fails = STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 6") + "resources: {time: 1m}\n"
+        self.write("s.yaml", fails)
+        self.write("work.py", PROGRAM + "\nsys.exit(3)\n")
+        one_row = ["--only", "middle=10,spread=0.01", "--at-most", "1 gpu-hours"]
+        said = self.hpcbench("run", "s.yaml", *one_row, "--results", "alike", code=1).stderr
+        self.assertIn("stopped: the first 2 runs failed in the same way. No more begin. ", said)
+        self.assertEqual(said.count("2 runs failed, all in this way: rank 0 failed with exit code 3"), 1)
+        said = self.hpcbench("run", "s.yaml", *one_row, "--keep-going", "--max-failures", "4", "--results", "limited", code=1).stderr
+        self.assertIn("stopped: 4 runs did not succeed (--max-failures 4). ", said)
+        for name, count in (("alike", 2), ("limited", 4)):
+            self.assertEqual(len(list((self.folder / name).rglob("finished.json"))), count)
+
+    def test_a_row_that_succeeded_in_an_earlier_call_lets_another_fail(self):
+        study = STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 3") + "resources: {time: 1m}\n"
+        self.write("work.py", PROGRAM + "\nif middle == 5: sys.exit(3)\n")
+        self.write("s.yaml", study)
+        self.hpcbench("run", "s.yaml", "--only", "middle=10,spread=0.01", "--at-most", "1 gpu-hours")
+        only = ["--only", "spread=0.01", "--at-most", "1 gpu-hours"]
+        self.assertNotIn("stopped", self.hpcbench("run", "s.yaml", *only, code=1).stderr)
+
+    def test_a_metric_without_a_value_is_warned_of_once(self):
+        self.write("work.py", PROGRAM.replace('"seconds"', '"seconds" if middle == 10 else "minutes"'))
+        self.write("s.yaml", STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 3") + "resources: {time: 1m}\n")
+        said = self.hpcbench("run", "s.yaml", "--at-most", "1 gpu-hours").stderr
+        self.assertIn("block 3:", said)
+        self.assertEqual(said.count("has no value of the metric my_s"), 1)
+
+    def test_only_rows_that_are_asked_for_decide_the_exit_code(self):
+        self.write("work.py", PROGRAM + "\nif middle == 5: sys.exit(3)\n")
+        self.write("s.yaml", STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 2") + "resources: {time: 1m}\n")
+        self.hpcbench("run", "s.yaml", "--only", "middle=5", "--at-most", "1 gpu-hours", "--keep-going", code=1)
+        said = self.hpcbench("run", "s.yaml", "--only", "middle=10", "--at-most", "1 gpu-hours").stderr
+        self.assertIn("4 of 4 runs succeeded.", said)
+
+    def test_a_call_asks_for_no_more_than_it_may_spend(self):
+        study = STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 3") + "resources: {time: 1h}\n"
+        self.write("s.yaml", study + "limits: {gpu_hours: 11}\n")
+        refused = self.hpcbench("run", "s.yaml", code=2).stderr
+        self.assertIn("4 configurations x 3 repeats: 0 done, 12 to run; at most 12 GPU-hours in all", refused)
+        self.assertIn("This asks for 12 GPU-hours; the limit is 11 GPU-hours.", refused)
+        self.assertIn("12.0 GPU-hours at most", self.hpcbench("plan", "s.yaml").stdout)
+        self.hpcbench("run", "s.yaml", "--at-most", "1 gpu-hours")
+        self.hpcbench("run", "s.yaml", "--at-most", "11 gpu-hours")
+        self.assertEqual(json.loads(self.hpcbench("plan", "s.yaml", "--format", "json").stdout)["new"], 0)
+
     def test_a_cost_that_nobody_knows_is_asked_for(self):
         self.write("s.yaml", STUDY + "budget: {gpu_hours: 1}\n")
         said = self.hpcbench("run", "s.yaml", code=3).stderr

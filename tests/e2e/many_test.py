@@ -135,6 +135,12 @@ class Many(StudyTest):
         self.assertIn("b: 4 runs would be started", done.stderr)
         self.assertEqual(self.lines("began"), [])
 
+    def test_an_error_of_one_study_leaves_the_others_no_endless_wait(self):
+        for name, code in (("bad", "rm -rf results/bad; sleep 1"), ("good", "true")):
+            self.write(f"{name}.yaml", f"experiment: {name}\ncommand: [bash, -c, '{code}']\nlaunch: once\nmatrix: {{k: [1]}}\nresources: {{time: 4s}}\n")
+        said = self.hpcbench("run", "bad.yaml", "good.yaml", "--at-most", f"{6 / 3600} gpu-hours", code=3).stderr
+        self.assertIn("good: no block is begun: the next one takes about 0.00111 GPU-hours, and 0.000556 are left", said)
+
     def test_a_rehearsal_shares_the_budget_of_the_call(self):
         files = [self.study(name) for name in "abc"]
         for name in files:  # a block has two runs of at most an hour

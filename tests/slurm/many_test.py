@@ -143,6 +143,18 @@ class ManyTest(SlurmTest):
             self.check_spent(self.costs())
         self.assertIn("nothing was run again", said, "the second call begins none")
 
+    def test_jobs_that_go_on_after_detach_leave_the_others_less(self):
+        site = str(self.write("site.yaml", "executor: slurm\n"))
+        names = ("first", "second")
+        for name in names:
+            self.write(f"{name}.yaml", COSTS.replace("costs", name))
+        files = [f"{name}.yaml" for name in names]
+        said = self.hpcbench("run", *files, "--site", site, "--detach", "--at-most", f"{AMOUNT_S / 3600} gpu-hours").stderr
+        self.assertIn("first: detached: 2 jobs go on", said)
+        self.assertIn("second: no block is begun: the next one takes about 0.0111 GPU-hours, and 0.000278 are left", said)
+        self.assertEqual(self.cluster.count("sbatch"), 1)
+        self.wait_for(lambda: not self.cluster.jobs("PD,R,CG"), "an empty queue")
+
     def test_what_a_call_may_spend_is_spent_by_each_call(self):
         site = str(self.write("site.yaml", "executor: slurm\n"))
         self.write("costs.yaml", COSTS)
