@@ -47,7 +47,7 @@ std::optional<double> gpu_hours(const Plan& plan) {
   for (const Configuration& configuration : plan.configurations) {
     const std::optional<double>& time_s = configuration.work->resources.time_s;
     if (!time_s) return std::nullopt;
-    gpu_seconds += static_cast<double>(configuration.gpus()) * *time_s * plan.repeats;
+    gpu_seconds += static_cast<double>(configuration.gpus()) * *time_s * (plan.repeats + plan.warmups);
   }
   return gpu_seconds / 3600;
 }

@@ -106,7 +106,7 @@ std::vector<std::size_t> instances_needed(const Plan& plan);
 /// How many of them each of Experiment::preparations has.
 std::vector<long long> count_instances(const Experiment& experiment, const Plan& plan);
 
-/// gpus x time limit over all runs (without warm-ups), in hours; absent if a configuration has no time limit.
+/// gpus x time limit over all runs and warm-ups, in hours; absent if a configuration has no time limit.
 std::optional<double> gpu_hours(const Plan& plan);
 
 /// The seed of a run: seed + number where it is per repeat.

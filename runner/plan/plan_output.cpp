@@ -98,8 +98,8 @@ std::string totals_line(const Plan& plan, const std::vector<int>& looks) {
   if (plan.excluded > 0) out += ", " + counted(plan.excluded, "point", "points") + " excluded";
   const std::optional<double> hours = gpu_hours(plan);
   if (hours && !looks.empty()) {
-    return out +
-           fmt::format(", {} to {} GPU-hours at most", hours_text(*hours * looks.front() / plan.repeats), hours_text(*hours));
+    const double least = *hours * (looks.front() + plan.warmups) / (plan.repeats + plan.warmups);
+    return out + fmt::format(", {} to {} GPU-hours at most", hours_text(least), hours_text(*hours));
   }
   return out + (hours ? fmt::format(", {} GPU-hours at most", hours_text(*hours))
                       : ", GPU-hours without a limit (resources.time is not set)");

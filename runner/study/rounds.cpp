@@ -157,12 +157,12 @@ struct Rest {
   double hours = 0;
   bool is_whole = true;  // known for each of them
 };
-Rest rest_of(const RoundsView& view) {
+Rest rest_of(const RoundsView& view, int warmups) {
   Rest rest;
   for (const LookProgress& row : view.rows) {
     if (row.next <= row.ended) continue;
     const int last = row.forecast ? std::min(std::max(*row.forecast, row.next), row.last_look) : row.next;
-    rest.hours += row.run_hours.value_or(0) * (last - row.ended);
+    rest.hours += row.run_hours.value_or(0) * (last - row.ended + (row.ended == 0 ? warmups : 0));
     rest.is_whole = rest.is_whole && row.run_hours;
   }
   return rest;
@@ -266,7 +266,7 @@ std::vector<std::string> rounds_lines(const Study& study, const RoundsView& view
     }
   }
   if (experiment.budget_gpu_hours) {
-    const Rest rest = rest_of(view);
+    const Rest rest = rest_of(view, study.plan.warmups);
     lines.push_back(fmt::format(
         "budget: {:.3g} of {:.3g} GPU-hours are spent{}", view.spent_hours, *experiment.budget_gpu_hours,
         rest.hours > 0 ? fmt::format("; what is left undone takes about {:.3g}{}", rest.hours, rest.is_whole ? "" : " or more")

@@ -13,8 +13,6 @@ std::string recovery_why() { return fmt::format("{}an earlier call ended before 
 }  // namespace
 
 void Dispatcher::Impl::recover(const std::vector<KnownAttempt>& known) {
-  if (plan.warmups > 0 && !executor.runs_here())
-    observer.note("no warm-ups are run: on this executor they would warm another node");
   std::vector<AttemptKey> open;
   for (const KnownAttempt& attempt : known) {
     const auto run = runs.find(attempt.key.config_id, attempt.key.run);

@@ -172,6 +172,11 @@ class Budget(StudyTest):
         self.assertIn("\nblock 1: 4 rows, 4 runs and 4 warm-ups, about 0.133 of 1 GPU-hours that are left\nblock 1: 0/8 done, 0 running", said)
         self.assertRegex(said, r"\nblock 2: 4 rows, 4 runs, about \S+ of \S+ GPU-hours that are left\nblock 2: 0/4 done, 0 running")
 
+    def test_what_is_left_counts_warm_ups(self):
+        self.write("s.yaml", STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 2\nwarmups: 1") + "resources: {time: 1h}\nbudget: {gpu_hours: 20}\n")
+        self.assertIn("what is left undone takes about 12\n", self.hpcbench("status", "s.yaml").stdout)
+        self.assertIn("budget: 0 of 20 GPU-hours are spent; what is left undone takes about 12\n", self.hpcbench("run", "s.yaml", "--dry-run").stderr)
+
     def test_a_block_that_takes_more_than_it_should_begins_no_more_runs_once_the_budget_is_reached(self):
         study = STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 2") + "resources: {time: 1m}\n"
         self.write("s.yaml", study)
@@ -239,10 +244,10 @@ class Budget(StudyTest):
         self.assertIn("4 of 4 runs succeeded.", said)
 
     def test_a_call_asks_for_no_more_than_it_may_spend(self):
-        study = STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 3") + "resources: {time: 1h}\n"
+        study = STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 2\nwarmups: 1") + "resources: {time: 1h}\n"
         self.write("s.yaml", study + "limits: {gpu_hours: 11}\n")
         refused = self.hpcbench("run", "s.yaml", code=2).stderr
-        self.assertIn("4 configurations x 3 repeats: 0 done, 12 to run; at most 12 GPU-hours in all", refused)
+        self.assertIn("4 configurations x 2 repeats: 0 done, 8 to run; at most 12 GPU-hours in all", refused)
         self.assertIn("This asks for 12 GPU-hours; the limit is 11 GPU-hours.", refused)
         self.assertIn("12.0 GPU-hours at most", self.hpcbench("plan", "s.yaml").stdout)
         self.hpcbench("run", "s.yaml", "--at-most", "1 gpu-hours")

@@ -143,6 +143,14 @@ class ManyTest(SlurmTest):
             self.check_spent(self.costs())
         self.assertIn("nothing was run again", said, "the second call begins none")
 
+    def test_a_block_costs_no_warm_ups_which_are_not_run(self):
+        site = str(self.write("site.yaml", "executor: slurm\n"))
+        self.write("costs.yaml", COSTS.replace("repeats: 20", "repeats: 1\nwarmups: 1"))
+        said = self.hpcbench("run", "costs.yaml", "--site", site, "--at-most", f"{AMOUNT_S / 3600} gpu-hours").stderr
+        self.assertIn("block 1: 2 rows, 2 runs, about 0.0111 of 0.0114 GPU-hours that are left\n", said)
+        self.assertEqual(said.count("no warm-ups are run"), 1)
+        self.assertIn("2 of 2 runs succeeded", said)
+
     def test_jobs_that_go_on_after_detach_leave_the_others_less(self):
         site = str(self.write("site.yaml", "executor: slurm\n"))
         names = ("first", "second")

@@ -49,7 +49,7 @@ TEST_CASE("the text for people has a row for each configuration, the totals and 
   const Plan plan = make_plan(experiment);
   const std::string text = plan_text(experiment, plan, compare_plan(plan, some_existing(plan)));
   CHECK(
-      text.starts_with("example: 4 configurations, 8 runs, 4 warm-ups, 6.0 GPU-hours at most\n\n"
+      text.starts_with("example: 4 configurations, 8 runs, 4 warm-ups, 9.0 GPU-hours at most\n\n"
                        "config_id         strategy  gpus_per_node  gpus  runs  new  kept  orphaned\n"));
   CHECK(text.find(plan.configurations[3].id + "  ddp       2              2     2     1    1     0\n") != std::string::npos);
   CHECK(

@@ -163,9 +163,16 @@ TEST_CASE("a placeholder that nothing defines is named with its point") {
   CHECK(text.find("`{{batchsize}}`, which nothing defines (did you mean `batch_size`?)") != std::string::npos);
 }
 
-TEST_CASE("GPU-hours are gpus x time limit x repeats") {
-  // (1 + 2 + 1 + 2) gpus x 0.5 h x 2 repeats
-  CHECK(gpu_hours(make_plan(example_experiment())) == doctest::Approx(6.0));
+TEST_CASE("GPU-hours are gpus x time limit x repeats and warm-ups") {
+  Experiment experiment = example_experiment();
+  experiment.executor = "local";
+  experiment.warmups = 1;
+  // (1 + 2 + 1 + 2) gpus x 0.5 h x (2 repeats + 1 warm-up)
+  CHECK(gpu_hours(make_plan(experiment)) == doctest::Approx(9.0));
+  experiment.executor = "slurm";  // warm-ups would warm another node
+  const Plan plan = make_plan(experiment);
+  CHECK(gpu_hours(plan) == doctest::Approx(6.0));
+  CHECK(plan.notes.size() == 1);
 }
 
 TEST_CASE("the seed of a run follows from its repeat") {
