@@ -140,11 +140,16 @@ void add_processes(StatusView& view, const Study& study) {
 
 }  // namespace
 
+StatusView recorded_status(const Study& study, const Store& store) {
+  StatusView view = make_status(study, store);
+  add_submissions(view, study);
+  return view;
+}
+
 StatusView live_status(const Study& study, const Store& store, ToolRunner& tools, std::optional<std::string> owner,
                        std::string& problem) {
-  StatusView view = make_status(study, store);
+  StatusView view = recorded_status(study, store);
   view.owner = std::move(owner);
-  add_submissions(view, study);
   problem = add_queue(view, study, tools);
   add_processes(view, study);
   return view;

@@ -15,6 +15,9 @@ namespace hpcbench {
 StatusView live_status(const Study& study, const Store& store, ToolRunner& tools, std::optional<std::string> owner,
                        std::string& problem);
 
+/// The same without asking anybody: the index, and what batches say that was submitted.
+StatusView recorded_status(const Study& study, const Store& store);
+
 /// Who goes on with the study: `` `hpcbench run` goes on in process 5 on login1 ``, or that nobody does, and the command that
 /// begins what waits for it.
 std::string owner_text(const StatusView& view);

@@ -13,6 +13,7 @@
 #include "render/blocks.hpp"
 #include "study/blocks/find_block_times.hpp"
 #include "study/index.hpp"
+#include "study/live_status.hpp"
 #include "study/preflight.hpp"
 #include "study/preparing.hpp"
 #include "study/rounds.hpp"
@@ -26,9 +27,11 @@ namespace {
 constexpr std::size_t kShownStarts = 40;
 
 /// Where each run stands, by `CONFIG_ID/r01`.
-std::unordered_map<std::string, State> states_by_run(const std::vector<AttemptState>& states) {
+std::unordered_map<std::string, State> states_by_run(const Study& study, const Store& store) {
   std::unordered_map<std::string, State> by_run;
-  for (const AttemptState& run : counting_states(states)) by_run[run.key.config_id + "/" + to_string(run.key.run)] = run.state;
+  for (const RunStatus& run : recorded_status(study, store).runs) {
+    if (run.attempt) by_run[run.run] = run.state;
+  }
   return by_run;
 }
 
@@ -64,7 +67,7 @@ std::optional<Study> next_part(const Study& study, const Store& store, const Run
 
 int rehearse_part(const Study& study, const IndexView& index, const RunOptions& options) {
   const auto& [store, attempts] = index;
-  const std::unordered_map<std::string, State> states = states_by_run(attempts);
+  const std::unordered_map<std::string, State> states = states_by_run(study, store);
   const std::unordered_set<std::string> again = tried_again(study, attempts);
   const Plan& plan = study.selected();
   std::vector<std::size_t> open;

@@ -163,6 +163,15 @@ class ManyTest(SlurmTest):
         self.assertEqual(self.cluster.count("sbatch"), 1)
         self.wait_for(lambda: not self.cluster.jobs("PD,R,CG"), "an empty queue")
 
+    def test_a_rehearsal_knows_what_waits_in_the_queue(self):
+        site = str(self.write("site.yaml", "executor: slurm\npartition: closed\n"))
+        self.write("one.yaml", STUDY % ("one", "one", 0))
+        self.hpcbench("run", "one.yaml", "--site", site, "--detach")
+        said = self.hpcbench("run", "one.yaml", "--site", site, "--dry-run")
+        self.assertIn("one: 0 runs would be started by the executor slurm, 4 that go on are taken up; 0 of 4 have an outcome", said.stderr)
+        self.assertEqual(said.stdout, "")
+        self.hpcbench("cancel", "one.yaml", "--site", site, "--yes")
+
     def test_what_a_call_may_spend_is_spent_by_each_call(self):
         site = str(self.write("site.yaml", "executor: slurm\n"))
         self.write("costs.yaml", COSTS)
