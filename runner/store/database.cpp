@@ -156,6 +156,11 @@ void throw_unavailable(const std::string& path, const SQLite::Exception& problem
       case SQLITE_PERM:
       case SQLITE_CANTOPEN:
         return fmt::format("{}: name another folder with --results, or mend its permissions", problem.what());
+      case SQLITE_IOERR:  // what SQLite makes of EDQUOT
+        return fmt::format(
+            "{}: your quota may be used up: free some space and call again; nothing is lost, and where that does "
+            "not help `hpcbench db rebuild` makes it anew from the run directories",
+            problem.what());
       default:
         return fmt::format("{}: call again; `hpcbench db rebuild` makes it anew from the run directories", problem.what());
     }

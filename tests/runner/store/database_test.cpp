@@ -219,6 +219,15 @@ TEST_CASE("no space left is an error that says that nothing is lost") {
             ": no space left on the device: free some and call again; nothing is lost, the run directories hold everything");
 }
 
+TEST_CASE("a full quota, which SQLite calls an I/O error, is an error with that advice") {
+  const TemporaryFolder folder;
+  SQLite::Exception quota("disk I/O error", 778);  // SQLITE_IOERR_WRITE
+  CHECK(error_of([&] {
+          throw_unavailable(folder / "hpcbench.db", quota);
+        }).find(": disk I/O error: your quota may be used up: free some space and call again; nothing is lost") !=
+        std::string::npos);
+}
+
 TEST_CASE("the views that docs/database.md shows") {
   const TemporaryFolder folder;
   const std::string path = folder / "hpcbench.db";
