@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/text.hpp"
 #include "launch/free_port.hpp"
 #include "launch/oom_count.hpp"
 #include "launch/rank.hpp"
@@ -39,6 +40,16 @@ bool was_starter(const std::string& program, const std::string& folder) {
   if (program == "srun" || program == "mpirun") return true;
   const std::string words = output_tail(folder, 0).value_or("");
   return words.substr(words.rfind('\n') + 1).starts_with("srun: ");
+}
+
+/// The line in which srun refuses an option, as of the key `srun`: no other try would change that.
+std::optional<std::string> refused_option(const std::string& folder) {
+  for (const std::string& line : split(output_tail(folder, 0).value_or(""), '\n')) {
+    const auto has = [&](std::string_view word) { return line.find(word) != std::string::npos; };
+    const bool refuses = has("nvalid") || has("nrecognized");
+    if (line.starts_with("srun: ") && refuses && (has("--") || has(" option"))) return line;
+  }
+  return std::nullopt;
 }
 
 /// Where it cannot be written Slurm's word has to do. `wall_s`: once all have ended, how long it took.
@@ -180,7 +191,7 @@ ScriptEnd JobScript::run(StartedFacts started) {
     if (try_ > 0) supervisor_.await_wish(kTryPauseS * try_);
     if (asked_to_end()) break;
     begun = run_try();
-    if (begun || !was_starter(script_.program, folder_)) break;
+    if (begun || !was_starter(script_.program, folder_) || refused_option(folder_)) break;
   }
   Supervision& supervision = end.facts.supervision;
   supervision.wall_s = monotonic_s() - begin_s_;
@@ -188,7 +199,9 @@ ScriptEnd JobScript::run(StartedFacts started) {
     end.broken = note_reports({try_folder(), folder_, run_.processes, run_.good_exit_code}, script_, asked_to_end(), end.facts);
   } else if (try_ > 0) {
     supervision.setup = script_end(script_, run_.good_exit_code);
-    if (was_starter(script_.program, folder_)) {
+    if (const std::optional<std::string> line = refused_option(folder_)) {
+      end.facts.error = "no process was started, mend `srun`: " + *line;
+    } else if (was_starter(script_.program, folder_)) {
       end.facts.never_began = end.broken = !asked_to_end() || waited_in_vain();
     } else {
       note_early_end({try_folder(), folder_, run_.processes, run_.good_exit_code}, script_);

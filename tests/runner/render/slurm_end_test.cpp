@@ -182,6 +182,12 @@ TEST_CASE("slurm: success is a good report of every rank, whatever srun says") {
     CHECK(read_file(attempt.folder + "/stdout.log") == "executed\n");
     CHECK(read_file(folder.folder / "calls") == "called\ncalled\n");
   }
+  SUBCASE("an option that srun refuses is not tried again, and no failure of a node") {
+    CHECK(run_with("echo \"srun: unrecognized option '--nosuch'\nTry srun --help\" >&2; exit 255\n") == 255);
+    CHECK(finished["error"] == "no process was started, mend `srun`: srun: unrecognized option '--nosuch'");
+    CHECK_FALSE(finished.contains("never_began"));
+    CHECK(read_file(folder.folder / "calls") == "called\n");
+  }
   SUBCASE("a step that never begins is no failure of the program") {
     CHECK(run_with("echo 'srun: error: Unable to create step' >&2; exit 1\n") == 1);
     CHECK(finished["never_began"] == true);
