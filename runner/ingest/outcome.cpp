@@ -85,7 +85,7 @@ Outcome decide_outcome(const Finished& finished, const RunInfo& info, const Fail
       reason = fmt::format("its job's time limit was reached after {}, before its own of {}", human_duration(*finished.wall_s),
                            human_duration(*limit_s));
     }
-    return ended_as(State::timeout, reason);
+    return ended_as(State::timeout, finished.error ? reason + ": " + *finished.error : reason);
   }
   if (evidence.out_of_memory) return ended_as(State::out_of_memory, describe_error(*evidence.out_of_memory));
   if (finished.oom_kill && killed(finished)) {

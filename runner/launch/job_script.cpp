@@ -215,6 +215,7 @@ ScriptEnd JobScript::run(StartedFacts started) {
   supervision.warned = wishes.warned;
   supervision.suspended_s = wishes.suspended_s;
   supervision.timed_out = (wishes.timed_out && !end.facts.never_began) || (wishes.cancelled_by && near_limit());
+  if (supervision.timed_out && !begun && !was_starter(script_.program, folder_)) end.facts.error = kSetupTooLong;
   const bool failed = exit_status(supervision, run_.good_exit_code) != 0;
   if (!supervision.timed_out && cancel_requested() && (wishes.cancelled_by || failed)) {
     supervision.cancelled_by = SIGTERM;

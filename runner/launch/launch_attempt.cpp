@@ -28,6 +28,7 @@
 #include "launch/merged_output.hpp"
 #include "launch/oom_count.hpp"
 #include "launch/rank_environment.hpp"
+#include "launch/script_reports.hpp"
 #include "launch/supervisor.hpp"
 #include "launch/word_of_slurm.hpp"
 #include "runfiles/claim.hpp"
@@ -176,6 +177,7 @@ bool run_setup(PreparedJob& job, const JobPlace& place, Supervisor& supervisor, 
   if (const std::optional<Supervision> ended = supervisor.prepare(spec, job.rules, error)) {
     facts.supervision = *ended;
     if (error) facts.error = error->text;
+    if (ended->timed_out) facts.error = kSetupTooLong;
     return false;
   }
   std::optional<HandOver> state = read_hand_over(file);
@@ -209,7 +211,7 @@ void run_script(const PreparedJob& job, const JobPlace& place, double grace_s, S
 
 /// The exit code of `launch`: of a job that could start no process, too.
 int launch_status(const FinishedFacts& facts, int good_exit_code) {
-  return facts.error ? kExitCannotStart : exit_status(facts.supervision, good_exit_code);
+  return facts.error && !facts.supervision.timed_out ? kExitCannotStart : exit_status(facts.supervision, good_exit_code);
 }
 
 /// The text of an exception for finished.json: the word "error" is said by whoever prints it.

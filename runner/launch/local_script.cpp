@@ -67,6 +67,7 @@ void run_local_script(const LocalScript& script, const RunDescription& run, Supe
   } else if (close_try(attempt.folder)) {
     facts.supervision.setup = script_end(ended, run.good_exit_code);
     note_early_end(attempt, ended);
+    if (ended.timed_out) facts.error = kSetupTooLong;
   } else {
     note_reports(attempt, ended, ended.timed_out || ended.cancelled_by, facts);
   }

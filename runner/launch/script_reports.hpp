@@ -15,6 +15,9 @@ struct ScriptTry {
   int good_exit_code = 0;
 };
 
+/// FinishedFacts::error of a job that met its time limit before it had started a process.
+inline constexpr const char* kSetupTooLong = "no process had started: `modules` and `setup` took all of the time";
+
 /// How job.sh ended, where that is how the run ended: never well, as no rank says so.
 ProcessEnd script_end(const Supervision& script, int good_exit_code);
 

@@ -74,7 +74,8 @@ class Setup(StudyTest):
 
     def test_one_that_hangs_meets_the_time_limit(self):
         self.study(setup=HANGS, limit="1s")
-        self.assertIn("time limit of 1", self.hpcbench("run", "s.yaml", code=1).stderr)
+        said = self.hpcbench("run", "s.yaml", code=1).stderr
+        self.assertIn("time limit of 1.0 s reached: no process had started: `modules` and `setup` took all of the time", said)
         self.assert_nothing_is_left()
 
     def test_cancel_ends_it(self):

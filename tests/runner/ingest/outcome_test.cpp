@@ -57,6 +57,8 @@ TEST_CASE("each outcome and its reason") {
       {R"("exit_code":0,"cancelled":true)", State::cancelled, "cancelled while it ran"},
       {R"("signal":15,"cancelled":true,"timed_out":true)", State::cancelled, "cancelled while it ran"},
       {R"("signal":9,"timed_out":true,"time_limit_s":60,"oom_kill":true)", State::timeout, "time limit of 1 min 00 s reached"},
+      {R"("signal":15,"timed_out":true,"time_limit_s":60,"error":"no process had started")", State::timeout,
+       "time limit of 1 min 00 s reached: no process had started"},
       {R"("exit_code":null,"signal":9,"timed_out":true)", State::timeout,
        "its job's time limit was reached after 42.5 s, before its own of 2 min 00 s"},
       {R"("signal":9,"oom_kill":true,"first_failed_rank":1)", State::out_of_memory,

@@ -282,6 +282,7 @@ TEST_CASE("set-up that fails, leaves early or takes too long starts no rank, and
   const auto finished = json_file(attempt.folder + "/finished.json");
   CHECK_FALSE(finished.contains("first_failed_rank"));
   CHECK(finished["timed_out"] == (status == 124));
+  CHECK(finished.contains("error") == (status == 124));
   CHECK(finished["cancelled"] == (status == 143));
   if (status < 100) CHECK(finished["exit_code"] == status);
   if (status == 1)

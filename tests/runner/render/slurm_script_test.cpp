@@ -163,6 +163,12 @@ TEST_CASE("slurm: once is one process without srun; set-up that fails fails the 
       CHECK(read_file(attempt.folder + "/finished.json").find("\"exit_code\":" + std::to_string(status)) != std::string::npos);
     }
   }
+  SUBCASE("set-up that takes all of the time") {
+    experiment.work.setup = {"kill -USR1 $PPID", "sleep 300"};  // Slurm's word that the limit is near
+    const RenderedAttempt attempt = folder.write(experiment);
+    CHECK(folder.run_in_slurm(folder.write_batch(experiment, attempt)) == 124);
+    CHECK(read_file(attempt.folder + "/finished.json").find("no process had started") != std::string::npos);
+  }
   SUBCASE("set-up knows the job, and may change what its processes share") {
     experiment.work.command = {"bash", "-c", "echo $SEEN $OMP_NUM_THREADS"};
     experiment.work.setup = {"export SEEN=$WORLD_SIZE-$OMP_NUM_THREADS-${HPCBENCH_RUN##*/} OMP_NUM_THREADS=7"};
