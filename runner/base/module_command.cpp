@@ -25,9 +25,4 @@ bool calls_module(const std::vector<std::string>& modules, const std::vector<std
   });
 }
 
-std::string module_functions(const std::vector<std::string>& modules, const std::vector<std::string>& setup) {
-  if (!calls_module(modules, setup)) return "";
-  return std::string(kFindModule) + (modules.empty() ? "" : "\n" + std::string(kLoadModule));
-}
-
 }  // namespace hpcbench

@@ -172,7 +172,7 @@ TemplateValues job_values(const ResolvedRun& run) {
       {"cpus_per_process", std::to_string(slurm_shape(configuration).cpus_per_task)},
       {"monitor_s", std::to_string(static_cast<long long>(std::ceil(run.experiment.monitor_s.value_or(0))))},
       {"time_limit_s", std::to_string(whole_seconds)},
-      {"find_module", module_functions(run.work().modules, run.setup)},
+      {"find_module", std::string(kFindModule)},
       {"good_exit_code", std::to_string(run.work().success.exit_code)},
   };
   values.flags = job_flags(run);

@@ -36,9 +36,9 @@ std::string find_mistake(std::string_view text, const RunInfo& info) {
 std::string setup_script(const std::vector<std::string>& modules, const std::vector<std::string>& setup, bool export_all,
                          int good_exit_code) {
   std::string prepare = export_all ? "set -a\n" : "";
-  if (calls_module(modules, setup)) prepare += module_functions(modules, setup) + "\n";
+  if (calls_module(modules, setup)) prepare += std::string(kFindModule) + "\n";
   // A run without its modules would measure something else, so it ends here. The author's lines are as he wrote them.
-  for (const std::string& name : modules) prepare += fmt::format("load_module {} || exit\n", shell_quote(name));
+  for (const std::string& name : modules) prepare += fmt::format("module load {} || exit\n", shell_quote(name));
   for (const std::string& line : setup) prepare += line + "\n";
   // `cat` is found first: the lines may change PATH. Exec drops the trap.
   constexpr std::string_view kScript = R"(hpcbench_cat=$(type -P cat)

@@ -53,7 +53,7 @@ class Software(StudyTest):
         jobs = [text for text in texts if "make CC=clang" in text]
         self.assertTrue(jobs)
         for text in jobs:
-            self.assertIn("load_module GCCcore/13.2.0 || exit\nload_module Clang/17.0.6 || exit", text)
+            self.assertIn("module load GCCcore/13.2.0 || exit\nmodule load Clang/17.0.6 || exit", text)
         self.assertTrue(any("make CC=gcc OUT=stream-gcc 'CFLAGS=-O3 -march=native' LTO=1" in text for text in texts))
 
     def test_what_is_loaded_follows_the_axis(self):

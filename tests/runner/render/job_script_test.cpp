@@ -214,43 +214,6 @@ TEST_CASE("a job that calls `module` where no shell defined it takes Lmod's own 
   ::unsetenv("LMOD_PKG");
 }
 
-TEST_CASE("a module that does not load, or unloads another one of the list, starts no program and is named") {
-  const RenderedFolder folder;
-  make_folders(folder.folder / "lmod/init");
-  ::setenv("LMOD_PKG", (folder.folder / "lmod").c_str(), 1);
-  for (const char* const name : {"LMOD_CMD", "MODULES_CMD", "LOADEDMODULES"}) ::unsetenv(name);
-  // As Environment Modules 3: an error is text alone.
-  const std::string old_module =
-      "export LOADEDMODULES=old/1\nmodule() { case $2 in none) echo ERROR:105 >&2 ;; liar) return 7 ;; old*) ;;\n"
-      "  swap) LOADEDMODULES=old/1:swap ;; *) LOADEDMODULES+=:$2/1 ;; esac; }\n";
-  write_file(folder.folder / "lmod/init/bash", old_module, Durability::none);
-  Experiment experiment = command_experiment({"touch", "ran"});
-  std::string words;
-  int status = 1;
-  SUBCASE("nothing") {
-    experiment.work.modules = {"gcc", "none"};
-    words = "`module load none` failed: it returned 0 and loaded nothing: LOADEDMODULES is still 'old/1:gcc/1'";
-  }
-  SUBCASE("an error") {
-    experiment.work.modules = {"liar"};
-    words = "`module load liar` failed: the lines before this one say why";
-    status = 7;
-  }
-  SUBCASE("another one unloaded") {
-    experiment.work.modules = {"gcc", "swap"};
-    words = "`module load swap` failed: it unloaded gcc, which is also in `modules`";
-  }
-  SUBCASE("what was loaded before, and one that nobody asked for") {
-    experiment.work.modules = {"old", "old/1", "gcc"};
-    status = 0;
-  }
-  const RenderedAttempt attempt = folder.write(experiment);
-  CHECK(folder.run(attempt, "t") == status);
-  CHECK(std::filesystem::exists(folder.context.call_folder + "/ran") == (status == 0));
-  if (status != 0) CHECK(read_file(attempt.folder + "/stderr.log").ends_with("hpcbench: " + words + "\n"));
-  ::unsetenv("LMOD_PKG");
-}
-
 TEST_CASE("set-up that fails, leaves early or takes too long starts no rank, and none is blamed") {
   const RenderedFolder folder;
   Experiment experiment = command_experiment({"touch", "ran"}, 2);

@@ -47,7 +47,7 @@ TEST_CASE("one reader of run.json serves who starts a run and who reads its resu
   CHECK(info.outside->front().glob == "/l/*.csv");
   const RunDescription run = describe_run(text, "here/run.json");
   CHECK(run.shell_text == "true");
-  CHECK(run.setup->find("load_module cuda") != std::string::npos);
+  CHECK(run.setup->find("module load cuda") != std::string::npos);
   CHECK(run.environment.at("B\"") == "x y");
   CHECK(run.merged_output);
   CHECK(run.nodes == 2);
