@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -19,8 +20,10 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/module_command.hpp"
 #include "base/text.hpp"
 #include "doctor/doctor.hpp"
+#include "plan/placeholders.hpp"
 #include "study/preflight.hpp"
 
 namespace hpcbench {
@@ -86,16 +89,21 @@ bool logout_ends_processes(const std::string& root, const std::string& user) {
 }
 
 void examine_modules(const Study& study, ToolRunner& tools, Findings& findings) {
-  std::vector<std::string> modules;
+  std::set<std::pair<std::vector<std::string>, Variables>> known;
   for (const Configuration& configuration : study.selected().configurations) {
-    for (const std::string& module : configuration.work->modules) {
-      if (std::find(modules.begin(), modules.end(), module) == modules.end()) modules.push_back(module);
+    const std::vector<std::string>& modules = configuration.work->modules;
+    const Variables& variables = configuration.work->environment;
+    if (modules.empty() || !known.emplace(modules, variables).second) continue;
+    ToolCall call{{"bash", "-c", std::string(kFindModule) + "\nfor name; do module load \"$name\" || exit; done", "bash"}};
+    call.argv.insert(call.argv.end(), modules.begin(), modules.end());
+    call.timeout_s = kModulePatience;
+    for (const auto& [name, value] : variables) {
+      if (placeholders_in(value).empty()) call.environment[name] = value;
     }
-  }
-  for (const std::string& module : modules) {
-    const ToolResult result = tools.run({{"bash", "-lc", "module load \"$1\"", "bash", module}, "", kModulePatience});
+    const ToolResult result = tools.run(call);
     if (result.succeeded()) continue;
-    note_finding(findings, Finding::Kind::problem, fmt::format("`module load {}` fails here: {}", module, describe(result)),
+    note_finding(findings, Finding::Kind::problem,
+                 fmt::format("`modules: [{}]` fails here: {}", join(modules, ", "), describe(result)),
                  "mend `modules` (`module avail` lists what there is)");
   }
 }

@@ -167,7 +167,16 @@ exit 1
 
     def test_module_that_is_not_there(self):
         self.write("tiny.yaml", LOCAL)
-        self.assertIn("`module load nosuch` fails here", self.doctor("tiny.yaml", "--set", "modules=[nosuch]", code=1))
+        self.assertIn("`modules: [nosuch]` fails here", self.doctor("tiny.yaml", "--set", "modules=[nosuch]", code=1))
+
+    def test_modules_are_loaded_together_as_in_a_job(self):
+        """As in a hierarchy of Lmod: one module makes another one visible."""
+        self.write("init", 'module() { [ $2 != mpi ] || [ "$COMPILER$MODULEPATH" = gcc/opt/m ] || return 1; [ $2 = mpi ] || export COMPILER=$2; }\n')
+        self.write("tiny.yaml", LOCAL + "environment: {MODULEPATH: /opt/m}\n")
+        env = {"BASH_ENV": str(self.folder / "init")}
+        self.doctor("tiny.yaml", "--set", "modules=[gcc, mpi]", code=0, env=env)
+        self.assertIn("`modules: [mpi, gcc]` fails here: exit status 1",
+                      self.doctor("tiny.yaml", "--set", "modules=[mpi, gcc]", code=1, env=env))
 
     def test_what_was_run_last(self):
         self.write("tiny.yaml", LOCAL.replace("[1, 2]", "[1]"))
