@@ -263,7 +263,7 @@ TEST_CASE("warm-ups that nothing needs are left out") {
     executor.here = false;
     study.run(executor);
     CHECK(study.observer.submissions == std::vector<AttemptKey>{study.key(0, 1)});
-    CHECK(study.observer.notes.size() == 1);
+    CHECK(study.observer.notes.empty());  // the plan says so, once
   }
 }
 
