@@ -153,6 +153,7 @@ void Supervisor::wait_for_ranks() {
     take_signal(signal, child);
     if (running_ > 0 && result_.first_failed_rank && !ending_) begin_ending(SIGTERM);
   }
+  take_resumption();
 }
 
 /// Whether what runs may go on for now, though a scheduler has said that its limit is near.
@@ -214,6 +215,15 @@ bool Supervisor::take_suspension(int signal) {
     suspended_at_s_.reset();
   }
   return signal == SIGTSTP || signal == SIGCONT;
+}
+
+/// Of signals that wait, SIGCHLD is taken before the SIGCONT that came with it, where a program went on and ended before us.
+void Supervisor::take_resumption() {
+  sigset_t resumption;
+  ::sigemptyset(&resumption);
+  ::sigaddset(&resumption, SIGCONT);
+  const timespec now{};
+  if (suspended_at_s_ && ::sigtimedwait(&resumption, nullptr, &now) == SIGCONT) take_suspension(SIGCONT);
 }
 
 void Supervisor::take_signal(int signal, pid_t child) {

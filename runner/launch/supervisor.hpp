@@ -89,6 +89,7 @@ class Supervisor {
   void note_end(Tracked& tracked, int status, const rusage& usage);
   bool has_time_left();
   bool take_suspension(int signal);
+  void take_resumption();
   double deadline_s() const;
   double warning_at_s() const;
   void warn();
