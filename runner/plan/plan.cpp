@@ -237,12 +237,11 @@ Plan make_plan(const Experiment& experiment) {
   Plan plan;
   plan.axes = experiment.axis_names();
   plan.repeats = experiment.repeats;
-  const bool warms = experiment.executor != "slurm";
-  plan.warmups = warms ? experiment.warmups : 0;
+  plan.warmups = experiment.warmups_run();
   plan.order = experiment.order;
   plan.order_seed = hex_number(sha256_hex(experiment.name, kSeedHexDigits));
   plan.notes = experiment.notes;
-  if (!warms && experiment.warmups > 0)
+  if (plan.warmups < experiment.warmups)
     plan.notes.push_back("no warm-ups are run: on the executor slurm they would warm another node");
 
   PlanBuilder builder(experiment, plan);

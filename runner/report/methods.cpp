@@ -52,9 +52,9 @@ std::string describe_repeats(const Table& table, const WarningContext& context) 
           : fmt::format("Each of {} was {} {} as independent jobs ({})", plural(table.rows.size(), "configuration"),
                         all_ran(table, context.planned_repeats) ? "run" : "to be run", often, range_of_n(table));
   if (imported > 0 && imported < table.rows.size()) text += fmt::format("; {} of them hold imported results", imported);
-  if (context.experiment.warmups > 0 && context.experiment.executor != "slurm") {
+  if (context.experiment.warmups_run() > 0) {
     text += fmt::format(", each after {} that do not count",
-                        plural(static_cast<std::size_t>(context.experiment.warmups), "warm-up run"));
+                        plural(static_cast<std::size_t>(context.experiment.warmups_run()), "warm-up run"));
   }
   return text + ".";
 }

@@ -353,6 +353,8 @@ struct Experiment {
   bool packs_runs() const { return in_blocks() && side_by_side > 1; }
   bool calibrates() const { return packs_runs() && calibrate; }
   bool estimates_time() const { return in_blocks() && estimated_time; }
+  /// Warm-ups of each configuration that are run: none on Slurm, where they would warm another node.
+  int warmups_run() const { return executor == "slurm" ? 0 : warmups; }
   /// report.metric, else what the built-in trainer, or any command, always has. The trainer's own time is that of one segment.
   std::string report_metric() const { return report.metric.value_or(is_trainer() && !continuation ? "train_s" : "wall_s"); }
 

@@ -33,9 +33,6 @@ class FailureWatch {
   /// way, at least twice in all, and nothing has succeeded. Absent: go on.
   std::optional<std::string> reason_to_stop(const FailureLimits& limits) const;
 
-  /// How many runs have failed (also out of time or of memory) and are not tried again.
-  long long count() const { return failures_; }
-
   /// A line for each kind that happened more than once.
   std::vector<std::string> repeated() const;
 

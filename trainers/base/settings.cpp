@@ -95,6 +95,16 @@ std::string setting_text(const SettingValue& value) {
   return {digits, std::to_chars(digits, digits + sizeof digits, *number).ptr};
 }
 
+std::map<std::string, std::string> deciding_settings(const Settings& settings) {
+  std::map<std::string, std::string> deciding;
+  for (const SettingRow& row : setting_rows()) {
+    if (!row.decides || row.is_path || (!row.task.empty() && row.task != settings.task)) continue;
+    const SettingValue value = row.get(settings);
+    if (!std::holds_alternative<std::monostate>(value)) deciding[row.name] = setting_text(value);
+  }
+  return deciding;
+}
+
 std::string to_string(const StepRange& steps) {
   const std::string first = std::to_string(steps.first);
   return steps.last == steps.first ? first : first + "-" + std::to_string(steps.last);

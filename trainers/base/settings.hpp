@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -172,6 +173,10 @@ struct SettingRow {
 
 /// The table of all settings, in the order of --help.
 const std::vector<SettingRow>& setting_rows();
+
+/// The settings that decide what is computed, as text, by name: those of the task that are set. Without paths, which may differ
+/// from node to node and in a run that is resumed.
+std::map<std::string, std::string> deciding_settings(const Settings& settings);
 
 /// A setting that somebody asked for; `where` ("--lr", "`lr` in run.json") begins the error.
 struct Assignment {

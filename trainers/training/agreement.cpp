@@ -1,8 +1,7 @@
 #include "training/agreement.hpp"
 
 #include <map>
-#include <sstream>
-#include <variant>
+#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -11,19 +10,9 @@ namespace hpcbench::train {
 
 namespace {
 
-constexpr const char* kIs = " = ";
+using NamedValues = std::map<std::string, std::string>;
 
-std::map<std::string, std::string> parse_settings(const std::string& text) {
-  std::map<std::string, std::string> settings;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t is = line.find(kIs);
-    if (is != std::string::npos) settings[line.substr(0, is)] = line.substr(is + std::string_view(kIs).size());
-  }
-  return settings;
-}
-
-std::string value_of(const std::map<std::string, std::string>& settings, const std::string& name) {
+std::string value_of(const NamedValues& settings, const std::string& name) {
   const auto found = settings.find(name);
   return found == settings.end() ? "not set" : found->second;
 }
@@ -31,21 +20,17 @@ std::string value_of(const std::map<std::string, std::string>& settings, const s
 }  // namespace
 
 std::string shared_settings(const Settings& settings, std::int64_t train_samples) {
-  std::string text;
-  for (const SettingRow& row : setting_rows()) {
-    if (!row.decides || row.is_path || (!row.task.empty() && row.task != settings.task)) continue;
-    const SettingValue value = row.get(settings);
-    if (!std::holds_alternative<std::monostate>(value)) text += concat(row.name, kIs, setting_text(value), '\n');
-  }
-  return text + concat("training samples", kIs, train_samples, '\n');
+  NamedValues values = deciding_settings(settings);
+  values["training samples"] = std::to_string(train_samples);
+  return nlohmann::json(values).dump();
 }
 
 void refuse_different_settings(const std::vector<std::string>& ranks) {
-  std::map<std::string, std::string> differences;
-  const auto first = parse_settings(ranks.at(0));
+  NamedValues differences;
+  const NamedValues first = nlohmann::json::parse(ranks.at(0));
   for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
     if (ranks[rank] == ranks[0]) continue;
-    const auto other = parse_settings(ranks[rank]);
+    const NamedValues other = nlohmann::json::parse(ranks[rank]);
     for (const auto* names : {&first, &other}) {
       for (const auto& [name, value] : *names) {
         const std::string here = value_of(first, name);

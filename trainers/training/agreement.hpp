@@ -8,8 +8,7 @@
 
 namespace hpcbench::train {
 
-/// What all ranks must have alike: a line `name = value` for each setting that decides what is computed, and for the number of
-/// training samples. Without paths, which may differ from node to node.
+/// What all ranks must have alike: deciding_settings() and the number of training samples, as a JSON object.
 std::string shared_settings(const Settings& settings, std::int64_t train_samples);
 
 /// `ranks`: shared_settings() in the order of the ranks. InputError, the same on all ranks, names each setting that differs, by

@@ -110,16 +110,9 @@ void check_same_settings(const std::map<std::string, std::string>& stored, const
 }  // namespace
 
 std::map<std::string, std::string> settings_to_keep(const Settings& settings, const World& world, std::int64_t train_samples) {
-  static const std::vector<std::string> kLengths = {"epochs", "max_steps"};
-  const auto among = [](const std::vector<std::string>& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  std::map<std::string, std::string> kept;
-  for (const SettingRow& row : setting_rows()) {
-    if (!row.decides || (!row.task.empty() && row.task != settings.task) || row.is_path) continue;
-    if (settings.schedule == Schedule::constant && !settings.warmup_share && among(kLengths, row.name)) continue;
-    const SettingValue value = row.get(settings);
-    if (!std::holds_alternative<std::monostate>(value)) kept[row.name] = setting_text(value);
+  std::map<std::string, std::string> kept = deciding_settings(settings);
+  if (settings.schedule == Schedule::constant && !settings.warmup_share) {
+    for (const char* const name : {"epochs", "max_steps"}) kept.erase(name);
   }
   // How the work is spread may change: any strategy goes on with what any other left, at any number of ranks.
   for (const char* const name :
