@@ -346,7 +346,7 @@ class TheTrainer(StudyTest):
             self.skipTest("the trainer is not built")
         study = f"""
 trainer: mnist_rnn
-parameters: {{strategy: {strategy}, data: {ROOT}/data/mnist, epochs: 6, checkpoint: last, checkpoint_every: 20, {checkpoints}}}
+parameters: {{strategy: {strategy}, data: {ROOT}/data/mnist, epochs: 9, checkpoint: last, checkpoint_every: 5, {checkpoints}}}
 matrix: {{{shape}}}
 repeats: 1
 """
