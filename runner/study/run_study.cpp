@@ -152,7 +152,8 @@ void stop_early(const Study& study, const Dispatcher& dispatcher, Executor& exec
 }
 
 /// How many jobs go on without us, and what is left for another call.
-void say_detached(const Study& study, const Dispatcher& dispatcher, Executor& executor, Progress& progress) {
+void say_detached(const Study& study, const RunOptions& options, const Dispatcher& dispatcher, Executor& executor,
+                  Progress& progress) {
   progress.finish();
   const DispatchCounts counts = dispatcher.counts();
   const long long not_begun = counts.total - counts.done - counts.running;
@@ -165,7 +166,8 @@ void say_detached(const Study& study, const Dispatcher& dispatcher, Executor& ex
   text += not_begun == 0 ? ""
                          : fmt::format(", {} not {}", counted(not_begun, "run has", "runs have"),
                                        executor.runs_here() ? "begun" : "been submitted");
-  say(fmt::format("detached: {}. `{}` carries on{}.", text, study.command("run"),
+  say(fmt::format("detached: {}. `{}{}` carries on{}.", text, study.command("run"),
+                  options.at_most_hours ? " --at-most ..." : "",  // counted anew by each call
                   counts.running > 0 ? fmt::format(", `{}` ends what runs", study.command("cancel")) : ""));
 }
 
@@ -202,7 +204,7 @@ Steps<Ending> carry_out(const Study& study, const RunOptions& options, const Stu
     if (interrupted() != 0 || all_handed_over) {
       const Ending ending = interrupted() != 0 ? Ending::interrupted : Ending::detached;
       index_writer.flush(true);
-      say_detached(study, dispatcher, executor, progress);
+      say_detached(study, options, dispatcher, executor, progress);
       co_return ending;
     }
     std::optional<std::string> why = executor.broken();

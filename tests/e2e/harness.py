@@ -29,6 +29,15 @@ class StudyTest(unittest.TestCase):
                 path.chmod(0o755)
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def small_disk(self, mib):
+        """A file system that a test can fill; skips the test where none can be mounted."""
+        disk = self.folder / "disk"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mib}m", "tmpfs", str(disk)], capture_output=True).returncode != 0:
+            self.skipTest("cannot mount a small file system here")
+        self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], capture_output=True)
+        return disk
+
     def environment(self, extra=None):
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("HPCBENCH_", "SLURM_"))}
         environment["XDG_CONFIG_HOME"] = str(self.folder / "no-config")

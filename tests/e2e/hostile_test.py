@@ -117,11 +117,7 @@ repeats: 1
         self.assertIn("results", done.stderr)
 
     def test_full_disk(self):
-        disk = self.folder / "disk"
-        disk.mkdir()
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], capture_output=True).returncode != 0:
-            self.skipTest("cannot mount a small file system here")
-        self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], capture_output=True)
+        disk = self.small_disk(mib=1)
         self.write("s.yaml", study("full", "true"))
         (disk / "filler").write_bytes(b"x" * (1 << 20))
         done = self.hpcbench("run", "s.yaml", "--results", str(disk / "results"), code=3)
@@ -130,11 +126,7 @@ repeats: 1
         self.hpcbench("run", "s.yaml", "--results", str(disk / "results"))
 
     def test_a_disk_that_is_full_at_the_end_of_a_run_is_the_reason_why_it_is_lost(self):
-        disk = self.folder / "disk"
-        disk.mkdir()
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], capture_output=True).returncode != 0:
-            self.skipTest("cannot mount a small file system here")
-        self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], capture_output=True)
+        disk = self.small_disk(mib=4)
         results = ("--results", str(disk / "results"))
         self.write("s.yaml", study("filler", 'head -c 100000000 /dev/zero > "$HPCBENCH_RUN.big"; true', "retries: {lost: 0}"))
         self.hpcbench("run", "s.yaml", *results, code=3)
@@ -150,11 +142,7 @@ repeats: 1
         self.wait_for(said, "why a run was lost")
 
     def test_cancel_ends_what_has_filled_the_disk(self):
-        disk = self.folder / "disk"
-        disk.mkdir()
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], capture_output=True).returncode != 0:
-            self.skipTest("cannot mount a small file system here")
-        self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], capture_output=True)
+        disk = self.small_disk(mib=4)
         results = ("--results", str(disk / "results"))
         self.write("s.yaml", study("filler", 'head -c 100000000 /dev/zero > "$HPCBENCH_RUN.big"; echo $$ > pid; exec sleep 1000', "retries: {lost: 0}"))
         self.start("run", "s.yaml", *results)
@@ -167,11 +155,7 @@ repeats: 1
             big.unlink()
 
     def test_run_fills_the_disk(self):
-        disk = self.folder / "disk"
-        disk.mkdir()
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], capture_output=True).returncode != 0:
-            self.skipTest("cannot mount a small file system here")
-        self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], capture_output=True)
+        disk = self.small_disk(mib=4)
         results = ("--results", str(disk / "results"))
         self.write("s.yaml", study("filler", '[ -e mended ] || [ "$1" = good ] || head -c 100000000 /dev/zero'))
         self.hpcbench("run", "s.yaml", *results, code=None)

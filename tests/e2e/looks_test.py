@@ -236,6 +236,11 @@ class Budget(StudyTest):
         self.assertIn("block 3:", said)
         self.assertEqual(said.count("has no value of the metric my_s"), 1)
 
+    def test_blocks_go_on_without_the_metric_of_the_report(self):
+        self.write("s.yaml", STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 2") + "resources: {time: 1m}\n")
+        self.write("work.py", PROGRAM.replace('"seconds"', '"minutes"'))
+        self.assertIn("8 of 8 runs succeeded.", self.hpcbench("run", "s.yaml", "--at-most", "1 gpu-hours").stderr)
+
     def test_only_rows_that_are_asked_for_decide_the_exit_code(self):
         self.write("work.py", PROGRAM + "\nif middle == 5: sys.exit(3)\n")
         self.write("s.yaml", STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 2") + "resources: {time: 1m}\n")

@@ -1,7 +1,6 @@
 """Each outcome, from a real job on a real Slurm, in `status`, `report` and the database."""
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 import time
@@ -114,11 +113,7 @@ resources: {time: 60s}
         self.check_suspended("still_block", "block")
 
     def test_a_full_disk_is_the_reason_why_a_run_is_lost(self):
-        disk = self.folder / "disk"
-        disk.mkdir()
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], capture_output=True).returncode != 0:
-            self.skipTest("cannot mount a small file system here")
-        self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], capture_output=True)
+        disk = self.small_disk(mib=4)
         self.write("full.yaml", """
 experiment: full
 command: [bash, -c, 'while [ -e hold ]; do sleep 0.1; done; head -c 100000000 /dev/zero > "$HPCBENCH_RUN.big"; true']

@@ -19,10 +19,14 @@ constexpr const char* kUnfinished = ".tmp-";
 
 }  // namespace
 
+std::filesystem::path unfinished_path(const std::filesystem::path& path) {
+  return concat(path.string(), kUnfinished, getpid());
+}
+
 AtomicFile::AtomicFile(const std::filesystem::path& path) : goal_(path) {
   constexpr int kAttempts = 1000;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    name_ = concat(goal_.string(), kUnfinished, getpid(), "-", attempt);  // other hosts may share the folder, hence O_EXCL
+    name_ = concat(unfinished_path(goal_).string(), "-", attempt);  // other hosts may share the folder, hence O_EXCL
     descriptor_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ >= 0) return;
     if (errno != EEXIST) break;

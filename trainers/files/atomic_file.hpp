@@ -9,6 +9,9 @@
 
 namespace hpcbench::train {
 
+/// Where this process makes what is renamed to `path` once it is whole: beside it, with a name that remove_unfinished() knows.
+std::filesystem::path unfinished_path(const std::filesystem::path& path);
+
 /// A file that is whole or absent: written under a temporary name beside `path`, and renamed by finish(); without that it
 /// vanishes. DataError, with the system's reason, if it cannot be written.
 class AtomicFile {

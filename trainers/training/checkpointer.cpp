@@ -1,7 +1,5 @@
 #include "training/checkpointer.hpp"
 
-#include <unistd.h>
-
 #include <optional>
 
 #include "base/clock.hpp"
@@ -89,7 +87,7 @@ void Checkpointer::bring_best(const std::filesystem::path& from, int epoch) {
   const std::filesystem::path to = *output_folder(settings_) / "checkpoint" / kBestName;
   std::error_code error;
   if (std::filesystem::exists(to, error)) return;
-  const std::filesystem::path copy = concat(to.string(), ".tmp-", getpid());
+  const std::filesystem::path copy = unfinished_path(to);
   std::filesystem::copy(from, copy, std::filesystem::copy_options::recursive, error);
   if (!error) std::filesystem::rename(copy, to, error);
   if (!error) return;
