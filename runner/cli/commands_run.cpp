@@ -71,14 +71,23 @@ std::vector<State> parse_outcomes(const std::string& text) {
   return outcomes;
 }
 
-/// `20 gpu-hours`.
-double parse_gpu_hours(const Study& study, const std::string& text) {
+/// `20 gpu-hours`, or `20 node-hours`: in the unit of the study.
+double parse_at_most(const Study& study, const std::string& text) {
   const std::string_view trimmed = trim(text);
   const std::size_t space = trimmed.find(' ');
   const std::optional<double> hours = Value::from_plain(trimmed.substr(0, space)).number();
-  const bool unit = space != std::string_view::npos && trim(trimmed.substr(space)) == "gpu-hours";
-  if (!unit || !hours || !(*hours > 0))
-    throw InputError(fmt::format("error: --at-most `{}` is no amount of GPU-hours: write --at-most \"20 gpu-hours\"", text));
+  const std::string_view said = space == std::string_view::npos ? std::string_view() : trim(trimmed.substr(space));
+  const bool in_gpus = said == word_of(CostUnit::gpu_hours);
+  if (!(in_gpus || said == word_of(CostUnit::node_hours)) || !hours || !(*hours > 0))
+    throw InputError(
+        fmt::format("error: --at-most `{}` is no amount: write --at-most \"20 {}\"", text, word_of(study.plan.cost_unit)));
+  if (in_gpus != (study.plan.cost_unit == CostUnit::gpu_hours)) {
+    throw InputError(fmt::format("error: --at-most `{}`: the cost of {} is counted in {}, {}", text, study.experiment.path,
+                                 to_string(study.plan.cost_unit),
+                                 study.experiment.budget ? "as in its `budget`"
+                                 : in_gpus               ? "since none of its runs has a GPU"
+                                                         : "unless it has `budget: {node_hours: ...}`"));
+  }
   if (study.experiment.order == Order::sequential) {
     throw InputError(fmt::format(
         "error: --at-most begins whole blocks, one repeat of every configuration, and `order: sequential` in {} has none",
@@ -165,7 +174,7 @@ int cancel_study(const StudyOptions& options, bool yes) {
   const std::unique_ptr<Executor> executor =
       choose_executor(study, 1, [&progress](const std::string& text) { progress.print(text); });
   StudyWatch watch;
-  IndexWriter index_writer(store, study.experiment.name, study.results, progress, system_clock(), watch);
+  IndexWriter index_writer(store, study, progress, system_clock(), watch);
   const CancelCounts counts = cancel_attempts(study.results, active, *executor, index_writer);
   const std::size_t left = watch_ends(study, counts.asked, *executor, index_writer);
   index_writer.flush(true);
@@ -195,7 +204,7 @@ void add_run(commandline::Command& command) {
   command.action([=] {
     std::vector<Study> loaded = load_studies(*study, *files);
     for (const Study& each : loaded) {
-      if (!at_most->empty()) options->at_most_hours = parse_gpu_hours(each, *at_most);
+      if (!at_most->empty()) options->at_most_hours = parse_at_most(each, *at_most);
     }
     return *dry ? rehearse(loaded, *options) : run_studies(std::move(loaded), *options);
   });

@@ -30,7 +30,7 @@ struct ExistingRun {
 };
 PlanDiff compare_plan(const Plan& plan, const std::vector<ExistingRun>& existing);
 
-/// Text for people, and D11's JSON. `gpu_hours` as plan.hpp computes it.
+/// Text for people, and D11's JSON. `gpu_hours` and `node_hours` as plan.hpp computes them.
 std::string plan_text(const Experiment& experiment, const Plan& plan, const PlanDiff& diff);
 std::string plan_json(const Experiment& experiment, const Plan& plan, const PlanDiff& diff);
 

@@ -42,14 +42,14 @@ std::vector<PlannedRun> runs_in_order(const Plan& plan) {
   return runs;
 }
 
-std::optional<double> gpu_hours(const Plan& plan) {
-  double gpu_seconds = 0;
+std::optional<double> hours_at_most(const Plan& plan, CostUnit unit) {
+  double seconds = 0;
   for (const Configuration& configuration : plan.configurations) {
     const std::optional<double>& time_s = configuration.work->resources.time_s;
     if (!time_s) return std::nullopt;
-    gpu_seconds += static_cast<double>(configuration.gpus()) * *time_s * (plan.repeats + plan.warmups);
+    seconds += configuration.hourly_cost(unit) * *time_s * (plan.repeats + plan.warmups);
   }
-  return gpu_seconds / 3600;
+  return seconds / 3600;
 }
 
 long long run_seed(const Experiment& experiment, RunName name) {

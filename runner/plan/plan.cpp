@@ -233,6 +233,21 @@ int run_size(const Configuration& configuration, ScaleBy unit) {
   return configuration.gpus();
 }
 
+/// InputError for a budget that no run would spend from.
+static CostUnit choose_cost_unit(const Experiment& experiment, const Plan& plan) {
+  const bool any_gpu = std::any_of(plan.configurations.begin(), plan.configurations.end(),
+                                   [](const Configuration& configuration) { return configuration.gpus() > 0; });
+  if (!experiment.budget) return any_gpu ? CostUnit::gpu_hours : CostUnit::node_hours;
+  if (experiment.budget->unit == CostUnit::gpu_hours && !any_gpu) {
+    const auto said = experiment.origins.find("budget.gpu_hours");
+    throw InputError(
+        fmt::format("{}: error: no run of this study has a GPU: a budget of GPU-hours would never end it\n"
+                    "  = write budget: {{node_hours: {:g}}}",
+                    said == experiment.origins.end() ? experiment.path : said->second, experiment.budget->hours));
+  }
+  return experiment.budget->unit;
+}
+
 Plan make_plan(const Experiment& experiment) {
   Plan plan;
   plan.axes = experiment.axis_names();
@@ -260,6 +275,7 @@ Plan make_plan(const Experiment& experiment) {
     throw InputError(fmt::format("error: {}: {} configurations are more than limits.configurations ({})", experiment.path,
                                  plan.configurations.size(), experiment.limits.configurations));
   }
+  plan.cost_unit = choose_cost_unit(experiment, plan);
   note_faults_of_plan(experiment, plan);
   plan.varied = varied_names(plan, plan.axes, &Configuration::values);
   plan.varied_derived = varied_names(plan, plan.derived, &Configuration::derived);

@@ -41,6 +41,8 @@ struct Configuration {
   /// Processes of a node where each has a rank: as many as gpus unless an axis says more.
   int node_ranks() const { return ranks_per_node.value_or(gpus_per_node); }
   int ranks() const { return nodes * node_ranks(); }
+  /// What an hour of it costs: its GPUs, or its nodes.
+  int hourly_cost(CostUnit unit) const { return unit == CostUnit::gpu_hours ? gpus() : nodes; }
 };
 
 /// One run that the experiment asks for.
@@ -63,6 +65,7 @@ struct Plan {
   int warmups = 0;
   std::uint64_t order_seed = 0;  // recorded; first 52 bits of the SHA-256 of the experiment's name
   Order order = Order::interleaved;
+  CostUnit cost_unit = CostUnit::gpu_hours;  // the budget's, else node-hours where no run has a GPU
   std::vector<std::string> notes;
   std::vector<std::size_t> by_id;  // indices sorted by id, for find(); a plan put together by hand may leave it empty
 
@@ -76,7 +79,7 @@ struct Plan {
 };
 
 /// Expands the matrix (cross product, zip, exclude, include), applies overrides and computes identities.
-/// InputError if nothing is left or the limit on configurations is passed.
+/// InputError if nothing is left, the limit on configurations is passed, or GPU-hours are to bound runs without GPUs.
 Plan make_plan(const Experiment& experiment);
 
 /// Keeps the configurations that match; InputError (with a suggestion) if a name is no axis or nothing is left.
@@ -106,8 +109,8 @@ std::vector<std::size_t> instances_needed(const Plan& plan);
 /// How many of them each of Experiment::preparations has.
 std::vector<long long> count_instances(const Experiment& experiment, const Plan& plan);
 
-/// gpus x time limit over all runs and warm-ups, in hours; absent if a configuration has no time limit.
-std::optional<double> gpu_hours(const Plan& plan);
+/// GPUs or nodes x time limit over all runs and warm-ups, in hours; absent if a configuration has no time limit.
+std::optional<double> hours_at_most(const Plan& plan, CostUnit unit);
 
 /// The seed of a run: seed + number where it is per repeat.
 long long run_seed(const Experiment& experiment, RunName name);

@@ -96,13 +96,14 @@ std::string totals_line(const Plan& plan, const std::vector<int>& looks) {
                     counted(configurations * plan.repeats, "run", "runs");
   if (plan.warmups > 0) out += ", " + counted(configurations * plan.warmups, "warm-up", "warm-ups");
   if (plan.excluded > 0) out += ", " + counted(plan.excluded, "point", "points") + " excluded";
-  const std::optional<double> hours = gpu_hours(plan);
+  const std::optional<double> hours = hours_at_most(plan, plan.cost_unit);
+  const char* const unit = to_string(plan.cost_unit);
   if (hours && !looks.empty()) {
     const double least = *hours * (looks.front() + plan.warmups) / (plan.repeats + plan.warmups);
-    return out + fmt::format(", {} to {} GPU-hours at most", hours_text(least), hours_text(*hours));
+    return out + fmt::format(", {} to {} {} at most", hours_text(least), hours_text(*hours), unit);
   }
-  return out + (hours ? fmt::format(", {} GPU-hours at most", hours_text(*hours))
-                      : ", GPU-hours without a limit (resources.time is not set)");
+  return out + (hours ? fmt::format(", {} {} at most", hours_text(*hours), unit)
+                      : fmt::format(", {} without a limit (resources.time is not set)", unit));
 }
 
 /// How many instances each preparation has: `prepare: build 4 times, data once`.
@@ -125,7 +126,7 @@ std::string preparations_json(const Experiment& experiment, const Plan& plan) {
 }
 
 /// What makes the number or the cost of runs another than the table says: looks, segments, a budget.
-std::string lines_of_rounds(const Experiment& experiment) {
+std::string lines_of_rounds(const Experiment& experiment, CostUnit unit) {
   std::string out;
   if (experiment.repeat_rule) {
     const RepeatRule& rule = *experiment.repeat_rule;
@@ -136,10 +137,11 @@ std::string lines_of_rounds(const Experiment& experiment) {
         100 * experiment.report.confidence, experiment.report.looks.size());
   }
   if (experiment.continuation) {
-    out += fmt::format("continue: a run has at most {}: up to so many times these GPU-hours\n",
-                       counted(experiment.continuation->max, "segment", "segments"));
+    out += fmt::format("continue: a run has at most {}: up to so many times these {}\n",
+                       counted(experiment.continuation->max, "segment", "segments"), to_string(unit));
   }
-  if (experiment.budget_gpu_hours) out += fmt::format("budget: {:.3g} GPU-hours\n", *experiment.budget_gpu_hours);
+  if (experiment.budget)
+    out += fmt::format("budget: {:.3g} {}\n", experiment.budget->hours, to_string(experiment.budget->unit));
   return out;
 }
 
@@ -149,7 +151,8 @@ std::string looks_json(const Experiment& experiment) {
     out += fmt::format(R"("looks":[{}],"until":{},)", fmt::join(experiment.report.looks, ","),
                        json_number(experiment.repeat_rule->until));
   }
-  if (experiment.budget_gpu_hours) out += fmt::format(R"("budget_gpu_hours":{},)", json_number(experiment.budget_gpu_hours));
+  if (experiment.budget)
+    out += fmt::format(R"("budget_{}":{},)", key_of(experiment.budget->unit), json_number(experiment.budget->hours));
   return out;
 }
 
@@ -202,7 +205,7 @@ std::string plan_text(const Experiment& experiment, const Plan& plan, const Plan
   std::string out = fmt::format("{}: {}\n\n", experiment.name, totals_line(plan, experiment.report.looks));
   out += configuration_table(plan, diff, experiment.report.looks);
   out += fmt::format("\n+{} new  ={} kept  -{} orphaned (runs)\n", diff.total.fresh, diff.total.kept, diff.total.orphaned);
-  out += lines_of_rounds(experiment);
+  out += lines_of_rounds(experiment, plan.cost_unit);
   out += preparations_line(experiment, plan);
   out += orphans_line(diff);
   for (const std::string& note : plan.notes) out += "note: " + note + '\n';
@@ -212,8 +215,9 @@ std::string plan_text(const Experiment& experiment, const Plan& plan, const Plan
 std::string plan_json(const Experiment& experiment, const Plan& plan, const PlanDiff& diff) {
   const auto configurations = static_cast<long long>(plan.configurations.size());
   std::string out = fmt::format(
-      R"({{"schema":1,"experiment":{},"configurations":{},"runs":{},"excluded":{},"gpu_hours":{},"new":{},"kept":{},"orphaned":{},{})",
-      json_quote(experiment.name), configurations, configurations * plan.repeats, plan.excluded, json_number(gpu_hours(plan)),
+      R"({{"schema":1,"experiment":{},"configurations":{},"runs":{},"excluded":{},"gpu_hours":{},"node_hours":{},"new":{},"kept":{},"orphaned":{},{})",
+      json_quote(experiment.name), configurations, configurations * plan.repeats, plan.excluded,
+      json_number(hours_at_most(plan, CostUnit::gpu_hours)), json_number(hours_at_most(plan, CostUnit::node_hours)),
       diff.total.fresh, diff.total.kept, diff.total.orphaned, looks_json(experiment) + preparations_json(experiment, plan));
   out += "\n\"rows\":[";
   const JsonRows rows(plan);

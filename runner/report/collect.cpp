@@ -188,8 +188,7 @@ std::vector<const AttemptRecord*> asked_repeats(const Plan& plan, std::vector<co
   return attempts;
 }
 
-/// Of what the plan does not ask for; 0 where the record does not say.
-static int size_on_record(const AttemptRecord& attempt, ScaleBy unit) {
+int size_on_record(const AttemptRecord& attempt, ScaleBy unit) {
   const auto count = [&](const char* axis) {
     const Value* value = find_binding(attempt.axes, axis);
     return static_cast<int>(value == nullptr ? 0 : value->integer().value_or(0));

@@ -26,7 +26,8 @@ int leading_ended(const Sample& sample) {
 
 /// The cost of a run: what those took that succeeded or reached their limit; else, as others may have failed at once, the
 /// limits of as many segments as it may have; else what the others took.
-void note_cost(const Sample& sample, const Configuration& configuration, const Experiment& experiment, LookProgress& progress) {
+void note_cost(const Sample& sample, const Configuration& configuration, CostUnit unit, const Experiment& experiment,
+               LookProgress& progress) {
   std::vector<double> times, others;
   for (const AttemptRecord* run : sample.runs) {
     const auto wall_s = run->metrics.find("wall_s");
@@ -41,7 +42,8 @@ void note_cost(const Sample& sample, const Configuration& configuration, const E
     if (const std::optional<double>& limit_s = configuration.work->resources.time_s) time_s = *limit_s * segments;
   }
   if (!time_s) time_s = median_of(std::move(others));
-  if (time_s) progress.run_hours = configuration.gpus() * *time_s / kHourSeconds;
+  progress.cost_unit = unit;
+  if (time_s) progress.run_hours = configuration.hourly_cost(unit) * *time_s / kHourSeconds;
 }
 
 /// What an interval spans to one side, as a share of what it is about. One that only bounds has no width.
@@ -74,7 +76,7 @@ class Judge {
     if (sample.baseline && *sample.baseline != index) progress.baseline = sample.baseline;
     progress.ended = std::min(leading_ended(sample), looks_.back());
     progress.last_look = looks_.back();
-    note_cost(sample, plan_.configurations[index], experiment_, progress);
+    note_cost(sample, plan_.configurations[index], plan_.cost_unit, experiment_, progress);
     if (!experiment_.repeat_rule) {
       progress.look = progress.ended;
       progress.decided = progress.ended == looks_.back();
@@ -226,7 +228,8 @@ std::string describe_rest(const LookProgress& progress) {
                        progress.last_look);
   }
   const int runs = std::max(0, *progress.forecast - progress.ended);
-  const std::string hours = progress.run_hours ? fmt::format(", {:.3g} GPU-hours", runs * *progress.run_hours) : "";
+  const std::string hours =
+      progress.run_hours ? fmt::format(", {:.3g} {}", runs * *progress.run_hours, to_string(progress.cost_unit)) : "";
   return fmt::format("; about {} more runs{} (half to twice as many)", runs, hours);
 }
 

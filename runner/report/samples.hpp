@@ -52,6 +52,9 @@ Orphans count_orphans(const Plan& plan, const std::vector<const AttemptRecord*>&
 /// The attempts without those repeats.
 std::vector<const AttemptRecord*> asked_repeats(const Plan& plan, std::vector<const AttemptRecord*> attempts);
 
+/// How large a run was, by its record alone: its gpus, ranks or nodes; 0 where that does not say.
+int size_on_record(const AttemptRecord& attempt, ScaleBy unit);
+
 /// Summaries of all configurations of the plan, in its order; after them, if `orphans`, those only on record.
 std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const AttemptRecord*>& attempts,
                                     const MetricChoice& metric, const ReportSettings& settings, ScaleBy unit, bool orphans);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cost.hpp"
 #include "base/metric.hpp"
 #include "base/place.hpp"
 #include "base/state.hpp"
@@ -269,7 +270,7 @@ struct ReportSettings {
 
 struct Limits {
   long long configurations = 1'000'000;
-  std::optional<double> gpu_hours;
+  CostLimits cost;
 };
 
 /// Properties of a cluster, not of a study: sites/NAME.yaml.
@@ -286,7 +287,7 @@ struct Site {
   std::vector<std::string> srun;
   std::optional<int> max_queued;   // most jobs of ours in the queue
   std::optional<int> max_running;  // most of an array that run at a time
-  std::optional<double> gpu_hours;
+  CostLimits limits;
 };
 
 /// A study, read and checked: every value valid by itself and with the others.
@@ -313,7 +314,7 @@ struct Experiment {
 
   int repeats = 6;                        // with `repeat_rule`: at most
   std::optional<RepeatRule> repeat_rule;  // absent: a number fixed beforehand
-  std::optional<double> budget_gpu_hours;
+  std::optional<Cost> budget;             // of all attempts
   int warmups = 0;
   bool seed_per_repeat = true;  // repeat k has seed + k; else all have `seed`
   long long seed = 1;

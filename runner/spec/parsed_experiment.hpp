@@ -122,6 +122,8 @@ void read_resources(const YamlNode& node, Resources& resources, Diagnostics& dia
 void read_start(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);  // read_start.cpp
 /// `environment` of a file or of a site.
 std::optional<Variables> read_environment(MapReader& reader, Diagnostics& diagnostics);
+/// The hours of `limits`, which `node` is; those that it does not say stay as they are.
+void read_cost_limits(MapReader& reader, const YamlNode& node, CostLimits& limits, Diagnostics& diagnostics);
 /// `srun` of a file or of a site.
 std::optional<std::vector<std::string>> read_srun_options(MapReader& reader, Diagnostics& diagnostics);
 std::optional<Container> read_container(MapReader& reader, Diagnostics& diagnostics);

@@ -137,7 +137,7 @@ class Reading {
     experiment.work.setup = site_.setup;
     experiment.work.environment = site_.environment;
     experiment.work.srun = site_.srun;
-    experiment.limits.gpu_hours = site_.gpu_hours;
+    experiment.limits.cost = site_.limits;
     read_root(root, parsed, diagnostics_);
     if (experiment.executor == "auto") experiment.executor = site_.executor.value_or("local");
     return parsed;
@@ -289,7 +289,7 @@ class Reading {
   void add_site_origins(Experiment& experiment) const {
     if (!site_source_ || !site_root_.is_map()) return;
     collect_origins(site_root_, "site", experiment.origins);
-    for (const char* const key : {"executor", "modules", "setup", "limits.gpu_hours"}) {
+    for (const char* const key : {"executor", "modules", "setup", "limits.gpu_hours", "limits.node_hours"}) {
       const auto said = experiment.origins.find(std::string("site.") + key);
       if (said != experiment.origins.end()) experiment.origins.emplace(key, said->second);
     }

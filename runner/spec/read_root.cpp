@@ -81,11 +81,15 @@ void read_repeats(MapReader& root, ParsedExperiment& parsed, Diagnostics& diagno
 
 void read_budget(const YamlNode& node, Experiment& experiment, Diagnostics& diagnostics) {
   MapReader reader(node, "budget", budget_keys(), diagnostics);
-  const std::optional<double> hours = reader.number("gpu_hours");
-  if (hours && *hours > 0) experiment.budget_gpu_hours = hours;
-  if (node.is_map() && !reader.has("gpu_hours"))
-    diagnostics.add(node.location, "`budget` needs `gpu_hours`", "budget: {gpu_hours: 200}");
-  if (hours && !(*hours > 0)) diagnostics.add(node.find("gpu_hours")->location, "`budget.gpu_hours` must be more than 0");
+  for (const CostUnit unit : kCostUnits) {
+    const std::optional<double> hours = reader.number(key_of(unit));
+    if (hours && *hours > 0) experiment.budget = Cost{*hours, unit};
+    if (hours && !(*hours > 0))
+      diagnostics.add(node.find(key_of(unit))->location, fmt::format("`budget.{}` must be more than 0", key_of(unit)));
+  }
+  const bool both = reader.has("gpu_hours") && reader.has("node_hours");
+  if (node.is_map() && (both || !(reader.has("gpu_hours") || reader.has("node_hours"))))
+    diagnostics.add(node.location, "`budget` needs one of `gpu_hours` and `node_hours`", "budget: {gpu_hours: 200}");
   reader.finish();
 }
 
@@ -150,14 +154,23 @@ void read_allocation(const YamlNode& node, Experiment& experiment, Diagnostics& 
   reader.finish();
 }
 
+}  // namespace
+
+void read_cost_limits(MapReader& reader, const YamlNode& node, CostLimits& limits, Diagnostics& diagnostics) {
+  for (const CostUnit unit : kCostUnits) {
+    const std::optional<double> hours = reader.number(key_of(unit));
+    if (hours) limits.of(unit) = hours;
+    if (hours.value_or(0) < 0)
+      diagnostics.add(node.find(key_of(unit))->location, fmt::format("`limits.{}` cannot be below 0", key_of(unit)));
+  }
+}
+
+namespace {
+
 void read_limits(const YamlNode& node, Experiment& experiment, Diagnostics& diagnostics) {
   MapReader reader(node, "limits", limits_keys(), diagnostics);
   assign(experiment.limits.configurations, reader.integer("configurations"));
-  const std::optional<double> gpu_hours = reader.number("gpu_hours");
-  if (gpu_hours) experiment.limits.gpu_hours = gpu_hours;
-  if (gpu_hours.value_or(0) < 0) {
-    diagnostics.add(node.find("gpu_hours")->location, "`limits.gpu_hours` cannot be below 0");
-  }
+  read_cost_limits(reader, node, experiment.limits.cost, diagnostics);
   reader.finish();
 }
 
@@ -299,11 +312,11 @@ void refuse_sequential(const ParsedExperiment& parsed, const std::string& what, 
 }  // namespace
 
 void check_repeats(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
-  if (parsed.experiment.budget_gpu_hours) refuse_sequential(parsed, "`budget`", diagnostics);
+  if (parsed.experiment.budget) refuse_sequential(parsed, "`budget`", diagnostics);
   if (!parsed.repeats) return;
   check_looks(*parsed.repeats, diagnostics);
   check_half_width(parsed, diagnostics);
-  if (!parsed.experiment.budget_gpu_hours) refuse_sequential(parsed, "`repeats` with `until`", diagnostics);
+  if (!parsed.experiment.budget) refuse_sequential(parsed, "`repeats` with `until`", diagnostics);
   if (parsed.root->index_of("import") != YamlNode::npos) {
     diagnostics.add(place_of_key(*parsed.root, "import"),
                     "imported runs were not made at the looks of `repeats`, and would make its intervals wrong",

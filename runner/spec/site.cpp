@@ -116,9 +116,7 @@ Site read_site(const YamlNode& said, const std::string& path, Diagnostics& diagn
     MapReader limits(*node, "limits", site_limits_keys(), diagnostics);
     assign(site.max_queued, limits.integer("max_queued"));
     assign(site.max_running, limits.integer("max_running"));
-    site.gpu_hours = limits.number("gpu_hours");
-    if (site.gpu_hours.value_or(0) < 0)
-      diagnostics.add(node->find("gpu_hours")->location, "`limits.gpu_hours` cannot be below 0");
+    read_cost_limits(limits, *node, site.limits, diagnostics);
     limits.finish();
   }
   reader.finish();

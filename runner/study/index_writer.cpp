@@ -27,11 +27,11 @@ std::string claimed_by(const std::string& folder) {
 
 }  // namespace
 
-IndexWriter::IndexWriter(Store& store, std::string experiment, std::string results, Progress& progress, Clock& clock,
-                         StudyWatch& watch)
+IndexWriter::IndexWriter(Store& store, const Study& study, Progress& progress, Clock& clock, StudyWatch& watch)
     : store_(store),
-      experiment_(std::move(experiment)),
-      results_(std::move(results)),
+      experiment_(study.experiment.name),
+      results_(study.results),
+      cost_unit_(study.plan.cost_unit),
       reading_(read_reading(results_)),
       progress_(progress),
       clock_(clock),
@@ -58,7 +58,7 @@ State IndexWriter::settled(const AttemptKey& attempt, std::optional<State> witho
   const ReadingRules* rules = reading_.find(attempt.config_id);
   AttemptRecord record = without_finish ? settle_attempt(folder, *without_finish, reason, rules) : read_attempt(folder, rules);
   const State state = record.state;
-  settled_hours_ += attempt_hours(record);
+  settled_hours_ += attempt_hours(record, cost_unit_);
   log_verdict(record, folder);
   if (!attempt.run.is_warmup()) {
     if (state == State::succeeded) watch_.failures.note_success();

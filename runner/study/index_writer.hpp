@@ -1,34 +1,23 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "ingest/reading.hpp"
 #include "store/store.hpp"
-#include "study/failure_watch.hpp"
 #include "study/progress.hpp"
+#include "study/study.hpp"
+#include "study/study_watch.hpp"
 #include "submit/dispatcher.hpp"
 
 namespace hpcbench {
-
-/// What one call has seen of a study and said about it, and when that ends the call: over all rounds.
-struct StudyWatch {
-  FailureLimits limits;
-  FailureWatch failures;
-  int kinds_told = 0;               // of failures
-  std::set<std::string> succeeded;  // configurations of which a run has
-  std::set<std::string> warned;     // metrics that were warned of
-
-  std::optional<std::string> reason_to_stop() const { return failures.reason_to_stop(limits); }
-};
 
 /// Keeps the index during a campaign, and reports what matters. Records are written in groups: what a crash leaves unwritten
 /// stands in the run directories and is read from there.
 class IndexWriter : public DispatchObserver {
  public:
-  IndexWriter(Store& store, std::string experiment, std::string results, Progress& progress, Clock& clock, StudyWatch& watch);
+  IndexWriter(Store& store, const Study& study, Progress& progress, Clock& clock, StudyWatch& watch);
 
   void intended(const std::string& batch, const std::vector<AttemptKey>& attempts) override;
   void submitted(const AttemptKey& attempt, const std::string& job) override;
@@ -40,7 +29,7 @@ class IndexWriter : public DispatchObserver {
   void flush(bool now);
   /// From here on runs are cancelled because the campaign stops: that is no news.
   void expect_cancels() { cancels_expected_ = true; }
-  /// GPU-hours of the attempts that were settled.
+  /// What the attempts cost that were settled, in the study's unit.
   double settled_hours() const { return settled_hours_; }
 
  private:
@@ -51,6 +40,7 @@ class IndexWriter : public DispatchObserver {
   Store& store_;
   std::string experiment_;
   std::string results_;
+  CostUnit cost_unit_;
   Reading reading_;  // of the file that the campaign runs
   Progress& progress_;
   Clock& clock_;

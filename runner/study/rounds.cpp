@@ -87,7 +87,7 @@ class RoundChoice {
            std::any_of(rows_.begin(), rows_.end(), [&](const LookProgress& row) { return row.baseline == i; });
   }
 
-  /// What it takes to decide a row, in GPU-hours; endless where its spread says that it will not be.
+  /// What it takes to decide a row, in hours; endless where its spread says that it will not be.
   double hours_to_decide(std::size_t i) const {
     const LookProgress& row = rows_[i];
     if (!row.forecast || *row.forecast > study_.experiment.repeats) return HUGE_VAL;
@@ -152,7 +152,7 @@ class RoundChoice {
 
 std::string percent_text(double share) { return fmt::format("{:.3g} %", 100 * share); }
 
-/// GPU-hours that rows which are not decided still take, as far as their spread tells.
+/// Hours that rows which are not decided still take, as far as their spread tells.
 struct Rest {
   double hours = 0;
   bool is_whole = true;  // known for each of them
@@ -171,10 +171,10 @@ Rest rest_of(const RoundsView& view, int warmups) {
 }  // namespace
 
 bool runs_in_rounds(const Study& study, const RunOptions& options) {
-  return study.experiment.repeat_rule || study.experiment.budget_gpu_hours || options.at_most_hours;
+  return study.experiment.repeat_rule || study.experiment.budget || options.at_most_hours;
 }
 
-double attempt_hours(const AttemptRecord& attempt) {
+double attempt_hours(const AttemptRecord& attempt, CostUnit unit) {
   if (!is_outcome(attempt.state) || attempt.key.run.is_imported() || is_void(attempt)) return 0;
   const auto wall_s = attempt.metrics.find("wall_s");
   double seconds = 0;
@@ -185,13 +185,14 @@ double attempt_hours(const AttemptRecord& attempt) {
   } else if (attempt.started_unix_s) {
     seconds = attempt.time_limit_s.value_or(0);
   }
-  return attempt.gpus * seconds / kHour;
+  const int units = unit == CostUnit::gpu_hours ? attempt.gpus : size_on_record(attempt, ScaleBy::nodes);
+  return units * seconds / kHour;
 }
 
 RoundsView look_at_rounds(const Study& study, const Store& store) {
   const std::string& name = study.experiment.name;
   RoundsView view;
-  for (const AttemptRecord& attempt : store.attempts(name)) view.spent_hours += attempt_hours(attempt);
+  for (const AttemptRecord& attempt : store.attempts(name)) view.spent_hours += attempt_hours(attempt, study.plan.cost_unit);
   std::vector<KnownAttempt> known;
   for (const AttemptState& state : store.states(name)) known.push_back({state.key, state.state});
   // What gets another attempt of its own accord has not ended.
@@ -216,7 +217,8 @@ NextRound next_round(const Study& study, const RoundsView& view, std::optional<d
 
 std::string too_dear_text(const Study& study, const Round& block, double left_hours) {
   const auto& continuation = study.experiment.continuation;
-  return fmt::format("the next one takes about {:.3g} GPU-hours, and {:.3g} are left{}", block.expected_hours, left_hours,
+  return fmt::format("the next one takes about {:.3g} {}, and {:.3g} are left{}", block.expected_hours,
+                     to_string(study.plan.cost_unit), left_hours,
                      continuation && block.by_limits
                          ? fmt::format("; where no run of a row has succeeded, each counts {} time limits: as many segments as "
                                        "`continue.max` allows",
@@ -225,9 +227,9 @@ std::string too_dear_text(const Study& study, const Round& block, double left_ho
 }
 
 std::optional<double> hours_left(const Study& study, const RoundsView& view, std::optional<double> of_call) {
-  const std::optional<double>& budget = study.experiment.budget_gpu_hours;
+  const std::optional<Cost>& budget = study.experiment.budget;
   if (!budget && !of_call) return std::nullopt;
-  const double of_file = budget ? *budget - view.spent_hours : HUGE_VAL;
+  const double of_file = budget ? budget->hours - view.spent_hours : HUGE_VAL;
   return std::max(0.0, std::min(of_file, of_call.value_or(HUGE_VAL)));
 }
 
@@ -265,10 +267,11 @@ std::vector<std::string> rounds_lines(const Study& study, const RoundsView& view
                       row.next > row.ended ? fmt::format("; next look at {} runs{}", row.next, describe_rest(row)) : ""));
     }
   }
-  if (experiment.budget_gpu_hours) {
+  if (experiment.budget) {
     const Rest rest = rest_of(view, study.plan.warmups);
     lines.push_back(fmt::format(
-        "budget: {:.3g} of {:.3g} GPU-hours are spent{}", view.spent_hours, *experiment.budget_gpu_hours,
+        "budget: {:.3g} of {:.3g} {} are spent{}", view.spent_hours, experiment.budget->hours,
+        to_string(experiment.budget->unit),
         rest.hours > 0 ? fmt::format("; what is left undone takes about {:.3g}{}", rest.hours, rest.is_whole ? "" : " or more")
                        : ""));
   }
@@ -276,10 +279,11 @@ std::vector<std::string> rounds_lines(const Study& study, const RoundsView& view
 }
 
 std::string rounds_json(const Study& study, const RoundsView& view) {
-  if (!study.experiment.repeat_rule && !study.experiment.budget_gpu_hours) return "";
+  if (!study.experiment.repeat_rule && !study.experiment.budget) return "";
   using Json = nlohmann::ordered_json;
-  Json json = {{"spent_gpu_hours", view.spent_hours}};
-  if (study.experiment.budget_gpu_hours) json["budget_gpu_hours"] = *study.experiment.budget_gpu_hours;
+  const std::string unit = key_of(study.plan.cost_unit);
+  Json json = {{"spent_" + unit, view.spent_hours}};
+  if (study.experiment.budget) json["budget_" + unit] = study.experiment.budget->hours;
   if (study.experiment.repeat_rule) json["until"] = study.experiment.repeat_rule->until;
   json["looks"] = study.experiment.report.looks;
   json["rows"] = Json::array();

@@ -9,10 +9,10 @@
 #include "plan/diff.hpp"
 #include "report/looks.hpp"
 #include "store/store.hpp"
-#include "study/index_writer.hpp"
 #include "study/run_study.hpp"
 #include "study/steps.hpp"
 #include "study/study.hpp"
+#include "study/study_watch.hpp"
 
 namespace hpcbench {
 
@@ -22,21 +22,23 @@ namespace hpcbench {
 
 bool runs_in_rounds(const Study& study, const RunOptions& options);
 
-/// GPU-hours of this attempt alone, if it has ended. One without an end that anybody saw took at most its limit, and no longer
+/// The cost of this attempt alone, if it has ended. One without an end that anybody saw took at most its limit, and no longer
 /// than until that was concluded.
-double attempt_hours(const AttemptRecord& attempt);
+double attempt_hours(const AttemptRecord& attempt, CostUnit unit);
+
+// All hours are in the unit of the study's plan (Plan::cost_unit).
 
 /// Where a study stands, as the index says.
 struct RoundsView {
   std::vector<LookProgress> rows;  // of the whole plan, in its order
-  double spent_hours = 0;          // GPU-hours of all attempts that have ended, whatever their outcome
+  double spent_hours = 0;          // of all attempts that have ended, whatever their outcome
 };
 RoundsView look_at_rounds(const Study& study, const Store& store);
 
 /// What goes on next.
 struct Round {
   Plan plan;                  // these configurations, up to repeat `plan.repeats`: runs that have ended stay as they are
-  double expected_hours = 0;  // GPU-hours of the runs that are missing, as far as that is known
+  double expected_hours = 0;  // of the runs that are missing, as far as that is known
   bool by_limits = false;     // of some of them only the time limits are known
 };
 
@@ -46,7 +48,7 @@ struct NextRound {
   std::optional<Round> too_dear;  // the next block, where it takes more than is left
 };
 
-/// `left_hours`: GPU-hours that may still be spent; absent: as much as it takes. Of a study with `until` the rows that are
+/// `left_hours`: what may still be spent; absent: as much as it takes. Of a study with `until` the rows that are
 /// cheapest to finish go first then (docs/statistics.md). UnavailableError where a budget is set, no run of a row has ended,
 /// and no time limit says what one may cost.
 NextRound next_round(const Study& study, const RoundsView& view, std::optional<double> left_hours);
@@ -54,7 +56,7 @@ NextRound next_round(const Study& study, const RoundsView& view, std::optional<d
 /// `the next one takes about 4 GPU-hours, and 3 are left`, and what that counts where it is not what runs took.
 std::string too_dear_text(const Study& study, const Round& block, double left_hours);
 
-/// GPU-hours that the file's budget and this amount of the call leave; absent where there is neither.
+/// What the file's budget and this amount of the call leave; absent where there is neither.
 std::optional<double> hours_left(const Study& study, const RoundsView& view, std::optional<double> of_call);
 
 /// Whether the file's budget leaves enough for the next block, if there is one. Where that is not known, it does.
@@ -75,7 +77,7 @@ void check_next_round(const Study& study, const Store& store, const RunOptions& 
 /// The last repeat of a configuration that is begun, or that the study goes on to.
 int last_repeat(const LookProgress& row);
 
-/// The GPU-hours that the studies of one call have spent, or may spend by the blocks that they are in.
+/// The hours that the studies of one call have spent, or may spend by the blocks that they are in.
 class CallBudget {
  public:
   /// A study has spent so much in all, and begins a block that may take so much more; none: it is in no block.
@@ -105,7 +107,7 @@ struct PartEnd {
   std::optional<int> code;  // interrupted or detached: the exit code of the call, whose jobs go on
   bool stopped = false;     // what had not ended was cancelled, which was said
 };
-/// Why a part begins nothing more once its attempts have taken so many GPU-hours; empty: it may begin more.
+/// Why a part begins nothing more once its attempts have taken so many hours; empty: it may begin more.
 using WhyHeld = std::function<std::string(double part_hours)>;
 /// Carries out one part: a study narrowed to a round.
 using CarryOut = std::function<Steps<PartEnd>(const Study& part, const RunOptions& options, const WhyHeld& why_held)>;

@@ -11,7 +11,6 @@
 #include "study/call.hpp"
 #include "study/follow.hpp"
 #include "study/index.hpp"
-#include "study/index_writer.hpp"
 #include "study/preparing.hpp"
 #include "study/rounds.hpp"
 
@@ -76,11 +75,12 @@ class Purse {
   /// Why nothing more begins once the study has spent so much.
   std::string why_held(double spent) {
     budget_.note_spent(study_.experiment.name, spent - spent_before_);
-    const std::optional<double>& of_file = study_.experiment.budget_gpu_hours;
-    if (of_file && spent >= *of_file)
+    const std::optional<Cost>& of_file = study_.experiment.budget;
+    if (of_file && spent >= of_file->hours)
       return fmt::format("the budget is spent; with a larger one `{}` goes on", study_.command("run"));
     if (at_most_ && budget_.spent_hours() >= *at_most_)
-      return fmt::format("the GPU-hours of this call are spent; `{} --at-most ...` goes on", study_.command("run"));
+      return fmt::format("the {} of this call are spent; `{} --at-most ...` goes on", to_string(study_.plan.cost_unit),
+                         study_.command("run"));
     return "";
   }
   bool others_busy() const { return at_most_ && budget_.others_busy(study_.experiment.name); }
@@ -108,7 +108,9 @@ std::string round_text(const Study& study, const Round& round, const RoundsView&
   const std::string text =
       fmt::format("{}: {}, {}{}", round_name(round, left.has_value()), counted(rows, "row", "rows"),
                   counted(runs, "run", "runs"), warmups == 0 ? "" : " and " + counted(warmups, "warm-up", "warm-ups"));
-  return left ? fmt::format("{}, about {:.3g} of {:.3g} GPU-hours that are left", text, round.expected_hours, *left) : text;
+  return left ? fmt::format("{}, about {:.3g} of {:.3g} {} that are left", text, round.expected_hours, *left,
+                            to_string(study.plan.cost_unit))
+              : text;
 }
 
 /// `stopped`: what to do has been said.

@@ -17,7 +17,7 @@ struct RunOptions {
   bool keep_going = false;              // neither missing files nor failures stop it
   bool simulate_nodes = false;          // several nodes may be processes of this machine
   std::optional<int> max_failures;      // stops after so many
-  std::optional<double> at_most_hours;  // GPU-hours of this call: no block is begun that would exceed them
+  std::optional<double> at_most_hours;  // of this call, in Plan::cost_unit: no block is begun that would exceed them
   /// Outcomes whose runs get a new attempt first (`retry`); empty: none.
   std::vector<State> retry;
   std::string prepare_again;  // a preparation that failed, or whose inputs changed, gets a new attempt first; empty: none

@@ -313,7 +313,7 @@ StatusView make_status(const Study& study, const Store& store) {
   });
   view.missed = missed.missed();
   note_continuations(view, study);
-  if (!study.experiment.repeat_rule && !study.experiment.budget_gpu_hours) return view;
+  if (!study.experiment.repeat_rule && !study.experiment.budget) return view;
   try {
     add_rounds(view, study, store);
   } catch (const InputError& error) {  // the metric that decides has no value in any run

@@ -236,6 +236,26 @@ class Budget(StudyTest):
         self.assertIn("block 3:", said)
         self.assertEqual(said.count("has no value of the metric my_s"), 1)
 
+    def test_node_hours_where_no_run_has_a_gpu(self):
+        study = STUDY.replace("middle: [10, 5]", "middle: [10, 5], ranks_per_node: [1]").replace("launch: once\n", "")
+        study = study.replace("repeats: {to: 20, until: 3 %}", "repeats: 2") + "resources: {time: 1m}\n"
+        self.write("s.yaml", study + "budget: {gpu_hours: 1}\n")
+        said = self.hpcbench("run", "s.yaml", code=2).stderr
+        self.assertIn("s.yaml:10:21: error: no run of this study has a GPU: a budget of GPU-hours would never end it\n  = write budget: {node_hours: 1}", said)
+        self.write("s.yaml", study + "budget: {node_hours: 0.07}\nlimits: {node_hours: 0.05}\n")
+        self.assertIn("This asks for 0.07 node-hours; the limit is 0.05 node-hours.", self.hpcbench("run", "s.yaml", code=2).stderr)
+        self.assertIn("4 configurations, 8 runs, 0.133 node-hours at most\n", self.hpcbench("plan", "s.yaml").stdout)
+        self.assertIn("write --at-most \"20 node-hours\"", self.hpcbench("run", "s.yaml", "--at-most", "1 hour", code=2).stderr)
+        self.assertIn("the cost of s.yaml is counted in node-hours, as in its `budget`",
+                      self.hpcbench("run", "s.yaml", "--at-most", "1 gpu-hours", code=2).stderr)
+        said = self.hpcbench("run", "s.yaml", "--at-most", "0.06 node-hours", "--yes").stderr
+        self.assertIn("no block is begun: the next one takes about 0.0667 node-hours, and 0.06 are left", said)
+        said = self.hpcbench("run", "s.yaml", "--yes").stderr
+        self.assertIn("block 1: 4 rows, 4 runs, about 0.0667 of 0.07 node-hours that are left", said)
+        looks = self.status("s.yaml")["looks"]
+        self.assertAlmostEqual(looks["spent_node_hours"], sum(self.walls()) / 3600)
+        self.assertEqual(looks["budget_node_hours"], 0.07)
+
     def test_blocks_go_on_without_the_metric_of_the_report(self):
         self.write("s.yaml", STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 2") + "resources: {time: 1m}\n")
         self.write("work.py", PROGRAM.replace('"seconds"', '"minutes"'))

@@ -77,7 +77,9 @@ const KeySection& repeats_keys() {
 
 const KeySection& budget_keys() {
   static const KeySection kSection = {
-      "budget", {{.name = "gpu_hours", .kind = KeyKind::number, .about = "of all attempts of the study", .required = true}}};
+      "budget",
+      {{.name = "gpu_hours", .kind = KeyKind::number, .about = "of all attempts of the study"},
+       {.name = "node_hours", .kind = KeyKind::number, .about = "of all attempts of the study, in place of gpu_hours"}}};
   return kSection;
 }
 
@@ -136,7 +138,8 @@ const KeySection& limits_keys() {
                                         .initial = "1000000",
                                         .least = 1,
                                         .most = kMostConfigurations},
-                                       {.name = "gpu_hours", .kind = KeyKind::number, .about = "above it `run` asks"}}};
+                                       {.name = "gpu_hours", .kind = KeyKind::number, .about = "above it `run` asks"},
+                                       {.name = "node_hours", .kind = KeyKind::number, .about = "above it `run` asks"}}};
   return kSection;
 }
 
@@ -365,7 +368,8 @@ const KeySection& site_limits_keys() {
         .about = "most of an array at a time",
         .least = 1,
         .most = kMostQueued},
-       {.name = "gpu_hours", .kind = KeyKind::number, .about = "above it `run` asks"}}};
+       {.name = "gpu_hours", .kind = KeyKind::number, .about = "above it `run` asks"},
+       {.name = "node_hours", .kind = KeyKind::number, .about = "above it `run` asks"}}};
   return kSection;
 }
 

@@ -136,7 +136,7 @@ TEST_CASE("of overrides the last that matches wins, key by key, and equal work i
   CHECK(plan.configurations[2].work->command == experiment.work.command);
   CHECK(process_count(plan.configurations[1]) == 1);
   CHECK(process_count(plan.configurations[3]) == 2);
-  CHECK_FALSE(gpu_hours(plan));
+  CHECK_FALSE(hours_at_most(plan, CostUnit::gpu_hours));
 }
 
 TEST_CASE("a command in an override takes the place of the trainer") {
@@ -168,10 +168,10 @@ TEST_CASE("GPU-hours are gpus x time limit x repeats and warm-ups") {
   experiment.executor = "local";
   experiment.warmups = 1;
   // (1 + 2 + 1 + 2) gpus x 0.5 h x (2 repeats + 1 warm-up)
-  CHECK(gpu_hours(make_plan(experiment)) == doctest::Approx(9.0));
+  CHECK(hours_at_most(make_plan(experiment), CostUnit::gpu_hours) == doctest::Approx(9.0));
   experiment.executor = "slurm";  // warm-ups would warm another node
   const Plan plan = make_plan(experiment);
-  CHECK(gpu_hours(plan) == doctest::Approx(6.0));
+  CHECK(hours_at_most(plan, CostUnit::gpu_hours) == doctest::Approx(6.0));
   CHECK(plan.notes.size() == 1);
 }
 

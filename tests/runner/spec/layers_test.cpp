@@ -99,7 +99,7 @@ TEST_CASE("settings go above the profile, by path") {
   CHECK(set.work.resources.mem == "1G");
   CHECK(set.work.resources.time_s == 600.0);
   CHECK(find_binding(set.work.parameters, "data")->is_text());
-  CHECK(set.limits.gpu_hours == 2.0);
+  CHECK(set.limits.cost.gpu_hours == 2.0);
   CHECK(set.baseline == Condition{{"hidden", {Value::from_integer(4)}}});
   // Only files have a byte order mark: here it makes the key another one.
   CHECK(failure_of(kLayered, {.profile = {},
@@ -164,14 +164,14 @@ TEST_CASE("a site lies below the experiment") {
   CHECK(plain.site.max_queued == 500);
   CHECK(plain.work.modules == std::vector<std::string>{"cuda"});
   CHECK(plain.work.setup == std::vector<std::string>{"ulimit -l unlimited"});
-  CHECK(plain.limits.gpu_hours == 100.0);
+  CHECK(plain.limits.cost.gpu_hours == 100.0);
   CHECK(plain.origins.at("executor") == path + ":1:11");
 
   const Experiment set =
       layered({.profile = {}, .site = path, .settings = {"executor=local", "modules=[gcc]", "limits.gpu_hours=1"}});
   CHECK(set.executor == "local");
   CHECK(set.work.modules == std::vector<std::string>{"gcc"});
-  CHECK(set.limits.gpu_hours == 1.0);
+  CHECK(set.limits.cost.gpu_hours == 1.0);
   CHECK(set.origins.at("executor") == "--set");
 }
 

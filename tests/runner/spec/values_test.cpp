@@ -111,7 +111,7 @@ TEST_CASE("every key of a file reaches the experiment") {
   CHECK(full.imports[0].files == Texts{"old/*.log"});
   CHECK(full.imports[0].each);
   CHECK(full.limits.configurations == 100);
-  CHECK(full.limits.gpu_hours == 12.5);
+  CHECK(full.limits.cost.gpu_hours == 12.5);
   CHECK(full.notes.empty());
 }
 
@@ -237,7 +237,7 @@ TEST_CASE("what is not said has its documented default") {
   CHECK(small.report.time_unit == "s");
   CHECK_FALSE(small.report.metric.has_value());
   CHECK(small.limits.configurations == 1'000'000);
-  CHECK_FALSE(small.limits.gpu_hours.has_value());
+  CHECK_FALSE(small.limits.cost.gpu_hours.has_value());
   CHECK(small.site.name == "local");
   CHECK(small.axis_names() == Texts{"epochs", "nodes", "gpus_per_node"});
 }
