@@ -5,14 +5,14 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "base/error.hpp"
-#include "ports/free_port.hpp"
 
 namespace hpcbench {
 
-int find_free_port() {
-  if (const std::optional<int> port = draw_free_port()) return *port;
+FreePort find_free_port() {
+  if (std::optional<FreePort> port = FreePort::draw()) return std::move(*port);
   throw UnavailableError(fmt::format("error: cannot find a free port: {}", std::strerror(errno)));
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include "ports/free_port.hpp"
+
 namespace hpcbench {
 
-/// A TCP port without a listener on this host now. UnavailableError if there is none.
-int find_free_port();
+/// UnavailableError if there is none.
+FreePort find_free_port();
 
 }  // namespace hpcbench

@@ -13,7 +13,6 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
-#include "launch/free_port.hpp"
 #include "launch/oom_count.hpp"
 #include "launch/rank.hpp"
 #include "launch/script_reports.hpp"
@@ -85,7 +84,7 @@ bool JobScript::near_limit() const {
 ProcessSpec JobScript::spec() const {
   EnvironmentChanges changes{{"HPCBENCH_TRY", try_folder()}, {"HPCBENCH_RUN", folder_ + "/run.json"}};
   changes["MASTER_ADDR"] = address_;
-  changes["MASTER_PORT"] = std::to_string(port_);
+  changes["MASTER_PORT"] = std::to_string(port_->number());
   if (in_block_) changes["HPCBENCH_NODELIST"] = job_.nodes;
   if (!bindings_.empty()) changes[kBindingsVariable] = bindings_;
   if (run_.saved_exit_code) changes[kTrackerVariable] = process_tracker();
@@ -179,7 +178,7 @@ bool JobScript::run_try() {
 ScriptEnd JobScript::run(StartedFacts started) {
   address_ = meeting_address(job_, run_.nodes);
   port_ = find_free_port();
-  started.master_port = port_;
+  started.master_port = port_->number();
   find_limit();
   write_file(folder_ + "/started.json", started_json(started), Durability::none);
   ScriptEnd end;

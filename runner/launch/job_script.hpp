@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "launch/free_port.hpp"
 #include "launch/launch_block.hpp"
 #include "launch/slurm_job.hpp"
 #include "launch/supervisor.hpp"
@@ -59,7 +61,7 @@ class JobScript {
   bool in_block_;
   std::string bindings_;  // of a block whose runs go on side by side
   std::string address_;
-  int port_ = 0;
+  std::optional<FreePort> port_;
   int try_ = 0;          // 0: none was started
   bool killed_ = false;  // the step was
   Supervision script_;   // of the last try

@@ -141,6 +141,7 @@ std::vector<ProcessSpec> rank_specs(const RunDescription& run, const RankLayout&
 /// What is ready to be started.
 struct PreparedJob {
   RunDescription run;
+  std::optional<FreePort> port;
   RankLayout layout;
   HandOver state;  // what the processes start with
   SupervisionRules rules;
@@ -153,7 +154,8 @@ PreparedJob prepare_job(const std::string& run_json, const JobPlace& place, doub
     run.time_s.reset();  // a person waits as long as he likes
   }
   PreparedJob job;
-  job.layout = {run.processes, processes_per_node(run.processes, run.nodes), find_free_port()};
+  job.port = find_free_port();
+  job.layout = {run.processes, processes_per_node(run.processes, run.nodes), job.port->number()};
   job.state.workdir = job_workdir(run.workdir, place);
   job.state.environment = job_environment(run, job.layout, place);
   job.rules = {.time_limit_s = run.time_s, .grace_s = grace_s, .good_exit_code = run.good_exit_code, .end = {}};

@@ -18,8 +18,8 @@ namespace hpcbench {
 
 namespace {
 
-std::vector<ProcessSpec> foreground_specs(int ranks, const std::vector<std::string>& command) {
-  const RankLayout layout{ranks, ranks, find_free_port()};
+std::vector<ProcessSpec> foreground_specs(int ranks, const std::vector<std::string>& command, int port) {
+  const RankLayout layout{ranks, ranks, port};
   const long cores = ::sysconf(_SC_NPROCESSORS_ONLN);
   std::vector<ProcessSpec> specs;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -45,7 +45,8 @@ int launch_ranks(int ranks, const std::vector<std::string>& command, double grac
   SupervisionRules rules;
   rules.grace_s = grace_s;
   std::optional<StartError> error;
-  const Supervision supervision = supervisor.run(foreground_specs(ranks, command), rules, error);
+  const FreePort port = find_free_port();
+  const Supervision supervision = supervisor.run(foreground_specs(ranks, command, port.number()), rules, error);
   if (error) throw InputError("error: " + error->text);
   if (supervision.cancelled_by) return kSignalExitBase + *supervision.cancelled_by;
   if (!supervision.first_failed_rank) return 0;

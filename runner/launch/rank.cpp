@@ -159,14 +159,15 @@ ProcessSpec rank_spec(const RankRequest& request, int rank, const EnvironmentCha
   return spec;
 }
 
-/// All ranks here, one after the other as nodes count them.
-std::vector<ProcessSpec> specs_here(const RankRequest& request, const RankRules& rules) {
+/// All ranks here, one after the other as nodes count them. `port`: where they meet, if nobody has said.
+std::vector<ProcessSpec> specs_here(const RankRequest& request, const RankRules& rules, std::optional<FreePort>& port) {
   const int ranks = *request.here;
   const int per_node = std::clamp(request.per_node.value_or(ranks), 1, ranks);
-  const int port = variable("MASTER_PORT").empty() ? find_free_port() : 0;
+  if (variable("MASTER_PORT").empty()) port = find_free_port();
   std::vector<ProcessSpec> specs;
   for (int rank = 0; rank < ranks; ++rank) {
-    EnvironmentChanges changes = variables_of({rank, ranks, rank % per_node, per_node, rank / per_node}, port);
+    EnvironmentChanges changes =
+        variables_of({rank, ranks, rank % per_node, per_node, rank / per_node}, port ? port->number() : 0);
     for (const char* const key : {"MASTER_ADDR", "MASTER_PORT"}) {
       if (!variable(key).empty()) changes.erase(key);
     }
@@ -175,8 +176,9 @@ std::vector<ProcessSpec> specs_here(const RankRequest& request, const RankRules&
   return specs;
 }
 
-std::vector<ProcessSpec> specs_of(const RankRequest& request, const RankPlace& place, const RankRules& rules) {
-  if (request.here) return specs_here(request, rules);
+std::vector<ProcessSpec> specs_of(const RankRequest& request, const RankPlace& place, const RankRules& rules,
+                                  std::optional<FreePort>& port) {
+  if (request.here) return specs_here(request, rules, port);
   EnvironmentChanges changes = variables_of(place, 0);
   add_meeting_place(changes);
   return {rank_spec(request, place.rank, changes, rules)};
@@ -303,7 +305,8 @@ int run_rank(const RankRequest& request) {
   start_monitor(request, place);
   const std::optional<long long> oom_kills = read_oom_kill_count();
   std::optional<StartError> error;
-  std::vector<ProcessSpec> specs = specs_of(request, place, of_run);
+  std::optional<FreePort> port;
+  std::vector<ProcessSpec> specs = specs_of(request, place, of_run, port);
   const std::unique_ptr<MergedOutput> merged = of_run.merged_output ? merge_outputs(specs) : nullptr;
   if (merged) merged->start();
   const NotedBinding binding(specs, of_run.uses_gpus);

@@ -2,11 +2,16 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <random>
+#include <string>
+#include <utility>
 
 namespace hpcbench {
 
@@ -38,15 +43,47 @@ std::optional<int> try_port(int port) {
   return is_free ? std::optional<int>(ntohs(address.sin_port)) : std::nullopt;
 }
 
+/// A socket whose name is taken while it is open, on hosts as far as they share their ports (network namespaces), whoever runs
+/// it; the kernel frees the name of a process that was killed. Absent: another one has it.
+std::optional<int> reserve(int port) {
+  const std::string name = "hpcbench port " + std::to_string(port);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());  // after a 0: an abstract name, no file
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0 || ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0) return fd;
+  const bool is_taken = errno == EADDRINUSE;
+  ::close(fd);
+  return is_taken ? std::nullopt : std::optional(-1);  // where no such socket may be made, ports are as free as they look
+}
+
 }  // namespace
 
-std::optional<int> draw_free_port() {
+FreePort::~FreePort() {
+  if (reservation_ >= 0) ::close(reservation_);
+}
+
+FreePort::FreePort(FreePort&& other) noexcept : number_(other.number_), reservation_(std::exchange(other.reservation_, -1)) {}
+
+FreePort& FreePort::operator=(FreePort&& other) noexcept {
+  std::swap(number_, other.number_);
+  std::swap(reservation_, other.reservation_);
+  return *this;
+}
+
+std::optional<FreePort> FreePort::draw() {
   std::random_device random;
   std::uniform_int_distribution<int> draw(kFirstPort, kLastPort);
   for (int tried = 0; tried < kDraws; ++tried) {
-    if (const std::optional<int> port = try_port(draw(random))) return port;
+    const int port = draw(random);
+    const std::optional<int> reservation = reserve(port);
+    if (!reservation) continue;
+    FreePort mine(port, *reservation);
+    if (try_port(port)) return mine;
   }
-  return try_port(0);
+  const std::optional<int> port = try_port(0);
+  return port ? std::optional(FreePort(*port, reserve(*port).value_or(-1))) : std::nullopt;
 }
 
 }  // namespace hpcbench

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
+#include <deque>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -109,7 +111,13 @@ std::vector<std::string> train_command(const std::vector<std::string>& options) 
   return command;
 }
 
-int free_port() { return draw_free_port().value(); }
+int free_port() {
+  static std::deque<FreePort> held;  // those whose trainings may still begin
+  constexpr std::size_t kHeld = 64;
+  held.push_back(FreePort::draw().value());
+  if (held.size() > kHeld) held.pop_front();
+  return held.back().number();
+}
 
 std::map<std::string, std::string> rank_environment(int rank, int size, int port) {
   return {{"RANK", std::to_string(rank)},
