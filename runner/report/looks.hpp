@@ -34,9 +34,8 @@ struct LookProgress {
   int last_look = 0;                    // beyond it no run is made
   int next = 0;                         // repeats that it goes on to; 0: it does not
   std::string why;                      // it is not decided, in words; empty where it is
-  std::optional<double>
-      run_hours;  // cost of a run, in the plan's unit: by the median time of its whole runs, else by its time limits
-  CostUnit cost_unit = CostUnit::gpu_hours;  // of it
+  std::optional<double> run_hours;      // what a run costs: by the median time of whole ones, else by its time limits
+  CostUnit cost_unit = CostUnit::gpu_hours;
   bool by_limits = false;  // none succeeded or reached its limit: these are the limits of as many segments as it may have
 
   /// Runs that bring the row to the width, by its spread at the last look: n (half width / until)^2, at the next look after

@@ -154,19 +154,6 @@ void read_allocation(const YamlNode& node, Experiment& experiment, Diagnostics& 
   reader.finish();
 }
 
-}  // namespace
-
-void read_cost_limits(MapReader& reader, const YamlNode& node, CostLimits& limits, Diagnostics& diagnostics) {
-  for (const CostUnit unit : kCostUnits) {
-    const std::optional<double> hours = reader.number(key_of(unit));
-    if (hours) limits.of(unit) = hours;
-    if (hours.value_or(0) < 0)
-      diagnostics.add(node.find(key_of(unit))->location, fmt::format("`limits.{}` cannot be below 0", key_of(unit)));
-  }
-}
-
-namespace {
-
 void read_limits(const YamlNode& node, Experiment& experiment, Diagnostics& diagnostics) {
   MapReader reader(node, "limits", limits_keys(), diagnostics);
   assign(experiment.limits.configurations, reader.integer("configurations"));
@@ -354,6 +341,15 @@ void check_profile(const YamlNode& said, const ParsedExperiment& base, Diagnosti
     reader.take(key);
   }
   read_parts(reader, parsed, diagnostics);
+}
+
+void read_cost_limits(MapReader& reader, const YamlNode& node, CostLimits& limits, Diagnostics& diagnostics) {
+  for (const CostUnit unit : kCostUnits) {
+    const std::optional<double> hours = reader.number(key_of(unit));
+    if (hours) limits.of(unit) = hours;
+    if (hours.value_or(0) < 0)
+      diagnostics.add(node.find(key_of(unit))->location, fmt::format("`limits.{}` cannot be below 0", key_of(unit)));
+  }
 }
 
 }  // namespace hpcbench
