@@ -78,9 +78,10 @@ double parse_at_most(const Study& study, const std::string& text) {
   const std::optional<double> hours = Value::from_plain(trimmed.substr(0, space)).number();
   const std::string_view said = space == std::string_view::npos ? std::string_view() : trim(trimmed.substr(space));
   const bool in_gpus = said == word_of(CostUnit::gpu_hours);
-  if (!(in_gpus || said == word_of(CostUnit::node_hours)) || !hours || !(*hours > 0))
+  if (!(in_gpus || said == word_of(CostUnit::node_hours)) || !hours || !(*hours > 0)) {
     throw InputError(
         fmt::format("error: --at-most `{}` is no amount: write --at-most \"20 {}\"", text, word_of(study.plan.cost_unit)));
+  }
   if (in_gpus != (study.plan.cost_unit == CostUnit::gpu_hours)) {
     throw InputError(fmt::format("error: --at-most `{}`: the cost of {} is counted in {}, {}", text, study.experiment.path,
                                  to_string(study.plan.cost_unit),

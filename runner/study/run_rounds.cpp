@@ -78,9 +78,10 @@ class Purse {
     const std::optional<Cost>& of_file = study_.experiment.budget;
     if (of_file && spent >= of_file->hours)
       return fmt::format("the budget is spent; with a larger one `{}` goes on", study_.command("run"));
-    if (at_most_ && budget_.spent_hours() >= *at_most_)
+    if (at_most_ && budget_.spent_hours() >= *at_most_) {
       return fmt::format("the {} of this call are spent; `{} --at-most ...` goes on", to_string(study_.plan.cost_unit),
                          study_.command("run"));
+    }
     return "";
   }
   bool others_busy() const { return at_most_ && budget_.others_busy(study_.experiment.name); }
