@@ -11,6 +11,12 @@ class InputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The same of what all ranks have told each other: each of them finds it, at the same point, and needs no other's word.
+class SharedInputError : public InputError {
+ public:
+  using InputError::InputError;
+};
+
 /// A file that is needed cannot be read, or does not hold what it should. `what()` begins with "error: "; exit code 3.
 class DataError : public std::runtime_error {
  public:

@@ -175,9 +175,9 @@ void refuse_mixed_devices(const std::vector<std::string>& claims) {
   const auto without = std::find_if_not(claims.begin(), claims.end(), has_gpu);
   const auto with = std::find_if(claims.begin(), claims.end(), has_gpu);
   if (without == claims.end() || with == claims.end()) return;
-  throw InputError(concat("error: rank ", without - claims.begin(), " on ", host_of(*without), " sees no GPU, but rank ",
-                          with - claims.begin(), " on ", host_of(*with), " has one: look at what nvidia-smi says there",
-                          kOrCpu));
+  throw SharedInputError(concat("error: rank ", without - claims.begin(), " on ", host_of(*without), " sees no GPU, but rank ",
+                                with - claims.begin(), " on ", host_of(*with), " has one: look at what nvidia-smi says there",
+                                kOrCpu));
 }
 
 }  // namespace
@@ -189,7 +189,7 @@ void refuse_shared_gpus(const std::vector<std::string>& claims) {
     if (!has_gpu(claims[rank])) continue;
     const auto [owner, is_new] = owners.emplace(claims[rank], rank);
     if (is_new) continue;
-    throw InputError(
+    throw SharedInputError(
         concat("error: ranks ", owner->second, " and ", rank, " are both on GPU ", uuid_of(claims[rank]), " of ",
                host_of(claims[rank]),
                ": each needs one of its own (NCCL would hang). Start as many processes a node as it has GPUs, with "

@@ -248,9 +248,9 @@ void Group::share_memory() {
   const std::vector<std::string> hosts = exchange(concat(world_.host, " ", boot));
   for (std::size_t rank = 1; rank < hosts.size(); ++rank) {
     if (hosts[rank] == hosts[0]) continue;
-    throw InputError(concat("error: exchange shared_memory needs all ranks on one host, but rank 0 is on ",
-                            hosts[0].substr(0, hosts[0].find(' ')), " and rank ", rank, " on ",
-                            hosts[rank].substr(0, hosts[rank].find(' ')), ": choose `exchange: gloo`"));
+    throw SharedInputError(concat("error: exchange shared_memory needs all ranks on one host, but rank 0 is on ",
+                                  hosts[0].substr(0, hosts[0].find(' ')), " and rank ", rank, " on ",
+                                  hosts[rank].substr(0, hosts[rank].find(' ')), ": choose `exchange: gloo`"));
   }
   std::unique_ptr<SharedMemory> memory;
   if (world_.rank == 0) memory = std::make_unique<SharedMemory>(0, world_.size, timeout_);

@@ -42,8 +42,8 @@ void refuse_different_settings(const std::vector<std::string>& ranks) {
   if (differences.empty()) return;
   std::vector<std::string> told;
   for (const auto& [name, text] : differences) told.push_back(text);
-  throw InputError(concat("error: the ranks are not of one training: ", join(told, ", "),
-                          ": start all by the same command, with the same data"));
+  throw SharedInputError(concat("error: the ranks are not of one training: ", join(told, ", "),
+                                ": start all by the same command, with the same data"));
 }
 
 }  // namespace hpcbench::train

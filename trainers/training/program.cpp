@@ -36,6 +36,7 @@ struct Failure {
   int exit_code = kExitFailed;
   std::string code = {};  // of the error event: out_of_memory, nan_loss, or none
   bool of_peer = false;   // `text` is already another rank's
+  bool of_all = false;    // each rank finds it by itself
 };
 
 constexpr const char* kOutOfMemory = "out_of_memory";
@@ -70,6 +71,8 @@ std::string code_of(const std::string& text) {
 Failure current_failure() {
   try {
     throw;
+  } catch (const SharedInputError& error) {
+    return {.text = without_prefix(error.what()), .exit_code = kExitInput, .of_all = true};
   } catch (const InputError& error) {
     return {without_prefix(error.what()), kExitInput};
   } catch (const DataError& error) {
@@ -225,9 +228,19 @@ class Run {
       if (world_.size > 1) end_process(failure.exit_code);  // a thread may still wait for the store
       return failure.exit_code;
     }
-    const std::string root = group_->report_failure(own);
+    const std::string root = failure.of_all && leave_together() ? own : group_->report_failure(own);
     report(root, own, failure);
     end_process(failure.exit_code);
+  }
+
+  /// Rank 0 last: it holds what the others still read. False where one of them does not come.
+  bool leave_together() {
+    try {
+      group_->finish();
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
   }
 
   void report(const std::string& root, const std::string& own, const Failure& failure) {
