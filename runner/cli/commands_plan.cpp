@@ -47,12 +47,11 @@ std::optional<std::string> undefined_report_metric(const Study& study) {
     for (const GivenValue& value : import.values) names.push_back(value.metric);
   }
   if (std::find(names.begin(), names.end(), *metric) != names.end()) return std::nullopt;
-  const auto origin = study.experiment.origins.find("report.metric");
   return fmt::format(
       "{}: warning: `report.metric` is `{}`, which no entry of `metrics` defines{}: unless the program writes it as an event, "
       "no "
       "run will have a value",
-      origin == study.experiment.origins.end() ? study.experiment.path : origin->second, *metric, did_you_mean(*metric, names));
+      study.experiment.place_of_key("report.metric"), *metric, did_you_mean(*metric, names));
 }
 
 std::vector<std::string> remarks_on(const Study& study) {

@@ -239,11 +239,10 @@ static CostUnit choose_cost_unit(const Experiment& experiment, const Plan& plan)
                                    [](const Configuration& configuration) { return configuration.gpus() > 0; });
   if (!experiment.budget) return any_gpu ? CostUnit::gpu_hours : CostUnit::node_hours;
   if (experiment.budget->unit == CostUnit::gpu_hours && !any_gpu) {
-    const auto said = experiment.origins.find("budget.gpu_hours");
     throw InputError(
         fmt::format("{}: error: no run of this study has a GPU: a budget of GPU-hours would never end it\n"
                     "  = write budget: {{node_hours: {:g}}}",
-                    said == experiment.origins.end() ? experiment.path : said->second, experiment.budget->hours));
+                    experiment.place_of_key("budget.gpu_hours"), experiment.budget->hours));
   }
   return experiment.budget->unit;
 }

@@ -18,12 +18,6 @@ constexpr double kShortestWarning = 10;  // seconds from the signal to the time 
 constexpr double kLongestWarning = 60;
 constexpr long kSecondsPerMinute = 60;
 
-/// Where the file or the site says what a key of Experiment::origins has; the file where an override does.
-std::string place_of_key(const Experiment& experiment, const std::string& key) {
-  const auto said = experiment.origins.find(key);
-  return said == experiment.origins.end() ? experiment.path : said->second;
-}
-
 /// The value of an option in an #SBATCH line, which is no shell: sbatch knows quotes and takes ` #` for a comment.
 /// `key`: what says it, as in Experiment::origins.
 std::string sbatch_value(const Experiment& experiment, const std::string& key, const std::string& value) {
@@ -34,7 +28,7 @@ std::string sbatch_value(const Experiment& experiment, const std::string& key, c
     throw InputError(
         fmt::format("{}: error: {} {} cannot stand in a line of a batch script: quotes, `\\`, `$` and control "
                     "characters are not allowed there",
-                    place_of_key(experiment, key), key.starts_with("site.") ? key.substr(5) : key, json_quote(value)));
+                    experiment.place_of_key(key), key.starts_with("site.") ? key.substr(5) : key, json_quote(value)));
   }
   const bool plain = std::all_of(value.begin(), value.end(), [&](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != std::string_view::npos;

@@ -23,8 +23,7 @@ constexpr double kRunMarginS = 20;    // to start a step, and to end one that ha
 constexpr double kBlockMarginS = 60;  // once
 
 std::string place_of_allocation(const Experiment& experiment, const char* key = "per") {
-  const auto place = experiment.origins.find(std::string("allocation.") + key);
-  return place == experiment.origins.end() ? experiment.path : place->second;
+  return experiment.place_of_key(std::string("allocation.") + key);
 }
 
 /// What configurations of one block have in common.

@@ -30,9 +30,7 @@ std::optional<std::pair<long long, std::string>> leading_number(std::string_view
 
 [[noreturn]] void refuse(const Experiment& experiment, const std::string& what, const std::string& advice,
                          const char* key = "allocation.side_by_side") {
-  const auto place = experiment.origins.find(key);
-  throw InputError(
-      fmt::format("{}: error: {}\n  = {}", place == experiment.origins.end() ? experiment.path : place->second, what, advice));
+  throw InputError(fmt::format("{}: error: {}\n  = {}", experiment.place_of_key(key), what, advice));
 }
 
 }  // namespace

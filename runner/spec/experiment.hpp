@@ -346,6 +346,8 @@ struct Experiment {
   /// tables).
   std::vector<std::string> axis_names() const;
   ScaleBy scale_by() const;
+  /// Where the file or the site says what a key of `origins` has, as messages begin; the file where neither does.
+  std::string place_of_key(const std::string& key) const;
   /// False for a study of imports alone: it has no repeats.
   bool runs_anything() const { return is_trainer() || !work.command.empty(); }
   bool is_trainer() const { return work.trainer.has_value(); }

@@ -51,6 +51,11 @@ ScaleBy Experiment::scale_by() const {
   return report.scale_by.value_or(ranks ? ScaleBy::ranks : ScaleBy::gpus);
 }
 
+std::string Experiment::place_of_key(const std::string& key) const {
+  const auto said = origins.find(key);
+  return said == origins.end() ? path : said->second;
+}
+
 const char* to_string(ScaleBy unit) {
   switch (unit) {
     case ScaleBy::ranks:

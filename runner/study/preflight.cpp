@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <set>
 #include <string>
 
 #include "base/error.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
 #include "study/needs.hpp"
 
 namespace hpcbench {
@@ -20,10 +24,7 @@ bool will_run(const Study& study, std::size_t index, const PlanDiff& diff, const
 }
 
 /// Where the file says `nodes`; the file where it does so in a zip block or a point of `include`.
-std::string place_of_nodes(const Experiment& experiment) {
-  const auto place = experiment.origins.find("matrix.nodes");
-  return place == experiment.origins.end() ? experiment.path : place->second;
-}
+std::string place_of_nodes(const Experiment& experiment) { return experiment.place_of_key("matrix.nodes"); }
 
 std::string missing_needs(const Study& study) {
   Findings findings;
@@ -39,6 +40,27 @@ std::string missing_needs(const Study& study) {
 constexpr const char* kNodesAdvice =
     "choose a cluster with --site, or one node with --only nodes=1; --simulate-nodes runs all ranks on this machine, and every "
     "table says so";
+
+std::optional<double> hours_of_all_segments(const Study& study, CostUnit unit) {
+  std::optional<double> hours = hours_at_most(study.selected(), unit);
+  if (hours && study.experiment.continuation) *hours *= study.experiment.continuation->max;
+  return hours;
+}
+
+/// Whether this call costs no more than the limit in this unit, or somebody agrees.
+bool is_within(const Study& study, const RunOptions& options, CostUnit unit) {
+  const std::optional<double>& limit = study.experiment.limits.cost.of(unit);
+  if (!limit) return true;
+  std::optional<double> hours = hours_of_all_segments(study, unit);
+  if (unit == study.plan.cost_unit) {
+    const double of_file = study.experiment.budget ? study.experiment.budget->hours : HUGE_VAL;
+    const double most = std::min(of_file, options.at_most_hours.value_or(HUGE_VAL));
+    if (most < HUGE_VAL) hours = std::min(hours.value_or(most), most);
+  }
+  if (hours && *hours <= *limit) return true;
+  const std::string amount = hours ? fmt::format("{:.3g} {}", *hours, to_string(unit)) : "runs without a time limit";
+  return confirm(fmt::format("This asks for {}; the limit is {:.3g} {}. Go on?", amount, *limit, to_string(unit)), options.yes);
+}
 
 }  // namespace
 
@@ -86,11 +108,10 @@ void require_options(const Study& study, const RunOptions& options) {
                     study.experiment.path));
   }
   if (study.experiment.packs_runs()) {
-    const auto place = study.experiment.origins.find("allocation.side_by_side");
     throw InputError(fmt::format(
         "{}: error: `side_by_side` is for jobs of Slurm, which gives runs cores of their own; the executor is local\n  = runs "
         "follow one another here with {}--set allocation.side_by_side=1",
-        place == study.experiment.origins.end() ? study.experiment.path : place->second,
+        study.experiment.place_of_key("allocation.side_by_side"),
         study.experiment.calibrates() ? "--set allocation.calibrate=false " : ""));
   }
   if (options.slots > 1 && study.experiment.in_blocks()) {
@@ -120,6 +141,22 @@ void require_studies(const std::vector<Study>& studies, const RunOptions& option
     }
   }
   if (!problems.empty()) throw InputError(problems);
+}
+
+bool announce(const Study& study, const PlanDiff& diff, const OutcomeCounts& counts, const RunOptions& options) {
+  const CostUnit unit = study.plan.cost_unit;
+  const std::optional<double> hours = hours_of_all_segments(study, unit);
+  const char* const most = study.experiment.repeat_rule ? "at most " : "";
+  const bool all_decided = study.experiment.repeat_rule && diff.total.fresh == 0;
+  const long long to_run = all_decided ? 0 : counts.asked - counts.ended;
+  say(fmt::format("{}: {} x {}{}: {} done, {}{} to run{}{}", study.experiment.name,
+                  counted(static_cast<long long>(study.selected().configurations.size()), "configuration", "configurations"),
+                  most, counted(study.selected().repeats, "repeat", "repeats"), counts.ended, most, to_run,
+                  diff.total.orphaned > 0 ? fmt::format("; {} no longer asked for", diff.total.orphaned) : "",
+                  hours ? fmt::format("; at most {:.3g} {} in all", *hours, to_string(unit)) : ""));
+  for (const std::string& note : study.selected().notes) say("note: " + note);
+  return diff.total.fresh == 0 || std::all_of(std::begin(kCostUnits), std::end(kCostUnits),
+                                              [&](CostUnit each) { return is_within(study, options, each); });
 }
 
 }  // namespace hpcbench

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "plan/diff.hpp"
+#include "study/follow.hpp"
 #include "study/run_study.hpp"
 #include "study/study.hpp"
 
@@ -24,5 +25,8 @@ void require_options(const Study& study, const RunOptions& options);
 /// Of the studies of one call: InputError, before any of them begins, with all that is wrong with what they run and with the
 /// options, and for two with one results folder.
 void require_studies(const std::vector<Study>& studies, const RunOptions& options);
+
+/// Says what is about to happen, and asks where it is much: false if nobody agrees.
+bool announce(const Study& study, const PlanDiff& diff, const OutcomeCounts& counts, const RunOptions& options);
 
 }  // namespace hpcbench

@@ -119,12 +119,10 @@ class RoundChoice {
 
   double hours_of(std::size_t i, bool needed) const {
     if (rows_[i].run_hours || !needed) return rows_[i].run_hours.value_or(0);
-    const auto said = study_.experiment.origins.find("budget");
     throw UnavailableError(
         fmt::format("{}: error: what a run of `{}` costs is not known: none has ended, and it has no time limit\n  = set "
                     "`resources: {{time: ...}}`: within a budget no block is begun that may exceed it",
-                    said == study_.experiment.origins.end() ? study_.experiment.path : said->second,
-                    describe(study_.plan.bindings(study_.plan.configurations[i]))));
+                    study_.experiment.place_of_key("budget"), describe(study_.plan.bindings(study_.plan.configurations[i]))));
   }
 
   Round make(std::vector<std::size_t> chosen, int repeats, bool costs) const {

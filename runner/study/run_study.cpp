@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <iterator>
 #include <unordered_map>
 #include <utility>
 
@@ -57,43 +55,6 @@ void require_begun(const Study& study, const std::vector<AttemptState>& states) 
   throw UnavailableError(fmt::format("error: nothing to retry: no run of {} has been started{}; `hpcbench run {}` starts them",
                                      study.experiment.name, states.empty() ? "" : ", and imported runs stand as they are",
                                      study.experiment.path));
-}
-
-std::optional<double> hours_of_all_segments(const Study& study, CostUnit unit) {
-  std::optional<double> hours = hours_at_most(study.selected(), unit);
-  if (hours && study.experiment.continuation) *hours *= study.experiment.continuation->max;
-  return hours;
-}
-
-/// Whether this call costs no more than the limit in this unit, or somebody agrees.
-bool is_within(const Study& study, const RunOptions& options, CostUnit unit) {
-  const std::optional<double>& limit = study.experiment.limits.cost.of(unit);
-  std::optional<double> hours = hours_of_all_segments(study, unit);
-  if (unit == study.plan.cost_unit) {
-    const double of_file = study.experiment.budget ? study.experiment.budget->hours : HUGE_VAL;
-    const double most = std::min(of_file, options.at_most_hours.value_or(HUGE_VAL));
-    if (most < HUGE_VAL) hours = std::min(hours.value_or(most), most);
-  }
-  if (!limit || (hours && *hours <= *limit)) return true;
-  const std::string amount = hours ? fmt::format("{:.3g} {}", *hours, to_string(unit)) : "runs without a time limit";
-  return confirm(fmt::format("This asks for {}; the limit is {:.3g} {}. Go on?", amount, *limit, to_string(unit)), options.yes);
-}
-
-/// Says what is about to happen, and asks where it is much.
-bool announce(const Study& study, const PlanDiff& diff, const OutcomeCounts& counts, const RunOptions& options) {
-  const CostUnit unit = study.plan.cost_unit;
-  const std::optional<double> hours = hours_of_all_segments(study, unit);
-  const char* const most = study.experiment.repeat_rule ? "at most " : "";
-  const bool all_decided = study.experiment.repeat_rule && diff.total.fresh == 0;
-  const long long to_run = all_decided ? 0 : counts.asked - counts.ended;
-  say(fmt::format("{}: {} x {}{}: {} done, {}{} to run{}{}", study.experiment.name,
-                  counted(static_cast<long long>(study.selected().configurations.size()), "configuration", "configurations"),
-                  most, counted(study.selected().repeats, "repeat", "repeats"), counts.ended, most, to_run,
-                  diff.total.orphaned > 0 ? fmt::format("; {} no longer asked for", diff.total.orphaned) : "",
-                  hours ? fmt::format("; at most {:.3g} {} in all", *hours, to_string(unit)) : ""));
-  for (const std::string& note : study.selected().notes) say("note: " + note);
-  return diff.total.fresh == 0 || std::all_of(std::begin(kCostUnits), std::end(kCostUnits),
-                                              [&](CostUnit each) { return is_within(study, options, each); });
 }
 
 void remember(const Study& study) {
