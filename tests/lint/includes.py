@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Every source and every header compiles by itself: none leans on what another file happened to include before it.
 
-The build compiles a stage as one unit and so does not notice. Each file is only parsed, by clang. A source that begins with its own
-header shows that this header stands alone, too. Headers of libraries are read once: LibTorch's as a precompiled header, which every
-file includes that includes LibTorch, directly or through a header of ours; all others as modules of clang, a part for each header, so
-that a file sees the names of what it includes and no others. Needs the build `default` configured (where LibTorch is).
+The build compiles a stage as one unit and so does not notice. Here clang parses the sources of a part of the project at once, too, and
+instantiates their templates once, but as a module in which each file is a part of its own: it sees the names of what it includes and
+no others. Headers, of libraries and ours, are modules as well, and each of ours is parsed once more by itself: a header that others of
+its module include may see more than it asks for. Where there are errors, files are read one by one, and at last as text: what clang's
+modules cannot express is no error of a file. Needs the build `default` configured (where LibTorch is).
 """
+import collections
 import concurrent.futures
 import json
 import os
@@ -18,24 +20,34 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLANG = "clang++-16"
-LIBTORCH = re.compile("#include <(torch|ATen|c10|gloo)/")
-LIBTORCH_HEADERS = ("#include <ATen/ATen.h>\n#include <ATen/Parallel.h>\n#include <torch/csrc/autograd/custom_function.h>\n"
-                    "#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>\n")
-# Read as modules, besides the C++ library.
-LIBRARIES = ["nlohmann/json.hpp", "fmt/format.h", "rapidcheck.h", "doctest/doctest.h"]
+# Libraries that are read as modules, besides the C++ library. Headers in C are read as text by each file.
+LIBRARIES = ["SQLiteCpp/SQLiteCpp.h", "doctest/doctest.h", "fmt/format.h", "kainjow/mustache.hpp", "nlohmann/json.hpp", "pugixml.hpp",
+             "rapidcheck.h", "re2/re2.h"]
+LIBTORCH = re.compile("(torch|ATen|c10|gloo)/(?!.*(cuda|NCCL|Gloo))")
+# LibTorch's headers instantiate each other's templates, so they are one module, whose parts see all of each other, and these first.
+LIBTORCH_FIRST = ["condition_variable", "deque", "functional", "future", "list", "map", "optional", "set", "sstream", "unordered_map",
+                  "unordered_set", "variant"]
 # The seam to GPUs and the null GPU, which only CUDA's headers can compile: scripts/check-cuda.sh and tests/gpu do.
 NEEDS_CUDA = re.compile(r"trainers/devices/cuda_(?!absent)|tests/gpu/null/(cudart|driver|nccl)")
 # GCC's own vector extensions; the build compiles each of them by itself.
 NEEDS_GCC = re.compile(r"trainers/kernels/\w*_kernels\.cpp")
+# Defines what other files define as well: a program's entry, or a function of the C library.
+BY_ITSELF = re.compile(r'^(extern "C" |int main\()', re.M)
 FLAGS = ["-std=c++20", "-w", "-fsyntax-only", "-ferror-limit=5", "-DFMT_HEADER_ONLY=1", "-DUSE_C10D_GLOO", "-DUSE_DISTRIBUTED",
          '-DHPCBENCH_VERSION="0"', '-DHPCBENCH_BUILD="0"', '-DHPCBENCH_SOURCE_DIR="."', '-DHPCBENCH_PROGRAMS="."',
          '-DHPCBENCH_FAKE_NVML="."']
-# trainers/ stands behind runner/ nowhere: both have folders of the same names.
-FOLDERS = {"cmake": [], "shared": ["shared"], "runner": ["runner", "shared"], "trainers": ["trainers", "shared"], "bench/trainers": ["trainers", "shared"], "bench": ["runner", "shared"],
-           "tests/trainers": ["tests", "trainers", "shared"], "tests/fuzz/safetensors": ["trainers"], "tests/fuzz/shards": ["trainers", "shared"],
-           "tests": ["tests", "runner", "shared"]}
-def folders_of(path):
-    return next(folders for prefix, folders in sorted(FOLDERS.items(), reverse=True) if path.startswith(prefix))
+# The parts of the project, and where each finds headers. trainers/ stands behind runner/ nowhere: both have folders of the same names.
+PARTS = {"cmake": [], "shared": ["shared"], "runner": ["runner", "shared"], "trainers": ["trainers", "shared"],
+         "bench/trainers": ["trainers", "shared"], "bench": ["runner", "shared"], "tests/trainers": ["tests", "trainers", "shared"],
+         "tests/fuzz/safetensors": ["trainers", "shared"], "tests/fuzz/shards": ["trainers", "shared"], "tests": ["tests", "runner", "shared"]}
+
+
+def part_of(path):
+    return max((part for part in PARTS if path.startswith(part)), key=len)
+
+
+def is_header(path):
+    return path.endswith(".hpp")
 
 
 def libtorch_flags():
@@ -46,102 +58,115 @@ def libtorch_flags():
     for entry in json.loads(database.read_text()):
         if "hpcbench_trainer.dir" in entry["command"]:
             words = shlex.split(entry["command"])
-            return [word for flag, folder in zip(words, words[1:]) if flag == "-isystem" for word in (flag, folder)]
+            return [word for flag, folder in zip(words, words[1:]) if flag == "-isystem" for word in ("-idirafter", folder)]
     return []
 
 
-def search_path():
+def search_path(flags):
     """The folders in which clang looks for <...>."""
-    said = subprocess.run([CLANG, "-E", "-x", "c++", "-v", "/dev/null"], capture_output=True, text=True, check=True).stderr
+    said = subprocess.run([CLANG, *flags, "-E", "-x", "c++", "-v", "/dev/null"], capture_output=True, text=True, check=True).stderr
     return re.search(r"#include <\.\.\.> search starts here:\n(.*?)End of search list", said, re.S)[1].split()
 
 
-def module_map(headers):
-    """A module of each library's header, and one of the C++ library, with a part for each of its headers."""
-    folders = search_path()
-    def found(name, places):
-        return next((f"{folder}/{name}" for folder in places if os.path.exists(f"{folder}/{name}")), None)
-
-    def module(name, kind=""):
-        return f'module {re.sub(r"[^A-Za-z0-9]", "_", name)}_ {kind} {{ header "{places[name]}" export * }}'
-
-    standard = [folder for folder in folders if "c++" in folder]
-    places = {name: path for name in headers if (path := found(name, standard))}
-    parts = "\n".join(map(module, sorted(places)))
-    places.update({name: path for name in LIBRARIES if (path := found(name, folders))})
-    return "\n".join([f"module std [system] {{\n{parts}\n}}", *(module(name, "[system]") for name in LIBRARIES if name in places), ""])
+def sources():
+    """The text of every file that can be read here, by path."""
+    listed = subprocess.run(["git", "ls-files", "*.cpp", "*.hpp"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return {path: (ROOT / path).read_text() for path in listed.split()
+            if (ROOT / path).exists() and not NEEDS_CUDA.search(path) and not NEEDS_GCC.search(path)}
 
 
-class Sources:
-    def __init__(self):
-        listed = subprocess.run(["git", "ls-files", "*.cpp", "*.hpp"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        self.text = {path: (ROOT / path).read_text() for path in listed.split() if (ROOT / path).exists()}
-        self.known = {}
+def on_libtorch(texts):
+    """The files that include LibTorch, directly or through others."""
+    def included(path):
+        names = re.findall(r'^#include "([^"]+)"', texts[path], re.M)
+        return {os.path.normpath(f"{folder}/{name}") for name in names for folder in [os.path.dirname(path), *PARTS[part_of(path)]]}
 
-    def includes(self, path):
-        """The files of ours that `path` includes."""
-        for name in re.findall(r'^#include "([^"]+)"', self.text[path], re.M):
-            for folder in [os.path.dirname(path), *folders_of(path)]:
-                found = os.path.normpath(f"{folder}/{name}")
-                if found in self.text:
-                    yield found
-                    break
+    found = {path for path, text in texts.items() if re.search("^#include <(torch|ATen|c10|gloo)/", text, re.M)}
+    while further := {path for path in texts.keys() - found if included(path) & found}:
+        found |= further
+    return found
 
-    def of_libraries(self):
-        """Every name that is included as <name>."""
-        return {name for text in self.text.values() for name in re.findall(r"^#include <([^>]+)>", text, re.M)}
 
-    def on_libtorch(self, path):
-        """Whether `path` includes LibTorch, directly or through headers of ours."""
-        if path not in self.known:
-            self.known[path] = False  # until found: includes may go in circles
-            self.known[path] = bool(LIBTORCH.search(self.text[path])) or any(self.on_libtorch(inner) for inner in self.includes(path))
-        return self.known[path]
+class Modules:
+    """What clang is told of modules, in files of `folder`."""
 
-    def stand_alone_by_their_sources(self):
-        """Headers that a source of the same name includes before anything else."""
-        for path in self.text:
-            if path.endswith(".cpp"):
-                first = re.search(r'^#include ["<]([^">]+)[">]', self.text[path], re.M)
-                own = path[:-len("cpp")] + "hpp"
-                if own in self.text and first and own.endswith(first[1]):
-                    yield own
+    def __init__(self, folder, texts, flags):
+        self.folder = folder
+        self.files = collections.defaultdict(list)  # of each module of ours: a part's headers or sources, with LibTorch or without
+        torch = on_libtorch(texts)
+        for path, text in texts.items():
+            if is_header(path) or not BY_ITSELF.search(text):
+                kind = ("headers" if is_header(path) else "sources") + ("_on_libtorch" if path in torch else "")
+                self.files[kind, part_of(path)].append(path)
+        names = {name for text in texts.values() for name in re.findall(r"^#include <([^>]+)>", text, re.M)}
+        ours = [self.module("_".join(module), [ROOT / path for path in sorted(paths)]) for module, paths in self.files.items()]
+        (folder / "map").write_text("\n".join([*self.libraries(names, search_path(flags)), *ours, ""]))
+        (folder / "overlay").write_text(json.dumps({"version": 0, "use-external-names": False, "roots": list(self.named_copies(texts))}))
+        self.flags = ["-fmodules", "-Xclang", "-fmodules-local-submodule-visibility", f"-fmodule-map-file={folder}/map",
+                      f"-fmodules-cache-path={folder}/cache", "-ivfsoverlay", folder / "overlay"]
 
-    def to_compile(self, libtorch):
-        covered = set(self.stand_alone_by_their_sources())
-        paths = [path for path in self.text if path not in covered and not NEEDS_CUDA.search(path) and not NEEDS_GCC.search(path)
-                 and (libtorch or not self.on_libtorch(path))]
-        return sorted(paths, key=self.on_libtorch)  # LibTorch's headers are precompiled meanwhile
+    @staticmethod
+    def module(name, paths, kind=""):
+        """A module of which each header is a part."""
+        def identifier(text):
+            return re.sub(r"\W", "_", str(text)) + "_"
+
+        parts = "\n".join(f'module {identifier(path)} {{ header "{path}" export * }}' for path in paths)
+        return f"module {identifier(name)} {kind} {{\n{parts}\n}}"
+
+    def libraries(self, names, folders):
+        def found(wanted, places):
+            paths = ((name, next((f"{folder}/{name}" for folder in places if os.path.exists(f"{folder}/{name}")), None)) for name in sorted(wanted))
+            return {name: path for name, path in paths if path}
+
+        standard = found(names | set(LIBTORCH_FIRST), [folder for folder in folders if "c++" in folder])
+        yield self.module("std", standard.values(), "[system]")
+        for name, path in found(LIBRARIES, folders).items():
+            yield self.module(name, [path], "[system]")
+        if libtorch := found(filter(LIBTORCH.match, names), folders):
+            first = self.folder / "first.hpp"
+            first.write_text("".join(f"#include <{name}>\n" for name in LIBTORCH_FIRST))
+            yield "\n".join(["module libtorch [system] {", *(f'header "{path}"' for path in [first, *libtorch.values()]), "export *\n}"])
+
+    def named_copies(self, texts):
+        """What clang reads instead of each source: with a name for its nameless namespace, of which clang sees but one in a module."""
+        for number, (path, text) in enumerate(texts.items()):
+            copy = self.folder / f"{number}.cpp"
+            named = re.sub(r"^namespace \{", f"inline namespace file_{number} {{", text, flags=re.M)
+            if named != text:
+                copy.write_text(named)
+                yield {"type": "file", "name": str(ROOT / path), "external-contents": str(copy)}
 
 
 def main():
-    sources, libtorch = Sources(), libtorch_flags()
-    paths = sources.to_compile(libtorch)
+    torch_flags = libtorch_flags()
+    texts = sources()
+    for path in on_libtorch(texts) if not torch_flags else []:
+        del texts[path]
     with tempfile.TemporaryDirectory() as name, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        folder = pathlib.Path(name)
-        (folder / "modules").write_text(module_map(sources.of_libraries()))
-        modules = ["-fmodules", "-Xclang", "-fmodules-local-submodule-visibility", f"-fmodule-map-file={folder}/modules", f"-fmodules-cache-path={folder}/cache"]
-        (folder / "libtorch.hpp").write_text(LIBTORCH_HEADERS)
-        flags = [flag for flag in FLAGS if flag != "-fsyntax-only"] + libtorch
-        # Templates that LibTorch instantiates in each file are instantiated in what is precompiled: a third of the time.
-        command = [CLANG, *flags, "-fpch-instantiate-templates", "-x", "c++-header", folder / "libtorch.hpp", "-o", folder / "libtorch.pch"]
-        precompiled = pool.submit(subprocess.run, command, check=True) if libtorch else None
+        modules = Modules(pathlib.Path(name), texts, torch_flags)
 
-        def parse(path, flags):
-            command = [CLANG, *FLAGS, *flags, *(f"-I{folder}" for folder in folders_of(path)), "-x", "c++", path]
+        def parse(path, part, flags=()):
+            command = [CLANG, *FLAGS, *torch_flags, *flags, *(f"-I{folder}" for folder in PARTS[part]), "-x", "c++", path]
             return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stderr
 
         def errors(path):
-            if sources.on_libtorch(path):
-                precompiled.result()
-                return parse(path, [*libtorch, "-fpch-instantiate-templates", "-include-pch", folder / "libtorch.pch"])
-            # What clang's modules cannot express is no error of the file: headers as text have the last word.
-            return parse(path, modules) and parse(path, [])
+            return parse(path, part_of(path), modules.flags) and parse(path, part_of(path))
 
-        failed = [(path, text) for path, text in zip(paths, pool.map(errors, paths)) if text]
+        def has_errors(module):
+            unit = modules.folder / ("_".join(module).replace("/", "_") + ".cpp")
+            unit.write_text(f'#include "{ROOT / modules.files[module][0]}"\n')  # clang builds the module that it is a part of
+            return bool(parse(unit, module[1], modules.flags))
+
+        # The largest first; modules of headers are built on the way.
+        order = sorted((module for module in modules.files if module[0].startswith("sources")), key=lambda module: -len(modules.files[module]))
+        fine = {path for module, failed in zip(order, pool.map(has_errors, order)) if not failed for path in modules.files[module]}
+        again = [path for path in texts if path not in fine]
+        failed = [(path, text) for path, text in zip(again, pool.map(errors, again)) if text]
     for path, text in failed:
         print(f"error: {path} does not compile by itself:\n{text}")
-    print(f"{len(paths) - len(failed)} passed, {len(failed)} failed")
+    print(f"{sum(not is_header(path) for path in again)} sources were read one by one")
+    print(f"{len(texts) - len(failed)} passed, {len(failed)} failed")
     return 1 if failed else 0
 
 

@@ -13,8 +13,8 @@ using namespace hpcbench;
 namespace {
 
 /// What every warning is about, in one study: a baseline and a row that differ in all ways, published badly, and failures.
-Study wholly_troubled_study() {
-  Study study = empty_study();
+MadeStudy wholly_troubled_study() {
+  MadeStudy study = empty_study();
   study.plan.repeats = 8;
   study.add_runs(0, {10, 11, 12, 13, 14, 15, 16, 40}, 0, 1);
   study.add_runs(1, {2, 2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8}, 0, 1);
@@ -41,7 +41,7 @@ Study wholly_troubled_study() {
   return study;
 }
 
-void make_imported(Study& study) {
+void make_imported(MadeStudy& study) {
   for (AttemptRecord& record : study.records) {
     record.key.run.kind = RunKind::imported;
     record.facts["source"] = "imported";
@@ -49,8 +49,8 @@ void make_imported(Study& study) {
 }
 
 /// The studies that make up all warnings, each in its own way.
-std::vector<Study> all_troubles() {
-  std::vector<Study> studies(5, wholly_troubled_study());
+std::vector<MadeStudy> all_troubles() {
+  std::vector<MadeStudy> studies(5, wholly_troubled_study());
   for (AttemptRecord& record : studies[1].records) {
     record.facts.erase("planned_repeats");
     record.facts.erase("world_size");
@@ -67,7 +67,7 @@ std::vector<Study> all_troubles() {
 
 TEST_CASE("warnings of imported runs: nothing that would make runs anew, in no warning") {
   std::set<std::string> seen;
-  for (Study& study : all_troubles()) {
+  for (MadeStudy& study : all_troubles()) {
     for (const std::string& code : codes_of(study.table())) seen.insert(code);
     make_imported(study);
     for (const TableWarning& warning : study.table().warnings) {
@@ -95,7 +95,7 @@ TEST_CASE("warnings of imported runs: nothing that would make runs anew, in no w
 }
 
 TEST_CASE("warnings of our rows and of imported rows: one each, with the advice that fits") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.plan.repeats = 2;
   study.add_runs(0, {12, 10}, 0, 2);
   study.add_runs(1, {6.2, 7.3}, 1, 2);
@@ -112,7 +112,7 @@ TEST_CASE("warnings of our rows and of imported rows: one each, with the advice 
 }
 
 TEST_CASE("failures: imported ones are not to be run again, beside our own") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.records[7].state = State::failed;
   AttemptRecord import = study.records[8];
   import.key.run = {RunKind::imported, 1};
@@ -130,7 +130,7 @@ TEST_CASE("failures: imported ones are not to be run again, beside our own") {
 }
 
 TEST_CASE("few-repeats and adaptive do not contradict each other") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.records.resize(9);  // six of the baseline, three of ddp; six are planned
   Table table = study.table();
   CHECK(warning_of(table, "few-repeats").advice ==
@@ -148,7 +148,7 @@ TEST_CASE("few-repeats and adaptive do not contradict each other") {
 }
 
 TEST_CASE("no-success: the one message, with the reasons, and it stands alone") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   for (std::size_t i = 0; i < study.records.size(); ++i) {
     study.records[i].state = i == 0 ? State::timeout : i == 1 ? State::running : State::failed;
     if (i > 1) study.records[i].reason = "exit code 3";
@@ -163,7 +163,7 @@ TEST_CASE("no-success: the one message, with the reasons, and it stands alone") 
   study.records[2].state = State::succeeded;
   CHECK_FALSE(warns(study.table(), "no-success"));
   CHECK(warns(study.table(), "failures"));
-  Study waiting = clean_study();
+  MadeStudy waiting = clean_study();
   for (AttemptRecord& record : waiting.records) record.state = State::running;
   CHECK(codes_of(waiting.table()).empty());  // nothing has ended: nothing to warn of
 }

@@ -41,7 +41,7 @@ TEST_CASE("answer: the largest speedup with its interval and n") {
 }
 
 TEST_CASE("answer: no difference shown, slower, and without an interval") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   set_metric(study, 6, "train_s", {12.1, 10.1, 15.1, 11.1, 14.1, 13.1});
   CHECK(answer_of(study.table()).find("The interval holds 1: no difference is shown.") != std::string::npos);
   set_metric(study, 6, "train_s", {22, 20, 25, 21, 24, 23});
@@ -54,7 +54,7 @@ TEST_CASE("answer: no difference shown, slower, and without an interval") {
 }
 
 TEST_CASE("answer: names what to read before it is trusted") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   CHECK(answer_of(study.table()).find("Before you trust it") == std::string::npos);
   study.records[7].state = State::failed;
   study.records[6].facts["precision"] = "bf16";
@@ -64,7 +64,7 @@ TEST_CASE("answer: names what to read before it is trusted") {
 
 TEST_CASE("answer: no run, no success, no speedup") {
   CHECK(answer_of(empty_study().table()) == "Nothing can be said yet: no run has a value of train_s. ");
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   for (AttemptRecord& record : study.records) record.state = State::failed;
   const Table failed = study.table();
   CHECK(answer_of(failed) == "No run succeeded: there is no value of train_s. The warnings say why: no-success. ");
@@ -75,7 +75,7 @@ TEST_CASE("answer: no run, no success, no speedup") {
 }
 
 TEST_CASE("answer: of imported results it says so") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   for (std::size_t i = 6; i < 12; ++i) {
     study.records[i].key.run.kind = RunKind::imported;
     study.records[i].facts["source"] = "imported";

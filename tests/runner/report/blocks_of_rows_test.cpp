@@ -8,8 +8,8 @@ namespace hpcbench {
 namespace {
 
 /// Repeat k of both configurations in element k - 1 of one array.
-Study block_study() {
-  Study study = clean_study();
+MadeStudy block_study() {
+  MadeStudy study = clean_study();
   study.experiment.allocation = Allocation::block;
   study.experiment.report.in_blocks = study.experiment.report.paired = true;
   for (AttemptRecord& record : study.records) {
@@ -23,8 +23,8 @@ Study block_study() {
 std::string notes_of(const Table& table) { return join(table.notes, "; "); }
 
 TEST_CASE("blocks: pairs are of one allocation") {
-  Study study = block_study();
-  Study by_repeat = block_study();
+  MadeStudy study = block_study();
+  MadeStudy by_repeat = block_study();
   by_repeat.experiment.report.in_blocks = false;
   CHECK(study.table().rows[1].speedup->value == by_repeat.table().rows[1].speedup->value);
   CHECK(study.table().rows[1].speedup->interval->coverage == by_repeat.table().rows[1].speedup->interval->coverage);
@@ -38,16 +38,16 @@ TEST_CASE("blocks: pairs are of one allocation") {
 }
 
 TEST_CASE("blocks: what never shared an allocation with its baseline is compared as independent runs") {
-  Study study = block_study();
+  MadeStudy study = block_study();
   for (std::size_t i = 6; i < 12; ++i) study.records[i].batch = "b2";
-  Study apart = clean_study();
+  MadeStudy apart = clean_study();
   CHECK(study.table().rows[1].speedup->value == apart.table().rows[1].speedup->value);
   CHECK(study.table().rows[1].speedup->interval->low == apart.table().rows[1].speedup->interval->low);
   CHECK(notes_of(study.table()).find("1 row shared no allocation with the baseline") != std::string::npos);
 }
 
 TEST_CASE("blocks: on this machine a block is a repeat") {
-  Study study = block_study();
+  MadeStudy study = block_study();
   for (AttemptRecord& record : study.records) {
     record.executor = "local";
     record.batch = std::to_string(&record - study.records.data());
@@ -57,7 +57,7 @@ TEST_CASE("blocks: on this machine a block is a repeat") {
 }
 
 TEST_CASE("blocks: the report says what they gained") {
-  Study study = block_study();
+  MadeStudy study = block_study();
   // A slow hour takes each block as a whole.
   for (AttemptRecord& record : study.records) {
     const double hour = 1 + 0.2 * record.key.run.number;

@@ -15,7 +15,7 @@ using namespace hpcbench;
 
 namespace {
 
-std::string error_of(const Study& study, const ReportOptions& options = {}) {
+std::string error_of(const MadeStudy& study, const ReportOptions& options = {}) {
   try {
     study.table(options);
   } catch (const InputError& error) {
@@ -68,7 +68,7 @@ TEST_CASE("a clean study: every number of the table, worked out by hand") {
 }
 
 TEST_CASE("rows without any record are there, and nothing is made up for them") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.add_runs(0, kBaselineRuns, 0, 2);
   const Table table = study.table();
   REQUIRE(table.rows.size() == 2);
@@ -80,7 +80,7 @@ TEST_CASE("rows without any record are there, and nothing is made up for them") 
 }
 
 TEST_CASE("a baseline that was not measured leaves medians, and a note") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.add_runs(1, kDdpRuns, 1, 2);
   const Table table = study.table();
   CHECK(table.rows[1].summary->median == doctest::Approx(6.4));
@@ -90,7 +90,7 @@ TEST_CASE("a baseline that was not measured leaves medians, and a note") {
 }
 
 TEST_CASE("failures are rows without a time, and runs that failed have no value") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.add_runs(0, kBaselineRuns, 0, 2);
   for (int k = 1; k <= 6; ++k) {
     AttemptRecord& record = study.add_run(1, k, 1, 2 * k - 1);
@@ -108,7 +108,7 @@ TEST_CASE("failures are rows without a time, and runs that failed have no value"
 }
 
 TEST_CASE("of several attempts the highest counts, and warm-ups never do") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   AttemptRecord again = study.records[0];
   again.key.attempt = 2;
   again.metrics["train_s"] = 12.25;
@@ -124,7 +124,7 @@ TEST_CASE("of several attempts the highest counts, and warm-ups never do") {
 }
 
 TEST_CASE("the metric: option, file, kind of work; and what there is, if nothing has it") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   ReportOptions options;
   options.metric = "wall_s";
   CHECK(study.table(options).rows[0].summary->median == 14.5);
@@ -145,7 +145,7 @@ TEST_CASE("the metric: option, file, kind of work; and what there is, if nothing
 }
 
 TEST_CASE("units: of the record, of the file, of the name") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   for (AttemptRecord& record : study.records) {
     record.metrics["rate_per_s"] = 5;
     record.metrics["tokens"] = 5;
@@ -162,7 +162,7 @@ TEST_CASE("units: of the record, of the file, of the name") {
 }
 
 TEST_CASE("the baseline of a point equals it on every axis but strategy, nodes and gpus") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.plan.axes = {"epochs", "nodes", "gpus_per_node", "strategy"};
   study.plan.varied = {"epochs", "gpus_per_node", "strategy"};
   study.plan.configurations.clear();
@@ -230,7 +230,7 @@ TEST_CASE("the baseline of a point equals it on every axis but strategy, nodes a
 }
 
 TEST_CASE("paired: complete blocks only") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.experiment.report.paired = true;
   study.records.erase(study.records.begin() + 6);  // ddp has no r01: five blocks are left
   const Row row = study.table().rows[1];
@@ -241,7 +241,7 @@ TEST_CASE("paired: complete blocks only") {
 }
 
 TEST_CASE("weak scaling: efficiency is the ratio of the times") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.experiment.report.scaling = Scaling::weak;
   for (std::size_t i = 6; i < 12; ++i)
     study.records[i].facts = {{"precision", "fp32"}, {"global_batch", "128"}, {"samples", "96000"}};
@@ -252,7 +252,7 @@ TEST_CASE("weak scaling: efficiency is the ratio of the times") {
 }
 
 TEST_CASE("configurations that the file no longer asks for come on request, last") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   AttemptRecord orphan = study.records[6];
   orphan.key.config_id = "ffffffffffffffff";
   orphan.axes.emplace_back("lr", Value::from_plain("0.1"));
@@ -268,7 +268,7 @@ TEST_CASE("configurations that the file no longer asks for come on request, last
 }
 
 TEST_CASE("names that are no axis and no column are errors with advice") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.experiment.report.columns = {"strategy", "medain"};
   CHECK(contains(error_of(study), "(did you mean `median`?)"));
   study.experiment.report.columns.clear();
@@ -286,7 +286,7 @@ TEST_CASE("names that are no axis and no column are errors with advice") {
 }
 
 TEST_CASE("values that are no times, or no numbers, give no speedup and no nonsense") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.records[6].metrics["train_s"] = 0;
   CHECK_FALSE(study.table().rows[1].speedup);
   const std::vector<std::string> notes = study.table().notes;
@@ -298,10 +298,10 @@ TEST_CASE("values that are no times, or no numbers, give no speedup and no nonse
 }
 
 TEST_CASE("properties of tables") {
-  const Study study = clean_study();
+  const MadeStudy study = clean_study();
   const std::string expected = print_as(study.table(), "json");
   CHECK(rc::check("the order of the records does not matter", [&] {
-    Study shuffled = study;
+    MadeStudy shuffled = study;
     for (std::size_t i = shuffled.records.size(); i > 1; --i) {
       std::swap(shuffled.records[i - 1], shuffled.records[*rc::gen::inRange<std::size_t>(0, i)]);
     }
@@ -309,7 +309,7 @@ TEST_CASE("properties of tables") {
   }));
   CHECK(rc::check("a slower clock leaves the speedups", [&] {
     const double factor = *rc::gen::inRange(1, 1000000) / 1000.0;
-    Study scaled = study;
+    MadeStudy scaled = study;
     for (AttemptRecord& record : scaled.records) record.metrics["train_s"] *= factor;
     const Row before = study.table().rows[1];
     const Row after = scaled.table().rows[1];
@@ -320,7 +320,7 @@ TEST_CASE("properties of tables") {
 }
 
 TEST_CASE("a plan is refused for the same reasons, and in the same words, without its rows") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   const auto both = [&] {
     std::string checked;
     try {

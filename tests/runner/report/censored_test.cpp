@@ -19,7 +19,7 @@ AttemptRecord& make_timeout(AttemptRecord& record, double limit_s) {
 }  // namespace
 
 TEST_CASE("timeouts are censored: half or more of them leave a bound") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   for (std::size_t i = 6; i < 9; ++i) make_timeout(study.records[i], 100);  // three of six
   const Row row = study.table().rows[1];
   CHECK(row.n == 6);
@@ -31,7 +31,7 @@ TEST_CASE("timeouts are censored: half or more of them leave a bound") {
 }
 
 TEST_CASE("timeouts are censored: fewer of them keep the median and the bounds that hold") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   make_timeout(study.records[6], 100);  // was 6.2: now 5.0 5.5 6.6 7.1 7.3 >100
   const Row row = study.table().rows[1];
   CHECK(row.n == 6);
@@ -47,7 +47,7 @@ TEST_CASE("timeouts are censored: fewer of them keep the median and the bounds t
 }
 
 TEST_CASE("timeouts are censored: a quartile between a run and the limit is not known") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   for (std::size_t i = 6; i < 8; ++i) make_timeout(study.records[i], 100);  // now 5.0 5.5 6.6 7.1 >100 >100
   const Row row = study.table().rows[1];
   CHECK(row.summary->median == doctest::Approx((6.6 + 7.1) / 2).epsilon(0.1));
@@ -61,7 +61,7 @@ TEST_CASE("timeouts are censored: a quartile between a run and the limit is not 
 }
 
 TEST_CASE("a time limit says nothing of a time that is the lesser part of its runs") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   set_metric(study, 0, "step_s", {0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2});
   for (std::size_t i = 6; i < 8; ++i) make_timeout(study.records[i], 100);
   study.experiment.report.metric = "step_s";
@@ -75,7 +75,7 @@ TEST_CASE("a time limit says nothing of a time that is the lesser part of its ru
 }
 
 TEST_CASE("a time limit that other runs of the row passed does not censor") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   make_timeout(study.records[6], 6);
   const Row row = study.table().rows[1];
   CHECK(row.censored == 0);

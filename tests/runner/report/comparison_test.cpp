@@ -10,13 +10,13 @@ using namespace hpcbench;
 namespace {
 
 Table scaled_table(const std::vector<double>& factors) {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   for (std::size_t i = 0; i < study.records.size(); ++i) study.records[i].metrics["train_s"] *= factors[i / 6];
   return study.table();
 }
 
 Table table_of(const std::vector<double>& baseline_runs, const std::vector<double>& ddp_runs) {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.add_runs(0, baseline_runs, 0, 2);
   study.add_runs(1, ddp_runs, 1, 2);
   return study.table();
@@ -75,8 +75,8 @@ TEST_CASE("compare: slower, faster and equivalent, each at its own precision") {
 }
 
 TEST_CASE("compare: of a rate, less is slower; of a loss nobody says which is better") {
-  Study study = clean_study();
-  Study other = clean_study();
+  MadeStudy study = clean_study();
+  MadeStudy other = clean_study();
   for (std::size_t i = 0; i < study.records.size(); ++i) {
     study.records[i].metrics["samples_per_s"] = kSteady[i % 6];
     other.records[i].metrics["samples_per_s"] = kTenPercentMore[i % 6];
@@ -130,7 +130,7 @@ TEST_CASE("compare: too few runs resolve nothing, and it says so") {
 }
 
 TEST_CASE("compare: configurations of one side only, and facts that differ") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.add_configuration({"1", "4", "fsdp"});
   for (AttemptRecord& record : study.records) record.facts["torch"] = "2.9.0";
   const Comparison comparison = compare_tables(study.table(), clean_study().table(), {});
@@ -143,14 +143,14 @@ TEST_CASE("compare: configurations of one side only, and facts that differ") {
 }
 
 TEST_CASE("compare: nothing in common is an error") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.plan.configurations.clear();
   study.add_configuration({"1", "8", "baseline"});
   CHECK_THROWS_AS(compare_tables(study.table(), clean_study().table(), {}), InputError);
 }
 
 TEST_CASE("compare: two metrics are no comparison, whatever their unit") {
-  Study other = clean_study();
+  MadeStudy other = clean_study();
   other.experiment.report.metric = "wall_s";
   CHECK_THROWS_WITH_AS(compare_tables(clean_study().table(), other.table(), {"old.yaml", "new.yaml", 0.05, {}}),
                        "error: old.yaml reports `train_s`, new.yaml reports `wall_s`: name one of them with --metric",

@@ -16,8 +16,8 @@ const std::vector<double> kAloneRuns = {5.0, 5.5, 6.2, 6.6, 7.1, 7.3};
 
 /// k = 1 and 2 packed and alone. Repeat r is a job of 1,000 s: 1 and 2 packed at once, alone one after the other, alone first
 /// in even repeats.
-Study calibrated_study() {
-  Study study;
+MadeStudy calibrated_study() {
+  MadeStudy study;
   study.experiment.name = "packing";
   study.experiment.path = "packing.yaml";
   study.experiment.work.command = {"true"};
@@ -54,12 +54,12 @@ Study calibrated_study() {
   return study;
 }
 
-AttemptRecord& attempt_of(Study& study, std::size_t configuration, int repeat) {
+AttemptRecord& attempt_of(MadeStudy& study, std::size_t configuration, int repeat) {
   return study.records[6 * configuration + static_cast<std::size_t>(repeat) - 1];
 }
 
 TEST_CASE("disturbance: packed / alone by blocks, with the estimator and interval of speedups") {
-  Study study = calibrated_study();
+  MadeStudy study = calibrated_study();
   const Table table = study.table();
   REQUIRE(table.disturbances.size() == 2);
   CHECK(table.disturbances[0].ratio->value == doctest::Approx(1.5));
@@ -96,7 +96,7 @@ TEST_CASE("disturbance: packed rows keep the packed baseline, rows alone the one
 }
 
 TEST_CASE("confounded: the number of runs side by side, but by `placement`") {
-  Study study = calibrated_study();
+  MadeStudy study = calibrated_study();
   CHECK_FALSE(warns(study.table(), "confounded"));
   attempt_of(study, 2, 6).facts["side_by_side"] = "4";
   const Table table = study.table();
@@ -111,7 +111,7 @@ TEST_CASE("confounded: the number of runs side by side, but by `placement`") {
 }
 
 TEST_CASE("disturbance: fewer than six pairs have a ratio, no interval, and say what is missing") {
-  Study study = calibrated_study();
+  MadeStudy study = calibrated_study();
   attempt_of(study, 3, 6).job = "9_0";  // alone in another allocation
   const Table table = study.table();
   const Disturbance& second = table.disturbances[1];
@@ -126,7 +126,7 @@ TEST_CASE("disturbance: fewer than six pairs have a ratio, no interval, and say 
 }
 
 TEST_CASE("disturbance: a packed run that nothing went on beside is in no pair") {
-  Study study = calibrated_study();
+  MadeStudy study = calibrated_study();
   for (const std::size_t packed : {0U, 2U}) {
     attempt_of(study, packed, 2).started_unix_s = 2500 + 100.0 * static_cast<double>(packed);
     attempt_of(study, packed, 2).finished_unix_s = *attempt_of(study, packed, 2).started_unix_s + 90;
@@ -138,7 +138,7 @@ TEST_CASE("disturbance: a packed run that nothing went on beside is in no pair")
 }
 
 TEST_CASE("disturbance: nothing without `calibrate`, no ratio without pairs") {
-  Study study = calibrated_study();
+  MadeStudy study = calibrated_study();
   study.experiment.calibrate = false;
   CHECK(print_as(study.table(), "text").find("Disturbance") == std::string::npos);
   CHECK(print_as(study.table(), "json").find("disturbances") == std::string::npos);

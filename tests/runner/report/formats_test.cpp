@@ -31,8 +31,8 @@ void check_golden(const std::string& name, const std::string& text) {
 }
 
 /// Everything that can go wrong in one table: timeouts, failures, too few runs, nothing at all, awkward values.
-Study troubled_study() {
-  Study study = empty_study();
+MadeStudy troubled_study() {
+  MadeStudy study = empty_study();
   study.experiment.name = "troubled";
   study.experiment.description = "";
   study.experiment.report.time_unit = "min";
@@ -130,7 +130,7 @@ TEST_CASE("json: the fields that programs rely on") {
 }
 
 TEST_CASE("json: numbers as axis values keep their exact form, doubles read back as they were") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.plan.axes.push_back("lr");
   for (Configuration& configuration : study.plan.configurations) configuration.values.push_back(Value::from_plain("0.00001"));
   study.records[0].metrics["train_s"] = 0.1 + 0.2;
@@ -148,17 +148,17 @@ TEST_CASE("csv: the header that programs rely on") {
 
 TEST_CASE("efficiency is shown where the sizes differ, or the work grows with them; in CSV always") {
   const auto study_of = [](const std::string& gpus) {
-    Study study = empty_study();
+    MadeStudy study = empty_study();
     study.plan.configurations.clear();
     study.add_runs(study.add_configuration({"1", "1", "baseline"}), {10, 11, 12, 13, 14, 15}, 0, 2);
     study.add_runs(study.add_configuration({"1", gpus, "ddp"}), {5, 6, 7, 8, 9, 10}, 1, 2);
     return study;
   };
-  const auto mentions = [](const Study& study, const std::string& format) {
+  const auto mentions = [](const MadeStudy& study, const std::string& format) {
     const std::string text = print_as(study.table(), format);
     return text.find("efficiency") != std::string::npos || text.find("Efficiency") != std::string::npos;
   };
-  Study same = study_of("1");
+  MadeStudy same = study_of("1");
   CHECK(same.table().rows[1].speedup);
   CHECK_FALSE(mentions(same, "text"));
   CHECK_FALSE(mentions(same, "markdown"));
@@ -175,14 +175,14 @@ TEST_CASE("csv: what is absent is an empty cell") {
 }
 
 TEST_CASE("csv: an axis keeps a value that looks like an absent one") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.plan.axes.push_back("suffix");
   for (Configuration& configuration : study.plan.configurations) configuration.values.push_back(Value::from_plain("-"));
   CHECK(print_as(study.table(), "csv").find("baseline,1,1,-,1,6,") != std::string::npos);
 }
 
 TEST_CASE("columns and groups of text and markdown; csv and json stay complete") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   const std::string csv = print_as(study.table(), "csv");
   study.experiment.report.columns = {"median", "strategy", "karp_flatt", "warnings"};
   study.experiment.report.group_by = {"gpus_per_node"};
@@ -197,7 +197,7 @@ TEST_CASE("columns and groups of text and markdown; csv and json stay complete")
 }
 
 TEST_CASE("without a baseline there are no speedup columns") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.experiment.baseline.clear();
   const Table table = study.table();
   CHECK(print_as(table, "text").find("peedup") == std::string::npos);
@@ -207,7 +207,7 @@ TEST_CASE("without a baseline there are no speedup columns") {
 }
 
 TEST_CASE("whole seconds stay whole seconds where no interval says how many digits count") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.add_run(0, 1, 36, 0);
   study.add_run(1, 1, 18.25, 1);
   study.experiment.report.columns = {"median"};
@@ -220,7 +220,7 @@ TEST_CASE("an empty study prints in each format") {
 }
 
 TEST_CASE("a column can have a heading of its own, times and speedups another form") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.experiment.report.columns = {"strategy=Estrategia", "median=Tiempo (min)", "speedup=Speedup", "time_saved"};
   study.experiment.report.time_unit = "min";
   study.experiment.report.speedup_style = "x";
@@ -232,7 +232,7 @@ TEST_CASE("a column can have a heading of its own, times and speedups another fo
 }
 
 TEST_CASE("h:mm:ss") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.add_run(0, 1, 3828, 0);
   study.add_run(1, 1, 59.7, 1);
   study.experiment.report.columns = {"median"};
@@ -246,7 +246,7 @@ TEST_CASE("h:mm:ss") {
 }
 
 TEST_CASE("ratios that round to nothing are no 0, in each column") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   set_metric(study, 6, "train_s", {5000, 5001, 5002, 5003, 5004, 5005});
   study.experiment.report.columns = {"speedup", "speedup_low", "ratio_of_medians", "efficiency"};
   CHECK(print_as(study.table(), "text").find("  <0.01        <0.01             <0.01       <0.01\n") != std::string::npos);
@@ -256,7 +256,7 @@ TEST_CASE("ratios that round to nothing are no 0, in each column") {
 }
 
 TEST_CASE("published values keep their digits, all rows the same") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.add_run(0, 1, 778.8, 0);  // 12.98 min
   study.add_run(1, 1, 4.77 * 60, 1);
   Table table = study.table();
@@ -272,7 +272,7 @@ TEST_CASE("published values keep their digits, all rows the same") {
 }
 
 TEST_CASE("metrics and facts as columns") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.experiment.report.columns = {"accuracy=Acc", "fact:precision", "metric:wall_s"};
   Table table = study.table();
   for (Row& row : table.rows) {
@@ -287,7 +287,7 @@ TEST_CASE("metrics and facts as columns") {
 }
 
 TEST_CASE("sorted by a column, what is absent last in either direction") {
-  Study study = troubled_study();
+  MadeStudy study = troubled_study();
   const auto order = [&](const std::string& key) {
     study.experiment.report.sort = {key};
     std::string ids;
@@ -302,7 +302,7 @@ TEST_CASE("sorted by a column, what is absent last in either direction") {
 }
 
 TEST_CASE("csv has the columns that were asked for, and the warnings") {
-  Study study = troubled_study();
+  MadeStudy study = troubled_study();
   study.experiment.report.columns = {"note=a, note", "speedup"};
   Table table = study.table();
   table.columns_asked = true;
@@ -339,7 +339,7 @@ TEST_CASE("every text format says warnings, fits, methods and provenance") {
 }
 
 TEST_CASE("names of users stay text in HTML, LaTeX and links") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.experiment.name = "<script>alert(1)</script>";
   study.experiment.description = "\\input{/etc/passwd} % $x$ & [b] \"q\" {{title}}";
   study.records[6].state = State::failed;
@@ -367,7 +367,7 @@ TEST_CASE("HTML needs its template, and says so") {
 }
 
 TEST_CASE("an axis that has the name of a column stands beside it") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.plan.axes = {"nodes", "gpus_per_node", "n"};
   study.plan.varied = {"gpus_per_node", "n"};
   study.experiment.baseline.clear();

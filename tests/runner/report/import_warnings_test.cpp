@@ -8,8 +8,8 @@ using namespace hpcbench;
 namespace {
 
 /// A baseline and a row on four gpus, one imported run each.
-Study published_study(double baseline_s, double row_s) {
-  Study study = empty_study();
+MadeStudy published_study(double baseline_s, double row_s) {
+  MadeStudy study = empty_study();
   study.plan.configurations[1].values[1] = Value::from_plain("4");
   study.plan.configurations[1].gpus_per_node = 4;
   study.add_run(0, 1, baseline_s, 0);
@@ -32,7 +32,7 @@ std::string seen_of(const Table& table, const std::string& code) {
 }  // namespace
 
 TEST_CASE("published-mismatch: another number than that of its own log") {
-  Study study = published_study(4108.8, 997.45);
+  MadeStudy study = published_study(4108.8, 997.45);
   study.records[0].facts["published_train_s"] = "5108.80";
   study.records[1].facts["published_train_s"] = "997.4";  // cut, not rounded: near enough
   CHECK(seen_of(study.table(), "published-mismatch") ==
@@ -46,7 +46,7 @@ TEST_CASE("published-mismatch: another number than that of its own log") {
 }
 
 TEST_CASE("gpus-mismatch: claimed gpus and the ranks that ran") {
-  Study study = published_study(4108.8, 997.45);
+  MadeStudy study = published_study(4108.8, 997.45);
   study.records[1].facts["world_size"] = "4";
   CHECK_FALSE(warns(study.table(), "gpus-mismatch"));
   study.records[1].facts["claimed_gpus"] = "2";
@@ -57,7 +57,7 @@ TEST_CASE("gpus-mismatch: claimed gpus and the ranks that ran") {
 }
 
 TEST_CASE("gpus-mismatch: launch once on several nodes, unless the program shows that others worked") {
-  Study study = published_study(4108.8, 997.45);
+  MadeStudy study = published_study(4108.8, 997.45);
   study.records[1].facts["launched_once_on_nodes"] = "2";
   study.records[1].node = "n1";
   CHECK(warns(study.table(), "gpus-mismatch"));
@@ -69,7 +69,7 @@ TEST_CASE("gpus-mismatch: launch once on several nodes, unless the program shows
 }
 
 TEST_CASE("simulated nodes stand in the title and beside the row, shared cores beside the row") {
-  Study study = published_study(4108.8, 997.45);
+  MadeStudy study = published_study(4108.8, 997.45);
   CHECK_FALSE(study.table().simulated_nodes);
   CHECK_FALSE(warns(study.table(), "cores-shared"));
   study.records[1].facts["simulated_nodes"] = "2";
@@ -80,7 +80,7 @@ TEST_CASE("simulated nodes stand in the title and beside the row, shared cores b
 }
 
 TEST_CASE("same-work: processes that share no group, or each with all batches") {
-  Study study = published_study(4108.8, 5251.74);
+  MadeStudy study = published_study(4108.8, 5251.74);
   study.records[0].facts["batches_per_rank"] = "10853";
   study.records[1].facts["batches_per_rank"] = "2714";
   study.records[1].facts["processes"] = "4";
@@ -96,7 +96,7 @@ TEST_CASE("same-work: processes that share no group, or each with all batches") 
 }
 
 TEST_CASE("ranks-disagree: a total that is not its slowest rank's time") {
-  Study study = published_study(150.513, 67);
+  MadeStudy study = published_study(150.513, 67);
   const std::vector<double> ranks = {61.535, 61.528, 61.650, 61.645};
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
     study.records[1].series.push_back({"rank_real_s", static_cast<long long>(rank), ranks[rank]});
@@ -111,7 +111,7 @@ TEST_CASE("ranks-disagree: a total that is not its slowest rank's time") {
 }
 
 TEST_CASE("a published median of five: n of its runs, a plain ratio, no interval, no warning of few repeats") {
-  Study study = published_study(12.98 * 60, 4.77 * 60);
+  MadeStudy study = published_study(12.98 * 60, 4.77 * 60);
   CHECK(warns(study.table(), "few-repeats"));
   for (AttemptRecord& record : study.records) {
     record.facts["statistic"] = "median";
@@ -131,7 +131,7 @@ TEST_CASE("a published median of five: n of its runs, a plain ratio, no interval
 }
 
 TEST_CASE("confounded: two training programs") {
-  Study study = published_study(12.98, 4.77);
+  MadeStudy study = published_study(12.98, 4.77);
   study.records[0].facts["trainer"] = "Hugging Face Trainer";
   study.records[1].facts["trainer"] = "Lightning";
   CHECK(seen_of(study.table(), "confounded") ==

@@ -15,8 +15,8 @@ using namespace hpcbench;
 namespace {
 
 /// Baseline and ddp, with looks at 8, 11 and 15 runs.
-Study study_with_looks(double until, RepeatRule::Of of = RepeatRule::Of::metric) {
-  Study study = empty_study();
+MadeStudy study_with_looks(double until, RepeatRule::Of of = RepeatRule::Of::metric) {
+  MadeStudy study = empty_study();
   study.experiment.report.looks = {8, 11, 15};
   study.experiment.repeats = study.plan.repeats = 15;
   study.experiment.repeat_rule = RepeatRule{until, of, "digits.yaml:4:10"};
@@ -31,13 +31,15 @@ std::vector<double> spread_values(int n, double middle, double step) {
   return values;
 }
 
-void add_spread(Study& study, std::size_t configuration, int n, double middle, double step) {
+void add_spread(MadeStudy& study, std::size_t configuration, int n, double middle, double step) {
   study.add_runs(configuration, spread_values(n, middle, step), static_cast<int>(configuration), 2);
 }
 
-std::vector<LookProgress> progress_of(const Study& study) { return look_progress(study.experiment, study.plan, study.records); }
+std::vector<LookProgress> progress_of(const MadeStudy& study) {
+  return look_progress(study.experiment, study.plan, study.records);
+}
 
-AttemptRecord& record_of(Study& study, std::size_t configuration, int number) {
+AttemptRecord& record_of(MadeStudy& study, std::size_t configuration, int number) {
   for (AttemptRecord& record : study.records) {
     if (record.key.config_id == study.plan.configurations[configuration].id && record.key.run.number == number) return record;
   }
@@ -48,7 +50,7 @@ AttemptRecord& record_of(Study& study, std::size_t configuration, int number) {
 }  // namespace
 
 TEST_CASE("looks of a report: runs count at the look, not between looks") {
-  Study study = study_with_looks(0.03);
+  MadeStudy study = study_with_looks(0.03);
   add_spread(study, 0, 8, 100, 0.1);
   add_spread(study, 1, 8, 50, 0.1);
   const Table at_look = study.table();
@@ -69,7 +71,7 @@ TEST_CASE("looks of a report: runs count at the look, not between looks") {
 }
 
 TEST_CASE("looks of a report: before the first one there is no interval") {
-  Study study = study_with_looks(0.03);
+  MadeStudy study = study_with_looks(0.03);
   study.experiment.report.looks = {12, 15};
   add_spread(study, 0, 11, 100, 0.1);
   add_spread(study, 1, 11, 50, 0.1);
@@ -81,7 +83,7 @@ TEST_CASE("looks of a report: before the first one there is no interval") {
 }
 
 TEST_CASE("looks of a report: a speedup is of equal blocks, however far its baseline went") {
-  Study study = study_with_looks(0.03);
+  MadeStudy study = study_with_looks(0.03);
   add_spread(study, 0, 8, 100, 0.5);
   add_spread(study, 1, 8, 50, 0.5);
   const Table before = study.table();
@@ -93,7 +95,7 @@ TEST_CASE("looks of a report: a speedup is of equal blocks, however far its base
 }
 
 TEST_CASE("looks: narrow rows are decided, wide ones go on with their baseline") {
-  Study study = study_with_looks(0.03);
+  MadeStudy study = study_with_looks(0.03);
   add_spread(study, 0, 8, 100, 0.1);  // [99.6, 100.4]
   add_spread(study, 1, 8, 50, 1);     // [46, 54]: 8 %
   const std::vector<LookProgress> rows = progress_of(study);
@@ -116,7 +118,7 @@ TEST_CASE("looks: narrow rows are decided, wide ones go on with their baseline")
 }
 
 TEST_CASE("looks: what a run costs is not what runs took that failed at once") {
-  Study study = study_with_looks(0.03);
+  MadeStudy study = study_with_looks(0.03);
   add_spread(study, 1, 3, 50, 1);
   const auto work = std::make_shared<Work>();
   study.plan.configurations[1].work = work;
@@ -136,7 +138,7 @@ TEST_CASE("looks: what a run costs is not what runs took that failed at once") {
 }
 
 TEST_CASE("looks: a rule under which no row could ever be decided is refused") {
-  Study study = study_with_looks(0.03);
+  MadeStudy study = study_with_looks(0.03);
   const auto refusal = [&](const std::vector<int>& looks, RepeatRule::Of of) {
     study.experiment.report.looks = looks;
     study.experiment.repeat_rule->of = of;
@@ -158,7 +160,7 @@ TEST_CASE("looks: a rule under which no row could ever be decided is refused") {
 }
 
 TEST_CASE("looks: by speedups a baseline is decided by the rows compared with it") {
-  Study study = study_with_looks(0.03, RepeatRule::Of::speedup);
+  MadeStudy study = study_with_looks(0.03, RepeatRule::Of::speedup);
   add_spread(study, 0, 8, 100, 2);
   add_spread(study, 1, 8, 50, 0.05);
   std::vector<LookProgress> rows = progress_of(study);
@@ -174,7 +176,7 @@ TEST_CASE("looks: by speedups a baseline is decided by the rows compared with it
 }
 
 TEST_CASE("looks: at the last one a row ends undecided") {
-  Study study = study_with_looks(0.03);
+  MadeStudy study = study_with_looks(0.03);
   add_spread(study, 0, 15, 100, 0.1);
   add_spread(study, 1, 15, 50, 1);
   const std::vector<LookProgress> rows = progress_of(study);
@@ -186,7 +188,7 @@ TEST_CASE("looks: at the last one a row ends undecided") {
 }
 
 TEST_CASE("looks: failed runs lower n, and a row of failures is not waited for") {
-  Study study = study_with_looks(0.03);
+  MadeStudy study = study_with_looks(0.03);
   add_spread(study, 0, 8, 100, 0.1);
   add_spread(study, 1, 8, 50, 0.1);
   record_of(study, 1, 3).state = State::failed;
@@ -209,7 +211,7 @@ TEST_CASE("looks: failed runs lower n, and a row of failures is not waited for")
 }
 
 TEST_CASE("looks: a run that goes on keeps a row from its look") {
-  Study study = study_with_looks(0.03);
+  MadeStudy study = study_with_looks(0.03);
   add_spread(study, 0, 8, 100, 0.1);
   add_spread(study, 1, 8, 50, 0.1);
   record_of(study, 1, 4).state = State::running;
@@ -221,7 +223,7 @@ TEST_CASE("looks: a run that goes on keeps a row from its look") {
 }
 
 TEST_CASE("looks: a study of fixed repeats has one look and no width") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.experiment.repeats = 6;
   CHECK(progress_of(study)[1].decided);
   study.records.pop_back();
@@ -230,7 +232,7 @@ TEST_CASE("looks: a study of fixed repeats has one look and no width") {
 }
 
 TEST_CASE("looks: runs that are like those before them are no series of independent runs") {
-  Study study = study_with_looks(0.5);
+  MadeStudy study = study_with_looks(0.5);
   const std::vector<double> waves = {1, 2, 3, 4, 5, 6, 7, 8, 7.5, 6.5, 5.5, 4.5, 3.5, 2.5, 1.5};
   std::vector<double> times;
   for (const double wave : waves) times.push_back(50 + wave / 10);
@@ -244,7 +246,7 @@ TEST_CASE("looks: runs that are like those before them are no series of independ
 }
 
 TEST_CASE("looks: imported runs do not count at a look") {
-  Study study = study_with_looks(0.03);
+  MadeStudy study = study_with_looks(0.03);
   add_spread(study, 0, 8, 100, 0.1);
   add_spread(study, 1, 8, 50, 0.1);
   AttemptRecord other = study.records.back();

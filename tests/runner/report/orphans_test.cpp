@@ -6,7 +6,7 @@
 using namespace hpcbench;
 
 TEST_CASE("repeats beyond those of the file are shown by --orphans only, and a note counts them") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.plan.repeats = 3;
   AttemptRecord other = study.records[0];
   other.key.config_id = "ffffffffffffffff";
@@ -31,7 +31,7 @@ TEST_CASE("repeats beyond those of the file are shown by --orphans only, and a n
 }
 
 TEST_CASE("imported runs are no repeats: none is beyond") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.plan.repeats = 3;
   for (AttemptRecord& record : study.records) record.key.run.kind = RunKind::imported;
   CHECK(study.table().rows[0].n == 6);
@@ -40,10 +40,10 @@ TEST_CASE("imported runs are no repeats: none is beyond") {
 TEST_CASE("the note beside a speedup that is not the ratio of the medians names the column of that ratio") {
   const std::string text = "It is not the ratio of the medians: that is the column `ratio_of_medians`.";
   // 12.5 / 6.4 is 1.95; the estimate is 1.99, which its interval prints as 2.0, and the ratio as 2.0, too.
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   CHECK(print_as(study.table(), "text").find(text) == std::string::npos);
   // One run each: the estimate is the ratio, be it 0.875, which may be printed as 0.87 or 0.88.
-  Study single = empty_study();
+  MadeStudy single = empty_study();
   single.add_run(0, 1, 105, 0);
   single.add_run(1, 1, 120, 1);
   CHECK(print_as(single.table(), "text").find(text) == std::string::npos);

@@ -8,8 +8,8 @@ using namespace hpcbench;
 namespace {
 
 /// ddp on 1, 2 and 4 gpus, six runs each of 100, 52 and 28 s, in turn.
-Study ladder() {
-  Study study;
+MadeStudy ladder() {
+  MadeStudy study;
   study.experiment.name = "ladder";
   study.experiment.work.trainer = "mnist_rnn";
   study.experiment.baseline = {{"gpus_per_node", {Value::from_plain("1")}}};
@@ -28,7 +28,7 @@ Study ladder() {
 }  // namespace
 
 TEST_CASE("phases and rates are medians over the runs that succeeded and say it") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   for (std::size_t i = 0; i < 6; ++i) {
     auto& metrics = study.records[i].metrics;
     metrics["setup_s"] = 1 + static_cast<double>(i);
@@ -52,7 +52,7 @@ TEST_CASE("phases and rates are medians over the runs that succeeded and say it"
 }
 
 TEST_CASE("GPU-hours: gpus x wall_s of all runs that count, apart by outcome") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.records[11].state = State::timeout;
   study.records[11].metrics = {{"wall_s", 3600}};
   const Row row = study.table().rows[1];
@@ -64,7 +64,7 @@ TEST_CASE("GPU-hours: gpus x wall_s of all runs that count, apart by outcome") {
 }
 
 TEST_CASE("MFU: against the named peak, by the program's own count or the transformer formula") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   CHECK_FALSE(study.table().rows[1].mfu);
   study.experiment.report.peak_tflops = 2;
   CHECK_FALSE(study.table().rows[1].mfu);  // nobody says what was computed
@@ -86,7 +86,7 @@ TEST_CASE("MFU: against the named peak, by the program's own count or the transf
 }
 
 TEST_CASE("time to a target loss: runs that miss it are endless") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.experiment.report.target_loss = 0.5;
   for (std::size_t run = 6; run < 12; ++run) {
     for (long long epoch = 1; epoch <= 3; ++epoch) {
@@ -129,7 +129,7 @@ TEST_CASE("Amdahl's law of a strategy on three numbers of gpus, with its residua
 }
 
 TEST_CASE("no fit without the strategy's own run on one gpu, of two numbers, or of what is no time") {
-  Study study = ladder();
+  MadeStudy study = ladder();
   std::erase_if(study.records, [](const AttemptRecord& record) { return record.gpus == 4; });
   CHECK(study.table().fits.empty());
   study = ladder();
@@ -142,7 +142,7 @@ TEST_CASE("no fit without the strategy's own run on one gpu, of two numbers, or 
 }
 
 TEST_CASE("weak scaling is fitted by Gustafson's law, with scaled speedups") {
-  Study study = ladder();
+  MadeStudy study = ladder();
   study.experiment.report.scaling = Scaling::weak;
   const std::vector<double> times = {100, 110, 115};
   for (std::size_t i = 0; i < study.records.size(); ++i) study.records[i].metrics["train_s"] = times[i / 6];
@@ -155,7 +155,7 @@ TEST_CASE("weak scaling is fitted by Gustafson's law, with scaled speedups") {
 }
 
 TEST_CASE("a size zipped to the gpus is of the same family: fit, speedup and efficiency") {
-  Study study;
+  MadeStudy study;
   study.experiment.name = "weak";
   study.experiment.path = "weak.yaml";
   study.experiment.report.scaling = Scaling::weak;
@@ -201,7 +201,7 @@ TEST_CASE("a size zipped to the gpus is of the same family: fit, speedup and eff
 }
 
 TEST_CASE("counted in nodes, each number of gpus a node has its own fit") {
-  Study study;
+  MadeStudy study;
   study.experiment.name = "nodes";
   study.experiment.path = "nodes.yaml";
   study.experiment.report.scale_by = ScaleBy::nodes;
@@ -226,7 +226,7 @@ TEST_CASE("counted in nodes, each number of gpus a node has its own fit") {
 }
 
 TEST_CASE("a size that tells baselines apart still does") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.plan.configurations.clear();
   study.plan.axes = {"nodes", "gpus_per_node", "n", "strategy"};
   study.plan.varied = {"gpus_per_node", "n", "strategy"};
@@ -243,7 +243,7 @@ TEST_CASE("a size that tells baselines apart still does") {
 }
 
 TEST_CASE("published rates and losses stand as they were published; computed ones have three digits") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   for (AttemptRecord& record : study.records) {
     record.facts["source"] = "imported";
     record.metrics["tokens_per_s"] = 88620.76;
@@ -264,7 +264,7 @@ TEST_CASE("published rates and losses stand as they were published; computed one
 }
 
 TEST_CASE("the methods claim an order only where there is one to see") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.experiment.order = Order::sequential;
   study.add_run(0, 1, 10, 0);
   CHECK(study.table().methods.find("asked for") == std::string::npos);  // one configuration
@@ -281,7 +281,7 @@ TEST_CASE("the methods claim an order only where there is one to see") {
 }
 
 TEST_CASE("facts of a row and the provenance of a table") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   for (std::size_t i = 0; i < study.records.size(); ++i) {
     study.records[i].facts["torch"] = i < 6 ? "2.8.0" : "2.9.0";
     study.records[i].facts["seed"] = i % 2 == 0 ? "1" : "2";
@@ -298,7 +298,7 @@ TEST_CASE("facts of a row and the provenance of a table") {
 }
 
 TEST_CASE("methods and the twelve rules say what was done") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   for (AttemptRecord& record : study.records) record.facts["commit"] = "abc";
   const Table table = study.table();
   CHECK(table.methods.find("Each of 2 configurations was run 6 times as independent jobs (n = 6).") == 0);

@@ -93,7 +93,7 @@ TEST_CASE("time: medians, intervals, every run, and what became of the others") 
 }
 
 TEST_CASE("time: negative values have their place, and the farthest doubles a range") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   set_metric(study, 0, "train_loss", {-76.1, -76.2, -76.1, -76, -76.3, -76.1});
   study.experiment.report.metric = "train_loss";
   CHECK(has_part(plot_of(study.table(), "time")->script, "set xrange [-80.878:0.265]\n"));
@@ -151,7 +151,7 @@ TEST_CASE("loss: both curves of each row") {
 }
 
 TEST_CASE("labels hold what differs, without names, and are never the same") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.plan.configurations.clear();
   study.experiment.baseline.clear();
   study.plan.axes = {"nodes", "gpus_per_node", "data", "lr"};
@@ -175,7 +175,7 @@ TEST_CASE("labels hold what differs, without names, and are never the same") {
 }
 
 TEST_CASE("a size zipped to the gpus: one series, however long its name") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.plan.configurations.clear();
   study.experiment.report.scaling = Scaling::weak;
   study.experiment.baseline = {{"gpus_per_node", {Value::from_plain("1")}}};
@@ -195,7 +195,7 @@ TEST_CASE("a size zipped to the gpus: one series, however long its name") {
 }
 
 TEST_CASE("many configurations: the first of them, which the picture says") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.plan.configurations.clear();
   study.experiment.baseline.clear();
   study.plan.axes = {"nodes", "gpus_per_node", "k"};

@@ -11,7 +11,7 @@
 using namespace hpcbench;
 
 TEST_CASE("overlap: both of two runs on a shared host, also through a list of hosts") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.records[6].started_unix_s = *study.records[0].started_unix_s + 49;
   const Table table = study.table();
   CHECK(warning_of(table, "overlap").rows.size() == 2);
@@ -26,7 +26,7 @@ TEST_CASE("overlap: both of two runs on a shared host, also through a list of ho
 }
 
 TEST_CASE("shared-files: runs that went on at once, on any host, and read one file outside") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.records[6].started_unix_s = *study.records[0].started_unix_s + 49;
   study.records[6].node = "node2";
   CHECK_FALSE(warns(study.table(), "shared-files"));
@@ -45,7 +45,7 @@ TEST_CASE("shared-files: runs that went on at once, on any host, and read one fi
 }
 
 TEST_CASE("other-nodes: a row that shares no node with its baseline, where Slurm gave the nodes") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   for (AttemptRecord& record : study.records) record.nodes = "n1,n2";
   for (std::size_t i = 6; i < 12; ++i) study.records[i].nodes = i == 6 ? "n3,n4" : "n3";
   Table table = study.table();
@@ -62,7 +62,7 @@ TEST_CASE("other-nodes: a row that shares no node with its baseline, where Slurm
 }
 
 TEST_CASE("nodes seen: of the runs that have a value; a column where Slurm chose the nodes, in CSV and JSON always") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   const auto has = [&](const char* format, const std::string& text) {
     return print_as(study.table(), format).find(text) != std::string::npos;
   };
@@ -78,7 +78,7 @@ TEST_CASE("nodes seen: of the runs that have a value; a column where Slurm chose
 }
 
 TEST_CASE("side by side: no overlap within a job, one with others on the host; a note and JSON say it") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   CHECK(print_as(study.table(), "json").find("side_by_side") == std::string::npos);
   study.records[6].started_unix_s = *study.records[0].started_unix_s + 49;
   for (const std::size_t i : {0U, 6U}) {
@@ -99,7 +99,7 @@ TEST_CASE("side by side: no overlap within a job, one with others on the host; a
 }
 
 TEST_CASE("overlap: one long run over many, a failed one, a warm-up") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.records[0].finished_unix_s = 1e6;
   const Table table = study.table();
   CHECK(warning_of(table, "overlap").seen ==
@@ -113,7 +113,7 @@ TEST_CASE("overlap: one long run over many, a failed one, a warm-up") {
 }
 
 TEST_CASE("not-interleaved: all runs of a row before or after those of its baseline") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.add_runs(0, kBaselineRuns, 0, 1);
   study.add_runs(1, kDdpRuns, 6, 1);
   CHECK(warning_of(study.table(), "not-interleaved").seen ==
@@ -123,7 +123,7 @@ TEST_CASE("not-interleaved: all runs of a row before or after those of its basel
 }
 
 TEST_CASE("not-interleaved without a baseline: no other row started in between") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.experiment.baseline.clear();
   CHECK_FALSE(warns(study.table(), "not-interleaved"));
   study = empty_study();
@@ -136,7 +136,7 @@ TEST_CASE("not-interleaved without a baseline: no other row started in between")
 
 TEST_CASE("not-interleaved without a baseline: two runs of a row where blocks meet show nothing") {
   const auto rows_alone = [](std::vector<double> first, std::vector<double> second) {
-    Study study = empty_study();
+    MadeStudy study = empty_study();
     study.experiment.baseline.clear();
     study.add_runs(0, first, 0, 1);
     study.add_runs(1, second, 6, 1);
@@ -150,7 +150,7 @@ TEST_CASE("not-interleaved without a baseline: two runs of a row where blocks me
 }
 
 TEST_CASE("drift: six or more runs, each higher or each lower than the one before") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   set_metric(study, 6, "train_s", {5.0, 5.5, 6.2, 6.6, 7.1, 7.3});
   CHECK(warning_of(study.table(), "drift").rows == std::vector<std::string>{kDdpId});
   std::swap(study.records[6].started_unix_s, study.records[7].started_unix_s);

@@ -12,8 +12,8 @@ namespace {
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// Of a program that reports a train loss and nothing of validation.
-Study without_validation() {
-  Study study = clean_study();
+MadeStudy without_validation() {
+  MadeStudy study = clean_study();
   for (AttemptRecord& record : study.records) record.metrics.erase("val_loss");
   return study;
 }
@@ -21,7 +21,7 @@ Study without_validation() {
 }  // namespace
 
 TEST_CASE("empty columns: not shown to people, unless they are asked for by name") {
-  Study study = without_validation();
+  MadeStudy study = without_validation();
   const Table table = study.table();
   for (const std::string format : {"text", "markdown", "latex", "html"}) {
     CAPTURE(format);
@@ -41,7 +41,7 @@ TEST_CASE("empty columns: not shown to people, unless they are asked for by name
 }
 
 TEST_CASE("empty columns: the median stays, and the caption promises no interval that no row has") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   CHECK(holds(print_as(study.table(), "text"), "median"));
   study.add_run(0, 1, 10, 0);
   study.add_run(1, 1, 6, 1);
@@ -53,7 +53,7 @@ TEST_CASE("empty columns: the median stays, and the caption promises no interval
 }
 
 TEST_CASE("latex: the table alone, with a caption and a label of one's own") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.records.pop_back();
   Table table = study.table();
   table.latex_table_only = true;

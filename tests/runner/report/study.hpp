@@ -13,7 +13,7 @@
 namespace hpcbench {
 
 /// A study made by hand: what the stages before would have handed over.
-struct Study {
+struct MadeStudy {
   Experiment experiment;
   Plan plan;
   std::vector<AttemptRecord> records;
@@ -66,8 +66,8 @@ inline const std::vector<double> kBaselineRuns = {12, 10, 15, 11, 14, 13};
 inline const std::vector<double> kDdpRuns = {6.2, 7.3, 5.0, 7.1, 5.5, 6.6};
 
 /// strategy x gpus_per_node with nothing measured yet: `baseline` on 1 gpu and `ddp` on 2.
-inline Study empty_study() {
-  Study study;
+inline MadeStudy empty_study() {
+  MadeStudy study;
   study.experiment.name = "digits";
   study.experiment.path = "digits.yaml";
   study.experiment.description = "an RNN on handwritten digits";
@@ -82,8 +82,8 @@ inline Study empty_study() {
 }
 
 /// The same with six runs each, in turn: nothing to warn of.
-inline Study clean_study() {
-  Study study = empty_study();
+inline MadeStudy clean_study() {
+  MadeStudy study = empty_study();
   study.add_runs(0, kBaselineRuns, 0, 2);
   study.add_runs(1, kDdpRuns, 1, 2);
   return study;
@@ -109,7 +109,7 @@ inline const TableWarning& warning_of(const Table& table, const std::string& cod
 }
 
 /// Baseline runs are records 0 to 5, those of ddp 6 to 11.
-inline void set_metric(Study& study, std::size_t first, const std::string& name, const std::vector<double>& values) {
+inline void set_metric(MadeStudy& study, std::size_t first, const std::string& name, const std::vector<double>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) study.records[first + i].metrics[name] = values[i];
 }
 

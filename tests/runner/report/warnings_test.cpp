@@ -9,14 +9,14 @@ using namespace hpcbench;
 
 namespace {
 
-void set_fact(Study& study, std::size_t first, std::size_t last, const std::string& name, const std::string& value) {
+void set_fact(MadeStudy& study, std::size_t first, std::size_t last, const std::string& name, const std::string& value) {
   for (std::size_t i = first; i < last; ++i) study.records[i].facts[name] = value;
 }
 
 }  // namespace
 
 TEST_CASE("superlinear: only where the whole interval is above the gpus") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   CHECK_FALSE(warns(study.table(), "superlinear"));  // 1.99 [1.61, 2.42] of 2
   set_metric(study, 6, "train_s", {3.2, 3.1, 3.0, 3.3, 3.1, 3.2});
   const Table table = study.table();
@@ -27,7 +27,7 @@ TEST_CASE("superlinear: only where the whole interval is above the gpus") {
 }
 
 TEST_CASE("superlinear: not by the last digit of a logarithm") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   set_metric(study, 0, "train_s", {10, 10, 10, 10, 10, 10});  // exp(log(10) - log(5)) is 2.0000000000000004
   set_metric(study, 6, "train_s", {5, 5, 5, 5, 5, 5});
   const Table table = study.table();
@@ -37,7 +37,7 @@ TEST_CASE("superlinear: not by the last digit of a logarithm") {
 }
 
 TEST_CASE("reference-missed: not on the bound, however it is rounded") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   MetricReference reference;
   reference.value = 100;
   reference.high = 0.15;  // 114.99999999999999
@@ -49,7 +49,7 @@ TEST_CASE("reference-missed: not on the bound, however it is rounded") {
 }
 
 TEST_CASE("confounded: one warning for each kind of difference") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   set_fact(study, 0, 12, "torch", "2.13.0");
   CHECK(codes_of(study.table()).empty());
   set_fact(study, 6, 12, "precision", "bf16");
@@ -65,7 +65,7 @@ TEST_CASE("confounded: each fact counts, a missing one does not") {
   for (const std::string name : {"optimizer_steps", "samples", "device", "torch", "code", "commit", "driver",
                                  "gpu_power_limit_w", "nccl_local_transport", "nccl_network_transport"}) {
     CAPTURE(name);
-    Study study = clean_study();
+    MadeStudy study = clean_study();
     set_fact(study, 0, 6, name, "1");
     if (name != "samples") CHECK_FALSE(warns(study.table(), "confounded"));
     set_fact(study, 6, 12, name, "2");
@@ -74,7 +74,7 @@ TEST_CASE("confounded: each fact counts, a missing one does not") {
 }
 
 TEST_CASE("confounded: of code, the hash of the files goes before the commit") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   set_fact(study, 0, 12, "code", "abc");
   set_fact(study, 0, 6, "commit", "1");
   set_fact(study, 6, 12, "commit", "2");
@@ -82,7 +82,7 @@ TEST_CASE("confounded: of code, the hash of the files goes before the commit") {
 }
 
 TEST_CASE("confounded: runs of one row that differ among themselves") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   set_fact(study, 0, 6, "code", "abc");
   set_fact(study, 0, 1, "code", "def");
   CHECK(warning_of(study.table(), "confounded").seen ==
@@ -90,7 +90,7 @@ TEST_CASE("confounded: runs of one row that differ among themselves") {
 }
 
 TEST_CASE("confounded: weak scaling wants the same work per gpu") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.experiment.report.scaling = Scaling::weak;
   CHECK(warns(study.table(), "confounded"));  // 48,000 samples on two gpus are half as many each
   set_fact(study, 6, 12, "samples", "96000");
@@ -99,7 +99,7 @@ TEST_CASE("confounded: weak scaling wants the same work per gpu") {
 }
 
 TEST_CASE("loss-mismatch: by more than five percent and beyond both ranges") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   set_metric(study, 0, "train_loss", {0.24, 0.25, 0.26, 0.25, 0.24, 0.26});
   set_metric(study, 6, "train_loss", {0.26, 0.28, 0.29, 0.28, 0.29, 0.30});
   CHECK_FALSE(warns(study.table(), "loss-mismatch"));  // the ranges touch
@@ -111,7 +111,7 @@ TEST_CASE("loss-mismatch: by more than five percent and beyond both ranges") {
 }
 
 TEST_CASE("outlier: flagged, and kept") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.plan.repeats = 8;
   study.add_runs(0, {9, 8, 9, 10, 11, 10, 11, 17.5}, 0, 2);
   study.add_runs(1, {5, 6, 5, 7, 6, 7, 6, 5}, 1, 2);
@@ -122,7 +122,7 @@ TEST_CASE("outlier: flagged, and kept") {
 }
 
 TEST_CASE("few-repeats and baseline-few") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.records.erase(study.records.begin() + 5);  // r06 of the baseline
   const Table table = study.table();
   CHECK(codes_of(table) == std::vector<std::string>{"few-repeats", "baseline-few", "adaptive"});
@@ -134,7 +134,7 @@ TEST_CASE("few-repeats and baseline-few") {
 }
 
 TEST_CASE("adaptive: fewer runs than planned have ended, or the number planned was changed") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.records.back().state = State::running;
   CHECK(warning_of(study.table(), "adaptive").seen == "strategy=ddp, gpus_per_node=2: 5 of 6 planned runs have ended");
   study.records.back().state = State::failed;  // it ended
@@ -150,7 +150,7 @@ TEST_CASE("adaptive: fewer runs than planned have ended, or the number planned w
 }
 
 TEST_CASE("superlinear without an interval: by the estimate, and it says so") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.add_run(0, 1, 10, 0);
   study.add_run(1, 1, 4, 1);
   CHECK(warning_of(study.table(), "superlinear").seen ==
@@ -158,7 +158,7 @@ TEST_CASE("superlinear without an interval: by the estimate, and it says so") {
 }
 
 TEST_CASE("overfitting: the validation loss rises while the train loss falls") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   const std::vector<double> train = {1.60, 0.85, 0.62, 0.45, 0.33};
   const std::vector<double> validation = {1.11, 1.01, 1.20, 1.27, 1.43};
   for (std::size_t run = 6; run < 12; ++run) {
@@ -178,7 +178,7 @@ TEST_CASE("overfitting: the validation loss rises while the train loss falls") {
 }
 
 TEST_CASE("failures: outcomes other than succeeded, not runs that still go on") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   study.records[6].state = State::running;
   CHECK_FALSE(warns(study.table(), "failures"));
   study.records[7].state = State::lost;
@@ -187,7 +187,7 @@ TEST_CASE("failures: outcomes other than succeeded, not runs that still go on") 
 }
 
 TEST_CASE("reference-missed: the whole interval must lie outside") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   MetricReference reference;
   reference.when = {{"strategy", {Value::from_plain("ddp")}}};
   reference.value = 6.4;
@@ -223,7 +223,7 @@ TEST_CASE("reference-missed: the whole interval must lie outside") {
 }
 
 TEST_CASE("reference-missed: without an interval the range of the runs judges, and one run by itself") {
-  Study study = empty_study();
+  MadeStudy study = empty_study();
   study.add_runs(0, {12}, 0, 1);
   study.add_runs(1, {6, 5, 7}, 0, 1);
   MetricReference reference;
@@ -241,7 +241,7 @@ TEST_CASE("reference-missed: without an interval the range of the runs judges, a
 }
 
 TEST_CASE("reference: of the file's metric whatever is shown, and a metric that no run has is told") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   MetricReference reference;
   reference.value = 1;
   reference.high = 0.0;
@@ -257,7 +257,7 @@ TEST_CASE("reference: of the file's metric whatever is shown, and a metric that 
 }
 
 TEST_CASE("reference-unmatched: one of the file under a profile that has none of its points") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   MetricReference reference;
   reference.when = {{"strategy", {Value::from_plain("fsdp")}}};
   reference.value = 1;
@@ -269,7 +269,7 @@ TEST_CASE("reference-unmatched: one of the file under a profile that has none of
 }
 
 TEST_CASE("runs that were tried again are counted in a note and in json") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   ReportOptions options;
   CHECK(study.table(options).notes.empty());
   options.tried_again = {
@@ -283,7 +283,7 @@ TEST_CASE("runs that were tried again are counted in a note and in json") {
 }
 
 TEST_CASE("unresolved: the interval of the speedup holds 1") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   set_metric(study, 6, "train_s", {12.1, 10.1, 15.1, 11.1, 14.1, 13.1});
   const Table table = study.table();
   CHECK(codes_of(table) == std::vector<std::string>{"unresolved"});
@@ -291,7 +291,7 @@ TEST_CASE("unresolved: the interval of the speedup holds 1") {
 }
 
 TEST_CASE("confounded: what an axis of software changes is the factor") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   for (AttemptRecord& record : study.records) {
     record.facts["torch"] = record.key.config_id == study.plan.configurations[0].id ? "2.6" : "2.9";
   }
@@ -322,7 +322,7 @@ TEST_CASE("confounded: what an axis of software changes is the factor") {
 }
 
 TEST_CASE("confounded: input decks that no axis chooses") {
-  Study study = clean_study();
+  MadeStudy study = clean_study();
   for (AttemptRecord& record : study.records) {
     record.facts["deck"] = record.key.config_id == study.plan.configurations[0].id ? "aaaa" : "bbbb";
   }
