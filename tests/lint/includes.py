@@ -65,7 +65,8 @@ def libtorch_flags():
 def search_path(flags):
     """The folders in which clang looks for <...>."""
     said = subprocess.run([CLANG, *flags, "-E", "-x", "c++", "-v", "/dev/null"], capture_output=True, text=True, check=True).stderr
-    return re.search(r"#include <\.\.\.> search starts here:\n(.*?)End of search list", said, re.S)[1].split()
+    listed = re.search(r"#include <\.\.\.> search starts here:\n(.*?)End of search list", said, re.S)[1]
+    return [line.strip() for line in listed.splitlines()]
 
 
 def sources():
