@@ -23,7 +23,8 @@ CLANG = "clang++-16"
 # Libraries that are read as modules, besides the C++ library. Headers in C are read as text by each file.
 LIBRARIES = ["SQLiteCpp/SQLiteCpp.h", "doctest/doctest.h", "fmt/format.h", "kainjow/mustache.hpp", "nlohmann/json.hpp", "pugixml.hpp",
              "rapidcheck.h", "re2/re2.h"]
-LIBTORCH = re.compile("(torch|ATen|c10|gloo)/(?!.*(cuda|NCCL|Gloo))")
+LIBTORCH = "(torch|ATen|c10|gloo)/"
+IN_LIBTORCH_MODULE = re.compile(LIBTORCH + "(?!.*(cuda|NCCL|Gloo))")
 # LibTorch's headers instantiate each other's templates, so they are one module, whose parts see all of each other, and these first.
 LIBTORCH_FIRST = ["condition_variable", "deque", "functional", "future", "list", "map", "optional", "set", "sstream", "unordered_map",
                   "unordered_set", "variant"]
@@ -82,19 +83,18 @@ def on_libtorch(texts):
         names = re.findall(r'^#include "([^"]+)"', texts[path], re.M)
         return {os.path.normpath(f"{folder}/{name}") for name in names for folder in [os.path.dirname(path), *PARTS[part_of(path)]]}
 
-    found = {path for path, text in texts.items() if re.search("^#include <(torch|ATen|c10|gloo)/", text, re.M)}
+    found = {path for path, text in texts.items() if re.search("^#include <" + LIBTORCH, text, re.M)}
     while further := {path for path in texts.keys() - found if included(path) & found}:
         found |= further
     return found
 
 
 class Modules:
-    """What clang is told of modules, in files of `folder`."""
+    """What clang is told of modules, in files of `folder`. `torch`: the paths in `texts` that include LibTorch."""
 
-    def __init__(self, folder, texts, flags):
+    def __init__(self, folder, texts, torch, flags):
         self.folder = folder
         self.files = collections.defaultdict(list)  # of each module of ours: a part's headers or sources, with LibTorch or without
-        torch = on_libtorch(texts)
         for path, text in texts.items():
             if is_header(path) or not BY_ITSELF.search(text):
                 kind = ("headers" if is_header(path) else "sources") + ("_on_libtorch" if path in torch else "")
@@ -124,7 +124,7 @@ class Modules:
         yield self.module("std", standard.values(), "[system]")
         for name, path in found(LIBRARIES, folders).items():
             yield self.module(name, [path], "[system]")
-        if libtorch := found(filter(LIBTORCH.match, names), folders):
+        if libtorch := found(filter(IN_LIBTORCH_MODULE.match, names), folders):
             first = self.folder / "first.hpp"
             first.write_text("".join(f"#include <{name}>\n" for name in LIBTORCH_FIRST))
             yield "\n".join(["module libtorch [system] {", *(f'header "{path}"' for path in [first, *libtorch.values()]), "export *\n}"])
@@ -142,10 +142,11 @@ class Modules:
 def main():
     torch_flags = libtorch_flags()
     texts = sources()
-    for path in on_libtorch(texts) if not torch_flags else []:
-        del texts[path]
+    torch = on_libtorch(texts)
+    if not torch_flags:
+        texts = {path: text for path, text in texts.items() if path not in torch}
     with tempfile.TemporaryDirectory() as name, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        modules = Modules(pathlib.Path(name), texts, torch_flags)
+        modules = Modules(pathlib.Path(name), texts, torch, torch_flags)
 
         def parse(path, part, flags=()):
             command = [CLANG, *FLAGS, *torch_flags, *flags, *(f"-I{folder}" for folder in PARTS[part]), "-x", "c++", path]
@@ -173,7 +174,7 @@ def main():
         read = headers
         failed = failed_of(headers)
         if not failed:  # else every file that includes one of these fails as well
-            in_modules = {path for module, paths in modules.files.items() for path in paths} - with_errors("sources")
+            in_modules = {path for paths in modules.files.values() for path in paths} - with_errors("sources")
             alone = [path for path in texts if path not in in_modules]
             print(f"{len(alone)} sources were read one by one")
             failed, read = failed_of(alone), list(texts)
