@@ -23,8 +23,11 @@ fi
 run_one() {
   local name=$1
   local seeds="$corpora/$name" new="$scratch/$name.new" log="$scratch/$name.log"
+  local schedule=()
+  # Where a program has many features, libFuzzer's own schedule of them takes four fifths of the time.
+  case $name in spec | jube) schedule=(-entropic=0) ;; esac
   mkdir -p "$new"
-  if "$out/${name}_fuzzer" -seed=1 -max_total_time="$seconds" -max_len=20000 -rss_limit_mb=4096 -print_final_stats=1 -artifact_prefix="$scratch/$name-" "$new" "$seeds" > "$log" 2>&1; then
+  if "$out/${name}_fuzzer" "${schedule[@]}" -seed=1 -max_total_time="$seconds" -max_len=20000 -rss_limit_mb=4096 -print_final_stats=1 -artifact_prefix="$scratch/$name-" "$new" "$seeds" > "$log" 2>&1; then
     echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs in $seconds s, nothing found"
   else
     tail -n 80 "$log"

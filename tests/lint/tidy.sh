@@ -1,9 +1,16 @@
 #!/usr/bin/env bash
-# clang-tidy on one library of the build `default`: tests/lint/tidy.sh runner/CMakeFiles/hpcbench_cli.dir [FILE...]
-# FILE...: sources of it that are compiled apart.
-# A library is one unit: clang-tidy reads its headers once. What is precompiled for GCC means nothing to clang.
+# clang-tidy on libraries of the build `default`, and on sources of theirs that are compiled apart, as one unit: it walks through
+# all headers, and so through each once: tests/lint/tidy.sh runner/spec runner/base/log.cpp...
+# The last one's options of the compiler are everybody's. Two names that are local to a file each must differ within a unit: where they
+# do not, rename one or choose other units (tests/checks.cmake). What is precompiled for GCC means nothing to clang.
 set -euo pipefail
-unit=build/default/$1/Unity/unity_0_cxx.cxx
-[ -e "$unit" ] || { echo "error: $unit is missing: cmake --preset default writes it" >&2; exit 1; }
+units=()
+for part in "$@"; do
+  [[ $part == *.cpp ]] || part=build/default/${part%/*}/CMakeFiles/hpcbench_${part#*/}.dir/Unity/unity_0_cxx.cxx
+  [ -e "$part" ] || { echo "error: $part is missing: cmake --preset default writes it" >&2; exit 1; }
+  units+=("$PWD/$part")
+done
+others=()
+for unit in "${units[@]:0:$#-1}"; do others+=("--extra-arg=-include$unit"); done
 exec clang-tidy-16 --quiet --config-file=.clang-tidy -p build/default --extra-arg=-Wno-unused-command-line-argument \
-  --header-filter="$PWD/(shared|runner|trainers)/.*" "$unit" "${@:2}"
+  --header-filter="$PWD/(shared|runner|trainers)/.*" "${others[@]}" "${units[-1]}"
