@@ -2,6 +2,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/take.hpp"
 #include "base/text.hpp"
@@ -15,6 +16,20 @@ namespace {
 
 constexpr const char* kMetricForm = "{name: epoch_s, file: \"*.log\", pattern: 'Time: +([0-9.]+)', unit: s}";
 constexpr const char* kFormulaForm = "{name: samples_per_s, formula: samples / train_s, unit: samples/s}";
+
+/// What YAML takes for a comment behind a text without quotes, where it looks like the rest of that text: no blank behind `#`.
+std::string_view comment_like_text(const YamlNode& node) {
+  if (node.quoted) return {};
+  std::size_t begin = 0;
+  std::string_view rest = node.location.source->line_at(node.location.offset, &begin);
+  rest.remove_prefix(node.location.offset - begin);
+  if (!rest.starts_with(node.text)) return {};  // it goes on in other lines
+  rest.remove_prefix(node.text.size());
+  const std::size_t hash = rest.find_first_not_of(" \t");
+  if (hash == std::string_view::npos || rest[hash] != '#') return {};
+  rest.remove_prefix(hash);
+  return rest.size() < 2 || std::string_view(" \t#").find(rest[1]) != std::string_view::npos ? std::string_view() : rest;
+}
 
 /// What is wrong with a selector beside its being a text; and what to write instead.
 void check_selector(const YamlNode& node, const Metric& metric, Diagnostics& diagnostics) {
@@ -260,6 +275,11 @@ const std::vector<std::string>& trainer_metrics() {
 }
 
 void check_pattern(const YamlNode& node, const std::string& pattern, Diagnostics& diagnostics) {
+  if (const std::string_view comment = comment_like_text(node); !comment.empty()) {
+    diagnostics.add(node.location,
+                    fmt::format("YAML reads {} as a comment: the pattern is {}", cite(std::string(comment)), cite(pattern)),
+                    "put single quotes around the pattern, or a blank behind `#`");
+  }
   RE2::Options options;
   options.set_encoding(RE2::Options::EncodingLatin1);
   options.set_log_errors(false);

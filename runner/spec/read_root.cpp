@@ -87,9 +87,12 @@ void read_budget(const YamlNode& node, Experiment& experiment, Diagnostics& diag
     if (hours && !(*hours > 0))
       diagnostics.add(node.find(key_of(unit))->location, fmt::format("`budget.{}` must be more than 0", key_of(unit)));
   }
-  const bool both = reader.has("gpu_hours") && reader.has("node_hours");
-  if (node.is_map() && (both || !(reader.has("gpu_hours") || reader.has("node_hours"))))
+  if (reader.has("gpu_hours") && reader.has("node_hours")) {
+    diagnostics.add(node.location, "`budget` has `gpu_hours` and `node_hours`: a study has one unit",
+                    "keep one; where a profile or --set changes the unit: budget: {gpu_hours: null, node_hours: 200}");
+  } else if (node.is_map() && !reader.has("gpu_hours") && !reader.has("node_hours")) {
     diagnostics.add(node.location, "`budget` needs one of `gpu_hours` and `node_hours`", "budget: {gpu_hours: 200}");
+  }
   reader.finish();
 }
 
