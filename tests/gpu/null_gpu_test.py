@@ -224,7 +224,8 @@ class MemoryAtACheckpoint(unittest.TestCase):
                     self.assertEqual((error["code"], error["operation"], error["step"]), ("out_of_memory", "checkpoint", 3))
                     self.assertIn("another rank failed first", ends[1 - victim].event("error")["text"])
                     self.assertEqual(self.saves(ends[0]), [2])
-                    self.assertEqual(os.listdir(f"{folder}/checkpoint"), ["last.safetensors"])
+                    # A rank that ends at once leaves the file of its lock, which nobody holds then.
+                    self.assertEqual(set(os.listdir(f"{folder}/checkpoint")) - {"lock"}, {"last.safetensors"})
                     resumed = self.ended(strategy, [*self.KEPT, "--resume", f"{folder}/checkpoint"], folder)
                     self.assertEqual([ended.code for ended in resumed], [0, 0], resumed[0].text)
                     # Rank 0 waits for no other here, where collectives end at once: without rank 1 it may have written the whole file.
