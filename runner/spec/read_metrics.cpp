@@ -18,17 +18,16 @@ constexpr const char* kMetricForm = "{name: epoch_s, file: \"*.log\", pattern: '
 constexpr const char* kFormulaForm = "{name: samples_per_s, formula: samples / train_s, unit: samples/s}";
 
 /// What YAML takes for a comment behind a text without quotes, where it looks like the rest of that text: no blank behind `#`.
-std::string_view comment_like_text(const YamlNode& node) {
-  if (node.quoted) return {};
+std::string comment_like_text(const YamlNode& node) {
+  static const RE2 kComment("[ \\t]+(#[^ \\t#].*)");
   std::size_t begin = 0;
-  std::string_view rest = node.location.source->line_at(node.location.offset, &begin);
-  rest.remove_prefix(node.location.offset - begin);
-  if (!rest.starts_with(node.text)) return {};  // it goes on in other lines
-  rest.remove_prefix(node.text.size());
-  const std::size_t hash = rest.find_first_not_of(" \t");
-  if (hash == std::string_view::npos || rest[hash] != '#') return {};
-  rest.remove_prefix(hash);
-  return rest.size() < 2 || std::string_view(" \t#").find(rest[1]) != std::string_view::npos ? std::string_view() : rest;
+  const std::string_view line = node.location.source->line_at(node.location.offset, &begin);
+  const std::string_view rest = line.substr(node.location.offset - begin);
+  std::string comment;
+  // A text that goes on in other lines does not stand in this one.
+  if (!node.quoted && rest.starts_with(node.text))
+    RE2::FullMatch(std::string(rest.substr(node.text.size())), kComment, &comment);
+  return comment;
 }
 
 /// What is wrong with a selector beside its being a text; and what to write instead.
@@ -275,9 +274,8 @@ const std::vector<std::string>& trainer_metrics() {
 }
 
 void check_pattern(const YamlNode& node, const std::string& pattern, Diagnostics& diagnostics) {
-  if (const std::string_view comment = comment_like_text(node); !comment.empty()) {
-    diagnostics.add(node.location,
-                    fmt::format("YAML reads {} as a comment: the pattern is {}", cite(std::string(comment)), cite(pattern)),
+  if (const std::string comment = comment_like_text(node); !comment.empty()) {
+    diagnostics.add(node.location, fmt::format("YAML reads {} as a comment: the pattern is {}", cite(comment), cite(pattern)),
                     "put single quotes around the pattern, or a blank behind `#`");
   }
   RE2::Options options;

@@ -6,8 +6,10 @@
 set -euo pipefail
 units=()
 for part in "$@"; do
-  [[ $part == *.cpp ]] || part=build/default/${part%/*}/CMakeFiles/hpcbench_${part#*/}.dir/Unity/unity_0_cxx.cxx
-  [ -e "$part" ] || { echo "error: $part is missing: cmake --preset default writes it" >&2; exit 1; }
+  if [[ $part != *.cpp ]]; then
+    part=build/default/${part%/*}/CMakeFiles/hpcbench_${part#*/}.dir/Unity/unity_0_cxx.cxx
+    [ -e "$part" ] || { echo "error: $part is missing: cmake --preset default writes it" >&2; exit 1; }
+  fi
   units+=("$PWD/$part")
 done
 others=()
