@@ -4,12 +4,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 from trainer import MNIST, SQUAD, out_of_time, row, unended, usable_cores
 
-# The same work, whatever it is spread over. Dropout is off: devices may draw other masks.
-SAME = ["--global-batch", 16, "--epochs", 3, "--dropout", 0, "--seed", 7, "--order", "batches", "--clip", 1]
+# The same work, whatever it is spread over. Dropout is off, as devices may draw other masks, or drawn by the hash.
+SAME = ["--global-batch", 16, "--epochs", 3, "--seed", 7, "--order", "batches", "--clip", 1]
+BERT = [*SQUAD, *SAME, "--model", "tiny", "--max-length", 64, "--doc-stride", 16, "--max-train-examples", 64, "--lr", "1e-3"]
 TASKS = {
-    "mnist_rnn": [*MNIST, *SAME, "--train-share", 0.0064, "--optimizer", "sgd", "--lr", 0.05, "--batch-norm", "false"],
-    "bert_squad": [*SQUAD, *SAME, "--model", "tiny", "--max-length", 64, "--doc-stride", 16, "--max-train-examples", 64, "--lr", "1e-3"],
+    "mnist_rnn": [*MNIST, *SAME, "--dropout", 0, "--train-share", 0.0064, "--optimizer", "sgd", "--lr", 0.05, "--batch-norm", "false"],
+    "bert_squad": [*BERT, "--dropout", 0],
 }
+HASHED = "bert_squad with dropout"
+WORK = {**TASKS, HASHED: [*BERT, "--dropout", 0.1, "--dropout-bits", "hash"]}
 # Largest relative difference of a step's gradient norm or an epoch's loss, both of all ranks. Sums in another order; over 12 steps of training it grows.
 MOST = {"fp64": 1e-9, "fp32": 2e-4, "bf16": 5e-2}
 AT_ONCE, CORES_OF_ONE = 4, 3
@@ -31,6 +34,7 @@ def cases(machine):
     for task in TASKS:
         for precision in ("fp32", "fp64"):
             yield f"{task} {precision} baseline", task, precision, 1, ["--strategy", "baseline"]
+    yield f"{HASHED} fp32 baseline", HASHED, "fp32", 1, ["--strategy", "baseline"]
     yield "bert_squad bf16 baseline", "bert_squad", "bf16", 1, ["--strategy", "baseline"]
     for ranks in machine.rank_counts():
         shared = " of one GPU" if ranks > machine.count else ""
@@ -45,7 +49,7 @@ def cases(machine):
 
 
 def reference_of(machine, task, precision, deadline_s):
-    return machine.train([*TASKS[task], "--precision", precision, "--strategy", "baseline", "--kernels", "own"], deadline_s, device="cpu")
+    return machine.train([*WORK[task], "--precision", precision, "--strategy", "baseline", "--kernels", "own"], deadline_s, device="cpu")
 
 
 def compared(machine, case, references, deadline_s):
@@ -58,7 +62,7 @@ def compared(machine, case, references, deadline_s):
         return out_of_time(name)
     # On a CPU the path that a GPU takes; on a GPU fp32 as it is: LibTorch lets cuDNN round its factors to TF32, which is less than what is compared here.
     there = ["--kernels", "torch"] if machine.device == "cpu" else ["--tf32", "false"]
-    training = machine.train([*TASKS[task], "--precision", precision, *more, *there], deadline_s, ranks)
+    training = machine.train([*WORK[task], "--precision", precision, *more, *there], deadline_s, ranks)
     if training.exit_code is None:
         return unended(name, training)
     if training.exit_code != 0:

@@ -143,7 +143,7 @@ void add_surroundings(RowList& rows) {
       real_of(&Settings::timeout_s, 1, "a number of seconds, at least 1"));
   add("device", "NAME", "cpu, cuda (a GPU for each process), or auto: cuda where LibTorch has it and a GPU is visible (auto)",
       choice_of(&Settings::device, {DeviceChoice::automatic, DeviceChoice::cpu, DeviceChoice::cuda}));
-  add("kernels", "NAME", "own (for CPUs), torch: LibTorch's operators, or auto: own on a CPU, torch on a GPU (auto)",
+  add("kernels", "NAME", "own, torch: LibTorch's operators, or auto: own where there are any (auto)",
       choice_of(&Settings::kernels, {KernelChoice::automatic, KernelChoice::own, KernelChoice::torch}));
   add("bind", "BOOL", "bind each rank to its own cores where the ranks of a node fill them exactly (true)",
       switch_of(&Settings::bind));

@@ -26,9 +26,11 @@ struct TaskSettings {
   bool has_bf16 = false;
   /// InputError for settings that contradict each other.
   void (*check)(const Settings& settings) = [](const Settings&) {};
-  /// InputError for what LibTorch's operators (`kernels: torch`, and so a GPU) cannot do.
+  /// Whether it has kernels of its own for GPUs, which do what these settings ask for.
+  bool (*has_gpu_kernels)(const Settings& settings) = [](const Settings&) { return false; };
+  /// InputError for what neither LibTorch's operators (`kernels: torch`) nor a GPU can do.
   void (*check_torch_kernels)(const Settings& settings) = [](const Settings&) {};
-  /// Whether LibTorch's operators may draw dropout from the device's generator.
+  /// Whether LibTorch's operators, and on a GPU our own kernels beside them, may draw dropout from the device's generator.
   bool (*can_draw_on_device)(const Settings& settings) = [](const Settings&) { return true; };
 };
 

@@ -1,5 +1,6 @@
-// What stands for cuda_device.cpp in a build whose LibTorch has no CUDA.
+// What stands for cuda_device.cpp and cuda_program.cpp in a build whose LibTorch has no CUDA.
 #include "devices/device.hpp"
+#include "devices/gpu_program.hpp"
 
 namespace hpcbench::train {
 
@@ -10,6 +11,10 @@ Machine find_machine(const Environment& environment) {
 }
 
 std::unique_ptr<Device> make_cuda_device(const DevicePlan&, const Settings&, const Machine&) {
+  TORCH_CHECK(false, "plan_device() lets no CUDA device through in a build without CUDA");
+}
+
+std::shared_ptr<const GpuProgram> compile_gpu_program(std::string, std::vector<std::string>, at::Device) {
   TORCH_CHECK(false, "plan_device() lets no CUDA device through in a build without CUDA");
 }
 

@@ -66,10 +66,17 @@ int first_gpu(const Settings& settings, const World& world, const Machine& machi
                           kOrCpu));
 }
 
+bool has_gpu_kernels(const Settings& settings) {
+  const TaskSettings* const task = find_task_settings(settings.task);
+  return task != nullptr && task->has_gpu_kernels(settings);
+}
+
 void require_possible_on_gpu(const Settings& settings, const Gpu& gpu) {
-  if (settings.kernels == KernelChoice::own) {
-    throw InputError(
-        concat("error: the trainer's own kernels are for CPUs: with device cuda choose `kernels: torch` (or auto)", kOrCpu));
+  if (settings.kernels == KernelChoice::own && !has_gpu_kernels(settings)) {
+    throw InputError(concat(
+        "error: the trainer has no kernels of its own for this on a GPU (it has some for bert_squad, in fp32 and bf16 with "
+        "attention fused): choose `kernels: torch` (or auto)",
+        kOrCpu));
   }
   if (settings.exchange == ExchangeChoice::shared_memory) {
     throw InputError(
@@ -91,17 +98,22 @@ void require_possible_on_cpu(const Settings& settings) {
   }
 }
 
+/// Whether a model is computed by LibTorch's operators, on a GPU perhaps with kernels of our own beside them.
+bool takes_operators(const DevicePlan& plan) {
+  return plan.device == DeviceChoice::cuda || plan.kernels == KernelChoice::torch;
+}
+
 /// The device's generator: only LibTorch's operators draw from it, as far as the task has them do so.
 bool can_draw_by_device(const Settings& settings, const DevicePlan& plan) {
   const TaskSettings* const task = find_task_settings(settings.task);
-  return plan.kernels == KernelChoice::torch && (!task || task->can_draw_on_device(settings));
+  return takes_operators(plan) && (!task || task->can_draw_on_device(settings));
 }
 
 void require_drawing(const Settings& settings, const DevicePlan& plan) {
   if (settings.dropout_bits == DropoutDraw::device && !can_draw_by_device(settings, plan)) {
     throw InputError(
-        "error: dropout_bits device needs `kernels: torch`, which a GPU has by itself, and `attention: fused`: choose these, "
-        "or leave `dropout_bits` out");
+        "error: dropout_bits device needs a GPU or `kernels: torch`, and `attention: fused`: choose these, or leave "
+        "`dropout_bits` out");
   }
 }
 
@@ -116,7 +128,8 @@ DevicePlan plan_device(const Settings& settings, const World& world, const Machi
   if (plan.device == DeviceChoice::automatic) plan.device = has_gpu ? DeviceChoice::cuda : DeviceChoice::cpu;
   const bool cuda = plan.device == DeviceChoice::cuda;
   plan.kernels = settings.kernels;
-  if (plan.kernels == KernelChoice::automatic) plan.kernels = cuda ? KernelChoice::torch : KernelChoice::own;
+  if (plan.kernels == KernelChoice::automatic)
+    plan.kernels = cuda && !has_gpu_kernels(settings) ? KernelChoice::torch : KernelChoice::own;
   if (cuda) {
     require_cuda(machine);
     plan.first_gpu = first_gpu(settings, world, machine);
@@ -125,7 +138,7 @@ DevicePlan plan_device(const Settings& settings, const World& world, const Machi
     require_possible_on_cpu(settings);
   }
   const TaskSettings* const task = find_task_settings(settings.task);
-  if (task && plan.kernels == KernelChoice::torch) task->check_torch_kernels(settings);
+  if (task && takes_operators(plan)) task->check_torch_kernels(settings);
   require_drawing(settings, plan);
   return plan;
 }

@@ -149,7 +149,7 @@ class Run {
     context.settings = settings_;
     context.group = group_.get();
     context.device = device_.get();
-    context.optimizer.torch_kernels = settings_.kernels == KernelChoice::torch;
+    context.optimizer.torch_kernels = settings_.kernels == KernelChoice::torch || settings_.device == DeviceChoice::cuda;
     strategy_ = row.make(context);
     strategy_->prepare(*task_);
     // Only now: the threads that communicate are there already, and stay free to run on any core.

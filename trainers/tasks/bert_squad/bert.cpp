@@ -23,7 +23,8 @@ struct Bert::State {
   Model model;
   std::shared_ptr<BertWeights> weights;
   std::shared_ptr<BertBuffers> buffers;
-  std::shared_ptr<TouchedRows> touched;  // of the word embeddings
+  std::shared_ptr<TouchedRows> touched;                                                           // of the word embeddings
+  std::shared_ptr<std::vector<at::Tensor>> copies = std::make_shared<std::vector<at::Tensor>>();  // see BertStep
 };
 
 namespace {
@@ -116,6 +117,7 @@ at::Tensor Bert::logits(const BertBatch& batch, const DropoutKey* dropout) {
   step->weights = state_->weights;
   step->buffers = state_->buffers;
   step->touched = state_->touched;
+  step->copies = state_->copies;
   step->ids = batch.tokens;
   step->types = batch.types;
   step->padded_rows = bert_padded_rows(rows.tokens);

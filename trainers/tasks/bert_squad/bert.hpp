@@ -11,6 +11,7 @@
 
 namespace hpcbench::train {
 
+class GpuProgram;
 struct BertNumbers;
 
 /// Token sequences of one step, rows laid one after the other. Rows of one length with padding at their ends, or rows of their
@@ -41,6 +42,8 @@ struct BertOptions {
   DropoutBits dropout_bits = DropoutBits::hash;  // device: with operators only
   // operators: packed rows are filled up to a multiple of so many tokens, so that few shapes occur. Not with hashed dropout.
   std::int64_t tokens_multiple = 1;
+  // operators: kernels for what stands between a layer's products, of compile_bert_kernels(); null: LibTorch's operators.
+  std::shared_ptr<const GpuProgram> gpu_program = nullptr;
 };
 
 /// What dropout is drawn from: a hash of (seed, step, place in the global batch, site, element), so that it does not depend on

@@ -143,6 +143,7 @@ BertNumbers::BertNumbers(const BertBatch& batch, const BertRows& checked, const 
   roll.add(ids, filled(checked.ids, checked.tokens, filler, kPaddingToken));
   roll.add(positions, filled(checked.positions.data(), checked.tokens, filler, 0));
   roll.add(types, filled(checked.types, checked.tokens, filler, 0));
+  roll.add(token_keys, filled(reinterpret_cast<const std::int64_t*>(checked.token_keys.data()), checked.tokens, filler, 0));
   const RowSumsPlan plan = lookers_of(checked, config);
   roll.add(lookers.rows, plan.rows);
   roll.add(lookers.stretches, plan.stretches);

@@ -20,6 +20,7 @@ struct BertNumbers {
               std::int64_t tokens_multiple = 1);
 
   at::Tensor ids, positions, types;  // int64 [tokens]; with what fills up, as all that is said to be of tokens
+  at::Tensor token_keys;             // int64 [tokens]: those of BertRows, bit for bit
   /// Which tokens looked at each row of the tables of words, positions and types, one below the other. Padding's word gets no
   /// gradient.
   RowSums lookers;

@@ -1,6 +1,7 @@
 #include "tasks/bert_squad/bert_operator_layer.hpp"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_copy.h>
 #include <ATen/ops/addmm.h>
@@ -17,6 +18,9 @@
 #include <ATen/ops/sum.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
+
+#include "tasks/bert_squad/bert_gpu_rows.hpp"
 #include "tasks/bert_squad/bert_masks.hpp"
 
 namespace hpcbench::train {
@@ -66,18 +70,20 @@ LayerTensors parameters_of(const BertLayerWeights& layer) {
           layer.output_norm.bias};
 }
 
-/// Copies in another type, by one operator; the tensors themselves where they are of it.
-LayerTensors in_type(const LayerTensors& tensors, at::ScalarType type) {
-  if (tensors.front().scalar_type() == type) return tensors;
-  LayerTensors copies;
-  for (const at::Tensor& each : tensors) copies.push_back(at::empty(each.sizes(), each.options().dtype(type)));
+/// Copies in another type, by one operator, into `copies` where these are there; the tensors themselves where all are of it.
+LayerTensors in_type(const LayerTensors& tensors, at::ScalarType type, LayerTensors copies = {}) {
+  if (std::ranges::all_of(tensors, [type](const at::Tensor& each) { return each.scalar_type() == type; })) return tensors;
+  if (copies.empty()) {
+    for (const at::Tensor& each : tensors) copies.push_back(at::empty(each.sizes(), each.options().dtype(type)));
+  }
   at::_foreach_copy_(copies, tensors);
   return copies;
 }
 
 /// What a normalisation keeps.
 struct NormSaved {
-  at::Tensor x, mean, inverse_deviation;
+  at::Tensor x, mean, inverse_deviation;  // of GpuNorm: its statistics are `mean`
+  at::Tensor mask;                        // of dropout in front of it, where it cannot be drawn again
 };
 
 /// What the layer's node of the graph keeps.
@@ -85,7 +91,7 @@ struct OperatorLayerState : torch::CustomClassHolder {
   std::shared_ptr<const OperatorPass> pass;
   std::int64_t number = 0;
   LayerTensors copies;  // empty: made again
-  at::Tensor x, context, attention_mask, y, inner, activated, output_mask;
+  at::Tensor x, context, y, inner, activated;
   NormSaved attention_norm, output_norm;
   VarlenSaved attention;
   bool used = false;
@@ -102,63 +108,100 @@ class OperatorLayerPass {
     state_.x = x;
     state_.context = attention(at::addmm(p[kQkvBias], x, p[kQkvWeight].t()));
     const at::Tensor attended = at::addmm(p[kAttentionBias], state_.context, p[kAttentionWeight].t());
-    const at::Tensor added = residual(attended, x, step_.attention_output_sites[number_], state_.attention_mask);
-    state_.y = norm(added, p[kAttentionNormWeight], p[kAttentionNormBias], state_.attention_norm);
+    state_.y = residual_norm(attended, x, p, attention_norm());
     state_.inner = at::addmm(p[kInnerBias], state_.y, p[kInnerWeight].t());
     state_.activated = at::gelu(state_.inner);
     const at::Tensor z = at::addmm(p[kOutputBias], state_.activated, p[kOutputWeight].t());
-    const at::Tensor last = residual(z, state_.y, step_.output_sites[number_], state_.output_mask);
-    return norm(last, p[kOutputNormWeight], p[kOutputNormBias], state_.output_norm);
+    return residual_norm(z, state_.y, p, output_norm());
   }
 
   /// The derivative by x, then those by the parameters.
   std::pair<at::Tensor, LayerTensors> backward(const at::Tensor& towards) {
     const LayerTensors p = state_.copies.empty() ? parameters() : std::move(state_.copies);
-    LayerTensors of(kLayerTensors);
-    at::Tensor of_last = norm_backward(towards, p, kOutputNormWeight, state_.output_norm, of);
-    const at::Tensor of_z = pass_.dropped_backward(of_last, state_.output_mask, step_.output_sites[number_]);
-    linear_backward(of_z, state_.activated, kOutputWeight, of);
-    const at::Tensor of_inner = at::gelu_backward(at::mm(of_z, p[kOutputWeight]), state_.inner);
-    linear_backward(of_inner, state_.y, kInnerWeight, of);
-    const at::Tensor of_y = of_last.addmm_(of_inner, p[kInnerWeight]);  // nobody else has it
-    at::Tensor of_added = norm_backward(of_y, p, kAttentionNormWeight, state_.attention_norm, of);
-    const at::Tensor of_attended =
-        pass_.dropped_backward(of_added, state_.attention_mask, step_.attention_output_sites[number_]);
-    linear_backward(of_attended, state_.context, kAttentionWeight, of);
+    auto [of_last, of_z] = residual_norm_backward(towards, p, output_norm());
+    of_[kOutputWeight] = weight_gradient(of_z, state_.activated);
+    const at::Tensor of_inner = gelu_backward(at::mm(of_z, p[kOutputWeight]));
+    of_[kInnerWeight] = weight_gradient(of_inner, state_.y);
+    const at::Tensor of_y = of_last.addmm_(of_inner, p[kInnerWeight]);  // nobody else needs it any more
+    auto [of_added, of_attended] = residual_norm_backward(of_y, p, attention_norm());
+    of_[kAttentionWeight] = weight_gradient(of_attended, state_.context);
     const at::Tensor of_qkv = attention_backward(at::mm(of_attended, p[kAttentionWeight]));
-    linear_backward(of_qkv, state_.x, kQkvWeight, of);
-    return {of_added.addmm_(of_qkv, p[kQkvWeight]), in_type(of, step_.options.type)};
+    of_[kQkvWeight] = weight_gradient(of_qkv, state_.x);
+    add_partial_sums();
+    return {of_added.addmm_(of_qkv, p[kQkvWeight]), in_type(of_, step_.options.type)};
   }
 
  private:
   LayerTensors parameters() const { return in_type(parameters_of(step_.weights->layers[number_]), step_.matrix_type()); }
 
-  /// x after dropout, plus y.
-  at::Tensor residual(const at::Tensor& x, const at::Tensor& y, const kernels::DropoutSite& site, at::Tensor& mask) const {
-    Dropped dropped = pass_.dropped(x, site);
-    mask = dropped.mask;
-    return dropped.value.add_(y);  // nobody else has it
+  /// A normalisation, with what stands in front of it: its input is `bias`'s product after dropout plus a residual.
+  struct NormPlace {
+    std::size_t weight, bias;  // LayerTensors
+    const kernels::DropoutSite& site;
+    NormSaved& saved;
+  };
+  NormPlace attention_norm() {
+    return {kAttentionNormWeight, kAttentionBias, step_.attention_output_sites[number_], state_.attention_norm};
+  }
+  NormPlace output_norm() { return {kOutputNormWeight, kOutputBias, step_.output_sites[number_], state_.output_norm}; }
+
+  GpuDropout gpu_dropout(const kernels::DropoutSite& site) const { return {site, step_.numbers->token_keys}; }
+
+  /// Of x after dropout, plus `residual`. Nobody else has x.
+  at::Tensor residual_norm(const at::Tensor& x, const at::Tensor& residual, const LayerTensors& p,
+                           const NormPlace& place) const {
+    NormSaved& saved = place.saved;
+    const double eps = step_.config.layer_norm_eps;
+    if (pass_.gpu_rows) {
+      const GpuNorm made =
+          pass_.gpu_rows->norm(x, residual, p[place.weight], p[place.weight + 1], gpu_dropout(place.site), eps);
+      saved = {made.sum, made.statistics, {}, {}};
+      return made.y;
+    }
+    Dropped dropped = pass_.dropped(x, place.site);
+    saved.mask = dropped.mask;
+    saved.x = dropped.value.add_(residual);
+    at::Tensor y;
+    std::tie(y, saved.mean, saved.inverse_deviation) =
+        at::native_layer_norm(saved.x, {x.size(1)}, p[place.weight], p[place.weight + 1], eps);
+    return y;
   }
 
-  at::Tensor norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, NormSaved& saved) const {
-    at::Tensor result;
-    saved.x = x;
-    std::tie(result, saved.mean, saved.inverse_deviation) =
-        at::native_layer_norm(x, {x.size(1)}, weight, bias, step_.config.layer_norm_eps);
-    return result;
+  /// The derivatives by the residual and by x; those by the normalisation's parameters and by the bias of x are noted.
+  std::pair<at::Tensor, at::Tensor> residual_norm_backward(const at::Tensor& towards, const LayerTensors& p,
+                                                           const NormPlace& place) {
+    const NormSaved& saved = place.saved;
+    if (pass_.gpu_rows) {
+      const GpuNormGradients made =
+          pass_.gpu_rows->norm_backward(towards, {{}, saved.x, saved.mean}, p[place.weight], gpu_dropout(place.site));
+      partial_sums_.push_back({made.partial, {place.weight, place.weight + 1, place.bias}});
+      return {made.of_sum, made.of_x};
+    }
+    at::Tensor of_sum;
+    std::tie(of_sum, of_[place.weight], of_[place.weight + 1]) =
+        at::native_layer_norm_backward(towards, saved.x, {saved.x.size(1)}, saved.mean, saved.inverse_deviation,
+                                       p[place.weight], p[place.weight + 1], {true, true, true});
+    const at::Tensor of_x = pass_.dropped_backward(of_sum, saved.mask, place.site);
+    of_[place.bias] = at::sum(of_x, 0);
+    return {of_sum, of_x};
   }
 
-  static at::Tensor norm_backward(const at::Tensor& towards, const LayerTensors& p, std::size_t weight, const NormSaved& saved,
-                                  LayerTensors& of) {
-    at::Tensor of_x;
-    std::tie(of_x, of[weight], of[weight + 1]) = at::native_layer_norm_backward(
-        towards, saved.x, {saved.x.size(1)}, saved.mean, saved.inverse_deviation, p[weight], p[weight + 1], {true, true, true});
-    return of_x;
+  /// Nobody else has `towards`.
+  at::Tensor gelu_backward(const at::Tensor& towards) {
+    if (pass_.gpu_rows) {
+      const GpuSummed made = pass_.gpu_rows->gelu_backward(towards, state_.inner);
+      partial_sums_.push_back({made.partial, {kInnerBias}});
+      return made.matrix;
+    }
+    at::Tensor of_inner = at::gelu_backward(towards, state_.inner);
+    of_[kInnerBias] = at::sum(of_inner, 0);
+    return of_inner;
   }
 
-  static void linear_backward(const at::Tensor& towards, const at::Tensor& x, std::size_t weight, LayerTensors& of) {
-    of[weight] = at::mm(towards.t(), x);
-    of[weight + 1] = at::sum(towards, 0);
+  /// By a product's weight; of bf16 matrices on a GPU the sums are not rounded to bf16 on their way to the parameters' fp32.
+  at::Tensor weight_gradient(const at::Tensor& towards, const at::Tensor& x) const {
+    const bool is_widened = towards.is_cuda() && towards.scalar_type() == at::kBFloat16;
+    return is_widened ? at::mm(towards.t(), x, at::kFloat) : at::mm(towards.t(), x);
   }
 
   at::Tensor attention(const at::Tensor& qkv) {
@@ -173,8 +216,17 @@ class OperatorLayerPass {
 
   at::Tensor attention_backward(const at::Tensor& towards) {
     const VarlenSaved& saved = state_.attention;
-    return varlen_attention_backward(pass_.rows, attention_dropout(), saved, towards.view(saved.query.sizes()))
-        .view({towards.size(0), -1});
+    const VarlenGradients gradients =
+        varlen_attention_backward(pass_.rows, attention_dropout(), saved, towards.view(saved.query.sizes()));
+    if (pass_.gpu_rows) {
+      const auto flat = [](const at::Tensor& part) { return part.flatten(1); };
+      const GpuSummed made = pass_.gpu_rows->join({flat(gradients.query), flat(gradients.key), flat(gradients.value)});
+      partial_sums_.push_back({made.partial, {kQkvBias}});
+      return made.matrix;
+    }
+    at::Tensor of_qkv = beside_each_other(gradients).view({towards.size(0), -1});
+    of_[kQkvBias] = at::sum(of_qkv, 0);
+    return of_qkv;
   }
 
   VarlenDropout attention_dropout() const {
@@ -195,6 +247,30 @@ class OperatorLayerPass {
     return {site.rate(), is_hashed, draw, back};
   }
 
+  /// Those that are not added up yet, all by one launch.
+  void add_partial_sums() {
+    if (partial_sums_.empty()) return;
+    std::vector<at::Tensor> partial;
+    for (const PartialSums& each : partial_sums_) partial.push_back(each.partial);
+    const at::Tensor sums = pass_.gpu_rows->sums(partial);
+    std::int64_t begin = 0;
+    for (const PartialSums& each : partial_sums_) {
+      const std::int64_t width = each.partial.size(1) / std::ssize(each.places);
+      for (const std::size_t place : each.places) {
+        of_[place] = sums.narrow(0, begin, width);
+        begin += width;
+      }
+    }
+  }
+
+  /// Whose sums are the derivatives by the parameters at `places`, side by side.
+  struct PartialSums {
+    at::Tensor partial;
+    std::vector<std::size_t> places;  // LayerTensors
+  };
+  std::vector<PartialSums> partial_sums_;
+  LayerTensors of_ = LayerTensors(kLayerTensors);  // the derivatives by the parameters
+
   OperatorLayerState& state_;
   const OperatorPass& pass_;
   const BertStep& step_;
@@ -208,6 +284,7 @@ class OperatorLayerFunction : public torch::autograd::Function<OperatorLayerFunc
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, at::TensorList /*parameters*/,
                             const c10::intrusive_ptr<OperatorLayerState>& state) {
+    const at::AutoDispatchBelowADInplaceOrView no_graph;  // nor the way through its dispatch
     at::Tensor result = OperatorLayerPass(*state).forward(x);
     context->saved_data["state"] = at::IValue::make_capsule(state);
     return result;
@@ -217,14 +294,13 @@ class OperatorLayerFunction : public torch::autograd::Function<OperatorLayerFunc
     const auto capsule = context->saved_data["state"].toCapsule();
     auto& state = static_cast<OperatorLayerState&>(*capsule);
     TORCH_CHECK(!state.used, "error: backward through this forward pass of BERT was done before");
+    const at::AutoDispatchBelowADInplaceOrView no_graph;
     auto [of_x, of] = OperatorLayerPass(state).backward(derivatives[0].contiguous());
     // The graph lives on until the loss is let go; its tensors do not.
     const auto pass = state.pass;
     state.attention = {};
     state.attention_norm = state.output_norm = {};
-    for (at::Tensor* each :
-         {&state.x, &state.context, &state.attention_mask, &state.y, &state.inner, &state.activated, &state.output_mask})
-      each->reset();
+    for (at::Tensor* each : {&state.x, &state.context, &state.y, &state.inner, &state.activated}) each->reset();
     state.used = true;
     variable_list result = {of_x};
     for (const std::size_t joint : {kQkvWeight, kQkvBias}) {
@@ -264,7 +340,10 @@ std::vector<LayerTensors> layer_copies(const BertStep& step) {
     const LayerTensors parameters = parameters_of(layer);
     all.insert(all.end(), parameters.begin(), parameters.end());
   }
-  all = in_type(all, step.matrix_type());
+  LayerTensors& kept = *step.copies;
+  if (!kept.empty() && kept.front().device() != all.front().device()) kept.clear();
+  all = in_type(all, step.matrix_type(), kept);
+  if (step.options.bf16) kept = all;
   std::vector<LayerTensors> by_layer;
   for (auto next = all.begin(); next != all.end(); next += kLayerTensors) by_layer.emplace_back(next, next + kLayerTensors);
   return by_layer;

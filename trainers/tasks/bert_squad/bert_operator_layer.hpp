@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+
+#include "tasks/bert_squad/bert_gpu_rows.hpp"
 #include "tasks/bert_squad/bert_step.hpp"
 #include "tasks/bert_squad/bert_varlen.hpp"
 
@@ -9,6 +12,7 @@ namespace hpcbench::train {
 struct OperatorPass {
   std::shared_ptr<const BertStep> step;
   VarlenRows rows;
+  std::optional<BertGpuRows> gpu_rows;  // absent: LibTorch's operators instead
 
   /// What is dropped of a matrix of tokens, [tokens, hidden], at a site.
   Dropped dropped(const at::Tensor& x, const kernels::DropoutSite& site) const;

@@ -89,6 +89,7 @@ at::Tensor operator_logits(const std::shared_ptr<BertStep>& step, const Model& m
   auto pass = std::make_shared<OperatorPass>();
   pass->step = step;
   pass->rows = step->numbers->rows;
+  if (step->options.gpu_program) pass->gpu_rows.emplace(step->options.gpu_program);
   const auto layers = static_cast<int>(step->config.num_hidden_layers);
   // Where a unit's parameters may be away, each layer makes its own copies.
   std::vector<LayerTensors> copies =

@@ -29,6 +29,9 @@ struct BertStep {
   std::int64_t padded_rows = 0;                // of all matrices of tokens; rows from rows.tokens on are 0
   kernels::DropoutSite embeddings_site;
   std::vector<kernels::DropoutSite> attention_sites, attention_output_sites, output_sites;  // one a layer
+  /// Of LibTorch's operators in bf16: the layers' parameters, written again by each pass. Memory of earlier passes, as 290
+  /// small allocations a step take the host a millisecond.
+  std::shared_ptr<std::vector<at::Tensor>> copies;
   at::Tensor matrix;  // bf16: the last layer's output as the next one's products want it
 
   at::ScalarType matrix_type() const { return options.bf16 ? at::kBFloat16 : options.type; }

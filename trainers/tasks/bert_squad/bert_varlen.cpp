@@ -21,15 +21,6 @@ namespace {
 
 enum class VarlenKernel { plain, flash, efficient };
 
-/// Derivatives, as two of the kernels give them.
-struct VarlenGradients {
-  at::Tensor query, key, value;
-};
-
-at::Tensor beside_each_other(const VarlenGradients& gradients) {
-  return at::stack({gradients.query, gradients.key, gradients.value}, 1);
-}
-
 /// The device's kernels draw their own dropout, and want rows of 16 bytes.
 VarlenKernel varlen_kernel(const VarlenSaved& saved, const VarlenDropout& dropout) {
   const std::int64_t width = saved.query.size(2);
@@ -133,16 +124,14 @@ at::Tensor efficient_attention(const VarlenRows& rows, double rate, VarlenSaved&
   return output.squeeze(0);
 }
 
-at::Tensor efficient_attention_backward(const VarlenRows& rows, double rate, const VarlenSaved& saved,
-                                        const at::Tensor& derivative) {
+VarlenGradients efficient_attention_backward(const VarlenRows& rows, double rate, const VarlenSaved& saved,
+                                             const at::Tensor& derivative) {
   auto [query, key, value, bias] = at::_efficient_attention_backward(
       derivative.unsqueeze(0), saved.query.unsqueeze(0), saved.key.unsqueeze(0), saved.value.unsqueeze(0),
       /*bias=*/std::nullopt, saved.output, rows.queries_there, rows.keys_there, rows.most_queries, rows.most_keys,
       saved.log_sum, rate, saved.seed, saved.offset, /*custom_mask_type=*/0, /*bias_requires_grad=*/false,
       /*scale=*/std::nullopt, /*num_splits_key=*/1, /*window_size=*/std::nullopt, /*shared_storage_dqdkdv=*/true);
-  TORCH_CHECK(key.is_alias_of(query) && value.is_alias_of(query), "attention's derivatives do not lie in one tensor");
-  const std::int64_t heads = query.size(2), width = query.size(3);
-  return query.as_strided({query.size(1), 3, heads, width}, {3 * heads * width, heads * width, width, 1});
+  return {query.squeeze(0), key.squeeze(0), value.squeeze(0)};
 }
 
 }  // namespace
@@ -161,22 +150,29 @@ at::Tensor varlen_attention(const VarlenRows& rows, const VarlenDropout& dropout
   return plain_attention(rows, dropout, saved);
 }
 
-at::Tensor varlen_attention_backward(const VarlenRows& rows, const VarlenDropout& dropout, const VarlenSaved& saved,
-                                     const at::Tensor& derivative) {
+VarlenGradients varlen_attention_backward(const VarlenRows& rows, const VarlenDropout& dropout, const VarlenSaved& saved,
+                                          const at::Tensor& derivative) {
   switch (varlen_kernel(saved, dropout)) {
     case VarlenKernel::flash:
-      return beside_each_other(flash_attention_backward(rows, dropout.rate, saved, derivative));
+      return flash_attention_backward(rows, dropout.rate, saved, derivative);
     case VarlenKernel::efficient:
       return efficient_attention_backward(rows, dropout.rate, saved, derivative);
     case VarlenKernel::plain:
       break;
   }
-  VarlenGradients gradients;
-  {
-    RECORD_FUNCTION(kVarlenBackward, std::vector<c10::IValue>());
-    gradients = plain_attention_backward(rows, dropout, saved, derivative);
-  }
-  return beside_each_other(gradients);
+  RECORD_FUNCTION(kVarlenBackward, std::vector<c10::IValue>());
+  return plain_attention_backward(rows, dropout, saved, derivative);
+}
+
+at::Tensor beside_each_other(const VarlenGradients& gradients) {
+  const at::Tensor& first = gradients.query;
+  const std::int64_t width = first.size(1) * first.size(2);
+  const auto stands_beside = [&](const at::Tensor& part, std::int64_t number) {
+    return part.is_alias_of(first) && part.storage_offset() == first.storage_offset() + number * width;
+  };
+  if (first.stride(0) != 3 * width || !stands_beside(gradients.key, 1) || !stands_beside(gradients.value, 2))
+    return at::stack({gradients.query, gradients.key, gradients.value}, 1);
+  return first.as_strided({first.size(0), 3, first.size(1), first.size(2)}, {3 * width, width, first.size(2), 1});
 }
 
 }  // namespace hpcbench::train

@@ -51,8 +51,14 @@ inline constexpr const char* kVarlenBackward = "bert_attention_backward";
 /// Attention of rows of different lengths in one call: [tokens, heads, width] from queries, keys and values of that form. On a
 /// GPU by its kernel for bf16 or for fp32; elsewhere, in fp64, and with hashed dropout, row by row with plain operators.
 at::Tensor varlen_attention(const VarlenRows& rows, const VarlenDropout& dropout, VarlenSaved& saved);
-/// The derivatives by queries, keys and values beside each other: [tokens, 3, heads, width].
-at::Tensor varlen_attention_backward(const VarlenRows& rows, const VarlenDropout& dropout, const VarlenSaved& saved,
-                                     const at::Tensor& derivative);
+
+/// Derivatives by queries, keys and values, [tokens, heads, width] each.
+struct VarlenGradients {
+  at::Tensor query, key, value;
+};
+VarlenGradients varlen_attention_backward(const VarlenRows& rows, const VarlenDropout& dropout, const VarlenSaved& saved,
+                                          const at::Tensor& derivative);
+/// [tokens, 3, heads, width]: a view where they are parts of one tensor.
+at::Tensor beside_each_other(const VarlenGradients& gradients);
 
 }  // namespace hpcbench::train

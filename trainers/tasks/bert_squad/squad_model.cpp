@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "tasks/bert_squad/bert_gpu_rows.hpp"
 #include "tasks/bert_squad/squad_settings.hpp"
 #include "tasks/bert_squad/squad_weights.hpp"
 
@@ -38,9 +39,9 @@ BertOptions bert_options(const Settings& settings) {
   BertOptions options;
   options.type = settings.precision == Precision::fp64 ? at::kDouble : at::kFloat;
   options.bf16 = settings.precision == Precision::bf16;
-  const bool by_torch = settings.kernels == KernelChoice::torch;
+  const bool by_operators = settings.kernels == KernelChoice::torch || settings.device == DeviceChoice::cuda;
   options.attention = settings.own<SquadSettings>().attention == AttentionKind::eager ? Attention::eager
-                      : by_torch                                                      ? Attention::operators
+                      : by_operators                                                  ? Attention::operators
                                                                                       : Attention::fused;
   if (settings.dropout_bits == DropoutDraw::device) options.dropout_bits = DropoutBits::device;
   if (settings.device == DeviceChoice::cuda) options.tokens_multiple = kTokensMultiple;
@@ -101,7 +102,10 @@ SquadModel make_squad_model(const Settings& settings, const BertSource& source, 
   }
   BertConfig config = model.config;
   if (settings.dropout) config.hidden_dropout_prob = config.attention_probs_dropout_prob = *settings.dropout;
-  model.bert.emplace(config, bert_options(settings), settings.seed);
+  BertOptions options = bert_options(settings);
+  if (settings.device == DeviceChoice::cuda && settings.kernels == KernelChoice::own)
+    options.gpu_program = compile_bert_kernels(config, options.bf16);
+  model.bert.emplace(config, options, settings.seed);
   if (source.folder) {
     model.notes = load_bert_weights(*source.folder, model.bert->model());
     add_case_note(settings, *source.folder, model.notes);

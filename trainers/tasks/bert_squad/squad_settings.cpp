@@ -85,9 +85,14 @@ void check_squad(const Settings& settings) {
 void check_squad_with_torch(const Settings& settings) {
   if (settings.own<SquadSettings>().checkpoint_activations) {
     throw InputError(
-        "error: checkpoint_activations needs the trainer's own kernels, which are for CPUs: with `kernels: torch`, and so on a "
-        "GPU, choose `checkpoint_activations: false` and a smaller batch_size with `accumulate`, or `device: cpu`");
+        "error: checkpoint_activations needs the trainer's own kernels for CPUs: with `kernels: torch`, and on a GPU, choose "
+        "`checkpoint_activations: false` and a smaller batch_size with `accumulate`, or `device: cpu`");
   }
+}
+
+/// What stands between a layer's products; the rest is LibTorch's.
+bool has_squad_gpu_kernels(const Settings& settings) {
+  return settings.precision != Precision::fp64 && settings.own<SquadSettings>().attention != AttentionKind::eager;
 }
 
 /// The plain form of attention draws by the hash.
@@ -117,6 +122,7 @@ TaskSettings squad_settings() {
   task.apply_preset = apply_squad_preset;
   task.has_bf16 = true;
   task.check = check_squad;
+  task.has_gpu_kernels = has_squad_gpu_kernels;
   task.check_torch_kernels = check_squad_with_torch;
   task.can_draw_on_device = can_squad_draw_on_device;
   return task;

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace hpcbench::train {
+
+/// How many blocks, and of how many threads each.
+struct GpuGrid {
+  std::int64_t blocks = 1;
+  std::int64_t stripes = 1;  // blocks in the second direction
+  std::int64_t threads = 1;
+};
+
+/// Kernels of our own for GPUs.
+class GpuProgram {
+ public:
+  virtual ~GpuProgram() = default;
+  /// Enqueues a kernel for computing on the GPU `place`. `arguments` is the one struct that the kernel takes by value. Throws
+  /// where the GPU refuses.
+  virtual void launch(at::Device place, const char* kernel, const GpuGrid& grid, void* arguments) const = 0;
+  virtual std::int64_t multiprocessors(at::Device place) const = 0;
+};
+
+/// Compiles CUDA C++ for the GPU `place`, without a number the current one, now, and for others when they are first used, by
+/// NVRTC, which a LibTorch for CUDA brings along. `definitions` are those of the preprocessor, NAME or NAME=VALUE. Throws
+/// std::runtime_error that says what is missing or wrong, and that `kernels: torch` needs none of it.
+std::shared_ptr<const GpuProgram> compile_gpu_program(std::string source, std::vector<std::string> definitions,
+                                                      at::Device place);
+
+}  // namespace hpcbench::train
