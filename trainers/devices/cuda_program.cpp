@@ -122,7 +122,16 @@ class CudaProgram final : public GpuProgram {
     cudaDeviceProp properties{};
     C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, place.index()));
     C10_CUDA_CHECK(cudaFree(nullptr));  // makes the GPU's context, into which the code is loaded
-    std::vector<std::string> options = {concat("--gpu-architecture=sm_", properties.major, properties.minor), "--std=c++17"};
+    std::string& code = code_[concat(properties.major, properties.minor)];
+    if (code.empty()) code = code_for(concat("sm_", properties.major, properties.minor));
+    Compiled made;
+    made.multiprocessors = properties.multiProcessorCount;
+    require_done(library_, library_.load(&made.module, code.data()), "the kernels for GPUs cannot be loaded");
+    return made;
+  }
+
+  std::string code_for(const std::string& architecture) const {
+    std::vector<std::string> options = {concat("--gpu-architecture=", architecture), "--std=c++17"};
     for (const std::string& definition : definitions_) options.push_back("-D" + definition);
     std::vector<const char*> words;
     for (const std::string& option : options) words.push_back(option.c_str());
@@ -140,16 +149,14 @@ class CudaProgram final : public GpuProgram {
     std::string code(size, '\0');
     require_compiled(library_, library_.code(program, code.data()));
     library_.destroy(&program);
-    Compiled made;
-    made.multiprocessors = properties.multiProcessorCount;
-    require_done(library_, library_.load(&made.module, code.data()), "the kernels for GPUs cannot be loaded");
-    return made;
+    return code;
   }
 
   CompilerLibrary library_;
   std::string source_;
   std::vector<std::string> definitions_;
-  mutable std::mutex mutex_;  // dp computes on several GPUs at once
+  mutable std::mutex mutex_;                         // dp computes on several GPUs at once
+  mutable std::map<std::string, std::string> code_;  // by compute capability
   mutable std::map<c10::DeviceIndex, Compiled> by_gpu_;
 };
 
@@ -157,7 +164,14 @@ class CudaProgram final : public GpuProgram {
 
 std::shared_ptr<const GpuProgram> compile_gpu_program(std::string source, std::vector<std::string> definitions,
                                                       at::Device place) {
-  return std::make_shared<CudaProgram>(std::move(source), std::move(definitions), place);
+  // dp makes a model for each GPU.
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<const GpuProgram>> made;
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<const GpuProgram>& known = made[concat(join(definitions, " "), "\n", source)];
+  std::shared_ptr<const GpuProgram> program = known.lock();
+  if (!program) known = program = std::make_shared<CudaProgram>(std::move(source), std::move(definitions), place);
+  return program;
 }
 
 }  // namespace hpcbench::train

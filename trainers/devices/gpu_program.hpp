@@ -27,8 +27,9 @@ class GpuProgram {
 };
 
 /// Compiles CUDA C++ for the GPU `place`, without a number the current one, now, and for others when they are first used, by
-/// NVRTC, which a LibTorch for CUDA brings along. `definitions` are those of the preprocessor, NAME or NAME=VALUE. Throws
-/// std::runtime_error that says what is missing or wrong, and that `kernels: torch` needs none of it.
+/// NVRTC, which a LibTorch for CUDA brings along; once for all who ask for the same, and all GPUs of one compute capability.
+/// `definitions` are those of the preprocessor, NAME or NAME=VALUE. Throws std::runtime_error that says what is missing or
+/// wrong, and that `kernels: torch` needs none of it.
 std::shared_ptr<const GpuProgram> compile_gpu_program(std::string source, std::vector<std::string> definitions,
                                                       at::Device place);
 

@@ -198,9 +198,10 @@ class OperatorLayerPass {
     return of_inner;
   }
 
-  /// By a product's weight; of bf16 matrices on a GPU the sums are not rounded to bf16 on their way to the parameters' fp32.
+  /// By a product's weight. Beside our kernels, whose sums are fp32, the sums of bf16 products on a GPU are not rounded to bf16
+  /// on their way to the parameters' fp32; else one operator copies all gradients of a layer, which have to be of one type.
   at::Tensor weight_gradient(const at::Tensor& towards, const at::Tensor& x) const {
-    const bool is_widened = towards.is_cuda() && towards.scalar_type() == at::kBFloat16;
+    const bool is_widened = pass_.gpu_rows && towards.is_cuda() && towards.scalar_type() == at::kBFloat16;
     return is_widened ? at::mm(towards.t(), x, at::kFloat) : at::mm(towards.t(), x);
   }
 
