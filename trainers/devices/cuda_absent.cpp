@@ -14,7 +14,7 @@ std::unique_ptr<Device> make_cuda_device(const DevicePlan&, const Settings&, con
   TORCH_CHECK(false, "plan_device() lets no CUDA device through in a build without CUDA");
 }
 
-std::shared_ptr<const GpuProgram> compile_gpu_program(std::string, std::vector<std::string>, at::Device) {
+std::shared_ptr<const GpuProgram> compile_gpu_program(const std::string&, const std::vector<std::string>&, at::Device) {
   TORCH_CHECK(false, "plan_device() lets no CUDA device through in a build without CUDA");
 }
 

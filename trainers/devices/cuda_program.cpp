@@ -162,7 +162,7 @@ class CudaProgram final : public GpuProgram {
 
 }  // namespace
 
-std::shared_ptr<const GpuProgram> compile_gpu_program(std::string source, std::vector<std::string> definitions,
+std::shared_ptr<const GpuProgram> compile_gpu_program(const std::string& source, const std::vector<std::string>& definitions,
                                                       at::Device place) {
   // dp makes a model for each GPU.
   static std::mutex mutex;
@@ -170,7 +170,7 @@ std::shared_ptr<const GpuProgram> compile_gpu_program(std::string source, std::v
   const std::lock_guard lock(mutex);
   std::weak_ptr<const GpuProgram>& known = made[concat(join(definitions, " "), "\n", source)];
   std::shared_ptr<const GpuProgram> program = known.lock();
-  if (!program) known = program = std::make_shared<CudaProgram>(std::move(source), std::move(definitions), place);
+  if (!program) known = program = std::make_shared<CudaProgram>(source, definitions, place);
   return program;
 }
 

@@ -30,7 +30,7 @@ class GpuProgram {
 /// NVRTC, which a LibTorch for CUDA brings along; once for all who ask for the same, and all GPUs of one compute capability.
 /// `definitions` are those of the preprocessor, NAME or NAME=VALUE. Throws std::runtime_error that says what is missing or
 /// wrong, and that `kernels: torch` needs none of it.
-std::shared_ptr<const GpuProgram> compile_gpu_program(std::string source, std::vector<std::string> definitions,
+std::shared_ptr<const GpuProgram> compile_gpu_program(const std::string& source, const std::vector<std::string>& definitions,
                                                       at::Device place);
 
 }  // namespace hpcbench::train

@@ -64,7 +64,7 @@ std::shared_ptr<const GpuProgram> compile_bert_kernels(const BertConfig& config,
   }
   std::vector<std::string> definitions = {concat("HPCBENCH_WIDTH=", config.hidden_size)};
   if (bf16) definitions.emplace_back("HPCBENCH_BF16");
-  return compile_gpu_program(kernels::bert_gpu_source(), std::move(definitions), at::Device(at::kCUDA));
+  return compile_gpu_program(kernels::bert_gpu_source(), definitions, at::Device(at::kCUDA));
 }
 
 GpuNorm BertGpuRows::norm(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& gamma, const at::Tensor& beta,
