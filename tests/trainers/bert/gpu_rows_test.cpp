@@ -61,7 +61,9 @@ TEST_CASE("GPU kernels: dropout, residual and normalisation, forward and backwar
         const BertGpuRows kernels(std::make_shared<CpuGpuProgram>(gpu.hidden, gpu.bf16));
         const GpuDropout dropout = gpu_dropout(rows, rate);
         const at::Tensor x = random_tensor({rows, gpu.hidden}, gpu, 1), residual = random_tensor({rows, gpu.hidden}, gpu, 2);
-        const at::Tensor gamma = random_tensor({gpu.hidden}, gpu, 3), beta = random_tensor({gpu.hidden}, gpu, 4);
+        // As parameters of a strategy's flat tensor, which begin anywhere.
+        const at::Tensor gamma = random_tensor({gpu.hidden + 1}, gpu, 3).narrow(0, 1, gpu.hidden);
+        const at::Tensor beta = random_tensor({gpu.hidden + 3}, gpu, 4).narrow(0, 3, gpu.hidden);
         const at::Tensor mask = mask_of(dropout, gpu.hidden);
         const at::Tensor sum = (x.to(at::kDouble) * mask + residual.to(at::kDouble)).to(gpu.type());
         const at::Tensor wide_sum = sum.to(at::kDouble), wide_gamma = gamma.to(at::kDouble), wide_beta = beta.to(at::kDouble);

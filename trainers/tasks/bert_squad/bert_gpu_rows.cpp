@@ -36,6 +36,12 @@ std::int64_t divided_up(std::int64_t number, std::int64_t by) { return (number +
 
 at::Tensor in_fp32(at::IntArrayRef sizes, const at::Tensor& like) { return at::empty(sizes, like.options().dtype(at::kFloat)); }
 
+/// As kernels read it, 16 bytes at a time: a parameter may stand anywhere in a strategy's flat tensor.
+at::Tensor aligned(const at::Tensor& tensor) {
+  constexpr std::uintptr_t kBytes = 16;
+  return reinterpret_cast<std::uintptr_t>(tensor.data_ptr()) % kBytes == 0 ? tensor : tensor.clone();
+}
+
 const unsigned long long* keys_of(const GpuDropout& dropout) {
   return dropout.site.on() ? static_cast<const unsigned long long*>(dropout.token_keys.data_ptr()) : nullptr;
 }
@@ -71,11 +77,12 @@ GpuNorm BertGpuRows::norm(const at::Tensor& x, const at::Tensor& residual, const
                           const GpuDropout& dropout, double eps) const {
   const std::int64_t rows = x.size(0);
   GpuNorm made{at::empty(x.sizes(), x.options()), x, in_fp32({2, rows}, x)};
+  const at::Tensor own_gamma = aligned(gamma), own_beta = aligned(beta);
   kernels::BertNormArguments arguments{};
   arguments.x = x.data_ptr();
   arguments.residual = residual.data_ptr();
-  arguments.gamma = gamma.data_ptr();
-  arguments.beta = beta.data_ptr();
+  arguments.gamma = own_gamma.data_ptr();
+  arguments.beta = own_beta.data_ptr();
   arguments.sum = x.data_ptr();
   arguments.y = made.y.data_ptr();
   arguments.mean = made.statistics.data_ptr<float>();
@@ -94,6 +101,7 @@ GpuNormGradients BertGpuRows::norm_backward(const at::Tensor& towards, const Gpu
   const std::int64_t rows = towards.size(0), hidden = towards.size(1);
   const std::int64_t most = kNormBackwardBlocks * program_->multiprocessors(towards.device());
   const std::int64_t blocks = std::min(most, divided_up(rows, kRowWarps));
+  const at::Tensor own_gamma = aligned(gamma);
   GpuNormGradients of;
   of.partial = in_fp32({blocks, 3 * hidden}, towards);
   of.of_sum = at::empty(towards.sizes(), towards.options());
@@ -101,7 +109,7 @@ GpuNormGradients BertGpuRows::norm_backward(const at::Tensor& towards, const Gpu
   kernels::BertNormBackwardArguments arguments{};
   arguments.towards = towards.data_ptr();
   arguments.sum = saved.sum.data_ptr();
-  arguments.gamma = gamma.data_ptr();
+  arguments.gamma = own_gamma.data_ptr();
   arguments.mean = saved.statistics.data_ptr<float>();
   arguments.reciprocal = arguments.mean + rows;
   set_dropout(arguments, dropout);

@@ -41,8 +41,8 @@ struct GpuSummed {
   at::Tensor matrix, partial;
 };
 
-/// What a layer of BERT does between its products, in one pass over memory each. All matrices are contiguous, bf16 or fp32 as
-/// the program was compiled for, on one GPU.
+/// What a layer of BERT does between its products, in one pass over memory each. All matrices are contiguous, begin at
+/// a multiple of 16 bytes, and are bf16 or fp32 as the program was compiled for, on one GPU.
 class BertGpuRows {
  public:
   explicit BertGpuRows(std::shared_ptr<const GpuProgram> program) : program_(std::move(program)) {}

@@ -82,8 +82,10 @@ LayerTensors in_type(const LayerTensors& tensors, at::ScalarType type, LayerTens
 
 /// What a normalisation keeps.
 struct NormSaved {
-  at::Tensor x, mean, inverse_deviation;  // of GpuNorm: its statistics are `mean`
-  at::Tensor mask;                        // of dropout in front of it, where it cannot be drawn again
+  at::Tensor x;
+  at::Tensor mean, inverse_deviation;  // of LibTorch's operator
+  at::Tensor mask;                     // of dropout in front of it, where it cannot be drawn again
+  at::Tensor statistics;               // of BertGpuRows
 };
 
 /// What the layer's node of the graph keeps.
@@ -155,7 +157,8 @@ class OperatorLayerPass {
     if (pass_.gpu_rows) {
       const GpuNorm made =
           pass_.gpu_rows->norm(x, residual, p[place.weight], p[place.weight + 1], gpu_dropout(place.site), eps);
-      saved = {made.sum, made.statistics, {}, {}};
+      saved.x = made.sum;
+      saved.statistics = made.statistics;
       return made.y;
     }
     Dropped dropped = pass_.dropped(x, place.site);
@@ -173,7 +176,7 @@ class OperatorLayerPass {
     const NormSaved& saved = place.saved;
     if (pass_.gpu_rows) {
       const GpuNormGradients made =
-          pass_.gpu_rows->norm_backward(towards, {{}, saved.x, saved.mean}, p[place.weight], gpu_dropout(place.site));
+          pass_.gpu_rows->norm_backward(towards, {{}, saved.x, saved.statistics}, p[place.weight], gpu_dropout(place.site));
       partial_sums_.push_back({made.partial, {place.weight, place.weight + 1, place.bias}});
       return {made.of_sum, made.of_x};
     }
