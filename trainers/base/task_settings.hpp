@@ -26,7 +26,8 @@ struct TaskSettings {
   bool has_bf16 = false;
   /// InputError for settings that contradict each other.
   void (*check)(const Settings& settings) = [](const Settings&) {};
-  /// Whether it has kernels of its own for GPUs, which do what these settings ask for.
+  /// Whether it has kernels of its own for GPUs, which do what these settings ask for. Whether they take its model's size, it
+  /// says later (Task::choose_kernels()).
   bool (*has_gpu_kernels)(const Settings& settings) = [](const Settings&) { return false; };
   /// InputError for what neither LibTorch's operators (`kernels: torch`) nor a GPU can do.
   void (*check_torch_kernels)(const Settings& settings) = [](const Settings&) {};

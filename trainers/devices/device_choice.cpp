@@ -128,8 +128,8 @@ DevicePlan plan_device(const Settings& settings, const World& world, const Machi
   if (plan.device == DeviceChoice::automatic) plan.device = has_gpu ? DeviceChoice::cuda : DeviceChoice::cpu;
   const bool cuda = plan.device == DeviceChoice::cuda;
   plan.kernels = settings.kernels;
-  if (plan.kernels == KernelChoice::automatic)
-    plan.kernels = cuda && !has_gpu_kernels(settings) ? KernelChoice::torch : KernelChoice::own;
+  if (plan.kernels == KernelChoice::automatic && !cuda) plan.kernels = KernelChoice::own;
+  if (plan.kernels == KernelChoice::automatic && !has_gpu_kernels(settings)) plan.kernels = KernelChoice::torch;
   if (cuda) {
     require_cuda(machine);
     plan.first_gpu = first_gpu(settings, world, machine);

@@ -31,7 +31,8 @@ struct Machine {
   std::string visible_list;         // CUDA_VISIBLE_DEVICES; empty: not set
 };
 
-/// Where a process trains, and with which kernels: `device` and `kernels` without their `auto`.
+/// Where a process trains, and with which kernels: `device` and `kernels` without their `auto`, which only stays of kernels on
+/// a GPU where the task has some: whether they take the model's size, it says itself.
 struct DevicePlan {
   DeviceChoice device = DeviceChoice::cpu;
   KernelChoice kernels = KernelChoice::own;

@@ -33,6 +33,8 @@ class Task : public Trainee {
  public:
   /// Reads the data and makes the model; DataError names the file. Called once, before anything below.
   virtual void load() = 0;
+  /// Where the plan leaves the kernels to the task (`automatic`, of a GPU): what its model takes, own or torch.
+  virtual KernelChoice choose_kernels() const { return KernelChoice::torch; }
   /// Moves the model, and what it trains on, to a device. Called once, after load(). A task that does not override it trains on
   /// a CPU only: InputError otherwise.
   virtual void place(at::Device place);

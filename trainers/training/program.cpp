@@ -126,6 +126,7 @@ class Run {
     choose_device();
     progress_.operation = "making the model";
     task_ = make_task(settings_);
+    if (settings_.kernels == KernelChoice::automatic) settings_.kernels = task_->choose_kernels();
     if (row.several_processes) {
       progress_.operation = "meeting the other ranks";
       group_ = std::make_unique<Group>(

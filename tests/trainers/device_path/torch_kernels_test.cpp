@@ -8,6 +8,8 @@
 #include "fakes/temporary_folder.hpp"
 #include "optim/optimizer.hpp"
 #include "optim/torch_update.hpp"
+#include "tasks/bert_squad/bert_config.hpp"
+#include "tasks/bert_squad/squad_settings.hpp"
 #include "tasks/mnist_rnn/lstm.hpp"
 #include "tasks/task.hpp"
 #include "trainers/ranks.hpp"
@@ -179,6 +181,33 @@ TEST_CASE("neighbours in one memory are neighbours where they are moved to") {
   MovedMemories copies;
   all.narrow(0, 2, 2).fill_(3);
   CHECK(moved_to(at::kCPU, all.narrow(0, 2, 2), copies).equal(all.narrow(0, 2, 2)));
+}
+
+TEST_CASE("kernels for GPUs that nobody chose are those that take the model's size") {
+  Settings settings;
+  settings.task = "bert_squad";
+  settings.device = DeviceChoice::cuda;
+  settings.own<SquadSettings>().model = "tiny";
+  settings.own<SquadSettings>().vocab = std::string(HPCBENCH_SOURCE_DIR) + "/data/bert-base-uncased-vocab.txt";
+  CHECK(make_task(settings)->choose_kernels() == KernelChoice::own);
+  const TemporaryFolder folder;
+  BertConfig config = bert_config_of_size("tiny");
+  const auto chosen = [&] {
+    write_bert_config(folder / "config.json", config, "float32");
+    settings.own<SquadSettings>().model = folder.path().string();
+    return make_task(settings)->choose_kernels();
+  };
+  config.hidden_size = 1024;
+  CHECK(chosen() == KernelChoice::own);
+  config.hidden_size = 1032;
+  CHECK(chosen() == KernelChoice::torch);
+  config.hidden_size = 100;
+  CHECK(chosen() == KernelChoice::torch);
+  config.hidden_size = 128;
+  config.intermediate_size = 508;
+  CHECK(chosen() == KernelChoice::torch);
+  settings.kernels = KernelChoice::own;  // chosen: refused when the model is made
+  CHECK(chosen() == KernelChoice::own);
 }
 
 TEST_CASE("a whole training with LibTorch's operators is that with our own kernels") {

@@ -67,7 +67,9 @@ TEST_CASE("device and kernels: what every combination comes to") {
             const std::string found = outcome(settings, alone, machines[machine].machine);
             const bool has_own = settings.task == "bert_squad" && machine == 2 && settings.device != DeviceChoice::cpu;
             const bool is_own = has_own && settings.kernels != KernelChoice::torch;
-            const std::string wanted = is_own ? "cuda:0 own" : kWanted[machine][device][kernels];
+            const std::string own =
+                settings.kernels == KernelChoice::own ? "cuda:0 own" : "cuda:0 auto";  // by the model's size
+            const std::string wanted = is_own ? own : kWanted[machine][device][kernels];
             CAPTURE(machines[machine].name);
             CAPTURE(device);
             CAPTURE(kernels);
@@ -159,7 +161,7 @@ TEST_CASE("modes that a device or its kernels do not have") {
   Settings settings;
   settings.task = "bert_squad";
   settings.precision = Precision::bf16;
-  CHECK(outcome(settings, {}, machine_with(true, 1)) == "cuda:0 own");
+  CHECK(outcome(settings, {}, machine_with(true, 1)) == "cuda:0 auto");
   CHECK(says(outcome(settings, {}, machine_with(true, 1, false)), "error: Some GPU has no bf16"));
   CHECK(outcome(settings, {}, machine_with(false, 0)) == "cpu own");
   settings.own<SquadSettings>().checkpoint_activations = true;
@@ -188,7 +190,10 @@ TEST_CASE("modes that a device or its kernels do not have") {
 TEST_CASE("kernels of our own on a GPU: for what they compute, and nothing else") {
   Settings settings;
   settings.task = "bert_squad";
+  CHECK(outcome(settings, {}, machine_with(true, 1)) == "cuda:0 auto");
+  settings.kernels = KernelChoice::own;
   CHECK(outcome(settings, {}, machine_with(true, 1)) == "cuda:0 own");
+  settings.kernels = KernelChoice::automatic;
   const auto only_torch = [](const Settings& of) {
     Settings own = of;
     own.kernels = KernelChoice::own;

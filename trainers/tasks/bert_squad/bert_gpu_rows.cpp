@@ -56,18 +56,20 @@ void set_dropout(Arguments& arguments, const GpuDropout& dropout) {
 
 }  // namespace
 
-std::shared_ptr<const GpuProgram> compile_bert_kernels(const BertConfig& config, bool bf16) {
-  const auto require_multiple = [](const char* name, std::int64_t size) {
-    if (size % kPiece == 0) return;
-    throw InputError(concat("error: ", name, " is ", size, ", but the trainer's kernels for GPUs take multiples of ", kPiece,
-                            ": choose `kernels: torch`"));
+std::string why_no_bert_kernels(const BertConfig& config) {
+  const auto refusal = [](const char* name, std::int64_t size, const char* rule, std::int64_t number) {
+    return concat(name, " is ", size, ", but the trainer's kernels for GPUs take ", rule, " ", number);
   };
-  require_multiple("hidden_size", config.hidden_size);
-  require_multiple("intermediate_size", config.intermediate_size);
-  if (config.hidden_size > kMostHidden) {
-    throw InputError(concat("error: hidden_size is ", config.hidden_size, ", but the trainer's kernels for GPUs take at most ",
-                            kMostHidden, ": choose `kernels: torch`"));
-  }
+  if (config.hidden_size % kPiece != 0) return refusal("hidden_size", config.hidden_size, "multiples of", kPiece);
+  if (config.hidden_size > kMostHidden) return refusal("hidden_size", config.hidden_size, "at most", kMostHidden);
+  if (config.intermediate_size % kPiece != 0)
+    return refusal("intermediate_size", config.intermediate_size, "multiples of", kPiece);
+  return "";
+}
+
+std::shared_ptr<const GpuProgram> compile_bert_kernels(const BertConfig& config, bool bf16) {
+  if (const std::string why = why_no_bert_kernels(config); !why.empty())
+    throw InputError(concat("error: ", why, ": choose `kernels: torch`"));
   std::vector<std::string> definitions = {concat("HPCBENCH_WIDTH=", config.hidden_size)};
   if (bf16) definitions.emplace_back("HPCBENCH_BF16");
   return compile_gpu_program(kernels::bert_gpu_source(), definitions, at::Device(at::kCUDA));

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "devices/gpu_program.hpp"
@@ -13,8 +14,11 @@
 
 namespace hpcbench::train {
 
-/// The kernels of kernels/gpu for a model of this size, for the process's current GPU and later ones. InputError for a size
-/// that they do not take, naming `kernels: torch`; std::runtime_error as compile_gpu_program().
+/// Why the kernels of kernels/gpu do not take a model of this size: `hidden_size is 100, but ...`; empty: they do.
+std::string why_no_bert_kernels(const BertConfig& config);
+
+/// The kernels for a model of this size, for the process's current GPU and later ones. InputError for a size that they do not
+/// take, naming `kernels: torch`; std::runtime_error as compile_gpu_program().
 std::shared_ptr<const GpuProgram> compile_bert_kernels(const BertConfig& config, bool bf16);
 
 /// Dropout in front of a normalisation: what is drawn of each token (kernels::row_key()).

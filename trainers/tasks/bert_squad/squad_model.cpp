@@ -83,6 +83,12 @@ BertSource find_bert_source(const Settings& settings) {
   return source;
 }
 
+KernelChoice kernels_of(const Settings& settings, const BertSource& source) {
+  const BertConfig config = source.folder ? read_bert_config(*source.folder / "config.json")
+                                          : bert_config_of_size(settings.own<SquadSettings>().model);
+  return why_no_bert_kernels(config).empty() ? KernelChoice::own : KernelChoice::torch;
+}
+
 SquadModel make_squad_model(const Settings& settings, const BertSource& source, std::int64_t vocabulary_size) {
   SquadModel model;
   if (source.folder) {

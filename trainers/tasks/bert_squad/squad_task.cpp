@@ -46,7 +46,11 @@ class BertSquad final : public Task {
   explicit BertSquad(const Settings& settings) : settings_(settings), source_(find_bert_source(settings)) {
     layout_ = {settings.own<SquadSettings>().padding, settings.own<SquadSettings>().max_length,
                settings.own<SquadSettings>().pad_in_softmax};
+    const bool is_open = settings_.device == DeviceChoice::cuda && settings_.kernels == KernelChoice::automatic;
+    if (is_open) settings_.kernels = kernels_of(settings_, source_);
   }
+
+  KernelChoice choose_kernels() const override { return settings_.kernels; }
 
   void load() override {
     data_ = open_squad_data(settings_, source_.vocabulary, at::get_num_threads());
