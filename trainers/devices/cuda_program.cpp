@@ -122,8 +122,9 @@ class CudaProgram final : public GpuProgram {
     cudaDeviceProp properties{};
     C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, place.index()));
     C10_CUDA_CHECK(cudaFree(nullptr));  // makes the GPU's context, into which the code is loaded
-    std::string& code = code_[concat(properties.major, properties.minor)];
-    if (code.empty()) code = code_for(concat("sm_", properties.major, properties.minor));
+    const std::string architecture = concat("sm_", properties.major, properties.minor);
+    std::string& code = code_[architecture];
+    if (code.empty()) code = code_for(architecture);
     Compiled made;
     made.multiprocessors = properties.multiProcessorCount;
     require_done(library_, library_.load(&made.module, code.data()), "the kernels for GPUs cannot be loaded");
@@ -156,7 +157,7 @@ class CudaProgram final : public GpuProgram {
   std::string source_;
   std::vector<std::string> definitions_;
   mutable std::mutex mutex_;                         // dp computes on several GPUs at once
-  mutable std::map<std::string, std::string> code_;  // by compute capability
+  mutable std::map<std::string, std::string> code_;  // by architecture
   mutable std::map<c10::DeviceIndex, Compiled> by_gpu_;
 };
 

@@ -1,6 +1,5 @@
 #include "tasks/bert_squad/bert_gpu_rows.hpp"
 
-#include <ATen/ops/as_strided.h>
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "kernels/gpu/bert_source.hpp"
+#include "tasks/bert_squad/bert_varlen.hpp"
 
 namespace hpcbench::train {
 
@@ -17,14 +17,8 @@ namespace kernels {
 
 namespace {
 
-// As bert_kernels.inc has them.
-constexpr std::int64_t kWarpThreads = 32;
-constexpr std::int64_t kRowWarps = 4;
-constexpr std::int64_t kColumnWarps = 8;
-constexpr std::int64_t kSumWarps = 16;
-constexpr std::int64_t kColumnsOfBlock = 256;
+using kernels::kPiece;
 
-constexpr std::int64_t kPiece = 8;          // elements that a thread takes at once
 constexpr std::int64_t kMostHidden = 1024;  // more do not fit into a warp's registers
 
 /// Blocks of each multiprocessor: as many as find room at once. Each of backward's writes sums of its own.
@@ -93,8 +87,8 @@ GpuNorm BertGpuRows::norm(const at::Tensor& x, const at::Tensor& residual, const
   arguments.eps = static_cast<float>(eps);
   arguments.rows = static_cast<int>(rows);
   const std::int64_t most = kNormBlocks * program_->multiprocessors(x.device());
-  program_->launch(x.device(), "bert_norm", {std::min(most, divided_up(rows, kRowWarps)), 1, kRowWarps * kWarpThreads},
-                   &arguments);
+  program_->launch(x.device(), "bert_norm",
+                   {std::min(most, divided_up(rows, kernels::kWarps)), 1, kernels::kWarps * kernels::kLanes}, &arguments);
   return made;
 }
 
@@ -102,7 +96,7 @@ GpuNormGradients BertGpuRows::norm_backward(const at::Tensor& towards, const Gpu
                                             const GpuDropout& dropout) const {
   const std::int64_t rows = towards.size(0), hidden = towards.size(1);
   const std::int64_t most = kNormBackwardBlocks * program_->multiprocessors(towards.device());
-  const std::int64_t blocks = std::min(most, divided_up(rows, kRowWarps));
+  const std::int64_t blocks = std::min(most, divided_up(rows, kernels::kWarps));
   const at::Tensor own_gamma = aligned(gamma);
   GpuNormGradients of;
   of.partial = in_fp32({blocks, 3 * hidden}, towards);
@@ -119,7 +113,7 @@ GpuNormGradients BertGpuRows::norm_backward(const at::Tensor& towards, const Gpu
   arguments.of_x = of.of_x.data_ptr();
   arguments.partial = of.partial.data_ptr<float>();
   arguments.rows = static_cast<int>(rows);
-  program_->launch(towards.device(), "bert_norm_backward", {blocks, 1, kRowWarps * kWarpThreads}, &arguments);
+  program_->launch(towards.device(), "bert_norm_backward", {blocks, 1, kernels::kWarps * kernels::kLanes}, &arguments);
   return of;
 }
 
@@ -136,12 +130,9 @@ GpuSummed BertGpuRows::gelu_backward(const at::Tensor& towards, const at::Tensor
 GpuSummed BertGpuRows::join(const std::array<at::Tensor, 3>& parts) const {
   const at::Tensor& first = parts[0];
   const std::int64_t rows = first.size(0), columns = first.size(1), stride = first.stride(0);
-  const auto stands_beside = [&](const at::Tensor& part, std::int64_t number) {
-    return part.is_alias_of(first) && part.storage_offset() == first.storage_offset() + number * columns;
-  };
-  const bool is_one = stride == 3 * columns && stands_beside(parts[1], 1) && stands_beside(parts[2], 2);
-  const at::Tensor joined = is_one ? at::as_strided(first, {rows, 3 * columns}, {3 * columns, 1}, first.storage_offset())
-                                   : at::empty({rows, 3 * columns}, first.options());
+  at::Tensor joined = joint_view(parts);
+  const bool is_one = joined.defined();
+  if (!is_one) joined = at::empty({rows, 3 * columns}, first.options());
   const GpuGrid grid = column_grid(first.device(), rows, 3 * columns);
   const at::Tensor partial = in_fp32({grid.stripes, 3 * columns}, first);
   kernels::BertJoinArguments arguments{};
@@ -176,15 +167,15 @@ at::Tensor BertGpuRows::sums(const std::vector<at::Tensor>& partial) const {
     arguments.columns[number] = static_cast<int>(each.size(1));
     sums += each.size(1);
   }
-  const GpuGrid grid{divided_up(widest, kWarpThreads), std::ssize(partial), kSumWarps * kWarpThreads};
+  const GpuGrid grid{divided_up(widest, kernels::kLanes), std::ssize(partial), kernels::kSumWarps * kernels::kLanes};
   program_->launch(all.device(), "bert_sum", grid, &arguments);
   return all;
 }
 
 GpuGrid BertGpuRows::column_grid(at::Device place, std::int64_t rows, std::int64_t columns) const {
-  const std::int64_t blocks = divided_up(columns, kColumnsOfBlock);
+  const std::int64_t blocks = divided_up(columns, kernels::kTile);
   const std::int64_t most = divided_up(kColumnBlocks * program_->multiprocessors(place), blocks);
-  return {blocks, std::min(most, divided_up(rows, kColumnWarps)), kColumnWarps * kWarpThreads};
+  return {blocks, std::min(most, divided_up(rows, kernels::kColumnWarps)), kernels::kColumnWarps * kernels::kLanes};
 }
 
 }  // namespace hpcbench::train

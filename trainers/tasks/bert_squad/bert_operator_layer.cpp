@@ -228,7 +228,7 @@ class OperatorLayerPass {
       partial_sums_.push_back({made.partial, {kQkvBias}});
       return made.matrix;
     }
-    at::Tensor of_qkv = beside_each_other(gradients).view({towards.size(0), -1});
+    at::Tensor of_qkv = beside_each_other(gradients);
     of_[kQkvBias] = at::sum(of_qkv, 0);
     return of_qkv;
   }

@@ -164,15 +164,19 @@ VarlenGradients varlen_attention_backward(const VarlenRows& rows, const VarlenDr
   return plain_attention_backward(rows, dropout, saved, derivative);
 }
 
-at::Tensor beside_each_other(const VarlenGradients& gradients) {
-  const at::Tensor& first = gradients.query;
-  const std::int64_t width = first.size(1) * first.size(2);
+at::Tensor joint_view(const std::array<at::Tensor, 3>& parts) {
+  const at::Tensor& first = parts[0];
+  const std::int64_t columns = first.numel() / first.size(0);
   const auto stands_beside = [&](const at::Tensor& part, std::int64_t number) {
-    return part.is_alias_of(first) && part.storage_offset() == first.storage_offset() + number * width;
+    return part.is_alias_of(first) && part.storage_offset() == first.storage_offset() + number * columns;
   };
-  if (first.stride(0) != 3 * width || !stands_beside(gradients.key, 1) || !stands_beside(gradients.value, 2))
-    return at::stack({gradients.query, gradients.key, gradients.value}, 1);
-  return first.as_strided({first.size(0), 3, first.size(1), first.size(2)}, {3 * width, width, first.size(2), 1});
+  if (first.stride(0) != 3 * columns || !stands_beside(parts[1], 1) || !stands_beside(parts[2], 2)) return {};
+  return first.as_strided({first.size(0), 3 * columns}, {3 * columns, 1});
+}
+
+at::Tensor beside_each_other(const VarlenGradients& gradients) {
+  const at::Tensor joint = joint_view({gradients.query, gradients.key, gradients.value});
+  return joint.defined() ? joint : at::stack({gradients.query, gradients.key, gradients.value}, 1).flatten(1);
 }
 
 }  // namespace hpcbench::train

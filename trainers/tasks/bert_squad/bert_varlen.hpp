@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -58,7 +59,10 @@ struct VarlenGradients {
 };
 VarlenGradients varlen_attention_backward(const VarlenRows& rows, const VarlenDropout& dropout, const VarlenSaved& saved,
                                           const at::Tensor& derivative);
-/// [tokens, 3, heads, width]: a view where they are parts of one tensor.
+/// [tokens, 3 * columns], a view of the tensor whose rows hold these three, of `columns` elements a token, beside each other;
+/// undefined where there is none.
+at::Tensor joint_view(const std::array<at::Tensor, 3>& parts);
+/// [tokens, 3 * heads * width]: joint_view(), or a copy.
 at::Tensor beside_each_other(const VarlenGradients& gradients);
 
 }  // namespace hpcbench::train
