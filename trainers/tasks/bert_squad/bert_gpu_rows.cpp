@@ -28,6 +28,8 @@ constexpr std::int64_t kColumnBlocks = 4;
 
 std::int64_t divided_up(std::int64_t number, std::int64_t by) { return (number + by - 1) / by; }
 
+std::int64_t threads_of(std::int64_t warps) { return warps * kernels::kLanes; }
+
 at::Tensor in_fp32(at::IntArrayRef sizes, const at::Tensor& like) { return at::empty(sizes, like.options().dtype(at::kFloat)); }
 
 /// As kernels read it, 16 bytes at a time: a parameter may stand anywhere in a strategy's flat tensor.
@@ -87,8 +89,8 @@ GpuNorm BertGpuRows::norm(const at::Tensor& x, const at::Tensor& residual, const
   arguments.eps = static_cast<float>(eps);
   arguments.rows = static_cast<int>(rows);
   const std::int64_t most = kNormBlocks * program_->multiprocessors(x.device());
-  program_->launch(x.device(), "bert_norm",
-                   {std::min(most, divided_up(rows, kernels::kWarps)), 1, kernels::kWarps * kernels::kLanes}, &arguments);
+  program_->launch(x.device(), "bert_norm", {std::min(most, divided_up(rows, kernels::kWarps)), 1, threads_of(kernels::kWarps)},
+                   &arguments);
   return made;
 }
 
@@ -113,7 +115,7 @@ GpuNormGradients BertGpuRows::norm_backward(const at::Tensor& towards, const Gpu
   arguments.of_x = of.of_x.data_ptr();
   arguments.partial = of.partial.data_ptr<float>();
   arguments.rows = static_cast<int>(rows);
-  program_->launch(towards.device(), "bert_norm_backward", {blocks, 1, kernels::kWarps * kernels::kLanes}, &arguments);
+  program_->launch(towards.device(), "bert_norm_backward", {blocks, 1, threads_of(kernels::kWarps)}, &arguments);
   return of;
 }
 
@@ -167,7 +169,7 @@ at::Tensor BertGpuRows::sums(const std::vector<at::Tensor>& partial) const {
     arguments.columns[number] = static_cast<int>(each.size(1));
     sums += each.size(1);
   }
-  const GpuGrid grid{divided_up(widest, kernels::kLanes), std::ssize(partial), kernels::kSumWarps * kernels::kLanes};
+  const GpuGrid grid{divided_up(widest, kernels::kLanes), std::ssize(partial), threads_of(kernels::kSumWarps)};
   program_->launch(all.device(), "bert_sum", grid, &arguments);
   return all;
 }
@@ -175,7 +177,7 @@ at::Tensor BertGpuRows::sums(const std::vector<at::Tensor>& partial) const {
 GpuGrid BertGpuRows::column_grid(at::Device place, std::int64_t rows, std::int64_t columns) const {
   const std::int64_t blocks = divided_up(columns, kernels::kTile);
   const std::int64_t most = divided_up(kColumnBlocks * program_->multiprocessors(place), blocks);
-  return {blocks, std::min(most, divided_up(rows, kernels::kColumnWarps)), kernels::kColumnWarps * kernels::kLanes};
+  return {blocks, std::min(most, divided_up(rows, kernels::kColumnWarps)), threads_of(kernels::kColumnWarps)};
 }
 
 }  // namespace hpcbench::train
