@@ -48,7 +48,7 @@ TRAINER_MAY_KNOW = {
     "kernels": set(),
     "kernels/gpu": set(),
     "devices": {"base"},
-    "optim": {"base", "kernels"},
+    "optim": {"base", "devices", "kernels", "kernels/gpu"},
     "strategies": {"base", "devices", "optim"},
     # task.hpp says what a task is; tasks.cpp has a row for each of them, and alone knows them.
     "tasks": {"base", "files", "optim", "tasks/mnist_rnn", "tasks/bert_squad"},

@@ -132,7 +132,8 @@ class CudaProgram final : public GpuProgram {
   }
 
   std::string code_for(const std::string& architecture) const {
-    std::vector<std::string> options = {concat("--gpu-architecture=", architecture), "--std=c++17"};
+    std::vector<std::string> options = {concat("--gpu-architecture=", architecture), "--std=c++17",
+                                        "--device-as-default-execution-space"};
     for (const std::string& definition : definitions_) options.push_back("-D" + definition);
     std::vector<const char*> words;
     for (const std::string& option : options) words.push_back(option.c_str());

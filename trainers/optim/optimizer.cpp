@@ -63,6 +63,7 @@ std::vector<at::Tensor> flat_zeros(const std::vector<NamedTensor>& parameters, c
 
 Optimizer::Optimizer(const OptimizerOptions& options, const std::vector<NamedTensor>& parameters) : options_(options) {
   const at::NoGradGuard no_grad;
+  if (options.gpu_program) gpu_adamw_.emplace(options.gpu_program);
   const std::vector<at::Tensor> first = flat_zeros(parameters, options);
   const std::vector<at::Tensor> second =
       options.kind == OptimizerKind::sgd ? std::vector<at::Tensor>(parameters.size()) : flat_zeros(parameters, options);
@@ -114,7 +115,7 @@ std::optional<Reading> Optimizer::step(double lr, std::optional<Reading> norm) {
     at::Tensor& gradient = part.parameter.mutable_grad();
     if (gradient.defined() && !gradient.is_contiguous()) gradient = gradient.contiguous();
   }
-  if (!parts_.front().parameter.is_cpu()) return step_on_device(lr, std::move(norm));
+  if (gpu_adamw_ || !parts_.front().parameter.is_cpu()) return step_on_device(lr, std::move(norm));
   double scale = 1;
   if (options_.clip > 0) {
     if (!norm) norm = gradient_norm();
@@ -122,7 +123,7 @@ std::optional<Reading> Optimizer::step(double lr, std::optional<Reading> norm) {
   }
   ++steps_;
   if (by_torch()) {
-    update_all_by_torch({options_.kind, lr, options_.momentum, scale, steps_});
+    update_by_torch(torch_parts(), {options_.kind, lr, options_.momentum, scale, steps_});
     return options_.clip > 0 ? norm : std::nullopt;
   }
   for (const Part& part : parts_) {
@@ -145,14 +146,19 @@ std::optional<Reading> Optimizer::step(double lr, std::optional<Reading> norm) {
 }
 
 std::optional<Reading> Optimizer::step_on_device(double lr, std::optional<Reading> norm) {
-  TorchUpdate update{options_.kind, lr, options_.momentum, 1, ++steps_};
-  if (options_.clip > 0) {
-    if (!norm) norm = gradient_norm();
+  ++steps_;
+  if (options_.clip > 0 && !norm) norm = gradient_norm();
+  at::Tensor known;
+  if (options_.clip > 0) known = norm->on(parts_.front().parameter.device());
+  if (gpu_adamw_) {
+    gpu_adamw_->update(torch_parts(), {lr, steps_, options_.clip, known, spoilt_.sum()});
+  } else {
+    TorchUpdate update{options_.kind, lr, options_.momentum, 1, steps_};
     const at::ScalarType type = parts_.front().parameter.scalar_type();
-    if (norm->is_there()) update.divisor = clip_divisor_by_torch(norm->there(), options_.clip, type);
+    if (known.defined()) update.divisor = clip_divisor_by_torch(known, options_.clip, type);
+    update.skip = spoilt_.read();  // undefined but for AdamW
+    update_by_torch(torch_parts(), update);
   }
-  update.skip = spoilt_.read();  // undefined but for AdamW
-  update_all_by_torch(update);
   return options_.clip > 0 ? norm : std::nullopt;
 }
 
@@ -186,20 +192,21 @@ double Optimizer::squares_of(const Block& block) const {
 
 bool Optimizer::by_torch() const { return options_.torch_kernels || (!parts_.empty() && !parts_.front().parameter.is_cpu()); }
 
-void Optimizer::update_all_by_torch(const TorchUpdate& update) {
+std::vector<TorchUpdatePart> Optimizer::torch_parts() const {
   std::vector<TorchUpdatePart> parts;
   for (const Part& part : parts_)
     parts.push_back({part.parameter, part.parameter.grad(), part.first, part.second, part.weight_decay});
-  update_by_torch(parts, update);
+  return parts;
 }
 
 Reading Optimizer::gradient_norm() const {
-  if (by_torch()) {
+  if (gpu_adamw_ || by_torch()) {
     std::vector<at::Tensor> gradients;
     for (const Part& part : parts_) {
       if (part.parameter.grad().defined()) gradients.push_back(part.parameter.grad());
     }
-    return gradients.empty() ? Reading(0.0) : Reading(gradient_norm_by_torch(gradients));
+    if (gradients.empty()) return Reading(0.0);
+    return Reading(gpu_adamw_ ? gpu_adamw_->norm(gradients) : gradient_norm_by_torch(gradients));
   }
   std::vector<double> squares(blocks_.size());
   at::parallel_for(0, std::ssize(blocks_), 1, [&](std::int64_t begin, std::int64_t end) {

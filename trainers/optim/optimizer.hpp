@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/settings.hpp"
+#include "optim/gpu_adamw.hpp"
 #include "optim/lazy_adamw.hpp"
 #include "optim/model.hpp"
 #include "optim/reading.hpp"
@@ -22,6 +23,8 @@ struct OptimizerOptions {
   bool decay_bias = true;      // weight decay also on parameters of less than two dimensions (biases, normalisations)
   double clip = 0;             // greatest global norm of the gradient; 0: none
   bool torch_kernels = false;  // LibTorch's operators; what is not on a CPU has them anyhow
+  // But for AdamW of fp32 on a GPU, where it is given (compile_adamw_kernels()).
+  std::shared_ptr<const GpuProgram> gpu_program = nullptr;
 };
 
 /// Name, sizes and type of the state that an optimiser of these parameters has, without values (Optimizer::state()).
@@ -75,7 +78,7 @@ class Optimizer {
   bool by_torch() const;
   bool has_second() const { return options_.kind != OptimizerKind::sgd; }
   std::optional<Reading> step_on_device(double lr, std::optional<Reading> norm);
-  void update_all_by_torch(const TorchUpdate& update);
+  std::vector<TorchUpdatePart> torch_parts() const;
   template <class T>
   void update(const Block& block, double lr, double scale);
   kernels::AdamWFactors adamw_factors(const Part& part, double lr, double scale) const;
@@ -86,6 +89,7 @@ class Optimizer {
   std::vector<Block> blocks_;
   std::int64_t steps_ = 0;
   SpoiltMark spoilt_;  // of losses on a GPU
+  std::optional<GpuAdamW> gpu_adamw_;
 };
 
 }  // namespace hpcbench::train

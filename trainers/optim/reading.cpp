@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/item.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/stack.h>
 
 #include <cstdint>
@@ -17,6 +18,10 @@ Reading::Reading(const at::Tensor& scalar) {
 }
 
 double Reading::read() const { return is_there() ? there_.item<double>() : value_; }
+
+at::Tensor Reading::on(at::Device place) const {
+  return is_there() ? there_ : at::scalar_tensor(value_, at::TensorOptions(place).dtype(at::kDouble));
+}
 
 std::vector<double> read_all(const std::vector<Reading>& readings) {
   const at::NoGradGuard no_grad;

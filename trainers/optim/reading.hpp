@@ -17,6 +17,8 @@ class Reading {
   /// The scalar on its device; undefined where the value is known.
   const at::Tensor& there() const { return there_; }
   double read() const;
+  /// The number as a scalar in fp64 on a device, where it is, if it is there.
+  at::Tensor on(at::Device place) const;
 
  private:
   double value_ = 0;

@@ -45,6 +45,8 @@ class SpoiltMark {
   void note(const at::Tensor& loss);
   /// 1 from the first loss on that was not finite, else 0: fp32. Undefined where none was noted.
   at::Tensor read() const;
+  /// Not a number from then on, else 0: fp32. Undefined where none was noted.
+  const at::Tensor& sum() const { return sum_; }
 
  private:
   at::Tensor sum_;

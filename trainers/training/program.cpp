@@ -150,7 +150,9 @@ class Run {
     context.settings = settings_;
     context.group = group_.get();
     context.device = device_.get();
-    context.optimizer.torch_kernels = settings_.kernels == KernelChoice::torch || settings_.device == DeviceChoice::cuda;
+    const bool on_gpu = device_->is_cuda(), own = settings_.kernels == KernelChoice::own;
+    context.optimizer.torch_kernels = on_gpu || !own;
+    if (on_gpu && own && settings_.optimizer == OptimizerKind::adamw) context.optimizer.gpu_program = compile_adamw_kernels();
     strategy_ = row.make(context);
     strategy_->prepare(*task_);
     // Only now: the threads that communicate are there already, and stay free to run on any core.

@@ -1,15 +1,18 @@
 // BERT's kernels for GPUs, run on a CPU, against LibTorch's operators in fp64, and the whole model with them.
 
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/gelu_backward.h>
 #include <ATen/ops/native_layer_norm.h>
 #include <ATen/ops/native_layer_norm_backward.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <limits>
 
 #include "base/error.hpp"
 #include "bert_testing.hpp"
-#include "cpu_gpu_program.hpp"
+#include "cpu_bert_program.hpp"
 #include "tasks/bert_squad/bert_gpu_rows.hpp"
 #include "tasks/bert_squad/bert_masks.hpp"
 
@@ -29,6 +32,19 @@ const std::vector<GpuCase> kGpuCases = {{72, false}, {264, false}, {72, true}, {
 
 at::Tensor random_tensor(std::vector<std::int64_t> sizes, const GpuCase& gpu, std::uint64_t seed) {
   return at::empty(sizes, at::kDouble).normal_(0.3, 1, at::detail::createCPUGenerator(seed)).to(gpu.type());
+}
+
+/// A copy that ends where readable memory does.
+at::Tensor at_end_of_memory(const at::Tensor& tensor) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t bytes = tensor.nbytes(), pages = (bytes + page - 1) / page * page;
+  void* const memory = mmap(nullptr, pages + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  REQUIRE(mprotect(static_cast<char*>(memory) + pages, page, PROT_NONE) == 0);
+  at::Tensor copy = at::from_blob(
+      static_cast<char*>(memory) + pages - bytes, tensor.sizes(), [=](void*) { munmap(memory, pages + page); },
+      tensor.options());
+  return copy.copy_(tensor);
 }
 
 double apart(const at::Tensor& found, const at::Tensor& expected) {
@@ -55,10 +71,10 @@ at::Tensor mask_of(const GpuDropout& dropout, std::int64_t hidden) {
 TEST_CASE("GPU kernels: dropout, residual and normalisation, forward and backward, are those of fp64") {
   constexpr double kEps = 0.05;  // so large that it shows
   for (const GpuCase& gpu : kGpuCases) {
-    for (const std::int64_t rows : {1, 5, 37}) {
+    for (const std::int64_t rows : {1, 5, 37, 150}) {
       for (const double rate : {0.0, 0.25}) {
         INFO("hidden ", gpu.hidden, " ", "bf16 ", gpu.bf16, " ", "rows ", rows, " ", "rate ", rate);
-        const BertGpuRows kernels(std::make_shared<CpuGpuProgram>(gpu.hidden, gpu.bf16));
+        const BertGpuRows kernels(cpu_bert_program(gpu.hidden, gpu.bf16));
         const GpuDropout dropout = gpu_dropout(rows, rate);
         const at::Tensor x = random_tensor({rows, gpu.hidden}, gpu, 1), residual = random_tensor({rows, gpu.hidden}, gpu, 2);
         // As parameters of a strategy's flat tensor, which begin anywhere.
@@ -75,7 +91,8 @@ TEST_CASE("GPU kernels: dropout, residual and normalisation, forward and backwar
         CHECK(apart(made.statistics[0], mean.flatten()) <= 1e-2);  // of a sum that rounds as the kernel's, up to ties
         CHECK(apart(made.statistics[1], reciprocal.flatten()) <= 1e-2);
 
-        const at::Tensor towards = random_tensor({rows, gpu.hidden}, gpu, 5), wide_towards = towards.to(at::kDouble);
+        const at::Tensor towards = at_end_of_memory(random_tensor({rows, gpu.hidden}, gpu, 5)),
+                         wide_towards = towards.to(at::kDouble);
         const auto [of_sum, of_gamma, of_beta] = at::native_layer_norm_backward(
             wide_towards, wide_sum, {gpu.hidden}, mean, reciprocal, wide_gamma, wide_beta, {true, true, true});
         const GpuNormGradients of = kernels.norm_backward(towards, made, gamma, dropout);
@@ -96,7 +113,7 @@ TEST_CASE("GPU kernels: dropout, residual and normalisation, forward and backwar
 TEST_CASE("GPU kernels: what dropout drops is what the kernels for CPUs drop") {
   const GpuCase gpu{72, false};
   const GpuDropout dropout = gpu_dropout(9, 0.5);
-  const BertGpuRows kernels(std::make_shared<CpuGpuProgram>(gpu.hidden, gpu.bf16));
+  const BertGpuRows kernels(cpu_bert_program(gpu.hidden, gpu.bf16));
   const at::Tensor x = at::ones({9, gpu.hidden});
   const GpuNorm made =
       kernels.norm(x, at::zeros({9, gpu.hidden}), at::ones({gpu.hidden}), at::zeros({gpu.hidden}), dropout, 1e-12);
@@ -107,7 +124,7 @@ TEST_CASE("GPU kernels: GELU's derivative and the sums of its columns are those 
   for (const GpuCase& gpu : kGpuCases) {
     for (const std::int64_t rows : {1, 9, 70}) {
       INFO("hidden ", gpu.hidden, " ", "bf16 ", gpu.bf16, " ", "rows ", rows);
-      const BertGpuRows kernels(std::make_shared<CpuGpuProgram>(gpu.hidden, gpu.bf16));
+      const BertGpuRows kernels(cpu_bert_program(gpu.hidden, gpu.bf16));
       const at::Tensor x = random_tensor({rows, 2 * gpu.hidden}, gpu, 1),
                        towards = random_tensor({rows, 2 * gpu.hidden}, gpu, 2);
       const at::Tensor expected = at::gelu_backward(towards.to(at::kDouble), x.to(at::kDouble));
@@ -122,7 +139,7 @@ TEST_CASE("GPU kernels: three matrices stand beside each other, with the sums of
   for (const GpuCase& gpu : kGpuCases) {
     for (const std::int64_t rows : {1, 9, 70}) {
       INFO("hidden ", gpu.hidden, " ", "bf16 ", gpu.bf16, " ", "rows ", rows);
-      const BertGpuRows kernels(std::make_shared<CpuGpuProgram>(gpu.hidden, gpu.bf16));
+      const BertGpuRows kernels(cpu_bert_program(gpu.hidden, gpu.bf16));
       const at::Tensor expected = random_tensor({rows, 3 * gpu.hidden}, gpu, 1);
       const auto part = [&](std::int64_t number) { return expected.narrow(1, number * gpu.hidden, gpu.hidden); };
       const GpuSummed apart_before = kernels.join({part(0).contiguous(), part(1).contiguous(), part(2).contiguous()});
@@ -137,7 +154,7 @@ TEST_CASE("GPU kernels: three matrices stand beside each other, with the sums of
 }
 
 TEST_CASE("GPU kernels: partial sums of several widths are added up by one launch") {
-  const auto program = std::make_shared<CpuGpuProgram>(72, false);
+  const auto program = cpu_bert_program(72, false);
   const BertGpuRows kernels(program);
   std::vector<at::Tensor> partial;
   for (const std::int64_t columns : {8, 33, 216, 40}) {
@@ -153,7 +170,7 @@ TEST_CASE("GPU kernels: partial sums of several widths are added up by one launc
 
 TEST_CASE("GPU kernels: GELU's derivative is right to fp32's precision wherever it is taken") {
   const GpuCase gpu{72, false};
-  const BertGpuRows kernels(std::make_shared<CpuGpuProgram>(gpu.hidden, gpu.bf16));
+  const BertGpuRows kernels(cpu_bert_program(gpu.hidden, gpu.bf16));
   at::Tensor x = at::linspace(-12, 12, 20 * gpu.hidden).view({20, gpu.hidden});
   x[0][0] = -std::numeric_limits<float>::max();
   x[0][1] = std::numeric_limits<float>::max();
@@ -166,7 +183,7 @@ TEST_CASE("GPU kernels: GELU's derivative is right to fp32's precision wherever 
 
 TEST_CASE("GPU kernels: rounding to bf16 is LibTorch's, ties and what is no number too") {
   const GpuCase gpu{72, true};
-  const BertGpuRows kernels(std::make_shared<CpuGpuProgram>(gpu.hidden, gpu.bf16));
+  const BertGpuRows kernels(cpu_bert_program(gpu.hidden, gpu.bf16));
   // A sum of two bf16 numbers lies between two others as often as not.
   at::Tensor x = random_tensor({64, gpu.hidden}, gpu, 1), residual = random_tensor({64, gpu.hidden}, gpu, 2).mul_(0.01);
   x[0][0] = std::numeric_limits<float>::quiet_NaN();
@@ -196,7 +213,7 @@ TEST_CASE("GPU kernels: the whole model with them equals the plain one, dropout 
         Bert reference(config, options, 7);
         perturb(reference, 0.2, 3);
         const BertOutcome expected = run_step(reference, batch, dropout);
-        const auto program = std::make_shared<CpuGpuProgram>(config.hidden_size, bf16);
+        const auto program = cpu_bert_program(config.hidden_size, bf16);
         options.gpu_program = program;
         Bert bert(config, options, 7);
         perturb(bert, 0.2, 3);

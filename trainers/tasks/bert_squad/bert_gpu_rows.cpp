@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "kernels/gpu/bert_source.hpp"
+#include "kernels/gpu/source.hpp"
 #include "tasks/bert_squad/bert_varlen.hpp"
 
 namespace hpcbench::train {
@@ -19,7 +19,7 @@ namespace {
 
 using kernels::kPiece;
 
-constexpr std::int64_t kMostHidden = 1024;  // more do not fit into a warp's registers
+constexpr std::int64_t kMostHidden = 1024;  // more do not fit into the registers of bert_norm's warps
 
 /// Blocks of each multiprocessor: as many as find room at once. Each of backward's writes sums of its own.
 constexpr std::int64_t kNormBlocks = 8;
@@ -98,7 +98,8 @@ GpuNormGradients BertGpuRows::norm_backward(const at::Tensor& towards, const Gpu
                                             const GpuDropout& dropout) const {
   const std::int64_t rows = towards.size(0), hidden = towards.size(1);
   const std::int64_t most = kNormBackwardBlocks * program_->multiprocessors(towards.device());
-  const std::int64_t blocks = std::min(most, divided_up(rows, kernels::kWarps));
+  const std::int64_t at_once = kernels::block_rows(static_cast<int>(hidden));
+  const std::int64_t blocks = std::min(most, divided_up(rows, at_once));
   const at::Tensor own_gamma = aligned(gamma);
   GpuNormGradients of;
   of.partial = in_fp32({blocks, 3 * hidden}, towards);
@@ -115,7 +116,8 @@ GpuNormGradients BertGpuRows::norm_backward(const at::Tensor& towards, const Gpu
   arguments.of_x = of.of_x.data_ptr();
   arguments.partial = of.partial.data_ptr<float>();
   arguments.rows = static_cast<int>(rows);
-  program_->launch(towards.device(), "bert_norm_backward", {blocks, 1, threads_of(kernels::kWarps)}, &arguments);
+  const std::int64_t threads = threads_of(at_once * kernels::row_warps(static_cast<int>(hidden)));
+  program_->launch(towards.device(), "bert_norm_backward", {blocks, 1, threads}, &arguments);
   return of;
 }
 
