@@ -184,6 +184,10 @@ TEST_CASE("what cannot be resumed from is refused") {
   const std::string bytes = slurp(folder + "/last.safetensors");
   std::ofstream(folder + "/last.safetensors", std::ios::binary) << bytes.substr(0, bytes.size() / 2);
   CHECK(complaint({"--resume", folder}, 3).find("last.safetensors") != std::string::npos);
+  std::string damaged = bytes;
+  damaged[bytes.size() - 100] = static_cast<char>(damaged[bytes.size() - 100] ^ 1);  // one bit of one number
+  std::ofstream(folder + "/last.safetensors", std::ios::binary) << damaged;
+  CHECK(complaint({"--resume", folder}, 3).find("is damaged: it does not hold what was written") != std::string::npos);
 }
 
 }  // namespace hpcbench::train

@@ -26,6 +26,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "elements are handed out as they stand in the file");
 
 constexpr std::size_t kLengthBytes = 8;
+constexpr const char* kSealKey = "hpcbench_xxh3";
+constexpr std::string_view kOpenSeal = "00000000000000000000000000000000";
 
 [[noreturn]] void refuse_safetensors(const std::filesystem::path& path, const std::string& why) {
   throw DataError(concat("error: ", path.string(), " ", why));
@@ -115,10 +117,12 @@ struct SafetensorsFile::Mapping {
   std::vector<StoredTensor> tensors;
   std::map<std::string, std::size_t> places;
   std::vector<std::pair<std::string, std::string>> metadata;
+  std::filesystem::path path;
 };
 
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : mapping_(std::make_unique<Mapping>()) {
   mapping_->map(path);
+  mapping_->path = path;
   const std::string_view bytes = mapping_->bytes();
   const std::string_view text = find_header(path, bytes);
   const std::string_view data = bytes.substr(kLengthBytes + text.size());
@@ -146,6 +150,46 @@ const std::vector<std::pair<std::string, std::string>>& SafetensorsFile::metadat
 
 namespace {
 
+/// Where the seal's digits stand in a header.
+std::size_t seal_place(std::string_view header) {
+  const std::string before = concat('"', kSealKey, "\":\"");
+  const std::size_t found = header.find(before);
+  return found == std::string_view::npos ? found : found + before.size();
+}
+
+std::string seal_of(const std::string& header, const std::vector<ContentHash::Digest>& tensors) {
+  ContentHash hash;
+  hash.add_text(header);
+  for (const ContentHash::Digest& digest : tensors) hash.add(std::as_bytes(std::span(digest)));
+  return hex_of(hash.digest());
+}
+
+ContentHash::Digest digest_of(std::span<const std::byte> bytes) {
+  ContentHash hash;
+  hash.add(bytes);
+  return hash.digest();
+}
+
+}  // namespace
+
+void SafetensorsFile::check_seal() const {
+  const auto& metadata = mapping_->metadata;
+  const auto seal = std::find_if(metadata.begin(), metadata.end(), [](const auto& each) { return each.first == kSealKey; });
+  if (seal == metadata.end()) return;
+  const std::string_view bytes = mapping_->bytes();
+  std::string header(bytes.substr(0, kLengthBytes + read_length(bytes)));
+  const std::size_t place = seal_place(header);
+  if (place != std::string::npos && seal->second.size() == kOpenSeal.size()) header.replace(place, kOpenSeal.size(), kOpenSeal);
+  std::vector<ContentHash::Digest> digests;
+  for (const StoredTensor& tensor : mapping_->tensors) {
+    if (!tensor.bytes.empty()) digests.push_back(digest_of(tensor.bytes));
+  }
+  if (seal_of(header, digests) != seal->second)
+    refuse_safetensors(mapping_->path, "is damaged: it does not hold what was written (its XXH3 is another)");
+}
+
+namespace {
+
 /// Largest elements first, so that each tensor is aligned to its element; else in the order given.
 std::vector<std::size_t> file_order(std::span<const StoredTensor> tensors) {
   std::vector<std::size_t> order(tensors.size());
@@ -164,10 +208,10 @@ std::uint64_t bytes_needed(const StoredTensor& tensor) {
 
 /// The length and the header, which is padded with spaces to a multiple of 8 bytes: so the data is aligned too.
 std::string header_text(const std::filesystem::path& path, std::span<const StoredTensor> tensors,
-                        const std::vector<std::size_t>& order,
-                        const std::vector<std::pair<std::string, std::string>>& metadata) {
+                        const std::vector<std::size_t>& order, const std::vector<std::pair<std::string, std::string>>& metadata,
+                        Seal seal) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!metadata.empty()) header["__metadata__"] = nlohmann::ordered_json::object();
+  if (seal == Seal::hash) header["__metadata__"][kSealKey] = kOpenSeal;
   for (const auto& [key, value] : metadata) header["__metadata__"][key] = value;
   std::set<std::string_view> names = {"__metadata__"};
   std::string text = header.dump();
@@ -195,9 +239,11 @@ std::string header_text(const std::filesystem::path& path, std::span<const Store
 }  // namespace
 
 SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, std::span<const StoredTensor> tensors,
-                                     const std::vector<std::pair<std::string, std::string>>& metadata, ContentHash* hash)
+                                     const std::vector<std::pair<std::string, std::string>>& metadata, ContentHash* hash,
+                                     Seal seal)
     : path_(path), file_(path), places_(tensors.size()), order_(file_order(tensors)), hash_(hash) {
-  const std::string header = header_text(path, tensors, order_, metadata);
+  const std::string header = header_text(path, tensors, order_, metadata, seal);
+  if (seal == Seal::hash) header_ = header;
   const auto header_bytes = std::as_bytes(std::span(header));
   file_.write_at(0, header_bytes);
   if (hash_) hash_->add(header_bytes);
@@ -219,6 +265,7 @@ void SafetensorsWriter::write(std::size_t index, std::span<const std::byte> byte
   file_.write_at(place.begin, bytes);
   if (hash_) hash_->add(bytes);
   heard_ += bytes.size();
+  if (!header_.empty()) place.digest = digest_of(bytes);
   place.is_written = true;
 }
 
@@ -226,12 +273,25 @@ void SafetensorsWriter::finish() {
   for (const Place& place : places_) {
     if (!place.is_written) throw DataError(concat("error: cannot write ", path_.string(), ": ", place.name, " is missing"));
   }
+  if (!header_.empty()) {
+    const std::string sealed = sealed_header();
+    file_.write_at(0, std::as_bytes(std::span(sealed)));
+  }
   file_.finish();
 }
 
+std::string SafetensorsWriter::sealed_header() const {
+  std::vector<ContentHash::Digest> digests;
+  for (const std::size_t index : order_) {
+    if (places_[index].bytes > 0) digests.push_back(places_[index].digest);
+  }
+  std::string sealed = header_;
+  return sealed.replace(seal_place(header_), kOpenSeal.size(), seal_of(header_, digests));
+}
+
 void write_safetensors(const std::filesystem::path& path, std::span<const StoredTensor> tensors,
-                       const std::vector<std::pair<std::string, std::string>>& metadata) {
-  SafetensorsWriter writer(path, tensors, metadata);
+                       const std::vector<std::pair<std::string, std::string>>& metadata, Seal seal) {
+  SafetensorsWriter writer(path, tensors, metadata, nullptr, seal);
   for (std::size_t index = 0; index < tensors.size(); ++index) writer.write(index, tensors[index].bytes);
   writer.finish();
 }

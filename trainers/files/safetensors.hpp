@@ -42,11 +42,17 @@ class SafetensorsFile {
   const std::vector<StoredTensor>& tensors() const;  // in the order of their bytes
   const StoredTensor* find(const std::string& name) const;
   const std::vector<std::pair<std::string, std::string>>& metadata() const;
+  /// Reads all of it. DataError where a sealed file (SafetensorsWriter) is not what was written; another one is taken as it is.
+  void check_seal() const;
 
  private:
   struct Mapping;
   std::unique_ptr<Mapping> mapping_;
 };
+
+/// Whether the metadata of a file has a hash of all that it holds, which tells damage (`hpcbench_xxh3`): XXH3 of the header
+/// with 0 for each digit of the hash, and of the XXH3 of each tensor that has bytes, in the order of their bytes.
+enum class Seal { none, hash };
 
 /// Writes a file whose tensors come one by one, in any order: whole or absent (AtomicFile), with `metadata` under __metadata__
 /// (transformers wants {"format", "pt"}); tensors of larger elements come first, so that all are aligned. DataError if it
@@ -56,7 +62,8 @@ class SafetensorsWriter {
   /// Of `tensors` all but the bytes. `hash`, if given, hears every byte of the file as it is written, so that nobody reads the
   /// file again for it; then the tensors must come as in order().
   SafetensorsWriter(const std::filesystem::path& path, std::span<const StoredTensor> tensors,
-                    const std::vector<std::pair<std::string, std::string>>& metadata, ContentHash* hash = nullptr);
+                    const std::vector<std::pair<std::string, std::string>>& metadata, ContentHash* hash = nullptr,
+                    Seal seal = Seal::none);
   /// The tensors' numbers in the order of their bytes.
   const std::vector<std::size_t>& order() const { return order_; }
   /// Of the whole file.
@@ -72,7 +79,9 @@ class SafetensorsWriter {
     std::uint64_t begin = 0;  // in the file
     std::uint64_t bytes = 0;
     bool is_written = false;
+    ContentHash::Digest digest = {};  // for the seal
   };
+  std::string sealed_header() const;
   std::filesystem::path path_;
   AtomicFile file_;
   std::vector<Place> places_;  // by index
@@ -80,10 +89,11 @@ class SafetensorsWriter {
   std::uint64_t bytes_ = 0;
   ContentHash* hash_;
   std::uint64_t heard_ = 0;  // bytes of the file's beginning, by hash_
+  std::string header_;       // with zeros for the seal; empty: there is none
 };
 
 /// All at once.
 void write_safetensors(const std::filesystem::path& path, std::span<const StoredTensor> tensors,
-                       const std::vector<std::pair<std::string, std::string>>& metadata);
+                       const std::vector<std::pair<std::string, std::string>>& metadata, Seal seal = Seal::none);
 
 }  // namespace hpcbench::train

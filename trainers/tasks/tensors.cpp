@@ -43,8 +43,8 @@ at::Tensor to_tensor(const StoredTensor& stored) {
 }
 
 TensorsWriter::TensorsWriter(const std::filesystem::path& path, const std::vector<NamedTensor>& layout,
-                             const std::vector<std::pair<std::string, std::string>>& metadata, ContentHash* hash)
-    : file_(path, stored_layout(layout), metadata, hash) {}
+                             const std::vector<std::pair<std::string, std::string>>& metadata, ContentHash* hash, Seal seal)
+    : file_(path, stored_layout(layout), metadata, hash, seal) {}
 
 void TensorsWriter::write(std::size_t index, const at::Tensor& tensor) {
   const at::Tensor values = tensor.detach().to(at::kCPU).contiguous();

@@ -22,9 +22,10 @@ at::Tensor to_tensor(const StoredTensor& stored);
 /// host and written, none is kept.
 class TensorsWriter {
  public:
-  /// Of `layout` names, sizes and types. `hash`, order() and bytes() are those of the SafetensorsWriter.
+  /// Of `layout` names, sizes and types. `hash`, `seal`, order() and bytes() are those of the SafetensorsWriter.
   TensorsWriter(const std::filesystem::path& path, const std::vector<NamedTensor>& layout,
-                const std::vector<std::pair<std::string, std::string>>& metadata, ContentHash* hash = nullptr);
+                const std::vector<std::pair<std::string, std::string>>& metadata, ContentHash* hash = nullptr,
+                Seal seal = Seal::none);
   const std::vector<std::size_t>& order() const { return file_.order(); }
   std::uint64_t bytes() const { return file_.bytes(); }
   /// The values of `layout[index]`.

@@ -128,7 +128,8 @@ std::map<std::string, std::string> settings_to_keep(const Settings& settings, co
 }
 
 CheckpointWriter::CheckpointWriter(const std::filesystem::path& path, const TrainingCheckpoint& layout)
-    : model_tensors_(layout.model.size()), file_(path, all_tensors(layout), {{kMetadataKey, metadata_text(layout)}}) {}
+    : model_tensors_(layout.model.size()),
+      file_(path, all_tensors(layout), {{kMetadataKey, metadata_text(layout)}}, nullptr, Seal::hash) {}
 
 std::filesystem::path shard_folder(const std::filesystem::path& path) { return path.parent_path() / path.stem(); }
 
@@ -140,13 +141,14 @@ ShardEntry write_checkpoint_shard(const std::filesystem::path& path, std::int64_
 
 void write_checkpoint_index(const std::filesystem::path& path, const TrainingCheckpoint& layout,
                             const std::vector<ShardEntry>& shards) {
-  write_safetensors(path, {}, {{kMetadataKey, metadata_text(layout)}, {kShardsKey, shard_index_text(shards)}});
+  write_safetensors(path, {}, {{kMetadataKey, metadata_text(layout)}, {kShardsKey, shard_index_text(shards)}}, Seal::hash);
 }
 
 TrainingCheckpoint read_checkpoint(const std::filesystem::path& path, const std::map<std::string, std::string>& settings,
                                    const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer) {
   const SafetensorsFile file(path);
   const CheckpointJson json = metadata_json(file, path);
+  file.check_seal();
   TrainingCheckpoint checkpoint;
   try {
     json.at("settings").get_to(checkpoint.settings);

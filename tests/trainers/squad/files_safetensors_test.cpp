@@ -321,6 +321,42 @@ TEST_CASE("safetensors: a hash hears the whole file, if the tensors come in the 
   CHECK(writer.bytes() == written.size());
 }
 
+TEST_CASE("safetensors: a seal tells each bit that is another, and what has none is taken as it is") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "model.safetensors";
+  const std::array<float, 3> values = {1, 2, 3};
+  const std::array<double, 2> wide = {4, 5};
+  const std::vector<StoredTensor> tensors = {{"a", ElementType::f32, {3}, std::as_bytes(std::span(values))},
+                                             {"none", ElementType::f64, {0}, {}},
+                                             {"b", ElementType::f64, {2}, std::as_bytes(std::span(wide))}};
+  const StringPairs metadata = {{"state", R"({"step": 12})"}};
+  SafetensorsWriter writer(path, tensors, metadata, nullptr, Seal::hash);
+  for (const std::size_t index : {0U, 1U, 2U}) writer.write(index, tensors[index].bytes);
+  writer.finish();
+  const std::string whole = read_bytes(path);
+  const SafetensorsFile file(path);
+  file.check_seal();
+  CHECK(file.metadata().size() == 2);
+  CHECK(whole.find("00000000000000000000000000000000") == std::string::npos);
+  write_safetensors(path, tensors, metadata, Seal::hash);
+  CHECK(read_bytes(path) == whole);
+  std::size_t told = 0;
+  for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    std::string damaged = whole;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    write_bytes(path, damaged);
+    try {
+      SafetensorsFile(path).check_seal();
+    } catch (const DataError&) {
+      ++told;
+    }
+  }
+  // The rest: the name of the seal is another, so that there is none.
+  CHECK(8 * whole.size() - told <= 8 * std::string("hpcbench_xxh3").size());
+  write_safetensors(path, tensors, metadata);
+  SafetensorsFile(path).check_seal();
+}
+
 TEST_CASE("safetensors: what cannot be written is refused and leaves nothing") {
   const TemporaryFolder folder;
   const std::array<float, 1> value = {1};
