@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <nettle/sha2.h>
+#include <nettle/version.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -38,7 +39,11 @@ class Sha256 {
   }
   std::string digest_hex() {
     std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest{};
+#if NETTLE_VERSION_MAJOR >= 4
+    sha256_digest(&context_, digest.data());
+#else
     sha256_digest(&context_, digest.size(), digest.data());
+#endif
     return hex(digest.data(), digest.size());
   }
 
