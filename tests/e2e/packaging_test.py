@@ -46,8 +46,20 @@ class Packaging(unittest.TestCase):
             self.assertTrue(calls(path, "version") and calls(path, "license"), path)
         self.assertEqual(calls(PACKAGING / "spack/packages/hpcbench/package.py", "version"), [self.project_version()])
         options = (ROOT / "CMakeLists.txt").read_text()
-        for option in re.findall(r"-D(HPCBENCH_\w+)", (PACKAGING / "spack/packages/hpcbench/package.py").read_text()):
-            self.assertRegex(options, rf"(?:option|set)\({option}\b")
+        given = re.findall(r"-D(HPCBENCH_\w+)", (PACKAGING / "spack/packages/hpcbench/package.py").read_text())
+        self.assertIn("HPCBENCH_CCACHE", given, "ccache around Spack's compiler does not see the flags that Spack adds")
+        for option in given:
+            self.assertRegex(options, rf"(?:option|set|find_program)\({option}\b")
+
+    def test_spack_builds_the_libraries_of_boost_that_are_linked(self):
+        text = "".join((ROOT / name / "CMakeLists.txt").read_text() for name in ("runner", "shared"))
+        boost = next(spec for spec in calls(PACKAGING / "spack/packages/hpcbench/package.py", "depends_on") if spec.startswith("boost"))
+        self.assertEqual(set(re.findall(r"\+(\w+)", boost)), set(re.findall(r"find_library\(\w+ boost_(\w+)", text)))
+
+    def test_what_spack_fetches_by_tag_is_a_known_commit(self):
+        for path in (PACKAGING / "spack/packages").glob("*/package.py"):
+            for line in re.findall(r"version\(.*tag=.*", path.read_text()):
+                self.assertRegex(line, r'commit="[0-9a-f]{40}"', path)
 
     def test_the_image_is_built_as_setup_and_release_do(self):
         text = (PACKAGING / "Dockerfile").read_text()

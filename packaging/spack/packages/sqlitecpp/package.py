@@ -9,12 +9,12 @@ class Sqlitecpp(CMakePackage):
 
     license("MIT")
 
-    version("3.2.1", tag="3.2.1")
+    version("3.3.2", tag="3.3.2", commit="08aa70a45ea52abcd8ee6b5d1ab1542140b3c7f5")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
     depends_on("cmake@3.5:", type="build")
-    depends_on("sqlite")
+    depends_on("sqlite+column_metadata")
 
     def cmake_args(self):
         return ["-DSQLITECPP_INTERNAL_SQLITE=OFF", "-DSQLITECPP_RUN_CPPLINT=OFF", "-DSQLITECPP_RUN_CPPCHECK=OFF"]
