@@ -56,6 +56,12 @@ class Packaging(unittest.TestCase):
         boost = next(spec for spec in calls(PACKAGING / "spack/packages/hpcbench/package.py", "depends_on") if spec.startswith("boost"))
         self.assertEqual(set(re.findall(r"\+(\w+)", boost)), set(re.findall(r"find_library\(\w+ boost_(\w+)", text)))
 
+    def test_sources_name_the_headers_that_newer_libraries_want(self):
+        # Spack takes the newest: fmt has join in ranges.h since 11.
+        for path in (path for folder in ("runner", "shared", "tests") for path in (ROOT / folder).rglob("*.[ch]pp")):
+            text = path.read_text()
+            self.assertTrue("fmt::join" not in text or "#include <fmt/ranges.h>" in text, path)
+
     def test_what_spack_fetches_by_tag_is_a_known_commit(self):
         for path in (PACKAGING / "spack/packages").glob("*/package.py"):
             for line in re.findall(r"version\(.*tag=.*", path.read_text()):
