@@ -158,24 +158,27 @@ TEST_CASE("killed before any call that makes a checkpoint: the one before it goe
 
   const Texts expected_of_two = fixture.end_of(two, {"--max-steps", "5"});
   // A rank writes the header and the tensors of its shard (of these one in three is tried), then fsync, rename, fsync of the
-  // folder. Rank 0 makes four calls of the index, removes the two shards of the save before, and tries to remove their folder.
+  // folder. Rank 0 makes five calls of the index (its header twice, the second time with the seal), removes the two shards of
+  // the save before, and tries to remove their folder.
   const int shard = 1 + tensors_in(two, "sharded", "last/1-rank-0of2.safetensors") + 3;
-  const int first_save = shard + 4 + 1;
-  for (const int call : {1, shard, shard + 1, shard + 3})
+  const int index = 5;
+  const int first_save = shard + index + 1;
+  for (const int call : {1, shard, shard + 1, shard + 2, shard + index - 1})
     CHECK_FALSE(kill_and_go_on(two, "sharded", expected_of_two, 0, call));  // before the first index has its name
-  for (const int call : {shard + 4, first_save}) CHECK(kill_and_go_on(two, "sharded", expected_of_two, 0, call));
-  for (int call = 1; call <= shard + 4 + 2 + 1; call += call < shard - 4 ? 3 : 1)
+  for (const int call : {shard + index, first_save}) CHECK(kill_and_go_on(two, "sharded", expected_of_two, 0, call));
+  for (int call = 1; call <= shard + index + 2 + 1; call += call < shard - 4 ? 3 : 1)
     CHECK(kill_and_go_on(two, "sharded", expected_of_two, 0, first_save + call));
   const int shard_of_other = 1 + tensors_in(two, "sharded", "last/1-rank-1of2.safetensors") + 3;
   for (const int call : {1, shard_of_other - 1, shard_of_other})
     CHECK(kill_and_go_on(two, "sharded", expected_of_two, 1, shard_of_other + call));
 
   const Texts expected_of_one = fixture.end_of(one, {"--max-steps", "5"});
-  const int file = 1 + tensors_in(one, "whole", "last.safetensors") + 3;
+  const int file = 1 + tensors_in(one, "whole", "last.safetensors") + 1 + 3;
   const int whole_save = file + 1;  // and the shards' folder, which is not there
-  for (const int call : {1, file - 3, file - 2, file - 1}) CHECK_FALSE(kill_and_go_on(one, "whole", expected_of_one, 0, call));
+  for (const int call : {1, file - 4, file - 3, file - 2, file - 1})
+    CHECK_FALSE(kill_and_go_on(one, "whole", expected_of_one, 0, call));
   CHECK(kill_and_go_on(one, "whole", expected_of_one, 0, file));
-  for (const int call : {1, 2, file - 3, file - 2, file - 1, file, whole_save})
+  for (const int call : {1, 2, file - 4, file - 3, file - 2, file - 1, file, whole_save})
     CHECK(kill_and_go_on(one, "whole", expected_of_one, 0, whole_save + call));
 }
 
