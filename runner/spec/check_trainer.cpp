@@ -84,7 +84,8 @@ const std::vector<std::string>& trainer_settings() {
                                                      "log_every",
                                                      "trace",
                                                      "timeout",
-                                                     "bind"};
+                                                     "bind",
+                                                     "cuda_graphs"};
   return kSettings;
 }
 

@@ -63,6 +63,17 @@ void check_strategy(const Settings& settings, const World& world) {
     throw InputError(concat("error: the strategy ", settings.strategy, " has no flavour faithful: it is the same as tuned"));
 }
 
+void check_cuda_graphs(const Settings& settings) {
+  if (!settings.cuda_graphs) return;
+  if (settings.strategy != "baseline")
+    throw InputError(concat("error: cuda_graphs is a setting of baseline, but the strategy is ", settings.strategy));
+  if (settings.accumulate != 1) {
+    throw InputError("error: cuda_graphs needs steps of one micro-batch: choose `accumulate: 1`, or leave `cuda_graphs` out");
+  }
+  if (settings.dropout_bits == DropoutDraw::hash)
+    throw InputError("error: with cuda_graphs the GPU draws dropout: leave `dropout_bits: hash` or `cuda_graphs` out");
+}
+
 void check_task(const Settings& settings) {
   const TaskSettings* const task = find_task_settings(settings.task);
   if (!task) refuse_task(settings.task);
@@ -95,6 +106,7 @@ void check_settings(const Settings& settings, const World& world) {
   check_batches(settings, world);
   check_optimizer(settings);
   check_strategy(settings, world);
+  check_cuda_graphs(settings);
   check_task(settings);
   check_keeping(settings);
 }

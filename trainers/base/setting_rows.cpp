@@ -147,6 +147,8 @@ void add_surroundings(RowList& rows) {
       choice_of(&Settings::kernels, {KernelChoice::automatic, KernelChoice::own, KernelChoice::torch}));
   add("bind", "BOOL", "bind each rank to its own cores where the ranks of a node fill them exactly (true)",
       switch_of(&Settings::bind));
+  add("cuda_graphs", "BOOL", "baseline on cuda: launch forward and backward of steps of one shape as one CUDA graph (false)",
+      switch_of(&Settings::cuda_graphs));
 }
 
 /// What the tasks say of a setting that all have, and of `task` which there are.

@@ -139,6 +139,7 @@ struct Settings {
   KernelChoice kernels = KernelChoice::automatic;  // likewise
   std::optional<bool> tf32;                        // of matrix products and cuDNN; absent: as LibTorch has them
   std::optional<bool> deterministic;               // operators of a GPU; absent: true
+  bool cuda_graphs = false;                        // baseline on a GPU: passes of one shape are captured and replayed
   double timeout_s = 120;
   double bucket_cap_mb = 25;
   ExchangeChoice exchange = ExchangeChoice::gloo;

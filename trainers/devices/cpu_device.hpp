@@ -16,6 +16,7 @@ class CpuDevice : public Device {
   void resize(const at::Tensor& flat, std::int64_t bytes) const override;
   std::unique_ptr<SideStream> make_stream() const override { return nullptr; }
   std::unique_ptr<Lap> begin_lap() const override { return nullptr; }
+  std::unique_ptr<CapturedWork> capture(const std::function<std::vector<at::Tensor>()>& work) const override;
   void connect(const c10::intrusive_ptr<c10d::ProcessGroup>&, const c10::intrusive_ptr<c10d::Store>&,
                std::chrono::milliseconds) const override {}
   NcclTransport transport() const override { return {}; }

@@ -133,6 +133,9 @@ class CudaDevice final : public Device {
 
   std::unique_ptr<SideStream> make_stream() const override { return make_cuda_stream(place()); }
   std::unique_ptr<Lap> begin_lap() const override { return begin_cuda_lap(place()); }
+  std::unique_ptr<CapturedWork> capture(const std::function<std::vector<at::Tensor>()>& work) const override {
+    return capture_cuda_graph(place(), work);
+  }
 
   void connect(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const c10::intrusive_ptr<c10d::Store>& store,
                std::chrono::milliseconds timeout) const override {
@@ -197,7 +200,9 @@ std::unique_ptr<Device> make_cuda_device(const DevicePlan& plan, const Settings&
     context.setAllowTF32CuBLAS(*settings.tf32);
     context.setAllowTF32CuDNN(*settings.tf32);
   }
-  return std::make_unique<CudaDevice>(plan.first_gpu, device_count(settings), machine);
+  auto device = std::make_unique<CudaDevice>(plan.first_gpu, device_count(settings), machine);
+  if (settings.cuda_graphs) use_own_stream(device->place());
+  return device;
 }
 
 }  // namespace hpcbench::train

@@ -53,6 +53,19 @@ class Lap {
   virtual std::optional<double> seconds() const = 0;
 };
 
+/// Device work that was captured, to be done again and again without the host.
+class CapturedWork {
+ public:
+  virtual ~CapturedWork() = default;
+  /// Enqueues it. When it has run, results() have new values.
+  virtual void replay() = 0;
+  /// What the capturing call returned: the same tensors after each replay. From the first replay on.
+  const std::vector<at::Tensor>& results() const { return results_; }
+
+ protected:
+  std::vector<at::Tensor> results_;
+};
+
 /// What is a device's own business. The CPU's is always there; the CUDA one is compiled where LibTorch has CUDA
 /// (HPCBENCH_CUDA). Nothing here or behind it needs a header of CUDA.
 class Device {
@@ -80,6 +93,10 @@ class Device {
   /// Begins with what is enqueued for computing from now on; null where work is done when the call returns: the host's clock
   /// tells.
   virtual std::unique_ptr<Lap> begin_lap() const = 0;
+  /// Calls `work` once: what it enqueues for computing is captured and not done, memory that it takes is kept for the replays.
+  /// `work` may not wait for the device, and reads what differs between replays from tensors that are there before. A device
+  /// that captures nothing calls `work` at each replay, and copies what it returns.
+  virtual std::unique_ptr<CapturedWork> capture(const std::function<std::vector<at::Tensor>()>& work) const = 0;
   /// Adds to a process group that has Gloo for tensors of the host what carries this device's tensors.
   virtual void connect(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const c10::intrusive_ptr<c10d::Store>& store,
                        std::chrono::milliseconds timeout) const = 0;

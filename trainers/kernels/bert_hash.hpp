@@ -22,6 +22,7 @@ struct DropoutSite {
   std::uint64_t key = 0;
   std::uint32_t threshold = 0;  // rate * 2^32: the rate is met to 2^-32
   double kept = 1;              // 1 / (1 - rate): what elements that are kept are multiplied with
+  std::uint64_t number = 0;     // of the model's sites
 
   bool on() const { return threshold != 0; }
   double rate() const { return threshold / 4294967296.0; }
@@ -30,7 +31,7 @@ struct DropoutSite {
 inline DropoutSite dropout_site(std::uint64_t seed, std::int64_t step, std::uint64_t site, double rate) {
   constexpr double kTwoTo32 = 4294967296.0;
   const std::uint64_t key = mix_bits(mix_bits(mix_bits(seed) ^ static_cast<std::uint64_t>(step)) ^ site);
-  return {key, static_cast<std::uint32_t>(rate * kTwoTo32), 1.0 / (1.0 - rate)};
+  return {key, static_cast<std::uint32_t>(rate * kTwoTo32), 1.0 / (1.0 - rate), site};
 }
 
 /// Of a token: the same wherever the token stands in a batch.

@@ -1,6 +1,7 @@
 #include "strategies/exchange.hpp"
 #include "strategies/measures.hpp"
 #include "strategies/replicated_strategy.hpp"
+#include "strategies/step_graph.hpp"
 
 namespace hpcbench::train {
 
@@ -20,6 +21,7 @@ class Baseline final : public ReplicatedStrategy {
     make_optimizer(model);
     counted_.assign(model.parameters.size(), 0);
     gradient_hooks_.emplace(model, [this](std::size_t parameter) { count_gradient(parameter); });
+    if (context_.settings.cuda_graphs) graph_.emplace(trainee, *context_.device);
   }
 
   std::vector<Reading> forward_backward(const std::vector<MicroBatch>& batches) override {
@@ -27,11 +29,7 @@ class Baseline final : public ReplicatedStrategy {
     forget_gradients();
     const ScopedTimer watch(statistics_, clock_);
     std::vector<Reading> losses;
-    for (const MicroBatch& batch : batches) {
-      const at::Tensor value = loss_of(batch);
-      (batch.scale == 1 ? value : value * batch.scale).backward();
-      losses.push_back(optimizer_->heed(value));
-    }
+    for (const MicroBatch& batch : batches) losses.push_back(optimizer_->heed(graph_ ? passes_of_graph(batch) : passes(batch)));
     return losses;
   }
 
@@ -40,6 +38,22 @@ class Baseline final : public ReplicatedStrategy {
   void barrier() override { context_.device->synchronise(); }
 
  private:
+  at::Tensor passes(const MicroBatch& batch) const {
+    const at::Tensor value = loss_of(batch);
+    (batch.scale == 1 ? value : value * batch.scale).backward();
+    return value;
+  }
+
+  at::Tensor passes_of_graph(const MicroBatch& batch) {
+    TORCH_CHECK(batch.scale == 1, "a captured step has one micro-batch");  // check_settings()
+    const at::Tensor value = graph_->forward_backward(batch.samples, batch.place);
+    for (std::size_t parameter = 0; parameter < counted_.size(); ++parameter) {
+      if (model_->parameters[parameter].tensor.grad().defined()) count_gradient(parameter);
+    }
+    statistics_.graph_steps = graph_->replays();
+    return value;
+  }
+
   void count_gradient(std::size_t parameter) {
     if (counted_[parameter]) return;
     counted_[parameter] = 1;
@@ -52,6 +66,7 @@ class Baseline final : public ReplicatedStrategy {
   }
 
   std::optional<GradientHooks> gradient_hooks_;
+  std::optional<StepGraph> graph_;
   std::vector<char> counted_;  // by parameter: its gradient is held
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,8 +65,9 @@ struct StrategyStatistics {
   double compute_max_s = 0;                // of the ranks: the most that one computed, and their mean (compare_ranks)
   double compute_mean_s = 0;
   std::int64_t steps = 0;
-  std::int64_t overlapped_steps = 0;  // in which the first sum began before the last gradient was made
-  int units = 0;                      // buckets (ddp, zero), units (fsdp) or devices (dp)
+  std::int64_t overlapped_steps = 0;        // in which the first sum began before the last gradient was made
+  std::optional<std::int64_t> graph_steps;  // whose passes were replayed by a CUDA graph; absent: none was asked for
+  int units = 0;                            // buckets (ddp, zero), units (fsdp) or devices (dp)
   std::vector<Moment> last_step;
 };
 

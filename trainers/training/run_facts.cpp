@@ -122,8 +122,9 @@ void write_run_start(Events& events, const Settings& settings, const World& worl
       .add("bound", facts.bound ? 1 : 0)
       .add("versions", versions)
       .add("device", std::string(to_string(settings.device)))
-      .add("kernels", std::string(to_string(settings.kernels)))
-      .add("host", world.host)
+      .add("kernels", std::string(to_string(settings.kernels)));
+  if (settings.cuda_graphs) event.add("cuda_graphs", std::string("true"));
+  event.add("host", world.host)
       .add("local_rank", world.local_rank)
       .add("hosts", facts.hosts);
   for (const auto& [name, value] : facts.device) event.add(name, value);
@@ -173,6 +174,7 @@ void add_statistics(Event& event, const StrategyStatistics& statistics, const Ru
   // Counted where LibTorch's CPU allocator is what holds tensors.
   if (!facts.max_device_bytes) event.add("peak_activation_bytes", statistics.peak_activation_bytes);
   if (statistics.overlapped_steps > 0) event.add("overlapped_steps", statistics.overlapped_steps);
+  if (statistics.graph_steps) event.add("graph_steps", *statistics.graph_steps);
   if (statistics.compute_mean_s > 0) {
     event.add("compute_max_s", statistics.compute_max_s)
         .add("compute_mean_s", statistics.compute_mean_s)

@@ -54,7 +54,9 @@ double apart(const at::Tensor& found, const at::Tensor& expected) {
 GpuDropout gpu_dropout(std::int64_t rows, double rate) {
   std::vector<std::int64_t> keys;
   for (std::int64_t row = 0; row < rows; ++row) keys.push_back(static_cast<std::int64_t>(kernels::token_key(row / 7, row % 7)));
-  return {kernels::dropout_site(5, 3, 2, rate), at::tensor(keys)};
+  // As a model has it: the keys of all its sites, of which the site's own is the last.
+  const kernels::DropoutSite site = kernels::dropout_site(5, 3, 2, rate);
+  return {site, at::tensor(keys), at::tensor({std::int64_t{1}, std::int64_t{2}, static_cast<std::int64_t>(site.key)})};
 }
 
 at::Tensor mask_of(const GpuDropout& dropout, std::int64_t hidden) {

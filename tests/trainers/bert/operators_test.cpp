@@ -70,7 +70,11 @@ TEST_CASE("few operators: packed rows that are filled up compute the same") {
 TEST_CASE("what fills up is a stretch of its own, of positions, words and types that there are") {
   const BertConfig config = tiny_bert_config();
   const BertBatch batch = random_batch(config, {17, 1, 20}, 0);
-  const BertNumbers numbers(batch, check_rows(batch, config), config, false, at::kCPU, 32);
+  BertNumbersForm form;
+  form.pad_in_softmax = false;
+  form.tokens_multiple = 32;
+  BertNumbers numbers(batch, check_rows(batch, config), config, form);
+  numbers.lie_in(numbers.packed);
   const std::vector<std::int64_t> stretches = {0, 17, 18, 38, 64};
   CHECK(numbers.rows.queries == stretches);
   CHECK(numbers.rows.keys == stretches);
@@ -148,7 +152,9 @@ TEST_CASE("few operators: parameters that are away between a unit's passes, as a
 TEST_CASE("padding is a stretch of keys without queries, and no stretch is longer than the kernels are told") {
   const BertConfig config = tiny_bert_config();
   const BertBatch batch = random_batch(config, {17, 1, 20}, 20);
-  const VarlenRows rows = BertNumbers(batch, check_rows(batch, config), config, true, at::kCPU).rows;
+  BertNumbers numbers(batch, check_rows(batch, config), config, {});
+  numbers.lie_in(numbers.packed);
+  const VarlenRows& rows = numbers.rows;
   const std::vector<std::int64_t> queries = {0, 20, 20, 40, 40, 60}, keys = {0, 17, 20, 21, 40, 60};
   CHECK(rows.queries == queries);
   CHECK(rows.keys == keys);
@@ -157,7 +163,7 @@ TEST_CASE("padding is a stretch of keys without queries, and no stretch is longe
   CHECK(rows.queries_there.equal(at::tensor(queries, at::kInt)));
   CHECK(rows.keys_there.equal(at::tensor(keys, at::kInt)));
   const BertBatch short_rows = random_batch(config, {3, 1}, 30);
-  CHECK(BertNumbers(short_rows, check_rows(short_rows, config), config, true, at::kCPU).rows.most_keys == 29);  // padding
+  CHECK(BertNumbers(short_rows, check_rows(short_rows, config), config, {}).rows.most_keys == 29);  // padding
 }
 
 TEST_CASE("what is brought to the device together is what a pass and its loss bring by themselves") {
@@ -169,7 +175,7 @@ TEST_CASE("what is brought to the device together is what a pass and its loss br
       Bert bert = perturbed_bert(config, options);
       BertBatch batch = random_batch(config, kOperatorLengths, padded_to);
       const BertOutcome alone = run_step(bert, batch, nullptr);
-      bert.bring(batch);
+      bert.bring(batch, nullptr);
       REQUIRE(batch.there != nullptr);
       const BertOutcome together = run_step(bert, batch, nullptr);
       CHECK(together.loss == alone.loss);

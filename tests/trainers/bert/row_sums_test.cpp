@@ -13,7 +13,7 @@ namespace {
 
 RowSums row_sums_of(const RowSumsPlan& plan) {
   const auto there = [](const std::vector<std::int32_t>& numbers) { return at::tensor(numbers, at::kInt); };
-  return {there(plan.rows), there(plan.stretches), there(plan.in_order), there(plan.results)};
+  return {there(plan.rows), there(plan.stretches), there(plan.in_order), there(plan.results), plan.kept};
 }
 
 }  // namespace

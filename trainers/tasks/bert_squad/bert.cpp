@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/error.hpp"
+#include "devices/bring.hpp"
 #include "tasks/bert_squad/bert_eager.hpp"
 #include "tasks/bert_squad/bert_ends.hpp"
 #include "tasks/bert_squad/bert_layer.hpp"
@@ -54,34 +55,20 @@ void set_dropout(BertStep& step, const BertDropout& dropout) {
 }
 
 /// So that a pass draws the same whatever was drawn before it: after a resumption, too.
-void seed_generator(const BertStep& step, const DropoutKey& key, std::int64_t place) {
+void seed_generator(at::Device device, const DropoutKey& key, std::int64_t place) {
   const std::uint64_t seed = kernels::dropout_site(key.seed, key.step, static_cast<std::uint64_t>(place), 0).key;
-  at::Generator generator = at::globalContext().defaultGenerator(step.weights->word.device());
+  at::Generator generator = at::globalContext().defaultGenerator(device);
   const std::lock_guard lock(generator.mutex());
   generator.set_current_seed(seed);
 }
 
-std::shared_ptr<const BertNumbers> numbers_of(const BertBatch& batch, const BertRows& rows, const BertConfig& config,
-                                              const BertOptions& options, at::Device place) {
-  if (batch.there) return batch.there;
-  const std::int64_t multiple = options.dropout_bits == DropoutBits::hash ? 1 : options.tokens_multiple;
-  return std::make_shared<const BertNumbers>(batch, rows, config, options.pad_in_softmax, place, multiple);
-}
-
-/// The sums of the starts' and of the ends' losses.
-at::Tensor loss_sums(const BertConfig& config, const BertOptions& options, const BertBatch& batch, const at::Tensor& logits) {
-  switch (options.attention) {
-    case Attention::eager:
-      return eager_loss_sums(batch, logits, options.pad_in_softmax);
-    case Attention::operators:
-      return operator_loss_sums(numbers_of(batch, check_rows(batch, config), config, options, logits.device()), logits);
-    case Attention::fused:
-      break;
-  }
-  return bert_loss_sums(batch, logits, options.pad_in_softmax);
-}
-
 }  // namespace
+
+bool has_attention_kernel(const BertConfig& config, const BertOptions& options, at::Device place) {
+  const at::ScalarType type = options.bf16 ? at::kBFloat16 : options.type;
+  const bool is_hashed = options.dropout_bits == DropoutBits::hash && config.attention_probs_dropout_prob > 0;
+  return has_varlen_kernel(place, type, config.hidden_size / config.num_attention_heads, is_hashed);
+}
 
 Bert::Bert(const BertConfig& config, const BertOptions& options, std::uint64_t seed) {
   require_possible(config, options);
@@ -101,13 +88,34 @@ Bert& Bert::operator=(Bert&&) noexcept = default;
 const BertConfig& Bert::config() const { return state_->config; }
 Model& Bert::model() { return state_->model; }
 
-void Bert::bring(BertBatch& batch) const {
+void Bert::bring(BertBatch& batch, const DropoutKey* dropout) const {
   if (state_->options.attention != Attention::operators) return;
-  const BertRows rows = check_rows(batch, state_->config);
-  batch.there = numbers_of(batch, rows, state_->config, state_->options, state_->weights->word.device());
+  const std::shared_ptr<BertNumbers> numbers = prepare(batch, dropout);
+  numbers->lie_in(hpcbench::train::bring(numbers->packed, state_->weights->word.device()));
+  batch.there = numbers;
+}
+
+std::shared_ptr<BertNumbers> Bert::prepare(const BertBatch& batch, const DropoutKey* dropout) const {
+  const BertOptions& options = state_->options;
+  const at::Device place = state_->weights->word.device();
+  const bool is_hashed = options.dropout_bits == DropoutBits::hash;
+  if (dropout && !is_hashed) seed_generator(place, *dropout, batch.places.front());
+  const BertNumbersForm form{options.pad_in_softmax, is_hashed ? 1 : options.tokens_multiple, options.fixed_shape, dropout};
+  auto numbers = std::make_shared<BertNumbers>(batch, check_rows(batch, state_->config), state_->config, form);
+  const VarlenRows& rows = numbers->rows;
+  if (!has_attention_kernel(state_->config, options, place)) {
+    for (const std::vector<std::int64_t>* begins : {&rows.queries, &rows.keys})
+      numbers->shape.insert(numbers->shape.end(), begins->begin(), begins->end());
+  }
+  return numbers;
 }
 
 at::Tensor Bert::logits(const BertBatch& batch, const DropoutKey* dropout) {
+  if (state_->options.attention == Attention::operators && !batch.there) {
+    BertBatch brought = batch;
+    bring(brought, dropout);
+    return logits(brought, dropout);
+  }
   BertRows rows = check_rows(batch, state_->config);
   if (state_->options.attention == Attention::eager)
     return eager_logits(*state_->weights, state_->config, state_->options, rows, dropout, state_->model);
@@ -125,8 +133,7 @@ at::Tensor Bert::logits(const BertBatch& batch, const DropoutKey* dropout) {
   set_dropout(*step, BertDropout(dropout, state_->config));
   const Model& model = state_->model;
   if (state_->options.attention == Attention::operators) {
-    step->numbers = numbers_of(batch, step->rows, state_->config, state_->options, step->weights->word.device());
-    if (dropout && state_->options.dropout_bits == DropoutBits::device) seed_generator(*step, *dropout, batch.places.front());
+    step->numbers = batch.there;
     return operator_logits(step, model);
   }
   step->buffers->begin_pass(step->padded_rows);
@@ -138,6 +145,22 @@ at::Tensor Bert::logits(const BertBatch& batch, const DropoutKey* dropout) {
   return in_unit(model, layers + 1, [&] { return bert_head(step, x); });
 }
 
+at::Tensor Bert::loss_sums(const BertBatch& batch, const at::Tensor& logits) const {
+  const bool pad_in_softmax = state_->options.pad_in_softmax;
+  switch (state_->options.attention) {
+    case Attention::eager:
+      return eager_loss_sums(batch, logits, pad_in_softmax);
+    case Attention::operators: {
+      BertBatch brought = batch;
+      if (!brought.there) bring(brought, nullptr);
+      return operator_loss_sums(brought.there, logits);
+    }
+    case Attention::fused:
+      break;
+  }
+  return bert_loss_sums(batch, logits, pad_in_softmax);
+}
+
 BertLoss Bert::loss(const BertBatch& batch, const at::Tensor& logits) {
   const bool pad_in_softmax = state_->options.pad_in_softmax;
   BertLoss loss;
@@ -146,7 +169,7 @@ BertLoss Bert::loss(const BertBatch& batch, const at::Tensor& logits) {
     loss.counted_ends += bert_target(batch, pad_in_softmax, row, true).counted ? 1 : 0;
   }
   const Attention attention = state_->options.attention;
-  const at::Tensor sums = loss_sums(state_->config, state_->options, batch, logits);
+  const at::Tensor sums = loss_sums(batch, logits);
   loss.start_sum = sums.select(0, 0);
   loss.end_sum = sums.select(0, 1);
   const auto divisor = [](std::int64_t counted) { return static_cast<double>(2 * std::max<std::int64_t>(counted, 1)); };

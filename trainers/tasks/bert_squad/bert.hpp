@@ -24,7 +24,7 @@ struct BertBatch {
   std::vector<std::int64_t> places;     // B: number of the sample in the step's global batch, for dropout
   std::vector<std::int64_t> starts;     // B: gold positions in the row; row length or more (ignored), see loss()
   std::vector<std::int64_t> ends;
-  std::shared_ptr<const BertNumbers> there;  // of what Bert::bring() has brought to the device
+  std::shared_ptr<const BertNumbers> there;  // of what has been brought to the device; see Bert::bring() and prepare()
 };
 
 /// fused: own kernels, on a CPU. operators: few operators of LibTorch, on any device. eager: its plain ones, to compare with.
@@ -42,9 +42,13 @@ struct BertOptions {
   DropoutBits dropout_bits = DropoutBits::hash;  // device: with operators only
   // operators: packed rows are filled up to a multiple of so many tokens, so that few shapes occur. Not with hashed dropout.
   std::int64_t tokens_multiple = 1;
+  bool fixed_shape = false;  // operators: batches whose rows have the same sizes are computed alike, see Bert::prepare()
   // operators: kernels for what stands between a layer's products, of compile_bert_kernels(); null: LibTorch's operators.
   std::shared_ptr<const GpuProgram> gpu_program = nullptr;
 };
+
+/// Whether a layer's attention is one kernel of the device's there, which reads from the device alone where rows begin.
+bool has_attention_kernel(const BertConfig& config, const BertOptions& options, at::Device place);
 
 /// What dropout is drawn from: a hash of (seed, step, place in the global batch, site, element), so that it does not depend on
 /// padding, packing, world size or the number of threads. Absent rates (0) draw nothing.
@@ -75,8 +79,12 @@ class Bert {
 
   const BertConfig& config() const;
   Model& model();
-  /// Takes what logits() and loss() need of a batch to the device together. Where it was not called, each takes it by itself.
-  void bring(BertBatch& batch) const;
+  /// Takes what logits() and loss() need of a batch to the device together, and seeds the device's generator for its dropout,
+  /// which the pass is to draw from next. Where it was not called, each does so by itself.
+  void bring(BertBatch& batch, const DropoutKey* dropout) const;
+  /// bring(), but for the copy to the device, of BertNumbers::packed: operators only. To be told where it is by
+  /// BertNumbers::lie_in(), and given as `batch.there`. Of two batches of one BertNumbers::shape the device does the same work.
+  std::shared_ptr<BertNumbers> prepare(const BertBatch& batch, const DropoutKey* dropout) const;
   /// [T, 2]: start and end logits of every token; behind them, with `tokens_multiple`, those of tokens that fill up. `dropout`
   /// null: evaluation. InputError for a batch that does not fit.
   at::Tensor logits(const BertBatch& batch, const DropoutKey* dropout);
@@ -87,6 +95,8 @@ class Bert {
 
  private:
   struct State;
+  /// The sums of the starts' and of the ends' losses.
+  at::Tensor loss_sums(const BertBatch& batch, const at::Tensor& logits) const;
   std::unique_ptr<State> state_;
 };
 

@@ -38,14 +38,13 @@ at::Tensor aligned(const at::Tensor& tensor) {
   return reinterpret_cast<std::uintptr_t>(tensor.data_ptr()) % kBytes == 0 ? tensor : tensor.clone();
 }
 
-const unsigned long long* keys_of(const GpuDropout& dropout) {
-  return dropout.site.on() ? static_cast<const unsigned long long*>(dropout.token_keys.data_ptr()) : nullptr;
-}
+const unsigned long long* keys_of(const at::Tensor& keys) { return static_cast<const unsigned long long*>(keys.data_ptr()); }
 
 template <class Arguments>
 void set_dropout(Arguments& arguments, const GpuDropout& dropout) {
-  arguments.token_keys = keys_of(dropout);
-  arguments.site_key = dropout.site.key;
+  if (!dropout.site.on()) return;
+  arguments.token_keys = keys_of(dropout.token_keys);
+  arguments.site_key = keys_of(dropout.site_keys) + dropout.site.number;
   arguments.threshold = dropout.site.threshold;
   arguments.kept = static_cast<float>(dropout.site.kept);
 }

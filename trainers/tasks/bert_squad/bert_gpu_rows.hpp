@@ -21,10 +21,12 @@ std::string why_no_bert_kernels(const BertConfig& config);
 /// take, naming `kernels: torch`; std::runtime_error as compile_gpu_program().
 std::shared_ptr<const GpuProgram> compile_bert_kernels(const BertConfig& config, bool bf16);
 
-/// Dropout in front of a normalisation: what is drawn of each token (kernels::row_key()).
+/// Dropout in front of a normalisation: what is drawn of each token (kernels::row_key()). The keys are those on the GPU, so
+/// that a launch that is captured draws anew each time.
 struct GpuDropout {
-  kernels::DropoutSite site;
-  at::Tensor token_keys;  // int64 [rows], on the GPU
+  kernels::DropoutSite site;  // but for its key
+  at::Tensor token_keys;      // int64 [rows], on the GPU
+  at::Tensor site_keys;       // int64, on the GPU: those of all sites, by their numbers
 };
 
 /// What BertGpuRows::norm() makes, of which backward needs the last two.

@@ -6,48 +6,11 @@
 #include <cstring>
 #include <vector>
 
-#include "devices/bring.hpp"
 #include "tasks/bert_squad/bert_weights.hpp"
 
 namespace hpcbench::train {
 
 namespace {
-
-/// Numbers one after the other; which tensor a part becomes is said where it is written.
-class NumberRoll {
- public:
-  /// `numbers`, of 64 or 32 bits, as the tensor `part`, in as many places of 64 bits as they need.
-  template <class Number>
-  void add(at::Tensor& part, const Number* numbers, std::int64_t count) {
-    constexpr std::size_t kPlaceBytes = 8;
-    const auto begin = std::ssize(places_);
-    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(Number);
-    places_.resize(places_.size() + (bytes + kPlaceBytes - 1) / kPlaceBytes);
-    std::memcpy(places_.data() + begin, numbers, bytes);
-    parts_.push_back({&part, begin, std::ssize(places_) - begin, count, c10::CppTypeToScalarType<Number>::value});
-  }
-  template <class Number>
-  void add(at::Tensor& part, const std::vector<Number>& numbers) {
-    add(part, numbers.data(), std::ssize(numbers));
-  }
-
-  void bring_to(at::Device place) {
-    const at::Tensor host = at::empty({std::ssize(places_)}, at::kLong);
-    std::copy(places_.begin(), places_.end(), host.mutable_data_ptr<std::int64_t>());
-    const at::Tensor there = bring(host, place);
-    for (const Part& part : parts_)
-      *part.tensor = there.narrow(0, part.begin, part.places).view(part.type).narrow(0, 0, part.count);
-  }
-
- private:
-  struct Part {
-    at::Tensor* tensor;
-    std::int64_t begin, places, count;
-    at::ScalarType type;
-  };
-  std::vector<std::int64_t> places_;
-  std::vector<Part> parts_;
-};
 
 /// How many tokens fill up.
 std::int64_t filler_of(const BertRows& rows, std::int64_t multiple) {
@@ -62,7 +25,8 @@ std::vector<std::int64_t> filled(const std::int64_t* numbers, std::int64_t count
   return all;
 }
 
-VarlenRows varlen_rows(const BertRows& rows, std::int64_t filler) {
+/// Fixed: two stretches of each row, the second of which may be empty, and the longest row's size as the most of both.
+VarlenRows varlen_rows(const BertRows& rows, std::int64_t filler, bool is_fixed) {
   VarlenRows varlen;
   varlen.queries = varlen.keys = {0};
   const auto add = [&varlen](std::int64_t queries, std::int64_t keys) {
@@ -74,16 +38,20 @@ VarlenRows varlen_rows(const BertRows& rows, std::int64_t filler) {
   for (std::int64_t row = 0; row < rows.count; ++row) {
     const std::int64_t keys = rows.keys[static_cast<std::size_t>(row)];
     add(rows.size(row), keys);
-    if (const std::int64_t padding = rows.size(row) - keys; padding > 0) add(0, padding);
+    if (const std::int64_t padding = rows.size(row) - keys; padding > 0 || is_fixed) add(0, padding);
+    if (is_fixed) varlen.most_keys = std::max(varlen.most_keys, rows.size(row));
   }
   if (filler > 0) add(filler, filler);
   return varlen;
 }
 
-RowSumsPlan lookers_of(const BertRows& rows, const BertConfig& config) {
+RowSumsPlan lookers_of(const BertRows& rows, const BertConfig& config, bool is_fixed) {
   const std::int64_t positions = config.vocab_size;
   const std::int64_t types = positions + config.max_position_embeddings;
-  RowSumsPlanner planner(types + config.type_vocab_size);
+  RowSumsBounds bounds{3 * rows.tokens, rows.tokens, 0};
+  for (const std::int64_t table : {config.vocab_size, config.max_position_embeddings, config.type_vocab_size})
+    bounds.results += std::min(table, rows.tokens);
+  RowSumsPlanner planner(types + config.type_vocab_size, is_fixed ? bounds : RowSumsBounds{});
   for (std::int64_t token = 0; token < rows.tokens; ++token) {
     if (rows.ids[token] != kPaddingToken) planner.add(rows.ids[token], token);
     planner.add(positions + rows.positions[static_cast<std::size_t>(token)], token);
@@ -133,42 +101,96 @@ Competing competing_of(const BertBatch& batch, bool pad_in_softmax, std::int64_t
   return all;
 }
 
+/// By their numbers.
+std::vector<std::int64_t> site_keys_of(const BertDropout& dropout, const BertConfig& config) {
+  std::vector<std::int64_t> keys(static_cast<std::size_t>(1 + 3 * config.num_hidden_layers));
+  const auto add = [&keys](const kernels::DropoutSite& site) { keys[site.number] = static_cast<std::int64_t>(site.key); };
+  add(dropout.embeddings());
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    for (const kernels::DropoutSite& site : {dropout.attention(layer), dropout.attention_output(layer), dropout.output(layer)})
+      add(site);
+  }
+  return keys;
+}
+
 }  // namespace
 
-BertNumbers::BertNumbers(const BertBatch& batch, const BertRows& checked, const BertConfig& config, bool pad_in_softmax,
-                         at::Device place, std::int64_t tokens_multiple) {
-  const std::int64_t filler = filler_of(checked, tokens_multiple);
-  rows = varlen_rows(checked, filler);
-  NumberRoll roll;
-  roll.add(ids, filled(checked.ids, checked.tokens, filler, kPaddingToken));
-  roll.add(positions, filled(checked.positions.data(), checked.tokens, filler, 0));
-  roll.add(types, filled(checked.types, checked.tokens, filler, 0));
-  roll.add(token_keys, filled(reinterpret_cast<const std::int64_t*>(checked.token_keys.data()), checked.tokens, filler, 0));
-  const RowSumsPlan plan = lookers_of(checked, config);
-  roll.add(lookers.rows, plan.rows);
-  roll.add(lookers.stretches, plan.stretches);
-  roll.add(lookers.in_order, plan.in_order);
-  roll.add(lookers.results, plan.results);
-  roll.add(rows.queries_there, std::vector<std::int32_t>(rows.queries.begin(), rows.queries.end()));
-  roll.add(rows.keys_there, std::vector<std::int32_t>(rows.keys.begin(), rows.keys.end()));
-  const bool has_targets = !batch.starts.empty();  // loss() asks for them
-  for (std::int64_t row = 0; has_targets && row < checked.count; ++row) {
-    const auto index = static_cast<std::size_t>(row);
-    const std::int64_t competing = bert_target(batch, pad_in_softmax, index, false).competing;
+/// Puts numbers one after the other.
+class BertNumbers::Packer {
+ public:
+  explicit Packer(BertNumbers& numbers) : numbers_(numbers) {}
+
+  /// `values`, of 64 or 32 bits, as the tensor `part`, in as many places of 64 bits as they need.
+  template <class Value>
+  void add(at::Tensor& part, const std::vector<Value>& values) {
+    constexpr std::size_t kPlaceBytes = 8;
+    const auto begin = std::ssize(places_);
+    const std::size_t bytes = values.size() * sizeof(Value);
+    places_.resize(places_.size() + (bytes + kPlaceBytes - 1) / kPlaceBytes);
+    std::memcpy(places_.data() + begin, values.data(), bytes);
+    numbers_.parts_.push_back(
+        {&part, begin, std::ssize(places_) - begin, std::ssize(values), c10::CppTypeToScalarType<Value>::value});
+    numbers_.shape.push_back(std::ssize(values));
+  }
+
+  void pack() const {
+    numbers_.packed = at::empty({std::ssize(places_)}, at::kLong);
+    std::copy(places_.begin(), places_.end(), numbers_.packed.mutable_data_ptr<std::int64_t>());
+  }
+
+ private:
+  BertNumbers& numbers_;
+  std::vector<std::int64_t> places_;
+};
+
+BertNumbers::BertNumbers(const BertBatch& batch, const BertRows& checked, const BertConfig& config,
+                         const BertNumbersForm& form) {
+  const std::int64_t filler = filler_of(checked, form.tokens_multiple);
+  rows = varlen_rows(checked, filler, form.is_fixed);
+  Packer packer(*this);
+  packer.add(ids, filled(checked.ids, checked.tokens, filler, kPaddingToken));
+  packer.add(positions, filled(checked.positions.data(), checked.tokens, filler, 0));
+  packer.add(types, filled(checked.types, checked.tokens, filler, 0));
+  packer.add(token_keys, filled(reinterpret_cast<const std::int64_t*>(checked.token_keys.data()), checked.tokens, filler, 0));
+  if (form.dropout) packer.add(site_keys, site_keys_of(BertDropout(form.dropout, config), config));
+  const RowSumsPlan plan = lookers_of(checked, config, form.is_fixed);
+  lookers.kept = plan.kept;
+  packer.add(lookers.rows, plan.rows);
+  packer.add(lookers.stretches, plan.stretches);
+  packer.add(lookers.in_order, plan.in_order);
+  packer.add(lookers.results, plan.results);
+  packer.add(rows.queries_there, std::vector<std::int32_t>(rows.queries.begin(), rows.queries.end()));
+  packer.add(rows.keys_there, std::vector<std::int32_t>(rows.keys.begin(), rows.keys.end()));
+  shape.insert(shape.end(), {rows.most_queries, rows.most_keys});
+  if (!batch.starts.empty()) add_targets(packer, batch, form.pad_in_softmax, filler);  // loss() asks for them
+  packer.pack();
+}
+
+void BertNumbers::add_targets(Packer& packer, const BertBatch& batch, bool pad_in_softmax, std::int64_t filler) {
+  std::int64_t counted[2] = {0, 0};  // starts, ends: what their losses are divided by
+  for (std::size_t row = 0; row < batch.lengths.size(); ++row) {
+    const std::int64_t competing = bert_target(batch, pad_in_softmax, row, false).competing;
     widest = std::max(widest, competing);
-    in_order = in_order && competing == batch.row_begin[1] && batch.row_begin[index + 1] == (row + 1) * competing;
+    in_order = in_order && competing == batch.row_begin[1] &&
+               batch.row_begin[row + 1] == static_cast<std::int64_t>(row + 1) * competing;
+    for (const bool is_end : {false, true})
+      counted[is_end ? 1 : 0] += bert_target(batch, pad_in_softmax, row, is_end).counted ? 1 : 0;
   }
-  if (has_targets) roll.add(gold, gold_of(batch, pad_in_softmax));
-  if (has_targets && !in_order) {
-    Competing competing = competing_of(batch, pad_in_softmax, widest);
-    competing.slot_begins.insert(competing.slot_begins.end(), static_cast<std::size_t>(2 * filler),
-                                 static_cast<std::int32_t>(competing.slots.size()));
-    roll.add(from, competing.from);
-    roll.add(beyond, competing.beyond);
-    roll.add(slots, competing.slots);
-    roll.add(slot_begins, competing.slot_begins);
-  }
-  roll.bring_to(place);
+  shape.insert(shape.end(), {widest, in_order ? 1 : 0, counted[0], counted[1]});
+  packer.add(gold, gold_of(batch, pad_in_softmax));
+  if (in_order) return;
+  Competing competing = competing_of(batch, pad_in_softmax, widest);
+  competing.slot_begins.insert(competing.slot_begins.end(), static_cast<std::size_t>(2 * filler),
+                               static_cast<std::int32_t>(competing.slots.size()));
+  packer.add(from, competing.from);
+  packer.add(beyond, competing.beyond);
+  packer.add(slots, competing.slots);
+  packer.add(slot_begins, competing.slot_begins);
+}
+
+void BertNumbers::lie_in(const at::Tensor& there) {
+  for (const Part& part : parts_)
+    *part.tensor = there.narrow(0, part.begin, part.places).view(part.type).narrow(0, 0, part.count);
 }
 
 }  // namespace hpcbench::train

@@ -147,7 +147,9 @@ class OperatorLayerPass {
   }
   NormPlace output_norm() { return {kOutputNormWeight, kOutputBias, step_.output_sites[number_], state_.output_norm}; }
 
-  GpuDropout gpu_dropout(const kernels::DropoutSite& site) const { return {site, step_.numbers->token_keys}; }
+  GpuDropout gpu_dropout(const kernels::DropoutSite& site) const {
+    return {site, step_.numbers->token_keys, step_.numbers->site_keys};
+  }
 
   /// Of x after dropout, plus `residual`. Nobody else has x.
   at::Tensor residual_norm(const at::Tensor& x, const at::Tensor& residual, const LayerTensors& p,

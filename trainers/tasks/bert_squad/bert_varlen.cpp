@@ -22,12 +22,16 @@ namespace {
 enum class VarlenKernel { plain, flash, efficient };
 
 /// The device's kernels draw their own dropout, and want rows of 16 bytes.
-VarlenKernel varlen_kernel(const VarlenSaved& saved, const VarlenDropout& dropout) {
-  const std::int64_t width = saved.query.size(2);
-  if (!saved.query.is_cuda() || (dropout.rate > 0 && dropout.is_hashed)) return VarlenKernel::plain;
-  if (saved.query.scalar_type() == at::kBFloat16 && width % 8 == 0 && width <= 256) return VarlenKernel::flash;
-  if (saved.query.scalar_type() == at::kFloat && width % 4 == 0) return VarlenKernel::efficient;
+VarlenKernel varlen_kernel(at::Device place, at::ScalarType type, std::int64_t width, bool is_hashed) {
+  if (!place.is_cuda() || is_hashed) return VarlenKernel::plain;
+  if (type == at::kBFloat16 && width % 8 == 0 && width <= 256) return VarlenKernel::flash;
+  if (type == at::kFloat && width % 4 == 0) return VarlenKernel::efficient;
   return VarlenKernel::plain;
+}
+
+VarlenKernel varlen_kernel(const VarlenSaved& saved, const VarlenDropout& dropout) {
+  const at::Tensor& query = saved.query;
+  return varlen_kernel(query.device(), query.scalar_type(), query.size(2), dropout.rate > 0 && dropout.is_hashed);
 }
 
 /// Rows begin..end of a tensor, head by head: [heads, end - begin, width], in fp32 at least.
@@ -135,6 +139,10 @@ VarlenGradients efficient_attention_backward(const VarlenRows& rows, double rate
 }
 
 }  // namespace
+
+bool has_varlen_kernel(at::Device place, at::ScalarType type, std::int64_t width, bool is_hashed) {
+  return varlen_kernel(place, type, width, is_hashed) != VarlenKernel::plain;
+}
 
 at::Tensor varlen_attention(const VarlenRows& rows, const VarlenDropout& dropout, VarlenSaved& saved) {
   switch (varlen_kernel(saved, dropout)) {

@@ -53,6 +53,9 @@ inline constexpr const char* kVarlenBackward = "bert_attention_backward";
 /// GPU by its kernel for bf16 or for fp32; elsewhere, in fp64, and with hashed dropout, row by row with plain operators.
 at::Tensor varlen_attention(const VarlenRows& rows, const VarlenDropout& dropout, VarlenSaved& saved);
 
+/// Whether such attention is one kernel of the device's, `is_hashed`: with hashed dropout.
+bool has_varlen_kernel(at::Device place, at::ScalarType type, std::int64_t width, bool is_hashed);
+
 /// Derivatives by queries, keys and values, [tokens, heads, width] each.
 struct VarlenGradients {
   at::Tensor query, key, value;

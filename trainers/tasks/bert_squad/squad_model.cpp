@@ -47,6 +47,7 @@ BertOptions bert_options(const Settings& settings) {
   if (settings.device == DeviceChoice::cuda) options.tokens_multiple = kTokensMultiple;
   options.checkpoint_activations = settings.own<SquadSettings>().checkpoint_activations;
   options.pad_in_softmax = settings.own<SquadSettings>().pad_in_softmax;
+  options.fixed_shape = settings.cuda_graphs;
   return options;
 }
 
@@ -109,6 +110,11 @@ SquadModel make_squad_model(const Settings& settings, const BertSource& source, 
   BertConfig config = model.config;
   if (settings.dropout) config.hidden_dropout_prob = config.attention_probs_dropout_prob = *settings.dropout;
   BertOptions options = bert_options(settings);
+  if (settings.cuda_graphs && !has_attention_kernel(config, options, at::kCUDA)) {
+    throw InputError(concat("error: LibTorch's attention kernels do not take heads of ",
+                            config.hidden_size / config.num_attention_heads,
+                            " elements, so cuda_graphs cannot be: leave `cuda_graphs` out"));
+  }
   if (settings.device == DeviceChoice::cuda && settings.kernels == KernelChoice::own)
     options.gpu_program = compile_bert_kernels(config, options.bf16);
   model.bert.emplace(config, options, settings.seed);

@@ -78,6 +78,13 @@ void check_squad(const Settings& settings) {
     throw InputError("error: padding grouped has an order of its own: it needs order strided");
   if (own.padding == Padding::grouped && !settings.shuffle)
     throw InputError("error: padding grouped shuffles: it contradicts shuffle false");
+  const bool is_fixed = own.padding == Padding::max && own.pad_in_softmax && own.attention == AttentionKind::fused &&
+                        settings.precision != Precision::fp64;
+  if (settings.cuda_graphs && !is_fixed) {
+    throw InputError(
+        "error: cuda_graphs needs steps of one shape by the GPU's own attention: padding max, pad_in_softmax true, attention "
+        "fused and precision fp32 or bf16. Choose these, or leave `cuda_graphs` out");
+  }
   if (settings.dropout && *settings.dropout >= 1)
     throw InputError(concat("error: dropout: `", *settings.dropout, "` is not a rate of at least 0 and below 1"));
 }

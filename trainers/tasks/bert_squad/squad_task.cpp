@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "files/atomic_file.hpp"
 #include "tasks/bert_squad/bert.hpp"
+#include "tasks/bert_squad/bert_numbers.hpp"
 #include "tasks/bert_squad/data/features_command.hpp"
 #include "tasks/bert_squad/score/answers.hpp"
 #include "tasks/bert_squad/score/predictions.hpp"
@@ -96,11 +97,21 @@ class BertSquad final : public Task {
   }
 
   at::Tensor loss(const at::Tensor& samples, const StepPlace& place) override {
-    BertBatch batch = make_bert_batch(*data_.train, {samples.const_data_ptr<std::int64_t>(), size_of(samples)}, layout_,
-                                      place.first_position, place.stride);
-    bert_->bring(batch);
+    BertBatch batch = training_batch(samples, place);
     const DropoutKey key{settings_.seed, place.step};
+    bert_->bring(batch, &key);
     return bert_->loss(batch, bert_->logits(batch, &key)).mean;
+  }
+
+  std::optional<LossInputs> loss_inputs(const at::Tensor& samples, const StepPlace& place) override {
+    auto batch = std::make_shared<BertBatch>(training_batch(samples, place));
+    const DropoutKey key{settings_.seed, place.step};
+    const std::shared_ptr<BertNumbers> numbers = bert_->prepare(*batch, &key);
+    batch->there = numbers;
+    return LossInputs{numbers->packed, numbers->shape, [this, batch, numbers, key](const at::Tensor& there) {
+                        numbers->lie_in(there);
+                        return bert_->loss(*batch, bert_->logits(*batch, &key)).mean;
+                      }};
   }
 
   std::optional<std::int64_t> tokens(const at::Tensor& samples) const override {
@@ -164,7 +175,11 @@ class BertSquad final : public Task {
   }
 
  private:
-  static std::size_t size_of(const at::Tensor& samples) { return static_cast<std::size_t>(samples.size(0)); }
+  BertBatch training_batch(const at::Tensor& samples, const StepPlace& place) const {
+    const auto count = static_cast<std::size_t>(samples.size(0));
+    return make_bert_batch(*data_.train, {samples.const_data_ptr<std::int64_t>(), count}, layout_, place.first_position,
+                           place.stride);
+  }
 
   /// Runs the features of some questions through the model, batch by batch, and adds their loss.
   std::vector<OwnLogits> logits_of(const std::vector<Question>& questions, Measure& loss) {

@@ -116,10 +116,16 @@ class MnistRnn final : public Task {
   }
 
   at::Tensor loss(const at::Tensor& samples, const StepPlace& place) override {
-    const at::Tensor numbers = numbers_there(samples);
+    const LossInputs inputs = *loss_inputs(samples, place);
+    return inputs.loss(inputs.numbers);
+  }
+
+  std::optional<LossInputs> loss_inputs(const at::Tensor& samples, const StepPlace& place) override {
     if (draws_on_device()) seed_draws(place);
-    const at::Tensor scores = log_probabilities(gather(train_.images, numbers, settings_.kernels), &place);
-    return at::nll_loss(scores, train_.labels.index_select(0, numbers));
+    return LossInputs{numbers_there(samples), {samples.size(0)}, [this, place](const at::Tensor& numbers) {
+                        const at::Tensor scores = log_probabilities(gather(train_.images, numbers, settings_.kernels), &place);
+                        return at::nll_loss(scores, train_.labels.index_select(0, numbers));
+                      }};
   }
 
   std::vector<Measure> evaluate(std::int64_t first, std::int64_t stride) override {

@@ -1,0 +1,54 @@
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include "devices/cuda_parts.hpp"
+
+namespace hpcbench::train {
+
+namespace {
+
+class CudaGraphWork final : public CapturedWork {
+ public:
+  CudaGraphWork(at::Device place, const std::function<std::vector<at::Tensor>()>& work) {
+    const c10::cuda::CUDAGuard guard(place);
+    // A graph has a pool of memory of its own: what others have left in LibTorch's cache would stay beside it.
+    c10::cuda::device_synchronize();
+    c10::cuda::CUDACachingAllocator::emptyCache();
+    graph_.capture_begin();
+    try {
+      results_ = work();
+    } catch (...) {
+      end_failed_capture();
+      throw;
+    }
+    graph_.capture_end();
+  }
+
+  void replay() override { graph_.replay(); }
+
+ private:
+  /// So that the stream can be used by who reports the failure, which is the first and not this one.
+  void end_failed_capture() {
+    try {
+      graph_.capture_end();
+    } catch (const std::exception&) {
+    }
+  }
+
+  at::cuda::CUDAGraph graph_;
+};
+
+}  // namespace
+
+std::unique_ptr<CapturedWork> capture_cuda_graph(at::Device place, const std::function<std::vector<at::Tensor>()>& work) {
+  return std::make_unique<CudaGraphWork>(place, work);
+}
+
+void use_own_stream(at::Device place) {
+  c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, place.index()));
+}
+
+}  // namespace hpcbench::train
