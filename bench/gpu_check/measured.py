@@ -13,7 +13,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from process import plain_environment  # noqa: E402
-from trainer import NONDETERMINISTIC, PYTHON, ROOT, SQUAD, events_in, usable_cores  # noqa: E402
+from trainer import GRAPHS, NONDETERMINISTIC, PYTHON, ROOT, SQUAD, events_in, usable_cores  # noqa: E402
 
 # layers, hidden, intermediate, rows of a step
 SIZES = {"tiny": (2, 128, 512, 8), "base": (12, 768, 3072, 32), "large": (24, 1024, 4096, 16)}
@@ -43,6 +43,8 @@ def ours(options, every):
                    "--pad-in-softmax", "false" if options.padding == "none" else "true", "--max-steps", options.steps, "--log-every", every, "--events", events]
         if options.program == NONDETERMINISTIC:
             command += ["--deterministic", "false"]
+        if options.program == GRAPHS:
+            command += ["--cuda-graphs", "true"]
         finished(command, stdout=subprocess.DEVNULL)
         told = events_in(events)
     steps = [event for event in told if event["event"] == "step"]

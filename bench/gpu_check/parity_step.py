@@ -1,4 +1,5 @@
 """Every strategy on every number of devices, against one process on the CPU that computes with the trainer's own kernels."""
+import functools
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,6 +14,9 @@ TASKS = {
 }
 HASHED = "bert_squad with dropout"
 WORK = {**TASKS, HASHED: [*BERT, "--dropout", 0.1, "--dropout-bits", "hash"]}
+# With CUDA graphs and without, dropout drawn by the GPU: the same bits.
+GRAPHED = {"mnist_rnn fp32": [*MNIST, *SAME, "--train-share", 0.0064], "bert_squad fp32": [*BERT, "--dropout", 0.1],
+           "bert_squad bf16": [*BERT, "--dropout", 0.1, "--precision", "bf16"]}
 # Largest relative difference of a step's gradient norm or an epoch's loss, both of all ranks. Sums in another order; over 12 steps of training it grows.
 MOST = {"fp64": 1e-9, "fp32": 2e-4, "bf16": 5e-2}
 AT_ONCE, CORES_OF_ONE = 4, 3
@@ -75,6 +79,29 @@ def compared(machine, case, references, deadline_s):
                **({} if right else {"why": f"gradient norms of steps and losses of epochs differ by {apart}; on the CPU {numbers_of(reference)}"}))
 
 
+def graphed(machine, task, deadline_s):
+    """The row of a task whose steps are captured."""
+    name = f"{task} baseline, CUDA graphs beside none"
+    numbers = []
+    for graphs in ("false", "true"):
+        if time.monotonic() >= deadline_s:
+            return out_of_time(name)
+        training = machine.train([*GRAPHED[task], "--strategy", "baseline", "--tf32", "false", "--cuda-graphs", graphs], deadline_s)
+        if training.exit_code is None:
+            return unended(name, training)
+        if training.exit_code != 0:
+            return row(name, "failed", why=training.last_words())
+        numbers.append(numbers_of(training))
+    if not machine.numbers_count:
+        return row(name, "not measured", why="it ran; this GPU computes nothing")
+    apart = difference(*numbers)
+    replayed = sum(event.get("graph_steps", 0) for event in training.of_kind("run_end"))
+    if apart == 0 and replayed:
+        return row(name, "passed", largest_difference=apart, at_most=0, graph_steps=replayed)
+    return row(name, "failed", largest_difference=apart, at_most=0, graph_steps=replayed,
+               why=f"with CUDA graphs, in {replayed} steps: {numbers[1]}; without: {numbers[0]}")
+
+
 def parity(machine, rows, deadline_s):
     """No time is measured here: several trainings at once."""
     wanted = list(cases(machine))
@@ -86,7 +113,11 @@ def parity(machine, rows, deadline_s):
                 rows.append(unended(f"{task} {precision} on the CPU", reference))
             elif reference.exit_code != 0:
                 rows.append(row(f"{task} {precision} on the CPU", "failed", why=reference.last_words()))
-        for found in filter(None, pool.map(lambda case: compared(machine, case, references, deadline_s), wanted)):
+        jobs = [functools.partial(compared, machine, case, references, deadline_s) for case in wanted]
+        if machine.device == "cuda":
+            alone = sum("baseline" in more for *_, more in wanted)
+            jobs[alone:alone] = [functools.partial(graphed, machine, task, deadline_s) for task in GRAPHED]
+        for found in filter(None, pool.map(lambda job: job(), jobs)):
             rows.append(found)
     if machine.count == 1:
         return "one GPU: " + ("two ranks share it" if machine.rank_counts() else "strategies of several ranks are not looked at")

@@ -7,7 +7,9 @@ import time
 from trainer import SQUAD, out_of_time, row, unended
 
 FIRST, LAST, LONGEST = 13, 18, 12
-CELLS = [("large", "bf16", "max", 16), ("large", "bf16", "none", 16), ("base", "bf16", "max", 32), ("base", "fp32", "max", 32)]
+# Size, precision, padding, rows, CUDA graphs.
+CELLS = [("large", "bf16", "max", 16, False), ("large", "bf16", "max", 16, True), ("large", "bf16", "none", 16, False), ("base", "bf16", "max", 32, False),
+         ("base", "bf16", "max", 32, True), ("base", "fp32", "max", 32, False)]
 
 
 def profile(machine, rows, deadline_s):
@@ -15,15 +17,15 @@ def profile(machine, rows, deadline_s):
         return "kernels of a GPU are what is counted"
     if not machine.numbers_count:
         return "this GPU computes nothing; tests/gpu/null counts its calls"
-    for size, precision, padding, batch in CELLS:
-        name = f"BERT-{size} {precision}, batch of {batch}, length 384, padding {padding}"
+    for size, precision, padding, batch, graphs in CELLS:
+        name = f"BERT-{size} {precision}, batch of {batch}, length 384, padding {padding}{', CUDA graphs' if graphs else ''}"
         if time.monotonic() >= deadline_s:
             rows.append(out_of_time(name))
             continue
         place = machine.folder / f"profile-{size}-{precision}-{padding}"
         training = machine.train([*SQUAD, "--doc-stride", 16, "--model", size, "--max-length", 384, "--batch-size", batch, "--precision", precision, "--padding", padding,
-                                  "--pad-in-softmax", "true" if padding == "max" else "false", "--max-steps", LAST, "--log-every", LAST, "--clip", 1,
-                                  "--trace", f"{FIRST}-{LAST}", "--output", place], deadline_s)
+                                  "--pad-in-softmax", "true" if padding == "max" else "false", "--cuda-graphs", str(graphs).lower(),
+                                  "--max-steps", LAST, "--log-every", LAST, "--clip", 1, "--trace", f"{FIRST}-{LAST}", "--output", place], deadline_s)
         if training.exit_code is None:
             rows.append(unended(name, training))
         elif training.exit_code != 0:

@@ -8,13 +8,13 @@ import time
 from gpus import peak_of
 from load import Load
 from process import plain_environment
-from trainer import NONDETERMINISTIC, PYTHON, ROOT, out_of_time, row
+from trainer import GRAPHS, NONDETERMINISTIC, PYTHON, ROOT, out_of_time, row
 
 # The ones that tell most first: size, length, precision, padding.
 CELLS = [(size, length, precision, padding) for precision in ("bf16", "fp32") for size in ("large", "base") for length in (384, 512) for padding in ("max", "none")]
 SMALL_CELLS = [("tiny", 64, "fp32", "max"), ("tiny", 64, "fp32", "none")]
 # What one run takes, about. On an H100: 4, 20 and 60.
-RUN_S = {"hpcbench-train": 6, NONDETERMINISTIC: 6, "transformers": 25, "transformers-compiled": 60}
+RUN_S = {"hpcbench-train": 6, GRAPHS: 6, NONDETERMINISTIC: 6, "transformers": 25, "transformers-compiled": 60}
 SMALL_RUN_S = 12
 LONG_MINUTES = 60
 REPEATS, LONG_REPEATS = 3, 6  # three a side are the fewest that give a speedup an interval, of 90 %
@@ -29,7 +29,7 @@ command: {command}
 launch: once
 zip: [{cells}]
 matrix: {{program: [{programs}]}}
-repeats: {repeats}
+{exclude}repeats: {repeats}
 resources: {{time: "00:05:00"}}
 baseline: {{program: {baseline}}}
 report: {{metric: train_s, time_unit: s{peak}}}
@@ -118,6 +118,12 @@ def quoted(values):
     return ", ".join(json.dumps(value) if isinstance(value, str) else str(value) for value in values)
 
 
+def speed_study(cells, names, programs, **words):
+    packed = any("none" in cell for cell in cells)  # which CUDA graphs do not take
+    return SPEED.format(programs=quoted(programs), baseline=programs[0], exclude=f"exclude: [{{program: {GRAPHS}, padding: none}}]\n" if GRAPHS in programs and packed else "",
+                        cells="{" + ", ".join(f"{name}: [{quoted(column)}]" for name, column in zip(names, zip(*cells))) + "}", **words)
+
+
 def speed(machine, rows, deadline_s):
     version, why_not = has_transformers(min(120, deadline_s - time.monotonic()))
     left_s = deadline_s - time.monotonic()
@@ -128,7 +134,7 @@ def speed(machine, rows, deadline_s):
     else:
         rows.append(row("transformers", "not measured", why=why_not))
     if machine.is_real_gpu:
-        programs.append(NONDETERMINISTIC)  # what the same bits each time cost
+        programs += [GRAPHS, NONDETERMINISTIC]  # what waiting for the host costs, and the same bits each time
     repeats = 1 if not machine.numbers_count else LONG_REPEATS if left_s > LONG_MINUTES * 60 * 0.2 else REPEATS
     cells = CELLS if machine.is_real_gpu else SMALL_CELLS
     steps = STEPS if machine.is_real_gpu else SMALL_STEPS
@@ -146,8 +152,7 @@ def speed(machine, rows, deadline_s):
     names = ("size", "length", "precision", "padding")
     command = [PYTHON, str(pathlib.Path(__file__).with_name("measured.py")), *(f"--{name}={{{{{name}}}}}" for name in names), "--program={{program}}",
                f"--device={machine.device}", f"--steps={steps}", f"--trainer={machine.trainer}"]
-    text = SPEED.format(command=json.dumps(command), programs=quoted(programs), repeats=repeats, baseline=programs[0], peak=f", peak_tflops: {peak}" if peak else "",
-                        cells="{" + ", ".join(f"{name}: [{quoted(column)}]" for name, column in zip(names, zip(*cells[:fit]))) + "}")
+    text = speed_study(cells[:fit], names, programs, command=json.dumps(command), repeats=repeats, peak=f", peak_tflops: {peak}" if peak else "")
     with Load() as load:
         table = run_study(machine, "gpu_speed", text, deadline_s)
     add_rows(machine, "gpu_speed", table, rows, TIMES + RATES)

@@ -196,4 +196,5 @@ MNIST = ["--task", "mnist_rnn", "--data", ROOT / "data/mnist", "--eval", "false"
 SQUAD = ["--task", "bert_squad", "--data", ROOT / "data/squad2-excerpt.json", "--vocab", ROOT / "data/bert-base-uncased-vocab.txt", "--train-share", 0.9,
          "--eval", "false", "--log-every", 1]
 NONDETERMINISTIC = "hpcbench-train-nondeterministic"  # with `deterministic: false`
+GRAPHS = "hpcbench-train-graphs"  # with `cuda_graphs: true`, which takes padded steps
 PYTHON = os.environ.get("HPCBENCH_CHECK_PYTHON", sys.executable)

@@ -177,13 +177,22 @@ class WhatDoesNotEnd(unittest.TestCase):
 class Parity(unittest.TestCase):
     def test_a_gpu_computes_fp32_as_the_cpu_does(self):
         # LibTorch's default lets cuDNN round to TF32, which alone is more than what parity allows.
-        events = [{"event": "step", "grad_norm": 1.0}, {"event": "epoch", "train_loss": 2.0}]
+        events = [{"event": "step", "grad_norm": 1.0}, {"event": "epoch", "train_loss": 2.0}, {"event": "run_end", "graph_steps": 3}]
         machine = FakeMachine(trainer.Training(0, 1.0, "", events))
         rows = []
         parity_step.parity(machine, rows, time.monotonic() + 100)
         self.assertEqual({row["status"] for row in rows}, {"passed"}, rows)
         for device, arguments in machine.asked:
             self.assertEqual("--tf32 false" in " ".join(arguments), device is None, arguments)
+
+    def test_steps_with_cuda_graphs_have_to_be_replayed_and_have_the_same_bits(self):
+        def found(norms, replayed):
+            trainings = [trainer.Training(0, 1.0, "", [{"event": "step", "grad_norm": norm}, {"event": "run_end", "graph_steps": replayed}]) for norm in norms]
+            machine = FakeMachine(None)
+            machine.train = lambda arguments, deadline_s: trainings.pop(0)
+            return parity_step.graphed(machine, "bert_squad bf16", time.monotonic() + 100)["status"]
+
+        self.assertEqual((found([1.5, 1.5], 9), found([1.5, 1.5], 0), found([1.5, 1.5000001], 9)), ("passed", "failed", "failed"))
 
 
 class Peers(unittest.TestCase):
