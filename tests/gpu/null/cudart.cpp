@@ -1,5 +1,7 @@
-// libcudart: GPUs whose memory is the host's and whose kernels do nothing. Whatever is not here only counts and succeeds
-// (make_null_gpu.py writes that).
+// libcudart: GPUs whose memory is the host's and whose kernels do nothing. Whatever neither is here nor in cudart_streams.cpp
+// and cudart_errors.cpp only counts and succeeds (make_null_gpu.py writes that).
+#include "cudart.hpp"
+
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
@@ -11,16 +13,15 @@
 #include <string>
 #include <unordered_map>
 
+#include "capture.hpp"
 #include "null_gpu.hpp"
 
-// The header renames these to what it wants them to be in its users' code.
+// The header renames it to what it wants it to be in its users' code.
 #undef cudaGetDeviceProperties
-#undef cudaStreamGetCaptureInfo
 
 namespace {
 
 thread_local int t_device = 0;
-thread_local cudaError_t t_last = cudaSuccess;
 
 long variable(const char* name, long otherwise) {
   const char* text = std::getenv(name);
@@ -31,13 +32,11 @@ int gpus() { return static_cast<int>(variable("NULL_GPU_COUNT", 1)); }
 std::size_t memory_bytes() { return static_cast<std::size_t>(variable("NULL_GPU_MEMORY_MB", 8192)) << 20; }
 int driver() { return static_cast<int>(variable("NULL_GPU_DRIVER", CUDART_VERSION)); }
 
-cudaError_t set_last(cudaError_t error) {
-  if (error != cudaSuccess) t_last = error;
-  return error;
+/// A call that captures may forbid to this thread.
+cudaError_t called_unsafe(const char* name) {
+  const cudaError_t error = called(name);
+  return error != cudaSuccess ? error : answer(null_gpu_unsafe());
 }
-
-/// A call that may be made to fail.
-cudaError_t called(const char* name) { return set_last(static_cast<cudaError_t>(null_gpu_call(name))); }
 
 /// What each GPU has given out.
 class Memory {
@@ -100,14 +99,17 @@ Memory& pinned() {
   return *all;
 }
 
-cudaError_t copy(const char* name, void* to, const void* from, std::size_t bytes) {
-  if (const cudaError_t error = called(name); error != cudaSuccess) return error;
+/// Of the host, and not pinned.
+bool is_pageable(const void* address) { return memory().device_of(address) < 0 && pinned().device_of(address) < 0; }
+
+cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
   const bool to_device = memory().device_of(to) >= 0;
   const bool from_device = memory().device_of(from) >= 0;
-  null_gpu_count(to_device ? (from_device ? "copy on device" : "copy to device") : "copy to host");
-  if (to_device && !from_device && pinned().device_of(from) < 0) null_gpu_count("copy to device from pageable memory");
-  std::memmove(to, from, bytes);
-  return cudaSuccess;
+  const char* const what = to_device ? (from_device ? "copy on device" : "copy to device") : "copy to host";
+  const bool pageable = is_pageable(to) || is_pageable(from);
+  const cudaError_t error = answer(null_gpu_copy(stream, what, to, from, bytes, pageable));
+  if (error == cudaSuccess && pageable && to_device) null_gpu_count("copy to device from pageable memory");
+  return error;
 }
 
 /// The names of kernels by what they are launched by, where NULL_GPU_KERNELS wants them counted apart. Libraries register
@@ -115,11 +117,12 @@ cudaError_t copy(const char* name, void* to, const void* from, std::size_t bytes
 class KernelNames {
  public:
   void add(const void* function, const char* name) {
-    if (wanted_) names_[function] = std::string("kernel ") + name;
+    if (wanted_) names_[function] = name;
   }
-  void count(const void* function) const {
+  /// Null: it is not wanted, or has none.
+  const char* find(const void* function) const {
     const auto found = names_.find(function);
-    if (found != names_.end()) null_gpu_count(found->second.c_str());
+    return found == names_.end() ? nullptr : found->second.c_str();
   }
 
  private:
@@ -132,15 +135,9 @@ KernelNames& kernel_names() {
   return *all;
 }
 
-cudaError_t launched(const void* kernel) {
-  null_gpu_count("kernel");
-  kernel_names().count(kernel);
-  return called("cudaLaunchKernel");
-}
-
-cudaError_t new_handle(const char* name, void** handle) {
-  *handle = std::calloc(1, 64);
-  return called(name);
+cudaError_t launched(const void* kernel, cudaStream_t stream) {
+  const cudaError_t error = answer(null_gpu_work(stream, "kernel", kernel_names().find(kernel)));
+  return error != cudaSuccess ? error : called("cudaLaunchKernel");
 }
 
 }  // namespace
@@ -222,16 +219,26 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 1, cudaS
 
 cudaError_t cudaMalloc(void** block, std::size_t bytes) {
   *block = nullptr;
-  if (const cudaError_t error = called("cudaMalloc"); error != cudaSuccess) return error;
+  if (const cudaError_t error = called_unsafe("cudaMalloc"); error != cudaSuccess) return error;
   *block = memory().take(bytes);
   return *block ? cudaSuccess : set_last(cudaErrorMemoryAllocation);
 }
-cudaError_t cudaFree(void* block) { return memory().give(block), called("cudaFree"); }
-cudaError_t cudaHostAlloc(void** block, std::size_t bytes, unsigned) {
-  *block = pinned().take(bytes);
-  return called("cudaHostAlloc");
+cudaError_t cudaFree(void* block) {
+  const cudaError_t error = called_unsafe("cudaFree");
+  if (error == cudaSuccess) memory().give(block);
+  return error;
 }
-cudaError_t cudaFreeHost(void* block) { return pinned().give(block), called("cudaFreeHost"); }
+cudaError_t cudaHostAlloc(void** block, std::size_t bytes, unsigned) {
+  *block = nullptr;
+  if (const cudaError_t error = called_unsafe("cudaHostAlloc"); error != cudaSuccess) return error;
+  *block = pinned().take(bytes);
+  return *block ? cudaSuccess : set_last(cudaErrorMemoryAllocation);
+}
+cudaError_t cudaFreeHost(void* block) {
+  const cudaError_t error = called_unsafe("cudaFreeHost");
+  if (error == cudaSuccess) pinned().give(block);
+  return error;
+}
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   *total = memory_bytes();
   *free = *total - memory().used();
@@ -248,73 +255,26 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 }
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+  if (const cudaError_t error = called_unsafe("cudaMemcpy"); error != cudaSuccess) return error;
   null_gpu_count("host waits");
-  return copy("cudaMemcpy", to, from, bytes);
+  return copy(to, from, bytes, cudaStreamLegacy);
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t) {
-  return copy("cudaMemcpyAsync", to, from, bytes);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+  const cudaError_t error = called("cudaMemcpyAsync");
+  return error != cudaSuccess ? error : copy(to, from, bytes, stream);
 }
-cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes, cudaStream_t) {
-  return copy("cudaMemcpyPeerAsync", to, from, bytes);
+cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes, cudaStream_t stream) {
+  const cudaError_t error = called("cudaMemcpyPeerAsync");
+  return error != cudaSuccess ? error : copy(to, from, bytes, stream);
 }
-cudaError_t cudaMemset(void* to, int value, std::size_t bytes) { return std::memset(to, value, bytes), called("cudaMemset"); }
-cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t) {
-  null_gpu_count("memset");
-  std::memset(to, value, bytes);
-  return called("cudaMemsetAsync");
+cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
+  const cudaError_t error = called_unsafe("cudaMemset");
+  return error != cudaSuccess ? error : answer(null_gpu_memset(cudaStreamLegacy, to, value, bytes));
 }
-
-cudaError_t cudaGetLastError() {
-  const cudaError_t last = t_last;
-  t_last = cudaSuccess;
-  return last;
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+  const cudaError_t error = called("cudaMemsetAsync");
+  return error != cudaSuccess ? error : answer(null_gpu_memset(stream, to, value, bytes));
 }
-cudaError_t cudaPeekAtLastError() { return t_last; }
-const char* cudaGetErrorName(cudaError_t error) {
-  return error == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation" : "cudaErrorNull";
-}
-const char* cudaGetErrorString(cudaError_t error) {
-  switch (error) {
-    case cudaErrorMemoryAllocation:
-      return "out of memory";
-    case cudaErrorNoDevice:
-      return "no CUDA-capable device is detected";
-    case cudaErrorInsufficientDriver:
-      return "CUDA driver version is insufficient for CUDA runtime version";
-    case cudaErrorInvalidDevice:
-      return "invalid device ordinal";
-    default:
-      return "an error of the null GPU";
-  }
-}
-
-cudaError_t cudaStreamCreate(cudaStream_t* stream) { return new_handle("cudaStreamCreate", reinterpret_cast<void**>(stream)); }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  return new_handle("cudaStreamCreate", reinterpret_cast<void**>(stream));
-}
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
-  return new_handle("cudaStreamCreate", reinterpret_cast<void**>(stream));
-}
-cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
-  return *status = cudaStreamCaptureStatusNone, cudaSuccess;
-}
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t*,
-                                     const cudaGraphNode_t**, const cudaGraphEdgeData**, std::size_t*) {
-  *status = cudaStreamCaptureStatusNone;
-  if (id) *id = 0;
-  return cudaSuccess;
-}
-cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return null_gpu_count("host waits"), called("cudaStreamSynchronize"); }
-cudaError_t cudaDeviceSynchronize() { return null_gpu_count("host waits"), called("cudaDeviceSynchronize"); }
-
-cudaError_t cudaEventCreate(cudaEvent_t* event) { return new_handle("cudaEventCreate", reinterpret_cast<void**>(event)); }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  return new_handle("cudaEventCreate", reinterpret_cast<void**>(event));
-}
-cudaError_t cudaEventDestroy(cudaEvent_t event) { return std::free(event), cudaSuccess; }
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return null_gpu_count("host waits"), called("cudaEventSynchronize"); }
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) { return *milliseconds = 1, cudaSuccess; }
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
   *attributes = {};
@@ -383,10 +343,16 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
   *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(function));
   return cudaSuccess;
 }
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3, dim3, void**, std::size_t, cudaStream_t) { return launched(kernel); }
-cudaError_t cudaLaunchKernel(const void* kernel, dim3, dim3, void**, std::size_t, cudaStream_t) { return launched(kernel); }
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void* kernel, void**) { return launched(kernel); }
-cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3, dim3, void**, std::size_t, cudaStream_t) {
-  return launched(kernel);
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3, dim3, void**, std::size_t, cudaStream_t stream) {
+  return launched(kernel, stream);
+}
+cudaError_t cudaLaunchKernel(const void* kernel, dim3, dim3, void**, std::size_t, cudaStream_t stream) {
+  return launched(kernel, stream);
+}
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel, void**) {
+  return launched(kernel, config->stream);
+}
+cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3, dim3, void**, std::size_t, cudaStream_t stream) {
+  return launched(kernel, stream);
 }
 }

@@ -1,6 +1,7 @@
 // libcuda: what of the driver has a result. Whatever is not here only counts and succeeds (make_null_gpu.py writes that).
 #include <cuda.h>
 
+#include "capture.hpp"
 #include "null_gpu.hpp"
 
 // The header renames these to what it wants them to be in its users' code.
@@ -49,8 +50,9 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, in
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char*) {
   return *function = reinterpret_cast<CUfunction>(primary_context()), called("cuModuleGetFunction");
 }
-CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**,
-                        void**) {
-  return null_gpu_count("kernel"), called("cuLaunchKernel");
+CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream stream,
+                        void**, void**) {
+  const int refused = null_gpu_work(stream, "kernel", nullptr);
+  return refused ? static_cast<CUresult>(refused) : called("cuLaunchKernel");
 }
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "capture.hpp"
 #include "null_gpu.hpp"
 
 extern "C" {
@@ -16,6 +17,12 @@ int cublasLtMatmulAlgoGetHeuristic(void*, void*, void*, void*, void*, void*, voi
   std::memset(results, 0, 96);
   *found = 1;
   return static_cast<int>(null_gpu_call("cublasLtMatmulAlgoGetHeuristic"));
+}
+/// The one product that is given its stream, not its handle's.
+int cublasLtMatmul(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*, void*, void*,
+                   void*, const void*, void*, std::size_t, void* stream) {
+  const int refused = null_gpu_work(stream, "product", nullptr);
+  return refused ? refused : static_cast<int>(null_gpu_call("cublasLtMatmul"));
 }
 std::size_t cublasLtGetVersion() { return 130101; }
 #endif

@@ -25,12 +25,15 @@ PREFIXES = {"cudart": ("cuda", "__cuda"), "cublas": ("cublas",), "cublasLt": ("c
             "cusparseLt": ("cusparseLt",), "cufft": ("cufft",), "cufile": ("cuFile",), "nccl": ("nccl",), "curand": ("curand",),
             "nvrtc": ("nvrtc",), "nvshmem_host": ("nvshmem",), "cusolver": ("cusolver",), "cuda": ("cu",)}
 # Written by hand, and what is to be defined for it.
-SOURCES = {"cudart": ("cudart.cpp", ""), "cuda": ("driver.cpp", ""), "nccl": ("nccl.cpp", ""), "cublasLt": ("libraries.cpp", "NULL_GPU_CUBLASLT"),
-           "cudnn": ("libraries.cpp", "NULL_GPU_CUDNN")}
+SOURCES = {"cudart": (["cudart.cpp", "cudart_streams.cpp", "cudart_errors.cpp"], ""), "cuda": (["driver.cpp"], ""), "nccl": (["nccl.cpp"], ""),
+           "cublasLt": (["libraries.cpp"], "NULL_GPU_CUBLASLT"), "cudnn": (["libraries.cpp"], "NULL_GPU_CUDNN")}
 # Packages whose headers a build needs, in the versions that torch's own packages ask for.
 TOOLKIT_PARTS = ["nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-cuda-cccl", "nvidia-cublas", "nvidia-cusparse", "nvidia-cusolver"]
 # Counted as launches beside kernels: one product each.
-PRODUCTS = re.compile(r"^cublas\w*(Gemm|gemm|gemv)\w*$|^cublasLtMatmul$|^cudnnRNN(Forward|Backward)")
+PRODUCTS = re.compile(r"^cublas\w*(Gemm|gemm|gemv)\w*$|^cudnnRNN(Forward|Backward)")
+SET_STREAM = re.compile(r"^(cublasSetStream_v2|cudnnSetStream)$")
+# What a stream that captures may forbid (capture.hpp): these allocate, or wait for the GPU. Those that a library has by hand ask themselves.
+UNSAFE = re.compile(r"^(cublas|cudnn|cusolverDn|cusparse)Create(_v2)?$|^cuModule(Load\w*|Unload)$|^cudaLibrary(LoadData|Unload)$|^cudaHost(Unr|R)egister$")
 
 
 def skip(reason):
@@ -107,14 +110,18 @@ def undefined_symbols(torch_lib):
 
 def stub(name):
     """A function that counts; one that makes a handle gives memory, one that ends it takes it back."""
-    count = 'null_gpu_count("product");' if PRODUCTS.match(name) else ""
+    refusal = "if (const long refused = null_gpu_unsafe()) return refused; " if UNSAFE.match(name) else ""
     if re.search(r"(Get|get)\w*String$|get_error|Name$", name):
         return f'const char* {name}() {{ return "an error of the null GPU"; }}'
     if re.search(r"Create(_v2)?$|^cudnnCreate|DescCreate|LayoutCreate|PreferenceCreate", name) and not name.startswith("nvrtc"):
-        return f'long {name}(void** handle) {{ *handle = std::calloc(1, 4096); return null_gpu_call("{name}"); }}'
+        return f'long {name}(void** handle) {{ {refusal}*handle = std::calloc(1, 4096); return null_gpu_call("{name}"); }}'
     if re.search(r"^cublasLt\w*Destroy$|^cudnnDestroy", name):
         return f'long {name}(void* handle) {{ std::free(handle); return null_gpu_call("{name}"); }}'
-    return f'long {name}() {{ {count} return null_gpu_call("{name}"); }}'
+    if PRODUCTS.match(name):
+        return f'long {name}(void* handle) {{ if (const long refused = null_gpu_product(handle)) return refused; return null_gpu_call("{name}"); }}'
+    if SET_STREAM.match(name):
+        return f'long {name}(void* handle, void* stream) {{ null_gpu_set_stream(handle, stream); return null_gpu_call("{name}"); }}'
+    return f'long {name}() {{ {refusal}return null_gpu_call("{name}"); }}'
 
 
 def gpp(*words):
@@ -122,16 +129,15 @@ def gpp(*words):
 
 
 def by_hand(library, work, site):
-    """The object file of what is written by hand of a library, and the functions that it has; None where nothing is."""
-    if library not in SOURCES:
-        return None, set()
-    source, definition = SOURCES[library]
-    output = work / f"{library}_by_hand.o"
+    """The object files of what is written by hand of a library, and the functions that they have; none where nothing is."""
+    sources, definition = SOURCES.get(library, ([], ""))
     include = site / "nvidia/cu13/include"
-    gpp("-c", HERE / source, "-o", output, *([f"-D{definition}"] if definition else []), f"-I{include}", f"-I{include}/cccl",
-        f"-I{site}/nvidia/nccl/include")
-    text = subprocess.check_output(["nm", "--defined-only", output], text=True)
-    return output, set(re.findall(r" T (\w+)$", text, re.M))
+    outputs = [work / f"{library}_{pathlib.Path(source).stem}_by_hand.o" for source in sources]
+    for source, output in zip(sources, outputs):
+        gpp("-c", HERE / source, "-o", output, *([f"-D{definition}"] if definition else []), f"-I{include}", f"-I{include}/cccl",
+            f"-I{site}/nvidia/nccl/include")
+    text = subprocess.check_output(["nm", "--defined-only", *outputs], text=True) if outputs else ""
+    return outputs, set(re.findall(r" T ((?!_Z)\w+)$", text, re.M))
 
 
 def version_script(symbols, own, soname):
@@ -147,16 +153,16 @@ def make_stubs(site):
     torch_lib, into, work = site / "torch/lib", site / "nvidia/cu13/lib", site.parent / "stubs"
     into.mkdir(parents=True, exist_ok=True)
     work.mkdir(exist_ok=True)
-    gpp("-shared", HERE / "null_gpu.cpp", HERE / "limits.cpp", "-o", into / "libnullgpu.so")
+    gpp("-shared", HERE / "null_gpu.cpp", HERE / "limits.cpp", HERE / "capture.cpp", "-o", into / "libnullgpu.so")
     symbols = undefined_symbols(torch_lib)
     for library, soname in needed_libraries(torch_lib).items():
         hand, own = by_hand(library, work, site)
         source, script = work / f"{library}.cpp", work / f"{library}.map"
-        source.write_text('#include <cstdlib>\n#include "null_gpu.hpp"\nextern "C" {\n'
+        source.write_text('#include <cstdlib>\n#include "capture.hpp"\n#include "null_gpu.hpp"\nextern "C" {\n'
                           + "\n".join(stub(name) for name in sorted(set(symbols[library]) - own)) + "\n}\n")
         script.write_text(version_script(symbols[library], own, soname))
         flags = [f"-Wl,--version-script={script}"] if script.stat().st_size else []
-        gpp("-shared", source, *([hand] if hand else []), "-o", into / soname, f"-Wl,-soname,{soname}", f"-L{into}", "-lnullgpu",
+        gpp("-shared", source, *hand, "-o", into / soname, f"-Wl,-soname,{soname}", f"-L{into}", "-lnullgpu",
             "-Wl,-rpath,$ORIGIN", *flags)
 
 

@@ -1,5 +1,5 @@
 // libnccl: a collective ends at once, as if every rank had given what this one gives. No rank waits for another; a fault on
-// demand (null_gpu.hpp) makes one that hangs.
+// demand (null_gpu.hpp) makes one that hangs. In a stream that captures it is refused.
 #include <nccl.h>
 #include <unistd.h>
 
@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 
+#include "capture.hpp"
 #include "null_gpu.hpp"
 
 struct ncclComm {
@@ -94,23 +95,29 @@ const char* ncclGetErrorString(ncclResult_t) { return "an error of the null GPU'
 const char* ncclGetLastError(ncclComm_t) { return ""; }
 
 ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t operation,
-                           ncclComm_t comm, cudaStream_t) {
+                           ncclComm_t comm, cudaStream_t stream) {
+  if (null_gpu_unrecordable(stream)) return ncclUnhandledCudaError;
   reduce(from, to, count, type, operation, comm->ranks);
   return called("ncclAllReduce");
 }
 ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t operation,
-                               ncclComm_t comm, cudaStream_t) {
+                               ncclComm_t comm, cudaStream_t stream) {
+  if (null_gpu_unrecordable(stream)) return ncclUnhandledCudaError;
   const std::size_t offset = bytes_of(count, type) * static_cast<std::size_t>(comm->rank);
   reduce(static_cast<const char*>(from) + offset, to, count, type, operation, comm->ranks);
   return called("ncclReduceScatter");
 }
-ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclComm_t comm, cudaStream_t) {
+ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclComm_t comm,
+                           cudaStream_t stream) {
+  if (null_gpu_unrecordable(stream)) return ncclUnhandledCudaError;
   const std::size_t bytes = bytes_of(count, type);
   for (int rank = 0; rank < comm->ranks; ++rank)
     std::memmove(static_cast<char*>(to) + static_cast<std::size_t>(rank) * bytes, from, bytes);
   return called("ncclAllGather");
 }
-ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type, int, ncclComm_t, cudaStream_t) {
+ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type, int, ncclComm_t,
+                           cudaStream_t stream) {
+  if (null_gpu_unrecordable(stream)) return ncclUnhandledCudaError;
   std::memmove(to, from, bytes_of(count, type));
   return called("ncclBroadcast");
 }

@@ -4,7 +4,7 @@
 
 constexpr int kNullGpuRegisters = 32;  // of a thread, whatever the kernel
 
-/// What the libraries of the null GPU share: one table of calls, and faults on demand.
+/// What the libraries of the null GPU share: one table of calls, and faults on demand. What is put into streams: capture.hpp.
 ///
 /// The environment says what the null GPU is:
 ///   NULL_GPU_COUNT=2          GPUs (1)
