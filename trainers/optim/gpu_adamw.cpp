@@ -64,10 +64,10 @@ std::shared_ptr<const GpuProgram> compile_adamw_kernels() {
   return compile_gpu_program(kernels::adamw_gpu_source(), {}, at::Device(at::kCUDA));
 }
 
-void GpuAdamW::update(const std::vector<TorchUpdatePart>& parts, const GpuAdamWStep& step) const {
+void GpuAdamW::update(const std::vector<UpdatePart>& parts, const GpuAdamWStep& step) const {
   kernels::AdamWArguments arguments = arguments_of(step);
   const auto set = [&](std::size_t number, kernels::AdamWPart& part) {
-    const TorchUpdatePart& given = parts[number];
+    const UpdatePart& given = parts[number];
     part.count = given.gradient.defined() ? given.parameter.numel() : 0;
     if (part.count == 0) return;
     part.parameter = data_of(given.parameter);

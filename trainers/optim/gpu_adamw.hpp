@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "devices/gpu_program.hpp"
-#include "optim/torch_update.hpp"
+#include "optim/update_part.hpp"
 
 namespace hpcbench::train {
 
@@ -29,7 +29,7 @@ class GpuAdamW {
   explicit GpuAdamW(std::shared_ptr<const GpuProgram> program) : program_(std::move(program)) {}
 
   /// Parts without a gradient stay as they are.
-  void update(const std::vector<TorchUpdatePart>& parts, const GpuAdamWStep& step) const;
+  void update(const std::vector<UpdatePart>& parts, const GpuAdamWStep& step) const;
   /// The norm of all gradients together, a scalar in fp64.
   at::Tensor norm(const std::vector<at::Tensor>& gradients) const;
 

@@ -123,7 +123,7 @@ std::optional<Reading> Optimizer::step(double lr, std::optional<Reading> norm) {
   }
   ++steps_;
   if (by_torch()) {
-    update_by_torch(torch_parts(), {options_.kind, lr, options_.momentum, scale, steps_});
+    update_by_torch(update_parts(), {options_.kind, lr, options_.momentum, scale, steps_});
     return options_.clip > 0 ? norm : std::nullopt;
   }
   for (const Part& part : parts_) {
@@ -151,13 +151,13 @@ std::optional<Reading> Optimizer::step_on_device(double lr, std::optional<Readin
   at::Tensor known;
   if (options_.clip > 0) known = norm->on(parts_.front().parameter.device());
   if (gpu_adamw_) {
-    gpu_adamw_->update(torch_parts(), {lr, steps_, options_.clip, known, spoilt_.sum()});
+    gpu_adamw_->update(update_parts(), {lr, steps_, options_.clip, known, spoilt_.sum()});
   } else {
     TorchUpdate update{options_.kind, lr, options_.momentum, 1, steps_};
     const at::ScalarType type = parts_.front().parameter.scalar_type();
     if (known.defined()) update.divisor = clip_divisor_by_torch(known, options_.clip, type);
     update.skip = spoilt_.read();  // undefined but for AdamW
-    update_by_torch(torch_parts(), update);
+    update_by_torch(update_parts(), update);
   }
   return options_.clip > 0 ? norm : std::nullopt;
 }
@@ -192,8 +192,8 @@ double Optimizer::squares_of(const Block& block) const {
 
 bool Optimizer::by_torch() const { return options_.torch_kernels || (!parts_.empty() && !parts_.front().parameter.is_cpu()); }
 
-std::vector<TorchUpdatePart> Optimizer::torch_parts() const {
-  std::vector<TorchUpdatePart> parts;
+std::vector<UpdatePart> Optimizer::update_parts() const {
+  std::vector<UpdatePart> parts;
   for (const Part& part : parts_)
     parts.push_back({part.parameter, part.parameter.grad(), part.first, part.second, part.weight_decay});
   return parts;

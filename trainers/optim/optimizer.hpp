@@ -78,7 +78,7 @@ class Optimizer {
   bool by_torch() const;
   bool has_second() const { return options_.kind != OptimizerKind::sgd; }
   std::optional<Reading> step_on_device(double lr, std::optional<Reading> norm);
-  std::vector<TorchUpdatePart> torch_parts() const;
+  std::vector<UpdatePart> update_parts() const;
   template <class T>
   void update(const Block& block, double lr, double scale);
   kernels::AdamWFactors adamw_factors(const Part& part, double lr, double scale) const;

@@ -72,10 +72,10 @@ void torch_adamw(TorchUpdateLists& lists, double weight_decay, const TorchUpdate
 
 }  // namespace
 
-void update_by_torch(const std::vector<TorchUpdatePart>& parts, const TorchUpdate& update) {
+void update_by_torch(const std::vector<UpdatePart>& parts, const TorchUpdate& update) {
   const at::NoGradGuard no_grad;
   std::map<double, TorchUpdateLists> by_decay;
-  for (const TorchUpdatePart& part : parts) {
+  for (const UpdatePart& part : parts) {
     if (!part.gradient.defined()) continue;
     TorchUpdateLists& lists = by_decay[part.weight_decay];
     lists.parameters.push_back(part.parameter);

@@ -6,17 +6,9 @@
 #include <vector>
 
 #include "base/settings.hpp"
+#include "optim/update_part.hpp"
 
 namespace hpcbench::train {
-
-/// A parameter with what its update reads and writes; all of one size, type and device.
-struct TorchUpdatePart {
-  at::Tensor parameter;
-  at::Tensor gradient;
-  at::Tensor first;   // the optimiser's state, as Optimizer::state() names it
-  at::Tensor second;  // undefined for SGD
-  double weight_decay = 0;
-};
 
 struct TorchUpdate {
   OptimizerKind kind = OptimizerKind::sgd;
@@ -31,7 +23,7 @@ struct TorchUpdate {
 
 /// The update of kernels.hpp by LibTorch's operators over lists of tensors, on any device: the same formulas, whose roundings
 /// differ. The gradients are changed. The host does not wait.
-void update_by_torch(const std::vector<TorchUpdatePart>& parts, const TorchUpdate& update);
+void update_by_torch(const std::vector<UpdatePart>& parts, const TorchUpdate& update);
 
 /// The norm of all gradients together, a scalar in fp64 on their device.
 at::Tensor gradient_norm_by_torch(const std::vector<at::Tensor>& gradients);

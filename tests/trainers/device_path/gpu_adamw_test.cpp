@@ -65,7 +65,7 @@ std::vector<at::Tensor> after_adamw(double weight_decay, double clip, const std:
   return values;
 }
 
-TorchUpdatePart part_of_ones() { return {at::ones({9}), at::full({9}, 2.0), at::zeros({9}), at::zeros({9}), 0}; }
+UpdatePart part_of_ones() { return {at::ones({9}), at::full({9}, 2.0), at::zeros({9}), at::zeros({9}), 0}; }
 
 }  // namespace
 
@@ -111,7 +111,7 @@ TEST_CASE("GPU kernels of AdamW: a spoilt loss makes no step, a norm that is no 
   SpoiltMark mark;
   const auto updated = [&](double loss, const at::Tensor& norm = {}) {
     mark.note(at::scalar_tensor(loss, at::kFloat));
-    const TorchUpdatePart part = part_of_ones();
+    const UpdatePart part = part_of_ones();
     kernels.update({part}, {0.1, 1, 1, norm, mark.sum()});
     return part.parameter;
   };
@@ -125,11 +125,11 @@ TEST_CASE("GPU kernels of AdamW: a spoilt loss makes no step, a norm that is no 
 
 TEST_CASE("GPU kernels of AdamW: gradients stay, and another type is refused") {
   const GpuAdamW kernels(cpu_adamw_program());
-  TorchUpdatePart part = part_of_ones();
+  UpdatePart part = part_of_ones();
   kernels.update({part}, {0.1, 1, 0.5, at::scalar_tensor(6.0, at::kDouble), {}});
   CHECK(part.gradient.equal(at::full({9}, 2.0)));
   CHECK(part.first.allclose(at::full({9}, 0.1 * 2.0 * 0.5 / 6.0)));
-  TorchUpdatePart small = part_of_ones();  // a norm below the bound is left as it is
+  UpdatePart small = part_of_ones();  // a norm below the bound is left as it is
   kernels.update({small}, {0.1, 1, 9, at::scalar_tensor(6.0, at::kDouble), {}});
   CHECK(small.first.allclose(at::full({9}, 0.1 * 2.0)));
   part.gradient = part.gradient.to(at::kDouble);

@@ -121,7 +121,7 @@ TEST_CASE("an update that is decided on the device: clipped as on the host, and 
         for (const bool on_device : {false, true}) {
           at::Generator generator = at::detail::createCPUGenerator(11);
           const auto drawn = [&] { return at::empty({6, 5}, type).normal_(0, 1, generator); };
-          TorchUpdatePart part{drawn(), drawn(), at::zeros({6, 5}, type), at::zeros({6, 5}, type), 0.1};
+          UpdatePart part{drawn(), drawn(), at::zeros({6, 5}, type), at::zeros({6, 5}, type), 0.1};
           const at::Tensor norm = gradient_norm_by_torch({part.gradient});
           TorchUpdate update{kind, 0.01, 0.9};
           if (on_device) {
@@ -141,7 +141,7 @@ TEST_CASE("an update that is decided on the device: clipped as on the host, and 
   CHECK(!mark.read().defined());
   const auto updated = [&](double loss) {
     mark.note(at::scalar_tensor(loss, at::kFloat));
-    TorchUpdatePart part{at::ones({3}), at::ones({3}), at::zeros({3}), at::zeros({3}), 0};
+    UpdatePart part{at::ones({3}), at::ones({3}), at::zeros({3}), at::zeros({3}), 0};
     TorchUpdate update{OptimizerKind::adamw, 0.1, 0};
     update.skip = mark.read();
     update_by_torch({part}, update);
