@@ -73,7 +73,8 @@ inline constexpr std::int64_t kSquareSums = 16;
 void add_squares(const float* values, std::int64_t count, double* sums);
 void add_squares(const double* values, std::int64_t count, double* sums);
 
-// Optimisers. `scale` multiplies the gradient first (clipping).
+// Optimisers. `scale` multiplies the gradient first (clipping). rho, the betas and eps have torch.optim's defaults, which every
+// update takes, on whichever device.
 
 struct SgdConstants {
   double lr, momentum, weight_decay, scale = 1;
@@ -83,7 +84,8 @@ void sgd(float* p, const float* g, float* velocity, std::int64_t count, const Sg
 void sgd(double* p, const double* g, double* velocity, std::int64_t count, const SgdConstants& constants);
 
 struct AdadeltaConstants {
-  double lr, rho, eps, weight_decay, scale = 1;
+  double lr, weight_decay, scale = 1;
+  double rho = 0.9, eps = 1e-6;
 };
 /// As torch.optim.Adadelta (Zeiler 2012): g += weight_decay p; s = rho s + (1-rho) g^2; d = sqrt(u + eps) / sqrt(s + eps) g;
 /// u = rho u + (1-rho) d^2; p -= lr d.
@@ -91,9 +93,10 @@ void adadelta(float* p, const float* g, float* s, float* u, std::int64_t count, 
 void adadelta(double* p, const double* g, double* s, double* u, std::int64_t count, const AdadeltaConstants& constants);
 
 struct AdamWConstants {
-  double lr, beta1, beta2, eps, weight_decay;
+  double lr, weight_decay;
   std::int64_t step;  // from 1
   double scale = 1;
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
 };
 /// As torch.optim.AdamW (Loshchilov and Hutter 2019): decoupled weight decay, then Adam with bias correction.
 struct AdamWFactors {

@@ -43,7 +43,7 @@ void launch_parts(Arguments& arguments, std::size_t count, const Set& set, const
 }
 
 kernels::AdamWArguments arguments_of(const GpuAdamWStep& step) {
-  const kernels::AdamWFactors factors({step.lr, 0.9, 0.999, 1e-8, 0, step.step, 1});
+  const kernels::AdamWFactors factors({step.lr, /*weight_decay=*/0, step.step});
   kernels::AdamWArguments arguments{};
   arguments.beta1 = static_cast<float>(factors.beta1);
   arguments.rest1 = static_cast<float>(1 - factors.beta1);

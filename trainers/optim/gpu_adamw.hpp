@@ -22,7 +22,7 @@ struct GpuAdamWStep {
   at::Tensor spoilt = {};  // fp32 on the GPU: where it is not a number, no step is made; undefined: one is made
 };
 
-/// AdamW (0.9, 0.999, 1e-8) and the norm of gradients by kernels of our own, one pass over memory each. All tensors are fp32,
+/// AdamW and the norm of gradients by kernels of our own, one pass over memory each. All tensors are fp32,
 /// contiguous, on one GPU. The host does not wait, and gradients stay as they are.
 class GpuAdamW {
  public:

@@ -84,7 +84,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, const std::vector<NamedTen
 }
 
 kernels::AdamWFactors Optimizer::adamw_factors(const Part& part, double lr, double scale) const {
-  return kernels::AdamWFactors({lr, 0.9, 0.999, 1e-8, part.weight_decay, steps_, scale});
+  return kernels::AdamWFactors({lr, part.weight_decay, steps_, scale});
 }
 
 template <class T>
@@ -102,7 +102,7 @@ void Optimizer::update(const Block& block, double lr, double scale) {
     case OptimizerKind::sgd:
       return kernels::sgd(p, g, first, block.count, {lr, options_.momentum, part.weight_decay, scale});
     case OptimizerKind::adadelta:
-      return kernels::adadelta(p, g, first, second, block.count, {lr, 0.9, 1e-6, part.weight_decay, scale});
+      return kernels::adadelta(p, g, first, second, block.count, {lr, part.weight_decay, scale});
     case OptimizerKind::adamw:
       return kernels::adamw(p, g, first, second, block.count, adamw_factors(part, lr, scale));
   }

@@ -30,7 +30,7 @@ struct OptimizerOptions {
 /// Name, sizes and type of the state that an optimiser of these parameters has, without values (Optimizer::state()).
 std::vector<NamedTensor> optimizer_state_layout(OptimizerKind kind, const std::vector<NamedTensor>& parameters);
 
-/// SGD, Adadelta (rho 0.9, eps 1e-6) or AdamW (0.9, 0.999, 1e-8), as torch.optim defines them: one parallel pass over all
+/// SGD, Adadelta or AdamW, as torch.optim defines them, with its rho, betas and eps (kernels.hpp): one parallel pass over all
 /// parameters, whose state lies side by side in flat memory. Results do not depend on the number of threads. Of a table whose
 /// rows' marks are trusted (TouchedRows), what is known to be 0 is not read, and AdamW leaves rows behind that nobody reads
 /// (LazyAdamW); the results are the same, bit for bit.

@@ -18,6 +18,8 @@
 #include <map>
 #include <optional>
 
+#include "kernels/kernels.hpp"
+
 namespace hpcbench::train {
 
 namespace {
@@ -39,20 +41,19 @@ void torch_sgd(TorchUpdateLists& lists, double weight_decay, const TorchUpdate& 
 }
 
 void torch_adadelta(TorchUpdateLists& lists, double weight_decay, const TorchUpdate& update) {
-  constexpr double kRho = 0.9;
-  constexpr double kEps = 1e-6;
-  decay_gradients(lists, weight_decay);
-  at::_foreach_mul_(lists.first, kRho);
-  at::_foreach_addcmul_(lists.first, lists.gradients, lists.gradients, 1 - kRho);
-  std::vector<at::Tensor> deltas = at::_foreach_add(lists.second, kEps);
+  const kernels::AdadeltaConstants constants{update.lr, weight_decay};
+  decay_gradients(lists, constants.weight_decay);
+  at::_foreach_mul_(lists.first, constants.rho);
+  at::_foreach_addcmul_(lists.first, lists.gradients, lists.gradients, 1 - constants.rho);
+  std::vector<at::Tensor> deltas = at::_foreach_add(lists.second, constants.eps);
   at::_foreach_sqrt_(deltas);
-  std::vector<at::Tensor> divisors = at::_foreach_add(lists.first, kEps);
+  std::vector<at::Tensor> divisors = at::_foreach_add(lists.first, constants.eps);
   at::_foreach_sqrt_(divisors);
   at::_foreach_div_(deltas, divisors);
   at::_foreach_mul_(deltas, lists.gradients);
-  at::_foreach_mul_(lists.second, kRho);
-  at::_foreach_addcmul_(lists.second, deltas, deltas, 1 - kRho);
-  at::_foreach_add_(lists.parameters, deltas, -update.lr);
+  at::_foreach_mul_(lists.second, constants.rho);
+  at::_foreach_addcmul_(lists.second, deltas, deltas, 1 - constants.rho);
+  at::_foreach_add_(lists.parameters, deltas, -constants.lr);
 }
 
 /// AdamW's operator divides by itself, in fp32.
@@ -61,12 +62,13 @@ bool adamw_divides(const TorchUpdateLists& lists, const TorchUpdate& update) {
 }
 
 void torch_adamw(TorchUpdateLists& lists, double weight_decay, const TorchUpdate& update) {
-  const at::Tensor step =
-      at::full({}, static_cast<double>(update.step), lists.parameters.front().options().dtype(at::kFloat).requires_grad(false));
+  const kernels::AdamWConstants constants{update.lr, weight_decay, update.step};
+  const at::Tensor step = at::full({}, static_cast<double>(constants.step),
+                                   lists.parameters.front().options().dtype(at::kFloat).requires_grad(false));
   const std::vector<at::Tensor> steps(lists.parameters.size(), step);
   const auto given = [](const at::Tensor& tensor) { return tensor.defined() ? std::optional(tensor) : std::nullopt; };
-  at::_fused_adamw_(lists.parameters, lists.gradients, lists.first, lists.second, {}, steps, update.lr, 0.9, 0.999,
-                    weight_decay, 1e-8, /*amsgrad=*/false, /*maximize=*/false,
+  at::_fused_adamw_(lists.parameters, lists.gradients, lists.first, lists.second, {}, steps, constants.lr, constants.beta1,
+                    constants.beta2, constants.weight_decay, constants.eps, /*amsgrad=*/false, /*maximize=*/false,
                     given(adamw_divides(lists, update) ? update.divisor : at::Tensor()), given(update.skip));
 }
 
