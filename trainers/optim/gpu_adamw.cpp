@@ -68,10 +68,11 @@ void GpuAdamW::update(const std::vector<UpdatePart>& parts, const GpuAdamWStep& 
   kernels::AdamWArguments arguments = arguments_of(step);
   const auto set = [&](std::size_t number, kernels::AdamWPart& part) {
     const UpdatePart& given = parts[number];
-    part.count = given.gradient.defined() ? given.parameter.numel() : 0;
+    const at::Tensor& gradient = given.parameter.grad();
+    part.count = gradient.defined() ? given.parameter.numel() : 0;
     if (part.count == 0) return;
     part.parameter = data_of(given.parameter);
-    part.gradient = data_of(given.gradient);
+    part.gradient = data_of(gradient);
     part.first = data_of(given.first);
     part.second = data_of(given.second);
     part.shrink = static_cast<float>(1 - step.lr * given.weight_decay);

@@ -28,7 +28,7 @@ class GpuAdamW {
  public:
   explicit GpuAdamW(std::shared_ptr<const GpuProgram> program) : program_(std::move(program)) {}
 
-  /// Parts without a gradient stay as they are.
+  /// Parameters without a gradient stay as they are.
   void update(const std::vector<UpdatePart>& parts, const GpuAdamWStep& step) const;
   /// The norm of all gradients together, a scalar in fp64.
   at::Tensor norm(const std::vector<at::Tensor>& gradients) const;

@@ -77,6 +77,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, const std::vector<NamedTen
       parameters[index].touched->before_read(
           [late = part.late](const std::int64_t* rows, std::int64_t count) { late->catch_up(rows, count); });
     }
+    update_parts_.push_back({part.parameter, part.first, part.second, part.weight_decay});
     parts_.push_back(std::move(part));
     for (std::int64_t begin = 0; begin < parameter.numel(); begin += kBlock)
       blocks_.push_back({index, begin, std::min(kBlock, parameter.numel() - begin)});
@@ -123,7 +124,7 @@ std::optional<Reading> Optimizer::step(double lr, std::optional<Reading> norm) {
   }
   ++steps_;
   if (by_torch()) {
-    update_by_torch(update_parts(), {options_.kind, lr, options_.momentum, scale, steps_});
+    update_by_torch(update_parts_, {options_.kind, lr, options_.momentum, scale, steps_});
     return options_.clip > 0 ? norm : std::nullopt;
   }
   for (const Part& part : parts_) {
@@ -151,13 +152,13 @@ std::optional<Reading> Optimizer::step_on_device(double lr, std::optional<Readin
   at::Tensor known;
   if (options_.clip > 0) known = norm->on(parts_.front().parameter.device());
   if (gpu_adamw_) {
-    gpu_adamw_->update(update_parts(), {lr, steps_, options_.clip, known, spoilt_.sum()});
+    gpu_adamw_->update(update_parts_, {lr, steps_, options_.clip, known, spoilt_.sum()});
   } else {
     TorchUpdate update{options_.kind, lr, options_.momentum, 1, steps_};
     const at::ScalarType type = parts_.front().parameter.scalar_type();
     if (known.defined()) update.divisor = clip_divisor_by_torch(known, options_.clip, type);
     update.skip = spoilt_.read();  // undefined but for AdamW
-    update_by_torch(update_parts(), update);
+    update_by_torch(update_parts_, update);
   }
   return options_.clip > 0 ? norm : std::nullopt;
 }
@@ -191,13 +192,6 @@ double Optimizer::squares_of(const Block& block) const {
 }
 
 bool Optimizer::by_torch() const { return options_.torch_kernels || (!parts_.empty() && !parts_.front().parameter.is_cpu()); }
-
-std::vector<UpdatePart> Optimizer::update_parts() const {
-  std::vector<UpdatePart> parts;
-  for (const Part& part : parts_)
-    parts.push_back({part.parameter, part.parameter.grad(), part.first, part.second, part.weight_decay});
-  return parts;
-}
 
 Reading Optimizer::gradient_norm() const {
   if (gpu_adamw_ || by_torch()) {

@@ -13,6 +13,7 @@
 #include "optim/model.hpp"
 #include "optim/reading.hpp"
 #include "optim/torch_update.hpp"
+#include "optim/update_part.hpp"
 
 namespace hpcbench::train {
 
@@ -78,7 +79,6 @@ class Optimizer {
   bool by_torch() const;
   bool has_second() const { return options_.kind != OptimizerKind::sgd; }
   std::optional<Reading> step_on_device(double lr, std::optional<Reading> norm);
-  std::vector<UpdatePart> update_parts() const;
   template <class T>
   void update(const Block& block, double lr, double scale);
   kernels::AdamWFactors adamw_factors(const Part& part, double lr, double scale) const;
@@ -86,6 +86,7 @@ class Optimizer {
 
   OptimizerOptions options_;
   std::vector<Part> parts_;
+  std::vector<UpdatePart> update_parts_;  // the same, for LibTorch's operators and the GPU's kernels
   std::vector<Block> blocks_;
   std::int64_t steps_ = 0;
   SpoiltMark spoilt_;  // of losses on a GPU

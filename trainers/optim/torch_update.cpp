@@ -78,10 +78,11 @@ void update_by_torch(const std::vector<UpdatePart>& parts, const TorchUpdate& up
   const at::NoGradGuard no_grad;
   std::map<double, TorchUpdateLists> by_decay;
   for (const UpdatePart& part : parts) {
-    if (!part.gradient.defined()) continue;
+    const at::Tensor& gradient = part.parameter.grad();
+    if (!gradient.defined()) continue;
     TorchUpdateLists& lists = by_decay[part.weight_decay];
     lists.parameters.push_back(part.parameter);
-    lists.gradients.push_back(part.gradient);
+    lists.gradients.push_back(gradient);
     lists.first.push_back(part.first);
     if (part.second.defined()) lists.second.push_back(part.second);
   }

@@ -1,4 +1,4 @@
-// AdamW's kernels for GPUs, run on a CPU, against our own for CPUs and against fp64.
+// AdamW's kernels for GPUs, run on a CPU, against our own for CPUs and against fp64; what all ways to update have in common.
 
 #include "optim/gpu_adamw.hpp"
 
@@ -65,7 +65,39 @@ std::vector<at::Tensor> after_adamw(double weight_decay, double clip, const std:
   return values;
 }
 
-UpdatePart part_of_ones() { return {at::ones({9}), at::full({9}, 2.0), at::zeros({9}), at::zeros({9}), 0}; }
+UpdatePart part_of_ones() {
+  const UpdatePart part{at::ones({9}), at::zeros({9}), at::zeros({9}), 0};
+  part.parameter.mutable_grad() = at::full({9}, 2.0);
+  return part;
+}
+
+/// One parameter of ones, updated by our kernels for CPUs, by LibTorch's, or by ours for GPUs.
+struct UpdatedWeight {
+  at::Tensor weight = at::ones({9}).requires_grad_();
+  std::optional<Optimizer> optimizer;
+
+  UpdatedWeight(OptimizerKind kind, bool by_torch, bool as_on_gpu) {
+    OptimizerOptions options{kind, kind == OptimizerKind::sgd ? 0.9 : 0.0, 0, true, 0.5, by_torch};
+    if (as_on_gpu) options.gpu_program = cpu_adamw_program();
+    optimizer.emplace(options, std::vector<NamedTensor>{{"w", weight}});
+  }
+
+  at::Tensor after_step(const at::Tensor& gradient) {
+    weight.mutable_grad() = gradient;
+    optimizer->step(0.01);
+    return weight.detach().clone();
+  }
+};
+
+/// One for each way in which an update is made.
+std::vector<UpdatedWeight> weights_updated_in_all_ways() {
+  std::vector<UpdatedWeight> all;
+  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adadelta, OptimizerKind::adamw}) {
+    for (const bool by_torch : {false, true}) all.emplace_back(kind, by_torch, false);
+  }
+  all.emplace_back(OptimizerKind::adamw, false, true);
+  return all;
+}
 
 }  // namespace
 
@@ -125,15 +157,42 @@ TEST_CASE("GPU kernels of AdamW: a spoilt loss makes no step, a norm that is no 
 
 TEST_CASE("GPU kernels of AdamW: gradients stay, and another type is refused") {
   const GpuAdamW kernels(cpu_adamw_program());
-  UpdatePart part = part_of_ones();
+  const UpdatePart part = part_of_ones();
   kernels.update({part}, {0.1, 1, 0.5, at::scalar_tensor(6.0, at::kDouble), {}});
-  CHECK(part.gradient.equal(at::full({9}, 2.0)));
+  CHECK(part.parameter.grad().equal(at::full({9}, 2.0)));
   CHECK(part.first.allclose(at::full({9}, 0.1 * 2.0 * 0.5 / 6.0)));
-  UpdatePart small = part_of_ones();  // a norm below the bound is left as it is
+  const UpdatePart small = part_of_ones();  // a norm below the bound is left as it is
   kernels.update({small}, {0.1, 1, 9, at::scalar_tensor(6.0, at::kDouble), {}});
   CHECK(small.first.allclose(at::full({9}, 0.1 * 2.0)));
-  part.gradient = part.gradient.to(at::kDouble);
+  part.parameter.mutable_grad() = part.parameter.grad().to(at::kDouble);
   CHECK_THROWS_WITH_AS(kernels.update({part}, {0.1}), doctest::Contains("contiguous fp32"), c10::Error);
+}
+
+TEST_CASE("no way to update keeps the memory of a gradient that was dropped, or uses it again") {
+  for (UpdatedWeight& each : weights_updated_in_all_ways()) {
+    for (const bool by_owner : {false, true}) {  // dp drops them itself
+      const at::Tensor after = each.after_step(at::full({9}, 2.0));
+      const c10::weak_intrusive_ptr<c10::StorageImpl> memory = each.weight.grad().storage().getWeakStorageImpl();
+      if (by_owner) {
+        each.weight.mutable_grad().reset();
+      } else {
+        each.optimizer->clear_gradients();
+      }
+      CHECK(memory.expired());
+      CHECK(each.after_step({}).equal(after));
+    }
+  }
+}
+
+TEST_CASE("every way to update goes on from a state that was loaded") {
+  std::vector<UpdatedWeight> some = weights_updated_in_all_ways(), others = weights_updated_in_all_ways();
+  for (std::size_t index = 0; index < some.size(); ++index) {
+    INFO("way ", index);
+    others[index].weight.detach().copy_(some[index].after_step(at::full({9}, 2.0)));
+    others[index].optimizer->load_state(some[index].optimizer->state(), some[index].optimizer->steps());
+    const at::Tensor gradient = at::linspace(-1, 1, 9);
+    CHECK(some[index].after_step(gradient.clone()).equal(others[index].after_step(gradient.clone())));
+  }
 }
 
 }  // namespace hpcbench::train

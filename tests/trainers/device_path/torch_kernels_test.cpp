@@ -121,8 +121,9 @@ TEST_CASE("an update that is decided on the device: clipped as on the host, and 
         for (const bool on_device : {false, true}) {
           at::Generator generator = at::detail::createCPUGenerator(11);
           const auto drawn = [&] { return at::empty({6, 5}, type).normal_(0, 1, generator); };
-          UpdatePart part{drawn(), drawn(), at::zeros({6, 5}, type), at::zeros({6, 5}, type), 0.1};
-          const at::Tensor norm = gradient_norm_by_torch({part.gradient});
+          const UpdatePart part{drawn(), at::zeros({6, 5}, type), at::zeros({6, 5}, type), 0.1};
+          part.parameter.mutable_grad() = drawn();
+          const at::Tensor norm = gradient_norm_by_torch({part.parameter.grad()});
           TorchUpdate update{kind, 0.01, 0.9};
           if (on_device) {
             update.divisor = clip_divisor_by_torch(norm, clip, type);
@@ -141,7 +142,8 @@ TEST_CASE("an update that is decided on the device: clipped as on the host, and 
   CHECK(!mark.read().defined());
   const auto updated = [&](double loss) {
     mark.note(at::scalar_tensor(loss, at::kFloat));
-    UpdatePart part{at::ones({3}), at::ones({3}), at::zeros({3}), at::zeros({3}), 0};
+    const UpdatePart part{at::ones({3}), at::zeros({3}), at::zeros({3}), 0};
+    part.parameter.mutable_grad() = at::ones({3});
     TorchUpdate update{OptimizerKind::adamw, 0.1, 0};
     update.skip = mark.read();
     update_by_torch({part}, update);
