@@ -26,11 +26,11 @@ struct SquadModel {
   std::vector<Note> notes;
 };
 
-/// The model as the settings want it, its weights loaded or drawn from the seed. DataError or InputError where vocabulary,
-/// max_length and model do not fit each other.
 /// Own, if there are kernels for the model's size on a GPU, else torch.
 KernelChoice kernels_of(const Settings& settings, const BertSource& source);
 
+/// The model as the settings want it, its weights loaded or drawn from the seed. DataError or InputError where vocabulary,
+/// max_length and model do not fit each other.
 SquadModel make_squad_model(const Settings& settings, const BertSource& source, std::int64_t vocabulary_size);
 
 }  // namespace hpcbench::train
