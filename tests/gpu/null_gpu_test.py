@@ -36,6 +36,13 @@ LIMITS = {
     "bert bf16 torch": {"launches": 543, "host waits": 0, "copy to device": 1},
     "mnist": {"launches": 45, "host waits": 0, "copy to device": 0},
 }
+# The same with CUDA graphs, once they are captured: what the host launches, and kernels and products of the graph.
+GRAPHS = ["--cuda-graphs", "true"]
+GRAPH_LIMITS = {
+    "bert fp32 padded": {"launches": 12, "in a graph": 330, "host waits": 0, "copy to device": 1},
+    "bert bf16 padded": {"launches": 12, "in a graph": 335, "host waits": 0, "copy to device": 1},
+    "mnist": {"launches": 16, "in a graph": 34, "host waits": 0, "copy to device": 0},
+}
 
 
 def built(version="2.13.0", folder=FOLDER):
@@ -121,15 +128,16 @@ def run_ranks(arguments, ranks, limit_s=300, faults=None, program=None, without_
         return ends
 
 
-def step_counts(arguments, **environment):
-    """What one step asks of the GPU: the difference of runs of 4 and of 2 steps, halved."""
-    few, more = (run([*arguments, "--max-steps", str(steps), "--log-every", "0"], **environment) for steps in (2, 4))
+def step_counts(arguments, after=2, **environment):
+    """What one step asks of the GPU: the difference of runs of two more and of `after` steps, halved."""
+    few, more = (run([*arguments, "--max-steps", str(steps), "--log-every", "0"], **environment) for steps in (after, after + 2))
     for ended in (few, more):
         if ended.code:
             raise AssertionError(ended.text)
     counts = {name: (count - few.counts.get(name, 0)) / 2 for name, count in more.counts.items()}
     copies = sum(counts.get(name, 0) for name in ("copy to device", "copy to host", "copy on device"))
-    counts["launches"] = counts.get("kernel", 0) + counts.get("product", 0) + counts.get("memset", 0) + copies
+    counts["launches"] = sum(counts.get(name, 0) for name in ("kernel", "product", "memset", "graph launch")) + copies
+    counts["in a graph"] = sum(count for name, count in counts.items() if name.endswith(" in a graph"))
     return counts
 
 
@@ -175,7 +183,8 @@ class OtherVersions(unittest.TestCase):
                 program = built(version, FOLDER.with_name(f"null-gpu-{version}"))
                 said = subprocess.check_output([program, "--version"], text=True)
                 self.assertIn(f"LibTorch {version}", said)
-                for arguments in ([*MNIST, "--max-steps", "2"], [*MNIST, "--max-steps", "2", "--tf32", "false"], [*BERT, "--model", "tiny", "--precision", "bf16", "--max-steps", "2"]):
+                for arguments in ([*MNIST, "--max-steps", "2"], [*MNIST, "--max-steps", "2", "--tf32", "false"], [*BERT, "--model", "tiny", "--precision", "bf16", "--max-steps", "2"],
+                                  [*BERT, "--model", "tiny", "--precision", "bf16", "--max-steps", "5", *GRAPHS], [*MNIST, "--max-steps", "5", *GRAPHS]):
                     ended = run(arguments, program=program)
                     self.assertEqual(ended.code, 0, ended.text)
                 for strategy in ("ddp", "fsdp"):
@@ -405,6 +414,39 @@ class NullGpu(unittest.TestCase):
             print(name, json.dumps({key: value for key, value in sorted(found.items()) if value}))
             for what, most in limits.items():
                 self.assertLessEqual(found.get(what, 0), most, f"{name}: {what}")
+
+    def test_what_a_step_asks_of_the_gpu_with_cuda_graphs(self):
+        for name, limits in GRAPH_LIMITS.items():
+            task = [*MNIST, "--batch-size", "64"] if name == "mnist" else [*BERT, "--model", "base", "--clip", "1", "--precision", name.split()[1]]
+            found = step_counts([*task, *GRAPHS], after=5)
+            print(name, "with CUDA graphs", json.dumps({key: value for key, value in sorted(found.items()) if value}))
+            for what, most in limits.items():
+                self.assertLessEqual(found.get(what, 0), most, f"{name}: {what}")
+            # All that the steps are made of, and the three that only graphs take: two fills for the generator, a copy of the loss.
+            self.assertGreaterEqual(found["in a graph"], LIMITS[name]["launches"] - found["launches"], name)
+            self.assertEqual(found["graph launch"], 1)
+
+    def test_a_graph_is_for_steps_of_its_shape(self):
+        # 674 features by 32: the last step of an epoch has 2. Captured in the third step.
+        ended = run([*BERT, "--model", "tiny", "--max-length", "64", "--doc-stride", "16", "--batch-size", "32", "--epochs", "2", "--log-every", "0", *GRAPHS])
+        self.assertEqual(ended.code, 0, ended.text)
+        steps = sum(event["optimizer_steps"] for event in ended.events if event["event"] == "epoch")
+        self.assertEqual(ended.event("run_end")["graph_steps"], steps - 2 - 2)
+        self.assertEqual((ended.counts["cudaStreamBeginCapture"], ended.counts["graph launch"]), (1, steps - 4))
+        self.assertNotIn("capture invalidated", ended.counts)
+        self.assertEqual((ended.event("run_start")["cuda_graphs"], run([*MNIST, "--max-steps", "1"]).event("run_start")["cuda_graphs"]), ("true", "false"))
+
+    def test_a_step_that_cannot_be_captured_is_told_with_the_way_out(self):
+        task = [*BERT, "--model", "tiny", "--precision", "bf16", "--max-steps", "6", *GRAPHS]
+        for fault, code in (("cudaStreamBeginCapture:1:900", None), ("cudaStreamEndCapture:1:901", None), ("cudaGraphInstantiateWithFlags:1:2", "out_of_memory")):
+            with self.subTest(fault):
+                ended = run(task, NULL_GPU_FAULT=fault)
+                self.assertEqual((ended.code, ended.event("error").get("code"), ended.event("error")["step"]), (1, code, 3), ended.text)
+                self.assertIn("while a step was captured as a CUDA graph: `cuda_graphs: false` does without", ended.text)
+        # The last block of memory is the graph's.
+        blocks = run(task).counts["cudaMalloc"]
+        ended = run(task, NULL_GPU_FAULT=f"cudaMalloc:{blocks}:2")
+        self.assertEqual((ended.code, ended.event("error").get("code"), ended.event("error")["step"]), (1, "out_of_memory", 3), ended.text)
 
     def test_what_a_step_asks_does_not_depend_on_the_number_of_rows(self):
         for precision in ("fp32", "bf16"):

@@ -17,24 +17,29 @@ class CudaGraphWork final : public CapturedWork {
     // A graph has a pool of memory of its own: what others have left in LibTorch's cache would stay beside it.
     c10::cuda::device_synchronize();
     c10::cuda::CUDACachingAllocator::emptyCache();
-    graph_.capture_begin();
     try {
-      results_ = work();
-    } catch (...) {
-      end_failed_capture();
+      graph_.capture_begin();
+      call(work);
+      graph_.capture_end();
+    } catch (c10::Error& error) {
+      error.add_context("while a step was captured as a CUDA graph: `cuda_graphs: false` does without");
       throw;
     }
-    graph_.capture_end();
   }
 
   void replay() override { graph_.replay(); }
 
  private:
-  /// So that the stream can be used by who reports the failure, which is the first and not this one.
-  void end_failed_capture() {
+  void call(const std::function<std::vector<at::Tensor>()>& work) {
     try {
-      graph_.capture_end();
-    } catch (const std::exception&) {
+      results_ = work();
+    } catch (...) {
+      // So that the stream can be used by who reports the failure, which is this one and not that of the capture's end.
+      try {
+        graph_.capture_end();
+      } catch (const std::exception&) {
+      }
+      throw;
     }
   }
 

@@ -123,7 +123,7 @@ void write_run_start(Events& events, const Settings& settings, const World& worl
       .add("versions", versions)
       .add("device", std::string(to_string(settings.device)))
       .add("kernels", std::string(to_string(settings.kernels)));
-  if (settings.cuda_graphs) event.add("cuda_graphs", std::string("true"));
+  if (settings.device == DeviceChoice::cuda) event.add("cuda_graphs", std::string(settings.cuda_graphs ? "true" : "false"));
   event.add("host", world.host)
       .add("local_rank", world.local_rank)
       .add("hosts", facts.hosts);

@@ -38,6 +38,7 @@ constexpr std::array kKinds = {
     ConfoundedKind{"TF32 setting of matrix products", {"tf32_matmul", nullptr}, false, ConfoundedKind::Factor::software},
     ConfoundedKind{"TF32 setting of convolutions", {"tf32_cudnn", nullptr}, false, ConfoundedKind::Factor::software},
     ConfoundedKind{"choice of kernels", {"kernels", nullptr}, false, ConfoundedKind::Factor::software},
+    ConfoundedKind{"CUDA graphs", {"cuda_graphs", nullptr}, false, ConfoundedKind::Factor::software},
     ConfoundedKind{"waiting of threads", {"thread_wait", nullptr}, false, ConfoundedKind::Factor::software},
     ConfoundedKind{"library", {"torch", nullptr}, false, ConfoundedKind::Factor::software},
     ConfoundedKind{"training program", {"trainer", "library"}, false, ConfoundedKind::Factor::software},
