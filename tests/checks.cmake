@@ -90,6 +90,8 @@ if(HPCBENCH_TRAINER)
   check_python(gpu-check ${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_check_test.py cuda 100)
 endif()
 check_python(cuda-null-limits ${CMAKE_CURRENT_SOURCE_DIR}/gpu/null_limits_test.py cuda 3)
+check_python(cuda-null-capture ${CMAKE_CURRENT_SOURCE_DIR}/gpu/null_capture_test.py cuda 10)
+check_python(cuda-null-cudart ${CMAKE_CURRENT_SOURCE_DIR}/gpu/null_cudart_test.py cuda 10)
 check_python(cuda-null-gpu ${CMAKE_CURRENT_SOURCE_DIR}/gpu/null_gpu_test.py cuda 5 CORES ${HPCBENCH_CORES})
 
 # One build under sanitizers, for the runner's tests and for the fuzzers.

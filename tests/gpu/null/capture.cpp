@@ -177,6 +177,7 @@ class Captures {
     if (found == captures_.end()) return capture ? capture->refuse(kCapturedEvent) : kCapturedEvent;
     Capture& other = found->second;
     if (other.is_invalid) return kInvalidated;
+    if (is_legacy(stream)) return other.refuse(kImplicit);
     if (capture && capture != &other) return other.refuse(kMerge), capture->refuse(kMerge);
     other.streams[stream].insert(recorded->second.past.begin(), recorded->second.past.end());
     return kSuccess;
