@@ -201,6 +201,9 @@ TEST_CASE("settings that contradict each other") {
   CHECK(complaint({"run", "--global-batch", "64"}, 3).find("choose a multiple of 3") != std::string::npos);
   CHECK(complaint({"run", "--global-batch", "64", "--batch-size", "32"}, 2).find("give one") != std::string::npos);
   CHECK(complaint({"run", "--momentum", "0.9"}, 1).find("a setting of sgd") != std::string::npos);
+  CHECK(complaint({"run", "--cuda-graphs"}, 1).empty());
+  CHECK(complaint({"run", "--cuda-graphs", "--strategy", "ddp"}, 1).find("is a setting of baseline") != std::string::npos);
+  CHECK(complaint({"run", "--cuda-graphs", "--accumulate", "2"}, 1).find("choose `accumulate: 1`") != std::string::npos);
   World three;
   three.size = 3;
   CHECK(batch_per_process(settings_of({"run", "--global-batch", "60"}), three) == 20);

@@ -257,6 +257,15 @@ TEST_CASE("settings that contradict each other, or are another task's") {
   CHECK(says(refusal(fixture, {"--padding", "grouped"}, 2), "with padding grouped padded positions cannot compete"));
   CHECK(
       says(refusal(fixture, {"--hidden", "8"}, 2), "--hidden is a setting of the task mnist_rnn; bert_squad does not know it"));
+  for (const std::vector<std::string>& other : {std::vector<std::string>{"--padding", "longest"},
+                                                {"--pad-in-softmax", "false"},
+                                                {"--attention", "eager"},
+                                                {"--precision", "fp64"}}) {
+    std::vector<std::string> options = {"--cuda-graphs"};
+    options.insert(options.end(), other.begin(), other.end());
+    CHECK(says(refusal(fixture, options, 2), "cuda_graphs needs steps of one shape"));
+  }
+  CHECK(says(refusal(fixture, {"--cuda-graphs", "--dropout-bits", "hash"}, 2), "leave `dropout_bits: hash` or"));
   CHECK(says(refusal(fixture, {"--dropout", "1"}, 2), "not a rate of at least 0 and below 1"));
   CHECK(says(refusal(fixture, {"--patience", "1", "--eval", "false"}, 2), "patience"));
   CHECK(says(refusal(fixture, {"--checkpoint", "last"}, 2), "give `--output DIR`"));

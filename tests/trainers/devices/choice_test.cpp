@@ -185,6 +185,10 @@ TEST_CASE("modes that a device or its kernels do not have") {
   settings.deterministic = false;
   CHECK(says(outcome(settings, {}, machine_with(false, 0)), "error: deterministic false is for the operators of GPUs"));
   CHECK(outcome(settings, {}, machine_with(true, 1)) == "cuda:0 torch");
+  settings = {};
+  settings.cuda_graphs = true;
+  CHECK(says(outcome(settings, {}, machine_with(false, 0)), "error: cuda_graphs is of GPUs"));
+  CHECK(outcome(settings, {}, machine_with(true, 1)) == "cuda:0 torch");
 }
 
 TEST_CASE("kernels of our own on a GPU: for what they compute, and nothing else") {
