@@ -31,10 +31,7 @@ void StepGraph::capture(const LossInputs& inputs) {
     const at::Tensor loss = inputs.loss(there_);
     loss.backward();
     std::vector<at::Tensor> results = {loss.detach()};
-    for (const NamedTensor& parameter : trainee_.model().parameters) {
-      results.push_back(parameter.tensor.grad());
-      parameter.tensor.mutable_grad().reset();
-    }
+    for (const NamedTensor& parameter : trainee_.model().parameters) results.push_back(parameter.tensor.grad());
     return results;
   });
 }

@@ -124,9 +124,7 @@ void write_run_start(Events& events, const Settings& settings, const World& worl
       .add("device", std::string(to_string(settings.device)))
       .add("kernels", std::string(to_string(settings.kernels)));
   if (settings.device == DeviceChoice::cuda) event.add("cuda_graphs", std::string(settings.cuda_graphs ? "true" : "false"));
-  event.add("host", world.host)
-      .add("local_rank", world.local_rank)
-      .add("hosts", facts.hosts);
+  event.add("host", world.host).add("local_rank", world.local_rank).add("hosts", facts.hosts);
   for (const auto& [name, value] : facts.device) event.add(name, value);
   if (!facts.environment.empty()) event.add("environment", facts.environment);
   if (const auto model = task.facts(); !model.empty()) event.add("model_facts", model);
