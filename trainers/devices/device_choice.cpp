@@ -96,9 +96,10 @@ void require_possible_on_cpu(const Settings& settings) {
         "error: deterministic false is for the operators of GPUs, but the device is a CPU: leave `deterministic` out, or "
         "choose `device: cuda`");
   }
-  if (settings.cuda_graphs)
+  if (settings.cuda_graphs) {
     throw InputError(
         "error: cuda_graphs is of GPUs, but the device is a CPU: leave `cuda_graphs` out, or choose `device: cuda`");
+  }
 }
 
 /// Whether a model is computed by LibTorch's operators, on a GPU perhaps with kernels of our own beside them.
