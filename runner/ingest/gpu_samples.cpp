@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -47,6 +49,19 @@ std::optional<double> amount_in(std::string_view cell, std::initializer_list<Gpu
     if (number && *number >= 0) return *number * factor;
   }
   return std::nullopt;
+}
+
+/// Why a clock is lower than it could be: bits of NVML's nvmlClocksEventReasons (NVML API reference).
+constexpr std::uint64_t kPowerCapped = 0x4;                  // SwPowerCap
+constexpr std::uint64_t kSlowed = 0x8 | 0x20 | 0x40 | 0x80;  // HwSlowdown, Sw- and HwThermalSlowdown, HwPowerBrakeSlowdown
+
+/// `0x0000000000000004`
+std::optional<std::uint64_t> bits_in(std::string_view cell) {
+  cell = trim(cell);
+  if (!cell.starts_with("0x")) return std::nullopt;
+  std::uint64_t bits = 0;
+  const auto [end, error] = std::from_chars(cell.data() + 2, cell.data() + cell.size(), bits, 16);
+  return error == std::errc() && end == cell.data() + cell.size() ? std::optional(bits) : std::nullopt;
 }
 
 bool is_not_available(std::string_view cell) {
@@ -103,6 +118,12 @@ struct GpuSampleReader::Impl {
       utilization = column(cells, "utilization.gpu");
       memory = column(cells, "memory.used");
       power = column(cells, "power.draw");
+      clock = column(cells, "clocks.current.sm");
+      if (!clock) clock = column(cells, "clocks.sm");
+      temperature = column(cells, "temperature.gpu");
+      reasons = column(cells, "clocks_event_reasons.active");
+      if (!reasons) reasons = column(cells, "clocks_throttle_reasons.active");
+      ecc = column(cells, "ecc.errors.uncorrected.volatile.total");
       return;
     }
     if (columns == 0 || cells.size() != columns) {
@@ -115,22 +136,52 @@ struct GpuSampleReader::Impl {
   }
 
   void take_sample(long long line, const std::vector<std::string>& cells) {
-    if (utilization && !is_not_available(cells[*utilization])) {
-      if (const auto percent = amount_in(cells[*utilization], {{"%", 1}})) {
-        utilization_sum += *percent;
-        ++utilization_count;
-      } else {
-        warn(line, "no utilization: " + printable(std::string_view(cells[*utilization]).substr(0, 60)));
-      }
+    const auto percent = value_in(line, cells, utilization, "utilization", {{"%", 1}});
+    if (percent) {
+      utilization_sum += *percent;
+      ++utilization_count;
     }
-    if (memory && !is_not_available(cells[*memory])) {
-      if (const auto bytes = amount_in(cells[*memory], {{"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}})) {
-        summary.memory_peak_bytes = std::max(summary.memory_peak_bytes.value_or(0), *bytes);
-      } else {
-        warn(line, "no memory: " + printable(std::string_view(cells[*memory]).substr(0, 60)));
-      }
-    }
+    if (const auto bytes =
+            value_in(line, cells, memory, "memory", {{"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}}))
+      summary.memory_peak_bytes = std::max(summary.memory_peak_bytes.value_or(0), *bytes);
     if (power && !is_not_available(cells[*power])) take_power(line, cells);
+    if (const auto celsius = value_in(line, cells, temperature, "temperature", {{"", 1}}))
+      summary.temperature_c = std::max(summary.temperature_c.value_or(0), *celsius);
+    if (const auto errors = value_in(line, cells, ecc, "number of errors", {{"", 1}})) take_errors(cells, *errors);
+    if (percent && *percent > 0) take_busy(line, cells);
+  }
+
+  /// Absent, with a warning where the cell should have had one.
+  std::optional<double> value_in(long long line, const std::vector<std::string>& cells, const std::optional<std::size_t>& place,
+                                 std::string_view what, std::initializer_list<GpuUnit> units) {
+    if (!place || is_not_available(cells[*place])) return std::nullopt;
+    const std::optional<double> value = amount_in(cells[*place], units);
+    if (!value) warn(line, fmt::format("no {}: {}", what, printable(std::string_view(cells[*place]).substr(0, 60))));
+    return value;
+  }
+
+  /// A sample of a gpu at work.
+  void take_busy(long long line, const std::vector<std::string>& cells) {
+    if (const auto mhz = value_in(line, cells, clock, "clock", {{"MHz", 1}})) {
+      clock_sum += *mhz;
+      ++clock_count;
+    }
+    if (!reasons || is_not_available(cells[*reasons])) return;
+    const std::optional<std::uint64_t> bits = bits_in(cells[*reasons]);
+    if (!bits) return warn(line, "no reasons for the clock: " + printable(std::string_view(cells[*reasons]).substr(0, 60)));
+    ++reasons_count;
+    if ((*bits & kPowerCapped) != 0) ++power_capped;
+    if ((*bits & kSlowed) != 0) ++slowed;
+  }
+
+  /// The counter goes up until the driver is loaded again.
+  void take_errors(const std::vector<std::string>& cells, double errors) {
+    const std::string gpu = index ? std::string(trim(cells[*index])) : "";
+    const auto known = last_errors.find(gpu);
+    if (known == last_errors.end() && last_errors.size() >= kMostGpus) return;
+    const double before = known == last_errors.end() ? errors : known->second;
+    summary.ecc_errors = summary.ecc_errors.value_or(0) + std::max(0.0, errors - before);
+    last_errors[gpu] = errors;
   }
 
   void take_power(long long line, const std::vector<std::string>& cells) {
@@ -157,10 +208,12 @@ struct GpuSampleReader::Impl {
   CsvReader csv;
   std::string file;
   std::size_t columns = 0;
-  std::optional<std::size_t> timestamp, index, utilization, memory, power;
-  std::map<std::string, Power> last;  // by gpu, of this file
-  double utilization_sum = 0;
-  long long utilization_count = 0;
+  std::optional<std::size_t> timestamp, index, utilization, memory, power, clock, temperature, reasons, ecc;
+  std::map<std::string, Power> last;          // by gpu, of this file
+  std::map<std::string, double> last_errors;  // likewise
+  double utilization_sum = 0, clock_sum = 0;
+  long long utilization_count = 0, clock_count = 0;
+  long long reasons_count = 0, power_capped = 0, slowed = 0;  // samples of gpus at work
   std::size_t warnings = 0;
   GpuSummary summary;
 };
@@ -172,6 +225,7 @@ void GpuSampleReader::begin(const std::string& file) {
   impl_->file = file;
   impl_->columns = 0;
   impl_->last.clear();
+  impl_->last_errors.clear();
   impl_->warnings = 0;
 }
 
@@ -184,9 +238,24 @@ void GpuSampleReader::end() {
 }
 
 GpuSummary GpuSampleReader::finish() {
-  if (impl_->utilization_count > 0)
-    impl_->summary.utilization_percent = impl_->utilization_sum / static_cast<double>(impl_->utilization_count);
-  return std::move(impl_->summary);
+  GpuSummary& summary = impl_->summary;
+  const auto mean = [](double sum, long long count) {
+    return count > 0 ? std::optional(sum / static_cast<double>(count)) : std::nullopt;
+  };
+  summary.utilization_percent = mean(impl_->utilization_sum, impl_->utilization_count);
+  summary.sm_clock_mhz = mean(impl_->clock_sum, impl_->clock_count);
+  constexpr double kPercent = 100;
+  summary.power_capped_percent = mean(kPercent * static_cast<double>(impl_->power_capped), impl_->reasons_count);
+  summary.slowed_percent = mean(kPercent * static_cast<double>(impl_->slowed), impl_->reasons_count);
+  if (impl_->slowed > 0) {
+    summary.warnings.push_back(
+        fmt::format("gpu.csv: in {} of {} samples of gpus at work the clock was lowered for heat or by a "
+                    "power brake: look at the node's cooling and power",
+                    impl_->slowed, impl_->reasons_count));
+  }
+  if (summary.ecc_errors.value_or(0) > 0)
+    summary.warnings.push_back(fmt::format("gpu.csv: {:.0f} memory errors that were not corrected", *summary.ecc_errors));
+  return std::move(summary);
 }
 
 std::optional<GpuSummary> read_gpu_samples(const std::string& folder) {

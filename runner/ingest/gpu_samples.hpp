@@ -14,11 +14,19 @@ struct GpuSummary {
   std::optional<double> utilization_percent;  // mean over all samples of all gpus
   std::optional<double> memory_peak_bytes;    // of the fullest gpu
   std::optional<double> energy_wh;            // trapezoids between a gpu's samples, summed over gpus
+  // Of samples in which the gpu was at work (utilisation above 0).
+  std::optional<double> sm_clock_mhz;          // mean
+  std::optional<double> power_capped_percent;  // of them, in which the clock was lower for the power limit
+  std::optional<double> slowed_percent;        // or for heat, or a power brake of the machine
+  std::optional<double> temperature_c;         // of the hottest gpu, at any time
+  std::optional<double> ecc_errors;            // uncorrected, from a gpu's first sample to its last, summed over gpus
   std::vector<std::string> warnings;
 };
 
-/// Reads what `nvidia-smi --query-gpu=timestamp,index,utilization.gpu,memory.used,power.draw --format=csv -l N` wrote, one file
-/// a node. Columns are found by their names; `[N/A]` is no value. Total.
+/// Reads what `nvidia-smi --query-gpu=FIELDS --format=csv -l N` wrote, one file a node: timestamp, index, utilization.gpu,
+/// memory.used, power.draw, clocks.sm, temperature.gpu, clocks_event_reasons.active (or clocks_throttle_reasons.active) and
+/// ecc.errors.uncorrected.volatile.total, as far as they are there. Columns are found by their names; `[N/A]` is no value.
+/// Total.
 class GpuSampleReader {
  public:
   GpuSampleReader();

@@ -184,17 +184,37 @@ std::vector<ProcessSpec> specs_of(const RankRequest& request, const RankPlace& p
   return {rank_spec(request, place.rank, changes, rules)};
 }
 
-/// Utilisation, memory and power of this node's GPUs go to gpu.csv, or gpu.N.csv of node N, until the rank has ended. A node
-/// without the tool has no file. Other GPUs than the run's are none of its business where other runs are beside it.
+/// Asks for the fields $1, or where the driver knows one of them by another name for the fields $2.
+constexpr const char* kSampler = R"(fields=$1
+nvidia-smi --query-gpu="$fields" --format=csv > /dev/null 2>&1 || fields=$2
+shift 2
+exec nvidia-smi --query-gpu="$fields" --format=csv "$@")";
+
+/// What is sampled of a GPU. `reasons`: for a clock below the highest; drivers before 535 have another name for it.
+std::string sampled_fields(const char* reasons) {
+  return fmt::format(
+      "timestamp,index,uuid,utilization.gpu,memory.used,power.draw,clocks.sm,temperature.gpu,{}.active,"
+      "ecc.errors.uncorrected.volatile.total",
+      reasons);
+}
+
+/// Load, power, clock, heat and errors of this node's GPUs go to gpu.csv, or gpu.N.csv of node N, until the rank has ended. A
+/// node without the tool has no file. Other GPUs than the run's are none of its business where other runs are beside it.
 void start_monitor(const RankRequest& request, const RankPlace& place) {
   const std::string folder = output_folder();
   if (request.monitor_s <= 0 || place.local_rank != 0 || folder.empty()) return;
   ProcessSpec spec;
-  spec.argv = {"nvidia-smi", "--query-gpu=timestamp,index,utilization.gpu,memory.used,power.draw", "--format=csv", "-l",
+  spec.argv = {"/bin/sh",
+               "-c",
+               kSampler,
+               "sh",
+               sampled_fields("clocks_event_reasons"),
+               sampled_fields("clocks_throttle_reasons"),
+               "-l",
                fmt::format("{:.0f}", std::ceil(request.monitor_s))};
   const std::string own = variable("CUDA_VISIBLE_DEVICES");
   if (!variable(kBindingsVariable).empty() && !own.empty()) spec.argv.push_back("--id=" + own);
-  if (!find_program(spec.argv.front())) return;
+  if (!find_program("nvidia-smi")) return;
   spec.environment = own_environment();
   spec.stdout_path = spec.stderr_path = folder + "/" + rank_file("gpu", place.node_rank, ".csv");
   spec.isolated = true;

@@ -233,6 +233,11 @@ const std::vector<std::string>& measured_metrics() {
                                                   "energy_wh",
                                                   "energy_wh_per_sample",
                                                   "gpu_memory_peak_bytes",
+                                                  "gpu_sm_clock_mhz",
+                                                  "gpu_temperature_c",
+                                                  "gpu_power_capped_percent",
+                                                  "gpu_slowed_percent",
+                                                  "gpu_ecc_errors",
                                                   "recovery_s"};
   return kNames;
 }
@@ -260,6 +265,7 @@ const std::vector<std::string>& trainer_metrics() {
                                                   "compute_mean_s",
                                                   "imbalance",
                                                   "max_device_bytes",
+                                                  "gpu_energy_j",
                                                   "real_s",
                                                   "train_loss",
                                                   "val_loss",

@@ -95,6 +95,9 @@ void check_gpu(std::string_view text) {
   reader.end();
   const GpuSummary summary = reader.finish();
   require(!summary.energy_wh || *summary.energy_wh >= 0);
+  for (const auto& percent : {summary.power_capped_percent, summary.slowed_percent})
+    require(!percent || (*percent >= 0 && *percent <= 100));
+  require(!summary.ecc_errors || *summary.ecc_errors >= 0);
   for (const std::string& warning : summary.warnings) require(is_utf8(warning));
 }
 

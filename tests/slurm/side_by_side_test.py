@@ -100,7 +100,7 @@ class Bound(BoundTest):
         self.assertIn("nothing to do", self.run_blocks().stderr)
 
     def test_the_monitor_looks_at_the_gpus_of_its_own_run(self):
-        fake = self.write("bin/nvidia-smi", '#!/bin/bash\necho "$*"\nexec sleep 60\n', mode=0o755)
+        fake = self.write("bin/nvidia-smi", '#!/bin/bash\necho "$*"\n[[ $* != *" -l "* ]] || exec sleep 60\n', mode=0o755)
         self.packed("sleep 1", **{"repeats: 2": "repeats: 1", "k: [1, 2, 3, 4, 5]": "k: [1, 2]"})
         with (self.folder / "blocks.yaml").open("a") as file:
             file.write(f"monitor: 1s\nsetup: ['PATH={fake.parent}:$PATH']\n")

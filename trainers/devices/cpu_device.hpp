@@ -13,6 +13,7 @@ class CpuDevice : public Device {
   std::string uuid() const override { return ""; }
   void synchronise() const override {}
   std::optional<std::int64_t> max_bytes() const override { return std::nullopt; }
+  std::optional<double> energy_j() const override { return std::nullopt; }
   void resize(const at::Tensor& flat, std::int64_t bytes) const override;
   std::unique_ptr<SideStream> make_stream() const override { return nullptr; }
   std::unique_ptr<Lap> begin_lap() const override { return nullptr; }

@@ -126,6 +126,16 @@ class CudaDevice final : public Device {
     return sum;
   }
 
+  std::optional<double> energy_j() const override {
+    double sum = 0;
+    for (const Gpu& gpu : gpus_) {
+      const std::optional<double> own = gpu.uuid.starts_with("MIG-") ? std::nullopt : read_energy_j(kNvmlName, gpu.pci_bus);
+      if (!own) return std::nullopt;
+      sum += *own;
+    }
+    return sum;
+  }
+
   void resize(const at::Tensor& flat, std::int64_t bytes) const override {
     const c10::cuda::CUDAGuard guard(flat.device());
     at::native::resize_bytes_cuda(flat.storage().unsafeGetStorageImpl(), static_cast<std::size_t>(bytes));

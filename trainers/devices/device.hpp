@@ -86,6 +86,9 @@ class Device {
   /// The most that tensors held of the device's memory at one time, summed over the process's devices; absent on a CPU, where
   /// max_rss_bytes tells.
   virtual std::optional<std::int64_t> max_bytes() const = 0;
+  /// What the process's GPUs have used up to now, by their own counters, of whose difference an energy is made. Absent on a
+  /// CPU, where a counter is missing, and of a MIG instance: the counter is its GPU's.
+  virtual std::optional<double> energy_j() const = 0;
   /// Makes the storage of `flat` this large, or gives its memory back (0). Tensors that share it see the new memory.
   virtual void resize(const at::Tensor& flat, std::int64_t bytes) const = 0;
   /// A stream of its own; null where work is done when the call returns.

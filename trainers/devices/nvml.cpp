@@ -58,13 +58,28 @@ std::optional<unsigned> count_nvlinks(const Nvml& nvml, NvmlDevice device) {
   return up;
 }
 
+/// Null where there is none.
+NvmlDevice find_gpu(const Nvml& nvml, const std::string& pci_bus) {
+  NvmlDevice device = nullptr;
+  const bool is_there = nvml.is_ready() && nvml.call("nvmlDeviceGetHandleByPciBusId_v2", pci_bus.c_str(), &device);
+  return is_there ? device : nullptr;
+}
+
 }  // namespace
+
+std::optional<double> read_energy_j(const std::string& library, const std::string& pci_bus) {
+  const Nvml nvml(library);
+  NvmlDevice const device = find_gpu(nvml, pci_bus);
+  unsigned long long millijoules = 0;
+  if (device == nullptr || !nvml.call("nvmlDeviceGetTotalEnergyConsumption", device, &millijoules)) return std::nullopt;
+  return static_cast<double>(millijoules) / 1000;
+}
 
 std::vector<std::pair<std::string, std::string>> read_nvml(const std::string& library, const std::string& pci_bus) {
   std::vector<std::pair<std::string, std::string>> facts;
   const Nvml nvml(library);
-  NvmlDevice device = nullptr;
-  if (!nvml.is_ready() || !nvml.call("nvmlDeviceGetHandleByPciBusId_v2", pci_bus.c_str(), &device)) return facts;
+  NvmlDevice const device = find_gpu(nvml, pci_bus);
+  if (device == nullptr) return facts;
   const auto add = [&](const char* name, const std::optional<unsigned>& value) {
     if (value) facts.emplace_back(name, std::to_string(*value));
   };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,5 +15,9 @@ inline constexpr const char* kNvmlName = "libnvidia-ml.so.1";
 /// best generation, and its width), gpu_nvlinks (those that are up). What the library does not say is absent, everything where
 /// there is no library. Functions and numbers: NVML's API reference.
 std::vector<std::pair<std::string, std::string>> read_nvml(const std::string& library, const std::string& pci_bus);
+
+/// What the GPU in this place of the bus has used since the driver was loaded, by its own counter (Volta and newer); absent
+/// where the library does not say.
+std::optional<double> read_energy_j(const std::string& library, const std::string& pci_bus);
 
 }  // namespace hpcbench::train

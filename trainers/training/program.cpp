@@ -105,12 +105,14 @@ class Run {
     try {
       set_up();
       facts_.setup_s = monotonic_s() - start_s_ - facts_.data_s;
+      const std::optional<double> energy_before_j = device_->energy_j();
       const TrainingResult result = train(*task_, *strategy_, settings_, world_, events_, progress_, hooks_);
       progress_.operation = "end of the run";
       // Before the ranks meet for the last time: one that goes closes the sockets of those that stay, and their counts go.
       facts_.socket_bytes_after = socket_bytes_sent();
       if (hooks_.at_end) hooks_.at_end(*strategy_);
       facts_.max_device_bytes = device_->max_bytes();
+      facts_.gpu_energy_j = sum_of_energy(energy_before_j, device_->energy_j());
       write_run_end(events_, result, facts_, world_, compare_ranks(*strategy_, world_));
       if (group_) group_->finish();
       return 0;
@@ -166,6 +168,15 @@ class Run {
     // Only now: connecting the ranks sets variables, too.
     facts_.environment = recorded_environment(environ);
     write_run_start(events_, settings_, world_, *task_, facts_);
+  }
+
+  /// Of all ranks' GPUs; absent where one does not know. Collective.
+  std::optional<double> sum_of_energy(const std::optional<double>& before_j, const std::optional<double>& after_j) {
+    if (!device_->is_cuda()) return std::nullopt;
+    const bool is_known = before_j && after_j;
+    std::vector<double> sums = {is_known ? *after_j - *before_j : 0, is_known ? 0.0 : 1.0};
+    strategy_->sum_over_ranks(sums);
+    return sums[1] == 0 ? std::optional(sums[0]) : std::nullopt;
   }
 
   void choose_device() {

@@ -198,6 +198,7 @@ void write_run_end(Events& events, const TrainingResult& result, const RunFacts&
       .add("user_s", seconds(usage.ru_utime))
       .add("sys_s", seconds(usage.ru_stime));
   if (facts.max_device_bytes) event.add("max_device_bytes", *facts.max_device_bytes);
+  if (facts.gpu_energy_j) event.add("gpu_energy_j", *facts.gpu_energy_j);
   if (const auto age_s = process_age_s()) event.add("real_s", *age_s);
   add_statistics(event, statistics, facts);
   events.write(event);

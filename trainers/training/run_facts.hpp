@@ -26,6 +26,7 @@ struct RunFacts {
   std::vector<std::pair<std::string, std::string>> environment;
   std::string advice;  // on how the ranks were started; empty: none
   std::optional<std::int64_t> max_device_bytes;
+  std::optional<double> gpu_energy_j;               // of the training, of all ranks' GPUs
   std::optional<std::int64_t> socket_bytes_before;  // sent by this process's sockets before the training
   std::optional<std::int64_t> socket_bytes_after;   // and when it had ended, while every peer was still there
 };

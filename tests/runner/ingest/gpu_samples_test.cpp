@@ -55,6 +55,36 @@ TEST_CASE("gpu samples: what is not available, and what is broken") {
   CHECK(*parse_gpu_timestamp("2024/03/01 00:00:00.250") - *parse_gpu_timestamp("2024/02/28 23:59:59.000") == 86401.25);
 }
 
+TEST_CASE("gpu samples: clock and what lowers it of gpus at work, the highest temperature, errors since the first sample") {
+  const std::string rows =
+      "2025/11/12 09:00:00.000, 0, GPU-1, 0 %, 10 MiB, 100.00 W, 345 MHz, 40, 0x0000000000000001, 2\n"
+      "2025/11/12 09:00:01.000, 0, GPU-1, 90 %, 10 MiB, 600.00 W, 1900 MHz, 70, 0x0000000000000004, 2\n"
+      "2025/11/12 09:00:02.000, 0, GPU-1, 90 %, 10 MiB, 600.00 W, 1500 MHz, 91, 0x0000000000000024, 5\n"
+      "2025/11/12 09:00:00.000, 1, GPU-2, 99 %, 10 MiB, 600.00 W, 1980 MHz, [N/A], [Not Supported], [N/A]\n"
+      "2025/11/12 09:00:03.000, 0, GPU-1, 90 %, 10 MiB, 600.00 W, 1500 MHz, 90, 0x0000000000000080, 6\n"
+      "2025/11/12 09:00:04.000, 0, GPU-1, 90 %, 10 MiB, 600.00 W, fast, hot, 4, some\n";
+  for (const std::string names : {"clocks.current.sm [MHz], temperature.gpu, clocks_event_reasons.active",
+                                  "clocks.current.sm [MHz], temperature.gpu, clocks_throttle_reasons.active"}) {
+    const GpuSummary summary = read_gpu("timestamp, index, uuid, utilization.gpu [%], memory.used [MiB], power.draw [W], " +
+                                        names + ", ecc.errors.uncorrected.volatile.total\n" + rows);
+    CHECK(summary.sm_clock_mhz == (1900 + 1500 + 1980 + 1500) / 4.0);
+    CHECK(summary.temperature_c == 91);
+    CHECK(*summary.power_capped_percent == doctest::Approx(200 / 3.0));
+    CHECK(*summary.slowed_percent == doctest::Approx(200 / 3.0));
+    CHECK(summary.ecc_errors == 4);
+    CHECK(summary.warnings ==
+          std::vector<std::string>{"gpu.csv:7: no temperature: hot", "gpu.csv:7: no number of errors: some",
+                                   "gpu.csv:7: no clock: fast", "gpu.csv:7: no reasons for the clock: 4",
+                                   "gpu.csv: in 2 of 3 samples of gpus at work the clock was lowered for heat or by a power "
+                                   "brake: look at the node's cooling and power",
+                                   "gpu.csv: 4 memory errors that were not corrected"});
+  }
+  const GpuSummary older = read_gpu(std::string(kGpuHeader) + "2025/11/12 09:00:00.000, 0, 50 %, 10 MiB, 360.00 W\n");
+  CHECK_FALSE(older.sm_clock_mhz);
+  CHECK_FALSE(older.slowed_percent);
+  CHECK_FALSE(older.ecc_errors);
+}
+
 TEST_CASE("gpu.csv of all nodes becomes metrics of the attempt, energy by sample where there are samples") {
   AttemptFolder folder;
   const std::string rows =

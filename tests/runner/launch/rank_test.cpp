@@ -106,6 +106,31 @@ TEST_CASE("a rank under mpirun in a job of Slurm is mpirun's; what the job says 
   CHECK(folder.text("stdout.3.log") == "3/4 1/2 1 1 n1:99 none\n");
 }
 
+TEST_CASE("the monitor of a node samples its gpus by the names that the driver knows, until the rank has ended") {
+  for (const std::string known : {"clocks_event_reasons", "clocks_throttle_reasons"}) {
+    CAPTURE(known);
+    const Try folder;
+    // Whoever asks for another name hears that it is no field, as of nvidia-smi.
+    const std::string tool = folder / "nvidia-smi";
+    write_file(tool,
+               "#!/bin/bash\n[[ $* == *" + known + ".active* ]] || { echo 'no field'; exit 2; }\n" +
+                   "echo \"$*\"\n[[ $* != *' -l '* ]] || { echo $$ > \"${0%/*}/pid\"; exec sleep 60; }\n",
+               Durability::none);
+    std::filesystem::permissions(tool, std::filesystem::perms::owner_all);
+    auto variables = slurm_rank(2);
+    variables.emplace_back("PATH", folder / ":" + std::string(std::getenv("PATH")));
+    RankRequest request{{"bash", "-c", "until [ -s pid ]; do sleep 0.01; done"}, {}, {}, 0};
+    request.monitor_s = 2;
+    CHECK(end_of_process(folder.start(variables, request)) == 0);
+    CHECK(folder.text("gpu.1.csv") ==
+          "--query-gpu=timestamp,index,uuid,utilization.gpu,memory.used,power.draw,clocks.sm,temperature.gpu," + known +
+              ".active,ecc.errors.uncorrected.volatile.total --format=csv -l 2\n");
+    const std::string state = "/proc/" + std::string(trim(folder.text("pid"))) + "/status";
+    for (int tries = 0; tries < 500 && read_file_if_there(state); ++tries) ::usleep(10'000);
+    CHECK_FALSE(read_file_if_there(state));
+  }
+}
+
 TEST_CASE("a rank's times are its program's") {
   const Try folder;
   CHECK(folder.run(slurm_rank(0), "i=0; while ((i < 100000)); do i=$((i + 1)); done") == 0);

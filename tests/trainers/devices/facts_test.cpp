@@ -46,6 +46,9 @@ TEST_CASE("the driver's library says how a GPU is set; what it does not say is a
                                                                {"gpu_nvlinks", "3"}});
   CHECK(read_nvml(HPCBENCH_FAKE_NVML, "0000:99:00.0").empty());
   CHECK(read_nvml("libnosuch-nvml.so.1", "0000:17:00.0").empty());
+  CHECK(read_energy_j(HPCBENCH_FAKE_NVML, "0000:17:00.0") == 5'000'000.25);
+  CHECK_FALSE(read_energy_j(HPCBENCH_FAKE_NVML, "0000:99:00.0"));
+  CHECK_FALSE(read_energy_j("libnosuch-nvml.so.1", "0000:17:00.0"));
 }
 
 }  // namespace hpcbench::train

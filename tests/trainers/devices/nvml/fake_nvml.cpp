@@ -13,6 +13,9 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device) {
   *device = &gpu;
   return std::strcmp(bus, "0000:17:00.0") == 0 ? 0 : 6;
 }
+int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millijoules) {
+  return *millijoules = 5'000'000'250, device == &gpu ? 0 : 2;  // more than 32 bits have
+}
 int nvmlDeviceGetPersistenceMode(void* device, unsigned* mode) { return *mode = 1, device == &gpu ? 0 : 2; }
 int nvmlDeviceGetEccMode(void*, unsigned*, unsigned*) { return 3; }
 int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) { return *milliwatts = 700000, 0; }
