@@ -141,6 +141,27 @@ def step_counts(arguments, after=2, **environment):
     return counts
 
 
+# By LibTorch's schemas: operators that only call others (CompositeImplicitAutograd), and views and allocations, which launch nothing.
+COMPOSITE = {"linear", "matmul", "to", "reshape", "lstm", "batch_norm", "_batch_norm_impl_index", "log_softmax", "nll_loss", "contiguous", "flatten", "ones_like",
+             "zeros_like", "zeros", "ones", "chunk", "cudnn_is_acceptable", "result_type", "resolve_conj", "resolve_neg"}
+NO_WORK = {"view", "t", "transpose", "select", "as_strided", "expand", "detach", "empty", "empty_like", "empty_strided", "narrow", "slice", "unsqueeze", "squeeze", "split",
+           "alias", "resize_", "set_", "_unsafe_view", "lift_fresh", "new_empty"}
+
+
+def operators_of(trace):
+    """Names of the operators in a trace that are not inside another one, as tests/gpu/README.md counts them."""
+    found, ends = [], {}
+    calls = [event for event in trace["traceEvents"] if event.get("cat") == "cpu_op" and event["name"].startswith("aten::")]
+    for event in sorted(calls, key=lambda each: (float(each["ts"]), -float(each["dur"]))):
+        name, begin = event["name"].removeprefix("aten::"), float(event["ts"])
+        if begin < ends.get(event["tid"], 0) or name in COMPOSITE:
+            continue
+        ends[event["tid"]] = begin + float(event["dur"])
+        if name not in NO_WORK:
+            found.append(name)
+    return found
+
+
 class GpuCheck(unittest.TestCase):
     def test_its_flow_runs_whole_and_it_claims_no_number(self):
         with tempfile.TemporaryDirectory() as name:
@@ -425,6 +446,16 @@ class NullGpu(unittest.TestCase):
             # All that the steps are made of, and the three that only graphs take: two fills for the generator, a copy of the loss.
             self.assertGreaterEqual(found["in a graph"], LIMITS[name]["launches"] - found["launches"], name)
             self.assertEqual(found["graph launch"], 1)
+
+    def test_a_step_of_mnist_rnn_takes_at_most_40_operators(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ended = run([*MNIST, "--max-steps", "6", "--log-every", "0", "--trace", "5-5", "--output", folder])
+            self.assertEqual(ended.code, 0, ended.text)
+            found = operators_of(json.loads(pathlib.Path(folder, "trace/rank-0.json").read_text()))
+        print("mnist_rnn:", len(found), "operators")
+        for name in ("_cudnn_rnn", "_cudnn_rnn_backward", "nll_loss_forward", "_foreach_sqrt_"):
+            self.assertIn(name, found)
+        self.assertLessEqual(len(found), 40, found)
 
     def test_a_graph_is_for_steps_of_its_shape(self):
         # 674 features by 32: the last step of an epoch has 2. Captured in the third step.
