@@ -88,6 +88,7 @@ check_python(cuda-headers ${CMAKE_CURRENT_SOURCE_DIR}/gpu/headers_test.py cuda 5
 check_python(gpu-check-parts ${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_check_parts_test.py cuda 5)
 if(HPCBENCH_TRAINER)
   check_python(gpu-check ${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_check_test.py cuda 100)
+  set_tests_properties(gpu-check PROPERTIES ATTACHED_FILES "${CMAKE_BINARY_DIR}/artifacts/gpu-check-cpu/report.html;${CMAKE_BINARY_DIR}/artifacts/gpu-check-cpu/report.json")
 endif()
 check_python(cuda-null-limits ${CMAKE_CURRENT_SOURCE_DIR}/gpu/null_limits_test.py cuda 3)
 check_python(cuda-null-capture ${CMAKE_CURRENT_SOURCE_DIR}/gpu/null_capture_test.py cuda 10)

@@ -3,9 +3,13 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tarfile
 import tempfile
 import unittest
+
+sys.path.append(str(pathlib.Path(__file__).parent))
+from artifacts import keep_report  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(os.environ.get("HPCBENCH_PROGRAMS", ROOT / "build/default/bin"))
@@ -30,6 +34,7 @@ class GpuCheck(unittest.TestCase):
 
     def test_all_steps_run_and_say_what_they_found(self):
         code, report = self.check("--minutes", "6")
+        keep_report(self.folder / "out", "gpu-check-cpu", PROGRAMS)
         self.assertEqual([step["name"] for step in report["steps"]], STEPS)
         steps = {step["name"]: step for step in report["steps"]}
         told = {name: (step["status"], step["reason"]) for name, step in steps.items()}

@@ -15,7 +15,8 @@ import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "bench"))
+sys.path += [str(ROOT / "bench"), str(ROOT / "tests/gpu")]
+from artifacts import keep_report  # noqa: E402
 from ports import free_port  # noqa: E402
 
 FOLDER = ROOT / "build/null-gpu"
@@ -174,6 +175,7 @@ class GpuCheck(unittest.TestCase):
                                   env={**os.environ, "NULL_GPU_COUNT": "2"}, stdin=subprocess.DEVNULL, capture_output=True, text=True)
             report = json.loads((folder / "out/report.json").read_text())
             page = (folder / "out/report.html").read_text()
+            keep_report(folder / "out", "gpu-check-null-gpu", PROGRAMS)
         self.assertFalse(report["numbers_count"], done.stdout + done.stderr)
         self.assertEqual(report["device_name"], "Null GPU")
         steps = {step["name"]: step for step in report["steps"]}
