@@ -1,6 +1,6 @@
 """The null GPU's libcudart and libcuda by CUDA's own names: what they ask of a capture (tests/gpu/null_capture_test.py has the rules), errors and faults.
 
-Compiled with CUDA's headers, where scripts/check-cuda.sh or tests/gpu/null/make_null_gpu.py has put them.
+Compiled with CUDA's headers, where tests/gpu/null/make_null_gpu.py has put all of them.
 """
 import ctypes
 import json
@@ -22,9 +22,9 @@ BYTES = 8
 
 def setUpModule():
     global LIBRARY
-    include = next((path for path in INCLUDES if (path / "cuda_runtime_api.h").exists()), None)
+    include = next((path for path in INCLUDES if (path / "cuda_runtime_api.h").exists() and (path / "crt/host_defines.h").exists()), None)
     if not include:
-        raise unittest.SkipTest("there are no headers of CUDA: scripts/check-cuda.sh fetches them")
+        raise unittest.SkipTest("CUDA's headers are not all there: tests/gpu/null/make_null_gpu.py fetches them")
     folder = tempfile.TemporaryDirectory()
     unittest.addModuleCleanup(folder.cleanup)
     LIBRARY = pathlib.Path(folder.name, "libnull.so")
