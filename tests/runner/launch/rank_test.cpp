@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/text.hpp"
 #include "job_folder.hpp"
 #include "launch/first_host.hpp"
 #include "runfiles/rank_report.hpp"
