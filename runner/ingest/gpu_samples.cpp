@@ -86,6 +86,17 @@ std::optional<double> parse_gpu_timestamp(std::string_view text) {
          *second;
 }
 
+std::vector<std::pair<std::string, std::optional<double>>> gpu_metrics(const GpuSummary& summary) {
+  return {{"gpu_utilization_percent", summary.utilization_percent},
+          {"gpu_memory_peak_bytes", summary.memory_peak_bytes},
+          {"energy_wh", summary.energy_wh},
+          {"gpu_sm_clock_mhz", summary.sm_clock_mhz},
+          {"gpu_temperature_c", summary.temperature_c},
+          {"gpu_power_capped_percent", summary.power_capped_percent},
+          {"gpu_slowed_percent", summary.slowed_percent},
+          {"gpu_ecc_errors", summary.ecc_errors}};
+}
+
 struct GpuSampleReader::Impl {
   struct Power {
     double time_s = 0;
@@ -151,6 +162,8 @@ struct GpuSampleReader::Impl {
     if (percent && *percent > 0) take_busy(line, cells);
   }
 
+  std::string gpu_of(const std::vector<std::string>& cells) const { return index ? std::string(trim(cells[*index])) : ""; }
+
   /// Absent, with a warning where the cell should have had one.
   std::optional<double> value_in(long long line, const std::vector<std::string>& cells, const std::optional<std::size_t>& place,
                                  std::string_view what, std::initializer_list<GpuUnit> units) {
@@ -176,7 +189,7 @@ struct GpuSampleReader::Impl {
 
   /// The counter goes up until the driver is loaded again.
   void take_errors(const std::vector<std::string>& cells, double errors) {
-    const std::string gpu = index ? std::string(trim(cells[*index])) : "";
+    const std::string gpu = gpu_of(cells);
     const auto known = last_errors.find(gpu);
     if (known == last_errors.end() && last_errors.size() >= kMostGpus) return;
     const double before = known == last_errors.end() ? errors : known->second;
@@ -191,7 +204,7 @@ struct GpuSampleReader::Impl {
       warn(line, "no power at a time: " + printable((cells[*timestamp] + ", " + cells[*power]).substr(0, 60)));
       return;
     }
-    const std::string gpu = index ? std::string(trim(cells[*index])) : "";
+    const std::string gpu = gpu_of(cells);
     const auto known = last.find(gpu);
     if (known == last.end() && last.size() >= kMostGpus) return;
     if (known != last.end()) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hpcbench {
@@ -22,6 +23,9 @@ struct GpuSummary {
   std::optional<double> ecc_errors;            // uncorrected, from a gpu's first sample to its last, summed over gpus
   std::vector<std::string> warnings;
 };
+
+/// The metrics that it gives a run, by name.
+std::vector<std::pair<std::string, std::optional<double>>> gpu_metrics(const GpuSummary& summary);
 
 /// Reads what `nvidia-smi --query-gpu=FIELDS --format=csv -l N` wrote, one file a node: timestamp, index, utilization.gpu,
 /// memory.used, power.draw, clocks.sm, temperature.gpu, clocks_event_reasons.active (or clocks_throttle_reasons.active) and

@@ -275,14 +275,7 @@ class AttemptReader {
     const std::optional<GpuSummary> summary = read_gpu_samples(folder_);
     if (!summary) return;
     for (const std::string& warning : summary->warnings) warn(warning);
-    add_metric("gpu_utilization_percent", summary->utilization_percent, "gpu.csv");
-    add_metric("gpu_memory_peak_bytes", summary->memory_peak_bytes, "gpu.csv");
-    add_metric("energy_wh", summary->energy_wh, "gpu.csv");
-    add_metric("gpu_sm_clock_mhz", summary->sm_clock_mhz, "gpu.csv");
-    add_metric("gpu_temperature_c", summary->temperature_c, "gpu.csv");
-    add_metric("gpu_power_capped_percent", summary->power_capped_percent, "gpu.csv");
-    add_metric("gpu_slowed_percent", summary->slowed_percent, "gpu.csv");
-    add_metric("gpu_ecc_errors", summary->ecc_errors, "gpu.csv");
+    for (const auto& [name, value] : gpu_metrics(*summary)) add_metric(name, value, "gpu.csv");
     const auto samples = record_.metrics.find("samples");
     if (summary->energy_wh && samples != record_.metrics.end() && samples->second > 0) {
       add_metric("energy_wh_per_sample", *summary->energy_wh / samples->second, "gpu.csv");
