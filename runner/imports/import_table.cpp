@@ -22,7 +22,7 @@ namespace hpcbench {
 namespace {
 
 struct TableColumn {
-  enum class Kind { axis, file, outcome, statistic, n, note, fact, rank_times, metric, ignored, wrong };
+  enum class Kind { axis, file, outcome, statistic, n, note, fact, rank_times, size, metric, ignored, wrong };
   Kind kind = Kind::wrong;
   std::string name;
   std::string unit;        // of a metric
@@ -57,6 +57,7 @@ TableColumn column_of(const std::string& heading, const std::vector<std::string>
   }
   if (!is_metric_name(name)) return {Kind::wrong, heading, ""};
   if (name.starts_with("rank_")) return {Kind::rank_times, name, ""};
+  if (name == "gpus" || name == "ranks") return {Kind::size, name, ""};
   return {Kind::metric, name, unit};
 }
 
@@ -167,6 +168,7 @@ class TablePlanner {
     request_.note = import_.note;
     request_.n = import_.n;
     axes_.clear();
+    sizes_.clear();
     std::string text;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       text += (i == 0 ? "" : ",") + csv_cell(cells[i]);
@@ -210,6 +212,9 @@ class TablePlanner {
       case TableColumn::Kind::fact:
       case TableColumn::Kind::rank_times:
         request_.facts[column.name] = cell;
+        return {};
+      case TableColumn::Kind::size:
+        sizes_.emplace_back(column.name, cell);
         return {};
       case TableColumn::Kind::metric:
         return take_value(column, cell);
@@ -263,7 +268,8 @@ class TablePlanner {
       if (!said) axes_.emplace_back(name, value.text());
     }
     const std::vector<std::size_t> points = find_points(study_.plan, axes_);
-    const std::string why = why_not_one(study_.plan, axes_, points);
+    std::string why = why_not_one(study_.plan, axes_, points);
+    if (why.empty()) why = why_other_size(study_.plan.configurations[points.front()]);
     if (why.empty()) {
       request_.configuration = points.front();
       request_.metrics = import_.metrics.value_or(study_.plan.configurations[points.front()].work->metrics);
@@ -273,6 +279,20 @@ class TablePlanner {
     } else {
       problem(line, why);
     }
+  }
+
+  /// The size of a point follows from its axes: a table must not say another. Empty if it does not.
+  std::string why_other_size(const Configuration& point) const {
+    for (const auto& [name, cell] : sizes_) {
+      const int size = name == "gpus" ? point.gpus() : point.ranks();
+      if (Value::from_plain(cell).number() == static_cast<double>(size)) continue;
+      const std::string axis = name == "gpus" ? "gpus_per_node" : std::string(kRanksPerNode);
+      return fmt::format(
+          "`{}` is {} here, and the point of this line has {}: it is nodes x {}; name the column {}, and put its values into "
+          "`matrix`",
+          name, cell, size, axis, axis);
+    }
+    return "";
   }
 
   const Study& study_;
@@ -286,6 +306,7 @@ class TablePlanner {
   bool sound_ = true;
   ImportRequest request_;
   NamedTexts axes_;
+  NamedTexts sizes_;                             // `gpus` and `ranks` of the line
   std::set<std::string> texts_;                  // columns that are left out
   std::map<std::string, long long> not_finite_;  // metric: lines
 };

@@ -381,6 +381,7 @@ void check_parsed(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   check_preparations(parsed, diagnostics);
   check_placeholders(parsed, space, diagnostics);
   check_reach(parsed, diagnostics);
+  check_shell_values(parsed, diagnostics);
   check_trainer(parsed, space, diagnostics.made() == before && all_read, diagnostics);
 }
 

@@ -36,8 +36,18 @@ void refuse_value(const PointSpace& space, const std::string& axis, const Value&
                         fmt::format("one value stands here, without brackets: {}", known.text()));
         return;
       }
-      diagnostics.add(location, fmt::format("{} has no value {} that is a text", cite(axis), cite(value.text())),
-                      "write it with quotes or without them, as in the axis");
+      if (value.is_text()) {
+        diagnostics.add(
+            location,
+            fmt::format("{} has the {} {}, and this is the text {}", cite(axis), known.is_number() ? "number" : "boolean",
+                        cite(known.text()), cite('"' + value.text() + '"')),
+            fmt::format("write {} without quotes", value.text()));
+      } else {
+        diagnostics.add(location,
+                        fmt::format("{} has the text {}, and this is the {} {}", cite(axis), cite('"' + known.text() + '"'),
+                                    value.is_number() ? "number" : "boolean", cite(value.text())),
+                        fmt::format("write \"{}\" here, or remove the quotes from the values of the axis", value.text()));
+      }
       return;
     }
     texts.push_back(known.text());

@@ -28,6 +28,9 @@ void drop_outside(ParsedExperiment& parsed, const ParsedExperiment& base, const 
 /// True if all axes could be read and no two have the same name: only then is there a space of points to ask about.
 bool axes_are_sound(const ParsedExperiment& parsed);
 
+/// Complains about `~/` and `$HOME` in the values of parameters and axes, where no command has a shell.
+void check_shell_values(const ParsedExperiment& parsed, Diagnostics& diagnostics);  // values/shell_syntax.cpp
+
 /// Notes of `check` on valid files: axes that reach no program, values that look like placeholders,
 /// nodes without processes. Each with its place.
 std::vector<std::string> reach_notes(const ParsedExperiment& parsed);  // check_reach.cpp

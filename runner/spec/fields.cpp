@@ -71,9 +71,21 @@ std::optional<Value> number_in(const YamlNode& node) {
   return value.is_number() ? std::optional(value) : std::nullopt;
 }
 
+/// JSON's form of `.5`, `5.` and `+5`, which YAML's numbers may be and JSON's not; empty for all else.
+std::string as_number(std::string_view text) {
+  std::string number(text);
+  if (number.starts_with('+')) number.erase(0, 1);
+  const std::size_t first = number.starts_with('-') ? 1 : 0;
+  if (number.compare(first, 1, ".") == 0) number.insert(first, "0");
+  const std::size_t end = std::min(number.find_first_of("eE"), number.size());
+  if (end > 0 && number[end - 1] == '.') number.insert(end, "0");
+  return number != text && Value::from_plain(number).is_number() ? number : "";
+}
+
 std::string unquote_advice(const YamlNode& node) {
-  const bool number = node.is_scalar() && node.quoted && Value::from_plain(node.text).is_number();
-  return number ? fmt::format("write {} without quotes", node.text) : "";
+  if (!node.is_scalar()) return "";
+  if (const std::string number = as_number(node.text); !number.empty()) return fmt::format("write {}", number);
+  return node.quoted && Value::from_plain(node.text).is_number() ? fmt::format("write {} without quotes", node.text) : "";
 }
 
 }  // namespace
@@ -81,6 +93,11 @@ std::string unquote_advice(const YamlNode& node) {
 std::optional<Value> read_value(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {
   if (!node.is_scalar()) {
     refuse_type(node, what, "a single value", diagnostics);
+    return std::nullopt;
+  }
+  if (const std::string number = node.quoted ? "" : as_number(node.text); !number.empty()) {
+    diagnostics.add(node.location, fmt::format("{} is a text here, as no number is written so", cite(node.text)),
+                    fmt::format("write {}, or for the text \"{}\"", number, node.text));
     return std::nullopt;
   }
   return node.quoted ? Value::from_text(node.text) : Value::from_plain(node.text);
@@ -258,8 +275,29 @@ void MapReader::refuse_choice(const YamlNode& node, std::string_view key, std::s
                    "it is one of " + cite_all(names));
 }
 
+/// What to write where a key of the file is the name of one of its axes or parameters; empty if it is none.
+std::string MapReader::advice_on_name(std::string_view key) const {
+  for (const char* const map : {"matrix", "parameters"}) {
+    const YamlNode* const names = node_.find(map);
+    if (names == nullptr || !names->is_map() || names->index_of(key) == YamlNode::npos) continue;
+    const YamlNode& value = node_.items[node_.index_of(key)];
+    const bool is_axis = std::string_view(map) == "matrix";
+    const std::string path = fmt::format("{}.{}", map, key);
+    const std::string kind = is_axis ? "an axis" : "a parameter";
+    if (value.location.source->name() != "--set") return fmt::format("it is {}: write {}", kind, path);
+    const std::string& text = value.location.source->text();
+    std::string said = text.substr(text.find('=') + 1);
+    if (is_axis && !said.starts_with('[') && !said.starts_with('{')) said = '[' + said + ']';
+    return fmt::format("it is {}: --set '{}={}'", kind, path, said);
+  }
+  return "";
+}
+
 /// Where a key that is not known here would be: in maps of this one, or as an axis.
 std::string MapReader::advice_on(std::string_view key) const {
+  if (&section_ == &experiment_keys()) {
+    if (std::string advice = advice_on_name(key); !advice.empty()) return advice;
+  }
   if (key == "<<") return "merge keys are not taken: write the values out";
   constexpr std::array<std::string_view, 4> kAxes = {"nodes", "gpus_per_node", "ranks_per_node", "gpus"};
   const bool may_be_axis = &section_ == &experiment_keys() || &section_ == &resources_keys();

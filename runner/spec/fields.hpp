@@ -85,6 +85,7 @@ class MapReader {
 
  private:
   const KeyRow& row_of(std::string_view key) const;
+  std::string advice_on_name(std::string_view key) const;
   std::string advice_on(std::string_view key) const;
   void refuse_choice(const YamlNode& node, std::string_view key, std::size_t words);
 

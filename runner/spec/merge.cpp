@@ -65,9 +65,9 @@ bool is_emptied(const YamlNode& over, const std::string& path) {
   return over.is_list() && over.items.empty() && (is_known || is_inputs);
 }
 
-/// Half of one condition and half of another would mean neither; a profile says by itself what it takes away.
+/// Halves of two conditions or of two ranges would mean neither; a profile says by itself what it takes away.
 bool is_replaced_whole(const std::string& path) {
-  return path == "baseline" || path == "report.where" || path.starts_with("profiles.");
+  return path == "baseline" || path == "report.where" || path.starts_with("profiles.") || path.starts_with("matrix.");
 }
 
 std::string path_below(const std::string& path, const std::string& key) { return path.empty() ? key : path + '.' + key; }

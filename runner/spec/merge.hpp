@@ -8,8 +8,8 @@
 
 namespace hpcbench {
 
-/// `base` with `over` laid on it key by key: maps merge, all else is replaced. Conditions (`baseline`, `report.where`) and
-/// single profiles are replaced whole. A `command` replaces a `trainer`, and the other way
+/// `base` with `over` laid on it key by key: maps merge, all else is replaced. Conditions (`baseline`, `report.where`),
+/// axes and single profiles are replaced whole. A `command` replaces a `trainer`, and the other way
 /// round. `key: ~` takes the key away, and so does an empty list where a list need not be there (`exclude: []`); a map of which
 /// nothing is left goes with it.
 YamlNode merge(const YamlNode& base, const YamlNode& over);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,7 +21,8 @@ class MapReader;
 struct ParsedAxis {
   Axis axis;  // no values: the axis is there, but what it holds could not be read
   SourceLocation name_location;
-  const YamlNode* node = nullptr;
+  const YamlNode* node = nullptr;               // a list, if there are values
+  std::shared_ptr<const YamlNode> written_out;  // owns `node` where the file has a range
 };
 
 /// `condition[i]` was read from `node->keys[i]` and `node->items[i]`; or it is an expression, and `condition` is empty.
@@ -149,6 +151,15 @@ std::vector<Preparation> preparations_in_order(const ParsedExperiment& parsed);
 void read_derived(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);  // read_points.cpp
 /// A name that placeholders can use and that hpcbench does not use itself; a diagnostic otherwise.
 bool check_name(const YamlKey& key, const std::string& what, Diagnostics& diagnostics);  // read_points.cpp
+/// The list that `{from: 1, to: 64, times: 2}` stands for; each item has the place of the range.
+std::optional<YamlNode> written_out(const YamlKey& axis, const YamlNode& range, Diagnostics& diagnostics);  // values/range.cpp
+/// Complains about a range in the form of another language (`1..8`, `range(1, 8)`), which would be a text. `alone`: it is the
+/// whole of the axis, so that `1-8` and `1:8` count, too.
+bool refuse_other_range(const YamlKey& axis, const YamlNode& node, bool alone, Diagnostics& diagnostics);  // values/range.cpp
+/// Complains about pipes, redirections, `~/` and `$HOME` among the arguments `words` of a command, read from `list`. What
+/// follows a shell is its own.
+void refuse_shell_syntax(const YamlNode& list, const std::vector<std::string>& words,
+                         Diagnostics& diagnostics);  // values/shell_syntax.cpp
 std::optional<ParsedCondition> read_condition(const YamlNode& node, const std::string& what, bool lists,
                                               Diagnostics& diagnostics);
 /// The same, or an expression: what conditions on points may be.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <string_view>
 #include <unordered_map>
 
@@ -91,6 +92,48 @@ bool check_axis_value(const std::string& axis, const YamlNode& node, Diagnostics
   return true;
 }
 
+/// GitHub's matrix holds `include` and `exclude`; here they stand beside it.
+bool refuse_key_as_axis(const YamlKey& key, const YamlNode& node, Diagnostics& diagnostics) {
+  if (key.name != "include" && key.name != "exclude" && key.name != "zip") return false;
+  if (!node.is_list() || node.items.empty() || !node.items.front().is_map()) return false;
+  diagnostics.add(key.location, fmt::format("{} is no axis: it stands beside `matrix`, not in it", cite(key.name)),
+                  key.name == "include" ? "indent it as `matrix`; each point of it names every axis" : "indent it as `matrix`");
+  return true;
+}
+
+/// Sets `parsed.node` to the list that the axis has, or that its range stands for; false after a diagnostic.
+bool use_list(ParsedAxis& parsed, const YamlKey& key, const YamlNode& node, Diagnostics& diagnostics) {
+  if (node.is_map()) {
+    std::optional<YamlNode> list = written_out(key, node, diagnostics);
+    if (!list) return false;
+    parsed.written_out = std::make_shared<const YamlNode>(*std::move(list));
+    parsed.node = parsed.written_out.get();
+    return true;
+  }
+  if (refuse_other_range(key, node, true, diagnostics)) return false;
+  if (node.is_scalar() && node.location.source->name() == "--set") {
+    diagnostics.add(node.location, fmt::format("the axis {} must be a list, not {}", cite(key.name), cite(node.text)),
+                    fmt::format("write --set 'matrix.{}=[{}]'", key.name, node.text));
+    return false;
+  }
+  return expect_list(node, fmt::format("the axis {}", cite(key.name)), diagnostics);
+}
+
+/// `[1, "2"]` has a number and a text: no plot or fit could order them.
+bool check_kinds(const ParsedAxis& axis, Diagnostics& diagnostics) {
+  const std::vector<Value>& values = axis.axis.values;
+  if (std::none_of(values.begin(), values.end(), [](const Value& value) { return value.is_number(); })) return true;
+  for (const YamlNode& item : axis.node->items) {
+    if (!item.is_scalar() || !item.quoted || !Value::from_plain(item.text).is_number()) continue;
+    diagnostics.add(
+        item.location,
+        fmt::format("{} is a text, beside numbers of the axis {}", cite('"' + item.text + '"'), cite(axis.axis.name)),
+        fmt::format("write {} without quotes, or all values with quotes", item.text));
+    return false;
+  }
+  return true;
+}
+
 ParsedAxis read_axis(const YamlKey& key, const YamlNode& node, bool distinct, Diagnostics& diagnostics) {
   ParsedAxis parsed;
   parsed.axis.name = key.name;
@@ -102,10 +145,14 @@ ParsedAxis read_axis(const YamlKey& key, const YamlNode& node, bool distinct, Di
                     fmt::format("write {}: [1, 2]", key.name));
     return parsed;
   }
-  if (!expect_list(node, fmt::format("the axis {}", cite(key.name)), diagnostics)) return parsed;
+  if (refuse_key_as_axis(key, node, diagnostics) || !use_list(parsed, key, node, diagnostics)) return parsed;
   std::unordered_map<std::string_view, const YamlNode*> seen;
-  for (const YamlNode& item : node.items) {
+  for (const YamlNode& item : parsed.node->items) {
     if (diagnostics.full()) return parsed;
+    if (refuse_other_range(key, item, node.items.size() == 1, diagnostics)) {
+      parsed.axis.values.clear();
+      return parsed;
+    }
     const std::optional<Value> value = read_axis_value(item, fmt::format("a value of {}", cite(key.name)), diagnostics);
     good = value && check_axis_value(key.name, item, diagnostics) && good;
     if (!value) continue;
@@ -117,6 +164,7 @@ ParsedAxis read_axis(const YamlKey& key, const YamlNode& node, bool distinct, Di
                     same ? "remove one of them" : fmt::format("{} is the same number", cite(first->second->text)));
     good = false;
   }
+  good = check_kinds(parsed, diagnostics) && good;
   if (!good) parsed.axis.values.clear();
   return parsed;
 }
@@ -125,6 +173,8 @@ std::vector<ParsedAxis> read_axes(const YamlNode& node, const std::string& what,
   std::vector<ParsedAxis> axes;
   if (!expect_map(node, what, diagnostics)) return axes;
   for (std::size_t i = 0; i < node.items.size() && !diagnostics.full(); ++i) {
+    // YAML cuts {n: range(1, 8)} at its comma; the first half has a diagnostic.
+    if (node.keys[i].name.ends_with(')') && node.items[i].kind == YamlNode::Kind::absent && !axes.empty()) continue;
     axes.push_back(read_axis(node.keys[i], node.items[i], distinct, diagnostics));
   }
   return axes;

@@ -152,6 +152,7 @@ std::optional<std::vector<std::string>> read_command(MapReader& reader, std::str
   }
   const auto arguments = read_texts(*node, what, diagnostics);
   if (arguments && arguments->front().empty()) diagnostics.add(node->items[0].location, "the program's name is empty");
+  if (arguments) refuse_shell_syntax(*node, *arguments, diagnostics);
   return arguments;
 }
 

@@ -48,6 +48,11 @@ std::string syntax_advice(const std::string& message, std::string_view before, s
   if (message.starts_with("unknown escape character")) {
     return "in double quotes a backslash begins an escape: write the text in single quotes, '\\d+'";
   }
+  const bool shows_operator = message == "unknown token" && at < line.size() && (line[at] == '|' || line[at] == '>');
+  if (shows_operator || message.find("block scalar") != std::string::npos) return kOperatorAdvice;
+  if (message.find("flow not found") != std::string::npos && line.find("${") != std::string_view::npos) {
+    return "a text with `${` needs quotes; a variable is replaced by a shell alone: [bash, -c, '...']";
+  }
   const bool flow = message == "end of map flow not found";
   if (flow || message == "illegal map value") {
     const std::string key = key_without_blank(flow ? line : before);

@@ -120,7 +120,12 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) const {
-    if (anchor != 0) refuse_yaml(location(mark), "anchors (`&name`) are not taken", "a text that starts with `&` needs quotes");
+    if (anchor == 0) return;
+    const SourceLocation at = location(mark);
+    const bool is_operator =
+        byte_at(at.offset) == '&' && std::string_view("& ,]\n").find(byte_at(at.offset + 1)) != std::string_view::npos;
+    if (is_operator) refuse_yaml(at, "a text that starts with `&` without quotes", kOperatorAdvice);
+    refuse_yaml(at, "anchors (`&name`) are not taken", "a text that starts with `&` needs quotes");
   }
 
   void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {

@@ -15,6 +15,7 @@ MAY_KNOW = {
     "spec/keys": set(),
     "spec": {"yaml", "expressions", "spec/keys"},
     "spec/preparations": {"yaml", "spec", "spec/keys"},
+    "spec/values": {"yaml", "spec", "spec/keys"},
     "plan": {"spec", "expressions"},
     "jube": {"yaml", "expressions", "spec", "plan"},
     "runfiles": set(),

@@ -350,6 +350,14 @@ class Import(OldResults):
         self.assertIn("runs.csv:3: error: no point has nodes=3", plotted.stderr)
         self.assertTrue((self.folder / "plots/time.svg").is_file(), "what can be read is drawn all the same")
 
+    def test_a_column_of_sizes_must_agree_with_the_axes(self):
+        self.study("  - {table: runs.csv}\n")
+        self.write("results/runs.csv", "strategy,nodes,gpus,train_s\nddp,2,2,50\n")
+        self.assertEqual(self.rows()[("ddp", 2)]["n"], 1)
+        self.write("results/runs.csv", "strategy,nodes,gpus,train_s\nddp,2,8,50\n")
+        self.assertIn("runs.csv:2: error: `gpus` is 8 here, and the point of this line has 2: it is nodes x gpus_per_node; name the column gpus_per_node, "
+                      "and put its values into `matrix`", self.hpcbench("check", "old.yaml", code=2).stderr)
+
     def test_a_table_without_commas_is_named(self):
         for separator, said in ((";", "`;`"), ("\t", "tabs")):
             self.write("results/runs.csv", separator.join(("strategy", "nodes", "train_s\n")) + separator.join(("ddp", "1", "12,5\n")))

@@ -91,6 +91,18 @@ class Schema(StudyTest):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(self.complaints(parsed(path.read_text())), [], text)
 
+    def test_ranges_are_accepted_as_check_does(self):
+        for axis, good in (("{from: 1, to: 8, times: 2}", True), ("{from: 0, to: 1, step: 0.25}", True), ("{from: 1, to: 8}", False),
+                           ("{from: 1, to: 8, step: 1, times: 2}", False), ("{from: 1, step: 1}", False), ("{from: 1, to: 8, stp: 1}", False), ("1..8", False)):
+            for name in ("k", "nodes"):
+                if name == "nodes" and "0.25" in axis:
+                    continue
+                path = self.write("range.yaml", f"experiment: x\ncommand: [a, '{{{{k}}}}']\nmatrix: {{k: [1], {name}: {axis}}}\nlaunch: node\n".replace("k: [1], k:", "k:"))
+                self.assertEqual(self.check(path).returncode, 0 if good else 2, axis)
+                self.assertEqual(self.complaints(parsed(path.read_text())) == [], good, axis)
+        path = self.write("range.yaml", "experiment: x\ncommand: [a, '{{k}}']\nmatrix: {k: [1]}\nprofiles: {p: {matrix: {k: {from: 1, to: 8, step: 7}}}}\n")
+        self.assertEqual((self.check(path).returncode, self.complaints(parsed(path.read_text()))), (0, []))
+
     def test_sites_are_accepted(self):
         validator = jsonschema.Draft7Validator(json.loads(self.hpcbench("schema", "site").stdout))
         for path in files("sites/*.yaml", "examples/**/sites/*.yaml"):

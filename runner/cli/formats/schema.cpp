@@ -36,11 +36,14 @@ Json any_of(std::vector<Json> shapes) { return {{"anyOf", std::move(shapes)}}; }
 Json axis_value() { return any_of({scalar(), list_of(scalar(), 0)}); }
 Json axis_values() { return list_of(axis_value()); }
 
-Json axes() {
-  Json json = map_of(axis_values());
+/// An axis: a list of values, or the range that stands for one.
+Json axis_of(const Json& values, const Json& range) { return any_of({values, range}); }
+
+Json axes(const Json& range) {
+  Json json = map_of(axis_of(axis_values(), range));
   json["propertyNames"] = {{"pattern", kIdentifier}};
   for (const auto& [name, least] : {std::pair("nodes", 1), std::pair("gpus_per_node", 0), std::pair("ranks_per_node", 1)})
-    json["properties"][name] = list_of({{"type", "integer"}, {"minimum", least}});
+    json["properties"][name] = axis_of(list_of({{"type", "integer"}, {"minimum", least}}), range);
   return json;
 }
 
@@ -104,6 +107,8 @@ class SchemaWriter {
     return json;
   }
 
+  Json range() { return reference(range_keys(), Layer::whole); }
+
   Json shape_of(const KeyRow& row, Layer layer) {
     switch (row.kind) {
       case KeyKind::map:
@@ -125,9 +130,20 @@ class SchemaWriter {
       }
       case KeyKind::overlays:
         return overlays();
+      case KeyKind::axes:
+        return layer == Layer::over ? axes_over() : axes(range());
+      case KeyKind::zipped_axes:
+        return list_of(axes(range()), least_of(layer));
       default:
         return simple_shape(row, layer);
     }
+  }
+
+  Json axes_over() {
+    Json json = axes(range());
+    json["additionalProperties"] = over_or_null(axis_of(axis_values(), range()), Layer::over);
+    json.erase("properties");
+    return json;
   }
 
   /// Profiles: the file's own keys, but for those that no profile can change.
@@ -145,6 +161,8 @@ class SchemaWriter {
     if (&section == &report_keys()) json["dependencies"] = {{"rows", Json::array({"at"})}, {"at", Json::array({"rows"})}};
     if (&section == &reference_keys())
       json["anyOf"] = {{{"required", Json::array({"low"})}}, {{"required", Json::array({"high"})}}};
+    if (&section == &range_keys())
+      json["oneOf"] = {{{"required", Json::array({"step"})}}, {{"required", Json::array({"times"})}}};
     if (&section == &import_keys()) json["not"] = {{"required", {"files", "table"}}};
   }
 
@@ -203,14 +221,6 @@ Json SchemaWriter::list_shape(const KeyRow& row, Layer layer) {
       return any_of({matching(kFilled), list_of(scalar(), row.name == "use" ? 0 : 1)});
     case KeyKind::line_or_texts:
       return any_of({matching(kFilled), list_of(scalar())});
-    case KeyKind::axes: {
-      Json json = axes();
-      if (layer == Layer::over) json["additionalProperties"] = over_or_null(axis_values(), layer);
-      if (layer == Layer::over) json.erase("properties");
-      return json;
-    }
-    case KeyKind::zipped_axes:
-      return list_of(axes(), least_of(layer));
     case KeyKind::points:
       return list_of(map_of(axis_value()), least_of(layer));
     case KeyKind::values:

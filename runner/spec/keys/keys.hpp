@@ -31,7 +31,7 @@ enum class KeyKind {
   maps_or_texts,   // a list of such maps and texts
   named_maps,      // name: such a map; or a list of arguments
   overlays,        // name: a map of the keys of the file itself
-  axes,            // axis: list of values
+  axes,            // axis: list of values, or a range
   zipped_axes,     // a list of such maps
   points,          // a list of axis: value
   values,          // name: value
@@ -75,6 +75,7 @@ const KeySection& experiment_keys();
 const KeySection& site_keys();
 const KeySection& site_limits_keys();
 const KeySection& repeats_keys();
+const KeySection& range_keys();
 const KeySection& budget_keys();
 const KeySection& allocation_keys();
 const KeySection& seed_keys();

@@ -43,6 +43,16 @@ std::vector<std::string> outcome_names() {
 
 }  // namespace
 
+const KeySection& range_keys() {
+  static const KeySection kSection = {
+      "range",
+      {{.name = "from", .kind = KeyKind::number, .about = "the first value", .required = true},
+       {.name = "to", .kind = KeyKind::number, .about = "the last value, which the range must meet", .required = true},
+       {.name = "step", .kind = KeyKind::number, .about = "what each value is more than the one before; more than 0"},
+       {.name = "times", .kind = KeyKind::number, .about = "what each value is as a multiple of the one before; more than 1"}}};
+  return kSection;
+}
+
 const KeySection& repeats_keys() {
   static const KeySection kSection = {"repeats",
                                       {{.name = "until",

@@ -51,6 +51,7 @@ std::optional<ParsedPreparation> read_preparation(const YamlKey& key, const Yaml
   preparation.name = key.name;
   preparation.place = place_of(key.location);
   assign(preparation.command, reader.texts("command"));
+  if (!preparation.command.empty()) refuse_shell_syntax(*node.find("command"), preparation.command, diagnostics);
   preparation.modules = site.modules;
   preparation.setup = site.setup;
   preparation.environment = site.environment;
@@ -126,6 +127,7 @@ void read_prepare(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diag
   if (node == nullptr) return;
   if (!node->is_map()) {
     assign(parsed.experiment.prepare, read_texts(*node, "`prepare`", diagnostics));
+    if (!parsed.experiment.prepare.empty()) refuse_shell_syntax(*node, parsed.experiment.prepare, diagnostics);
     return;
   }
   if (!expect_map(*node, "`prepare`", diagnostics)) return;

@@ -8,6 +8,7 @@
 #include "base/host.hpp"
 #include "fakes/example_experiment.hpp"
 #include "plan/plan.hpp"
+#include "spec/read_experiment.hpp"
 
 using namespace hpcbench;
 
@@ -36,6 +37,15 @@ TEST_CASE("an id is the SHA-256 of one line of canonical JSON") {
   CHECK(plan_ids(example_experiment()).front() == sha256_hex(line, 16));
   // Computed with sha256sum. If this changes, everything that anybody has measured is orphaned.
   CHECK(plan_ids(example_experiment()).front() == "88daa42e2d188c1b");
+}
+
+TEST_CASE("a range and the list that it stands for have the same ids") {
+  const auto ids_of = [](const std::string& values) {
+    return plan_ids(parse_experiment("experiment: x\ncommand: [echo, \"{{n}}\"]\nmatrix: {n: " + values + "}\n", "x.yaml", {}));
+  };
+  CHECK(ids_of("{from: 1, to: 64, times: 2}") == ids_of("[1, 2, 4, 8, 16, 32, 64]"));
+  CHECK(ids_of("{from: 0, to: 1, step: 0.25}") == ids_of("[0, 0.25, 0.5, 0.75, 1.0]"));
+  CHECK(ids_of("{from: 1e-6, to: 0.001, times: 10}") == ids_of("[0.000001, 1e-5, 0.0001, 1e-3]"));
 }
 
 TEST_CASE("every field of the identity has its place in the line") {
