@@ -9,7 +9,7 @@ set(HPCBENCH_ROOMS_spec yaml spec/keys spec spec/preparations spec/values)
 set(HPCBENCH_ROOMS_launch runfiles launch)
 set(HPCBENCH_ROOMS_submit submit submit/slurm)
 set(HPCBENCH_ROOMS_report report report/formats report/plots report/warnings report/comparison)
-set(HPCBENCH_ROOMS_study study/blocks study imports archive doctor)
+set(HPCBENCH_ROOMS_study study/blocks study/kept study imports archive doctor)
 set(HPCBENCH_ROOMS_cli cli cli/completion cli/formats)
 set(HPCBENCH_WARNINGS -Wall -Wextra -Wpedantic)
 # Newer compilers than those of the tests warn of more: users' builds go on. g++ 13 sees array bounds in fmt 9 where there are none.

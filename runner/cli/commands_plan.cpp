@@ -22,6 +22,7 @@
 #include "runfiles/block_claim.hpp"
 #include "study/blocks/find_block_times.hpp"
 #include "study/index.hpp"
+#include "study/kept/changed_program.hpp"
 #include "study/preflight.hpp"
 #include "study/preparing.hpp"
 #include "study/rounds.hpp"
@@ -243,28 +244,6 @@ void render_scripts(const Study& study, const BlockTimes& times, const std::stri
                       : ""));
 }
 
-/// Which code files differ from those that kept runs were made with.
-void note_changed_code(const Study& study, const Store& store, std::vector<std::string>& notes) {
-  if (study.experiment.is_trainer()) return;
-  std::map<std::string, std::string> now;
-  for (const Configuration& configuration : study.selected().configurations) {
-    if (&configuration != &study.selected().configurations.front() && configuration.work == (&configuration - 1)->work)
-      continue;
-    for (const CodeFile& file : code_files(configuration.work->command, std::filesystem::current_path().string()))
-      now[file.path] = file.sha256;
-  }
-  if (now.empty()) return;
-  std::map<std::string, int> changed;
-  for (const AttemptRecord& record : store.counting_attempts(study.experiment.name, false)) {
-    for (const auto& [path, hash] : now) {
-      const auto then = record.facts.find("code:" + path);
-      if (then != record.facts.end() && !hash.starts_with(then->second)) ++changed[path];
-    }
-  }
-  for (const auto& [path, count] : changed)
-    notes.push_back(fmt::format("{} changed since {} kept run{}", path, count, count == 1 ? "" : "s"));
-}
-
 /// Kept is what has an attempt: it may still wait or run.
 long long kept_without_outcome(const Study& study, const std::vector<AttemptState>& states) {
   const Plan& plan = study.selected();
@@ -282,7 +261,8 @@ int plan_study(const StudyOptions& options, const std::string& format, const std
   const auto [store, states] = begun ? open_for_reading(study) : IndexView{Store::open(":memory:"), {}};
   PlanDiff diff = compare_with_index(study, states);
   if (study.experiment.repeat_rule) count_next_round(study, look_at_rounds(study, store), diff);
-  if (!states.empty()) note_changed_code(study, store, study.selected().notes);
+  const std::string changed = text_of(changed_for_run({study.experiment, study.selected(), study.results}, store));
+  if (!changed.empty()) study.selected().notes.push_back(changed);
   if (const long long open = kept_without_outcome(study, states); open > 0) {
     study.selected().notes.push_back(fmt::format("{} of those kept {} no outcome yet: `hpcbench run` carries on with them",
                                                  open, open == 1 ? "has" : "have"));

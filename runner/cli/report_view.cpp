@@ -10,6 +10,7 @@
 #include "imports/import_runs.hpp"
 #include "report/columns.hpp"
 #include "study/index.hpp"
+#include "study/kept/changed_program.hpp"
 #include "study/preparing.hpp"
 
 namespace hpcbench {
@@ -106,6 +107,10 @@ Table view_study(Study& study, const StudyOptions& study_options, const ViewOpti
   take_in_imports(study);
   IndexView index = open_for_reading(study);
   report.tried_again = attempts_tried_again(study.experiment, index.states);
+  if (!study.is_unpacked) {
+    for (ProgramChange& change : changed_since_runs({study.experiment, study.plan, study.results}, index.store))
+      report.changed_files.push_back({change.text(), std::move(change.config_ids)});
+  }
   std::vector<std::string> not_begun = not_begun_lines(study, counting_states(std::exchange(index.states, {})));
   Table table = build_table(study.experiment, study.plan, index.store.counting_attempts(study.experiment.name, true), report);
   table.notes.insert(table.notes.end(), not_begun.begin(), not_begun.end());

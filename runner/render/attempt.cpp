@@ -10,16 +10,6 @@ namespace hpcbench {
 
 namespace {
 
-std::string absolute_workdir(const ResolvedRun& run) {
-  const std::optional<std::string>& said = run.experiment.workdir;
-  if (!said) return run.context.call_folder;
-  if (run.workdir_is_attempt()) return run.folder;
-  const std::filesystem::path path = std::filesystem::path(run.context.call_folder) / fill_placeholders(*said, run.bindings);
-  std::string text = path.lexically_normal().string();
-  if (text.size() > 1 && text.ends_with('/')) text.pop_back();
-  return text;
-}
-
 /// Axes, parameters, derived values and the names that are always defined; the first of a name is the one that counts.
 Bindings placeholder_bindings(const ResolvedRun& run) {
   Bindings bindings = run.axes;
@@ -57,6 +47,16 @@ Container filled_container(const ResolvedRun& run) {
 
 }  // namespace
 
+std::string absolute_workdir(const Experiment& experiment, const Bindings& bindings, const std::string& call_folder,
+                             const std::string& attempt_folder) {
+  if (!experiment.workdir) return call_folder;
+  if (experiment.workdir == "attempt") return attempt_folder;
+  const std::filesystem::path path = std::filesystem::path(call_folder) / fill_placeholders(*experiment.workdir, bindings);
+  std::string text = path.lexically_normal().string();
+  if (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  return text;
+}
+
 std::vector<std::pair<std::string, std::string>> segment_variables(const ResolvedRun& run) {
   if (!run.experiment.continuation) return {};
   return {{"HPCBENCH_SEGMENT", std::to_string(run.segment.before.size() + 1)}, {"HPCBENCH_RESUME_FROM", run.resume_from}};
@@ -86,7 +86,7 @@ ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::siz
   resolved.folder = context.results + '/' + to_string(resolved.key);
   if (segment.from > 0) resolved.resume_from = context.results + '/' + to_string(AttemptKey{point.id, run, segment.from});
   resolved.bindings = placeholder_bindings(resolved);
-  resolved.workdir = absolute_workdir(resolved);
+  resolved.workdir = absolute_workdir(experiment, resolved.bindings, context.call_folder, resolved.folder);
   resolved.argv = filled_command(resolved);
   for (const std::string& line : resolved.work().setup) resolved.setup.push_back(fill_shell_text(line, resolved.bindings));
   if (resolved.work().container) resolved.container = filled_container(resolved);

@@ -134,8 +134,29 @@ std::string render_array_script(const Experiment& experiment, const std::vector<
 /// (installed). A name with a `/` is the path itself. UnavailableError, naming the places, if nowhere.
 std::string load_template(const std::string& name);
 
+/// The program of a command, found on PATH.
+struct ProgramFile {
+  std::string name;  // as the command names it: `python3`
+  std::string path;  // absolute
+  std::string sha256;
+};
+
+/// Hash (SHA-256) of a regular file. nullopt if it is missing, unreadable or over 10 MB. A file is read again only if its size,
+/// time stamps or inode changed.
+std::optional<std::string> code_hash(const std::string& path);
+
+/// The program that the first of `words` names without a `/`, in the first folder of `path_variable` that has it. Relative
+/// folders start at `folder`. nullopt if no folder has it, or code_hash knows nothing of it.
+std::optional<ProgramFile> program_on_path(const std::vector<std::string>& words, const std::string& path_variable,
+                                           const std::string& folder);
+
+/// Where processes start, absolute; placeholders filled in. `attempt_folder`: for `workdir: attempt`.
+std::string absolute_workdir(const Experiment& experiment, const Bindings& bindings, const std::string& call_folder,
+                             const std::string& attempt_folder);
+
 /// Hashes (SHA-256) of the files that a command's arguments name (`train.py`, `--config=x.yaml`), relative to `folder`; each
-/// once, in order. Left out: a program that is looked up on PATH, what is no regular file, files over 10 MB.
+/// once, in order. Left out: a program that is looked up on PATH, files that options such as `-o` and `--output` name, what is
+/// no regular file, files over 10 MB.
 std::vector<CodeFile> code_files(const std::vector<std::string>& command, const std::string& folder);
 
 /// Reads the repository's state with git (absent where there is none). Dirty: a tracked file differs from the commit; new

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -39,7 +40,9 @@ struct HashedFile {
   std::string sha256;
 };
 
-std::optional<std::string> file_hash(const std::string& path) {
+}  // namespace
+
+std::optional<std::string> code_hash(const std::string& path) {
   static std::map<std::string, HashedFile> known;
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > kCodeFileLimitBytes)
@@ -57,6 +60,28 @@ std::optional<std::string> file_hash(const std::string& path) {
   return file.sha256;
 }
 
+std::optional<ProgramFile> program_on_path(const std::vector<std::string>& words, const std::string& path_variable,
+                                           const std::string& folder) {
+  if (words.empty() || words.front().empty() || words.front().find_first_of(std::string("/\0", 2)) != std::string::npos)
+    return std::nullopt;
+  for (const std::string& part : split(path_variable, ':')) {
+    const std::filesystem::path path = (std::filesystem::path(folder) / part / words.front()).lexically_normal();
+    if (::access(path.c_str(), X_OK) != 0 || std::filesystem::is_directory(path)) continue;
+    const std::optional<std::string> hash = code_hash(path.string());
+    return hash ? std::optional(ProgramFile{words.front(), path.string(), *hash}) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+/// `-o`, `--output`, `--logfile`: the run writes what such an option names.
+bool is_output_option(std::string_view word) {
+  if (!word.starts_with('-')) return false;
+  word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
+  return word == "o" || word.starts_with("out") || word.starts_with("log");
+}
+
 }  // namespace
 
 std::vector<CodeFile> code_files(const std::vector<std::string>& command, const std::string& folder) {
@@ -64,7 +89,7 @@ std::vector<CodeFile> code_files(const std::vector<std::string>& command, const 
   const auto add = [&](const std::string& path) {
     const bool known = std::any_of(files.begin(), files.end(), [&](const CodeFile& file) { return file.path == path; });
     if (path.empty() || known || path.find('\0') != std::string::npos) return false;
-    const std::optional<std::string> hash = file_hash((std::filesystem::path(folder) / path).string());
+    const std::optional<std::string> hash = code_hash((std::filesystem::path(folder) / path).string());
     if (hash) files.push_back({path, *hash});
     return hash.has_value();
   };
@@ -72,6 +97,8 @@ std::vector<CodeFile> code_files(const std::vector<std::string>& command, const 
     const std::string& argument = command[i];
     if (i == 0 && argument.find('/') == std::string::npos) continue;  // looked up on PATH
     const std::size_t equals = argument.find('=');
+    if (is_output_option(argument.substr(0, equals)) && equals != std::string::npos) continue;
+    if (i > 0 && is_output_option(command[i - 1]) && command[i - 1].find('=') == std::string::npos) continue;
     if (!add(argument) && equals != std::string::npos) add(argument.substr(equals + 1));
   }
   return files;

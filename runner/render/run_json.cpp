@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/faults.hpp"
 #include "base/host.hpp"
@@ -131,22 +132,45 @@ std::vector<OutsideGlob> outside_globs(const ResolvedRun& run) {
 
 namespace {
 
-/// Words of a shell's text that may be names of files.
+/// Words of a shell's text that may be names of files, without those that output is redirected to.
 std::vector<std::string> words_of_shell_text(const std::string& text) {
   constexpr std::string_view kBetween = " \t\r\n'\"`;|&<>()$";
   std::vector<std::string> words = {""};  // no word of it is known to be the program
   std::size_t begin = text.find_first_not_of(kBetween);
+  bool is_redirected = false;
   while (begin != std::string::npos) {
     const std::size_t end = std::min(text.find_first_of(kBetween, begin), text.size());
-    words.push_back(text.substr(begin, end - begin));
+    if (!is_redirected) words.push_back(text.substr(begin, end - begin));
     begin = text.find_first_not_of(kBetween, end);
+    is_redirected = text.substr(end, begin - end).find('>') != std::string::npos;
   }
   return words;
 }
 
+std::vector<std::string> command_words(const ResolvedRun& run) {
+  return run.is_shell() ? words_of_shell_text(join(run.argv, " ")) : run.argv;
+}
+
+/// The program, if it is found on PATH. nullopt where modules, `setup` or a container may change what PATH finds.
+std::optional<ProgramFile> program_of(const ResolvedRun& run) {
+  const Work& work = run.work();
+  if (work.trainer || !work.modules.empty() || !work.setup.empty() || run.container) return std::nullopt;
+  std::vector<std::string> words = command_words(run);
+  std::erase_if(words, [](const std::string& word) { return word.empty() || word.find('=') != std::string::npos; });
+  const char* const inherited = std::getenv("PATH");
+  const auto own = std::find_if(work.environment.begin(), work.environment.end(),
+                                [](const auto& variable) { return variable.first == "PATH"; });
+  const std::string path_variable = own != work.environment.end() ? fill_placeholders(own->second, run.bindings)
+                                                                  : std::string(inherited == nullptr ? "" : inherited);
+  std::optional<ProgramFile> program = program_on_path(words, path_variable, run.workdir);
+  // The inputs of a preparation identify what it made.
+  if (program && program->path.starts_with(run.context.results + "/prepare/")) program.reset();
+  return program;
+}
+
 std::string code_json(const ResolvedRun& run) {
   if (run.work().trainer) return "[]";  // its code is hpcbench's own: the version says it
-  std::vector<std::string> words = run.is_shell() ? words_of_shell_text(join(run.argv, " ")) : run.argv;
+  std::vector<std::string> words = command_words(run);
   // What was made for a run is known by what it was made of.
   const std::string made = run.context.results + "/prepare/";
   for (std::string& word : words) {
@@ -289,6 +313,10 @@ void add_provenance(RunFields& fields, const ResolvedRun& run) {
   fields.add("commit", json_or_null(provenance.commit));
   fields.add("dirty", provenance.dirty ? boolean_json(*provenance.dirty) : "null");
   fields.add("code", code_json(run));
+  if (const std::optional<ProgramFile> program = program_of(run)) {
+    fields.add("program", fmt::format(R"({{"name":{},"path":{},"sha256":"{}"}})", json_quote(program->name),
+                                      json_quote(program->path), program->sha256));
+  }
   if (!run.configuration.prepared.empty()) fields.add("inputs", inputs_json(run));
 }
 

@@ -346,7 +346,8 @@ Table build_table(const Experiment& experiment, const Plan& plan, std::vector<At
   const std::vector<std::vector<std::size_t>> references = match_references(experiment, plan);
   const bool decides = experiment.repeat_rule && metric.name == experiment.report_metric();
   const std::vector<LookProgress> looks = decides ? judge_looks(samples, experiment, plan) : std::vector<LookProgress>{};
-  const WarningContext context{experiment, plan.repeats, samples, shown, attempts, table.columns, metric, references, looks};
+  const WarningContext context{experiment,    plan.repeats, samples,    shown, attempts,
+                               table.columns, metric,       references, looks, options.changed_files};
   table.warnings = find_warnings(context);
   table.simulated_nodes = std::any_of(table.warnings.begin(), table.warnings.end(),
                                       [](const TableWarning& warning) { return warning.code == kSimulatedNodes; });

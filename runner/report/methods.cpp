@@ -103,7 +103,8 @@ std::string describe_order(const Table& table, const WarningContext& context) {
 std::string describe_machine(const Table& table) {
   std::string text;
   for (const ProvenanceRow& row : table.provenance) {
-    if (row.name == "note" || row.name == "source" || row.name == "seed" || row.name.starts_with("code")) continue;
+    if (row.name == "note" || row.name == "source" || row.name == "seed") continue;
+    if (row.name.starts_with("code") || row.name.starts_with("program:")) continue;
     const auto shown = std::min<std::size_t>(row.values.size(), 3);
     text += fmt::format(
         "{}{} {}{}", text.empty() ? " What ran: " : "; ", row.name,

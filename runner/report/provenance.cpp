@@ -50,7 +50,8 @@ bool is_provenance(const std::string& name) {
       "bound", "code",     "commit", "cuda", "cudnn",  "device",          "devices", "dirty",   "driver", "gloo",
       "hosts", "hpcbench", "nccl",   "note", "python", "slurm_partition", "source",  "threads", "torch"};
   if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) return true;
-  return name.starts_with("code:") || name.starts_with("version_") || name == "lightning" || name == "transformers";
+  return name.starts_with("code:") || name.starts_with("program:") || name.starts_with("version_") || name == "lightning" ||
+         name == "transformers";
 }
 
 std::string how_it_is_read(const Metric& metric) {

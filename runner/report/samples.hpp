@@ -154,6 +154,7 @@ struct WarningContext {
   const MetricChoice& metric;
   const std::vector<std::vector<std::size_t>>& references;  // of match_references
   const std::vector<LookProgress>& looks;                   // of judge_looks; empty where another metric decides
+  const std::vector<ChangedFile>& changed_files;
 };
 
 /// The methods paragraph and the twelve rules, from what the runs and the warnings say. `table` has all else filled in.

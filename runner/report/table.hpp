@@ -14,6 +14,12 @@
 
 namespace hpcbench {
 
+/// A file that runs executed and whose content differs now.
+struct ChangedFile {
+  std::string text;                     // `train.py changed since 6 of 12 runs`
+  std::vector<std::string> config_ids;  // of these runs
+};
+
 struct ReportOptions {
   std::optional<std::string> metric;         // --metric
   std::vector<Selection> only;               // a row matches all of them
@@ -22,8 +28,9 @@ struct ReportOptions {
   bool provenance = false;                   // text formats print the provenance
   std::vector<std::string> metric_columns;   // names of metrics whose medians the rows shall have in `Row::metrics`
   std::vector<AttemptKey> tried_again = {};  // attempts that did not succeed and were followed by another
-  bool no_continued = false;                 // leaves out rows with a run of several segments
-  bool all_repeats = false;                  // repeats beyond `repeats` count, too; `orphans` has them in any case
+  std::vector<ChangedFile> changed_files = {};
+  bool no_continued = false;  // leaves out rows with a run of several segments
+  bool all_repeats = false;   // repeats beyond `repeats` count, too; `orphans` has them in any case
 };
 
 struct RunValue {

@@ -56,6 +56,17 @@ void add_file_facts(std::string_view list, const std::string& kind, std::map<std
   facts[kind] = sha256_hex(all, kHashDigits);
 }
 
+/// The program that was found on PATH, as the fact `program:NAME`: a short hash, a space, its path.
+void add_program_fact(std::string_view object, std::map<std::string, std::string>& facts) {
+  JsonMembers members;
+  if (!scan_object(object, members)) return;
+  const auto text = [&](std::string_view key) { return json_string(find_member(members, key)).value_or(""); };
+  const std::string name = text("name");
+  const std::string sha256 = text("sha256");
+  if (name.empty() || sha256.empty()) return;
+  facts["program:" + printable(name)] = printable(sha256.substr(0, kHashDigits) + " " + text("path"));
+}
+
 /// Absent values and members that are no lists of scalars are left out.
 Condition read_where(std::string_view object) {
   Condition where;
@@ -272,6 +283,7 @@ RunInfo parse_run_json(std::string_view text) {
   }
   if (const auto repeats = small_integer(member("repeats"))) info.facts["planned_repeats"] = std::to_string(*repeats);
   add_file_facts(member("code"), "code", info.facts);
+  add_program_fact(member("program"), info.facts);
   add_file_facts(member("files"), "deck", info.facts);
   add_file_facts(member("inputs"), "inputs", info.facts);
   info.decks = read_decks(member("files"));

@@ -62,9 +62,10 @@ struct RunInfo {
   std::vector<std::string> success_require;
   NamesOfFormulas formula_names;
   std::optional<SegmentInfo> segment;
-  Faults faults;                             // `inject`: what it is to meet
-  int injected_in = 0;                       // the earlier attempt that has met it already; 0: none
-  std::map<std::string, std::string> facts;  // commit, dirty, code (one hash of all files that the command names), hpcbench
+  Faults faults;        // `inject`: what it is to meet
+  int injected_in = 0;  // the earlier attempt that has met it already; 0: none
+  std::map<std::string, std::string>
+      facts;  // commit, dirty, code (one hash of all files that the command names), program:NAME, hpcbench
 
   // How it is started; run_description.hpp makes that ready for starting.
   std::vector<std::string> argv, modules, setup;

@@ -10,6 +10,7 @@
 #include "base/key_order.hpp"
 #include "base/series_point.hpp"
 #include "store/database.hpp"
+#include "store/program_versions.hpp"
 #include "store/record_rows.hpp"
 #include "store/record_text.hpp"
 
@@ -256,6 +257,23 @@ void Store::visit_counting_attempts(const std::string& experiment, const std::fu
   impl_->guarded([&] {
     each_record(impl_->database, kStandingColumns, "run", experiment,
                 [&](std::int64_t /*id*/, AttemptRecord&& record) { visit(std::move(record)); });
+  });
+}
+
+void Store::visit_program_facts(
+    const std::string& experiment,
+    const std::function<void(const AttemptKey&, double intended_unix_s, const NameMap<std::string>&)>& visit) const {
+  impl_->guarded([&] {
+    SQLite::Statement rows(impl_->database,
+                           "SELECT config_id, kind, number, attempt, coalesce(intended_unix_s, 0), facts FROM run "
+                           "WHERE experiment = ? AND (instr(facts, '\"code:') > 0 OR instr(facts, '\"program:') > 0) "
+                           "ORDER BY config_id, kind, number, attempt");
+    rows.bind(1, experiment);
+    while (rows.executeStep()) {
+      NameMap<std::string> facts = read_texts(text_at(rows, 5));
+      facts.erase_if([](const auto& fact) { return !ProgramVersions::is_program_fact(fact.first); });
+      if (!facts.empty()) visit(read_key(rows, 0), rows.getColumn(4).getDouble(), facts);
+    }
   });
 }
 

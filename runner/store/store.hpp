@@ -59,6 +59,11 @@ class Store {
   /// Hands over the same one after the other, without what only tables show: axes, units, facts, warnings and series are left
   /// out. `visit` must not use this Store.
   void visit_counting_attempts(const std::string& experiment, const std::function<void(AttemptRecord&&)>& visit) const;
+  /// The key, when it was intended, and the program facts (ProgramVersions::is_program_fact) of the attempts that count, sorted
+  /// by key; attempts without such facts are left out. `visit` must not use this Store.
+  void visit_program_facts(
+      const std::string& experiment,
+      const std::function<void(const AttemptKey&, double intended_unix_s, const NameMap<std::string>&)>& visit) const;
   /// What the repeats of each configuration that succeeded took on average: the metric wall_s.
   std::map<std::string, double> mean_wall_times(const std::string& experiment) const;
 

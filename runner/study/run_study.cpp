@@ -23,6 +23,7 @@
 #include "study/follow.hpp"
 #include "study/index.hpp"
 #include "study/index_writer.hpp"
+#include "study/kept/changed_program.hpp"
 #include "study/preflight.hpp"
 #include "study/preparing.hpp"
 #include "study/rounds.hpp"
@@ -45,6 +46,16 @@ int summarise_study(const Store& store, const Study& study, bool anything_done, 
     say(fmt::format("nothing to do: all {} runs have an outcome; nothing was run again", counts.asked));
   for (const std::string& line : not_begun_lines(study, runs)) say(line);
   return say_totals(study, {counts.succeeded, counts.ended, counts.asked}, stopped);
+}
+
+/// Says which files changed since runs that are kept.
+void note_changed_program(const Study& study, const Store& store) {
+  const std::string changed = text_of(changed_for_run({study.experiment, study.selected(), study.results}, store));
+  if (changed.empty()) return;
+  say(fmt::format(
+      "note: {}. Their results are kept. To keep both versions apart, give the command an axis, and the new version "
+      "a value of it",
+      changed));
 }
 
 /// `retry` carries on with what `run` began. Imported runs are nothing to run again, and no reason to start a study.
@@ -334,6 +345,7 @@ Steps<int> run_study(const Study& study, const RunOptions& options, Call& call) 
   Store& store = *call.store;
   const std::vector<AttemptState> states = refresh_index(store, study);
   if (!options.retry.empty()) require_begun(study, states);
+  note_changed_program(study, store);
   PlanDiff diff = compare_with_index(study, states);
   const bool rounds = runs_in_rounds(study, options);
   if (rounds) check_next_round(study, store, options, diff);

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "study/index.hpp"
+#include "study/kept/changed_program.hpp"
 #include "study/live_status.hpp"
 #include "study/preparing.hpp"
 #include "study/rounds.hpp"
@@ -312,6 +313,7 @@ StatusView make_status(const Study& study, const Store& store) {
     run.attempt = std::move(attempt);
   });
   view.missed = missed.missed();
+  if (!study.is_unpacked) view.changed = changed_since_runs({study.experiment, study.selected(), study.results}, store);
   note_continuations(view, study);
   if (!study.experiment.repeat_rule && !study.experiment.budget) return view;
   try {
@@ -334,6 +336,7 @@ std::string status_text(const StatusView& view, double now_unix_s, bool all) {
   }
   if (view.owner || waits_for_owner(view)) text += "  " + owner_text(view) + "\n";
   for (const MissedMetric& missed : view.missed) text += missed_line(missed);
+  for (const ProgramChange& change : view.changed) text += "  " + printable(change.text()) + "\n";
   for (const std::string& line : view.rounds) text += "  " + printable(line) + "\n";
   for (const RunStatus& run : view.runs) {
     if (all || !run.not_begun.empty() || (run.attempt && run.state != State::succeeded))
@@ -359,6 +362,9 @@ void write_status_json(const StatusView& view, double now_unix_s, const std::fun
                                      {"runs", missed.runs},
                                      {"of", missed.of}});
   }
+  head["changed"] = Json::array();
+  for (const ProgramChange& change : view.changed)
+    head["changed"].push_back({{"file", change.name}, {"runs", change.runs}, {"of", change.of}});
   head["tried_again"] = view.tried_again;
   if (view.to_continue > 0) head["to_continue"] = view.to_continue;
   std::string text = head.dump(1, ' ', false, Json::error_handler_t::replace);

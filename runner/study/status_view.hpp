@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "store/program_versions.hpp"
 #include "store/store.hpp"
 #include "study/study.hpp"
 
@@ -39,13 +40,14 @@ struct StatusView {
   std::vector<RunStatus> runs;           // sorted by run
   std::vector<RunStatus> imported = {};  // runs of these configurations that hpcbench did not start; `counts` is without them
   std::vector<MissedMetric> missed = {};
-  std::vector<std::string> rounds = {};   // how far rows are from being decided, and what is spent: rounds_lines
-  std::string rounds_json = {};           // the same; empty for fixed repeats without a budget
-  long long tried_again = 0;              // runs that needed, or got, another attempt
-  long long to_continue = 0;              // runs whose next segment waits for somebody who hands it over
-  std::string carries_on = {};            // what does that: a command, or who does it now
-  std::string named = {};                 // Study::named
-  std::optional<std::string> owner = {};  // the `hpcbench run` that goes on with the study
+  std::vector<ProgramChange> changed = {};  // files that differ from what the kept runs executed
+  std::vector<std::string> rounds = {};     // how far rows are from being decided, and what is spent: rounds_lines
+  std::string rounds_json = {};             // the same; empty for fixed repeats without a budget
+  long long tried_again = 0;                // runs that needed, or got, another attempt
+  long long to_continue = 0;                // runs whose next segment waits for somebody who hands it over
+  std::string carries_on = {};              // what does that: a command, or who does it now
+  std::string named = {};                   // Study::named
+  std::optional<std::string> owner = {};    // the `hpcbench run` that goes on with the study
 };
 
 StatusView make_status(const Study& study, const Store& store);

@@ -32,14 +32,15 @@ MAY_KNOW = {
     "report/formats": {"report", "plan"},
     "report/comparison": {"report", "stats", "plan"},
     "study/blocks": {"spec", "plan", "render", "submit", "submit/slurm", "ingest", "store"},
-    "study": {"spec", "plan", "render", "runfiles", "submit", "submit/slurm", "ingest", "store", "report", "study/blocks"},
+    "study/kept": {"spec", "plan", "render", "runfiles", "ingest", "store"},
+    "study": {"spec", "plan", "render", "runfiles", "submit", "submit/slurm", "ingest", "store", "report", "study/blocks", "study/kept"},
     "imports": {"study", "render", "runfiles", "submit", "ingest", "store"},
     "archive": {"study", "spec", "runfiles", "ingest"},
     "doctor": {"study", "study/blocks", "submit", "submit/slurm", "render", "plan"},
     "cli/completion": {"spec", "plan", "store", "study", "commandline"},
     "cli/formats": {"spec/keys"},
     "cli": {"cli/completion", "cli/formats", "spec", "spec/keys", "plan", "jube", "render", "runfiles", "launch", "submit", "submit/slurm", "ingest", "store", "stats", "report", "report/formats",
-            "report/plots", "report/warnings", "report/comparison", "study", "study/blocks", "imports", "archive", "doctor", "commandline"},
+            "report/plots", "report/warnings", "report/comparison", "study", "study/blocks", "study/kept", "imports", "archive", "doctor", "commandline"},
 }
 # The same for the trainer.
 TRAINER_MAY_KNOW = {

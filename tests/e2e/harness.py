@@ -51,10 +51,10 @@ class StudyTest(unittest.TestCase):
         path.chmod(mode)
         return path
 
-    def hpcbench(self, *arguments, code=0, env=None):
+    def hpcbench(self, *arguments, code=0, env=None, cwd=None):
         """Runs hpcbench to its end; fails the test if it ends with another code. code=None accepts any."""
         done = subprocess.run(
-            [HPCBENCH, *arguments], cwd=self.folder, env=self.environment(env), stdin=subprocess.DEVNULL,
+            [HPCBENCH, *arguments], cwd=cwd or self.folder, env=self.environment(env), stdin=subprocess.DEVNULL,
             capture_output=True, text=True, timeout=PATIENCE_S, errors="replace")
         if code is not None:
             self.assertEqual(done.returncode, code, f"hpcbench {' '.join(arguments)}\n{done.stdout}\n{done.stderr}")

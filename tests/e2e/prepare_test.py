@@ -111,7 +111,7 @@ class Preparations(StudyTest):
         self.hpcbench("retry", "made.yaml", "--prepare", "build")
         self.assertEqual(self.made(), ["lib", "one", "one", "two", "two"])
         self.assertEqual(len(self.stdouts()), 12)
-        self.assertIn("confounded", self.hpcbench("report", "made.yaml").stdout)
+        self.assertIn("mixed-program", self.hpcbench("report", "made.yaml").stdout)
         # What is made of something else is made again.
         self.write("lib.txt", "lib 8\n")
         self.write("made.yaml", STUDY.replace("repeats: 2", "repeats: 4"))

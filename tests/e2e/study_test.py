@@ -143,7 +143,47 @@ class WholeStudy(StudyTest):
     def test_changed_code_is_noticed(self):
         self.hpcbench("run", "tiny.yaml")
         self.write("work.sh", WORK.replace("$HPCBENCH_TEST_JITTER", "5"))
-        self.assertIn("work.sh changed since 18 kept runs", self.hpcbench("plan", "tiny.yaml").stdout)
+        changed = "work.sh changed since 18 of 18 runs"
+        self.assertIn(changed, self.hpcbench("plan", "tiny.yaml").stdout)
+        done = self.hpcbench("run", "tiny.yaml")
+        self.assertIn(changed + ". Their results are kept", done.stderr)
+        self.assertLess(done.stderr.index(changed), done.stderr.index("nothing to do"))
+        self.assertIn(changed, self.hpcbench("status", "tiny.yaml").stdout)
+        self.assertEqual(self.status("tiny.yaml")["changed"], [{"file": "work.sh", "runs": 18, "of": 18}])
+        self.assertIn(changed, self.hpcbench("report", "tiny.yaml", "--strict", code=1).stdout)
+        self.assertEqual({row["warnings"][0] for row in self.report("tiny.yaml")["rows"]}, {"changed-program"})
+
+    def test_changed_code_is_compared_where_it_was(self):
+        """Another folder has another work.sh; a program that is missing now is not said to have changed."""
+        self.hpcbench("run", "tiny.yaml")
+        (self.folder / "elsewhere").mkdir()
+        self.write("elsewhere/work.sh", "another")
+        done = self.hpcbench("status", "../tiny.yaml", "--results", "../results", cwd=self.folder / "elsewhere")
+        self.assertNotIn("changed since", done.stdout)
+        (self.folder / "work.sh").unlink()
+        self.assertNotIn("changed since", self.hpcbench("status", "tiny.yaml").stdout)
+        self.hpcbench("report", "tiny.yaml")
+
+    def test_rows_that_mix_versions_say_so(self):
+        self.hpcbench("run", "tiny.yaml", "--repeats", "2")
+        self.write("work.sh", WORK.replace("$HPCBENCH_TEST_JITTER", "5"))
+        done = self.hpcbench("run", "tiny.yaml")
+        self.assertIn("work.sh changed since 6 of 6 runs", done.stderr)
+        table = self.report("tiny.yaml")
+        mixed = next(warning for warning in table["warnings"] if warning["code"] == "mixed-program")
+        self.assertEqual(len(mixed["rows"]), 3)
+        self.assertIn("2 versions of work.sh (2 and 4 runs)", mixed["seen"])
+        self.assertIn("work.sh changed since 6 of 18 runs", self.hpcbench("status", "tiny.yaml").stdout)
+
+    def test_changed_program_on_path_is_noticed(self):
+        self.write("bin/solver", "#!/bin/sh\nexec sh work.sh \"$@\"\n", mode=0o755)
+        self.write("tiny.yaml", STUDY.replace("[bash, work.sh,", "[solver,"))
+        environment = {**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}"}
+        self.hpcbench("run", "tiny.yaml", env=environment)
+        self.assertNotIn("changed since", self.hpcbench("run", "tiny.yaml", env=environment).stderr)
+        self.write("bin/solver", "#!/bin/sh\nexec sh work.sh \"$@\" # newer\n", mode=0o755)
+        self.assertIn("solver changed since 18 of 18 runs", self.hpcbench("run", "tiny.yaml", env=environment).stderr)
+        self.assertIn("solver changed since 18 of 18 runs", self.hpcbench("status", "tiny.yaml").stdout)
 
     def test_scripts_are_rendered_without_running(self):
         self.hpcbench("plan", "tiny.yaml", "--scripts", "scripts")

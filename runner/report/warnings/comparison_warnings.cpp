@@ -93,6 +93,7 @@ std::optional<Difference> find_difference(const WarningContext& context, const S
   for (const char* name : kind.facts) {
     const FactOfRow ours = fact_of(sample, kind, name);
     if (ours.value == nullptr) continue;
+    if (is_mixed_program(sample, name)) return std::nullopt;  // another warning's
     if (ours.other != nullptr) return Difference{ours, {}};
     if (base == nullptr) return std::nullopt;
     const FactOfRow theirs = fact_of(*base, kind, name);

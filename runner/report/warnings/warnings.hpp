@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/samples.hpp"
@@ -33,6 +34,14 @@ void warn_adaptive(const WarningContext& context, Warnings& found);
 void warn_undecided(const WarningContext& context, Warnings& found);
 void warn_failures(const WarningContext& context, Warnings& found);
 void warn_no_value(const WarningContext& context, Warnings& found);
+
+// Of what the runs of a row executed (program_warnings.cpp).
+void warn_mixed_program(const WarningContext& context, Warnings& found);
+void warn_changed_program(const WarningContext& context, Warnings& found);
+
+/// Whether the measured runs of a row executed several versions of what such a fact stands for (`code`, `deck`, `inputs`):
+/// mixed-program warns of it.
+bool is_mixed_program(const Sample& sample, std::string_view fact);
 
 // Of a row against what the file says it should reach (reference_warnings.cpp).
 void warn_reference(const WarningContext& context, Warnings& found);

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -156,9 +157,53 @@ TEST_CASE("code files are those that the command names") {
   CHECK(paths({"python", "train.py", "--config=conf.yaml", "train.py", "data", "missing", ""}) ==
         std::vector<std::string>{"train.py", "conf.yaml"});
   CHECK(paths({"./train.py"}) == std::vector<std::string>{"./train.py"});
+  CHECK(paths({"x", "-o", "train.py", "--output=conf.yaml", "--logfile", "python"}).empty());
   CHECK(code_files({"x", "train.py"}, folder.path().string()).front().sha256 == sha256_hex("a"));
   write_file(folder.path() / "train.py", "changed", Durability::none);
   CHECK(code_files({"x", "train.py"}, folder.path().string()).front().sha256 == sha256_hex("changed"));
+}
+
+TEST_CASE("a program is the first executable of its name on PATH") {
+  const TemporaryFolder folder;
+  for (const char* name : {"a/app", "b/app", "b/other"}) {
+    make_folders((folder.path() / name).parent_path());
+    write_file(folder.path() / name, name, Durability::none);
+    ::chmod((folder.path() / name).c_str(), name == std::string("a/app") ? 0644 : 0755);
+  }
+  const std::string here = folder.path().string();
+  const std::optional<ProgramFile> found = program_on_path({"app", "x"}, "a:b:/nowhere", here);
+  REQUIRE(found);
+  CHECK(found->name == "app");
+  CHECK(found->path == here + "/b/app");
+  CHECK(found->sha256 == sha256_hex("b/app"));
+  CHECK_FALSE(program_on_path({"./app"}, "b", here));
+  CHECK_FALSE(program_on_path({"missing"}, "b", here));
+  CHECK_FALSE(program_on_path({}, "b", here));
+}
+
+TEST_CASE("run.json has the program that PATH finds, unless modules or set-up lines may change PATH") {
+  RenderedFolder folder;
+  Experiment experiment = command_experiment({"sh", "-c", "true"});
+  const auto program = [&] {
+    return nlohmann::json::parse(folder.write(experiment).run_json).value("program", nlohmann::json());
+  };
+  CHECK(program()["name"] == "sh");
+  CHECK(program()["sha256"] == sha256_hex(read_file(program()["path"].get<std::string>())));
+  experiment.work.setup = {"export PATH=/opt:$PATH"};
+  CHECK(program().is_null());
+  experiment.work.setup.clear();
+  experiment.work.environment = {{"PATH", "/nowhere"}};
+  CHECK(program().is_null());
+}
+
+TEST_CASE("of a shell's text, files that output is redirected to are no code") {
+  RenderedFolder folder;
+  for (const char* name : {"in.txt", "out.txt"}) write_file(folder.context.call_folder + "/" + name, name, Durability::none);
+  Experiment experiment = command_experiment({"cat in.txt > out.txt 2>&1"});
+  experiment.work.shell = true;
+  const nlohmann::json code = nlohmann::json::parse(folder.write(experiment).run_json)["code"];
+  REQUIRE(code.size() == 1);
+  CHECK(code[0]["path"] == "in.txt");
 }
 
 TEST_CASE("provenance is of the folder's repository, or absent") {

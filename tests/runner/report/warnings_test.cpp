@@ -83,10 +83,51 @@ TEST_CASE("confounded: of code, the hash of the files goes before the commit") {
 
 TEST_CASE("confounded: runs of one row that differ among themselves") {
   MadeStudy study = clean_study();
-  set_fact(study, 0, 6, "code", "abc");
-  set_fact(study, 0, 1, "code", "def");
+  set_fact(study, 0, 6, "torch", "abc");
+  set_fact(study, 0, 1, "torch", "def");
   CHECK(warning_of(study.table(), "confounded").seen ==
-        "code: def and abc among the runs of strategy=baseline, gpus_per_node=1");
+        "library: def and abc among the runs of strategy=baseline, gpus_per_node=1");
+}
+
+TEST_CASE("mixed-program: runs of one row executed several versions of a file") {
+  MadeStudy study = clean_study();
+  set_fact(study, 0, 6, "code", "abc");
+  set_fact(study, 0, 6, "code:train.py", "abc");
+  CHECK_FALSE(warns(study.table(), "mixed-program"));
+  set_fact(study, 0, 2, "code", "def");
+  CHECK(warning_of(study.table(), "mixed-program").seen ==
+        "strategy=baseline, gpus_per_node=1: 2 versions of the files in `command` (2 and 4 runs)");
+  set_fact(study, 0, 2, "code:train.py", "def");
+  Table table = study.table();
+  CHECK(warning_of(table, "mixed-program").seen == "strategy=baseline, gpus_per_node=1: 2 versions of train.py (2 and 4 runs)");
+  CHECK_FALSE(warns(table, "confounded"));
+  CHECK(table.rows[0].warnings == std::vector<std::string>{"mixed-program"});
+}
+
+TEST_CASE("mixed-program: a program on PATH, input decks and inputs of preparations, too") {
+  MadeStudy study = clean_study();
+  set_fact(study, 0, 6, "program:app", "abc /a/app");
+  set_fact(study, 0, 2, "program:app", "abc /b/app");
+  CHECK_FALSE(warns(study.table(), "mixed-program"));  // the same content
+  set_fact(study, 0, 2, "program:app", "def /a/app");
+  CHECK(warning_of(study.table(), "mixed-program").seen.ends_with("2 versions of app (2 and 4 runs)"));
+  for (const std::string kind : {"deck", "inputs"}) {
+    study = clean_study();
+    set_fact(study, 0, 6, kind, "abc");
+    set_fact(study, 0, 2, kind, "def");
+    CHECK(warns(study.table(), "mixed-program"));
+  }
+}
+
+TEST_CASE("changed-program: shown rows with runs of files that changed since") {
+  MadeStudy study = clean_study();
+  ReportOptions options;
+  options.changed_files = {{"train.py changed since 6 of 12 runs", {kDdpId}}};
+  const Table table = study.table(options);
+  CHECK(warning_of(table, "changed-program").seen == "train.py changed since 6 of 12 runs");
+  CHECK(warning_of(table, "changed-program").rows == std::vector<std::string>{kDdpId});
+  options.changed_files = {{"train.py changed since 1 of 12 runs", {"of another row"}}};
+  CHECK_FALSE(warns(study.table(options), "changed-program"));
 }
 
 TEST_CASE("confounded: weak scaling wants the same work per gpu") {

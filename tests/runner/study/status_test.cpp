@@ -96,7 +96,8 @@ TEST_CASE("status: JSON in pieces is laid out as one document") {
   StatusView view{"digits", "/results/digits", "local", {{State::planned, 1}, {State::failed, 1}}, {}};
   CHECK(json_of(view) ==
         "{\n \"schema\": 1,\n \"experiment\": \"digits\",\n \"results\": \"/results/digits\",\n \"counts\": {\n"
-        "  \"planned\": 1,\n  \"failed\": 1\n },\n \"imported\": {},\n \"owner\": null,\n \"without_value\": [],\n"
+        "  \"planned\": 1,\n  \"failed\": 1\n },\n \"imported\": {},\n \"owner\": null,\n \"without_value\": [],\n "
+        "\"changed\": [],\n"
         " \"tried_again\": 0,\n \"runs\": []\n}\n");
   RunStatus planned;
   planned.run = "0a/r01";
