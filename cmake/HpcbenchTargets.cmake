@@ -5,7 +5,7 @@
 
 set(HPCBENCH_STAGES base expressions spec plan jube render launch submit ingest store stats report study cli)
 # A stage is one folder of runner/, or these: rooms that are compiled as one unit.
-set(HPCBENCH_ROOMS_spec yaml spec/keys spec spec/preparations spec/values)
+set(HPCBENCH_ROOMS_spec yaml spec/keys spec spec/preparations spec/values spec/starter)
 set(HPCBENCH_ROOMS_launch runfiles launch)
 set(HPCBENCH_ROOMS_submit submit submit/slurm)
 set(HPCBENCH_ROOMS_report report report/formats report/plots report/warnings report/comparison)

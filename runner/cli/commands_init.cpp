@@ -18,6 +18,7 @@
 #include "cli/command.hpp"
 #include "cli/completion/shell_words.hpp"
 #include "jube/translate.hpp"
+#include "plan/plan.hpp"
 #include "spec/read_experiment.hpp"
 
 namespace hpcbench {
@@ -32,7 +33,14 @@ std::vector<std::string> split_command(const std::string& text) {
   return split.words;
 }
 
-/// Whether a shell would do more with it than cut it into words: pipes, redirections, variables, an assignment in front.
+/// A home folder or a pattern of files at the front of a word or of a part of a path.
+bool is_expanded(std::string_view text, std::size_t at) {
+  const bool is_front = at == 0 || std::string_view(" \t=/").find(text[at - 1]) != std::string_view::npos;
+  return is_front && (text[at] == '*' || text[at] == '~');
+}
+
+/// Whether a shell would do more with it than cut it into words: pipes, redirections, variables, patterns of files, an
+/// assignment in front.
 bool needs_shell(std::string_view text) {
   const std::size_t name_end = text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
   if (name_end != std::string_view::npos && name_end > 0 && text[name_end] == '=') return true;
@@ -43,7 +51,8 @@ bool needs_shell(std::string_view text) {
       if (c == quote) quote = 0;
     } else if (c == '\\') {
       ++i;
-    } else if (std::string_view(quote == 0 ? "$`|&;<>" : "$`").find(c) != std::string_view::npos) {
+    } else if (std::string_view(quote == 0 ? "$`|&;<>" : "$`").find(c) != std::string_view::npos ||
+               (quote == 0 && is_expanded(text, i))) {
       return true;
     } else if (quote == '"' || c == '"' || c == '\'') {
       if (quote == 0 || c == quote) quote = quote == 0 ? c : '\0';
@@ -88,9 +97,26 @@ std::string line_for_editors() {
   return fmt::format("# yaml-language-server: $schema={}\n", as_schema(schema.string()));
 }
 
-void init_file(const std::string& file, StarterOptions options) {
+/// A study of a command. What looks like a shell's syntax and is quoted is left to a shell. Nothing is written that `check`
+/// would refuse, as for a placeholder that cannot be the name of an axis.
+std::string starter_of_command(StarterOptions options, const std::string& file, const std::string& typed) {
+  std::string text = starter_experiment(options);
+  try {
+    make_plan(parse_experiment(text, file, {}));
+  } catch (const InputError& error) {
+    if (!options.shell_text.empty()) {
+      throw InputError(fmt::format("error: no study comes of this --command; {} would be refused:\n{}", file, error.what()));
+    }
+    options.shell_text = typed;
+    return starter_of_command(std::move(options), file, typed);
+  }
+  return text;
+}
+
+void init_file(const std::string& file, StarterOptions options, const std::string& typed) {
   options.name = study_name(file);
-  create(file, line_for_editors() + starter_experiment(options));
+  const std::string text = options.command.empty() ? starter_experiment(options) : starter_of_command(options, file, typed);
+  create(file, line_for_editors() + text);
   say(fmt::format("wrote {}. Next: hpcbench check {}", file, as_argument(file)));
 }
 
@@ -190,7 +216,7 @@ void add_init(commandline::Command& command) {
     if (!trainer->empty()) options->trainer = *trainer;
     if (of_program.is_given()) options->command = split_command(*program);
     if (needs_shell(*program)) options->shell_text = *program;
-    init_file(*file, *options);
+    init_file(*file, *options, *program);
     return 0;
   });
 }

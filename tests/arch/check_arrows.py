@@ -16,6 +16,7 @@ MAY_KNOW = {
     "spec": {"yaml", "expressions", "spec/keys"},
     "spec/preparations": {"yaml", "spec", "spec/keys"},
     "spec/values": {"yaml", "spec", "spec/keys"},
+    "spec/starter": {"spec"},
     "plan": {"spec", "expressions"},
     "jube": {"yaml", "expressions", "spec", "plan"},
     "runfiles": set(),
@@ -64,7 +65,7 @@ TRAINER_MAY_KNOW = {
 MOST_SOURCES = 25
 MOST_LINES = 60
 # Functions that are nothing but a table.
-TABLES = ("trainer_settings", "_keys")
+TABLES = ("trainer_settings", "_keys", "launchers")
 FUNCTION = re.compile(r"^ *(?! |namespace|class|struct|enum|if|for|while|switch|else|do|try|return|[}/\[])[^=]*\)(?: const| override| noexcept)* \{$")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

@@ -236,9 +236,9 @@ class Starters(StudyTest):
     def test_a_starter_of_a_command(self):
         for command, line, launch in (
             ("torchrun train.py --lr {{lr}}", '["torchrun", "--nproc_per_node={{gpus_per_node}}", "train.py", "--lr", "{{lr}}"]', "node"),
-            ("torchrun --nproc-per-node=2 train.py", '["torchrun", "--nproc-per-node=2", "train.py"]', "node"),
+            ("torchrun --nproc-per-node=2 train.py", '["torchrun", "--nproc-per-node={{gpus_per_node}}", "train.py"]', "node"),
             ("accelerate launch train.py", '["accelerate", "launch", "--num_processes={{gpus}}", "train.py"]', "node"),
-            ("/usr/bin/mpirun ./solve 'a b'", '["/usr/bin/mpirun", "-n", "{{gpus}}", "./solve", "a b"]', "once"),
+            ("/usr/bin/mpirun ./solve 'a b'", '["/usr/bin/mpirun", "-n", "{{ranks}}", "./solve", "a b"]', "once"),
             ("python train.py", '["python", "train.py"]', "rank"),
         ):
             self.hpcbench("init", "a.yaml", "--command", command)
@@ -249,15 +249,16 @@ class Starters(StudyTest):
             self.hpcbench("check", "a.yaml")
             self.hpcbench("check", "a.yaml", "--profile", "quick")
             (self.folder / "a.yaml").unlink()
-        for command, launch in (("CUDA_VISIBLE_DEVICES=0 python3 t.py --lr {{lr}} | tee log", "rank"), ("python3 t.py > log 2>&1", "rank"),
-                                ("OMP_NUM_THREADS=2 torchrun t.py", "node"), ('echo "$HOME" \'{{lr}}\'', "rank")):
+        for command, launch in (("CUDA_VISIBLE_DEVICES=0 python3 t.py --lr {{lr}} | tee log", "once"), ("python3 t.py > log 2>&1", "rank"),
+                                ('echo "$HOME" \'{{lr}}\'', "once"), ("wc ~/x {{lr}}", "once"), ("wc *.csv", "rank"),
+                                ("echo '$HOME' '|'", "rank"), ('echo "a & b" \\> {{*flags}}', "once")):
             self.hpcbench("init", "a.yaml", "--command", command)
             text = self.read("a.yaml")
             self.assertIn(f"\ncommand: {json.dumps(command)}\nshell: true ", text)
             self.assertIn(f"\nlaunch: {launch} ", text)
             self.hpcbench("check", "a.yaml")
             (self.folder / "a.yaml").unlink()
-        for command in ("echo '$HOME' '|'", "python3 t.py lr=1e-3", 'echo "a & b" \\> {{*flags}}'):
+        for command in ("python3 t.py lr=1e-3", 'echo "a & b" {{*flags}}'):
             self.hpcbench("init", "a.yaml", "--command", command)
             self.assertNotIn("shell: true", self.read("a.yaml"))
             (self.folder / "a.yaml").unlink()

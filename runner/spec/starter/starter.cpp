@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "spec/placeholders.hpp"
 #include "spec/read_experiment.hpp"
+#include "spec/starter/command_starter.hpp"
 
 namespace hpcbench {
 
@@ -107,99 +107,43 @@ import:                            # paths are relative to this file
 
 )yaml";
 
-/// How a launcher is told the number of processes: after `after` (else after its own name), unless an argument begins with one
-/// of `present`.
-struct Launcher {
-  std::string_view program;
-  std::string_view after;
-  std::vector<std::string> arguments;
-  std::vector<std::string_view> present;
-  std::string_view launch;
-  std::string_view why;
-};
-
-const std::vector<Launcher>& launchers() {
-  static const std::vector<Launcher> kLaunchers = {
-      {"torchrun",
-       "",
-       {"--nproc_per_node={{gpus_per_node}}"},
-       {"--nproc"},
-       "node",
-       "torchrun starts the processes of its node"},
-      {"accelerate",
-       "launch",
-       {"--num_processes={{gpus}}"},
-       {"--num_processes"},
-       "node",
-       "accelerate starts the processes of its node"},
-      {"deepspeed", "", {"--num_gpus={{gpus_per_node}}"}, {"--num_gpus"}, "node", "deepspeed starts the processes of its node"},
-      {"mpirun", "", {"-n", "{{gpus}}"}, {"-n", "-np", "--np"}, "once", "mpirun starts all processes"},
-      {"mpiexec", "", {"-n", "{{gpus}}"}, {"-n", "-np", "--np"}, "once", "mpiexec starts all processes"},
-  };
-  return kLaunchers;
-}
-
-/// Of the first word that assigns no variable.
-const Launcher* launcher_of(const std::vector<std::string>& words) {
-  const auto first =
-      std::find_if(words.begin(), words.end(), [](const std::string& word) { return word.find('=') == std::string::npos; });
-  if (first == words.end()) return nullptr;
-  const std::string program = first->substr(first->rfind('/') + 1);
-  for (const Launcher& launcher : launchers()) {
-    if (program == launcher.program) return &launcher;
-  }
-  return nullptr;
-}
-
-/// With the number of processes, where the launcher is not told it yet.
-std::vector<std::string> told(std::vector<std::string> words, const Launcher& launcher) {
-  for (const std::string& word : words) {
-    for (const std::string_view present : launcher.present) {
-      if (word.starts_with(present)) return words;
-    }
-  }
-  auto place = words.begin() + 1;
-  if (!launcher.after.empty()) {
-    const auto after = std::find(words.begin(), words.end(), launcher.after);
-    if (after != words.end()) place = after + 1;
-  }
-  words.insert(place, launcher.arguments.begin(), launcher.arguments.end());
-  return words;
-}
-
 std::string yaml_list(const std::vector<std::string>& words) {
   std::vector<std::string> quoted;
   for (const std::string& word : words) quoted.push_back(json_quote(word));
   return "[" + join(quoted, ", ") + "]";
 }
 
-/// A list of arguments, or text for a shell, which is left as it is.
-std::string command_keys(const Work& work) {
+/// A list of arguments, or text for a shell, which keeps all but the numbers of its launcher.
+std::string command_keys(const StarterCommand& command) {
   const std::string_view names = "{{name}} is filled in: an axis, a parameter, nodes, gpus_per_node, gpus, repeat, seed";
-  if (!work.shell) return fmt::format("\n# An argument stays one argument; {}.\ncommand: {}\n", names, yaml_list(work.command));
+  if (!command.shell)
+    return fmt::format("\n# An argument stays one argument; {}.\ncommand: {}\n", names, yaml_list(command.words));
   return fmt::format(
       "\n# {}, and quoted for the shell.\ncommand: {}\nshell: true                        # `bash -c` reads it\n", names,
-      json_quote(work.command.front()));
+      json_quote(command.words.front()));
 }
 
-std::string command_part(const StarterOptions& options) {
-  const std::vector<std::string>& given = options.command;
-  const Launcher* const launcher = launcher_of(given);
-  Work work;
-  work.shell = !options.shell_text.empty();
-  work.command = launcher == nullptr ? given : told(given, *launcher);
-  if (work.shell) work.command = {options.shell_text};
-  std::string text = command_keys(work);
-  text += launcher == nullptr ? "launch: rank                       # one process per gpu, with RANK, WORLD_SIZE, MASTER_ADDR "
-                                "...; node = one per node, once = one\n"
-                              : fmt::format("{:<34} # {}\n", fmt::format("launch: {}", launcher->launch), launcher->why);
-  text += "\nmatrix:                            # every combination of these is one configuration\n  gpus_per_node: [1, 2]\n";
-  // What nothing else defines becomes an axis.
-  for (const std::string& axis : undefined_placeholders(work, {})) {
-    text += fmt::format("  {}: [1, 2]{:>{}}# the values that {{{{{}}}}} shall have\n", axis, "",
-                        axis.size() < 24 ? 25 - axis.size() : 1, axis);
+std::string command_part(const StarterCommand& command) {
+  std::string text = command_keys(command) + fmt::format("{:<34} # {}\n", "launch: " + command.launch, command.why);
+  text += "\nmatrix:                            # every combination of these is one configuration\n";
+  for (const StarterAxis& axis : command.axes) {
+    const std::string said = fmt::format("  {}: [{}]", axis.name, join(axis.values, ", "));
+    text += axis.about.empty() ? said + '\n' : fmt::format("{:<34} # {}\n", said, axis.about);
   }
   return text + "# parameters: {data: data/small}   # the same for all: {{data}}\n\n";
+}
+
+/// The first values of the axes that say how large a run is, and of `strategy`, which baselines do not share with other points;
+/// else of the first axis.
+std::string baseline_of(const StarterCommand& command) {
+  std::vector<std::string> chosen;
+  for (const StarterAxis& axis : command.axes) {
+    const bool is_size =
+        axis.name == "nodes" || axis.name == "gpus_per_node" || axis.name == "ranks_per_node" || axis.name == "strategy";
+    if (is_size && axis.values.size() > 1) chosen.push_back(fmt::format("{}: {}", axis.name, axis.values.front()));
+  }
+  if (chosen.empty()) chosen.push_back(fmt::format("{}: {}", command.axes.front().name, command.axes.front().values.front()));
+  return fmt::format("{:<34} # what speedup is relative to\n", fmt::format("baseline: {{{}}}", join(chosen, ", ")));
 }
 
 std::string filled_head(const std::string& question, const std::string& name) {
@@ -228,10 +172,10 @@ std::string starter_experiment(const StarterOptions& options) {
            profile + "  quick: {parameters: {epochs: 1}, repeats: 3}\n";
   }
   if (!options.command.empty()) {
-    return filled_head(work, options.name) + command_part(options) + kSchedule +
-           "resources: {time: 30m}             # a run that takes longer is ended, and its outcome is timeout\n\n"
-           "baseline: {gpus_per_node: 1}       # what speedup is relative to\nreport: {metric: wall_s, time_unit: s}\n" +
-           kMetrics + profile + "  quick: {repeats: 3}\n";
+    const StarterCommand command = starter_command(options);
+    return filled_head(work, options.name) + command_part(command) + kSchedule +
+           "resources: {time: 30m}             # a run that takes longer is ended, and its outcome is timeout\n\n" +
+           baseline_of(command) + "report: {metric: wall_s, time_unit: s}\n" + kMetrics + profile + "  quick: {repeats: 3}\n";
   }
   return filled_head(work, options.name) + kWorkers + kSchedule +
          "resources: {time: 1m}              # a run that takes longer is ended, and its outcome is timeout\n\n"

@@ -1,0 +1,124 @@
+"""`init --command`: the study that it writes is accepted by `check`, and its runs start as many processes as its table says. Launchers are
+scripts on PATH that record their arguments; a real mpirun where one is installed."""
+import json
+import pathlib
+import re
+import shutil
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import StudyTest  # noqa: E402
+
+LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "mpirun", "srun", "python9")
+RECORD = '#!/bin/sh\necho "LAUNCHED $(basename "$0") $* NODE_RANK=$NODE_RANK"\n'
+
+
+class Init(StudyTest):
+    def setUp(self):
+        super().setUp()
+        for name in ("train.py", "t.py"):
+            self.write(name, "")
+
+    def init(self, command):
+        (self.folder / "s.yaml").unlink(missing_ok=True)
+        shutil.rmtree(self.folder / "results", ignore_errors=True)
+        self.hpcbench("init", "s.yaml", "--command", command)
+        for profile in ((), ("--profile", "quick")):
+            self.hpcbench("check", "s.yaml", *profile)
+        return (self.folder / "s.yaml").read_text()
+
+    def run_with_fakes(self, *options):
+        """The arguments of each launcher that a run started, beside the run's size."""
+        for name in LAUNCHERS:
+            self.write(f"bin/{name}", RECORD, 0o755)
+        path = f"{self.folder / 'bin'}:{self.environment()['PATH']}"
+        self.hpcbench("run", "s.yaml", "--repeats", "1", *options, env={"PATH": path})
+        started = []
+        for run in sorted(self.folder.glob("results/s/*/r01/a1/run.json")):
+            size = json.loads(run.read_text())
+            for log in run.parent.glob("stdout*.log"):
+                started += [(size, line[9:]) for line in log.read_text().splitlines() if line.startswith("LAUNCHED ")]
+        return started
+
+    def test_a_launcher_starts_as_many_processes_as_the_row_says(self):
+        for command, pattern, key, sizes in (
+                ("torchrun --nproc_per_node=2 train.py", r"torchrun --nproc_per_node=(\d+) train.py", "gpus_per_node", [1, 2]),
+                ("torchrun --nproc-per-node 4 -m train --lr 3", r"torchrun --nproc-per-node (\d+) -m train --lr 3", "gpus_per_node", [1, 4]),
+                ("torchrun --standalone train.py --nproc-per-node=7", r"--nproc_per_node=(\d+) --standalone train.py --nproc-per-node=7", "gpus_per_node", [1, 2]),
+                ("torchrun --nproc_per_node={{procs}} train.py", r"torchrun --nproc_per_node=(\d+) train.py", "gpus_per_node", [1, 2]),
+                ("python9 -m torch.distributed.run --nproc_per_node=gpu t.py", r"--nproc_per_node=(\d+) t.py", "gpus_per_node", [1, 2]),
+                ("accelerate launch train.py", r"accelerate launch --num_processes=(\d+) train.py", "gpus", [1, 2]),
+                ("accelerate launch --cpu --num_processes 3 train.py", r"--cpu --num_processes (\d+) train.py", "gpus", [1, 3]),
+                ("deepspeed --num_gpus=2 train.py", r"deepspeed --num_gpus=(\d+) train.py", "gpus", [1, 2]),
+                ("mpirun -n {{ranks}} ./a.out", r"mpirun -n (\d+) ./a.out", "ranks", [1, 2]),
+                ("mpirun --bind-to core -np 4 ./a.out -n 100", r"--bind-to core -np (\d+) ./a.out -n 100", "ranks", [1, 4]),
+                ("mpirun ./a.out -n 100", r"mpirun -n (\d+) ./a.out -n 100", "ranks", [1, 2]),
+                ("mpirun -n {{np}} ./a.out {{np}}", r"mpirun -n (\d+) ./a.out \1", "ranks", [1, 2]),
+                ("env X=1 mpirun -n4 ./a.out", r"mpirun -n (\d+) ./a.out", "ranks", [1, 4]),
+                ("srun ./a.out", r"srun -n (\d+) ./a.out", "ranks", [1, 2]),
+                ("srun -p gpu --ntasks=3 ./a.out", r"srun -p gpu --ntasks=(\d+) ./a.out", "ranks", [1, 3]),
+                ("cd bin && OMP_NUM_THREADS=1 torchrun --nproc_per_node=2 'my train.py' | tee log", r"--nproc_per_node=(\d+) my train.py", "gpus_per_node", [1, 2])):
+            with self.subTest(command):
+                self.init(command)
+                started = self.run_with_fakes()
+                self.assertEqual(sorted(size[key] for size, _ in started), sizes, command)
+                for size, said in started:
+                    found = re.search(pattern, said)
+                    self.assertTrue(found, said)
+                    self.assertEqual(int(found[1]), size[key], said)
+
+    def test_several_nodes_meet(self):
+        for command in ("torchrun --nnodes=2 --nproc_per_node=2 train.py --lr 3", "torchrun --nnodes=2 --nproc_per_node=2 train.py --lr 3 | tee log"):
+            text = self.init(command)
+            self.assertIn("\n  nodes: [1, 2]\n  gpus_per_node: [2]\n", text)
+            started = self.run_with_fakes("--simulate-nodes")
+            self.assertEqual(len(started), 3)
+            for size, said in started:
+                self.assertRegex(said, rf"--nnodes={size['nodes']} --nproc_per_node=2 --node_rank=(\d) --master_addr=\S+ --master_port=\d+ train.py --lr 3 NODE_RANK=\1")
+        text = self.init("srun -N 2 -n 8 ./a.out")
+        self.assertIn('["srun", "-N", "{{nodes}}", "-n", "{{ranks}}", "./a.out"]', text)
+        self.assertIn("\n  nodes: [1, 2]\n  ranks_per_node: [4] ", text)
+        self.assertIn("\n  nodes: [1, 2]\n  gpus_per_node: [2]\n", self.init("accelerate launch --num_machines 2 --num_processes=4 train.py"))
+        self.assertIn('"torchrun", "--nnodes=1", "--nproc_per_node={{gpus_per_node}}"', self.init("torchrun --nnodes=1 --nproc_per_node=4 train.py"))
+
+    @unittest.skipUnless(shutil.which("mpirun"), "mpirun is not installed (Debian: openmpi-bin)")
+    def test_a_real_mpirun(self):
+        self.write("work.sh", "echo rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE\n")
+        self.init("mpirun --oversubscribe -n {{ranks}} sh work.sh")
+        self.hpcbench("run", "s.yaml", "--repeats", "1", env={"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+        runs = sorted(self.folder.glob("results/s/*/r01/a1/run.json"))
+        self.assertEqual(len(runs), 2)
+        for run in runs:
+            ranks = json.loads(run.read_text())["ranks"]
+            said = (run.parent / "stdout.log").read_text().splitlines()
+            self.assertEqual(sorted(said), [f"rank {rank} of {ranks}" for rank in range(ranks)])
+
+    def test_a_program_of_its_own_is_one_process_unless_it_asks_for_gpus(self):
+        self.write("work.sh", 'echo "$RANK $*"\n')
+        for command, launch, processes in (("sh work.sh {{n}}", "once", {1: 1, 2: 1}), ("sh work.sh {{gpus}}", "rank", {1: 1, 2: 2}),
+                                           ("sh work.sh {{ranks}}", "rank", {1: 1, 2: 2})):
+            self.assertIn(f"\nlaunch: {launch} ", self.init(command))
+            self.hpcbench("run", "s.yaml", "--repeats", "1")
+            for run in self.folder.glob("results/s/*/r01/a1/run.json"):
+                said = (run.parent / "stdout.log").read_text().split()
+                self.assertEqual(json.loads(run.read_text())["processes"], processes[int(said[-1])], command)
+
+    def test_strategies_have_a_baseline(self):
+        text = self.init("sh work.sh --strategy {{strategy}}")
+        self.assertIn("\n  strategy: [baseline, ddp] ", text)
+        self.assertIn("\nbaseline: {gpus_per_node: 1, strategy: baseline} ", text)
+        self.write("work.sh", "sleep 0.0$GLOBAL\n")
+        self.hpcbench("run", "s.yaml", "--repeats", "1")
+        self.assertEqual(len(self.report("s.yaml")["rows"]), 4)
+        self.assertIn("\n  flags: [[], [-v]] ", self.init("sh work.sh {{*flags}}"))
+
+    def test_nothing_is_written_that_check_refuses(self):
+        said = self.hpcbench("init", "s.yaml", "--command", "sh work.sh {{a-b}}", code=2).stderr
+        self.assertIn("no study comes of this --command", said)
+        self.assertIn("`a-b` cannot be the name of an axis", said)
+        self.assertFalse((self.folder / "s.yaml").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
