@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/terminal.hpp"
@@ -11,6 +14,7 @@
 #include "imports/import_runs.hpp"
 #include "report/comparison/comparison.hpp"
 #include "study/index.hpp"
+#include "study/last_run.hpp"
 #include "study/study.hpp"
 
 namespace hpcbench {
@@ -21,7 +25,9 @@ struct CompareArguments {
   std::string a, b;
   StudyOptions study;  // what holds for both sides
   std::vector<std::string> results = {"results"};
-  std::string metric, margin = "5%", fail_if, format = "text";
+  std::string metric, margin = "5%", format = "text";
+  std::vector<std::string> fail_if;
+  bool allow_missing = false;
 };
 
 /// `FILE`, `EXPERIMENT`, and either with `@COMMIT`.
@@ -56,28 +62,54 @@ void keep_commit(std::vector<AttemptRecord>& records, const SideReference& side)
                                there.empty() ? "(runs that name no commit)" : join(there, ", ")));
 }
 
+/// One side's runs, of which a table of any metric is built.
 struct Side {
-  Table table;
-  std::string results;  // the study's folder
+  Study study;
+  std::vector<AttemptRecord> records;
+  ReportOptions report;
+
+  Table table() const { return build_table(study.experiment, study.plan, records, report); }
 };
 
-/// Sets `broken` where imports of the side are.
-Side load_side(const SideReference& side, const std::string& results, const CompareArguments& arguments, bool& broken) {
+Side load_side(const SideReference& side, const std::string& results, const CompareArguments& arguments) {
   StudyOptions options = arguments.study;
   options.results = results;
   options.file = side.what;
-  Study study = load_study(options);
+  Side loaded{load_study(options), {}, {}};
+  Study& study = loaded.study;
   take_in_imports(study);
-  broken = broken || study.broken_imports;
   const IndexView index = open_for_reading(study);
-  std::vector<AttemptRecord> records = index.store.counting_attempts(study.experiment.name, true);
-  if (!side.commit.empty()) keep_commit(records, side);
-  ReportOptions report;
-  report.tried_again = attempts_tried_again(study.experiment, index.states);
-  report.all_repeats = !side.commit.empty();  // the commit says which runs count
-  if (!arguments.metric.empty()) report.metric = arguments.metric;
-  if (!options.only.empty()) report.only.push_back(parse_selection(options.only, "--only"));
-  return {build_table(study.experiment, study.plan, std::move(records), report), study.results};
+  loaded.records = index.store.counting_attempts(study.experiment.name, true);
+  if (!side.commit.empty()) keep_commit(loaded.records, side);
+  loaded.report.tried_again = attempts_tried_again(study.experiment, index.states);
+  loaded.report.all_repeats = !side.commit.empty();  // the commit says which runs count
+  if (!arguments.metric.empty()) loaded.report.metric = arguments.metric;
+  if (!options.only.empty()) loaded.report.only.push_back(parse_selection(options.only, "--only"));
+  return loaded;
+}
+
+/// The comparison of the reported metric, with the results of all rules: those that name another metric compare that one.
+Comparison compare_by_rules(Side& a, Side& b, ComparisonOptions options) {
+  const Table of_a = a.table();
+  std::vector<FailRule> rules = std::exchange(options.fail_if, {});
+  // A gate says of each row that its metric is gone.
+  b.report.metric_may_be_absent = !rules.empty();
+  std::map<std::string, std::vector<FailRule>> of_others;
+  for (FailRule& rule : rules) {
+    if (rule.metric.empty() || rule.metric == of_a.metric) {
+      options.fail_if.push_back(std::move(rule));
+    } else {
+      of_others[rule.metric].push_back(std::move(rule));
+    }
+  }
+  Comparison comparison = compare_tables(of_a, b.table(), options);
+  for (auto& [metric, own] : of_others) {
+    a.report.metric = b.report.metric = metric;
+    options.fail_if = std::move(own);
+    Comparison other = compare_tables(a.table(), b.table(), options);
+    for (RuleResult& rule : other.rules) comparison.rules.push_back(std::move(rule));
+  }
+  return comparison;
 }
 
 std::string name_of_side(const SideReference& side, const std::string& results, bool several_results) {
@@ -86,7 +118,51 @@ std::string name_of_side(const SideReference& side, const std::string& results, 
   return several_results ? name + " in " + results : name;
 }
 
-/// `--results` takes all that stands behind it: files among that are A and B.
+/// A folder as a side: the study of a results folder, or the folder of one study in it.
+struct FolderSide {
+  std::string study, results;
+};
+
+/// Absent for what is no folder, or the name of a study in `results`: that goes before a folder of the same name.
+std::optional<FolderSide> folder_side(const std::string& text, const std::string& results) {
+  namespace fs = std::filesystem;
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (text.empty() || !fs::is_directory(text) || has(experiments_on_disk(results), text)) return std::nullopt;
+  const fs::path folder = fs::path(text).has_filename() ? fs::path(text) : fs::path(text).parent_path();
+  const std::string parent = folder.has_parent_path() ? folder.parent_path().string() : ".";
+  if (has(experiments_on_disk(parent), folder.filename().string())) return FolderSide{folder.filename().string(), parent};
+  const std::vector<std::string> studies = experiments_on_disk(folder.string());
+  if (studies.size() == 1) return FolderSide{studies.front(), folder.string()};
+  if (const auto last = read_last_run(folder.string()); last && has(studies, last->experiment))
+    return FolderSide{last->experiment, folder.string()};
+  if (studies.empty()) {
+    throw InputError(fmt::format(
+        "error: the folder {} holds no results; write `hpcbench compare OLD.yaml NEW.yaml`, or give two results folders",
+        text));
+  }
+  throw InputError(fmt::format("error: {0} holds several studies; write one of {1} as A or B, with `--results {0}`", text,
+                               join(studies, ", ")));
+}
+
+/// `compare DIR1 DIR2`: what was run last in each, or its only study.
+void take_folders(CompareArguments& arguments) {
+  const std::string here = arguments.results.front();
+  const std::optional<FolderSide> a = folder_side(arguments.a, here);
+  const std::optional<FolderSide> b = folder_side(arguments.b, arguments.results.back());
+  if (!a && !b) return;
+  if (arguments.results.size() > 1) {
+    throw InputError(fmt::format("error: {} is a folder, and --results names folders, too; name the folders once",
+                                 a ? arguments.a : arguments.b));
+  }
+  arguments.results = {a ? a->results : here, b ? b->results : here};
+  if (arguments.results.front() == arguments.results.back()) arguments.results.pop_back();
+  if (a) arguments.a = a->study;
+  if (b) arguments.b = b->study;
+}
+
+/// `--results` takes all words that follow it: files among them are A and B.
 void put_arguments_right(CompareArguments& arguments) {
   std::vector<std::string> named;
   for (std::size_t i = 1; i < arguments.results.size(); ++i) {
@@ -102,40 +178,70 @@ void put_arguments_right(CompareArguments& arguments) {
   arguments.b = named.size() < 2 ? "" : named.back();
   if (arguments.results.size() > 2) throw InputError("error: --results names more than two folders; compare two");
   for (const std::string& folder : arguments.results) {
-    if (!std::filesystem::is_directory(folder)) throw InputError(fmt::format("error: there is no folder {}", folder));
+    // Of two files with imports alone, the first command makes the folder.
+    const bool is_default = folder == StudyOptions{}.results && arguments.results.size() == 1;
+    if (!is_default && !std::filesystem::is_directory(folder))
+      throw InputError(fmt::format("error: there is no folder {}", folder));
   }
   if (arguments.b.empty() && arguments.results.size() < 2) {
     throw InputError(
         "error: one side is missing; name two experiments, EXPERIMENT@COMMIT twice, or one with --results DIR1 DIR2");
   }
   if (arguments.b.empty()) arguments.b = arguments.a;
+  take_folders(arguments);
+}
+
+ComparisonOptions options_of(const CompareArguments& arguments) {
+  ComparisonOptions options;
+  options.margin = parse_share(arguments.margin, "--margin");
+  options.allow_missing = arguments.allow_missing;
+  bool has_missing = false;
+  for (const std::string& text : arguments.fail_if) {
+    options.fail_if.push_back(parse_fail_rule(text));
+    has_missing = has_missing || options.fail_if.back().kind == FailRule::Kind::missing;
+  }
+  if (has_missing && options.allow_missing)
+    throw InputError("error: --allow-missing contradicts --fail-if `missing`: remove one of them");
+  return options;
+}
+
+const ComparisonFormat& format_of(const CompareArguments& arguments) {
+  const auto& formats = comparison_formats();
+  const auto found = std::find_if(formats.begin(), formats.end(),
+                                  [&](const ComparisonFormat& format) { return format.name == arguments.format; });
+  if (found->of_gates && arguments.fail_if.empty()) {
+    throw InputError(fmt::format("error: --format {} shows the results of rules: give --fail-if, as in --fail-if 'slower > 5%'",
+                                 arguments.format));
+  }
+  return *found;
+}
+
+/// Programs read the output; a log shows what the gate says.
+void say_gate(const Comparison& comparison) {
+  for (const std::string& line : gate_lines(comparison)) say(line);
 }
 
 int compare_sides(CompareArguments arguments) {
-  ComparisonOptions options;
-  options.margin = parse_share(arguments.margin, "--margin");
-  if (!arguments.fail_if.empty()) options.fail_if = parse_fail_rule(arguments.fail_if);
+  ComparisonOptions options = options_of(arguments);
+  const ComparisonFormat& format = format_of(arguments);
   put_arguments_right(arguments);
   const SideReference a = parse_side(arguments.a);
   const SideReference b = parse_side(arguments.b);
   const bool several = arguments.results.size() > 1;
   options.a = name_of_side(a, arguments.results.front(), several);
   options.b = name_of_side(b, arguments.results.back(), several);
-  bool broken = false;
-  const Side of_a = load_side(a, arguments.results.front(), arguments, broken);
-  const Side of_b = load_side(b, arguments.results.back(), arguments, broken);
-  if (of_a.results == of_b.results && a.commit == b.commit) {
+  Side of_a = load_side(a, arguments.results.front(), arguments);
+  Side of_b = load_side(b, arguments.results.back(), arguments);
+  const Comparison comparison = compare_by_rules(of_a, of_b, options);
+  if (of_a.study.results == of_b.study.results && a.commit == b.commit) {
     throw InputError(fmt::format("error: both sides are the same runs, those in {}; name two studies, or {}@COMMIT twice",
-                                 of_a.results, a.what));
+                                 of_a.study.results, a.what.empty() ? "EXPERIMENT" : a.what));
   }
-  const Comparison comparison = compare_tables(of_a.table, of_b.table, options);
-  if (arguments.format == "json") {
-    print_data(comparison_json(comparison));
-  } else {
-    print_data(arguments.format == "markdown" ? comparison_markdown(comparison) : comparison_text(comparison));
-  }
-  if (broken) return kBrokenImports;
-  return comparison.fails ? 1 : 0;
+  print_data(format.print(comparison));
+  if (format.is_for_programs) say_gate(comparison);
+  if (of_a.study.broken_imports || of_b.study.broken_imports) return kBrokenImports;
+  const GateState gate = gate_state(comparison);
+  return gate == GateState::fails ? 1 : gate == GateState::undecided ? 2 : 0;
 }
 
 }  // namespace
@@ -143,8 +249,9 @@ int compare_sides(CompareArguments arguments) {
 void add_compare(commandline::Command& command) {
   const auto arguments = std::make_shared<CompareArguments>();
   command.add_option("A", arguments->a,
-                     "an experiment file, or the name of an experiment; with @COMMIT only the runs of that commit");
-  command.add_option("B", arguments->b, "what is compared with it; may be left out where --results names two folders");
+                     "an experiment file, the name of a study, or a results folder; with @COMMIT only the runs of that commit");
+  command.add_option("B", arguments->b,
+                     "what is compared with it, likewise; may be left out where --results names two folders");
   command.add_option("--results", arguments->results, "folder of all results, or one for A and one for B")
       .shows_initial()
       .value_name("DIR [DIR]")
@@ -164,13 +271,19 @@ void add_compare(commandline::Command& command) {
       .shows_initial()
       .value_name("SHARE");
   command
-      .add_option("--fail-if", arguments->fail_if,
-                  "exit 1 where this is shown of a row: `slower > 5%`, `faster`, `higher`, `lower`, `not equivalent`, "
-                  "`not resolved`, `missing`")
+      .add_option(
+          "--fail-if", arguments->fail_if,
+          "exit 1 where this is shown of a row: `slower > 5%`, `faster > 5%`, `higher > 5%`, `lower > 5%`, `METRIC > 5%`, "
+          "`METRIC < -5%`, `failed > 0`, `missing`, `not equivalent`, `not resolved`; again for another rule")
       .value_name("RULE");
-  command.add_option("--format", arguments->format, "text, markdown or json")
+  command
+      .add_flag("--allow-missing", arguments->allow_missing, "with --fail-if: accept rows that have values in A and none in B")
+      .needs("--fail-if");
+  std::vector<std::string> formats;
+  for (const ComparisonFormat& known : comparison_formats()) formats.push_back(known.name);
+  command.add_option("--format", arguments->format, join(formats, ", ") + "; github and junit show the rules of --fail-if")
       .shows_initial()
-      .one_of({"text", "markdown", "json"});
+      .one_of(formats);
   command.action([=] { return compare_sides(*arguments); });
 }
 

@@ -159,6 +159,33 @@ std::string escape_latex(std::string_view text) {
   return result;
 }
 
+std::string escape_workflow(std::string_view text, bool is_property) {
+  std::string out;
+  for (const char c : text) {
+    const bool is_special = c == '%' || c == '\r' || c == '\n' || (is_property && (c == ':' || c == ','));
+    out += is_special ? fmt::format("%{:02X}", static_cast<unsigned char>(c)) : std::string{c};
+  }
+  return out;
+}
+
+std::string csv_line(const std::vector<std::string>& cells) {
+  std::string out;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) out += ',';
+    if (cells[i].find_first_of(",\"\r\n") == std::string::npos) {
+      out += cells[i];
+      continue;
+    }
+    out += '"';
+    for (const char c : cells[i]) {
+      if (c == '"') out += '"';
+      out += c;
+    }
+    out += '"';
+  }
+  return out + '\n';
+}
+
 std::size_t character_count(std::string_view text) {
   std::size_t count = 0;
   for (const char c : text) count += is_continuation(c) ? 0 : 1;

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hpcbench {
 
@@ -23,6 +24,12 @@ std::string escape_markdown(std::string_view text);
 /// For LaTeX's text mode: nothing in it is a command, a comment, an option of the `\\` before it, or a ligature that replaces
 /// signs by others.
 std::string escape_latex(std::string_view text);
+
+/// For a workflow command of GitHub Actions: of its message, or of a property like `title`.
+std::string escape_workflow(std::string_view text, bool is_property);
+
+/// A line of CSV (RFC 4180): a cell is quoted where it has a separator, a quote or a line end.
+std::string csv_line(const std::vector<std::string>& cells);
 
 /// A string of gnuplot in single quotes, in which it knows no escapes, substitutions or commands; control characters become
 /// blanks. Texts longer than `limit` characters lose their middle.

@@ -75,7 +75,7 @@ MetricChoice choose_metric(const Experiment& experiment, const std::vector<const
                            const ReportOptions& options) {
   MetricChoice choice;
   choice.name = options.metric.value_or(experiment.report_metric());
-  require_metric(choice.name, experiment, attempts);
+  if (!options.metric_may_be_absent) require_metric(choice.name, experiment, attempts);
   choice.unit = unit_of_metric(choice.name, experiment, attempts);
   choice.is_time = choice.unit == "s";
   choice.is_of_part = choice.is_time && is_small_part(choice.name, attempts);

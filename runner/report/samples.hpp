@@ -36,7 +36,8 @@ struct MetricChoice {
   bool is_of_part = false;  // one point of a series, or less than half of the runs: no time limit says anything of it
 };
 
-/// --metric, else report.metric, else train_s or wall_s. InputError if runs succeeded and none of them has it.
+/// --metric, else report.metric, else train_s or wall_s. InputError if runs succeeded and none of them has it, unless
+/// `metric_may_be_absent`.
 MetricChoice choose_metric(const Experiment& experiment, const std::vector<const AttemptRecord*>& attempts,
                            const ReportOptions& options);
 

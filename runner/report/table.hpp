@@ -29,8 +29,9 @@ struct ReportOptions {
   std::vector<std::string> metric_columns;   // names of metrics whose medians the rows shall have in `Row::metrics`
   std::vector<AttemptKey> tried_again = {};  // attempts that did not succeed and were followed by another
   std::vector<ChangedFile> changed_files = {};
-  bool no_continued = false;  // leaves out rows with a run of several segments
-  bool all_repeats = false;   // repeats beyond `repeats` count, too; `orphans` has them in any case
+  bool no_continued = false;          // leaves out rows with a run of several segments
+  bool all_repeats = false;           // repeats beyond `repeats` count, too; `orphans` has them in any case
+  bool metric_may_be_absent = false;  // else InputError where runs succeeded and none has the metric
 };
 
 struct RunValue {

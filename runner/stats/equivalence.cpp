@@ -47,4 +47,11 @@ std::vector<double> holm_adjusted(const std::vector<double>& p_values) {
   return adjusted;
 }
 
+int fewest_runs_to_reject(double hypotheses, double level) {
+  constexpr double kRounding = 1e-12;
+  int n = 1;
+  while (hypotheses * rank_sum_lower_tail(n, n, 0) > level + kRounding) ++n;
+  return n;
+}
+
 }  // namespace hpcbench

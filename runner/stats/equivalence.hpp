@@ -19,4 +19,8 @@ double equivalence_p_value(const std::vector<double>& a, const std::vector<doubl
 /// Holm 1979: p-values that may each be compared with the level of the whole family, in the order given.
 std::vector<double> holm_adjusted(const std::vector<double>& p_values);
 
+/// The smallest n for which the test of n against n runs can reject at `level`, one-sided, as the only one of so many
+/// hypotheses.
+int fewest_runs_to_reject(double hypotheses, double level);
+
 }  // namespace hpcbench

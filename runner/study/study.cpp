@@ -47,7 +47,7 @@ std::optional<LastRun> named_study(const StudyOptions& options, const std::strin
   const std::vector<std::string> there = experiments_on_disk(results_root);
   if (std::find(there.begin(), there.end(), options.file) != there.end()) {
     throw InputError(
-        fmt::format("error: no `hpcbench run` has noted the file of {}: its runs are imported; name the file", options.file));
+        fmt::format("error: `{0}` holds only imported runs: give its experiment file, for example `{0}.yaml`", options.file));
   }
   throw InputError(fmt::format("error: {} is neither a file nor a study in {}{}; there are: {}", options.file, results_root,
                                did_you_mean(options.file, there), there.empty() ? "none" : join(there, ", ")));

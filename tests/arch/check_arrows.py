@@ -39,7 +39,7 @@ MAY_KNOW = {
     "archive": {"study", "spec", "runfiles", "ingest"},
     "doctor": {"study", "study/blocks", "submit", "submit/slurm", "render", "plan"},
     "cli/completion": {"spec", "plan", "store", "study", "commandline"},
-    "cli/formats": {"spec/keys"},
+    "cli/formats": {"spec/keys", "report"},
     "cli": {"cli/completion", "cli/formats", "spec", "spec/keys", "plan", "jube", "render", "runfiles", "launch", "submit", "submit/slurm", "ingest", "store", "stats", "report", "report/formats",
             "report/plots", "report/warnings", "report/comparison", "study", "study/blocks", "study/kept", "imports", "archive", "doctor", "commandline"},
 }

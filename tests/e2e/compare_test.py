@@ -1,13 +1,15 @@
 """hpcbench compare: two experiments, two results folders, two commits; verdicts, formats, exit codes."""
+import csv
 import json
 import pathlib
 import shutil
 import subprocess
 import sys
 import unittest
+from xml.etree import ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import StudyTest  # noqa: E402
+from harness import ROOT, StudyTest  # noqa: E402
 
 # Six runs of 101 to 106 s (as they say) for k = 1, of LEVEL1 to LEVEL6 for k = 2.
 STUDY = """
@@ -64,7 +66,8 @@ class Compare(StudyTest):
         self.compare("old.yaml", "new.yaml", "--only", "k=1", "--fail-if", "slower")
         text = self.hpcbench("compare", "old.yaml", "new.yaml", "--fail-if", "slower > 5%", code=1).stdout
         self.assertIn("slower (fails)", text)
-        self.assertIn("`slower > 5%`: true", text)
+        self.assertIn("--fail-if `slower > 5%`: fails (rows: 1 passes, 1 fails)\n  k=2: slower by more than 5 %: B / A is 1.19", text)
+        self.assertIn("The gate fails.", text)
         self.assertIn("| k |", self.hpcbench("compare", "old.yaml", "new.yaml", "--format", "markdown").stdout)
 
     def test_two_folders_of_results(self):
@@ -74,6 +77,30 @@ class Compare(StudyTest):
                           ("study", "--results", "site-a", "site-b"), ("--results", "site-a", "site-b")):
             found = self.compare(*arguments)
             self.assertEqual({row["verdict"] for row in found["rows"]}, {"equivalent"}, arguments)
+
+    def test_two_folders_as_sides(self):
+        self.write("study.yaml", STUDY.replace("NAME", "study").replace("LEVEL", "20"))
+        for folder, repeats in (("site-a", "5"), ("site-b", "6"), ("results", "5")):
+            self.hpcbench("run", "study.yaml", "--results", folder, "--repeats", repeats)
+        for sides in (("site-a", "site-b"), ("site-a/", "./site-b"), ("site-a/study", "site-b/study"), ("study.yaml", "site-b")):
+            found = self.compare(*sides)
+            self.assertEqual([(row["a"]["n"], row["b"]["n"]) for row in found["rows"]], [(5, 6), (5, 6)], sides)
+        (self.folder / "empty").mkdir()
+        self.assertIn("the folder empty holds no results; write `hpcbench compare OLD.yaml NEW.yaml`",
+                      self.hpcbench("compare", "site-a", "empty", code=2).stderr)
+        self.assertIn("both sides are the same runs", self.hpcbench("compare", "site-a", "site-a/study", code=2).stderr)
+        self.assertIn("name the folders once",
+                      self.hpcbench("compare", "site-a", "site-b", "--results", "site-a", "site-b", code=2).stderr)
+
+    def test_folders_of_imports(self):
+        for name in ("old", "new"):
+            self.write(f"{name}.yaml", IMPORTED.replace("NAME", name))
+            self.write(f"{name}.csv", "kernel,step_ms\nstencil,1\n")
+        self.hpcbench("compare", "old.yaml", "new.yaml")  # makes the folder of results
+        said = self.hpcbench("compare", "results/old", "results/new", code=2).stderr
+        self.assertIn("`old` holds only imported runs: give its experiment file, for example `old.yaml`", said)
+        self.assertIn("results holds several studies; write one of new, old as A or B, with `--results results`",
+                      self.hpcbench("compare", "results", "new.yaml", code=2).stderr)
 
     def test_two_commits(self):
         if shutil.which("git") is None:
@@ -111,6 +138,104 @@ class Compare(StudyTest):
             (["old.yaml", "old"], "both sides are the same runs"),
         ):
             self.assertIn(advice, self.hpcbench("compare", *arguments, code=2).stderr, arguments)
+
+
+# An import alone: no run, no program.
+IMPORTED = """
+experiment: NAME
+matrix: {kernel: [stencil]}
+metrics: [{name: step_ms, unit: ms, file: stdout.log, pattern: 'step ([0-9.]+)'}]
+report: {metric: step_ms}
+import: [{table: NAME.csv}]
+"""
+CASES = ROOT / "tests/golden/compare"
+
+
+class Gates(StudyTest):
+    """Outputs of two versions of a program, in which `slower > 5%` holds, does not, or cannot be decided."""
+
+    def take(self, case):
+        for name in ("old", "new"):
+            self.write(f"{name}.yaml", IMPORTED.replace("NAME", name))
+            self.write(f"{name}.csv", (CASES / case / f"{name}.csv").read_text())
+
+    def gate(self, *arguments, code):
+        return self.hpcbench("compare", "old.yaml", "new.yaml", *arguments, code=code)
+
+    def test_red_for_a_slowdown_green_for_noise_and_never_green_without_values(self):
+        for case, code, medians, said in (
+            ("noise", 0, (198.85, 213.25), "The gate passes."),
+            ("same", 0, (100.15, 100.1), "The gate passes."),
+            ("slower", 1, (100.15, 108.3), "slower by more than 5 %: B / A is 1.081 [1.076, 1.087]"),
+            ("nothing", 1, (100.15, None), "no value in B: 8 runs failed"),
+            ("too-few", 2, (100.15, 106.65), "not proven (8 + 2 runs; at least 4 + 4 are needed)"),
+        ):
+            with self.subTest(case):
+                shutil.rmtree(self.folder / "results", ignore_errors=True)
+                self.take(case)
+                self.assertIn(said, self.gate("--fail-if", "slower > 5%", code=code).stdout)
+                done = self.gate("--fail-if", "slower > 5%", "--format", "json", code=code)
+                found = json.loads(done.stdout)
+                row = found["rows"][0]
+                for side, median in zip("ab", medians):
+                    self.assertEqual(row[side]["median"] and round(row[side]["median"], 6), median)
+                self.assertEqual(found["gate"], ("passes", "fails", "undecided")[code])
+                self.assertIn(said, done.stderr, "a log shows the result, whatever the format")
+
+    def test_missing_values_are_accepted_only_when_told_and_decide_nothing(self):
+        self.take("nothing")
+        said = self.gate("--fail-if", "slower > 5%", "--allow-missing", code=2).stdout
+        self.assertIn("The gate cannot be decided.", said)
+        self.gate("--fail-if", "missing", code=1)
+        self.gate("--fail-if", "failed > 7", code=1)
+        self.gate("--fail-if", "failed > 8", "--allow-missing", code=0)
+        self.assertIn("contradicts", self.gate("--fail-if", "missing", "--allow-missing", code=2).stderr)
+        self.gate("--allow-missing", code=2)
+
+    def test_a_metric_that_b_has_no_more(self):
+        self.take("same")
+        self.write("new.csv", "kernel,outcome,other_ms\n" + "stencil,succeeded,100\n" * 2)
+        said = self.gate("--fail-if", "slower > 5%", code=1).stdout
+        self.assertIn("no value in B: 2 runs succeeded without a value", said)
+
+    def test_several_rules_and_other_metrics(self):
+        names = "kernel,outcome,step_ms,mem_gb\n"
+        for name, mem in (("old", 10), ("new", 12)):
+            self.write(f"{name}.yaml", IMPORTED.replace("NAME", name))
+            self.write(f"{name}.csv", names + "".join(f"stencil,succeeded,{100 + 0.1 * i},{mem + 0.01 * i}\n" for i in range(5)))
+        rules = ["--fail-if", "slower > 5%", "--fail-if", "mem_gb > 10%", "--fail-if", "failed > 0"]
+        done = self.gate(*rules, "--format", "json", code=1)
+        states = {rule["rule"]: rule["state"] for rule in json.loads(done.stdout)["rules"]}
+        self.assertEqual(states, {"no value of step_ms in B": "passes", "slower > 5%": "passes", "failed > 0": "passes",
+                                  "no value of mem_gb in B": "passes", "mem_gb > 10%": "fails"})
+        self.assertIn("larger by more than 10 %: B / A is 1.2", done.stderr)
+        self.gate("--fail-if", "mem_gb > 25%", code=0)
+        self.gate("--fail-if", "mem_gb < -10%", code=0)
+        self.hpcbench("compare", "new.yaml", "old.yaml", "--fail-if", "mem_gb < -10%", code=1)
+        self.assertIn("did you mean `mem_gb`?", self.gate("--fail-if", "mem_bg > 5%", code=2).stderr)
+        # JUnit's and GitHub's words for it.
+        junit = self.gate(*rules, "--format", "junit", code=1).stdout
+        suites = ElementTree.fromstring(junit)
+        failed = [(case.get("classname"), case.get("name")) for case in suites.iter("testcase") if case.find("failure") is not None]
+        self.assertEqual([name for name, _ in failed], ["mem_gb > 10%"])
+        self.assertEqual(sum(int(suite.get("tests")) for suite in suites), len(list(suites.iter("testcase"))))
+        lines = self.gate(*rules, "--format", "github", code=1).stdout.splitlines()
+        self.assertEqual(sum(line.startswith("::error title=hpcbench%3A mem_gb > 10%25::") for line in lines), 1)
+        self.assertEqual(sum(line.startswith("::notice title=") for line in lines), 4)
+        for name in ("github", "junit"):
+            self.assertIn("give --fail-if", self.gate("--format", name, code=2).stderr)
+
+    def test_csv_html_and_latex(self):
+        self.take("slower")
+        rows = list(csv.DictReader(self.gate("--format", "csv", code=0).stdout.splitlines()))
+        self.assertEqual((rows[0]["kernel"], rows[0]["n_a"], rows[0]["verdict"]), ("stencil", "8", "slower"))
+        self.assertAlmostEqual(float(rows[0]["b"]), 108.3)
+        page = self.gate("--format", "html", "--fail-if", "slower > 5%", code=1).stdout
+        ElementTree.fromstring(page.split("\n", 1)[1].replace('<meta charset="utf-8">', "").replace('initial-scale=1">', 'initial-scale=1"/>').replace(
+            'img-src data:">', 'img-src data:"/>').replace('href="data:,">', 'href="data:,"/>'))
+        self.assertIn("<li>The gate fails.</li>", page)
+        latex = self.gate("--format", "latex", code=0).stdout
+        self.assertRegex(latex, r"(?m)^8 & 8 & 100\.2 & 108\.3 & 1\.081 \{\[\}1\.076, 1\.087\{\]\} & ")
 
 
 class Strict(StudyTest):

@@ -327,7 +327,7 @@ class Import(OldResults):
 
     def test_an_imported_study_has_no_file_that_was_run(self):
         self.ingest("baseline", "--value", "train_s=3")
-        self.assertIn("its runs are imported; name the file", self.hpcbench("report", "old", code=2).stderr)
+        self.assertIn("holds only imported runs: give its experiment file", self.hpcbench("report", "old", code=2).stderr)
         self.assertRegex(self.hpcbench("logs", "old/baseline/i01", code=2).stderr, "is an imported run, which prints nothing; its files are in .*/i01/a1/sources")
 
     def test_import_problems_have_places_and_cost_only_themselves(self):

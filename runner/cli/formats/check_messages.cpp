@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "base/url.hpp"
+#include "report/escapes.hpp"
 
 namespace hpcbench {
 
@@ -43,16 +44,6 @@ std::optional<CheckMessage> beginning_of_message(const std::string& line) {
 std::string dumped_check(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 Json text_or_null_of(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
-/// As the runner's documentation has it ("Workflow commands"): what would end the message or a property.
-std::string workflow_text(const std::string& text, bool is_property) {
-  std::string out;
-  for (const char c : text) {
-    const bool is_special = c == '%' || c == '\r' || c == '\n' || (is_property && (c == ':' || c == ','));
-    out += is_special ? fmt::format("%{:02X}", static_cast<unsigned char>(c)) : std::string{c};
-  }
-  return out;
-}
 
 std::string with_advice(const CheckMessage& message) {
   return message.advice.empty() ? message.message : message.message + "\n" + message.advice;
@@ -108,9 +99,9 @@ std::string github_of_check(const CheckResult& result) {
   std::string text;
   for (const CheckMessage& message : result.messages) {
     const char* const word = message.level == CheckMessage::Level::note ? "notice" : word_of(message.level);
-    text += fmt::format("::{} file={}", word, workflow_text(message.file.empty() ? result.file : message.file, true));
+    text += fmt::format("::{} file={}", word, escape_workflow(message.file.empty() ? result.file : message.file, true));
     if (message.line > 0) text += fmt::format(",line={},col={}", message.line, message.column);
-    text += "::" + workflow_text(with_advice(message), false) + "\n";
+    text += "::" + escape_workflow(with_advice(message), false) + "\n";
   }
   return text;
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "report/comparison/gate.hpp"
 #include "report/digits.hpp"
 #include "report/samples.hpp"
 #include "stats/equivalence.hpp"
@@ -46,32 +47,13 @@ std::map<std::string, const Row*> rows_by_key(const Table& table, const std::vec
   return rows;
 }
 
-std::vector<double> values_of_row(const Row& row) {
-  std::vector<double> values;
-  for (const RunValue& run : row.runs) {
-    if (run.value) values.push_back(*run.value);
-  }
-  return values;
-}
-
-/// Lower is better of times; higher of rates; of all else nobody knows.
-enum class Direction { time, rate, other };
-Direction direction_of(const Comparison& comparison) {
-  if (comparison.unit == "s") return Direction::time;
-  return comparison.metric.ends_with("_per_s") || comparison.unit.ends_with("/s") ? Direction::rate : Direction::other;
-}
-
 ComparisonVerdict verdict_of(double ratio, Direction direction) {
   const bool more = ratio > 1;
   if (direction == Direction::other) return more ? ComparisonVerdict::higher : ComparisonVerdict::lower;
   return more == (direction == Direction::time) ? ComparisonVerdict::slower : ComparisonVerdict::faster;
 }
 
-/// Both sides of a row as values; empty where they cannot be compared, with the reason in `remark`.
-struct Sides {
-  std::vector<double> a, b;
-};
-
+/// Both sides of a row; `remark` gives the reason where they cannot be compared.
 Sides sides_of(const Row& a, const Row& b, std::string& remark) {
   Sides sides{values_of_row(a), values_of_row(b)};
   const auto positive = [](const std::vector<double>& values) {
@@ -141,7 +123,7 @@ ComparedRow compare_row(const Row& a, const Row& b, const std::vector<std::strin
     sides = {};
     return row;
   }
-  if (!row.ratio->interval) row.remark = fmt::format("{} against {} runs are too few for an interval", row.b_n, row.a_n);
+  if (!row.ratio->interval) row.remark = fmt::format("{} + {} runs are too few for an interval", row.a_n, row.b_n);
   row.p_value = p_value_over_looks(rank_sum_p_value(sides.a, sides.b), comparison.looks);
   return row;
 }
@@ -172,51 +154,6 @@ void decide(Comparison& comparison, const std::vector<Sides>& sides) {
       row.verdict = ComparisonVerdict::equivalent;
     }
   }
-}
-
-/// One-sided p-values of a change by more than the threshold in the rule's direction.
-double p_value_of_rule(const Sides& sides, const FailRule& rule, Direction direction) {
-  if (sides.a.empty()) return kNothingLearned;
-  using Kind = FailRule::Kind;
-  const bool up = rule.kind == Kind::higher || (rule.kind == Kind::slower && direction == Direction::time) ||
-                  (rule.kind == Kind::faster && direction == Direction::rate);
-  const double factor = 1 + rule.threshold;
-  return up ? larger_p_value(sides.a, sides.b, factor) : smaller_p_value(sides.a, sides.b, 1 / factor);
-}
-
-void apply_change_rule(Comparison& comparison, const std::vector<Sides>& sides) {
-  const FailRule& rule = *comparison.fail_if;
-  const Direction direction = direction_of(comparison);
-  const bool of_speed = rule.kind == FailRule::Kind::slower || rule.kind == FailRule::Kind::faster;
-  if (of_speed && direction == Direction::other) {
-    throw InputError(fmt::format("error: --fail-if `{}`: `{}` is no time and no rate; ask for `higher` or `lower`", rule.text,
-                                 comparison.metric));
-  }
-  std::vector<double> p_values;
-  for (const Sides& side : sides)
-    p_values.push_back(p_value_over_looks(p_value_of_rule(side, rule, direction), comparison.looks));
-  p_values = holm_adjusted(p_values);
-  constexpr double kRounding = 1e-12;
-  for (std::size_t i = 0; i < comparison.rows.size(); ++i)
-    comparison.rows[i].fails = p_values[i] <= (1 - comparison.confidence) / 2 + kRounding;
-}
-
-void apply_rule(Comparison& comparison, const std::vector<Sides>& sides) {
-  switch (comparison.fail_if->kind) {
-    case FailRule::Kind::missing:
-      comparison.fails = !comparison.only_a.empty() || !comparison.only_b.empty();
-      for (ComparedRow& row : comparison.rows) row.fails = row.a_n == 0 || row.b_n == 0;
-      break;
-    case FailRule::Kind::not_equivalent:
-      for (ComparedRow& row : comparison.rows) row.fails = !row.equivalent;
-      break;
-    case FailRule::Kind::not_resolved:
-      for (ComparedRow& row : comparison.rows) row.fails = row.verdict == ComparisonVerdict::not_resolved;
-      break;
-    default:
-      apply_change_rule(comparison, sides);
-  }
-  for (const ComparedRow& row : comparison.rows) comparison.fails = comparison.fails || row.fails;
 }
 
 /// Distinct values of a fact over the rows of a table; a row's own several are joined by `|`.
@@ -258,19 +195,24 @@ std::vector<std::string> varied_axes(const Table& a, const Table& b, const std::
 }
 
 void note_power(Comparison& comparison) {
-  std::vector<std::string> few;
-  for (const ComparedRow& row : comparison.rows) {
-    if (row.p_value && !row.ratio->interval) few.push_back(describe(row.axes));
-  }
-  if (few.empty()) return;
+  std::size_t few = 0;
+  for (const ComparedRow& row : comparison.rows) few += row.p_value && !row.ratio->interval ? 1 : 0;
+  if (few == 0) return;
+  const int needed = fewest_runs_to_reject(1, (1 - comparison.confidence) / 2);
   comparison.notes.push_back(
-      fmt::format("{} of {} rows have too few runs for any interval, so nothing can be resolved there: four runs on each side "
-                  "are the fewest "
-                  "for one row at 95 %",
-                  few.size(), comparison.rows.size()));
+      fmt::format("{} of {} rows have too few runs for an interval, so nothing can be resolved there: one row at {:g} % needs "
+                  "at least {} + {} runs",
+                  few, comparison.rows.size(), 100 * comparison.confidence, needed, needed));
 }
 
 }  // namespace
+
+Direction direction_of(const Comparison& comparison) {
+  constexpr std::array kTimes = {"s", "ms", "us", "µs", "ns", "min", "h"};
+  const std::string& unit = comparison.unit;
+  if (std::find(kTimes.begin(), kTimes.end(), unit) != kTimes.end()) return Direction::time;
+  return comparison.metric.ends_with("_per_s") || unit.ends_with("/s") ? Direction::rate : Direction::other;
+}
 
 std::string to_string(ComparisonVerdict verdict) {
   switch (verdict) {
@@ -311,23 +253,28 @@ Comparison compare_tables(const Table& a, const Table& b, const ComparisonOption
   const auto looks_of = [](const Table& table) { return static_cast<long long>(std::max<std::size_t>(1, table.looks.size())); };
   comparison.looks = looks_of(a) * looks_of(b);
   comparison.margin = options.margin;
-  comparison.fail_if = options.fail_if;
   const std::vector<std::string> axes = common_axes(a, b);
   comparison.columns = varied_axes(a, b, axes);
   const auto of_a = rows_by_key(a, axes, options.a);
   auto of_b = rows_by_key(b, axes, options.b);
   std::vector<Sides> sides;
+  std::vector<GateRow> matched;
+  std::vector<GateRow> single;
   for (const Row& row : a.rows) {
     const auto other = of_b.find(key_of(row, axes));
     if (other == of_b.end()) {
       comparison.only_a.push_back(describe(row.axes));
+      single.push_back({&row, nullptr});
       continue;
     }
+    matched.push_back({&row, other->second});
     sides.emplace_back();
     comparison.rows.push_back(compare_row(row, *other->second, axes, comparison, sides.back()));
   }
   for (const Row& row : b.rows) {
-    if (!of_a.contains(key_of(row, axes))) comparison.only_b.push_back(describe(row.axes));
+    if (of_a.contains(key_of(row, axes))) continue;
+    comparison.only_b.push_back(describe(row.axes));
+    single.push_back({nullptr, &row});
   }
   if (comparison.rows.empty()) {
     throw InputError(fmt::format("error: no configuration of {} is one of {}: they share the axes {}, and no point on them",
@@ -337,7 +284,7 @@ Comparison compare_tables(const Table& a, const Table& b, const ComparisonOption
   comparison.differences = find_side_differences(a, b);
   note_power(comparison);
   if (a.inner) comparison.notes.push_back(fmt::format("each value is that at {} = {}", a.inner->name, a.inner->at.text()));
-  if (comparison.fail_if) apply_rule(comparison, sides);
+  if (!options.fail_if.empty()) apply_rules(comparison, options, sides, matched, single);
   return comparison;
 }
 

@@ -25,7 +25,7 @@ struct ComparedRow {
   bool equivalent = false;             // surely within the margin, after Holm
   ComparisonVerdict verdict = ComparisonVerdict::not_resolved;
   std::string remark;  // why there is no interval, where there is none
-  bool fails = false;  // --fail-if is true of it
+  bool fails = false;  // a rule of --fail-if holds
 };
 
 /// A fact that is not the same on both sides: values of each joined by `, `; `-` if absent.
@@ -33,22 +33,42 @@ struct SideDifference {
   std::string name, a, b;
 };
 
-/// What `--fail-if` asks for: `slower > 5%`, `faster`, `not equivalent`, `not resolved`, `missing`.
+/// A condition of `--fail-if`, about B against A.
 struct FailRule {
-  enum class Kind { slower, faster, higher, lower, not_equivalent, not_resolved, missing };
+  enum class Kind { slower, faster, higher, lower, not_equivalent, not_resolved, missing, failed, no_value };
   Kind kind = Kind::slower;
-  double threshold = 0;  // a share: 0.05 for 5 %; of the first four only
+  double threshold = 0;  // slower, faster, higher, lower: a share, 0.05 for 5 %; failed: a number of runs
+  std::string metric;    // of `METRIC > 5%` (higher) and `METRIC < -5%` (lower); empty: the metric that is compared
   std::string text;      // as it was written
 };
-/// InputError for anything else.
+/// InputError for anything else. Whether a metric exists is not checked here.
 FailRule parse_fail_rule(const std::string& text);
+
+/// `undecided`: too few runs to show the rule, or no values that could; `not_compared`: a side of the row has no value.
+enum class GateState { passes, fails, undecided, not_compared };
+std::string to_string(GateState state);
+
+/// One rule about one row. A row of one side only has its own axes as its name.
+struct RowFinding {
+  std::string row;
+  GateState state = GateState::passes;
+  std::string reason;
+};
+
+struct RuleResult {
+  FailRule rule;
+  GateState state = GateState::passes;
+  std::vector<RowFinding> rows;
+};
+
 /// `5%`, `5 %` or `0.05` as 0.05. InputError unless it is more than 0 and at most 1.
 double parse_share(const std::string& text, const std::string& option);
 
 struct ComparisonOptions {
   std::string a = "A", b = "B";  // names of the sides
   double margin = 0.05;          // of equivalence, a share
-  std::optional<FailRule> fail_if;
+  std::vector<FailRule> fail_if;
+  bool allow_missing = false;  // else a row with values in A and none in B fails, too
 };
 
 struct Comparison {
@@ -62,19 +82,30 @@ struct Comparison {
   std::vector<std::string> only_a, only_b;  // configurations that the other side lacks
   std::vector<SideDifference> differences;
   std::vector<std::string> notes;
-  std::optional<FailRule> fail_if;
-  bool fails = false;
+  std::vector<RuleResult> rules;  // of --fail-if; empty without
 };
 
+/// Of all rules: `fails` if one fails, else `undecided` if one is, else `passes`.
+GateState gate_state(const Comparison& comparison);
+
 /// Matches rows by the axes that both tables have. Verdicts at the level 1 - confidence of A over all rows (Holm's step-down on
-/// exact rank-sum tests); equivalence by two one-sided tests at that level, also with Holm; `slower > X` where the one-sided
-/// test of a slowdown by X rejects at half the level, with Holm: for one row the same as that its lower bound is above X.
-/// InputError where nothing matches, where axes do not tell rows apart, or where the metrics or their units are two.
+/// exact rank-sum tests); equivalence by two one-sided tests at that level, also with Holm. Rules: see gate.hpp.
+/// InputError where nothing matches, where axes do not tell rows apart, or where the metrics or their units differ.
 Comparison compare_tables(const Table& a, const Table& b, const ComparisonOptions& options);
 
-std::string comparison_text(const Comparison& comparison);
-std::string comparison_markdown(const Comparison& comparison);
-/// Full precision, absent = null.
-std::string comparison_json(const Comparison& comparison);
+/// The result of each rule, with the rows that it does not pass, for people.
+std::vector<std::string> gate_lines(const Comparison& comparison);
+
+/// `1.08 [1.07, 1.09]`, `-` without a ratio.
+std::string compared_ratio_text(const ComparedRow& row);
+
+/// One row a format: `text`, `markdown`, `latex`, `html`, `csv`, `json`, `github`, `junit`. Deterministic bytes.
+struct ComparisonFormat {
+  std::string name;
+  bool of_gates = false;         // shows rules only: it needs one
+  bool is_for_programs = false;  // prints no lines of the gate for people
+  std::string (*print)(const Comparison& comparison);
+};
+const std::vector<ComparisonFormat>& comparison_formats();
 
 }  // namespace hpcbench

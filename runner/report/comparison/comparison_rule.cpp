@@ -13,16 +13,16 @@ namespace {
 struct RuleWord {
   const char* word;
   FailRule::Kind kind;
-  bool has_threshold;
 };
 constexpr std::array kRuleWords = {
-    RuleWord{"slower", FailRule::Kind::slower, true},
-    RuleWord{"faster", FailRule::Kind::faster, true},
-    RuleWord{"higher", FailRule::Kind::higher, true},
-    RuleWord{"lower", FailRule::Kind::lower, true},
-    RuleWord{"not equivalent", FailRule::Kind::not_equivalent, false},
-    RuleWord{"not resolved", FailRule::Kind::not_resolved, false},
-    RuleWord{"missing", FailRule::Kind::missing, false},
+    RuleWord{"slower", FailRule::Kind::slower},
+    RuleWord{"faster", FailRule::Kind::faster},
+    RuleWord{"higher", FailRule::Kind::higher},
+    RuleWord{"lower", FailRule::Kind::lower},
+    RuleWord{"not equivalent", FailRule::Kind::not_equivalent},
+    RuleWord{"not resolved", FailRule::Kind::not_resolved},
+    RuleWord{"missing", FailRule::Kind::missing},
+    RuleWord{"failed", FailRule::Kind::failed},
 };
 
 /// Words with one blank between them.
@@ -32,6 +32,32 @@ std::string in_single_blanks(const std::string& text) {
     if (!word.empty()) words.push_back(word);
   }
   return join(words, " ");
+}
+
+InputError unknown_rule(const std::string& text, const std::string& word) {
+  std::vector<std::string> words;
+  for (const RuleWord& known : kRuleWords) words.emplace_back(known.word);
+  return InputError(fmt::format(
+      "error: --fail-if `{}`: unknown rule{}; write one of {}, `slower > 5%`, `failed > 0`, `METRIC > 5%` or `METRIC < -5%`",
+      text, did_you_mean(word, words), join(words, ", ")));
+}
+
+/// `> 5%` of a change, `> 0` of a number of runs; `sign` is a blank where there is none.
+FailRule with_bound(FailRule rule, char sign, const std::string& bound) {
+  const bool is_count = rule.kind == FailRule::Kind::failed;
+  if (sign == ' ') return rule;
+  if (sign == '<') throw InputError(fmt::format("error: --fail-if `{}`: only `METRIC < -5%` has `<`; write `>`", rule.text));
+  if (!is_count && rule.kind > FailRule::Kind::lower)
+    throw InputError(fmt::format("error: --fail-if `{}`: this rule has no threshold; write it without `>`", rule.text));
+  if (!is_count) {
+    rule.threshold = parse_share(bound, "--fail-if");
+    return rule;
+  }
+  const auto count = Value::from_plain(std::string(trim(bound))).integer();
+  if (!count || *count < 0)
+    throw InputError(fmt::format("error: --fail-if `{}`: `failed` counts runs; write `failed > 0`", rule.text));
+  rule.threshold = static_cast<double>(*count);
+  return rule;
 }
 
 }  // namespace
@@ -49,21 +75,26 @@ double parse_share(const std::string& text, const std::string& option) {
 }
 
 FailRule parse_fail_rule(const std::string& text) {
-  const std::size_t sign = text.find('>');
+  const std::size_t sign = text.find_first_of("<>");
+  const bool has_sign = sign != std::string::npos;
   const std::string word = in_single_blanks(text.substr(0, sign));
-  std::vector<std::string> words;
+  const std::string bound = has_sign ? text.substr(sign + 1) : "";
+  FailRule rule{FailRule::Kind::higher, 0, "", in_single_blanks(text)};
   for (const RuleWord& known : kRuleWords) {
-    words.emplace_back(known.word);
-    if (word != known.word) continue;
-    FailRule rule{known.kind, 0, in_single_blanks(text)};
-    if (sign == std::string::npos) return rule;
-    if (!known.has_threshold)
-      throw InputError(fmt::format("error: --fail-if `{}`: `{}` is true or not, and has no threshold", text, word));
-    rule.threshold = parse_share(text.substr(sign + 1), "--fail-if");
-    return rule;
+    if (word == known.word) return with_bound({known.kind, 0, "", rule.text}, has_sign ? text[sign] : ' ', bound);
   }
-  throw InputError(fmt::format("error: --fail-if `{}`: no such rule{}; there are: {}; the first four may be followed by `> 5%`",
-                               text, did_you_mean(word, words), join(words, ", ")));
+  if (!has_sign || word.empty() || word.find(' ') != std::string::npos) throw unknown_rule(text, word);
+  rule.metric = word;
+  if (text[sign] == '>') {
+    rule.threshold = parse_share(bound, "--fail-if");
+  } else {
+    const std::string_view number = trim(bound);
+    if (!number.starts_with('-'))
+      throw InputError(fmt::format("error: --fail-if `{}`: write `{} < -5%` for a decrease by more than 5 %", text, word));
+    rule.kind = FailRule::Kind::lower;
+    rule.threshold = parse_share(std::string(number.substr(1)), "--fail-if");
+  }
+  return rule;
 }
 
 }  // namespace hpcbench

@@ -2,6 +2,7 @@
 
 #include "report/cells.hpp"
 #include "report/columns.hpp"
+#include "report/escapes.hpp"
 #include "report/formats/formats.hpp"
 
 namespace hpcbench {
@@ -15,28 +16,6 @@ const std::vector<std::string>& csv_columns() {
       "efficiency", "train_loss", "validation_loss", "nodes_seen",   "outcomes",
       "warnings"};
   return kNames;
-}
-
-/// RFC 4180: quoted where a separator, a quote or a line end is in it.
-void append_csv_cell(std::string& out, std::string_view cell) {
-  if (cell.find_first_of(",\"\r\n") == std::string_view::npos) {
-    out += cell;
-    return;
-  }
-  out += '"';
-  for (const char c : cell) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  out += '"';
-}
-
-void append_csv_line(std::string& out, const std::vector<std::string>& cells) {
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (i > 0) out += ',';
-    append_csv_cell(out, cells[i]);
-  }
-  out += '\n';
 }
 
 /// An absent value is an empty cell, so that a column of numbers is read as numbers. An axis may have the value `-`.
@@ -78,8 +57,8 @@ std::string print_csv(const Table& table) {
   Grid grid = csv_grid(table);
   empty_absent_cells(grid);
   std::string out;
-  append_csv_line(out, grid.header());
-  for (const GridRow& row : grid.rows) append_csv_line(out, row.cells);
+  out += csv_line(grid.header());
+  for (const GridRow& row : grid.rows) out += csv_line(row.cells);
   return out;
 }
 

@@ -68,3 +68,11 @@ TEST_CASE("one row: equivalent at level 5 % is the 90 % interval inside the marg
     RC_ASSERT((equivalence_p_value(a, b, margin) <= 0.05) == inside);
   });
 }
+
+TEST_CASE("the fewest runs that can reject: C(2n, n) against hypotheses / level") {
+  CHECK(fewest_runs_to_reject(1, 0.025) == 4);   // 1/70
+  CHECK(fewest_runs_to_reject(1, 0.05) == 3);    // 1/20: the level itself
+  CHECK(fewest_runs_to_reject(2, 0.025) == 5);   // 2/252
+  CHECK(fewest_runs_to_reject(20, 0.025) == 6);  // 20/924
+  CHECK(fewest_runs_to_reject(1, 0.5) == 1);
+}

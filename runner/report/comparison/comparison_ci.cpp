@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "report/comparison/comparison.hpp"
+#include "report/comparison/comparison_formats.hpp"
+#include "report/escapes.hpp"
+
+namespace hpcbench {
+namespace {
+
+std::string message_of(const RowFinding& row) { return row.row.empty() ? row.reason : row.row + ": " + row.reason; }
+
+/// XML 1.0 has no way to write U+FFFE and U+FFFF; control characters are escaped as for HTML.
+std::string escape_xml(const std::string& text) {
+  std::string out = escape_html(text);
+  for (const char* const forbidden : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {
+    for (std::size_t at = 0; (at = out.find(forbidden, at)) != std::string::npos;) out.replace(at, 3, "\xef\xbf\xbd");
+  }
+  return out;
+}
+
+/// The element of a test case that did not pass.
+const char* junit_element(GateState state) {
+  switch (state) {
+    case GateState::fails:
+      return "failure";
+    case GateState::undecided:
+      return "error";
+    case GateState::not_compared:
+      return "skipped";
+    default:
+      return nullptr;
+  }
+}
+
+std::string junit_case(const RuleResult& result, const RowFinding& row) {
+  const std::string name = row.row.empty() ? "all runs" : row.row;
+  const std::string head =
+      fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escape_xml(result.rule.text), escape_xml(name));
+  const char* const element = junit_element(row.state);
+  if (element == nullptr) return head + "/>\n";
+  return fmt::format("{}><{} message=\"{}\"/></testcase>\n", head, element, escape_xml(row.reason));
+}
+
+std::size_t count_of(const RuleResult& result, GateState state) {
+  std::size_t count = 0;
+  for (const RowFinding& row : result.rows) count += row.state == state ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+std::string comparison_github(const Comparison& comparison) {
+  std::string out;
+  for (const RuleResult& result : comparison.rules) {
+    const std::string title = escape_workflow("hpcbench: " + result.rule.text, true);
+    if (result.state == GateState::passes) {
+      const std::string text = fmt::format("passes ({} rows, B: {}, A: {})", result.rows.size(), comparison.b, comparison.a);
+      out += fmt::format("::notice title={}::{}\n", title, escape_workflow(text, false));
+      continue;
+    }
+    const bool compared_none = count_of(result, GateState::not_compared) == result.rows.size();
+    for (const RowFinding& row : result.rows) {
+      if (row.state == GateState::fails || row.state == GateState::undecided || compared_none)
+        out += fmt::format("::error title={}::{}\n", title, escape_workflow(message_of(row), false));
+    }
+  }
+  return out;
+}
+
+std::string comparison_junit(const Comparison& comparison) {
+  std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
+  for (const RuleResult& result : comparison.rules) {
+    // A rule that compared nothing must not look like skipped tests alone.
+    const bool compared_none = count_of(result, GateState::not_compared) == result.rows.size();
+    out += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n",
+                       escape_xml(result.rule.text), result.rows.size(), count_of(result, GateState::fails),
+                       compared_none ? result.rows.size() : count_of(result, GateState::undecided),
+                       compared_none ? 0 : count_of(result, GateState::not_compared));
+    for (RowFinding row : result.rows) {
+      if (compared_none) row.state = GateState::undecided;
+      out += junit_case(result, row);
+    }
+    out += "  </testsuite>\n";
+  }
+  return out + "</testsuites>\n";
+}
+
+}  // namespace hpcbench

@@ -1,0 +1,272 @@
+#include "report/comparison/gate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "stats/equivalence.hpp"
+
+namespace hpcbench {
+namespace {
+
+using Kind = FailRule::Kind;
+constexpr double kGateRounding = 1e-12;
+
+/// `k=2`: by the axes that tell rows apart, if there are any; a row of one side by all its axes.
+std::string name_of(const Comparison& comparison, const GateRow& row) {
+  if (row.a == nullptr || row.b == nullptr) return describe(row.a != nullptr ? row.a->axes : row.b->axes);
+  Bindings axes;
+  for (const std::string& column : comparison.columns) {
+    if (const Value* value = find_binding(row.a->axes, column)) axes.emplace_back(column, *value);
+  }
+  return describe(axes.empty() ? row.a->axes : axes);
+}
+
+bool has_values(const Row* row) { return row != nullptr && !values_of_row(*row).empty(); }
+
+std::string counted_runs(long long count) { return fmt::format("{} run{}", count, count == 1 ? "" : "s"); }
+
+int ended_runs(const Row& row) {
+  int count = 0;
+  for (const auto& [state, runs] : row.outcomes) count += is_outcome(state) ? runs : 0;
+  return count;
+}
+
+/// `2 failed, 1 timeout`; `without` is left out.
+std::string list_outcomes(const Row& row, std::optional<State> without) {
+  std::vector<std::string> parts;
+  for (const auto& [state, runs] : row.outcomes) {
+    if (state != without) parts.push_back(fmt::format("{} {}", runs, shown_name(state)));
+  }
+  return join(parts, ", ");
+}
+
+/// `8 runs failed`, `4 runs succeeded without a value, 4 runs timeout`, `no runs`.
+std::string why_without_value(const Row& row) {
+  std::vector<std::string> parts;
+  for (const auto& [state, runs] : row.outcomes) {
+    parts.push_back(fmt::format("{} {}{}", counted_runs(runs),
+                                state == State::timeout ? "reached the time limit" : shown_name(state),
+                                state == State::succeeded ? " without a value" : ""));
+  }
+  return parts.empty() ? "no runs" : join(parts, ", ");
+}
+
+/// Why a side of a row has no value; empty where it has one.
+std::string lack_of(const Row* row, const char* side) {
+  if (row == nullptr) return fmt::format("{} has no such configuration", side);
+  return has_values(row) ? "" : fmt::format("no value in {}: {}", side, why_without_value(*row));
+}
+
+/// One rule, applied to all rows.
+class RuleCheck {
+ public:
+  RuleCheck(const Comparison& comparison, const ComparisonOptions& options, const std::vector<Sides>& sides)
+      : comparison_(comparison), options_(options), sides_(sides) {}
+
+  RuleResult check(const FailRule& rule, const std::vector<GateRow>& matched, const std::vector<GateRow>& single) {
+    RuleResult result{rule, GateState::passes, {}};
+    if (is_change(rule.kind)) find_p_values(rule);
+    for (std::size_t i = 0; i < matched.size(); ++i) result.rows.push_back(finding(rule, matched[i], &i));
+    for (const GateRow& row : single) {
+      RowFinding found = finding(rule, row, nullptr);
+      if (found.state != GateState::not_compared) result.rows.push_back(std::move(found));
+    }
+    result.state = state_of(result.rows);
+    return result;
+  }
+
+ private:
+  static bool is_change(Kind kind) { return kind <= Kind::lower; }
+
+  static GateState state_of(const std::vector<RowFinding>& rows) {
+    const auto has = [&](GateState state) {
+      return std::any_of(rows.begin(), rows.end(), [&](const RowFinding& row) { return row.state == state; });
+    };
+    if (has(GateState::fails)) return GateState::fails;
+    return has(GateState::undecided) || !has(GateState::passes) ? GateState::undecided : GateState::passes;
+  }
+
+  /// `i`: of a row that both sides have.
+  RowFinding finding(const FailRule& rule, const GateRow& row, const std::size_t* i) {
+    RowFinding found{name_of(comparison_, row), GateState::passes, ""};
+    if (rule.kind == Kind::missing) {
+      found.reason = !lack_of(row.a, "A").empty() ? lack_of(row.a, "A") : lack_of(row.b, "B");
+      if (!found.reason.empty()) found.state = GateState::fails;
+    } else if (rule.kind == Kind::no_value) {
+      check_value(found, row);
+    } else if (rule.kind == Kind::failed) {
+      check_failed(found, rule, row);
+    } else if (i == nullptr) {
+      found.state = GateState::not_compared;
+    } else {
+      check_compared(found, rule, row, *i);
+    }
+    return found;
+  }
+
+  static void check_value(RowFinding& found, const GateRow& row) {
+    if (!has_values(row.a)) {
+      found.state = GateState::not_compared;
+      found.reason = lack_of(row.a, "A");
+    } else if (!has_values(row.b)) {
+      found.state = GateState::fails;
+      found.reason = lack_of(row.b, "B");
+    }
+  }
+
+  static void check_failed(RowFinding& found, const FailRule& rule, const GateRow& row) {
+    const int ended = row.b == nullptr ? 0 : ended_runs(*row.b);
+    if (ended == 0) {
+      found.state = GateState::not_compared;
+      found.reason = "no run of B has ended";
+      return;
+    }
+    const auto succeeded = row.b->outcomes.find(State::succeeded);
+    const int others = ended - (succeeded == row.b->outcomes.end() ? 0 : succeeded->second);
+    if (others > rule.threshold) found.state = GateState::fails;
+    found.reason = others == 0 ? fmt::format("{} of B succeeded", counted_runs(ended))
+                               : fmt::format("{} of {} of B did not succeed: {}", others, counted_runs(ended),
+                                             list_outcomes(*row.b, State::succeeded));
+  }
+
+  void check_compared(RowFinding& found, const FailRule& rule, const GateRow& row, std::size_t i) {
+    const std::string lack = has_values(row.a) ? lack_of(row.b, "B") : lack_of(row.a, "A");
+    if (!lack.empty()) {
+      // A change cannot be seen there. What has to be proven is not.
+      const bool is_proven = is_change(rule.kind) || options_.allow_missing;
+      found.state = is_proven ? GateState::not_compared : GateState::fails;
+      found.reason = lack;
+    } else if (rule.kind == Kind::not_equivalent) {
+      const bool holds = !comparison_.rows[i].equivalent;
+      found.state = holds ? GateState::fails : GateState::passes;
+      const std::string within = fmt::format("equivalent within {:g} %", 100 * comparison_.margin);
+      found.reason = holds ? "not proven " + within + unproven(i, 1 - comparison_.confidence) : within;
+    } else if (rule.kind == Kind::not_resolved) {
+      const bool holds = comparison_.rows[i].verdict == ComparisonVerdict::not_resolved;
+      found.state = holds ? GateState::fails : GateState::passes;
+      found.reason = holds ? "not resolved" + unproven(i, change_level()) : to_string(comparison_.rows[i].verdict);
+    } else {
+      check_change(found, rule, i);
+    }
+  }
+
+  void check_change(RowFinding& found, const FailRule& rule, std::size_t i) {
+    if (p_values_[i] <= change_level() + kGateRounding) {
+      found.state = GateState::fails;
+      const std::string by = rule.threshold > 0 ? fmt::format(" by more than {:g} %", 100 * rule.threshold) : "";
+      found.reason = fmt::format("{}{}: B / A is {}", word_of(rule.kind), by, compared_ratio_text(comparison_.rows[i]));
+      return;
+    }
+    if (sides_[i].a.empty() || has_too_few(i, change_level())) found.state = GateState::undecided;
+    found.reason = "not proven" + unproven(i, change_level());
+  }
+
+  static const char* word_of(Kind kind) {
+    return kind == Kind::slower ? "slower" : kind == Kind::faster ? "faster" : kind == Kind::higher ? "larger" : "smaller";
+  }
+
+  int fewest_runs(double level) const {
+    return fewest_runs_to_reject(static_cast<double>(comparison_.rows.size()) * static_cast<double>(comparison_.looks), level);
+  }
+  bool has_too_few(std::size_t i, double level) const {
+    return static_cast<int>(std::min(sides_[i].a.size(), sides_[i].b.size())) < fewest_runs(level);
+  }
+
+  /// ` (3 + 3 runs; at least 4 + 4 are needed)`, or why no number of runs would do.
+  std::string unproven(std::size_t i, double level) const {
+    const Sides& sides = sides_[i];
+    if (sides.a.empty()) return ": " + comparison_.rows[i].remark;
+    const std::string runs = fmt::format(" ({} + {} runs", sides.a.size(), sides.b.size());
+    if (!has_too_few(i, level)) return fmt::format("{}; B / A is {})", runs, compared_ratio_text(comparison_.rows[i]));
+    return fmt::format("{}; at least {} + {} are needed)", runs, fewest_runs(level), fewest_runs(level));
+  }
+
+  double change_level() const { return (1 - comparison_.confidence) / 2; }
+
+  /// One-sided, of a change by more than the threshold in the rule's direction; 1 where a row has not two sides.
+  void find_p_values(const FailRule& rule) {
+    const Direction direction = direction_of(comparison_);
+    if ((rule.kind == Kind::slower || rule.kind == Kind::faster) && direction == Direction::other) {
+      throw InputError(fmt::format(
+          "error: --fail-if `{0}`: `{1}` is neither a time nor a rate; write `{1} > 5%` (larger) or `{1} < -5%` (smaller)",
+          rule.text, comparison_.metric));
+    }
+    const bool up = rule.kind == Kind::higher || (rule.kind == Kind::slower && direction == Direction::time) ||
+                    (rule.kind == Kind::faster && direction == Direction::rate);
+    const double factor = 1 + rule.threshold;
+    p_values_.clear();
+    for (const Sides& side : sides_) {
+      const double p = side.a.empty() ? 1
+                       : up           ? larger_p_value(side.a, side.b, factor)
+                                      : smaller_p_value(side.a, side.b, 1 / factor);
+      p_values_.push_back(p_value_over_looks(p, comparison_.looks));
+    }
+    p_values_ = holm_adjusted(p_values_);
+  }
+
+  const Comparison& comparison_;
+  const ComparisonOptions& options_;
+  const std::vector<Sides>& sides_;
+  std::vector<double> p_values_;  // of the rule that is checked, after Holm
+};
+
+/// Those of --fail-if, after the one that they imply: no row may lose its value.
+std::vector<FailRule> rules_of(const ComparisonOptions& options, const std::string& metric) {
+  std::vector<FailRule> rules;
+  const bool has_missing = std::any_of(options.fail_if.begin(), options.fail_if.end(),
+                                       [](const FailRule& rule) { return rule.kind == Kind::missing; });
+  if (!options.allow_missing && !has_missing)
+    rules.push_back({Kind::no_value, 0, "", fmt::format("no value of {} in B", metric)});
+  rules.insert(rules.end(), options.fail_if.begin(), options.fail_if.end());
+  return rules;
+}
+
+}  // namespace
+
+std::vector<double> values_of_row(const Row& row) {
+  std::vector<double> values;
+  for (const RunValue& run : row.runs) {
+    if (run.value) values.push_back(*run.value);
+  }
+  return values;
+}
+
+std::string to_string(GateState state) {
+  switch (state) {
+    case GateState::passes:
+      return "passes";
+    case GateState::fails:
+      return "fails";
+    case GateState::undecided:
+      return "undecided";
+    case GateState::not_compared:
+      return "not compared";
+  }
+  return "undecided";
+}
+
+GateState gate_state(const Comparison& comparison) {
+  const auto has = [&](GateState state) {
+    return std::any_of(comparison.rules.begin(), comparison.rules.end(),
+                       [&](const RuleResult& rule) { return rule.state == state; });
+  };
+  return has(GateState::fails) ? GateState::fails : has(GateState::undecided) ? GateState::undecided : GateState::passes;
+}
+
+void apply_rules(Comparison& comparison, const ComparisonOptions& options, const std::vector<Sides>& sides,
+                 const std::vector<GateRow>& matched, const std::vector<GateRow>& single) {
+  RuleCheck check(comparison, options, sides);
+  std::vector<RuleResult> results;
+  for (const FailRule& rule : rules_of(options, comparison.metric)) results.push_back(check.check(rule, matched, single));
+  for (const RuleResult& result : results) {
+    for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
+      if (result.rows[i].state == GateState::fails) comparison.rows[i].fails = true;
+    }
+  }
+  comparison.rules = std::move(results);
+}
+
+}  // namespace hpcbench

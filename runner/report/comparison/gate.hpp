@@ -1,0 +1,34 @@
+#pragma once
+
+#include <vector>
+
+#include "report/comparison/comparison.hpp"
+
+namespace hpcbench {
+
+/// Values of both sides of a row; empty where they cannot be compared.
+struct Sides {
+  std::vector<double> a, b;
+};
+
+/// Lower is better of times; higher of rates; of other metrics it is unknown.
+enum class Direction { time, rate, other };
+Direction direction_of(const Comparison& comparison);
+
+/// A row of one side or of both, as rules see it; null where the side lacks the configuration.
+struct GateRow {
+  const Row* a = nullptr;
+  const Row* b = nullptr;
+};
+
+/// Values of the runs that succeeded.
+std::vector<double> values_of_row(const Row& row);
+
+/// Fills in `rules` and `ComparedRow::fails`. `slower > X` and its kind hold of a row if the one-sided test of a change by X
+/// rejects at half the level 1 - confidence, with Holm over the rows: for one row the same as that its lower bound is above X.
+/// Such a rule passes only if each side has enough runs to show it (fewest_runs_to_reject). `sides` and `matched` are in the
+/// order of the comparison's rows; `single` are the rows of one side only.
+void apply_rules(Comparison& comparison, const ComparisonOptions& options, const std::vector<Sides>& sides,
+                 const std::vector<GateRow>& matched, const std::vector<GateRow>& single);
+
+}  // namespace hpcbench
