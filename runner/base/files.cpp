@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/host.hpp"
 
 namespace hpcbench {
 
@@ -35,6 +36,19 @@ void sync_folder(const fs::path& folder) {
   const Descriptor fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Some file systems cannot sync a folder; the rename is then as durable as they make it.
   if (fd.get() >= 0) ::fsync(fd.get());
+}
+
+/// 0, or an errno.
+int make_folder(const fs::path& path, unsigned mode) {
+  for (bool again : {true, false}) {
+    if (path.empty() || ::mkdir(path.c_str(), mode) == 0) return 0;
+    const int code = errno;
+    std::error_code unknown;
+    if (fs::is_directory(path, unknown)) return 0;
+    if (code != ENOENT || !again) return code == EEXIST ? ENOTDIR : code;
+    if (const int above = make_folder(path.parent_path(), mode); above != 0) return above;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -101,10 +115,32 @@ std::string read_tail(const fs::path& path, std::size_t limit) {
   return content;
 }
 
-void write_file(const fs::path& path, std::string_view content, Durability durability) {
-  const fs::path temporary = path.string() + fmt::format(".{}.tmp", ::getpid());
+Descriptor open_study_file(const fs::path& path, int flags, unsigned mode) {
+  const int to_open = (flags & ~O_TRUNC) | O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK;
+  Descriptor fd(::open(path.c_str(), to_open, mode));
+  if (fd.get() < 0) {
+    if (errno == ENXIO) errno = ELOOP;  // a pipe that nobody reads
+    return fd;
+  }
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return Descriptor();
+  if (!S_ISREG(status.st_mode)) {
+    errno = ELOOP;
+    return Descriptor();
+  }
+  ::fcntl(fd.get(), F_SETFL, flags & O_APPEND);
+  if ((flags & O_TRUNC) != 0 && status.st_size > 0 && ::ftruncate(fd.get(), 0) != 0) return Descriptor();
+  return fd;
+}
+
+std::string why_not_opened(int code) {
+  return code == ELOOP ? "it is a link or no plain file, and hpcbench follows no links there: remove it" : std::strerror(code);
+}
+
+void write_file(const fs::path& path, std::string_view content, Durability durability, unsigned mode) {
+  const fs::path temporary = path.string() + "." + random_hex(16) + ".tmp";
   try {
-    const Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    const Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     if (fd.get() < 0) fail("write", path, errno);
     write_all(fd.get(), content, path);
     if (durability == Durability::durable && ::fsync(fd.get()) != 0) fail("write", path, errno);
@@ -116,8 +152,8 @@ void write_file(const fs::path& path, std::string_view content, Durability durab
   if (durability == Durability::durable) sync_folder(path.parent_path());
 }
 
-bool create_exclusively(const fs::path& path, std::string_view content) {
-  const Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+bool create_exclusively(const fs::path& path, std::string_view content, unsigned mode) {
+  const Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (fd.get() < 0) {
     if (errno == EEXIST) return false;
     fail("create", path, errno);
@@ -134,10 +170,52 @@ void sync_file_system(const fs::path& path) {
   if (fd.get() < 0 || ::syncfs(fd.get()) != 0) fail("sync", path, errno);
 }
 
-void make_folders(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) throw UnavailableError(fmt::format("error: cannot create folder {}: {}", path.string(), error.message()));
+std::string copy_contents(const fs::path& from, const fs::path& to) {
+  constexpr std::size_t kChunk = 1 << 20;
+  try {
+    const Descriptor source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+    if (source.get() < 0) return std::strerror(errno);
+    const Descriptor target = open_study_file(to, O_TRUNC);
+    if (target.get() < 0) return why_not_opened(errno);
+    std::string chunk(kChunk, '\0');
+    while (true) {
+      const ssize_t count = ::read(source.get(), chunk.data(), chunk.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return std::strerror(errno);
+      if (count == 0) return "";
+      write_all(target.get(), std::string_view(chunk).substr(0, static_cast<std::size_t>(count)), to);
+    }
+  } catch (const UnavailableError& problem) {
+    return problem.what();
+  }
+}
+
+void make_folders(const fs::path& path, unsigned mode) {
+  const int code = make_folder(path.has_filename() ? path : path.parent_path(), mode);
+  if (code != 0) throw UnavailableError(fmt::format("error: cannot create folder {}: {}", path.string(), std::strerror(code)));
+}
+
+bool is_own(const fs::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return false;
+  if (status.st_uid == ::geteuid()) return true;
+  // Some file systems give all files one owner: a new file of ours then has the same.
+  const fs::path parent = S_ISDIR(status.st_mode) ? path : path.parent_path();
+  const fs::path folder = parent.empty() ? fs::path(".") : parent;
+  Descriptor fd(::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));
+  if (fd.get() < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+    const fs::path probe = folder / (".hpcbench-owner-" + random_hex(16));
+    fd = Descriptor(::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (fd.get() >= 0) ::unlink(probe.c_str());
+  }
+  struct stat ours {};
+  return fd.get() >= 0 && ::fstat(fd.get(), &ours) == 0 && ours.st_uid == status.st_uid;
+}
+
+bool is_own_alone(const fs::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || S_ISLNK(status.st_mode)) return false;
+  return (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 && is_own(path);
 }
 
 std::string make_temporary_folder(const std::string& name) {

@@ -14,19 +14,36 @@ std::optional<std::string> read_file_if_there(const std::filesystem::path& path)
 /// At most the last `limit` bytes of a file, empty if it cannot be read.
 std::string read_tail(const std::filesystem::path& path, std::size_t limit);
 
-/// Writes a temporary file beside `path` and renames it, so that a reader sees the old or the new content, never a part.
+// Modes of new files and folders, from which the umask takes away more. What belongs to a study is for its owner alone to
+// write; what a user asks for by name follows the umask alone.
+inline constexpr unsigned kStudyFile = 0644;
+inline constexpr unsigned kStudyFolder = 0755;
+inline constexpr unsigned kUserFile = 0666;
+inline constexpr unsigned kUserFolder = 0777;
+
+/// Writes a temporary file beside `path`, with a name that cannot be predicted, and renames it, so that a reader sees the old
+/// or the new content, never a part. A link at `path` is replaced, not followed.
 /// `durable` also fsyncs the file and its folder. UnavailableError names the path and the cause (full disk, read-only ...).
 enum class Durability { none, durable };
-void write_file(const std::filesystem::path& path, std::string_view content, Durability durability);
+void write_file(const std::filesystem::path& path, std::string_view content, Durability durability, unsigned mode = kStudyFile);
 
 /// Creates `path` with O_CREAT|O_EXCL and writes `content`, durably. False if it exists already.
-bool create_exclusively(const std::filesystem::path& path, std::string_view content);
+bool create_exclusively(const std::filesystem::path& path, std::string_view content, unsigned mode = kStudyFile);
+
+/// Copies the bytes of a file, without its permissions. Returns why that failed; empty if it did not.
+std::string copy_contents(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// syncfs of the file system that holds `path`: one call makes a whole batch durable.
 void sync_file_system(const std::filesystem::path& path);
 
-/// create_directories with an UnavailableError that gives the reason.
-void make_folders(const std::filesystem::path& path);
+/// Makes the folder, and those above it that are missing. UnavailableError with the reason.
+void make_folders(const std::filesystem::path& path, unsigned mode = kStudyFolder);
+
+/// Whether this user owns the file or folder (not what a link names), as far as its file system tells owners apart. False
+/// where it does not exist.
+bool is_own(const std::filesystem::path& path);
+/// Whether, moreover, no other user can write it.
+bool is_own_alone(const std::filesystem::path& path);
 
 /// A new folder where temporary files go (TMPDIR, else /tmp), its name beginning with `name`. UnavailableError with the reason.
 std::string make_temporary_folder(const std::string& name);
@@ -49,5 +66,11 @@ class Descriptor {
  private:
   int fd_;
 };
+
+/// Opens a file of a study for writing, and creates it if it does not exist; `flags` as of open(2): O_APPEND, O_EXCL, O_TRUNC.
+/// Follows no link and waits for no pipe. -1 with errno where that fails: ELOOP for anything but a plain file.
+Descriptor open_study_file(const std::filesystem::path& path, int flags, unsigned mode = kStudyFile);
+/// What errno means where open_study_file failed.
+std::string why_not_opened(int code);
 
 }  // namespace hpcbench

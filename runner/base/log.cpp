@@ -76,12 +76,12 @@ class SharedFile : public spdlog::sinks::base_sink<spdlog::details::null_mutex> 
 
  private:
   void open() {
-    file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666));
+    file_ = open_study_file(path_, O_APPEND);
     if (file_.get() < 0) note_problem(errno);
   }
 
   void note_problem(int error) {
-    if (!problem_) problem_ = std::strerror(error);
+    if (!problem_) problem_ = why_not_opened(error);
   }
 
   void write(std::string_view line) {

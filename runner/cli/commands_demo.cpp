@@ -96,7 +96,7 @@ std::string demo_python() {
 
 /// A second call finds its own files, and changes nothing of somebody else's.
 void put_demo_file(const std::filesystem::path& path, const std::string& text) {
-  if (create_exclusively(path, text) || read_file(path) == text) return;
+  if (create_exclusively(path, text, kUserFile) || read_file(path) == text) return;
   throw InputError(fmt::format("error: {} is there already, and is another file; name another folder", path.string()));
 }
 
@@ -143,7 +143,7 @@ std::string put_demo(const std::filesystem::path& folder, const std::optional<st
 }
 
 int run_demo(const std::string& folder, bool of_program) {
-  make_folders(folder);
+  make_folders(folder, kUserFolder);
   const std::string about = put_demo(folder, of_program ? std::nullopt : digits_to_learn());
   std::filesystem::current_path(folder);
   say(fmt::format("in {}: {}", std::filesystem::current_path().string(), about));

@@ -78,7 +78,8 @@ std::string study_name(const std::string& file) {
 std::string as_argument(const std::string& file) { return shell_quote(file.front() == '-' ? "./" + file : file); }
 
 void create(const std::string& file, const std::string& text) {
-  if (!create_exclusively(file, text)) throw InputError(fmt::format("error: {} exists already; name another file", file));
+  if (!create_exclusively(file, text, kUserFile))
+    throw InputError(fmt::format("error: {} exists already; name another file", file));
 }
 
 /// An absolute path as an editor's first line may have it: itself, or a file: URI (RFC 8089) where a blank would end it.

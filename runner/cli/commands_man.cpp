@@ -53,7 +53,7 @@ void add_man(commandline::Command& command) {
     if (folder->empty()) {
       print_data(command_of_name(*command.parent(), *name).man_page());
     } else {
-      make_folders(*folder);
+      make_folders(*folder, kUserFolder);
       write_pages(*command.parent(), *folder);
     }
     return 0;

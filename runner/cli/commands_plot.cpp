@@ -57,7 +57,7 @@ int make_plots(const PlotOptions& options) {
   ProcessToolRunner tools;
   std::string advice;
   const bool can_draw = find_gnuplot(tools, advice);
-  make_folders(options.folder);
+  make_folders(options.folder, kUserFolder);
   for (const Plot& plot : plots) write_plot_files(plot, options.folder);
   if (!can_draw) {
     throw UnavailableError(

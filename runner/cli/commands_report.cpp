@@ -102,7 +102,8 @@ bool is_all_well(const Table& table) {
 /// A device or a pipe is written to: a file must not take its place.
 void write_report(const std::string& path, const std::string& text) {
   std::error_code error;
-  if (!std::filesystem::is_other(std::filesystem::status(path, error))) return write_file(path, text, Durability::none);
+  if (!std::filesystem::is_other(std::filesystem::status(path, error)))
+    return write_file(path, text, Durability::none, kUserFile);
   std::ofstream stream(path, std::ios::binary);
   stream << text << std::flush;
   if (!stream) throw UnavailableError(fmt::format("error: cannot write {}: {}", path, std::strerror(errno)));

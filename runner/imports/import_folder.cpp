@@ -119,9 +119,8 @@ void ImportFolder::copy_sources() {
     if (source.size_bytes > kLargestCopy && !read_in_place) continue;
     source.file = read_in_place ? name : "sources/" + free_name(name, used);
     make_folders(fs::path(folder_ + '/' + *source.file).parent_path());
-    std::error_code error;
-    fs::copy_file(read_from, folder_ + '/' + *source.file, error);
-    if (error) problems_.push_back(fmt::format("{}: cannot be copied: {}", read_from, error.message()));
+    const std::string why = copy_contents(read_from, folder_ + '/' + *source.file);
+    if (!why.empty()) problems_.push_back(fmt::format("{}: cannot be copied: {}", read_from, why));
   }
 }
 

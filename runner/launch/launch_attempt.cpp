@@ -53,7 +53,7 @@ std::string make_manual_folder(const std::string& run_json, const std::string& a
   const std::string base = (std::filesystem::current_path() / fmt::format("manual-{:%Y%m%d-%H%M%S}", local)).string();
   for (int number = 1; number <= kTries; ++number) {
     const std::string folder = number == 1 ? base : fmt::format("{}-{}", base, number);
-    if (::mkdir(folder.c_str(), 0777) == 0) {
+    if (::mkdir(folder.c_str(), kUserFolder) == 0) {
       write_file(folder + "/run.json", run_json, Durability::none);
       for (const std::string& name : parse_run_json(run_json).decks) {
         const std::filesystem::path copy = std::filesystem::path(folder) / name;

@@ -44,9 +44,8 @@ void lock_file(int fd, short kind) {
 
 }  // namespace
 
-MergedOutput::MergedOutput(const std::string& path)
-    : file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
-  if (file_.get() < 0) throw UnavailableError(fmt::format("error: cannot create {}: {}", path, std::strerror(errno)));
+MergedOutput::MergedOutput(const std::string& path) : file_(open_study_file(path, O_APPEND)) {
+  if (file_.get() < 0) throw UnavailableError(fmt::format("error: cannot create {}: {}", path, why_not_opened(errno)));
   std::tie(stop_read_, stop_write_) = make_pipe();
 }
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kWordsBytes = 4096;
 
 void append_line(const std::string& path, const std::string& line) {
-  const Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  const Descriptor fd = open_study_file(path, O_APPEND);
   [[maybe_unused]] const ssize_t written = ::write(fd.get(), line.data(), line.size());
 }
 

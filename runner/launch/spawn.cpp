@@ -50,7 +50,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 Descriptor open_output(const std::string& path, bool append) {
   // O_APPEND: programs that open the file a second time do not overwrite each other.
-  return Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | (append ? 0 : O_TRUNC) | O_APPEND | O_CLOEXEC, 0666));
+  return open_study_file(path, (append ? 0 : O_TRUNC) | O_APPEND);
 }
 
 void reset_signals(bool dispositions) {

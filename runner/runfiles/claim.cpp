@@ -99,7 +99,7 @@ bool try_claim(const std::string& attempt_folder, const Claim& claim) {
   // A revocation must outlive a crash: another host's job may still come. A local job's claim need not: a crash that
   // loses it has ended the job, too.
   if (claim.revoked) return create_exclusively(path, text);
-  const Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  const Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kStudyFile));
   if (fd.get() < 0) {
     if (errno == EEXIST) return false;
     throw UnavailableError(fmt::format("error: cannot create {}: {}", path, std::strerror(errno)));

@@ -16,7 +16,7 @@ namespace hpcbench {
 
 void note_injected(const std::string& attempt_folder, int writer, const InjectedFault& fault) {
   const std::string path = attempt_folder + "/" + rank_file("injected", writer, ".jsonl");
-  const Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  const Descriptor fd = open_study_file(path, O_APPEND);
   const std::string line = fmt::format("{{\"v\":1,\"t\":{:.3f},\"fault\":\"{}\",\"rank\":{},\"text\":{}}}\n", fault.unix_s,
                                        fault.kind, fault.rank, json_quote(fault.text));
   if (fd.get() < 0 || ::write(fd.get(), line.data(), line.size()) < 0) return;

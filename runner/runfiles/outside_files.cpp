@@ -29,8 +29,7 @@ std::string keep_file(const std::string& folder, const std::string& file, long l
   const fs::path copy = folder + '/' + kOutsideFolder + file;
   std::error_code error;
   fs::create_directories(copy.parent_path(), error);
-  if (!error) fs::copy_file(file, copy, fs::copy_options::overwrite_existing, error);
-  if (error) return fmt::format("unreadable {} {}\n", size_bytes, file);
+  if (error || !copy_contents(file, copy).empty()) return fmt::format("unreadable {} {}\n", size_bytes, file);
   left_bytes -= size_bytes;
   return fmt::format("kept {} {}\n", size_bytes, file);
 }

@@ -20,7 +20,7 @@ namespace {
 constexpr int kMostNumbers = 65536;  // of a list: no machine has more
 
 void append_binding_line(const std::string& path, const std::string& line) {
-  const Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  const Descriptor fd = open_study_file(path, O_APPEND);
   // One write: lines of several ranks do not mix. A line that is missing makes nothing look shared.
   [[maybe_unused]] const ssize_t written = ::write(fd.get(), line.data(), line.size());
 }

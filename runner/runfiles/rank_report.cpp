@@ -60,7 +60,7 @@ std::optional<RankReport> parse_rank_report(const std::string& text) {
 void write_rank_report(const std::string& try_folder, const RankReport& report, bool failed) {
   write_file(report_path(try_folder, report.end.rank), rank_report_json(report), Durability::none);
   if (!failed) return;
-  const Descriptor fd(::open(first_failed_path(try_folder).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  const Descriptor fd(::open(first_failed_path(try_folder).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kStudyFile));
   if (fd.get() < 0) return;  // another was first
   const std::string text = fmt::format("{}\n", report.end.rank);
   [[maybe_unused]] const ssize_t written = ::write(fd.get(), text.data(), text.size());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "base/value.hpp"
 #include "spec/fields.hpp"
 #include "spec/parsed_experiment.hpp"
 #include "spec/srun_options.hpp"
@@ -91,6 +93,24 @@ bool expands_in_shell(const std::string& text) {
   return false;
 }
 
+std::string in_capitals(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+/// Whether the name is one of a secret and the value may be one: no number, truth value, path or placeholder.
+bool may_be_secret(const std::string& name, const std::string& value) {
+  const std::string upper = in_capitals(name);
+  constexpr std::array kWords = {"TOKEN", "KEY", "SECRET", "PASSWORD"};
+  const bool named =
+      std::any_of(kWords.begin(), kWords.end(), [&](const char* word) { return upper.find(word) != std::string::npos; });
+  if (!named || value.empty() || value.front() == '/' || value.find("{{") != std::string::npos) return false;
+  const Value plain = Value::from_plain(value);
+  constexpr std::array kTruthValues = {"TRUE", "FALSE", "YES", "NO", "ON", "OFF"};
+  const std::string text = in_capitals(value);
+  return !plain.number() && std::find(kTruthValues.begin(), kTruthValues.end(), text) == kTruthValues.end();
+}
+
 std::optional<std::string> read_variable(const YamlKey& key, const YamlNode& node, Diagnostics& diagnostics) {
   const std::string what = fmt::format("`environment.{}`", key.name);
   if (node.kind == YamlNode::Kind::absent) {
@@ -98,6 +118,14 @@ std::optional<std::string> read_variable(const YamlKey& key, const YamlNode& nod
     return std::nullopt;
   }
   std::optional<std::string> text = read_text(node, what, diagnostics);
+  if (text && !expands_in_shell(*text) && may_be_secret(key.name, *text)) {
+    diagnostics.add(
+        node.location, what + " looks like a secret, and results and exports would contain its value",
+        fmt::format("remove it and call `export {0}=...` before hpcbench: runs inherit {0}, and no file has its value; "
+                    "if it is no secret, write it as a line of `setup`",
+                    key.name));
+    return std::nullopt;
+  }
   if (!text || !expands_in_shell(*text)) return text;
   diagnostics.add(node.location, fmt::format("{} is {} itself: no shell reads it", what, cite(*text)),
                   fmt::format("write it as a line of `setup`: setup: ['export {}=\"{}\"']", key.name, *text));

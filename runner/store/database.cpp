@@ -127,7 +127,7 @@ void set_up_for_writing(SQLite::Database& database) {
 void require_writable(const std::string& path) {
   const fs::path parent = fs::path(path).parent_path();
   const fs::path folder = parent.empty() ? fs::path(".") : parent;
-  make_folders(folder);
+  make_folders(folder, kUserFolder);  // of all studies, perhaps of several users
   for (const fs::path& needed : {folder, fs::path(path)}) {
     if (::faccessat(AT_FDCWD, needed.c_str(), W_OK, AT_EACCESS) == 0 || (errno == ENOENT && needed == path)) continue;
     throw UnavailableError(

@@ -276,7 +276,7 @@ std::size_t reindex(Store& store, const std::string& results_root, const std::st
 }
 
 Store open_index(const std::string& results_root) {
-  make_folders(results_root);
+  make_folders(results_root, kUserFolder);
   Store store = Store::open(results_root + "/hpcbench.db");
   if (store.rebuilt()) {
     say(fmt::format("note: {}/hpcbench.db is made anew from the run directories: {}", results_root, *store.rebuilt()));

@@ -37,13 +37,13 @@ void write_whole(int fd, std::string_view content, const std::string& path) {
   }
 }
 
-Descriptor open_to_write(const std::string& path, int flags, mode_t mode) {
-  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, mode));
-  if (fd.get() < 0) throw UnavailableError(fmt::format("error: cannot write {}: {}", path, std::strerror(errno)));
+Descriptor open_to_write(const std::string& path, int flags, unsigned mode) {
+  Descriptor fd = open_study_file(path, flags, mode);
+  if (fd.get() < 0) throw UnavailableError(fmt::format("error: cannot write {}: {}", path, why_not_opened(errno)));
   return fd;
 }
 
-void write_plainly(const std::string& path, std::string_view content, mode_t mode) {
+void write_plainly(const std::string& path, std::string_view content, unsigned mode) {
   const Descriptor fd = open_to_write(path, O_TRUNC, mode);
   write_whole(fd.get(), content, path);
 }
@@ -78,7 +78,7 @@ AttemptBatch AttemptBatch::create(const std::string& results, const std::string&
   const std::string folder = batches_folder(results) + "/" + id;
   make_folders(folder);
   // The log first: a batch that names attempts and has no log would make them doubtful.
-  Descriptor log = open_to_write(folder + "/handed.txt", O_EXCL | O_APPEND, 0666);
+  Descriptor log = open_to_write(folder + "/handed.txt", O_EXCL | O_APPEND, kStudyFile);
   write_whole(log.get(), maker_line() + "\n", folder + "/handed.txt");
   if (!blocks.empty()) write_file(folder + "/" + kBlocksFile, blocks_text(blocks), Durability::none);
   std::string lines;
@@ -89,7 +89,7 @@ AttemptBatch AttemptBatch::create(const std::string& results, const std::string&
 
 AttemptBatch AttemptBatch::resume(const std::string& results, const std::string& id) {
   const std::string folder = batches_folder(results) + "/" + id;
-  return {folder, id, open_to_write(folder + "/handed.txt", O_APPEND, 0666)};
+  return {folder, id, open_to_write(folder + "/handed.txt", O_APPEND, kStudyFile)};
 }
 
 void AttemptBatch::note_leaving(const AttemptKey& attempt) {
@@ -135,12 +135,12 @@ std::vector<OpenBatch> read_open_batches(const std::string& results) {
 }
 
 void write_attempt_files(const RenderedAttempt& attempt) {
-  write_plainly(attempt.folder + "/run.json", attempt.run_json, 0666);
-  write_plainly(attempt.folder + "/job.sh", attempt.job_sh, 0777);
+  write_plainly(attempt.folder + "/run.json", attempt.run_json, kStudyFile);
+  write_plainly(attempt.folder + "/job.sh", attempt.job_sh, kStudyFolder);
   for (const FilledDeck& deck : attempt.decks) {
     const std::filesystem::path path = std::filesystem::path(attempt.folder) / deck.to;
     make_folders(path.parent_path().string());
-    write_plainly(path.string(), deck.content, 0666);
+    write_plainly(path.string(), deck.content, kStudyFile);
   }
 }
 

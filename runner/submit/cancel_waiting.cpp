@@ -28,7 +28,7 @@ bool never_ran(const std::string& results, const KnownAttempt& attempt) {
 /// The number of a new attempt's folder, which this makes: above `highest`, and above folders of which nobody has a record.
 int make_next_folder(const std::string& results, AttemptKey key, int highest) {
   for (key.attempt = highest + 1;; ++key.attempt) {
-    if (::mkdir((results + "/" + to_string(key)).c_str(), 0777) == 0) return key.attempt;
+    if (::mkdir((results + "/" + to_string(key)).c_str(), kStudyFolder) == 0) return key.attempt;
     if (errno != EEXIST) make_folders(results + "/" + to_string(key));  // says why
   }
 }

@@ -164,7 +164,7 @@ std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::write_batch(
 /// False if an attempt that nobody told us of is there: then it is taken over instead.
 bool Dispatcher::Impl::make_attempt_folder(std::size_t run) {
   const std::string folder = folder_of(runs.key(run, runs[run].attempt + 1));
-  if (::mkdir(folder.c_str(), 0777) == 0) return true;
+  if (::mkdir(folder.c_str(), kStudyFolder) == 0) return true;
   if (errno == ENOENT) {
     make_folders(folder);
     return true;

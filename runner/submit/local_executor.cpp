@@ -59,10 +59,9 @@ int LocalExecutor::output_for(const std::string& batch, const std::string& folde
   if (batch == output_batch_ && output_.get() >= 0) return output_.get();
   // FOLDER is results/EXPERIMENT/CONFIG_ID/RUN/ATTEMPT.
   const auto results = std::filesystem::path(folder).parent_path().parent_path().parent_path();
-  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
-  output_ = Descriptor(::open((results / "batches" / batch / kLaunchLog).c_str(), flags, 0666));
+  output_ = open_study_file(results / "batches" / batch / kLaunchLog, O_APPEND);
   output_batch_ = output_.get() >= 0 ? batch : "";
-  if (output_.get() < 0) output_ = Descriptor(::open((folder + "/" + kLaunchLog).c_str(), flags, 0666));
+  if (output_.get() < 0) output_ = open_study_file(folder + "/" + kLaunchLog, O_APPEND);
   return output_.get();
 }
 

@@ -42,7 +42,7 @@ void Preparer::write_attempt(std::size_t instance, int attempt, const std::strin
   const std::vector<CodeFile> inputs = input_files(experiment_.preparations[wanted.definition], context_.call_folder);
   const std::string folder = preparation_folder(context_.results, wanted, attempt);
   make_folders(context_.results + "/prepare/" + wanted.folder());
-  if (::mkdir(folder.c_str(), 0777) != 0)
+  if (::mkdir(folder.c_str(), kStudyFolder) != 0)
     throw UnavailableError(fmt::format("error: cannot create folder {}: {}", folder, std::strerror(errno)));
   if (!batch.empty()) {
     const std::string script = context_.results + "/" + batch_script_path(batch);

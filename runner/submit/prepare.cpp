@@ -22,7 +22,7 @@ constexpr std::size_t kPrepareTail = 2000;  // bytes of output in an error
 }  // namespace
 
 void run_prepare(const std::vector<std::string>& command, const std::string& folder, const std::string& log_path) {
-  const Descriptor log(::open(log_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  const Descriptor log = open_study_file(log_path, O_TRUNC);
   if (log.get() < 0) throw UnavailableError(fmt::format("error: cannot write {}: {}", log_path, std::strerror(errno)));
   const std::string shown = join(command, " ");
   ToolCall call;

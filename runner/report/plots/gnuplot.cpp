@@ -47,8 +47,8 @@ bool find_gnuplot(ToolRunner& tools, std::string& advice) {
 }
 
 void write_plot_files(const Plot& plot, const std::string& folder) {
-  write_file(folder + "/" + plot.name + ".tsv", plot.data, Durability::none);
-  write_file(folder + "/" + plot.name + ".gp", plot.script, Durability::none);
+  write_file(folder + "/" + plot.name + ".tsv", plot.data, Durability::none, kUserFile);
+  write_file(folder + "/" + plot.name + ".gp", plot.script, Durability::none, kUserFile);
 }
 
 void draw_pictures(ToolRunner& tools, const std::vector<Plot>& plots, const std::string& folder, Picture picture) {

@@ -1,7 +1,12 @@
 #include "base/files.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
 
 #include "base/error.hpp"
 #include "base/host.hpp"
@@ -26,6 +31,61 @@ TEST_CASE("a file is created by one only") {
   CHECK(create_exclusively(folder / "claim", "mine"));
   CHECK_FALSE(create_exclusively(folder / "claim", "yours"));
   CHECK(read_file(folder / "claim") == "mine");
+}
+
+TEST_CASE("a file of a study is never written through a link, a pipe or a folder") {
+  const TemporaryFolder folder;
+  write_file(folder / "precious", "mine", Durability::none);
+  REQUIRE(::symlink("precious", (folder / "link").c_str()) == 0);
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0666) == 0);
+  for (const char* const name : {"link", "pipe"}) {
+    CHECK(open_study_file(folder / name, O_APPEND).get() < 0);
+    CHECK(why_not_opened(errno).starts_with("it is a link or no plain file"));
+  }
+  CHECK(open_study_file(folder / ".", O_APPEND).get() < 0);
+  CHECK(read_file(folder / "precious") == "mine");
+  write_file(folder / "link", "new", Durability::none);  // replaces the link
+  CHECK(read_file(folder / "link") == "new");
+  CHECK(read_file(folder / "precious") == "mine");
+}
+
+TEST_CASE("files of a study are for their owner alone to write, and private ones stay private") {
+  const TemporaryFolder folder;
+  const auto mode_of = [&](const std::string& name) {
+    struct stat status {};
+    CHECK(::stat((folder / name).c_str(), &status) == 0);
+    return status.st_mode & 0777U;
+  };
+  const mode_t before = ::umask(0002);
+  write_file(folder / "a", "x", Durability::none);
+  write_file(folder / "user", "x", Durability::none, kUserFile);
+  make_folders(folder / "deep/folder");
+  CHECK(mode_of("a") == 0644);
+  CHECK(mode_of("user") == 0664);
+  CHECK(mode_of("deep") == 0755);
+  CHECK(mode_of("deep/folder") == 0755);
+  CHECK(is_own_alone(folder / "a"));
+  CHECK(is_own(folder / "user"));
+  CHECK_FALSE(is_own_alone(folder / "user"));
+  CHECK_FALSE(is_own(folder / "none"));
+  ::umask(0077);
+  write_file(folder / "private", "x", Durability::none);
+  CHECK(copy_contents(folder / "a", folder / "copy").empty());
+  CHECK(mode_of("private") == 0600);
+  CHECK(mode_of("copy") == 0600);
+  CHECK(read_file(folder / "copy") == "x");
+  CHECK_FALSE(copy_contents(folder / "none", folder / "copy2").empty());
+  ::umask(before);
+}
+
+TEST_CASE("folders are made where a file is not in their place") {
+  const TemporaryFolder folder;
+  make_folders(folder / "a/b/c/");
+  make_folders(folder / "a/b/c");
+  CHECK(std::filesystem::is_directory(folder / "a/b/c"));
+  write_file(folder / "file", "x", Durability::none);
+  CHECK_THROWS_AS(make_folders(folder / "file"), UnavailableError);
+  CHECK_THROWS_AS(make_folders(folder / "file/below"), UnavailableError);
 }
 
 TEST_CASE("a process is known by more than its pid") {

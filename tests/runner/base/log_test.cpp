@@ -79,7 +79,7 @@ TEST_CASE("log: a file that cannot be written changes nothing, and says why") {
   CHECK(log_problem() == "No such file or directory");
   open_log("/dev/full");
   log_info("lost");
-  CHECK(log_problem() == "No space left on device");
+  CHECK(log_problem().value_or("").starts_with("it is a link or no plain file"));
   close_log();
   CHECK_FALSE(log_problem());
 }
