@@ -78,8 +78,8 @@ def main():
              "flop": rows * flop_of_row(options.size, tokens_a_row), "train_loss": loss}
     line = json.dumps(event)
     print(line)
-    if run := os.environ.get("HPCBENCH_RUN"):
-        with open(pathlib.Path(run).parent / "events.jsonl", "a") as events:
+    if folder := os.environ.get("HPCBENCH_RUN_DIR"):
+        with open(pathlib.Path(folder, "events.jsonl"), "a") as events:
             events.write(line + "\n")
 
 

@@ -7,7 +7,7 @@ import sys
 import time
 
 goal, step_s = int(sys.argv[1]), float(sys.argv[2])
-run_dir, rank = pathlib.Path(os.environ["HPCBENCH_RUN"]).parent, int(os.environ["RANK"])
+run_dir, rank = pathlib.Path(os.environ["HPCBENCH_RUN_DIR"]), int(os.environ["RANK"])
 resume = os.environ.get("HPCBENCH_RESUME_FROM")
 saved = pathlib.Path(resume, "step") if resume else None
 step = int(saved.read_text()) if saved and saved.exists() else 0

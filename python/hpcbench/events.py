@@ -4,7 +4,7 @@
     events.epoch(1, train_loss=0.84)
     events.run_end(train_s=12.5)
 
-Each call appends one line to events.jsonl (of rank R > 0: events.R.jsonl) in the folder that HPCBENCH_RUN lies in, flushed at once.
+Each call appends one line to events.jsonl (of rank R > 0: events.R.jsonl) in the folder HPCBENCH_RUN_DIR, flushed at once.
 Outside of a run of hpcbench it does nothing. What events there are and what hpcbench makes of them: docs/events.md.
 """
 from __future__ import annotations
@@ -43,7 +43,8 @@ def path() -> pathlib.Path | None:
     if not run:
         return None
     rank = _rank()
-    return pathlib.Path(run).parent / ("events.jsonl" if rank == 0 else f"events.{rank}.jsonl")
+    folder = pathlib.Path(os.environ.get("HPCBENCH_RUN_DIR") or pathlib.Path(run).parent)
+    return folder / ("events.jsonl" if rank == 0 else f"events.{rank}.jsonl")
 
 
 def _plain(value: Any) -> Any:

@@ -20,6 +20,7 @@
 #include "imports/import_runs.hpp"
 #include "render/blocks.hpp"
 #include "runfiles/block_claim.hpp"
+#include "runfiles/layout.hpp"
 #include "study/blocks/find_block_times.hpp"
 #include "study/index.hpp"
 #include "study/kept/changed_program.hpp"
@@ -228,7 +229,7 @@ void render_scripts(const Study& study, const BlockTimes& times, const std::stri
       write_file(attempt.folder + "/run.json", attempt.run_json, Durability::none);
       write_file(attempt.folder + "/job.sh", as_submitted.job_sh, Durability::none);
       for (const FilledDeck& deck : as_submitted.decks) {
-        const std::filesystem::path path = std::filesystem::path(attempt.folder) / deck.to;
+        const std::filesystem::path path = std::filesystem::path(output_folder(attempt.folder)) / deck.to;
         make_folders(path.parent_path().string());
         write_file(path.string(), deck.content, Durability::none);
       }

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -18,6 +19,7 @@
 #include "ingest/metric_origin.hpp"
 #include "ingest/reading.hpp"
 #include "report/escapes.hpp"
+#include "runfiles/layout.hpp"
 #include "runfiles/run_info.hpp"
 #include "study/run_reference.hpp"
 #include "study/study.hpp"
@@ -89,11 +91,14 @@ void add_origin(Lines& lines, const std::string& folder) {
   add("job script", std::filesystem::exists(folder + "/job.sh") ? folder + "/job.sh" : "");
 }
 
+/// Names relative to the attempt's folder: its program's files begin with `out/`.
 std::string list_files(const std::string& folder) {
   std::vector<std::string> files;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    files.push_back(entry->path().filename().string() + (entry->is_directory(error) ? "/" : ""));
+  for (const std::string& each : std::set{folder, run_dir_of(folder)}) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(each, error), end; !error && entry != end; entry.increment(error)) {
+      files.push_back(entry->path().string().substr(folder.size() + 1) + (entry->is_directory(error) ? "/" : ""));
+    }
   }
   std::sort(files.begin(), files.end());
   return join(files, " ");

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <system_error>
@@ -23,21 +22,23 @@ std::optional<int> rank_of_event_file(std::string_view name) {
   return whole && rank > 0 ? std::optional(rank) : std::nullopt;
 }
 
-std::vector<std::pair<int, std::string>> find_event_files(const std::string& attempt_folder) {
-  std::vector<std::pair<int, std::string>> files;
-  std::error_code error;
-  for (fs::directory_iterator entry(attempt_folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (const std::optional<int> rank = rank_of_event_file(name)) files.emplace_back(*rank, name);
+std::map<int, std::string> find_event_files(const std::string& attempt_folder, const std::string& run_dir) {
+  std::map<int, std::string> files;
+  for (const std::string& folder : {run_dir, attempt_folder}) {
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      if (const std::optional<int> rank = rank_of_event_file(entry->path().filename().string()))
+        files.emplace(*rank, entry->path().string());
+    }
   }
-  std::sort(files.begin(), files.end());
   return files;
 }
 
-std::optional<std::string> describe_missing_events(const std::string& attempt_folder, const std::string& name, long long size) {
+std::optional<std::string> describe_missing_events(const std::string& file, long long size) {
+  const std::string name = fs::path(file).filename().string();
   if (!rank_of_event_file(name)) return std::nullopt;
   std::error_code error;
-  const auto here = fs::file_size(attempt_folder + '/' + name, error);
+  const auto here = fs::file_size(file, error);
   if (error) return fmt::format("{}: missing, but {} bytes were written", name, size);
   if (size > 0 && here < static_cast<unsigned long long>(size))
     return fmt::format("{}: {} of {} bytes are here", name, here, size);

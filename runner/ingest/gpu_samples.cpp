@@ -271,9 +271,13 @@ GpuSummary GpuSampleReader::finish() {
   return std::move(summary);
 }
 
-std::optional<GpuSummary> read_gpu_samples(const std::string& folder) {
-  std::vector<std::string> files = expand_glob("gpu.csv", folder, "");
-  for (std::string& file : expand_glob("gpu.[0-9]*.csv", folder, "")) files.push_back(std::move(file));
+std::optional<GpuSummary> read_gpu_samples(const std::string& attempt_folder, const std::string& run_dir) {
+  std::vector<std::string> files;
+  for (const std::string& folder : {attempt_folder, run_dir}) {
+    if (!files.empty()) break;  // those of `monitor` count before a program's own
+    files = expand_glob("gpu.csv", folder, "");
+    for (std::string& file : expand_glob("gpu.[0-9]*.csv", folder, "")) files.push_back(std::move(file));
+  }
   if (files.empty()) return std::nullopt;
   GpuSampleReader reader;
   std::vector<std::string> warnings;

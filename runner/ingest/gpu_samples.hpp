@@ -48,7 +48,7 @@ class GpuSampleReader {
 
 /// Of an attempt's folder: gpu.csv of the first node, gpu.N.csv of node N. Absent where there are none; what cannot be read is
 /// a warning.
-std::optional<GpuSummary> read_gpu_samples(const std::string& folder);
+std::optional<GpuSummary> read_gpu_samples(const std::string& attempt_folder, const std::string& run_dir);
 
 /// `2025/11/12 09:46:30.648` as seconds; only differences mean something.
 std::optional<double> parse_gpu_timestamp(std::string_view text);

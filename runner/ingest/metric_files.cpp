@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 
+#include <set>
+
 #include "base/files.hpp"
 #include "base/glob.hpp"
 #include "base/text.hpp"
@@ -10,6 +12,7 @@
 #include "ingest/metric_scan.hpp"
 #include "ingest/preamble.hpp"
 #include "ingest/unpacked_file.hpp"
+#include "runfiles/layout.hpp"
 #include "runfiles/run_info.hpp"
 
 namespace hpcbench {
@@ -46,9 +49,12 @@ MetricFiles unchanged_since(const std::vector<std::string>& files, const Attempt
   return found;
 }
 
-std::vector<std::string> names_in(const std::string& folder) {
+/// Relative to the attempt's folder: its program's files begin with `out/`.
+std::vector<std::string> names_in(const std::string& folder, const std::string& of_program) {
   std::vector<std::string> names;
-  for (const std::string& file : glob_files(glob_escaped(folder) + "/*")) names.push_back(file.substr(folder.size() + 1));
+  for (const std::string& each : std::set{folder, of_program}) {
+    for (const std::string& file : glob_files(glob_escaped(each) + "/*")) names.push_back(file.substr(folder.size() + 1));
+  }
   return names;
 }
 
@@ -78,10 +84,12 @@ std::string explain_missed_metric(const Metric& metric, const std::string& folde
     return fmt::format("its formula {} gives none; `hpcbench show` says why", printable(metric.selector));
   std::string problem;
   const RunInfo info = parse_run_json(read_small_file(folder + "/run.json", problem).value_or(""));
-  const MetricFiles found = find_metric_files(metric.file, {folder, info.workdir, info.outside_globs(), std::nullopt, true});
+  const std::string of_program = run_dir_of(folder, info);
+  const MetricFiles found =
+      find_metric_files(metric.file, {folder, of_program, info.workdir, info.outside_globs(), std::nullopt, true});
   if (found.files.empty()) {
     if (!found.left_out.empty()) return found.left_out;
-    return fmt::format("no file is {}; in {} are {}", printable(metric.file), folder, join(names_in(folder), ", "));
+    return fmt::format("no file is {}; in {} are {}", printable(metric.file), folder, join(names_in(folder, of_program), ", "));
   }
   const std::string& file = found.files.back();
   std::string text =
@@ -104,22 +112,22 @@ void keep_outside_files_late(const std::string& folder) {
   std::string problem;
   if (read_small_file(folder + '/' + kOutsideList, problem)) return;
   const auto text = [&](const char* name) { return read_small_file(folder + '/' + name, problem).value_or(""); };
-  const auto globs = parse_run_json(text("run.json")).outside.value_or(std::vector<OutsideGlob>());
+  const RunInfo info = parse_run_json(text("run.json"));
+  const auto globs = info.outside.value_or(std::vector<OutsideGlob>());
   if (globs.empty()) return;
   const std::optional<double> started_unix_s = parse_started(text("started.json")).started_unix_s;
   const std::optional<double> finished_unix_s = parse_finished(text("finished.json")).finished_unix_s;
   if (!started_unix_s || !finished_unix_s) return;
-  keep_outside_files(folder, globs, ChangedBetween{*started_unix_s, *finished_unix_s});
+  keep_outside_files(folder, run_dir_of(folder, info), globs, ChangedBetween{*started_unix_s, *finished_unix_s});
 }
 
 MetricFiles find_metric_files(const std::string& glob, const AttemptPlace& place) {
-  if (!glob.starts_with('/')) {
-    std::vector<std::string> here = expand_glob(glob, place.folder, "");
-    std::erase_if(here, [&](const std::string& file) { return file.starts_with(place.folder + '/' + kOutsideFolder + '/'); });
-    if (!here.empty()) return {here, {}};
+  const bool is_relative = !glob.starts_with('/');
+  if (is_relative) {
+    if (std::vector<std::string> here = attempt_files(glob, place.folder, place.run_dir); !here.empty()) return {here, {}};
   }
   const std::string outside = outside_glob(glob, place.folder, place.workdir);
-  if (outside.empty()) return {expand_glob(glob, place.folder, place.workdir), {}};
+  if (outside.empty()) return {is_relative ? std::vector<std::string>() : glob_files(glob), {}};
   std::string problem;
   const std::optional<std::string> list = read_small_file(place.folder + '/' + kOutsideList, problem);
   const bool only_copies = list || (place.outside_globs && *place.outside_globs == 0);

@@ -14,6 +14,7 @@ namespace hpcbench {
 /// What decides where the files of a metric are looked for.
 struct AttemptPlace {
   std::string folder;
+  std::string run_dir;  // in it
   std::string workdir;
   std::optional<std::size_t> outside_globs;  // how many run.json names; absent: made before copies were kept
   std::optional<ChangedBetween> ran;         // when it ran; absent: it has not ended, or nothing says when

@@ -2,16 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "ingest/event_files.hpp"
 #include "ingest/imported.hpp"
+#include "runfiles/layout.hpp"
 #include "runfiles/run_info.hpp"
 
 namespace hpcbench {
@@ -20,33 +22,18 @@ namespace {
 
 nlohmann::json parse_traced(const std::string& text) { return nlohmann::json::parse(text, nullptr, false); }
 
-/// Event files of an attempt, rank 0's first.
-std::vector<std::string> event_files(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (name.starts_with("events.") && name.ends_with("jsonl")) names.push_back(name);
-  }
-  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
-    return a.size() != b.size() ? a.size() < b.size() : a < b;  // events.jsonl, events.1.jsonl ... events.10.jsonl
-  });
-  const auto first = std::find(names.begin(), names.end(), "events.jsonl");
-  if (first != names.end()) std::rotate(names.begin(), first, first + 1);
-  return names;
-}
-
 /// The last line of a file of events that has the metric, and the last that has
 /// it with this value.
 struct EventTrace {
   std::optional<std::string> any, exact;
 };
 
-EventTrace origin_in_events(const std::string& folder, const std::string& file, const std::string& metric, double value) {
+EventTrace origin_in_events(const std::string& file, const std::string& metric, double value) {
   EventTrace trace;
   const std::string key = json_quote(metric) + ":";
   const std::string spaced = json_quote(metric) + " :";
-  std::ifstream stream(folder + "/" + file, std::ios::binary);
+  std::ifstream stream(file, std::ios::binary);
+  const std::string file_name = std::filesystem::path(file).filename().string();
   long long number = 0;
   for (std::string line; std::getline(stream, line);) {
     number += 1;
@@ -54,7 +41,7 @@ EventTrace origin_in_events(const std::string& folder, const std::string& file, 
     const nlohmann::json event = parse_traced(line);
     if (!event.is_object() || !event.contains(metric) || !event[metric].is_number()) continue;
     const std::string name = event.contains("event") && event["event"].is_string() ? event["event"].get<std::string>() : "?";
-    trace.any = fmt::format("{}:{} ({})", file, number, name);
+    trace.any = fmt::format("{}:{} ({})", file_name, number, name);
     if (event[metric].get<double>() == value) trace.exact = trace.any;
   }
   return trace;
@@ -65,13 +52,14 @@ EventTrace origin_in_events(const std::string& folder, const std::string& file, 
 std::string metric_origin(const AttemptRecord& record, const std::string& folder, const std::string& metric) {
   const auto noted = record.places.find(metric);
   const bool is_noted = noted != record.places.end();
-  const std::vector<std::string> files = event_files(folder);
-  const bool in_events = is_noted && std::find(files.begin(), files.end(), noted->second) != files.end();
+  const int noted_rank = is_noted ? rank_of_event_file(noted->second).value_or(-1) : -1;  // -1: not in events
+  const std::map<int, std::string> files = find_event_files(folder, run_dir_of(folder));
+  const bool in_events = files.contains(noted_rank);
   if (is_noted && !in_events) return noted->second;
   std::optional<std::string> any;
-  for (const std::string& file : files) {
-    if (in_events && file != noted->second) continue;
-    const EventTrace trace = origin_in_events(folder, file, metric, record.metrics.at(metric));
+  for (const auto& [rank, file] : files) {
+    if (in_events && rank != noted_rank) continue;
+    const EventTrace trace = origin_in_events(file, metric, record.metrics.at(metric));
     if (trace.exact) return *trace.exact;
     if (!any) any = trace.any;
   }

@@ -23,6 +23,7 @@
 #include "ingest/segments.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/job_files.hpp"
+#include "runfiles/layout.hpp"
 #include "runfiles/run_info.hpp"
 #include "runfiles/settled.hpp"
 
@@ -82,6 +83,7 @@ class AttemptReader {
 
   void read_identity() {
     info_ = read_json("run.json", true, parse_run_json);
+    run_dir_ = run_dir_of(folder_, info_);
     const fs::path folder(folder_);
     const fs::path run = folder.parent_path();
     const std::string path =
@@ -164,9 +166,10 @@ class AttemptReader {
   }
 
   void read_events() {
-    for (const auto& [rank, name] : find_event_files(folder_)) read_event_file(rank, name);
+    for (const auto& [rank, file] : find_event_files(folder_, run_dir_)) read_event_file(rank, file);
     for (const auto& [name, size] : finished_.files) {
-      if (std::optional<std::string> missing = describe_missing_events(folder_, name, size)) warn(std::move(*missing));
+      const std::string file = program_file(folder_, run_dir_, name);
+      if (std::optional<std::string> missing = describe_missing_events(file, size)) warn(std::move(*missing));
     }
     // What the launcher measured stands in for what the program did not say.
     for (const auto& [name, value] : {std::pair("user_s", finished_.user_s), std::pair("sys_s", finished_.sys_s),
@@ -177,9 +180,10 @@ class AttemptReader {
     for (const auto& [name, text] : info_.facts) record_.facts[name] = text;
   }
 
-  void read_event_file(int rank, const std::string& name) {
+  void read_event_file(int rank, const std::string& file) {
+    const std::string name = fs::path(file).filename().string();
     EventReader reader(name);
-    const auto problem = read_lines(folder_ + '/' + name, [&](std::string_view piece) {
+    const auto problem = read_lines(file, [&](std::string_view piece) {
       reader.feed(piece);
       return true;
     });
@@ -234,13 +238,8 @@ class AttemptReader {
     if (several) record_.series.insert(record_.series.end(), points.begin(), points.end());
   }
 
-  /// Files are called by their paths relative to the attempt's folder, where they stand in it.
-  std::string short_name(const std::string& file) const {
-    return file.starts_with(folder_ + '/') ? file.substr(folder_.size() + 1) : file;
-  }
-
   void read_metrics() {
-    AttemptPlace place{folder_, info_.workdir, info_.outside_globs(), std::nullopt, finished_.readable};
+    AttemptPlace place{folder_, run_dir_, info_.workdir, info_.outside_globs(), std::nullopt, finished_.readable};
     if (started_.started_unix_s && finished_.finished_unix_s)
       place.ran = ChangedBetween{*started_.started_unix_s, *finished_.finished_unix_s};
     std::set<std::string> outside;
@@ -248,7 +247,7 @@ class AttemptReader {
       if (metric.is_formula()) continue;
       const MetricFiles found = find_metric_files(metric.file, place);
       std::vector<std::string> names;
-      for (const std::string& file : found.files) names.push_back(short_name(file));
+      for (const std::string& file : found.files) names.push_back(attempt_file_name(file, folder_, run_dir_));
       add_outside(names, outside);
       if (!found.left_out.empty()) warn(fmt::format("metric {}: {}", metric.name, found.left_out));
       take_matches(metric, found.files.empty(), read_metric(metric, found.files, names));
@@ -272,7 +271,7 @@ class AttemptReader {
   }
 
   void take_gpu_samples() {
-    const std::optional<GpuSummary> summary = read_gpu_samples(folder_);
+    const std::optional<GpuSummary> summary = read_gpu_samples(folder_, run_dir_);
     if (!summary) return;
     for (const std::string& warning : summary->warnings) warn(warning);
     for (const auto& [name, value] : gpu_metrics(*summary)) add_metric(name, value, "gpu.csv");
@@ -360,7 +359,7 @@ class AttemptReader {
     if (record_.reason) record_.state = State::failed;
   }
 
-  std::string folder_;
+  std::string folder_, run_dir_;
   const ReadingRules* rules_;
   AttemptRecord record_;
   RunInfo info_;

@@ -17,6 +17,7 @@
 #include "base/value.hpp"
 #include "runfiles/injected.hpp"
 #include "runfiles/job_files.hpp"
+#include "runfiles/layout.hpp"
 
 namespace hpcbench {
 
@@ -116,7 +117,7 @@ struct ProgressEvent {
 
 std::vector<ProgressEvent> read_progress(const std::string& attempt_folder, int rank) {
   std::vector<ProgressEvent> events;
-  std::ifstream file(attempt_folder + "/" + rank_file("events", rank, ".jsonl"));
+  std::ifstream file(program_file(attempt_folder, run_dir_of(attempt_folder), rank_file("events", rank, ".jsonl")));
   JsonMembers members;
   for (std::string line; std::getline(file, line);) {
     const bool may_be = line.find("\"step\"") != std::string::npos || line.find("\"epoch\"") != std::string::npos;
@@ -240,7 +241,7 @@ SegmentSteps read_segment_steps(const std::string& folder) {
   SegmentSteps steps;
   const RunInfo info = parse_run_json(read_file_if_there(folder + "/run.json").value_or(""));
   if (info.segment) steps.from = info.segment->from;
-  std::ifstream events(folder + "/events.jsonl");
+  std::ifstream events(program_file(folder, run_dir_of(folder, info), "events.jsonl"));
   JsonMembers members;
   for (std::string line; std::getline(events, line);) {
     if (line.find("\"step\"") == std::string::npos || !scan_object(line, members)) continue;  // also one that was cut

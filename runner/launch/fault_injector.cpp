@@ -7,6 +7,7 @@
 #include <csignal>
 #include <fstream>
 #include <limits>
+#include <set>
 #include <string_view>
 
 #include "base/host.hpp"
@@ -102,8 +103,8 @@ bool StepWatch::read_more(Tail& tail) const {
   return false;
 }
 
-FaultInjector::FaultInjector(Faults faults, std::string folder, std::function<int(int)> node_of)
-    : faults_(std::move(faults)), folder_(std::move(folder)), node_of_(std::move(node_of)) {}
+FaultInjector::FaultInjector(Faults faults, std::string folder, std::string run_dir, std::function<int(int)> node_of)
+    : faults_(std::move(faults)), folder_(std::move(folder)), run_dir_(std::move(run_dir)), node_of_(std::move(node_of)) {}
 
 void FaultInjector::begin(const std::vector<RankProcess>& ranks) {
   begin_s_ = monotonic_s();
@@ -115,8 +116,10 @@ void FaultInjector::begin(const std::vector<RankProcess>& ranks) {
   std::optional<SlowNode>& slow = faults_.slow_node;
   if (slow && !here([&](const RankProcess& each) { return node_of_(each.rank) == slow->node; })) slow.reset();
   if (kill && kill->step) {
-    std::vector<std::string> files = {folder_ + "/" + rank_file("events", 0, ".jsonl")};
-    if (kill->rank > 0) files.push_back(folder_ + "/" + rank_file("events", *kill->rank, ".jsonl"));
+    std::vector<std::string> files;
+    for (const std::string& folder : std::set{run_dir_, folder_}) {
+      for (const int rank : std::set{0, *kill->rank}) files.push_back(folder + "/" + rank_file("events", rank, ".jsonl"));
+    }
     steps_.emplace(std::move(files), *kill->step);
   }
   next_kill_s_ = *begin_s_ + (kill ? kill->at_s.value_or(kLookS) : 0);

@@ -45,8 +45,9 @@ class StepWatch {
 /// folder just before it happens (runfiles/injected.hpp). No threads: who waits for the ranks calls `act` in time.
 class FaultInjector {
  public:
-  /// `folder`: that of run.json. `node_of`: the node of a rank. `faults` name their rank and node.
-  FaultInjector(Faults faults, std::string folder, std::function<int(int rank)> node_of);
+  /// `folder`: that of run.json; `run_dir`: of the events. `node_of`: the node of a rank. `faults` name their rank and
+  /// node.
+  FaultInjector(Faults faults, std::string folder, std::string run_dir, std::function<int(int rank)> node_of);
 
   /// Ranks have started: times count from here.
   void begin(const std::vector<RankProcess>& ranks);
@@ -64,7 +65,7 @@ class FaultInjector {
   void note(const std::string& kind, int rank, const std::string& text) const;
 
   Faults faults_;
-  std::string folder_;
+  std::string folder_, run_dir_;
   std::function<int(int)> node_of_;
   std::optional<double> begin_s_;
   int writer_ = 0;  // the lowest rank here

@@ -62,9 +62,10 @@ void note_stopped(const std::string& folder, const std::string& by, std::optiona
 
 }  // namespace
 
-JobScript::JobScript(std::string attempt_folder, RunDescription run, SlurmJobFacts job, Supervisor& supervisor, double grace_s,
-                     const BlockPlace* block)
+JobScript::JobScript(std::string attempt_folder, std::string run_dir, RunDescription run, SlurmJobFacts job,
+                     Supervisor& supervisor, double grace_s, const BlockPlace* block)
     : folder_(std::move(attempt_folder)),
+      run_dir_(std::move(run_dir)),
       run_(std::move(run)),
       job_(std::move(job)),
       supervisor_(supervisor),
@@ -83,6 +84,7 @@ bool JobScript::near_limit() const {
 
 ProcessSpec JobScript::spec() const {
   EnvironmentChanges changes{{"HPCBENCH_TRY", try_folder()}, {"HPCBENCH_RUN", folder_ + "/run.json"}};
+  changes["HPCBENCH_RUN_DIR"] = run_dir_;
   changes["MASTER_ADDR"] = address_;
   changes["MASTER_PORT"] = std::to_string(port_->number());
   if (in_block_) changes["HPCBENCH_NODELIST"] = job_.nodes;
@@ -225,7 +227,7 @@ ScriptEnd JobScript::run(StartedFacts started) {
   }
   ::unlink((folder_ + "/stopped").c_str());
   if (!bindings_.empty()) note_neighbours(end.facts);
-  end.facts.files = event_file_sizes(folder_, run_.processes);
+  end.facts.files = event_file_sizes(folder_, run_dir_, run_.processes);
   return end;
 }
 

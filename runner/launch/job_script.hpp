@@ -27,8 +27,8 @@ class JobScript {
  public:
   /// In a block (else null) other runs follow in the same job. Then the run's time limit is not the job's, and is kept here;
   /// and the run may be asked to end alone, by `cancel_requested` in its folder and SIGUSR2.
-  JobScript(std::string attempt_folder, RunDescription run, SlurmJobFacts job, Supervisor& supervisor, double grace_s,
-            const BlockPlace* block);
+  JobScript(std::string attempt_folder, std::string run_dir, RunDescription run, SlurmJobFacts job, Supervisor& supervisor,
+            double grace_s, const BlockPlace* block);
 
   /// Writes started.json, then runs the script.
   ScriptEnd run(StartedFacts started);
@@ -53,7 +53,7 @@ class JobScript {
     return supervisor_.so_far().cancelled_by || supervisor_.so_far().timed_out || (in_block_ && cancel_requested());
   }
 
-  std::string folder_;
+  std::string folder_, run_dir_;
   RunDescription run_;
   SlurmJobFacts job_;
   Supervisor& supervisor_;

@@ -34,6 +34,7 @@
 #include "runfiles/claim.hpp"
 #include "runfiles/job_files.hpp"
 #include "runfiles/launch_error.hpp"
+#include "runfiles/layout.hpp"
 #include "runfiles/outside_files.hpp"
 #include "runfiles/run_description.hpp"
 #include "runfiles/run_info.hpp"
@@ -44,8 +45,9 @@ namespace {
 
 constexpr double kSlurmGraceS = 10;  // from the request to end a step to its end; `hpcbench cancel` looks at jobs for 25 s
 
-/// A new folder ./manual-TIME with a copy of run.json.
+/// A new folder ./manual-TIME with a copy of run.json, and of the input decks.
 std::string make_manual_folder(const std::string& run_json, const std::string& attempt_folder) {
+  const RunInfo info = parse_run_json(run_json);
   constexpr int kTries = 1000;
   const std::time_t now = std::time(nullptr);
   std::tm local{};
@@ -55,10 +57,10 @@ std::string make_manual_folder(const std::string& run_json, const std::string& a
     const std::string folder = number == 1 ? base : fmt::format("{}-{}", base, number);
     if (::mkdir(folder.c_str(), kUserFolder) == 0) {
       write_file(folder + "/run.json", run_json, Durability::none);
-      for (const std::string& name : parse_run_json(run_json).decks) {
-        const std::filesystem::path copy = std::filesystem::path(folder) / name;
+      for (const std::string& name : info.decks) {
+        const std::filesystem::path copy = std::filesystem::path(run_dir_of(folder, info)) / name;
         make_folders(copy.parent_path().string());
-        write_file(copy.string(), read_file(attempt_folder + "/" + name), Durability::none);
+        write_file(copy.string(), read_file(run_dir_of(attempt_folder, info) + "/" + name), Durability::none);
       }
       return folder;
     }
@@ -70,24 +72,26 @@ std::string make_manual_folder(const std::string& run_json, const std::string& a
 /// Where this job runs: the attempt's own folder, or a new one for a job by hand.
 struct JobPlace {
   std::string attempt_folder;
-  std::string output_folder;
+  std::string job_folder;  // of logs and records
+  std::string run_dir;     // in that
 
-  bool by_hand() const { return attempt_folder != output_folder; }
+  bool by_hand() const { return attempt_folder != job_folder; }
 };
 
-/// A working directory below the attempt's folder is the job's own: below its output folder, made if it is not there.
+/// A working directory below the attempt's folder is the job's own: below the job's folder, made if it is not there.
 std::string job_workdir(const std::string& workdir, const JobPlace& place) {
   if (workdir.empty()) return workdir;
   const std::string own = place.attempt_folder + "/";
   if (workdir != place.attempt_folder && !workdir.starts_with(own)) return workdir;
-  const std::string folder = place.output_folder + workdir.substr(place.attempt_folder.size());
+  const std::string folder = place.job_folder + workdir.substr(place.attempt_folder.size());
   make_folders(folder);
   return folder;
 }
 
 EnvironmentChanges rank_changes(const RankLayout& layout, const JobPlace& place, int rank) {
   EnvironmentChanges changes = rank_variables(layout, rank);
-  changes["HPCBENCH_RUN"] = place.output_folder + "/run.json";
+  changes["HPCBENCH_RUN"] = place.job_folder + "/run.json";
+  changes["HPCBENCH_RUN_DIR"] = place.run_dir;
   return changes;
 }
 
@@ -104,8 +108,8 @@ std::vector<std::string> job_environment(const RunDescription& run, const RankLa
 ProcessSpec process_spec(const JobPlace& place, int rank) {
   ProcessSpec spec;
   spec.rank = rank;
-  spec.stdout_path = place.output_folder + "/" + rank_file("stdout", rank, ".log");
-  spec.stderr_path = place.output_folder + "/" + rank_file("stderr", rank, ".log");
+  spec.stdout_path = place.job_folder + "/" + rank_file("stdout", rank, ".log");
+  spec.stderr_path = place.job_folder + "/" + rank_file("stderr", rank, ".log");
   spec.isolated = true;
   return spec;
 }
@@ -113,7 +117,7 @@ ProcessSpec process_spec(const JobPlace& place, int rank) {
 /// Of ranks above 0; absent where each has files of its own. The file is a new one.
 std::unique_ptr<MergedOutput> merged_output(const RunDescription& run, const JobPlace& place) {
   if (!run.merged_output || run.processes == 1) return nullptr;
-  return std::make_unique<MergedOutput>(place.output_folder + "/" + kMergedOutput);
+  return std::make_unique<MergedOutput>(place.job_folder + "/" + kMergedOutput);
 }
 
 std::vector<ProcessSpec> rank_specs(const RunDescription& run, const RankLayout& layout, const JobPlace& place,
@@ -149,8 +153,9 @@ struct PreparedJob {
 
 PreparedJob prepare_job(const std::string& run_json, const JobPlace& place, double grace_s) {
   RunDescription run = describe_run(run_json, place.attempt_folder + "/run.json");
+  make_folders(place.run_dir, place.by_hand() ? kUserFolder : kStudyFolder);
   if (place.by_hand()) {
-    move_folder(run, place.attempt_folder, place.output_folder);
+    move_folder(run, run_dir_of(place.attempt_folder, parse_run_json(run_json)), place.run_dir);
     run.time_s.reset();  // a person waits as long as he likes
   }
   PreparedJob job;
@@ -197,7 +202,8 @@ void run_ranks(const PreparedJob& job, const JobPlace& place, Supervisor& superv
   const std::unique_ptr<MergedOutput> merged = merged_output(job.run, place);
   const std::vector<ProcessSpec> specs = rank_specs(job.run, job.layout, place, job.state, merged.get());
   if (merged) merged->start();
-  FaultInjector faults(job.run.faults, place.output_folder, [&](int rank) { return rank / job.layout.processes_per_node; });
+  FaultInjector faults(job.run.faults, place.job_folder, place.run_dir,
+                       [&](int rank) { return rank / job.layout.processes_per_node; });
   SupervisionRules rules = job.rules;
   if (job.run.faults.any()) rules.faults = &faults;
   facts.supervision = supervisor.run(specs, rules, error);
@@ -207,7 +213,7 @@ void run_ranks(const PreparedJob& job, const JobPlace& place, Supervisor& superv
 
 /// Attempts of earlier versions have a job.sh that claims by itself: what run.json says is started in its place.
 void run_script(const PreparedJob& job, const JobPlace& place, double grace_s, Supervisor& supervisor, FinishedFacts& facts) {
-  const LocalScript script{place.attempt_folder + "/job.sh", place.output_folder, job.state.environment, grace_s};
+  const LocalScript script{place.attempt_folder + "/job.sh", place.job_folder, job.state.environment, grace_s};
   run_local_script(script, job.run, supervisor, facts);
 }
 
@@ -237,7 +243,7 @@ FinishedFacts run_job(const std::string& run_json, const JobPlace& place, Starte
   }
   started.master_port = job.layout.master_port;
   // Not synced: a crash of the host ends the job as well, and then nobody asks when it started.
-  write_file(place.output_folder + "/started.json", started_json(started), Durability::none);
+  write_file(place.job_folder + "/started.json", started_json(started), Durability::none);
   const std::optional<long long> oom_kills = read_oom_kill_count();
   facts.time_limit_s = job.rules.time_limit_s;
   if (job.run.script) {
@@ -249,8 +255,8 @@ FinishedFacts run_job(const std::string& run_json, const JobPlace& place, Starte
   facts.oom_kill.reset();
   if (oom_kills && oom_kills_after) facts.oom_kill = *oom_kills_after > *oom_kills;
   const std::optional<int> failed = facts.supervision.setup ? 0 : facts.supervision.first_failed_rank;
-  if (failed && !facts.tail) facts.tail = output_tail(place.output_folder, *failed);
-  facts.files = event_file_sizes(place.output_folder, job.run.processes);
+  if (failed && !facts.tail) facts.tail = output_tail(place.job_folder, *failed);
+  facts.files = event_file_sizes(place.job_folder, place.run_dir, job.run.processes);
   return facts;
 }
 
@@ -268,11 +274,12 @@ Supervisor::Place prepare_signals(bool by_hand, bool in_slurm) {
 
 /// Before the next run may begin: it may write the same files.
 void keep_outside(const JobPlace& place, const std::string& run_json) {
-  keep_outside_files(place.attempt_folder, parse_run_json(run_json).outside.value_or(std::vector<OutsideGlob>()));
+  keep_outside_files(place.attempt_folder, place.run_dir,
+                     parse_run_json(run_json).outside.value_or(std::vector<OutsideGlob>()));
 }
 
 void write_finished(const JobPlace& place, const FinishedFacts& facts) {
-  write_file(place.output_folder + "/finished.json", finished_json(facts), Durability::durable);
+  write_file(place.job_folder + "/finished.json", finished_json(facts), Durability::durable);
 }
 
 /// An attempt that is ours, in a job of Slurm.
@@ -298,7 +305,8 @@ AttemptEnd run_in_slurm(const std::string& run_json, const JobPlace& place, Star
   started.nodes = job.nodes;
   if (here) started.devices = list_gpus();
   const int good_exit_code = run.good_exit_code;
-  JobScript script(place.attempt_folder, std::move(run), std::move(job), supervisor, kSlurmGraceS, block);
+  make_folders(place.run_dir);
+  JobScript script(place.attempt_folder, place.run_dir, std::move(run), std::move(job), supervisor, kSlurmGraceS, block);
   const ScriptEnd end = script.run(std::move(started));
   if (end.stopped) return {kSignalExitBase + SIGTERM, false};
   keep_outside(place, run_json);
@@ -332,9 +340,10 @@ int prepare_in_slurm(const std::string& run_json, const JobPlace& place, Started
 AttemptEnd run_attempt(const std::string& attempt_folder, const std::string& token, double grace_s, const BlockPlace* block) {
   JobPlace place;
   place.attempt_folder = std::filesystem::absolute(attempt_folder + "/.").lexically_normal().parent_path().string();
-  place.output_folder = place.attempt_folder;
+  place.job_folder = place.attempt_folder;
   const std::string run_json = read_file(place.attempt_folder + "/run.json");
   const RunInfo info = parse_run_json(run_json);
+  place.run_dir = run_dir_of(place.attempt_folder, info);
   const bool in_slurm = !token.empty() && info.executor == "slurm";
   // Before the claim: from then on a signal must not end us without finished.json.
   Supervisor supervisor(prepare_signals(token.empty(), in_slurm));
@@ -352,8 +361,9 @@ AttemptEnd run_attempt(const std::string& attempt_folder, const std::string& tok
   }
   if (in_slurm) return run_in_slurm(run_json, place, started, std::move(job), block, supervisor);
   if (token.empty()) {
-    place.output_folder = make_manual_folder(run_json, place.attempt_folder);
-    say("by hand: this run claims nothing and does not count; its output is in " + place.output_folder);
+    place.job_folder = make_manual_folder(run_json, place.attempt_folder);
+    place.run_dir = run_dir_of(place.job_folder, info);
+    say("by hand: this run claims nothing and does not count; its output is in " + place.job_folder);
   }
   const FinishedFacts facts = run_job(run_json, place, started, grace_s, supervisor);
   if (!token.empty()) keep_outside(place, run_json);

@@ -23,8 +23,8 @@ ProcessSpec script_spec(const LocalScript& script, const std::string& try_folder
   spec.argv = {"bash", script.path};
   spec.environment = changed_environment(
       script.environment, {{"HPCBENCH_TRY", try_folder}, {"HPCBENCH_GRACE", fmt::format("{:.3f}", script.grace_s)}});
-  spec.stdout_path = script.output_folder + "/" + rank_file("stdout", 0, ".log");
-  spec.stderr_path = script.output_folder + "/" + rank_file("stderr", 0, ".log");
+  spec.stdout_path = script.job_folder + "/" + rank_file("stdout", 0, ".log");
+  spec.stderr_path = script.job_folder + "/" + rank_file("stderr", 0, ".log");
   spec.isolated = true;
   return spec;
 }
@@ -53,7 +53,7 @@ SupervisionRules script_rules(const LocalScript& script, const RunDescription& r
 }  // namespace
 
 void run_local_script(const LocalScript& script, const RunDescription& run, Supervisor& supervisor, FinishedFacts& facts) {
-  const ScriptTry attempt{script.output_folder + "/try1", script.output_folder, run.processes, run.good_exit_code};
+  const ScriptTry attempt{script.job_folder + "/try1", script.job_folder, run.processes, run.good_exit_code};
   make_folders(attempt.folder);
   std::optional<StartError> error;
   const Supervision ended =

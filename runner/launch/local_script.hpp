@@ -12,7 +12,7 @@ namespace hpcbench {
 /// job.sh of an attempt on this machine.
 struct LocalScript {
   std::string path;
-  std::string output_folder;
+  std::string job_folder;
   std::vector<std::string> environment;  // KEY=VALUE
   double grace_s = 5;                    // of the ranks
 };

@@ -105,9 +105,15 @@ EnvironmentChanges variables_of(const RankPlace& place, int port) {
 }
 
 /// The folder of run.json; empty: there is none, and output is passed through.
-std::string output_folder() {
+std::string job_folder() {
   const std::string run = variable("HPCBENCH_RUN");
   return run.empty() ? "" : std::filesystem::path(run).parent_path().string();
+}
+
+/// Where the program writes its events.
+std::string run_dir_here() {
+  const std::string folder = variable("HPCBENCH_RUN_DIR");
+  return folder.empty() ? job_folder() : folder;
 }
 
 /// What of run.json a rank needs to know; without one, what is usual.
@@ -151,7 +157,7 @@ ProcessSpec rank_spec(const RankRequest& request, int rank, const EnvironmentCha
   if (rules.by_apptainer)
     spec.environment = changed_environment(spec.environment, apptainer_variables(spec.environment, rules.own_variables));
   spec.isolated = true;
-  if (const std::string folder = output_folder(); !folder.empty()) {
+  if (const std::string folder = job_folder(); !folder.empty()) {
     spec.stdout_path = folder + "/" + rank_file("stdout", rank, ".log");
     spec.stderr_path = folder + "/" + rank_file("stderr", rank, ".log");
     spec.append = true;  // to what modules and setup have said
@@ -201,7 +207,7 @@ std::string sampled_fields(const char* reasons) {
 /// Load, power, clock, heat and errors of this node's GPUs go to gpu.csv, or gpu.N.csv of node N, until the rank has ended. A
 /// node without the tool has no file. Other GPUs than the run's are none of its business where other runs are beside it.
 void start_monitor(const RankRequest& request, const RankPlace& place) {
-  const std::string folder = output_folder();
+  const std::string folder = job_folder();
   if (request.monitor_s <= 0 || place.local_rank != 0 || folder.empty()) return;
   ProcessSpec spec;
   spec.argv = {"/bin/sh",
@@ -223,8 +229,8 @@ void start_monitor(const RankRequest& request, const RankPlace& place) {
 
 /// The output of ranks above 0 goes to one file; absent where there are none here.
 std::unique_ptr<MergedOutput> merge_outputs(std::vector<ProcessSpec>& specs) {
-  if (output_folder().empty() || specs.back().rank == 0) return nullptr;
-  auto merged = std::make_unique<MergedOutput>(output_folder() + "/" + kMergedOutput);
+  if (job_folder().empty() || specs.back().rank == 0) return nullptr;
+  auto merged = std::make_unique<MergedOutput>(job_folder() + "/" + kMergedOutput);
   for (ProcessSpec& spec : specs) {
     if (spec.rank > 0) merge_output(spec, *merged);
   }
@@ -242,9 +248,9 @@ std::string step_name() {
 class NotedBinding {
  public:
   NotedBinding(const std::vector<ProcessSpec>& specs, bool uses_gpus) : path_(variable(kBindingsVariable)) {
-    if (path_.empty() || output_folder().empty()) return;
+    if (path_.empty() || job_folder().empty()) return;
     RankBinding binding = own_binding(uses_gpus);
-    binding.run = run_ = attempt_path(output_folder());
+    binding.run = run_ = attempt_path(job_folder());
     for (const ProcessSpec& spec : specs) {
       binding.rank = spec.rank;
       ranks_.push_back(spec.rank);
@@ -268,7 +274,7 @@ void report(const Supervision& supervision, const std::optional<StartError>& err
     report.end.usage_known = rules.usage_known;
     if (error && error->rank == end.rank) report.error = error->text;
     // Now: what srun will say in this file is not the program's.
-    if (end.exit_code != rules.good_exit_code && !output_folder().empty()) report.tail = output_tail(output_folder(), end.rank);
+    if (end.exit_code != rules.good_exit_code && !job_folder().empty()) report.tail = output_tail(job_folder(), end.rank);
     write_rank_report(folder, report, supervision.first_failed_rank == end.rank);
   }
 }
@@ -312,7 +318,7 @@ int run_rank(const RankRequest& request) {
   const RankPlace place = request.here ? RankPlace() : place_of_this_rank();
   const RankRules of_run = read_rank_rules();
   const int per_node = std::max(1, request.per_node.value_or(request.here.value_or(1)));
-  FaultInjector faults(of_run.faults, output_folder(),
+  FaultInjector faults(of_run.faults, job_folder(), run_dir_here(),
                        [&](int rank) { return request.here ? rank / per_node : place.node_rank; });
   const SupervisionRules rules{.time_limit_s = std::nullopt,
                                .grace_s = ending_grace(in_step),

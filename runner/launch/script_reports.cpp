@@ -29,9 +29,9 @@ bool note_unexplained(const ScriptTry& attempt, const Supervision& script, bool 
   int missing = 0;
   while (known.contains(missing)) ++missing;
   facts.supervision.setup = script_end(script, attempt.good_exit_code);
-  facts.tail = output_tail(attempt.output_folder, missing);
-  if (!facts.tail) facts.tail = output_tail(attempt.output_folder, 0);
-  const std::string words = read_tail(attempt.output_folder + "/stderr.log", kWordsBytes);
+  facts.tail = output_tail(attempt.job_folder, missing);
+  if (!facts.tail) facts.tail = output_tail(attempt.job_folder, 0);
+  const std::string words = read_tail(attempt.job_folder + "/stderr.log", kWordsBytes);
   facts.oom_kill = words.find("oom_kill") != std::string::npos || words.find("oom-kill") != std::string::npos;
   if (asked_to_end || *facts.oom_kill) return false;
   facts.supervision.first_failed_rank = missing;
@@ -59,7 +59,7 @@ void note_early_end(const ScriptTry& attempt, const Supervision& script) {
   if (script.processes.empty()) return;
   const std::optional<int>& code = script.processes.front().exit_code;
   if (code != 0 && code != attempt.good_exit_code) return;
-  append_line(attempt.output_folder + "/stderr.log", "hpcbench: setup ended before the program was started\n");
+  append_line(attempt.job_folder + "/stderr.log", "hpcbench: setup ended before the program was started\n");
 }
 
 bool note_reports(const ScriptTry& attempt, const Supervision& script, bool asked_to_end, FinishedFacts& facts) {

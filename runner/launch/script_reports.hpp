@@ -9,8 +9,8 @@ namespace hpcbench {
 
 /// One start of an attempt's job.sh, of which the ranks report.
 struct ScriptTry {
-  std::string folder;         // where they report
-  std::string output_folder;  // of their logs
+  std::string folder;      // where they report
+  std::string job_folder;  // of their logs
   int processes = 1;
   int good_exit_code = 0;
 };

@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "render/resolved_run.hpp"
+#include "runfiles/layout.hpp"
 
 namespace hpcbench {
 
@@ -17,7 +18,7 @@ Bindings placeholder_bindings(const ResolvedRun& run) {
   bindings.insert(bindings.end(), run.derived.begin(), run.derived.end());
   bindings.emplace_back("gpus", Value::from_integer(run.configuration.gpus()));
   if (run.configuration.ranks_per_node) bindings.emplace_back("ranks", Value::from_integer(run.configuration.ranks()));
-  bindings.emplace_back("run_dir", Value::from_text(run.folder));
+  bindings.emplace_back("run_dir", Value::from_text(output_folder(run.folder)));
   bindings.emplace_back("resume_from", Value::from_text(run.resume_from));
   bindings.emplace_back("repeat", Value::from_integer(run.key.run.number));
   bindings.emplace_back("seed", Value::from_integer(run.seed));
@@ -50,7 +51,7 @@ Container filled_container(const ResolvedRun& run) {
 std::string absolute_workdir(const Experiment& experiment, const Bindings& bindings, const std::string& call_folder,
                              const std::string& attempt_folder) {
   if (!experiment.workdir) return call_folder;
-  if (experiment.workdir == "attempt") return attempt_folder;
+  if (experiment.workdir == "attempt") return output_folder(attempt_folder);
   const std::filesystem::path path = std::filesystem::path(call_folder) / fill_placeholders(*experiment.workdir, bindings);
   std::string text = path.lexically_normal().string();
   if (text.size() > 1 && text.ends_with('/')) text.pop_back();
@@ -84,7 +85,8 @@ ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::siz
                        .segment = segment,
                        .resume_from = {}};
   resolved.folder = context.results + '/' + to_string(resolved.key);
-  if (segment.from > 0) resolved.resume_from = context.results + '/' + to_string(AttemptKey{point.id, run, segment.from});
+  if (segment.from > 0)
+    resolved.resume_from = run_dir_of(context.results + '/' + to_string(AttemptKey{point.id, run, segment.from}));
   resolved.bindings = placeholder_bindings(resolved);
   resolved.workdir = absolute_workdir(experiment, resolved.bindings, context.call_folder, resolved.folder);
   resolved.argv = filled_command(resolved);

@@ -29,7 +29,7 @@ struct Provenance {
 
 /// An instance of a preparation that was made.
 struct MadePreparation {
-  std::string folder;            // absolute: of the attempt that succeeded
+  std::string folder;            // absolute: the program's folder of the attempt that succeeded
   std::vector<CodeFile> inputs;  // as they were when it was made
 };
 
@@ -74,7 +74,7 @@ RenderedAttempt render_attempt(const Experiment& experiment, const Plan& plan, s
 
 /// The folder of an attempt of an instance, below `results`.
 std::string preparation_folder(const std::string& results, const PreparedInstance& instance, int attempt);
-/// `build.dir` and its like for what a configuration, or another instance, is given.
+/// The program's folders, `build.dir` and its like, for what a configuration, or another instance, is given.
 Bindings preparation_folders(const Plan& plan, const std::vector<std::size_t>& instances, const RenderContext& context);
 /// Whether an instance is made by a job of its own: on Slurm, where its definition says so.
 bool has_own_job(const Experiment& experiment, const Plan& plan, std::size_t instance);

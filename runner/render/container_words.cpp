@@ -8,13 +8,14 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "render/resolved_run.hpp"
+#include "runfiles/layout.hpp"
 
 namespace hpcbench {
 
 namespace {
 
 // job.sh has entered the working directory by then, and setup may have gone on from there.
-constexpr const char* kRunFolder = R"("$run_dir:$run_dir")";
+constexpr const char* kRunFolder = R"("${HPCBENCH_RUN%/*}:${HPCBENCH_RUN%/*}")";
 constexpr const char* kWorkFolder = R"("$PWD:$PWD")";
 constexpr const char* kGpus = R"("${gpus[@]}")";
 // Files that a user's container writes belong to the user; podman refuses this to root, who needs it not.
@@ -41,10 +42,11 @@ void require_mountable(const std::string& folder) {
 /// {{run_dir}} in a text was filled in; by hand it is another folder.
 std::string container_word(const ResolvedRun& run, std::string text) {
   std::string word;
-  for (std::size_t at = text.find(run.folder); at != std::string::npos; at = text.find(run.folder)) {
+  const std::string folder = output_folder(run.folder);
+  for (std::size_t at = text.find(folder); at != std::string::npos; at = text.find(folder)) {
     if (at > 0) word += shell_quote(text.substr(0, at));
     word += "\"$run_dir\"";
-    text.erase(0, at + run.folder.size());
+    text.erase(0, at + folder.size());
   }
   return word.empty() || !text.empty() ? word + shell_quote(text) : word;
 }
@@ -84,7 +86,7 @@ ContainerWords podman_words(const ResolvedRun& run) {
 ContainerWords pyxis_words(const ResolvedRun& run) {
   require_mountable(run.context.hpcbench);
   const std::string own = shell_quote(run.context.hpcbench + ":" + run.context.hpcbench + ":ro");
-  std::string mounts = R"(--container-mounts="$run_dir:$run_dir,$PWD:$PWD",)" + own;
+  std::string mounts = R"(--container-mounts="${HPCBENCH_RUN%/*}:${HPCBENCH_RUN%/*},$PWD:$PWD",)" + own;
   // Ranks of runs side by side write there what they are bound to.
   if (run.experiment.packs_runs()) mounts += R"("${HPCBENCH_BINDINGS:+,${HPCBENCH_BINDINGS%/*}:${HPCBENCH_BINDINGS%/*}}")";
   for (const std::string& mount : run.container->mounts) {

@@ -216,12 +216,23 @@ void require_local_ranks(const RenderContext& context) {
                   context.job_template_name));
 }
 
+/// A template of an earlier version gives the program the attempt's own folder.
+void require_run_dir(const RenderContext& context) {
+  const std::string& text = context.job_template;
+  if (text.find("run_dir") == std::string::npos || text.find("HPCBENCH_RUN_DIR") != std::string::npos) return;
+  throw InputError(
+      fmt::format("error: {}: this template sets run_dir to the folder of run.json, which is hpcbench's own\n"
+                  "  = take the lines with `run_dir` from templates/job.sh.mustache, or remove `template` from the site",
+                  context.job_template_name));
+}
+
 /// Compiled once for all attempts of a call.
 ShellTemplate& compiled_template(const RenderContext& context) {
   static std::unique_ptr<ShellTemplate> last;
   if (!last || last->text() != context.job_template) {
     require_ranks(context);
     require_local_ranks(context);
+    require_run_dir(context);
     last = std::make_unique<ShellTemplate>(context.job_template, context.job_template_name);
   }
   return *last;

@@ -7,6 +7,7 @@
 #include "plan/json_text.hpp"
 #include "plan/prepared.hpp"
 #include "render/attempt.hpp"
+#include "runfiles/layout.hpp"
 
 namespace hpcbench {
 
@@ -19,9 +20,10 @@ Bindings preparation_folders(const Plan& plan, const std::vector<std::size_t>& i
   for (const std::size_t i : instances) {
     const PreparedInstance& instance = plan.prepared[i];
     const auto made = context.prepared.find(instance.folder());
-    folders.emplace_back(instance.name + ".dir",
-                         Value::from_text(made != context.prepared.end() ? made->second.folder
-                                                                         : preparation_folder(context.results, instance, 1)));
+    folders.emplace_back(
+        instance.name + ".dir",
+        Value::from_text(made != context.prepared.end() ? made->second.folder
+                                                        : output_folder(preparation_folder(context.results, instance, 1))));
   }
   return folders;
 }
@@ -54,7 +56,8 @@ std::string preparation_json(const Experiment& experiment, const Plan& plan, std
   Bindings bindings = wanted.bindings;
   const Bindings folders = preparation_folders(plan, wanted.needs, context);
   bindings.insert(bindings.end(), folders.begin(), folders.end());
-  bindings.emplace_back(definition.dir(), Value::from_text(preparation_folder(context.results, wanted, attempt)));
+  bindings.emplace_back(definition.dir(),
+                        Value::from_text(output_folder(preparation_folder(context.results, wanted, attempt))));
   const FilledPreparation filled = fill_preparation(definition, bindings);
   std::string environment;
   for (const auto& [name, value] : filled.environment)
@@ -64,14 +67,14 @@ std::string preparation_json(const Experiment& experiment, const Plan& plan, std
   return fmt::format(
       "{{\n  \"schema\": 1,\n  \"experiment\": {},\n  \"prepare\": {},\n  \"instance\": \"{}\",\n  \"attempt\": {},\n"
       "  \"executor\": {},\n  \"batch\": {},\n  \"processes\": 1,\n  \"argv\": {},\n  \"shell\": false,\n  \"workdir\": {},\n"
-      "  \"setup\": {},\n  \"modules\": {},\n  \"environment\": {{{}}},\n  \"call_folder\": {},\n"
+      "  \"run_dir\": {},\n  \"setup\": {},\n  \"modules\": {},\n  \"environment\": {{{}}},\n  \"call_folder\": {},\n"
       "  \"intended_unix_s\": {:.3f},\n  \"hpcbench\": {},\n  \"needs\": {},\n"
       "  \"resources\": {{\"cpus_per_task\": {}}},\n  \"inputs\": {}\n}}\n",
       json_quote(experiment.name), json_quote(wanted.name), wanted.id, attempt, json_quote(batch.empty() ? "local" : "slurm"),
       batch.empty() ? "null" : json_quote(batch), json_list(filled.command), json_quote(context.call_folder),
-      json_list(filled.setup), json_list(filled.modules), environment, json_quote(context.call_folder), unix_time_s(),
-      json_quote(context.provenance.hpcbench_version), json_list(needs), definition.resources.cpus_per_task,
-      code_files_json(inputs));
+      json_quote(kOutputFolder), json_list(filled.setup), json_list(filled.modules), environment,
+      json_quote(context.call_folder), unix_time_s(), json_quote(context.provenance.hpcbench_version), json_list(needs),
+      definition.resources.cpus_per_task, code_files_json(inputs));
 }
 
 }  // namespace hpcbench

@@ -30,7 +30,7 @@ struct ResolvedRun {
   std::vector<FilledDeck> decks;
   long long seed = 0;
   SegmentPlace segment;
-  std::string resume_from;  // absolute, the folder that it goes on from; empty: it begins
+  std::string resume_from;  // absolute, the program's folder that it continues from; empty: it begins
 
   const Work& work() const { return *configuration.work; }
   bool workdir_is_attempt() const { return experiment.workdir == "attempt"; }

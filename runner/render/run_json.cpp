@@ -11,6 +11,7 @@
 #include "plan/formula_names.hpp"
 #include "plan/json_text.hpp"
 #include "render/resolved_run.hpp"
+#include "runfiles/layout.hpp"
 #include "spec/read_experiment.hpp"
 
 namespace hpcbench {
@@ -275,6 +276,7 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   fields.add("argv", json_list(run.argv));
   fields.add("shell", boolean_json(run.is_shell()));
   fields.add_text("workdir", run.workdir);
+  fields.add_text("run_dir", kOutputFolder);
   fields.add("setup", json_list(run.setup));
   fields.add("modules", json_list(work.modules));
   if (!work.environment.empty() || run.experiment.continuation) fields.add("environment", environment_json(run));

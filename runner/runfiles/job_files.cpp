@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "runfiles/layout.hpp"
 
 namespace hpcbench {
 
@@ -183,12 +184,13 @@ std::optional<std::string> output_tail(const std::string& folder, int rank) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
-std::vector<std::pair<std::string, long long>> event_file_sizes(const std::string& folder, int processes) {
+std::vector<std::pair<std::string, long long>> event_file_sizes(const std::string& folder, const std::string& run_dir,
+                                                                int processes) {
   std::vector<std::pair<std::string, long long>> sizes;
   for (int rank = 0; rank < processes; ++rank) {
     const std::string name = rank_file("events", rank, ".jsonl");
     struct stat status {};
-    if (::stat((folder + "/" + name).c_str(), &status) == 0) sizes.emplace_back(name, status.st_size);
+    if (::stat(program_file(folder, run_dir, name).c_str(), &status) == 0) sizes.emplace_back(name, status.st_size);
   }
   return sizes;
 }

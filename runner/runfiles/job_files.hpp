@@ -65,8 +65,9 @@ inline constexpr const char* kMergedOutput = "ranks.log";
 /// ranks.log; absent if it wrote nothing.
 std::optional<std::string> output_tail(const std::string& folder, int rank);
 
-/// The event files of `processes` ranks that exist.
-std::vector<std::pair<std::string, long long>> event_file_sizes(const std::string& folder, int processes);
+/// The event files of `processes` ranks that exist, and their sizes. `run_dir`: as runfiles/layout.hpp has it.
+std::vector<std::pair<std::string, long long>> event_file_sizes(const std::string& folder, const std::string& run_dir,
+                                                                int processes);
 
 /// The process that decides the outcome: the set-up if the job ended with it, the first failed one, else the first
 /// that did not end with 0; null if none.

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "runfiles/layout.hpp"
 
 namespace hpcbench {
 
@@ -43,12 +44,12 @@ bool was_changed(const std::string& path, const ChangedBetween& between) {
   return changed_s >= between.from_unix_s - kClockSlack && changed_s <= between.to_unix_s + kClockSlack;
 }
 
-void keep_outside_files(const std::string& folder, const std::vector<OutsideGlob>& globs,
+void keep_outside_files(const std::string& folder, const std::string& run_dir, const std::vector<OutsideGlob>& globs,
                         const std::optional<ChangedBetween>& between) {
   if (globs.empty()) return;
   std::set<std::string> files;
   for (const OutsideGlob& each : globs) {
-    const bool here = !each.file.starts_with('/') && !glob_files(glob_escaped(folder) + '/' + each.file).empty();
+    const bool here = !each.file.starts_with('/') && !attempt_files(each.file, folder, run_dir).empty();
     if (here) continue;
     for (const std::string& file : glob_files(each.glob)) {
       if (!between || was_changed(file, *between)) files.insert(file);

@@ -26,9 +26,9 @@ struct ChangedBetween {
 /// Whether the file was last changed then, clocks of hosts and file servers apart by 2 s at most.
 bool was_changed(const std::string& path, const ChangedBetween& between);
 
-/// Keeps copies of what the globs match outside, and writes the list; nothing where there are no globs. `between`: only of
-/// files that were changed then. Total: the list names what cannot be copied.
-void keep_outside_files(const std::string& folder, const std::vector<OutsideGlob>& globs,
+/// Keeps copies in the attempt's folder of what the globs match outside of it, and writes the list; nothing where there are no
+/// globs. `between`: only of files that were changed then. Total: the list names what cannot be copied.
+void keep_outside_files(const std::string& folder, const std::string& run_dir, const std::vector<OutsideGlob>& globs,
                         const std::optional<ChangedBetween>& between = std::nullopt);
 
 }  // namespace hpcbench

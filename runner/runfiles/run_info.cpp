@@ -7,6 +7,7 @@
 #include "base/json_text.hpp"
 #include "base/take.hpp"
 #include "base/text.hpp"
+#include "runfiles/layout.hpp"
 
 namespace hpcbench {
 
@@ -192,6 +193,10 @@ void read_start(const JsonMembers& members, RunInfo& info) {
   fields.take("environment", info.environment, read_texts);
   fields.take("script", info.script, json_flag);
   fields.take("workdir", info.workdir, json_string);
+  fields.take("run_dir", info.run_dir, [](std::string_view text) {
+    const std::optional<std::string> name = json_string(text);
+    return name == kOutputFolder ? name : std::nullopt;
+  });
   fields.take("nodes", info.nodes, positive);
   fields.take("processes", info.processes, positive);
   std::string output;

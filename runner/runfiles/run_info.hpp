@@ -54,8 +54,9 @@ struct RunInfo {
   std::optional<bool> alone;          // with `calibrate`: whether nothing goes on beside it
   std::optional<double> intended_unix_s;
   std::string workdir;
+  std::string run_dir;  // `out`: the program's folder in the attempt's; empty: they are one, as in earlier versions
   std::optional<std::vector<OutsideGlob>> outside;  // absent: made before copies were kept
-  std::vector<std::string> decks;                   // what `files` brought, relative to the attempt's folder
+  std::vector<std::string> decks;                   // what `files` brought, relative to the program's folder
   std::vector<Metric> metrics;
   int success_exit_code = 0;
   std::optional<std::string> success_pattern;

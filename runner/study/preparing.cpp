@@ -18,6 +18,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "plan/select.hpp"
+#include "runfiles/layout.hpp"
 #include "study/call.hpp"
 #include "study/executors.hpp"
 #include "submit/local_executor.hpp"
@@ -328,7 +329,8 @@ void find_made_preparations(const Study& study, RenderContext& context) {
   const PreparationView view(study);
   for (std::size_t i = 0; i < study.selected().prepared.size(); ++i) {
     const PreparationStatus& status = view.status(i);
-    if (status.succeeded()) context.prepared[study.selected().prepared[i].folder()] = {status.folder, status.inputs};
+    if (status.succeeded())
+      context.prepared[study.selected().prepared[i].folder()] = {run_dir_of(status.folder), status.inputs};
   }
 }
 

@@ -15,6 +15,7 @@
 #include "base/host.hpp"
 #include "base/text.hpp"
 #include "runfiles/block_claim.hpp"
+#include "runfiles/layout.hpp"
 
 namespace hpcbench {
 
@@ -138,7 +139,7 @@ void write_attempt_files(const RenderedAttempt& attempt) {
   write_plainly(attempt.folder + "/run.json", attempt.run_json, kStudyFile);
   write_plainly(attempt.folder + "/job.sh", attempt.job_sh, kStudyFolder);
   for (const FilledDeck& deck : attempt.decks) {
-    const std::filesystem::path path = std::filesystem::path(attempt.folder) / deck.to;
+    const std::filesystem::path path = std::filesystem::path(output_folder(attempt.folder)) / deck.to;
     make_folders(path.parent_path().string());
     write_plainly(path.string(), deck.content, kStudyFile);
   }

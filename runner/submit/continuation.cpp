@@ -15,6 +15,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "runfiles/injected.hpp"
+#include "runfiles/layout.hpp"
 #include "runfiles/run_info.hpp"
 #include "spec/point_values.hpp"
 #include "submit/judge.hpp"
@@ -45,7 +46,8 @@ struct Position {
 
 Position last_position(const std::string& folder) {
   Position position;
-  for (const std::string& line : split(read_tail(folder + "/events.jsonl", kEventsTail), '\n')) {
+  const std::string events = program_file(folder, run_dir_of(folder), "events.jsonl");
+  for (const std::string& line : split(read_tail(events, kEventsTail), '\n')) {
     const nlohmann::json event = nlohmann::json::parse(line, nullptr, false);
     if (!event.is_object()) continue;  // also a first line that was cut
     const auto take = [&](const char* key, std::optional<long long>& most) {
@@ -64,17 +66,20 @@ bool is_beyond(const Position& now, const Position& before) {
   return true;
 }
 
-/// What the program wrote into its attempt's folder, relative to that.
-std::vector<fs::path> files_of_program(const std::string& folder) {
-  const std::vector<std::string> decks = run_info(folder).decks;
+/// What the program wrote into its folder beside events, relative to that folder.
+std::vector<fs::path> files_of_program(const std::string& attempt_folder) {
+  const RunInfo info = run_info(attempt_folder);
+  const std::string folder = run_dir_of(attempt_folder, info);
+  const bool is_shared = folder == attempt_folder;  // with hpcbench's own files
   std::vector<fs::path> files;
   std::error_code error;
   for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end && files.size() < kMostFiles;
        at.increment(error)) {
     const fs::path path = at->path().lexically_relative(folder);
-    if (at.depth() == 0 && is_own_file(path.string())) {
+    if (at.depth() == 0 && is_own_file(path.string()) && (is_shared || path.string().starts_with("events."))) {
       at.disable_recursion_pending();
-    } else if (at->is_regular_file(error) && std::find(decks.begin(), decks.end(), path.string()) == decks.end()) {
+    } else if (at->is_regular_file(error) &&
+               std::find(info.decks.begin(), info.decks.end(), path.string()) == info.decks.end()) {
       files.push_back(path);
     }
   }
@@ -110,12 +115,13 @@ bool made_progress(const std::string& results, const AttemptKey& key) {
   if (place.from == 0) return true;
   const std::string from = attempt_folder(results, key, place.from);
   if (files.empty()) return files_of_program(from).empty();
+  const fs::path now_in = run_dir_of(folder), then_in = run_dir_of(from);
   return std::any_of(files.begin(), files.end(),
-                     [&](const fs::path& file) { return !same_content(folder / file, from / file); });
+                     [&](const fs::path& file) { return !same_content(now_in / file, then_in / file); });
 }
 
 bool has_saved(const std::string& folder, bool is_trainer) {
-  if (is_trainer) return ::access((folder + "/checkpoint/last.safetensors").c_str(), F_OK) == 0;
+  if (is_trainer) return ::access((run_dir_of(folder) + "/checkpoint/last.safetensors").c_str(), F_OK) == 0;
   return !files_of_program(folder).empty();
 }
 

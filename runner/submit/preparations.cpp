@@ -15,6 +15,7 @@
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "runfiles/claim.hpp"
+#include "runfiles/layout.hpp"
 #include "runfiles/settled.hpp"
 #include "submit/cancel_notice.hpp"
 
@@ -146,7 +147,7 @@ std::optional<PreparationStatus> Preparer::advance(std::size_t instance, bool& a
       again = false;
       begin(instance, status.highest + 1);
     } else {
-      if (status.succeeded()) context_.prepared[wanted.folder()] = {status.folder, status.inputs};
+      if (status.succeeded()) context_.prepared[wanted.folder()] = {run_dir_of(status.folder), status.inputs};
       return status;
     }
   }

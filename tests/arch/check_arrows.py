@@ -20,7 +20,7 @@ MAY_KNOW = {
     "plan": {"spec", "expressions"},
     "jube": {"yaml", "expressions", "spec", "plan"},
     "runfiles": set(),
-    "render": {"plan", "spec"},
+    "render": {"plan", "spec", "runfiles"},
     "launch": {"runfiles", "ports"},
     "submit": {"render", "runfiles", "plan", "spec"},
     "submit/slurm": {"submit", "render", "runfiles"},

@@ -189,7 +189,7 @@ class Containers(StudyTest):
         path = next(path for path in (self.folder / "scripts").rglob("job.sh") if "batches" not in path.parts)
         script = path.read_text()
         for expected in ("--container-image='nvcr.io#nvidia/pytorch:2' ",
-                         f'--container-mounts="$run_dir:$run_dir,$PWD:$PWD",{shlex.quote(f"{HPCBENCH}:{HPCBENCH}:ro")},/data:/data ',
+                         f'--container-mounts="${{HPCBENCH_RUN%/*}}:${{HPCBENCH_RUN%/*}},$PWD:$PWD",{shlex.quote(f"{HPCBENCH}:{HPCBENCH}:ro")},/data:/data ',
                          '--container-workdir="$PWD" ', "OMP_NUM_THREADS", "LEVEL", "--container-remap-root "):
             self.assertIn(expected, script)
         self.assertNotIn("apptainer", script)

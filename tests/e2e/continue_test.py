@@ -66,7 +66,7 @@ class ContinueTest(StudyTest):
         """[(attempt's folder, segment, first step), ...] in the order in which they began."""
         path = self.folder / "executions"
         lines = path.read_text().splitlines() if path.exists() else []
-        return [(folder, int(segment), int(step)) for folder, segment, step in (line.rsplit(" ", 2) for line in lines)]
+        return [(folder.removesuffix("/out"), int(segment), int(step)) for folder, segment, step in (line.rsplit(" ", 2) for line in lines)]
 
     def row(self):
         return self.report("tiny.yaml", "--metric", "steps")["rows"][0]

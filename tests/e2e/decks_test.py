@@ -39,7 +39,7 @@ class Decks(StudyTest):
         small, large = self.attempts("r02")
         filled = "n=100 blocks=10 {{*nothing}} {.x} \\xff-free é\n"
         self.assertEqual((small / "stdout.log").read_text(), filled + "seed=3 repeat=2 small\n")
-        self.assertEqual((large / "HPL.dat").read_text(), filled)
+        self.assertEqual((large / "out/HPL.dat").read_text(), filled)
         run = json.loads((large / "run.json").read_text())
         self.assertEqual([(f["path"], f["from"], len(f["sha256"])) for f in run["files"]],
                          [("HPL.dat", "HPL.dat.in", 64), ("in/seed.txt", "decks/large.in", 64)])
@@ -88,7 +88,7 @@ class Decks(StudyTest):
         folders = [folder for folder in by_hand.iterdir() if folder.name.startswith("manual-")]
         self.assertEqual(len(folders), 2)
         for folder in folders:
-            self.assertEqual((folder / "in/seed.txt").read_text(), "seed=2 repeat=1 small\n")
+            self.assertEqual((folder / "out/in/seed.txt").read_text(), "seed=2 repeat=1 small\n")
         self.assertTrue(os.listdir(attempt))
 
 

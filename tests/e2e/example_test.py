@@ -31,7 +31,7 @@ class HuggingFaceFabric(StudyTest):
         self.assertEqual([(r["axes"]["strategy"], r["gpus"]) for r in rows], [("baseline", 1), ("ddp", 1), ("ddp", 2)])
         self.assertEqual([r["outcomes"] for r in rows], [{"succeeded": 1}] * 3)
         for row in rows:
-            folder = self.folder / "results/huggingface_fabric" / row["config_id"] / "r01/a1"
+            folder = self.folder / "results/huggingface_fabric" / row["config_id"] / "r01/a1/out"
             written = self.written_by_trainer(folder) if row["axes"]["strategy"] == "baseline" else self.written_by_fabric(folder)
             self.assertEqual(row["median"], written["train_s"])
             self.assertEqual(row["validation_loss"], written["val_loss"])

@@ -85,7 +85,7 @@ def verify(folder, what, last, environment):
         wrong.append(f"{len(runs)} runs, not succeeded: {bad}")
     if not (folder / "executions").exists():
         return [*wrong, "no run was executed"]
-    executed = collections.Counter((folder / "executions").read_text().splitlines())
+    executed = collections.Counter(line.removesuffix("/out") for line in (folder / "executions").read_text().splitlines())
     twice = [path for path, count in executed.items() if count > 1]
     if twice:
         wrong.append(f"executed twice: {twice}")
@@ -104,12 +104,12 @@ def verify_preparations(folder, what):
     wrong = []
     if not (folder / "given").exists():
         return ["no run was given what was made"]
-    makings = collections.Counter((folder / "makings").read_text().splitlines())
+    makings = collections.Counter(line.removesuffix("/out") for line in (folder / "makings").read_text().splitlines())
     twice = [path for path, count in makings.items() if count > 1]
     if twice:
         wrong.append(f"made twice: {twice}")
     instances = {path.parent for path in folder.glob("results/trial/prepare/*/a*")}
-    given = set((folder / "given").read_text().splitlines())
+    given = {line.removesuffix("/out") for line in (folder / "given").read_text().splitlines()}
     for instance in instances:
         ends = {str(path.parent): json.loads(path.read_text()) for path in instance.glob("a*/finished.json")}
         # One that was asked to end just before it ended by itself does not count, whatever its exit code.

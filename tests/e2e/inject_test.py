@@ -26,7 +26,7 @@ for restart in range(3):
     for rank in range(ranks):
         environment = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(ranks))
         if restart:
-            environment["HPCBENCH_RESUME_FROM"] = os.path.dirname(os.environ["HPCBENCH_RUN"])
+            environment["HPCBENCH_RESUME_FROM"] = os.environ["HPCBENCH_RUN_DIR"]
         workers.append(subprocess.Popen([sys.executable, *sys.argv[1:]], env=environment))
     codes = []
     for worker in reversed(workers):  # rank 1 first
@@ -61,7 +61,7 @@ class Inject(StudyTest):
         return run
 
     def events(self, folder, rank=0):
-        path = folder / (f"events.{rank}.jsonl" if rank else "events.jsonl")
+        path = folder / "out" / (f"events.{rank}.jsonl" if rank else "events.jsonl")
         return [json.loads(line) for line in path.read_text().splitlines()]
 
     def test_a_rank_is_killed_at_a_step_and_the_run_goes_on_from_what_it_saved(self):
@@ -137,7 +137,7 @@ class Inject(StudyTest):
         folder, noted = self.record()
         self.assertEqual([(each["fault"], each["rank"]) for each in noted], [("slow_node", 1)])
         self.assertRegex(noted[0]["text"], r"^node 1 slowed by 4 after 0\.\d s$")
-        self.assertLess(float((folder / "used.1").read_text()), 1.6)  # processor time of 2 s by the clock, of which it has a quarter
+        self.assertLess(float((folder / "out/used.1").read_text()), 1.6)  # processor time of 2 s by the clock, of which it has a quarter
         self.assertEqual(self.run_of()["state"], "succeeded")
 
     def test_a_run_that_ends_before_its_fault_says_so(self):

@@ -191,7 +191,7 @@ class Preparations(StudyTest):
         for name in ("flags.yaml", "sum.c"):
             shutil.copy(EXAMPLES / name, self.folder / name)
         self.hpcbench("run", "flags.yaml", "--repeats", "2")
-        self.assertEqual(len(list(self.folder.glob("results/flags/prepare/build-*/a1/sum"))), 2)
+        self.assertEqual(len(list(self.folder.glob("results/flags/prepare/build-*/a1/out/sum"))), 2)
         self.assertEqual([row["n"] for row in self.report("flags.yaml")["rows"]], [2] * 4)
         self.assertNotIn("confounded", self.hpcbench("report", "flags.yaml").stdout)
 

@@ -176,7 +176,7 @@ class Reading(ScoredStudyTest):
             for file in first.iterdir():
                 if file.name == "run.json":
                     (folder / file.name).write_text(file.read_text().replace('"r01"', f'"{name}"'))
-                else:
+                elif file.is_file():
                     os.link(file, folder / file.name)
         batch = next((self.folder / "results/tiny/batches").iterdir())
         config_id = first.parents[1].name

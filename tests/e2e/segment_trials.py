@@ -37,11 +37,11 @@ def note(file, text):
     os.write(descriptor, (text + "\\n").encode())
     os.close(descriptor)
 if first:
-    note("executions", f"{run_dir} {os.environ['HPCBENCH_SEGMENT']} {begin}")
+    note("executions", f"{run_dir.parent} {os.environ['HPCBENCH_SEGMENT']} {begin}")
 for step in range(begin + 1, GOAL + 1):
     time.sleep(0.008)
     if first:
-        note("steps", f"{run_dir.parent} {step}")
+        note("steps", f"{run_dir.parent.parent} {step}")
     if first and step % 4 == 0:
         (run_dir / "state.new").write_text(str(step))
         (run_dir / "state.new").rename(run_dir / "state")
@@ -154,7 +154,7 @@ class Trial:
         begun = [executed.get(str(self.folder / path)) for path in chain]
         if None in begun or [segment for segment, _ in begun] != list(range(1, len(chain) + 1)):
             return [f"{run['run']}: its segments are {begun}"]
-        saved = [0] + [int((self.folder / path / "state").read_text()) for path in chain]
+        saved = [0] + [int((self.folder / path / "out/state").read_text()) for path in chain]
         if [begin for _, begin in begun] != saved[:-1] or saved[-1] != GOAL:
             return [f"{run['run']}: segments begin at {begun}, and the ones before had saved {saved}"]
         attempts = [path for path in executed if path.startswith(str((self.folder / chain[-1]).parent) + "/")]

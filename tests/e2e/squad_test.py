@@ -21,6 +21,7 @@ class Squad(StudyTest):
 
     def events_of(self, row):
         folder = self.folder / "results/squad_scaling" / row["config_id"] / "r01/a1"
+        folder = folder / "out"
         return folder, [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
 
     def test_the_file_and_its_profile_are_right(self):

@@ -56,7 +56,7 @@ repeats: 1
         run = next((self.folder / "results").rglob("r01/a1"))
         for planned in ("before", "after"):
             attempt = next((self.folder / planned).rglob("r01/a1"))
-            for name in ("job.sh", "in/deck"):
+            for name in ("job.sh", "out/in/deck"):
                 self.assertEqual((attempt / name).read_text(), (run / name).read_text(), (planned, name))
 
     def test_what_cannot_stand_in_a_batch_script_is_refused_where_it_stands(self):
@@ -88,7 +88,7 @@ repeats: 1
                 self.hpcbench("run", "shows.yaml")
                 attempt = self.attempt()
                 changed = ("7", "INFO") if setup else ("3", "none")
-                expected = f"""INFO|it's "two" words; $|n=4|{attempt}/x|{changed[0]}||{changed[1]}|"""
+                expected = f"""INFO|it's "two" words; $|n=4|{attempt}/out/x|{changed[0]}||{changed[1]}|"""
                 self.assertEqual((attempt / "stdout.log").read_text(), expected)
                 self.assertEqual(json.loads((attempt / "run.json").read_text())["environment"]["SIZE"], "n=4")
                 by_hand = self.folder / "by hand"

@@ -12,7 +12,8 @@ set -o noclobber
 } 2> /dev/null || exit 0
 set +o noclobber
 unset HPCBENCH_TOKEN
-export HPCBENCH_RUN="$2/run.json"
+export HPCBENCH_RUN="$2/run.json" HPCBENCH_RUN_DIR="$2/out"
+mkdir -p out
 cancelled=false
 child=
 trap 'cancelled=true; [ -z "$child" ] || kill "$child"' TERM

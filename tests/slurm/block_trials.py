@@ -164,7 +164,7 @@ class BlockTrial(Trial):
 
     def wrong(self, done):
         found = super().wrong(done)
-        executed = collections.Counter((self.folder / "executions").read_text().splitlines())
+        executed = collections.Counter(line.removesuffix("/out") for line in (self.folder / "executions").read_text().splitlines())
         more = len(executed) - RUNS
         if more > self.at_a_time * HURT.get(self.fault, 0):
             found.append(f"{more} attempts beyond the {RUNS} runs executed")

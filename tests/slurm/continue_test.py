@@ -120,7 +120,7 @@ class Continued(SlurmStudyTest):
         self.study(goal=10000, limit="10m", more="retries: {node_failure: 0}\n")
         self.write("count.py", SAVES_EACH_STEP.replace("while step < goal:", "while step < goal and not os.path.exists('go'):"))
         running = self.start("run", "long.yaml", "--site", self.site)
-        self.wait_for(lambda: self.executions() and (self.attempt(1) / "state").exists(), "something saved")
+        self.wait_for(lambda: self.executions() and (self.attempt(1) / "out/state").exists(), "something saved")
         node = self.nodes_of(1)
         for state in ("down", "drain"):  # its slurmd lives, and would bring it back
             self.cluster.tool("scontrol", "update", f"nodename={node}", f"state={state}", "reason=test")

@@ -248,7 +248,7 @@ class Trial:
         bad = [f"{run['run']}: {run['state']} ({run['reason']})" for run in runs if run["state"] != "succeeded"]
         if bad or len(runs) != RUNS:
             found.append(f"{len(runs)} runs, not succeeded: {bad}")
-        executed = collections.Counter((self.folder / "executions").read_text().splitlines())
+        executed = collections.Counter(line.removesuffix("/out") for line in (self.folder / "executions").read_text().splitlines())
         twice = [path for path, count in executed.items() if count > 1]
         if twice:
             found.append(f"executed twice: {twice}")
@@ -259,10 +259,10 @@ class Trial:
         return found + (self.wrong_preparations() if self.prepared else [])
 
     def wrong_preparations(self):
-        makings = collections.Counter((self.folder / "makings").read_text().splitlines())
+        makings = collections.Counter(line.removesuffix("/out") for line in (self.folder / "makings").read_text().splitlines())
         twice = [path for path, count in makings.items() if count > 1]
         found = [f"made twice: {twice}"] if twice else []
-        given = set((self.folder / "given").read_text().splitlines())
+        given = {line.removesuffix("/out") for line in (self.folder / "given").read_text().splitlines()}
         instances = {path.parent for path in self.folder.glob("results/trial/prepare/*/a*")}
         if len(instances) != 2:
             found.append(f"{len(instances)} instances")

@@ -138,7 +138,7 @@ retries: {lost: 0}
         """The job's shell is killed with -9 and leaves no finished.json: known after a minute, in which slow disks may show it."""
         self.write("gone.yaml", """
 experiment: gone
-command: [bash, -c, 'kill -9 $(sed -n "s/^pid //p" "$1/claim"); sleep 60', bash, "{{run_dir}}"]
+command: [bash, -c, 'kill -9 $(sed -n "s/^pid //p" "$1/../claim"); sleep 60', bash, "{{run_dir}}"]
 launch: once
 matrix: {k: [1]}
 repeats: 1
@@ -152,7 +152,7 @@ retries: {lost: 0}
     def test_node_failure_and_a_retry_elsewhere(self):
         self.write("node.yaml", """
 experiment: node
-command: [bash, -c, 'echo "$SLURMD_NODENAME" >> executions; case "{{run_dir}}" in */a1) sleep 600 ;; esac']
+command: [bash, -c, 'echo "$SLURMD_NODENAME" >> executions; case "{{run_dir}}" in */a1/out) sleep 600 ;; esac']
 launch: once
 matrix: {k: [1]}
 repeats: 1
@@ -178,7 +178,7 @@ resources: {time: "00:10:00"}
         self.write("site.yaml", SITE + f"partition: {partition}\n")
         self.write(f"{name}.yaml", f"""
 experiment: {name}
-command: [bash, -c, 'echo "$1" >> {name}.executions; case "$1" in */a1) sleep 600 ;; esac', bash, "{{{{run_dir}}}}"]
+command: [bash, -c, 'echo "$1" >> {name}.executions; case "$1" in */a1/out) sleep 600 ;; esac', bash, "{{{{run_dir}}}}"]
 launch: rank
 matrix: {{nodes: [4]}}
 repeats: 1

@@ -113,7 +113,7 @@ class Forgotten(SlurmStudyTest):
         """A job that leaves no finished.json and that Slurm has forgotten is lost, then run again."""
         self.write("gone.yaml", """
 experiment: gone
-command: [bash, -c, 'echo "$1" >> executions; case "$1" in */a1) kill -9 $(sed -n "s/^pid //p" "$1/claim"); sleep 60 ;; esac', bash, "{{run_dir}}"]
+command: [bash, -c, 'echo "$1" >> executions; case "$1" in */a1/out) kill -9 $(sed -n "s/^pid //p" "$1/../claim"); sleep 60 ;; esac', bash, "{{run_dir}}"]
 launch: once
 matrix: {k: [1]}
 repeats: 1

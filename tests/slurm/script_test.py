@@ -26,7 +26,7 @@ repeats: 1
 resources: {{time: 60s}}
 """)
         self.run_study(name="strange.yaml")
-        self.assertEqual(sorted(p.read_text() for p in self.folder.glob("results/strange/*/r01/a1/got")), sorted(texts))
+        self.assertEqual(sorted(p.read_text() for p in self.folder.glob("results/strange/*/r01/a1/out/got")), sorted(texts))
         self.assertEqual(list(self.folder.rglob("injected")), [])
 
     def test_strange_comments_arrive_whole_and_what_could_do_harm_is_refused_in_check(self):

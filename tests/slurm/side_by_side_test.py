@@ -88,7 +88,7 @@ class Bound(BoundTest):
                 if max(bound[a][0], bound[b][0]) < min(bound[a][1], bound[b][1]):
                     together += 1
                     for name in ("mask", "devices"):
-                        self.assertNotEqual((self.results / a / name).read_text(), (self.results / b / name).read_text(), (a, b))
+                        self.assertNotEqual((self.results / a / "out" / name).read_text(), (self.results / b / "out" / name).read_text(), (a, b))
                     self.assertNotEqual(bound[a][2:], bound[b][2:])
         self.assertGreaterEqual(together, 4)
         self.assertRegex(json.loads((self.results / attempts[0] / "finished.json").read_text())["bound"], r"^core \d of NUMA node \d, GPU \d$")
@@ -105,7 +105,7 @@ class Bound(BoundTest):
         with (self.folder / "blocks.yaml").open("a") as file:
             file.write(f"monitor: 1s\nsetup: ['PATH={fake.parent}:$PATH']\n")
         self.run_blocks()
-        own = [(path.read_text().split()[-1], (path.parent / "devices").read_text().strip()) for path in self.results.glob("*/r01/a1/gpu.csv")]
+        own = [(path.read_text().split()[-1], (path.parent / "out/devices").read_text().strip()) for path in self.results.glob("*/r01/a1/gpu.csv")]
         self.assertEqual(sorted(own), [("--id=0", "0"), ("--id=1", "1")])
 
     def test_a_run_that_fails_leaves_the_one_beside_it_and_those_to_come(self):

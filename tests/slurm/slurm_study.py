@@ -39,7 +39,8 @@ class SlurmStudyTest(SlurmTest):
 
     def executions(self, name="executions"):
         path = self.folder / name
-        return collections.Counter(path.read_text().splitlines() if path.exists() else [])
+        lines = path.read_text().splitlines() if path.exists() else []
+        return collections.Counter(line.removesuffix("/out") for line in lines)  # attempts' folders
 
     def run_study(self, *arguments, name="trivial.yaml", code=0, env=None):
         return self.hpcbench("run", name, "--site", self.site, *arguments, code=code, env=env)

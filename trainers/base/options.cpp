@@ -113,7 +113,7 @@ Command read_command(const std::vector<std::string>& arguments, const Environmen
   }
   command.settings = make_settings(file.settings);
   command.settings.gpus = file.gpus;
-  if (run_file) command.settings.run_folder = file.folder;
+  if (run_file) command.settings.run_folder = environment("HPCBENCH_RUN_DIR").value_or(file.folder.string());
   return command;
 }
 

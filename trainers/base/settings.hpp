@@ -150,8 +150,9 @@ struct Settings {
   std::optional<int> shard_size;  // of fsdp; absent: all ranks
   std::optional<int> devices;     // of dp; absent: gpus, else 1
   bool bind = true;
-  std::optional<int> gpus;                          // of run.json, to be written into run_start
-  std::optional<std::filesystem::path> run_folder;  // the folder of HPCBENCH_RUN
+  std::optional<int> gpus;  // of run.json, to be written into run_start
+  std::optional<std::filesystem::path>
+      run_folder;  // HPCBENCH_RUN_DIR, else the folder of HPCBENCH_RUN; absent without HPCBENCH_RUN
 };
 
 /// A setting's value as events and checkpoints say it; monostate: not set.

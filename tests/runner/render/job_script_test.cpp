@@ -25,8 +25,8 @@ std::string claim_value(const std::string& attempt_folder, const std::string& ke
 TEST_CASE("by hand: claims nothing, touches nothing, writes to a new folder manual-TIME") {
   const RenderedFolder folder;
   Experiment experiment = command_experiment({"bash", "-c",
-                                              "echo out; echo err >&2; echo \"$HPCBENCH_RUN\"; pwd; echo '{}' >\"$(dirname "
-                                              "\"$HPCBENCH_RUN\")/events.jsonl\"; echo \"$1\"",
+                                              "echo out; echo err >&2; echo \"$HPCBENCH_RUN\"; pwd; echo '{}' "
+                                              ">\"$HPCBENCH_RUN_DIR/events.jsonl\"; echo \"$1\"",
                                               "x", "{{run_dir}}/there"});
   experiment.workdir = "attempt";
   const RenderedAttempt attempt = folder.write(experiment);
@@ -34,9 +34,10 @@ TEST_CASE("by hand: claims nothing, touches nothing, writes to a new folder manu
   CHECK(names_in(attempt.folder) == std::vector<std::string>{"job.sh", "run.json"});
   const std::string manual = folder.manual_folder();
   CHECK(read_file(manual + "/run.json") == attempt.run_json);
-  CHECK(read_file(manual + "/stdout.log") == "out\n" + manual + "/run.json\n" + manual + '\n' + manual + "/there\n");
+  CHECK(read_file(manual + "/stdout.log") == "out\n" + manual + "/run.json\n" + manual + "/out\n" + manual + "/out/there\n");
   CHECK(read_file(manual + "/stderr.log") == "err\n");
-  CHECK(names_in(manual) == std::vector<std::string>{"events.jsonl", "run.json", "stderr.log", "stdout.log"});
+  CHECK(names_in(manual) == std::vector<std::string>{"out", "run.json", "stderr.log", "stdout.log"});
+  CHECK(names_in(manual + "/out") == std::vector<std::string>{"events.jsonl"});
   CHECK(folder.run(attempt, "") == 0);
   CHECK(names_in(folder.context.call_folder).size() == 2);
 }
@@ -69,8 +70,8 @@ TEST_CASE("with a token: claims, runs, writes finished.json; a second start does
   CHECK(finished["cancelled"] == false);
 
   const std::vector<std::string> names = names_in(attempt.folder);
-  CHECK(names ==
-        std::vector<std::string>{"claim", "finished.json", "job.sh", "run.json", "started.json", "stderr.log", "stdout.log"});
+  CHECK(names == std::vector<std::string>{"claim", "finished.json", "job.sh", "out", "run.json", "started.json", "stderr.log",
+                                          "stdout.log"});
   const std::string before = read_file(attempt.folder + "/finished.json");
   CHECK(folder.run(attempt, "other") == 0);
   CHECK(names_in(attempt.folder) == names);

@@ -76,7 +76,7 @@ TEST_CASE("any value reaches the program as exactly that argument, through real 
     std::vector<std::string> expected;
     for (const std::string& text : texts) {
       expected.push_back(text);
-      expected.push_back("--x=" + text + attempt.folder + "'");
+      expected.push_back("--x=" + text + attempt.folder + "/out'");
     }
     if (texts.empty()) expected.emplace_back();  // printf without arguments writes one empty text
     RC_ASSERT(folder.run_script(attempt) == 0);
@@ -92,7 +92,7 @@ TEST_CASE("any value is one word of a set-up line and of a shell's text, through
     std::string words;
     for (std::size_t i = 0; i < texts.size(); ++i) words += " {{p" + std::to_string(i) + "}}";
     Experiment experiment =
-        command_experiment({shell ? "printf '%s\\0'" + words + " && cat \"$kept\" {{run_dir}}/run.json" : "true"});
+        command_experiment({shell ? "printf '%s\\0'" + words + " && cat \"$kept\" {{run_dir}}/../run.json" : "true"});
     experiment.work.shell = shell;
     experiment.work.setup = {"kept=/dev/null", "printf '%s\\0'" + words};
     experiment.work.parameters = numbered_parameters(texts);
@@ -108,7 +108,7 @@ TEST_CASE("hostile names of folders and experiments' texts stay text, too") {
   folder.context.results = folder.folder / "it's $(touch oops) {{x}}\n/results";
   folder.context.call_folder = folder.folder / "call $(touch oops)'\n";
   make_folders(folder.context.call_folder);
-  Experiment experiment = command_experiment({"cat {{run_dir}}/run.json"});
+  Experiment experiment = command_experiment({"cat {{run_dir}}/../run.json"});
   experiment.work.shell = true;
   experiment.description = "# \n touch oops\n";
   experiment.matrix.push_back({"text", {Value::from_text("a\ntouch oops\n")}});

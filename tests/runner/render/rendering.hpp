@@ -57,9 +57,10 @@ class RenderedFolder {
   int run_script(const RenderedAttempt& attempt) const {
     const std::string quoted = shell_quote(attempt.folder);
     make_folders(attempt.folder + "/try1");
+    make_folders(attempt.folder + "/out");
     const std::string command = "cd " + shell_quote(context.call_folder) + " && HPCBENCH_RUN=" + quoted +
-                                "/run.json HPCBENCH_TRY=" + quoted + "/try1 bash " + quoted + "/job.sh >>" + quoted +
-                                "/stdout.log 2>>" + shell_quote(folder / "job.err");
+                                "/run.json HPCBENCH_RUN_DIR=" + quoted + "/out HPCBENCH_TRY=" + quoted + "/try1 bash " +
+                                quoted + "/job.sh >>" + quoted + "/stdout.log 2>>" + shell_quote(folder / "job.err");
     const int status = std::system(command.c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }

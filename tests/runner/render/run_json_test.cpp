@@ -85,13 +85,13 @@ TEST_CASE("a built-in task gets settings: parameters, then axes, then seed and t
 TEST_CASE("names that are always defined") {
   const RenderedFolder folder;
   Experiment experiment =
-      command_experiment({"x", "{{nodes}} {{gpus_per_node}} {{gpus}} {{repeat}} {{seed}}", "{{run_dir}}/out"}, 2);
+      command_experiment({"x", "{{nodes}} {{gpus_per_node}} {{gpus}} {{repeat}} {{seed}}", "{{run_dir}}/x"}, 2);
   experiment.matrix.push_back(plain_axis("nodes", {"3"}));
   experiment.work.launch = Launch::node;
   const RenderedAttempt attempt = folder.write(experiment);
   const auto json = nlohmann::json::parse(attempt.run_json);
   CHECK(json["argv"][1] == "3 2 6 1 2");
-  CHECK(json["argv"][2] == attempt.folder + "/out");
+  CHECK(json["argv"][2] == attempt.folder + "/out/x");
   CHECK(json["processes"] == 3);
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("the working directory: of the call, named, or the attempt's own") {
   experiment.workdir = "/srv/x";
   CHECK(workdir() == "/srv/x");
   experiment.workdir = "attempt";
-  CHECK(workdir() == folder.write(experiment).folder);
+  CHECK(workdir() == folder.write(experiment).folder + "/out");
 }
 
 TEST_CASE("the working directory and the image are those of the point") {

@@ -133,7 +133,7 @@ TEST_CASE("slurm: what ends the whole job may reach the program before the launc
   const RenderedAttempt attempt = folder.write(experiment);
   const std::string script = folder.write_batch(experiment, attempt);
   std::string ends_job =
-      "((until [ -e \"$A/dying\" ]; do sleep 0.05; done; sleep 0.5; "
+      "((until [ -e \"$A/out/dying\" ]; do sleep 0.05; done; sleep 0.5; "
       "kill -s TERM $(sed -n 's/^pid //p' \"$A/claim\")) &) 2>/dev/null; ";
   ends_job = "A=" + shell_quote(attempt.folder) + "; " + ends_job;
   SUBCASE("by somebody else") {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runfiles/claim.hpp"
+#include "runfiles/layout.hpp"
 #include "runfiles/run_info.hpp"
 #include "runner/submit/study_fixture.hpp"
 
@@ -30,10 +31,16 @@ struct ContinuedStudy : StudyFixture {
   ContinuedStudy() : StudyFixture(1, 1) { experiment.continuation = Continuation{{State::timeout}, 20, {}}; }
 };
 
-void save(const std::string& folder) { write_file(folder + "/state", std::to_string(number_of(folder)), Durability::none); }
+/// A file of the program in an attempt's folder.
+void write_output(const std::string& folder, const std::string& name, const std::string& text) {
+  make_folders(output_folder(folder));
+  write_file(output_folder(folder) + "/" + name, text, Durability::none);
+}
+
+void save(const std::string& folder) { write_output(folder, "state", std::to_string(number_of(folder))); }
 
 bool has_saved(const StudyFixture& study, int attempt) {
-  return read_file_if_there(study.folder(study.key(0, 1, attempt)) + "/state").has_value();
+  return read_file_if_there(study.folder(study.key(0, 1, attempt)) + "/out/state").has_value();
 }
 
 /// It takes three segments; where it loses one, the second one's first attempt ends without a word.
@@ -161,7 +168,7 @@ TEST_CASE("continue: the next segment goes on from the last folder in which some
   ContinuedStudy study;
   study.machine.ending = [](const std::string& folder) {
     const int number = number_of(folder);
-    if (number == 1) write_file(folder + "/state", "1", Durability::none);
+    if (number == 1) write_output(folder, "state", "1");
     return number < 3 ? Ending::time_out : Ending::succeed;
   };
   FakeExecutor executor = study.make_executor();
@@ -188,7 +195,7 @@ TEST_CASE("continue: two segments without progress end it, whatever told of it")
   SUBCASE("events") {
     study.machine.ending = [](const std::string& folder) {
       const int step = number_of(folder) == 1 ? 7 : number_of(folder) == 2 ? 9 : 8;
-      write_file(folder + "/events.jsonl", "{\"event\":\"step\",\"step\":" + std::to_string(step) + "}\n", Durability::none);
+      write_output(folder, "events.jsonl", "{\"event\":\"step\",\"step\":" + std::to_string(step) + "}\n");
       return Ending::time_out;
     };
     FakeExecutor executor = study.make_executor();
@@ -197,7 +204,7 @@ TEST_CASE("continue: two segments without progress end it, whatever told of it")
   }
   SUBCASE("files") {
     study.machine.ending = [](const std::string& folder) {
-      write_file(folder + "/state", number_of(folder) == 1 ? "1" : "2", Durability::none);
+      write_output(folder, "state", number_of(folder) == 1 ? "1" : "2");
       return Ending::time_out;
     };
     FakeExecutor executor = study.make_executor();

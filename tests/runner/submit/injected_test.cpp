@@ -27,7 +27,8 @@ struct KilledStudy : StudyFixture {
     machine.ending = [this](const std::string& folder) {
       if (!parse_run_json(read_file(folder + "/run.json")).faults.kill_rank) return FakeMachine::Ending::succeed;
       if (!struck.insert(folder).second) return FakeMachine::Ending::fail;
-      write_file(folder + "/state", "7", Durability::none);
+      make_folders(folder + "/out");
+      write_file(folder + "/out/state", "7", Durability::none);
       note_injected(folder, 0, {"kill_rank", 1, 0, "rank 0 got SIGKILL"});
       return FakeMachine::Ending::fail;
     };
