@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Path = Union[str, "os.PathLike[str]"]
-SCHEMA = 4  # of the index: docs/database.md
+SCHEMA = 5  # of the index: docs/database.md
 # Columns of the index that a run has beside its axes, metrics and facts.
 RUN_COLUMNS = ("experiment", "config_id", "run", "attempt", "state", "gpus", "executor", "job", "node", "exit_code", "signal", "reason",
                "started_unix_s", "finished_unix_s", "path")

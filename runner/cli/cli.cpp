@@ -57,6 +57,10 @@ constexpr std::array kCommands = {
                "  hpcbench cancel --yes\n  hpcbench cancel experiments/mnist_rnn.yaml --only strategy=ddp", add_cancel},
     CommandRow{"retry", "run again what did not succeed",
                "  hpcbench retry\n  hpcbench retry --only strategy=ddp --outcome timeout", add_retry},
+    CommandRow{"set-aside", "leave runs out of tables without deleting anything, or take that back",
+               "  hpcbench set-aside 3f2a/r03 --why 'a backup ran'\n  hpcbench set-aside --only nodes=4 --why 'wrong library'\n"
+               "  hpcbench set-aside 3f2a/r03 --undo",
+               add_set_aside},
     CommandRow{
         "ingest", "take in results that hpcbench did not start, or read all run directories into the index again",
         "  hpcbench ingest --experiment study.yaml --run ddp,nodes=2 old/ddp.out\n"

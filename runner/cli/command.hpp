@@ -30,6 +30,7 @@ void add_export(commandline::Command& command);
 void add_logs(commandline::Command& command);
 void add_ls(commandline::Command& command);
 void add_clean(commandline::Command& command);
+void add_set_aside(commandline::Command& command);
 void add_help(commandline::Command& command);
 void add_db(commandline::Command& command);
 void add_launch(commandline::Command& command);

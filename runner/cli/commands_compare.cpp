@@ -30,10 +30,14 @@ struct CompareArguments {
   bool allow_missing = false;
 };
 
-/// `FILE`, `EXPERIMENT`, and either with `@COMMIT`.
+constexpr const char* kAside = "aside";
+
+/// `FILE`, `EXPERIMENT`, and either with `@COMMIT` or `@aside`.
 struct SideReference {
   std::string what;
-  std::string commit;  // empty: all runs
+  std::string commit;  // empty: all runs; `aside`: those that were set aside
+
+  bool is_aside() const { return commit == kAside; }
 };
 
 SideReference parse_side(const std::string& text) {
@@ -79,8 +83,11 @@ Side load_side(const SideReference& side, const std::string& results, const Comp
   Study& study = loaded.study;
   take_in_imports(study);
   const IndexView index = open_for_reading(study);
-  loaded.records = index.store.counting_attempts(study.experiment.name, true);
-  if (!side.commit.empty()) keep_commit(loaded.records, side);
+  loaded.records = side.is_aside() ? index.store.set_aside_attempts(study.experiment.name, true)
+                                   : index.store.counting_attempts(study.experiment.name, true);
+  if (side.is_aside() && loaded.records.empty())
+    throw InputError(fmt::format("error: no run of {} was set aside: `{}@aside` has no runs", side.what, side.what));
+  if (!side.commit.empty() && !side.is_aside()) keep_commit(loaded.records, side);
   loaded.report.tried_again = attempts_tried_again(study.experiment, index.states);
   loaded.report.all_repeats = !side.commit.empty();  // the commit says which runs count
   if (!arguments.metric.empty()) loaded.report.metric = arguments.metric;
@@ -114,7 +121,7 @@ Comparison compare_by_rules(Side& a, Side& b, ComparisonOptions options) {
 
 std::string name_of_side(const SideReference& side, const std::string& results, bool several_results) {
   std::string name = side.what.empty() ? "what was run last" : side.what;
-  if (!side.commit.empty()) name += " at commit " + side.commit;
+  if (!side.commit.empty()) name += side.is_aside() ? ", set aside" : " at commit " + side.commit;
   return several_results ? name + " in " + results : name;
 }
 
@@ -249,7 +256,8 @@ int compare_sides(CompareArguments arguments) {
 void add_compare(commandline::Command& command) {
   const auto arguments = std::make_shared<CompareArguments>();
   command.add_option("A", arguments->a,
-                     "an experiment file, the name of a study, or a results folder; with @COMMIT only the runs of that commit");
+                     "an experiment file, the name of a study, or a results folder; with @COMMIT only the runs of that commit, "
+                     "with @aside those that were set aside");
   command.add_option("B", arguments->b,
                      "what is compared with it, likewise; may be left out where --results names two folders");
   command.add_option("--results", arguments->results, "folder of all results, or one for A and one for B")

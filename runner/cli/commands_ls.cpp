@@ -34,7 +34,9 @@ std::vector<ListedStudy> list_studies(const std::string& root) {
   std::vector<ListedStudy> studies;
   for (const std::string& name : experiments_on_disk(root)) {
     ListedStudy study{name, {}, read_last_run_of(root, name), experiment_owner(root + "/" + name)};
-    for (const AttemptState& run : counting_states(open_for_reading(root, name).states)) ++study.counts[run.state];
+    for (const AttemptState& run : counting_states(open_for_reading(root, name).states)) {
+      if (run.standing == Standing::normal) ++study.counts[run.state];
+    }
     studies.push_back(std::move(study));
   }
   return studies;

@@ -251,7 +251,7 @@ long long kept_without_outcome(const Study& study, const std::vector<AttemptStat
   const std::vector<AttemptState> runs = counting_states(states);
   return std::count_if(runs.begin(), runs.end(), [&](const AttemptState& run) {
     const bool asked = run.key.run.is_repeat() && run.key.run.number <= plan.repeats && plan.find(run.key.config_id);
-    return asked && !is_outcome(run.state);
+    return asked && run.standing == Standing::normal && !is_outcome(run.state);
   });
 }
 

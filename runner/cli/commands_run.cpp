@@ -18,6 +18,7 @@
 #include "cli/study_options.hpp"
 #include "launch/launch.hpp"
 #include "study/executors.hpp"
+#include "study/follow.hpp"
 #include "study/index.hpp"
 #include "study/index_writer.hpp"
 #include "study/preparing.hpp"
@@ -108,9 +109,7 @@ void note_owner(const Study& study, const Store& store) {
 }
 
 std::vector<WaitingRun> find_waiting(const Study& study, Store& store) {
-  std::vector<KnownAttempt> known;
-  for (const AttemptState& state : refresh_index(store, study)) known.push_back({state.key, state.state});
-  return waiting_runs(study.experiment, study.selected(), study.results, known);
+  return waiting_runs(study.experiment, study.selected(), study.results, known_attempts(refresh_index(store, study)));
 }
 
 /// Stops the runs that wait between two segments. How many those were; none while a `run` goes on with them.
@@ -200,6 +199,7 @@ void add_run(commandline::Command& command) {
   const auto at_most = std::make_shared<std::string>();
   command.add_option("--at-most", *at_most, "begin no block that would make this call cost more, as in `20 gpu-hours`")
       .value_name("AMOUNT");
+  command.add_flag("--again", options->again, "set the finished runs aside and measure them again");
   const auto dry = std::make_shared<bool>(false);
   command.add_flag("--dry-run", *dry, "list the runs that would be started, and start none");
   command.action([=] {

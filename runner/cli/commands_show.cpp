@@ -1,3 +1,4 @@
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -104,6 +105,14 @@ std::string list_files(const std::string& folder) {
   return join(files, " ");
 }
 
+/// `backup ran (by anna, 2026-11-28 09:41 UTC)`.
+std::string aside_text(const SetAside& aside) {
+  std::vector<std::string> parts;
+  if (!aside.by.empty()) parts.push_back("by " + aside.by);
+  if (aside.unix_s) parts.push_back(fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(static_cast<std::time_t>(*aside.unix_s))));
+  return parts.empty() ? aside.why : fmt::format("{} ({})", aside.why, join(parts, ", "));
+}
+
 std::string describe_attempt(const FoundRun& found, const std::string& folder) {
   // Read again: what the index holds does not say where each number came from.
   const Reading reading = read_reading(std::filesystem::path(folder).parent_path().parent_path().parent_path().string());
@@ -115,6 +124,7 @@ std::string describe_attempt(const FoundRun& found, const std::string& folder) {
   const bool is_void = record.reason && record.reason->starts_with(kVoidPrefix);
   lines.add("state", std::string(shown_name(record.state)));
   lines.add("reason", is_void ? explain_void(*record.reason) : record.reason);
+  if (record.aside) lines.add("set aside", aside_text(*record.aside));
   lines.add("gpus", std::to_string(record.gpus));
   lines.add("executor", record.executor);
   lines.add("job", record.job);

@@ -72,6 +72,7 @@ Store copy_index(const Study& study) {
   Store copy = Store::open(":memory:");
   if (const std::optional<Store> index = Store::open_readonly(study.database())) {
     copy.put(index->counting_attempts(study.experiment.name, false));
+    copy.put(index->set_aside_attempts(study.experiment.name, false));
   }
   return copy;
 }
@@ -137,7 +138,7 @@ class Watch {
     long long ended = 0;
     for (const auto& [state, count] : view_->counts) ended += is_outcome(state) ? count : 0;
     const long long succeeded = view_->counts.at(State::succeeded);
-    say(ended == static_cast<long long>(view_->runs.size())
+    say(ended + view_->set_aside == static_cast<long long>(view_->runs.size())
             ? "every run has an outcome. Next: " + study_.command("report") + " --format markdown"
             : "nothing runs, and " + owner_text(*view_));
     return ended > succeeded ? 1 : 0;

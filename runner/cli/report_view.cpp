@@ -107,6 +107,7 @@ Table view_study(Study& study, const StudyOptions& study_options, const ViewOpti
   take_in_imports(study);
   IndexView index = open_for_reading(study);
   report.tried_again = attempts_tried_again(study.experiment, index.states);
+  report.set_aside = index.store.set_aside_attempts(study.experiment.name, false);
   if (!study.is_unpacked) {
     for (ProgramChange& change : changed_since_runs({study.experiment, study.plan, study.results}, index.store))
       report.changed_files.push_back({change.text(), std::move(change.config_ids)});

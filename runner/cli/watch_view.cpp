@@ -114,7 +114,7 @@ long long ended_runs(const StatusView& view) {
 std::string progress_line(const StatusView& view, int columns) {
   if (view.runs.empty()) return printable(headline(view));
   const long long ended = ended_runs(view);
-  const auto total = static_cast<long long>(view.runs.size());
+  const auto total = static_cast<long long>(view.runs.size()) - view.set_aside;
   const auto filled = static_cast<std::size_t>(total > 0 ? kBarWidth * ended / total : 0);
   const std::string name = printable(view.experiment);
   const std::string counts = fmt::format("{}/{} done: {}", ended, total, counts_text(view.counts));

@@ -252,6 +252,18 @@ class Importer {
     }
   }
 
+  /// A run that was set aside stays so when the same sources are read again.
+  void keep_set_aside(const Task& task) const {
+    const std::string folder = study_.results + '/' + to_string(task.key);
+    AttemptKey before = task.key;
+    if (--before.attempt == 0 || !fs::exists(folder)) return;
+    const std::string folder_before = study_.results + '/' + to_string(before);
+    const std::optional<SetAside> aside = read_set_aside(folder_before);
+    const std::optional<Imported> imported =
+        parse_imported(read_file_if_there(folder_before + '/' + kImportedFile).value_or(""));
+    if (aside && imported && imported->identity == task.identity) write_set_aside(folder, aside->why, false);
+  }
+
   void write() {
     std::vector<ImportFolder> folders;
     std::vector<AttemptKey> keys;
@@ -271,6 +283,7 @@ class Importer {
     for (ImportFolder& folder : folders) folder.finish();
     sync_file_system(study_.results);
     for (ImportFolder& folder : folders) folder.publish();
+    for (const Task& task : tasks_) keep_set_aside(task);
     note_imported_attempts(study_.results, keys);
     for (const AttemptKey& key : keys) result_.paths.push_back(to_string(key));
     if (result_.problems.empty()) revoke_stale(keys);

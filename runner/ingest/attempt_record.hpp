@@ -11,6 +11,7 @@
 #include "base/series_point.hpp"
 #include "base/state.hpp"
 #include "base/value.hpp"
+#include "runfiles/set_aside.hpp"
 
 namespace hpcbench {
 
@@ -44,6 +45,7 @@ struct AttemptRecord {
   /// not.
   NameMap<std::string> places;
   std::vector<std::string> warnings;  // of reading: `events.jsonl:17: not JSON`
+  std::optional<SetAside> aside;      // of the index: without user and time
   std::string rules;                  // hash of the reading rules that made it (ingest/reading.hpp); empty of imported runs
 };
 

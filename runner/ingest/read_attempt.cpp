@@ -60,6 +60,7 @@ class AttemptReader {
     note_faults(folder_, info_, finished_, record_);
     compute_formulas(info_, record_, finished_.readable || is_import());
     decide();
+    if (is_outcome(record_.state)) record_.aside = read_set_aside(folder_);
     std::stable_sort(record_.series.begin(), record_.series.end(),
                      [](const SeriesPoint& a, const SeriesPoint& b) { return a.name < b.name; });
   }

@@ -10,6 +10,7 @@
 #include "plan/size_axes.hpp"
 #include "report/columns.hpp"
 #include "report/looks.hpp"
+#include "report/methods.hpp"
 #include "report/samples.hpp"
 #include "report/table.hpp"
 
@@ -224,6 +225,17 @@ void note_tried_again(Table& table, const std::vector<AttemptKey>& attempts) {
       all, all == 1 ? "" : "s", rows, table.rows.size()));
 }
 
+std::vector<const AttemptRecord*> set_aside_of(const Plan& plan, const ReportOptions& options) {
+  std::vector<const AttemptRecord*> attempts;
+  for (const AttemptRecord& attempt : options.set_aside) attempts.push_back(&attempt);
+  return options.orphans || options.all_repeats ? attempts : asked_repeats(plan, attempts);
+}
+
+void note_set_aside(Table& table) {
+  const std::string text = describe_set_aside(table);
+  if (!text.empty()) table.notes.push_back(text);
+}
+
 /// What the rows have beside the metric. A column of report.columns may be any metric.
 void measure_all(std::vector<Sample>& samples, const std::vector<std::string>& axes, const ReportSettings& settings,
                  const ReportOptions& options) {
@@ -326,8 +338,8 @@ Table build_table(const Experiment& experiment, const Plan& plan, std::vector<At
   metric.is_of_part = metric.is_of_part || inner;
   Table table = table_without_rows(experiment, metric, options);
   table.inner = inner;
-
-  std::vector<Sample> samples = collect_samples(plan, attempts, metric, settings, experiment.scale_by(), options.orphans);
+  std::vector<Sample> samples =
+      collect_samples(plan, attempts, metric, settings, experiment.scale_by(), options.orphans, set_aside_of(plan, options));
   choose_axes(table, plan, samples);
   count_segments(samples);
   if (!all) note_orphans(table, plan, count_orphans(plan, on_record));
@@ -362,6 +374,7 @@ Table build_table(const Experiment& experiment, const Plan& plan, std::vector<At
   note_injected(table, shown);
   note_side_by_side(table);
   note_tried_again(table, options.tried_again);
+  note_set_aside(table);
   describe_methods(table, context);
   sort_rows_by(table, settings.sort);
   if (table.inner) append_inner_rows(table, std::move(inner_rows));

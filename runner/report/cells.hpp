@@ -49,6 +49,7 @@ std::string efficiency_cell(const Table& table, const Row& row, const CellStyle&
 
 // Of the rest (other_cells.cpp).
 std::string outcomes_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string set_aside_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string phases_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string overfits_from_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string fact_cell(const Row& row, const std::string& name);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <unordered_set>
 
 #include "base/key_order.hpp"
@@ -116,6 +117,19 @@ void summarise_sample(Sample& sample, const MetricChoice& metric, const ReportSe
 
 }  // namespace
 
+int Row::runs_set_aside() const {
+  std::set<RunName> names;
+  for (const RunValue& run : set_aside) names.insert(run.run);
+  return static_cast<int>(names.size());
+}
+
+int Row::runs_left_out() const {
+  std::set<RunName> names;
+  for (const RunValue& run : set_aside) names.insert(run.run);
+  for (const RunValue& run : runs) names.erase(run.run);
+  return static_cast<int>(names.size());
+}
+
 bool lacks_fact(const Sample& sample, std::string_view name) {
   const bool all_gathered = sample.measured.empty() || sample.measured.size() == sample.runs.size();
   return all_gathered && !sample.row.facts.contains(name);
@@ -200,7 +214,8 @@ int size_on_record(const AttemptRecord& attempt, ScaleBy unit) {
 }
 
 std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const AttemptRecord*>& attempts,
-                                    const MetricChoice& metric, const ReportSettings& settings, ScaleBy unit, bool orphans) {
+                                    const MetricChoice& metric, const ReportSettings& settings, ScaleBy unit, bool orphans,
+                                    const std::vector<const AttemptRecord*>& set_aside) {
   std::vector<Sample> samples;
   std::unordered_map<std::string, std::size_t> index;
   samples.reserve(plan.configurations.size());
@@ -227,6 +242,13 @@ std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const At
       samples.push_back(std::move(sample));
     }
     if (!attempt->key.run.is_warmup()) samples[found->second].runs.push_back(attempt);
+  }
+  for (const AttemptRecord* attempt : set_aside) {
+    const auto found = index.find(attempt->key.config_id);
+    if (found == index.end()) continue;
+    std::vector<RunValue>& of_row = samples[found->second].row.set_aside;
+    of_row.push_back(describe_run(*attempt, metric_value(*attempt, metric.name)));
+    of_row.back().reason = attempt->aside->why;
   }
   for (Sample& sample : samples) summarise_sample(sample, metric, settings);
   return samples;

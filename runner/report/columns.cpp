@@ -109,6 +109,7 @@ const std::vector<Column>& all_columns() {
        number_of<&Row::validation_loss>},
       {"nodes_seen", "nodes seen", true, false, nodes_seen_cell, nodes_seen_number},
       {"outcomes", "outcomes", true, false, outcomes_cell},
+      {"set_aside", "set aside", false, false, set_aside_cell},
       {"warnings", "warnings", false, false, warnings_cell},
       {"low", "low", false, false, low_cell, interval_number<&Interval::low>},
       {"high", "high", false, false, high_cell, interval_number<&Interval::high>},

@@ -80,6 +80,26 @@ bool order_is_visible(const Table& table) {
                        [&](const Row& row) { return std::count_if(row.runs.begin(), row.runs.end(), started) >= 2; }) >= 2;
 }
 
+}  // namespace
+
+std::string describe_set_aside(const Table& table) {
+  std::map<std::string, int> by_why;
+  int all = 0;
+  for (const Row& row : table.rows) {
+    for (const RunValue& run : row.set_aside) {
+      ++by_why[run.reason];
+      ++all;
+    }
+  }
+  std::vector<std::string> parts;
+  for (const auto& [why, count] : by_why) parts.push_back(fmt::format("{} ({})", why, count));
+  if (parts.empty()) return "";
+  return fmt::format("{} set aside and count{} in nothing: {}", counted(all, "measurement was", "measurements were"),
+                     all == 1 ? "s" : "", join(parts, ", "));
+}
+
+namespace {
+
 std::string describe_order(const Table& table, const WarningContext& context) {
   const auto measured = [](const Row& row) { return row.source != "imported" && row.n > 0; };
   const auto count = std::count_if(table.rows.begin(), table.rows.end(), measured);
@@ -161,8 +181,10 @@ std::string describe_clock(const std::string& metric, const Experiment& experime
 
 void describe_methods(Table& table, const WarningContext& context) {
   const std::string clock = describe_clock(table.metric, context.experiment);
+  const std::string aside = describe_set_aside(table);
   table.methods =
-      describe_repeats(table, context) + describe_outcomes(table) + describe_order(table, context) +
+      describe_repeats(table, context) + describe_outcomes(table) + (aside.empty() ? "" : " " + aside + ".") +
+      describe_order(table, context) +
       (clock.empty() ? fmt::format(" `{}` is what the programs themselves wrote.", table.metric) : " " + clock + ".") +
       describe_statistics(table, context) + describe_machine(table);
   table.rules = judge_rules(table, context);

@@ -17,4 +17,7 @@ std::string describe_clock(const std::string& metric, const Experiment& experime
 /// judged by what this table shows.
 std::vector<ReportingRule> judge_rules(const Table& table, const WarningContext& context);
 
+/// `3 runs were set aside by hand and do not count: backup ran (1), measured again (2)`; empty if there are none.
+std::string describe_set_aside(const Table& table);
+
 }  // namespace hpcbench

@@ -11,6 +11,14 @@ namespace hpcbench {
 std::string outcomes_cell(const Table&, const Row& row, const CellStyle& style) {
   std::vector<std::string> parts;
   for (const auto& [state, count] : row.outcomes) parts.push_back(fmt::format("{} {}", count, shown_name(state)));
+  if (const int count = row.runs_set_aside(); count > 0) parts.push_back(fmt::format("{} set aside", count));
+  return parts.empty() ? kAbsentCell : join(parts, style.list_separator);
+}
+
+std::string set_aside_cell(const Table&, const Row& row, const CellStyle& style) {
+  std::vector<std::string> parts;
+  for (const RunValue& run : row.set_aside)
+    parts.push_back(fmt::format("{}/a{}: {}", to_string(run.run), run.attempt, run.reason));
   return parts.empty() ? kAbsentCell : join(parts, style.list_separator);
 }
 

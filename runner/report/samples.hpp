@@ -56,9 +56,11 @@ std::vector<const AttemptRecord*> asked_repeats(const Plan& plan, std::vector<co
 /// How large a run was, by its record alone: its gpus, ranks or nodes; 0 where that does not say.
 int size_on_record(const AttemptRecord& attempt, ScaleBy unit);
 
-/// Summaries of all configurations of the plan, in its order; after them, if `orphans`, those only on record.
+/// Summaries of all configurations of the plan, in its order; after them, if `orphans`, those only on record. `set_aside`: what
+/// Row::set_aside shows.
 std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const AttemptRecord*>& attempts,
-                                    const MetricChoice& metric, const ReportSettings& settings, ScaleBy unit, bool orphans);
+                                    const MetricChoice& metric, const ReportSettings& settings, ScaleBy unit, bool orphans,
+                                    const std::vector<const AttemptRecord*>& set_aside = {});
 
 /// Finds each sample's baseline (one of the plan, whose samples come first), and fills in speedup, efficiency and Karp-Flatt.
 /// Appends notes for points that have none. InputError if nothing has one, or one has two.

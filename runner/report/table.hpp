@@ -29,9 +29,10 @@ struct ReportOptions {
   std::vector<std::string> metric_columns;   // names of metrics whose medians the rows shall have in `Row::metrics`
   std::vector<AttemptKey> tried_again = {};  // attempts that did not succeed and were followed by another
   std::vector<ChangedFile> changed_files = {};
-  bool no_continued = false;          // leaves out rows with a run of several segments
-  bool all_repeats = false;           // repeats beyond `repeats` count, too; `orphans` has them in any case
-  bool metric_may_be_absent = false;  // else InputError where runs succeeded and none has the metric
+  std::vector<AttemptRecord> set_aside = {};  // attempts that were set aside, sorted by key
+  bool no_continued = false;                  // leaves out rows with a run of several segments
+  bool all_repeats = false;                   // repeats beyond `repeats` count, too; `orphans` has them in any case
+  bool metric_may_be_absent = false;          // else InputError where runs succeeded and none has the metric
 };
 
 struct RunValue {
@@ -82,9 +83,14 @@ struct Row {
   std::optional<double> speedup_below;  // where half or more are censored: `<1.3`
   std::vector<std::string> warnings;    // codes
   std::vector<RunValue> runs;           // without warm-ups, by number
+  std::vector<RunValue> set_aside;      // attempts that were set aside, by run; `reason` is why. They count in nothing else
   std::set<std::string> nodes;          // distinct ones of the runs that have a value, else of all; empty: unknown
   bool nodes_of_slurm = false;          // Slurm chose them, anew for each job
   bool is_baseline = false;
+
+  /// How many runs have an attempt that was set aside, and how many of them have none that counts.
+  int runs_set_aside() const;
+  int runs_left_out() const;
 
   /// Facts that the runs behind the row share; where they differ, the distinct values joined by `|`.
   NameMap<std::string> facts;

@@ -43,6 +43,7 @@ const std::vector<std::string>& report_column_names() {
       "imbalance",
       "nodes_seen",
       "outcomes",
+      "set_aside",
       "warnings",
       "source",
       "statistic",

@@ -36,6 +36,8 @@ CREATE TABLE attempt (
   attempt INTEGER NOT NULL,
   state TEXT NOT NULL,
   void INTEGER NOT NULL DEFAULT 0,
+  aside INTEGER NOT NULL DEFAULT 0,
+  aside_why TEXT,
   gpus INTEGER NOT NULL DEFAULT 1,
   executor TEXT NOT NULL DEFAULT '',
   job TEXT,
@@ -58,7 +60,7 @@ CREATE TABLE attempt (
   rules TEXT NOT NULL DEFAULT ''
 );
 CREATE UNIQUE INDEX attempt_key ON attempt (experiment, config_id, kind, number, attempt);
-CREATE INDEX attempt_state ON attempt (experiment, config_id, kind, number, attempt, state, void, rules);
+CREATE INDEX attempt_state ON attempt (experiment, config_id, kind, number, attempt, state, void, aside, rules);
 CREATE TABLE series (
   id INTEGER NOT NULL REFERENCES attempt (id),
   name TEXT NOT NULL,
@@ -66,9 +68,9 @@ CREATE TABLE series (
   PRIMARY KEY (id, name)
 ) WITHOUT ROWID;
 CREATE VIEW run AS
-  SELECT * FROM attempt AS a WHERE void = 0 AND kind <> 'w' AND NOT EXISTS (
+  SELECT * FROM attempt AS a WHERE void = 0 AND aside = 0 AND kind <> 'w' AND NOT EXISTS (
     SELECT 1 FROM attempt AS later WHERE later.experiment = a.experiment AND later.config_id = a.config_id
-      AND later.kind = a.kind AND later.number = a.number AND later.attempt > a.attempt AND later.void = 0);
+      AND later.kind = a.kind AND later.number = a.number AND later.attempt > a.attempt AND later.void = 0 AND later.aside = 0);
 CREATE VIEW metric AS
   SELECT a.id, a.experiment, a.config_id, a.path, a.state, m.key AS name, m.value
     FROM attempt AS a, json_each(a.metrics) AS m;
@@ -97,7 +99,8 @@ std::string why_not_usable(SQLite::Database& database, bool& is_new) {
   if (version != kSchemaVersion) return fmt::format("it has schema version {}, this program reads {}", version, kSchemaVersion);
   // Statements that name every column: a file that somebody else made is found out here.
   const SQLite::Statement attempts(
-      database, "SELECT void, path, nodes, axes, metrics, units, facts, warnings, reason, rules FROM attempt");
+      database,
+      "SELECT void, aside, aside_why, path, nodes, axes, metrics, units, facts, warnings, reason, rules FROM attempt");
   const SQLite::Statement series(database, "SELECT id, name, points FROM series");
   std::error_code unknown;
   const std::uintmax_t size_bytes = fs::file_size(database.getFilename(), unknown);

@@ -10,7 +10,7 @@
 namespace hpcbench {
 
 /// PRAGMA user_version of the schema in docs/database.md; to be raised with every change of it.
-inline constexpr int kSchemaVersion = 4;
+inline constexpr int kSchemaVersion = 5;
 
 /// Opens `path` for writing, with the schema in it. Moves a file that is no usable index of this version aside first; `rebuilt`
 /// says why. UnavailableError if it cannot be written.

@@ -66,6 +66,8 @@ void bind_record(SQLite::Statement& row, const AttemptRecord& record) {
   row.bind(25, texts_json(record.facts));
   row.bind(26, list_json(record.warnings));
   row.bind(27, record.rules);
+  row.bind(28, static_cast<int>(record.aside ? record.aside->standing() : Standing::normal));
+  if (record.aside) row.bind(29, record.aside->why);
 }
 
 AttemptKey read_key(SQLite::Statement& row, int first_column) {
@@ -80,6 +82,11 @@ std::string_view text_at(SQLite::Statement& row, int column) {
   const SQLite::Column value = row.getColumn(column);
   const char* text = value.getText("");
   return {text, static_cast<std::size_t>(value.getBytes())};
+}
+
+Standing read_standing(SQLite::Statement& row, int column) {
+  const int number = row.getColumn(column).getInt();
+  return number == 1 ? Standing::set_aside : number == 2 ? Standing::measure_again : Standing::normal;
 }
 
 State read_state(std::string_view word) { return parse_state(word).value_or(State::intended); }
@@ -112,6 +119,9 @@ AttemptRecord RowReader::read(SQLite::Statement& row) {
   record.facts = read_texts(text_at(row, 22));
   record.warnings = read_list(text_at(row, 23));
   record.rules = text_at(row, 24);
+  if (const Standing standing = read_standing(row, 25); standing != Standing::normal) {
+    record.aside = SetAside{std::string(text_at(row, 26)), standing == Standing::measure_again, "", std::nullopt};
+  }
   return record;
 }
 

@@ -15,19 +15,20 @@ namespace hpcbench {
 /// The columns that RowReader reads, in its order; `id` is the first.
 inline constexpr const char* kRecordColumns =
     "id, config_id, kind, number, attempt, state, gpus, executor, job, batch, node, nodes, exit_code, signal, intended_unix_s, "
-    "started_unix_s, finished_unix_s, time_limit_s, reason, axes, metrics, units, facts, warnings, rules";
+    "started_unix_s, finished_unix_s, time_limit_s, reason, axes, metrics, units, facts, warnings, rules, aside, aside_why";
 
 /// The same without what only tables show: axes, units, facts and warnings read as empty.
 inline constexpr const char* kStandingColumns =
     "id, config_id, kind, number, attempt, state, gpus, executor, job, batch, node, nodes, exit_code, signal, intended_unix_s, "
-    "started_unix_s, finished_unix_s, time_limit_s, reason, '{}', metrics, '{}', '{}', '[]', rules";
+    "started_unix_s, finished_unix_s, time_limit_s, reason, '{}', metrics, '{}', '{}', '[]', rules, aside, aside_why";
 
-/// Inserts a record: its key (parameters 1 to 5), its other fields, and its id (28), NULL for a new one.
+/// Inserts a record: its key (parameters 1 to 5), its other fields, and its id (30), NULL for a new one.
 inline constexpr const char* kInsertRecord =
     "INSERT INTO attempt (experiment, config_id, kind, number, attempt, state, void, gpus, executor, job, batch, node, nodes, "
     "exit_code, signal, intended_unix_s, started_unix_s, finished_unix_s, time_limit_s, reason, path, axes, metrics, units, "
-    "facts, warnings, rules, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-inline constexpr int kIdParameter = 28;
+    "facts, warnings, rules, aside, aside_why, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+    "?, ?, ?, ?, ?, ?, ?, ?)";
+inline constexpr int kIdParameter = 30;
 
 /// Binds parameters 1 to 5: experiment, config_id, kind, number, attempt.
 void bind_key(SQLite::Statement& statement, const std::string& experiment, const AttemptKey& key);
@@ -38,6 +39,7 @@ void bind_record(SQLite::Statement& row, const AttemptRecord& record);
 AttemptKey read_key(SQLite::Statement& row, int first_column);
 /// An unknown word reads as intended: the run directory then decides.
 State read_state(std::string_view word);
+Standing read_standing(SQLite::Statement& row, int column);
 /// A text column, valid until the next step.
 std::string_view text_at(SQLite::Statement& row, int column);
 

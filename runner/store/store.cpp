@@ -104,7 +104,8 @@ std::vector<AttemptRecord> read_records(SQLite::Database& database, const std::s
   SQLite::Transaction snapshot(database);
   std::vector<AttemptRecord> records;
   std::vector<std::int64_t> ids;
-  records.reserve(count_attempts(database, experiment));  // growing would need half as much again
+  if (relation == "run" || relation == "attempt")
+    records.reserve(count_attempts(database, experiment));  // growing would need half as much again
   each_record(database, kRecordColumns, relation, experiment, [&](std::int64_t id, AttemptRecord&& record) {
     ids.push_back(id);
     records.push_back(std::move(record));
@@ -203,6 +204,19 @@ void Store::put_states(const std::string& experiment, const std::vector<AttemptS
   });
 }
 
+void Store::reopen(const std::string& experiment, const std::vector<AttemptKey>& keys) {
+  if (keys.empty()) return;
+  impl_->write([&] {
+    SQLite::Statement update(impl_->database,
+                             fmt::format("UPDATE attempt SET state = '{}'{}", to_string(State::running), kKeyMatches));
+    for (const AttemptKey& key : keys) {
+      bind_key(update, experiment, key);
+      update.exec();
+      update.reset();
+    }
+  });
+}
+
 void Store::forget(const std::string& experiment, const std::vector<AttemptKey>& keys) {
   if (keys.empty()) return;
   impl_->write([&] {
@@ -233,13 +247,14 @@ void Store::clear(const std::optional<std::string>& experiment) {
 std::vector<AttemptState> Store::states(const std::string& experiment) const {
   return impl_->guarded([&] {
     std::vector<AttemptState> states;
-    SQLite::Statement rows(impl_->database,
-                           "SELECT config_id, kind, number, attempt, state, void, rules FROM attempt INDEXED BY attempt_state "
-                           "WHERE experiment = ? ORDER BY config_id, kind, number, attempt");
+    SQLite::Statement rows(
+        impl_->database,
+        "SELECT config_id, kind, number, attempt, state, void, aside, rules FROM attempt INDEXED BY attempt_state "
+        "WHERE experiment = ? ORDER BY config_id, kind, number, attempt");
     rows.bind(1, experiment);
     while (rows.executeStep()) {
-      states.push_back(
-          {read_key(rows, 0), read_state(text_at(rows, 4)), rows.getColumn(5).getInt() != 0, std::string(text_at(rows, 6))});
+      states.push_back({read_key(rows, 0), read_state(text_at(rows, 4)), rows.getColumn(5).getInt() != 0,
+                        std::string(text_at(rows, 7)), read_standing(rows, 6)});
     }
     return states;
   });
@@ -251,6 +266,12 @@ std::vector<AttemptRecord> Store::attempts(const std::string& experiment) const 
 
 std::vector<AttemptRecord> Store::counting_attempts(const std::string& experiment, bool with_series) const {
   return impl_->guarded([&] { return read_records(impl_->database, "run", experiment, with_series); });
+}
+
+std::vector<AttemptRecord> Store::set_aside_attempts(const std::string& experiment, bool with_series) const {
+  return impl_->guarded([&] {
+    return read_records(impl_->database, "(SELECT * FROM attempt WHERE aside > 0 AND void = 0)", experiment, with_series);
+  });
 }
 
 void Store::visit_counting_attempts(const std::string& experiment, const std::function<void(AttemptRecord&&)>& visit) const {
@@ -282,7 +303,7 @@ std::map<std::string, double> Store::mean_wall_times(const std::string& experime
     std::map<std::string, double> times;
     SQLite::Statement rows(impl_->database,
                            "SELECT config_id, avg(json_extract(metrics, '$.wall_s')) AS mean FROM attempt WHERE experiment = ? "
-                           "AND state = 'succeeded' AND kind = 'r' GROUP BY config_id HAVING mean IS NOT NULL");
+                           "AND state = 'succeeded' AND kind = 'r' AND aside = 0 GROUP BY config_id HAVING mean IS NOT NULL");
     rows.bind(1, experiment);
     while (rows.executeStep()) times[rows.getColumn(0).getString()] = rows.getColumn(1).getDouble();
     return times;

@@ -17,6 +17,7 @@ struct AttemptState {
   State state = State::intended;
   bool is_void = false;    // revoked as if it had never been: another attempt of the run counts
   std::string rules = {};  // hash of the reading rules that made its record; empty where there is none
+  Standing standing = Standing::normal;
 };
 
 /// Whether an attempt never counts: hpcbench revoked it for reasons of its own (`void: ...` in its claim).
@@ -44,6 +45,8 @@ class Store {
   /// Journals states of attempts that have no record worth reading yet (intended), in one transaction. An outcome on
   /// record is never replaced by a state that is none.
   void put_states(const std::string& experiment, const std::vector<AttemptState>& states);
+  /// From now on the next refresh reads the folders of these attempts again, also after a crash.
+  void reopen(const std::string& experiment, const std::vector<AttemptKey>& keys);
   /// Removes attempts whose folders are gone.
   void forget(const std::string& experiment, const std::vector<AttemptKey>& keys);
   /// Empties the index of an experiment, or of all. What was run last stays: no run directory tells it.
@@ -53,11 +56,13 @@ class Store {
   std::vector<AttemptState> states(const std::string& experiment) const;
   /// Whole records, sorted by key; the series of each sorted by name.
   std::vector<AttemptRecord> attempts(const std::string& experiment) const;
-  /// The attempt that counts of each run (the highest that is not void), warm-ups aside. With `with_series` false their series
-  /// are left out.
+  /// The attempt that counts of each run (the highest that is neither void nor set aside), without warm-ups. With `with_series`
+  /// false their series are left out.
   std::vector<AttemptRecord> counting_attempts(const std::string& experiment, bool with_series) const;
-  /// Hands over the same one after the other, without what only tables show: axes, units, facts, warnings and series are left
-  /// out. `visit` must not use this Store.
+  /// All attempts that were set aside, sorted by key.
+  std::vector<AttemptRecord> set_aside_attempts(const std::string& experiment, bool with_series) const;
+  /// Hands over the counting attempts one after the other, without what only tables show: axes, units, facts, warnings and
+  /// series are left out. `visit` must not use this Store.
   void visit_counting_attempts(const std::string& experiment, const std::function<void(AttemptRecord&&)>& visit) const;
   /// The key, when it was intended, and the program facts (ProgramVersions::is_program_fact) of the attempts that count, sorted
   /// by key; attempts without such facts are left out. `visit` must not use this Store.

@@ -59,10 +59,22 @@ OutcomeCounts count_outcomes(const std::vector<AttemptState>& runs, const Study&
   counts.asked = static_cast<long long>(study.selected().configurations.size()) * study.selected().repeats;
   for (const AttemptState& run : runs) {
     if (!is_asked(study, run.key)) continue;
+    if (run.standing == Standing::set_aside) {
+      --counts.asked;
+      ++counts.set_aside;
+      continue;
+    }
     if (is_outcome(run.state)) ++counts.ended;
     if (run.state == State::succeeded) ++counts.succeeded;
   }
   return counts;
+}
+
+std::vector<KnownAttempt> known_attempts(const std::vector<AttemptState>& states) {
+  std::vector<KnownAttempt> known;
+  known.reserve(states.size());
+  for (const AttemptState& state : states) known.push_back({state.key, state.state, state.is_void, state.standing});
+  return known;
 }
 
 std::vector<AttemptKey> attempts_to_retry(const std::vector<AttemptState>& states, const Study& study,
@@ -70,7 +82,8 @@ std::vector<AttemptKey> attempts_to_retry(const std::vector<AttemptState>& state
   std::vector<AttemptKey> keys;
   if (outcomes.empty()) return keys;
   for (const AttemptState& run : counting_states(states)) {
-    const bool wanted = std::find(outcomes.begin(), outcomes.end(), run.state) != outcomes.end();
+    const bool wanted =
+        run.standing == Standing::normal && std::find(outcomes.begin(), outcomes.end(), run.state) != outcomes.end();
     if (wanted && is_asked(study, run.key)) keys.push_back(run.key);
   }
   return keys;
@@ -82,6 +95,7 @@ std::string why_none_to_retry(const std::vector<AttemptState>& states, const Stu
   std::map<State, long long> counts;
   long long left_out = 0;  // by --only
   for (const AttemptState& run : counting_states(states)) {
+    if (run.standing != Standing::normal) continue;
     const bool asked = is_asked(study, run.key);
     if (asked && is_wanted(run.state)) return "";
     if (asked && is_outcome(run.state)) ++counts[run.state];

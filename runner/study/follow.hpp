@@ -10,6 +10,7 @@
 #include "study/remaining_time.hpp"
 #include "study/steps.hpp"
 #include "study/study.hpp"
+#include "submit/dispatcher.hpp"
 #include "submit/experiment_lock.hpp"
 
 namespace hpcbench {
@@ -19,12 +20,16 @@ struct OutcomeCounts {
   long long asked = 0;
   long long ended = 0;
   long long succeeded = 0;
+  long long set_aside = 0;  // not among the others
 };
 
 /// Whether the study asks for this run: a repeat of a configuration that was selected.
 bool is_asked(const Study& study, const AttemptKey& key);
 /// Of those runs (counting_states) that are asked for.
 OutcomeCounts count_outcomes(const std::vector<AttemptState>& runs, const Study& study);
+
+/// The same as the dispatcher takes them.
+std::vector<KnownAttempt> known_attempts(const std::vector<AttemptState>& states);
 
 /// The runs that are asked for and have one of these outcomes.
 std::vector<AttemptKey> attempts_to_retry(const std::vector<AttemptState>& states, const Study& study,

@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/key_order.hpp"
+#include "base/run_history.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "study/reading.hpp"
@@ -322,6 +323,7 @@ std::vector<AttemptKey> attempts_tried_again(const Experiment& experiment, const
   for (const AttemptState& state : states) {
     // An import that was read again is its next attempt: it did not fail more often for that.
     if (state.is_void || state.key.run.is_warmup() || state.key.run.is_imported()) continue;
+    if (state.standing != Standing::normal) continue;
     const bool same_run = last != nullptr && last->key.config_id == state.key.config_id && last->key.run == state.key.run;
     if (same_run && is_outcome(last->state) && last->state != State::succeeded && !is_segment(last->state))
       again.push_back(last->key);
@@ -330,16 +332,34 @@ std::vector<AttemptKey> attempts_tried_again(const Experiment& experiment, const
   return again;
 }
 
-std::vector<AttemptState> counting_states(std::vector<AttemptState> states) {
-  auto end = states.begin();  // of those that count
-  for (AttemptState& state : states) {
-    if (state.is_void || state.key.run.is_warmup()) continue;
-    const bool same_run = end != states.begin() && std::prev(end)->key.config_id == state.key.config_id &&
-                          std::prev(end)->key.run == state.key.run;
-    // Attempts of a run come in rising order: the last counts.
-    const auto place = same_run ? std::prev(end) : end++;
-    if (&*place != &state) *place = std::move(state);
+namespace {
+
+/// Calls `visit(first, last, history)` for the attempts of each run but warm-ups; `states` are sorted.
+template <class States, class Visit>
+void for_each_run(States& states, const Visit& visit) {
+  for (auto first = states.begin(); first != states.end();) {
+    RunHistory history;
+    auto last = first;
+    for (; last != states.end() && last->key.run == first->key.run && last->key.config_id == first->key.config_id; ++last)
+      history.add(last->key.attempt, last->state, last->is_void, last->standing);
+    if (!first->key.run.is_warmup()) visit(first, last, history);
+    first = last;
   }
+}
+
+}  // namespace
+
+std::vector<AttemptState> counting_states(std::vector<AttemptState> states) {
+  auto end = states.begin();  // of those that are returned
+  for_each_run(states, [&](auto first, auto last, const RunHistory& history) {
+    const int attempt = history.counting() > 0 ? history.counting() : history.aside();
+    const auto found = std::find_if(first, last, [&](const AttemptState& each) { return each.key.attempt == attempt; });
+    if (found == last) return;
+    if (history.is_measured_again()) found->state = State::planned;
+    if (history.counting() > 0) found->standing = Standing::normal;
+    if (end != found) *end = std::move(*found);
+    ++end;
+  });
   states.erase(end, states.end());
   return states;
 }
@@ -349,13 +369,14 @@ PlanDiff compare_with_index(const Study& study, const std::vector<AttemptState>&
   runs.reserve(states.size());
   std::string_view config_id;
   bool left_out = false;  // by --only: neither kept nor orphaned
-  for (const AttemptState& state : states) {
-    if (state.key.config_id != config_id) {  // states are sorted
-      config_id = state.key.config_id;
+  for_each_run(states, [&](auto first, auto /*last*/, const RunHistory& history) {
+    if (first->key.config_id != config_id) {  // states are sorted
+      config_id = first->key.config_id;
       left_out = study.plan.find(config_id) && !study.selected().find(config_id);
     }
-    if (state.key.run.is_repeat() && !state.is_void && !left_out) runs.push_back({config_id, state.key.run});
-  }
+    if (!first->key.run.is_repeat() || left_out) return;
+    if (history.counting() > 0 || history.is_excluded()) runs.push_back({config_id, first->key.run});
+  });
   return compare_plan(study.selected(), runs);
 }
 
@@ -370,7 +391,14 @@ std::string tsv_field(const Value& value) {
 
 void write_index_file(const std::vector<AttemptState>& runs, const Study& study) {
   std::map<std::string, std::map<State, int>> outcomes;
-  for (const AttemptState& run : runs) ++outcomes[run.key.config_id][run.state];
+  std::map<std::string, int> set_aside;
+  for (const AttemptState& run : runs) {
+    if (run.standing == Standing::set_aside) {
+      ++set_aside[run.key.config_id];
+    } else {
+      ++outcomes[run.key.config_id][run.state];
+    }
+  }
   std::string text = "config_id\t" + join(study.plan.axes, "\t") + "\toutcomes\n";
   for (const Configuration& configuration : study.plan.configurations) {
     text += configuration.id;
@@ -379,6 +407,8 @@ void write_index_file(const std::vector<AttemptState>& runs, const Study& study)
     for (const auto& [state, count] : outcomes[configuration.id]) {
       counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, to_string(state));
     }
+    if (const int count = set_aside[configuration.id]; count > 0)
+      counts += fmt::format("{}{} set aside", counts.empty() ? "" : ", ", count);
     text += '\t' + (counts.empty() ? std::string("-") : counts) + '\n';
   }
   write_file(study.results + "/index.tsv", text, Durability::none);

@@ -55,7 +55,8 @@ IndexView open_for_reading(const Study& study);
 std::vector<AttemptKey> attempts_tried_again(const Experiment& experiment, const std::vector<AttemptState>& states);
 
 /// Of Store::states: the state of each run (no warm-ups) from the attempt that counts, sorted: as Store::counting_attempts, but
-/// without reading records, which takes ten times as long.
+/// without reading records, which takes ten times as long. Also runs without such an attempt that were set aside (`standing`):
+/// with the state of that attempt, or `planned` if the run is measured again.
 std::vector<AttemptState> counting_states(std::vector<AttemptState> states);
 
 /// How what is asked for (with --only: what that leaves) compares with what is on record, as Store::states says.

@@ -12,6 +12,7 @@
 #include "base/tool_runner.hpp"
 #include "render/blocks.hpp"
 #include "study/blocks/find_block_times.hpp"
+#include "study/follow.hpp"
 #include "study/index.hpp"
 #include "study/live_status.hpp"
 #include "study/preflight.hpp"
@@ -30,15 +31,14 @@ constexpr std::size_t kShownStarts = 40;
 std::unordered_map<std::string, State> states_by_run(const Study& study, const Store& store) {
   std::unordered_map<std::string, State> by_run;
   for (const RunStatus& run : recorded_status(study, store).runs) {
-    if (run.attempt) by_run[run.run] = run.state;
+    if (run.attempt) by_run[run.run] = run.state;  // also of a run that was set aside
   }
   return by_run;
 }
 
 /// The runs that ended so that `retries` gives them another attempt, by `CONFIG_ID/r01`.
 std::unordered_set<std::string> tried_again(const Study& study, const std::vector<AttemptState>& attempts) {
-  std::vector<KnownAttempt> known;
-  for (const AttemptState& attempt : attempts) known.push_back({attempt.key, attempt.state});
+  const std::vector<KnownAttempt> known = known_attempts(attempts);
   std::unordered_set<std::string> names;
   for (const AttemptKey& key : attempts_to_follow(study.experiment, study.selected(), study.results, known))
     names.insert(key.config_id + "/" + to_string(key.run));
@@ -79,7 +79,8 @@ int rehearse_part(const Study& study, const IndexView& index, const RunOptions& 
     const Configuration& configuration = plan.configurations[run.configuration];
     const std::string name = configuration.id + "/" + to_string(run.name);
     const auto known = states.find(name);
-    const bool is_again = again.contains(name);
+    const bool is_repeated = options.again && known != states.end() && is_outcome(known->second);
+    const bool is_again = is_repeated || again.contains(name);
     if (known != states.end() && is_outcome(known->second) && !is_again) continue;
     const bool goes_on = known != states.end() && known->second != State::intended && !is_again;
     ++(goes_on ? going_on : to_start);

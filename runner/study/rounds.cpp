@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "plan/select.hpp"
+#include "study/follow.hpp"
 #include "study/index.hpp"
 #include "submit/retry_rule.hpp"
 
@@ -192,14 +193,27 @@ RoundsView look_at_rounds(const Study& study, const Store& store) {
   const std::string& name = study.experiment.name;
   RoundsView view;
   for (const AttemptRecord& attempt : store.attempts(name)) view.spent_hours += attempt_hours(attempt, study.plan.cost_unit);
-  std::vector<KnownAttempt> known;
-  for (const AttemptState& state : store.states(name)) known.push_back({state.key, state.state});
+  const std::vector<AttemptState> states = store.states(name);
+  const std::vector<KnownAttempt> known = known_attempts(states);
   // What gets another attempt of its own accord has not ended.
   std::set<std::pair<std::string, RunName>> again;
   for (const AttemptKey& key : attempts_to_follow(study.experiment, study.plan, study.results, known))
     again.emplace(key.config_id, key.run);
   std::vector<AttemptRecord> records = store.counting_attempts(name, study.experiment.report.inner.has_value());
   std::erase_if(records, [&](const AttemptRecord& each) { return again.contains({each.key.config_id, each.key.run}); });
+  // A run that is left out has ended, without a value: blocks go on after it.
+  std::set<std::string> excluded;
+  for (const AttemptState& run : counting_states(states)) {
+    if (run.standing == Standing::set_aside) excluded.insert(to_string(run.key));
+  }
+  if (!excluded.empty()) {
+    for (AttemptRecord& each : store.set_aside_attempts(name, false)) {
+      if (!excluded.contains(to_string(each.key))) continue;
+      each.state = State::cancelled;
+      each.metrics = {};
+      records.push_back(std::move(each));
+    }
+  }
   view.rows = look_progress(study.experiment, study.plan, std::move(records));
   return view;
 }

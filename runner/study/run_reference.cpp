@@ -187,7 +187,18 @@ std::string list_runs(const Reference& reference, const std::vector<AttemptRecor
 /// All attempts where one is named, else those that count.
 std::vector<AttemptRecord> candidates(const Store& store, const Reference& reference) {
   const bool all = reference.attempt || (reference.run && reference.run->is_warmup());
-  return all ? store.attempts(reference.experiment) : store.counting_attempts(reference.experiment, true);
+  if (all) return store.attempts(reference.experiment);
+  std::vector<AttemptRecord> records = store.counting_attempts(reference.experiment, true);
+  std::vector<AttemptRecord> aside = store.set_aside_attempts(reference.experiment, true);
+  if (aside.empty()) return records;
+  // Of a run without an attempt that counts, the last one that was set aside.
+  std::map<std::pair<std::string, RunName>, AttemptRecord> by_run;
+  for (std::vector<AttemptRecord>* const from : {&aside, &records}) {
+    for (AttemptRecord& each : *from) by_run.insert_or_assign({each.key.config_id, each.key.run}, std::move(each));
+  }
+  records.clear();
+  for (auto& [run, record] : by_run) records.push_back(std::move(record));
+  return records;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace hpcbench {
 /// axis that has it.
 struct FoundRun {
   std::string experiment;
-  AttemptRecord record;  // the attempt named, else the attempt that counts
+  AttemptRecord record;  // the attempt named, else the one that counts, else the last that was set aside
 };
 
 /// InputError with what there is when nothing, or more than one run, matches.

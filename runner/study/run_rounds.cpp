@@ -45,7 +45,7 @@ std::vector<Study> parts_to_retry(const Study& study, const RoundsView& view) {
 RunTotals count_ends(const Study& study, const Store& store) {
   RunTotals totals;
   for (const AttemptState& run : counting_states(store.states(study.experiment.name))) {
-    if (!is_asked(study, run.key)) continue;
+    if (!is_asked(study, run.key) || run.standing == Standing::set_aside) continue;
     totals.ended += is_outcome(run.state) ? 1 : 0;
     totals.succeeded += run.state == State::succeeded ? 1 : 0;
   }

@@ -24,6 +24,7 @@
 #include "study/index.hpp"
 #include "study/index_writer.hpp"
 #include "study/kept/changed_program.hpp"
+#include "study/kept/set_aside.hpp"
 #include "study/preflight.hpp"
 #include "study/preparing.hpp"
 #include "study/rounds.hpp"
@@ -43,7 +44,9 @@ int summarise_study(const Store& store, const Study& study, bool anything_done, 
   write_index_file(runs, study);
   const OutcomeCounts counts = count_outcomes(runs, study);
   if (!anything_done && counts.ended == counts.asked)
-    say(fmt::format("nothing to do: all {} runs have an outcome; nothing was run again", counts.asked));
+    say(fmt::format(
+        "nothing to do: all {} runs have an outcome{}; nothing was run again", counts.asked,
+        counts.set_aside == 0 ? "" : fmt::format(", and {} set aside", counted(counts.set_aside, "run is", "runs are"))));
   for (const std::string& line : not_begun_lines(study, runs)) say(line);
   return say_totals(study, {counts.succeeded, counts.ended, counts.asked}, stopped);
 }
@@ -53,9 +56,9 @@ void note_changed_program(const Study& study, const Store& store) {
   const std::string changed = text_of(changed_for_run({study.experiment, study.selected(), study.results}, store));
   if (changed.empty()) return;
   say(fmt::format(
-      "note: {}. Their results are kept. To keep both versions apart, give the command an axis, and the new version "
-      "a value of it",
-      changed));
+      "note: {}. Their results are kept. `hpcbench run {} --again` measures them again; to keep both versions, give "
+      "the command an axis, and the new version a value of it",
+      changed, study.named()));
 }
 
 /// `retry` carries on with what `run` began. Imported runs are nothing to run again, and no reason to start a study.
@@ -84,17 +87,11 @@ void remember(const Study& study) {
   write_last_run(study.results_root, source);
 }
 
-std::vector<KnownAttempt> known_attempts(const std::vector<AttemptState>& states) {
-  std::vector<KnownAttempt> known;
-  known.reserve(states.size());
-  for (const AttemptState& state : states) known.push_back({state.key, state.state});
-  return known;
-}
-
 bool any_succeeded(const Study& study, const std::vector<AttemptState>& states) {
   const std::vector<AttemptState> runs = counting_states(states);
-  return std::any_of(runs.begin(), runs.end(),
-                     [&](const AttemptState& run) { return run.state == State::succeeded && is_asked(study, run.key); });
+  return std::any_of(runs.begin(), runs.end(), [&](const AttemptState& run) {
+    return run.state == State::succeeded && run.standing == Standing::normal && is_asked(study, run.key);
+  });
 }
 
 FailureLimits failure_limits(const Study& study, const PlanDiff& diff, const std::vector<AttemptState>& states,
@@ -335,6 +332,26 @@ void require_program(const Study& study) {
                   study.experiment.path, study.experiment.path));
 }
 
+namespace {
+
+/// The finished attempts that `--again` sets aside, and what they change in the comparison of plan and record.
+std::vector<AttemptKey> attempts_to_repeat(const Study& study, const std::vector<AttemptState>& states, PlanDiff& diff) {
+  std::vector<AttemptKey> keys;
+  for (const AttemptState& run : counting_states(states)) {
+    if (!is_asked(study, run.key) || !is_outcome(run.state)) continue;
+    const std::vector<AttemptKey> ended = ended_attempts(states, run.key.config_id, run.key.run, 0);
+    keys.insert(keys.end(), ended.begin(), ended.end());
+    RunCounts& row = diff.rows[*study.selected().find(run.key.config_id)];
+    for (RunCounts* const counts : {&row, &diff.total}) {
+      ++counts->fresh;
+      --counts->kept;
+    }
+  }
+  return keys;
+}
+
+}  // namespace
+
 Steps<int> run_study(const Study& study, const RunOptions& options, Call& call) {
   make_folders(study.results);
   open_study_log(study.results);
@@ -343,21 +360,31 @@ Steps<int> run_study(const Study& study, const RunOptions& options, Call& call) 
 
   if (!call.store) call.store.emplace(open_index(study.results_root));
   Store& store = *call.store;
-  const std::vector<AttemptState> states = refresh_index(store, study);
+  std::vector<AttemptState> states = refresh_index(store, study);
   if (!options.retry.empty()) require_begun(study, states);
   note_changed_program(study, store);
   PlanDiff diff = compare_with_index(study, states);
   const bool rounds = runs_in_rounds(study, options);
   if (rounds) check_next_round(study, store, options, diff);
+  const std::vector<AttemptKey> repeated = options.again ? attempts_to_repeat(study, states, diff) : std::vector<AttemptKey>{};
   const std::vector<AttemptKey> retried = attempts_to_retry(states, study, options.retry);
   require_ready(study, diff, retried, options);
   ProcessToolRunner tools;
   check_longest_jobs(study.experiment, study.selected(), find_block_times(study.experiment, study.selected(), store, tools));
   StudyWatch watch;
   watch.limits = failure_limits(study, diff, states, retried, options);
-  if (!announce(study, diff, count_outcomes(counting_states(states), study), options)) co_return 0;
+  OutcomeCounts counts = count_outcomes(counting_states(states), study);
+  if (options.again) counts = {counts.asked + counts.set_aside, 0, 0, 0};
+  if (!announce(study, diff, counts, options)) co_return 0;
   if (const std::string why = why_none_to_retry(states, study, options.retry); !why.empty()) say(why);
   co_await Pause::turn;  // nothing begins before every study is known to be ready
+  if (!repeated.empty()) {
+    set_aside(store, study.results, study.experiment.name, repeated, kMeasuredAgain, true);
+    states = refresh_index(store, study);
+    say(fmt::format("{} set aside; `hpcbench compare {}@aside {}` compares them with the new runs",
+                    counted(static_cast<long long>(repeated.size()), "attempt is", "attempts are"), study.named(),
+                    study.named()));
+  }
   if (rounds) {
     const CarryOut carry_out_one = [&](const Study& part, const RunOptions& of_part,
                                        const WhyHeld& why_held) -> Steps<PartEnd> {

@@ -20,6 +20,8 @@ struct RunOptions {
   std::optional<double> at_most_hours;  // of this call, in Plan::cost_unit: no block is begun that would exceed them
   /// Outcomes whose runs get a new attempt first (`retry`); empty: none.
   std::vector<State> retry;
+  /// The finished runs are set aside first and measured again.
+  bool again = false;
   std::string prepare_again;  // a preparation that failed, or whose inputs changed, gets a new attempt first; empty: none
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "base/error.hpp"
@@ -61,6 +62,7 @@ class RunWriter {
     add("expected_start", json_text(run.expected_start));
     add("exit_code", attempt.exit_code ? fmt::to_string(*attempt.exit_code) : "null");
     add("signal", attempt.signal ? fmt::to_string(*attempt.signal) : "null");
+    if (!run.set_aside.empty()) add("set_aside", json_text(run.set_aside));
     add("path", run.attempt ? json_text(view_.results + "/" + key) : "null");
     return text + "\n  }";
   }
@@ -191,7 +193,7 @@ namespace {
 
 std::map<State, long long> imported_counts(const StatusView& view) {
   std::map<State, long long> counts;
-  for (const RunStatus& run : view.imported) ++counts[run.state];
+  for (const RunStatus& run : view.imported) counts[run.state] += run.set_aside.empty() ? 1 : 0;
   return counts;
 }
 
@@ -199,7 +201,10 @@ std::map<State, long long> imported_counts(const StatusView& view) {
 
 std::string headline(const StatusView& view) {
   std::vector<std::string> parts;
-  if (!view.runs.empty()) parts.push_back(fmt::format("{} runs: {}", view.runs.size(), counts_text(view.counts)));
+  if (!view.runs.empty()) {
+    parts.push_back(fmt::format("{} runs: {}{}", view.runs.size(), counts_text(view.counts),
+                                view.set_aside == 0 ? "" : fmt::format(", {} set aside", view.set_aside)));
+  }
   if (!view.imported.empty()) {
     parts.push_back(fmt::format("{}: {}",
                                 counted(static_cast<long long>(view.imported.size()), "imported run", "imported runs"),
@@ -219,6 +224,10 @@ std::string run_line(const RunStatus& run, std::optional<double> now_unix_s) {
   }
   const AttemptRecord& attempt = *run.attempt;
   const std::optional<double> elapsed = now_unix_s ? elapsed_s(attempt, *now_unix_s) : std::nullopt;
+  if (!run.set_aside.empty()) {
+    return fmt::format("{}/a{}  set aside: {} ({})  {}", run.run, attempt.key.attempt, run.set_aside, shown_name(run.state),
+                       printable(describe(run.axes)));
+  }
   return fmt::format("{}/a{}  {}{}{}{}  {}", run.run, attempt.key.attempt, shown_name(run.state),
                      elapsed ? " " + human_duration(*elapsed) : "", attempt.reason ? ": " + *attempt.reason : "", details(run),
                      printable(describe(run.axes)));
@@ -233,7 +242,7 @@ void note_continuations(StatusView& view, const Study& study) {
   const std::optional<std::string> owner = experiment_owner(study.results);
   view.carries_on = owner ? *owner + " does it" : "`hpcbench run " + study.experiment.path + "` does it";
   for (RunStatus& run : view.runs) {
-    if (!run.attempt || !continuation->goes_on_after(run.state)) continue;
+    if (!run.attempt || !run.set_aside.empty() || !continuation->goes_on_after(run.state)) continue;
     AttemptRecord& attempt = *run.attempt;
     const std::string why = why_not_continued(study.experiment, study.results, attempt.key, run.state);
     if (why.empty()) ++view.to_continue;
@@ -278,6 +287,43 @@ RunStatus imported_run(const Study& study, const Configuration& configuration, A
 
 }  // namespace
 
+namespace {
+
+/// Adds the runs of which no attempt counts since they were set aside, and are not measured again.
+void add_set_aside(StatusView& view, const Study& study, const Store& store) {
+  std::vector<AttemptRecord> last;  // of each run
+  for (AttemptRecord& record : store.set_aside_attempts(study.experiment.name, false)) {
+    if (!last.empty() && last.back().key.config_id == record.key.config_id && last.back().key.run == record.key.run)
+      last.pop_back();
+    last.push_back(std::move(record));
+  }
+  std::map<std::string, RunStatus*> runs;
+  for (RunStatus& run : last.empty() ? std::span<RunStatus>() : std::span<RunStatus>(view.runs)) runs.emplace(run.run, &run);
+  for (const RunStatus& run : view.imported) runs.emplace(run.run, nullptr);
+  for (AttemptRecord& record : last) {
+    const std::optional<std::size_t> configuration = study.selected().find(record.key.config_id);
+    const std::string why = record.aside->why;
+    if (!configuration || record.aside->again) continue;
+    const auto found = runs.find(record.key.config_id + "/" + to_string(record.key.run));
+    if (record.key.run.is_imported() && found == runs.end()) {
+      view.imported.push_back(imported_run(study, study.selected().configurations[*configuration], std::move(record)));
+      view.imported.back().set_aside = why;
+      continue;
+    }
+    if (found == runs.end() || found->second == nullptr || found->second->attempt) continue;
+    RunStatus& run = *found->second;
+    --view.counts[run.state];
+    ++view.set_aside;
+    run.state = record.state;
+    run.set_aside = why;
+    run.not_begun.clear();
+    record.metrics.erase_if([](const auto& metric) { return metric.first != "wall_s"; });
+    run.attempt = std::move(record);
+  }
+}
+
+}  // namespace
+
 StatusView make_status(const Study& study, const Store& store) {
   StatusView view{study.experiment.name, study.results, study.experiment.executor, {}, {}};
   for (const State state : kStates) view.counts[state] = 0;
@@ -312,6 +358,7 @@ StatusView make_status(const Study& study, const Store& store) {
     attempt.metrics.erase_if([](const auto& metric) { return metric.first != "wall_s"; });
     run.attempt = std::move(attempt);
   });
+  add_set_aside(view, study, store);
   view.missed = missed.missed();
   if (!study.is_unpacked) view.changed = changed_since_runs({study.experiment, study.selected(), study.results}, store);
   note_continuations(view, study);
@@ -339,11 +386,11 @@ std::string status_text(const StatusView& view, double now_unix_s, bool all) {
   for (const ProgramChange& change : view.changed) text += "  " + printable(change.text()) + "\n";
   for (const std::string& line : view.rounds) text += "  " + printable(line) + "\n";
   for (const RunStatus& run : view.runs) {
-    if (all || !run.not_begun.empty() || (run.attempt && run.state != State::succeeded))
+    if (all || !run.not_begun.empty() || !run.set_aside.empty() || (run.attempt && run.state != State::succeeded))
       text += "  " + run_line(run, now_unix_s) + "\n";
   }
   for (const RunStatus& run : view.imported) {
-    if (all || run.state != State::succeeded) text += "  " + run_line(run, now_unix_s) + "\n";
+    if (all || !run.set_aside.empty() || run.state != State::succeeded) text += "  " + run_line(run, now_unix_s) + "\n";
   }
   return text;
 }
@@ -365,6 +412,7 @@ void write_status_json(const StatusView& view, double now_unix_s, const std::fun
   head["changed"] = Json::array();
   for (const ProgramChange& change : view.changed)
     head["changed"].push_back({{"file", change.name}, {"runs", change.runs}, {"of", change.of}});
+  head["set_aside"] = view.set_aside;
   head["tried_again"] = view.tried_again;
   if (view.to_continue > 0) head["to_continue"] = view.to_continue;
   std::string text = head.dump(1, ' ', false, Json::error_handler_t::replace);

@@ -23,6 +23,7 @@ struct RunStatus {
   Job job = Job::unknown;      // of a run that has not ended: whether its job waits or runs now, if known
   std::string not_begun = {};  // why a planned run cannot begin: `not begun: build failed ...`
   bool held = false;           // a planned run that `hpcbench run` would not begin either: see not_begun, or its budget
+  std::string set_aside = {};  // why, of a run that was set aside
 };
 
 /// A metric of the file that runs which succeeded have no value of.
@@ -43,6 +44,7 @@ struct StatusView {
   std::vector<ProgramChange> changed = {};  // files that differ from what the kept runs executed
   std::vector<std::string> rounds = {};     // how far rows are from being decided, and what is spent: rounds_lines
   std::string rounds_json = {};             // the same; empty for fixed repeats without a budget
+  long long set_aside = 0;                  // runs; not among `counts`
   long long tried_again = 0;                // runs that needed, or got, another attempt
   long long to_continue = 0;                // runs whose next segment waits for somebody who hands it over
   std::string carries_on = {};              // what does that: a command, or who does it now

@@ -45,13 +45,12 @@ std::vector<WaitingRun> waiting_runs(const Experiment& experiment, const Plan& p
     if (!run) continue;
     highest[*run] = std::max(highest[*run], attempt.key.attempt);
     if (attempt.key.attempt <= runs[*run].attempt || never_ran(results, attempt)) continue;
-    runs.set_attempt(*run, attempt.key.attempt);
-    runs.set_state(*run, attempt.state);
+    runs.note_known(*run, attempt, false);
   }
   std::vector<WaitingRun> waiting;
   for (std::size_t run = 0; run < runs.size(); ++run) {
     const AttemptKey last = runs.key(run, runs[run].attempt);
-    if (goes_on(experiment, results, last, runs[run].state)) waiting.push_back({last, highest[run]});
+    if (!runs[run].is_closed() && goes_on(experiment, results, last, runs[run].state)) waiting.push_back({last, highest[run]});
   }
   return waiting;
 }

@@ -211,13 +211,13 @@ void Dispatcher::Impl::conclude(std::size_t run, const AttemptKey& key, State ou
 }
 
 bool Dispatcher::Impl::may_go_on(std::size_t run) const {
-  return goes_on(experiment, context.results, runs.key(run, runs[run].attempt), runs[run].state);
+  return !runs[run].is_closed() && goes_on(experiment, context.results, runs.key(run, runs[run].attempt), runs[run].state);
 }
 
 /// What follows an attempt that was a segment and did not succeed is that segment again, but where the run goes on from it.
 SegmentPlace Dispatcher::Impl::next_segment(std::size_t run) const {
   const bool meets_fault = !plan.configurations[runs[run].planned.configuration].work->inject.empty();
-  if ((!experiment.continuation && !meets_fault) || runs[run].attempt == 0) return {};
+  if ((!experiment.continuation && !meets_fault) || runs[run].attempt == 0 || runs[run].is_closed()) return {};
   const AttemptKey key = runs.key(run, runs[run].attempt);
   const auto claim = read_claim(folder_of(key));
   const bool ended = !(claim && claim->revoked) && runs[run].last_attempt == key.attempt;

@@ -20,6 +20,8 @@ namespace hpcbench {
 struct KnownAttempt {
   AttemptKey key;
   State state = State::intended;
+  bool is_void = false;
+  Standing standing = Standing::normal;
 };
 
 /// Events of a campaign; the command line journals them in the index and shows progress. `intended` must be

@@ -90,7 +90,6 @@ struct Dispatcher::Impl {
   void prepare_once();
 
   // Recovery.
-  void note_known(std::size_t run, const KnownAttempt& known);
   std::vector<AttemptKey> note_open_batches(const std::vector<OpenBatch>& batches);
   void recover_attempt(const AttemptKey& key);
   void take_over(std::size_t run, const AttemptKey& key, const std::string& why, const std::string& batch = {});

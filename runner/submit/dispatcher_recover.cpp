@@ -17,12 +17,12 @@ void Dispatcher::Impl::recover(const std::vector<KnownAttempt>& known) {
   for (const KnownAttempt& attempt : known) {
     const auto run = runs.find(attempt.key.config_id, attempt.key.run);
     if (!run) continue;
-    note_known(*run, attempt);
+    runs.note_known(*run, attempt, is_miss(attempt.key, attempt.state));
     if (!is_outcome(attempt.state)) open.push_back(attempt.key);
   }
   // Of the outcomes only `cancelled` has two meanings: by a person, or revoked because it never ran.
   for (std::size_t run = 0; run < runs.size(); ++run) {
-    if (runs[run].state != State::cancelled) continue;
+    if (runs[run].state != State::cancelled || runs[run].history.is_excluded()) continue;
     const auto claim = read_claim(folder_of(runs.key(run, runs[run].attempt)));
     if (claim && claim->revoked && claim->why.starts_with(kVoidPrefix)) runs.set_state(run, State::planned);
   }
@@ -40,14 +40,6 @@ void Dispatcher::Impl::recover(const std::vector<KnownAttempt>& known) {
     requeue(run);
   }
   runs.skip_idle_warmups();
-}
-
-void Dispatcher::Impl::note_known(std::size_t run, const KnownAttempt& known) {
-  if (is_miss(known.key, known.state)) runs.count_miss(run, known.state);
-  if (is_outcome(known.state)) runs.note_outcome(run, known.key.attempt, known.state);
-  if (known.key.attempt <= runs[run].attempt) return;
-  runs.set_attempt(run, known.key.attempt);
-  runs.set_state(run, known.state);
 }
 
 /// Attempts of open batches that the record does not have (a crash came between files and journal); and who vouches for which.

@@ -21,13 +21,11 @@ std::vector<AttemptKey> attempts_to_follow(const Experiment& experiment, const P
   for (const KnownAttempt& attempt : known) {
     const auto run = runs.find(attempt.key.config_id, attempt.key.run);
     if (!run) continue;
-    if (counts(attempt.key, attempt.state)) runs.count_miss(*run, attempt.state);
-    if (attempt.key.attempt <= runs[*run].attempt) continue;
-    runs.set_attempt(*run, attempt.key.attempt);
-    runs.set_state(*run, attempt.state);
+    runs.note_known(*run, attempt, counts(attempt.key, attempt.state));
   }
   std::vector<AttemptKey> last;
   for (std::size_t run = 0; run < runs.size(); ++run) {
+    if (runs[run].is_closed()) continue;
     const AttemptKey key = runs.key(run, runs[run].attempt);
     const bool retried = runs.may_retry(run, runs[run].state, experiment.retries) && counts(key, runs[run].state);
     if (retried || goes_on(experiment, results, key, runs[run].state)) last.push_back(key);

@@ -59,6 +59,24 @@ void RunTable::set_state(std::size_t index, State state) {
   run.state = state;
 }
 
+void RunTable::note_known(std::size_t index, const KnownAttempt& known, bool is_miss) {
+  Run& run = runs_[index];
+  run.history.add(known.key.attempt, known.state, known.is_void, known.standing);
+  if (known.standing != Standing::normal) {
+    run.misses = {};
+  } else if (is_miss) {
+    count_miss(index, known.state);
+  }
+  if (is_outcome(known.state)) note_outcome(index, known.key.attempt, known.state);
+  if (known.key.attempt <= run.attempt) return;
+  run.attempt = known.key.attempt;
+  if (known.standing == Standing::normal) {
+    set_state(index, known.state);
+  } else if (run.history.counting() == 0) {
+    set_state(index, run.history.is_measured_again() ? State::planned : known.state);
+  }
+}
+
 void RunTable::note_outcome(std::size_t index, int attempt, State outcome) {
   Run& run = runs_[index];
   if (attempt < run.last_attempt) return;
@@ -73,6 +91,7 @@ void RunTable::count_miss(std::size_t index, State outcome) {
 bool RunTable::may_retry(std::size_t index, State outcome, const Retries& retries) const {
   const std::array<int, 4> limits = {retries.lost, retries.node_failure, retries.preempted, retries.failed};
   const auto miss = miss_index(outcome);
+  if (runs_[index].is_closed()) return false;
   return miss && runs_[index].misses[*miss] <= limits[*miss];
 }
 

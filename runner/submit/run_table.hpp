@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/run_history.hpp"
 #include "base/run_name.hpp"
 #include "base/state.hpp"
 #include "plan/plan.hpp"
@@ -26,6 +27,10 @@ class RunTable {
     State state = State::planned;    // of the run: `planned` also when the highest attempt was revoked or is to be retried
     std::array<int, 4> misses = {};  // how many attempts were lost, lost to a node, preempted, failed by themselves
     bool skipped = false;            // a warm-up that nothing needs
+    RunHistory history = {};         // of the attempts on record
+
+    /// The highest attempt was set aside: nothing follows it by itself.
+    bool is_closed() const { return history.aside() > 0 && history.aside() == attempt; }
   };
 
   /// `with_warmups` false leaves them out (they would warm another node).
@@ -36,6 +41,9 @@ class RunTable {
   std::optional<std::size_t> find(const std::string& config_id, RunName name) const;
   AttemptKey key(std::size_t index, int attempt) const;
 
+  /// Notes an attempt on record; those of a run come in rising order. `is_miss`: it counts against `retries`, unless it was set
+  /// aside. The state of the run is then that of its highest attempt, or, if that was set aside, as RunHistory says.
+  void note_known(std::size_t index, const KnownAttempt& known, bool is_miss);
   void set_state(std::size_t index, State state);
   void set_attempt(std::size_t index, int attempt) { runs_[index].attempt = attempt; }
   /// How an attempt ended; of several the highest is kept, whatever the run's state is.

@@ -55,7 +55,8 @@ std::string results_of(const GivenWords& given) { return last_given(given, "--re
 /// The file that the command is on: FILE, the study of that name, or what was run last. With the profiles that it is read with.
 std::optional<LastRun> file_at_hand(const GivenWords& given) {
   std::string named = last_given(given, "--experiment", "");
-  const bool takes_files = given.command == "ingest" || given.command == "show" || given.command == "logs";
+  const bool takes_files =
+      given.command == "ingest" || given.command == "show" || given.command == "logs" || given.command == "set-aside";
   if (named.empty() && !takes_files && !given.positionals.empty()) named = given.positionals.front();
   if (given.command == "compare") named = named.substr(0, named.find('@'));
   const std::string results = results_of(given);

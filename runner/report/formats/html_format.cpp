@@ -76,13 +76,14 @@ std::string html_outcome(State outcome) {
   return fmt::format("<td class=\"{}\">{}</td>", outcome == State::succeeded ? "good" : "bad", to_string(outcome));
 }
 
-std::string html_run(const Table& table, const Row& row, const RunValue& run, const CellStyle&) {
+std::string html_run(const Table& table, const Row& row, const RunValue& run, bool set_aside) {
   const std::string name = fmt::format("{}/{}/a{}", row.config_id, to_string(run.run), run.attempt);
   std::string out = "<tr><td>" + escape_html(row_label(table.columns, row)) + "</td><td>";
   out += table.runs_path.empty()
              ? escape_html(name)
              : fmt::format("<a href=\"{}\">{}</a>", escape_url("./" + table.runs_path + "/" + name + "/"), escape_html(name));
-  out += "</td>" + html_outcome(run.outcome);
+  out += "</td>" +
+         (set_aside ? fmt::format("<td class=\"bad\">set aside ({})</td>", to_string(run.outcome)) : html_outcome(run.outcome));
   out += html_cell(run.value ? fmt::format("{:.6g}", *run.value) : kAbsentCell, run.value, true);
   out += html_cell(run.wall_s ? fmt::format("{:.6g}", *run.wall_s) : kAbsentCell, run.wall_s, true);
   out += html_cell(run.node.empty() ? kAbsentCell : run.node, std::nullopt, false);
@@ -90,10 +91,10 @@ std::string html_run(const Table& table, const Row& row, const RunValue& run, co
 }
 
 std::string html_runs(const Table& table) {
-  const CellStyle style;
   std::string body;
   for (const Row& row : table.rows) {
-    for (const RunValue& run : row.runs) body += html_run(table, row, run, style);
+    for (const RunValue& run : row.runs) body += html_run(table, row, run, false);
+    for (const RunValue& run : row.set_aside) body += html_run(table, row, run, true);
   }
   const std::string note = table.runs_note.empty() ? "" : "<p>" + escape_html(table.runs_note) + "</p>\n";
   return note + html_table("every run",

@@ -78,7 +78,7 @@ void warn_mixed_program(const WarningContext& context, Warnings& found) {
     rows.add(sample->row, [&] { return row_label(context.columns, sample->row) + ": " + join(files, ", "); });
   }
   rows.report("mixed-program", "the runs of the row executed different programs, so its median is of neither",
-              {"measure all runs of the row with one version, or give each version a value of an axis",
+              {"measure all runs of the row with one version (`hpcbench run --again`), or give each version a value of an axis",
                "import each version as a row of its own"},
               found);
 }
@@ -96,7 +96,30 @@ void warn_changed_program(const WarningContext& context, Warnings& found) {
   }
   if (rows.empty()) return;
   found.push_back({"changed-program", rows, join(texts, "; "), "the table describes a program that is no longer there",
-                   "measure again, or give the new version a value of an axis"});
+                   "measure again (`hpcbench run --again`), or give the new version a value of an axis"});
+}
+
+void warn_set_aside(const WarningContext& context, Warnings& found) {
+  constexpr int kMostShare = 10;  // one run in so many may be set aside without a warning
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    const Row& row = sample->row;
+    std::map<RunName, int> times;  // that each run was set aside
+    for (const RunValue& run : row.runs) times[run.run] = 0;
+    for (const RunValue& run : row.set_aside) ++times[run.run];
+    const int aside = row.runs_set_aside();
+    if (aside * kMostShare <= static_cast<int>(times.size())) continue;
+    const bool chosen = row.runs_left_out() > 0 || std::any_of(times.begin(), times.end(), [&](const auto& each) {
+                          return each.second != times.begin()->second;
+                        });
+    if (!chosen) continue;  // all runs were measured again
+    rows.add(row, [&] { return fmt::format("{}: {} of {} runs", row_label(context.columns, row), aside, times.size()); });
+  }
+  rows.report(
+      "set-aside", "a table of chosen runs shows the choice: slow runs that are left out make a row look faster",
+      same_advice("set runs aside only for a cause that you saw before their times, name it beside the table, or measure "
+                  "all runs of the rows again (`hpcbench run --again`)"),
+      found);
 }
 
 }  // namespace hpcbench

@@ -195,7 +195,7 @@ void warn_adaptive(const WarningContext& context, Warnings& found) {
   Sightings unfinished;
   for (const Sample* sample : context.shown) {
     const auto label = [&] { return row_label(context.columns, sample->row); };
-    const int ended = count_ended(*sample);
+    const int ended = count_ended(*sample) + sample->row.runs_left_out();
     if (const std::string seen = describe_changed_plan(*sample); !seen.empty()) {
       changed.add(sample->row, [&] { return fmt::format("{}: {}", label(), seen); });
     } else if (ended > 0 && ended < context.planned_repeats && !context.experiment.repeat_rule) {

@@ -38,6 +38,8 @@ void warn_no_value(const WarningContext& context, Warnings& found);
 // Of what the runs of a row executed (program_warnings.cpp).
 void warn_mixed_program(const WarningContext& context, Warnings& found);
 void warn_changed_program(const WarningContext& context, Warnings& found);
+// Of runs that a person left out (program_warnings.cpp).
+void warn_set_aside(const WarningContext& context, Warnings& found);
 
 /// Whether the measured runs of a row executed several versions of what such a fact stands for (`code`, `deck`, `inputs`):
 /// mixed-program warns of it.

@@ -119,6 +119,37 @@ TEST_CASE("mixed-program: a program on PATH, input decks and inputs of preparati
   }
 }
 
+TEST_CASE("set-aside: more than one run in ten of a row, unless all were measured again") {
+  MadeStudy study = clean_study();
+  ReportOptions options;
+  AttemptRecord aside = study.records[6];
+  aside.key.run.number = 7;
+  aside.aside = SetAside{"a backup ran", false, "", std::nullopt};
+  options.set_aside = {aside};
+  study.plan.repeats = 7;
+  Table table = study.table(options);
+  CHECK(warning_of(table, "set-aside").seen == "strategy=ddp, gpus_per_node=2: 1 of 7 runs");
+  CHECK(table.rows[1].n == 6);
+  CHECK(table.rows[1].runs_left_out() == 1);
+  CHECK(print_as(table, "text").find("6 succeeded, 1 set aside") != std::string::npos);
+  for (int run = 7; run <= 12; ++run) study.add_run(1, run, 6, 20 + run);
+  study.plan.repeats = 12;
+  options.set_aside.front().key.run.number = 13;
+  study.plan.repeats = 13;
+  CHECK_FALSE(warns(study.table(options), "set-aside"));  // 1 of 13
+  study = clean_study();
+  options.set_aside.clear();
+  for (std::size_t i = 6; i < 12; ++i) {
+    options.set_aside.push_back(study.records[i]);
+    options.set_aside.back().aside = SetAside{"measured again", true, "", std::nullopt};
+    study.records[i].key.attempt = 2;
+  }
+  table = study.table(options);
+  CHECK_FALSE(warns(table, "set-aside"));
+  CHECK(table.rows[1].runs_set_aside() == 6);
+  CHECK(table.rows[1].runs_left_out() == 0);
+}
+
 TEST_CASE("changed-program: shown rows with runs of files that changed since") {
   MadeStudy study = clean_study();
   ReportOptions options;

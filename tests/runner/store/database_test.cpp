@@ -60,7 +60,7 @@ TEST_CASE("another schema version, or no index at all, is moved aside and made a
   {
     Store store = Store::open(path);
     REQUIRE(store.rebuilt());
-    CHECK(*store.rebuilt() == "it has schema version 99, this program reads 4 (the old file is " + path + ".broken-1)");
+    CHECK(*store.rebuilt() == "it has schema version 99, this program reads 5 (the old file is " + path + ".broken-1)");
     CHECK(store.attempts("digits").empty());
   }
   CHECK_FALSE(Store::open(path).rebuilt());

@@ -98,7 +98,7 @@ TEST_CASE("status: JSON in pieces is laid out as one document") {
         "{\n \"schema\": 1,\n \"experiment\": \"digits\",\n \"results\": \"/results/digits\",\n \"counts\": {\n"
         "  \"planned\": 1,\n  \"failed\": 1\n },\n \"imported\": {},\n \"owner\": null,\n \"without_value\": [],\n "
         "\"changed\": [],\n"
-        " \"tried_again\": 0,\n \"runs\": []\n}\n");
+        " \"set_aside\": 0,\n \"tried_again\": 0,\n \"runs\": []\n}\n");
   RunStatus planned;
   planned.run = "0a/r01";
   planned.axes = {{"k", Value::from_plain("1")}, {"name", Value::from_text("a\n\"b\xFF")}};

@@ -1,0 +1,47 @@
+#include "runfiles/set_aside.hpp"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/files.hpp"
+#include "base/host.hpp"
+#include "base/json_text.hpp"
+#include "base/text.hpp"
+
+namespace hpcbench {
+
+namespace {
+
+std::string aside_file(const std::string& attempt_folder) { return attempt_folder + "/aside.json"; }
+
+std::string user_name() {
+  const passwd* const user = ::getpwuid(::geteuid());
+  return user == nullptr ? "" : user->pw_name;
+}
+
+}  // namespace
+
+void write_set_aside(const std::string& attempt_folder, const std::string& why, bool again) {
+  const std::string by = user_name();
+  const std::string text =
+      fmt::format("{{\"schema\":1,\"why\":{},\"again\":{},\"by\":{},\"set_aside_unix_s\":{:.3f}}}\n", json_quote(why),
+                  again ? "true" : "false", by.empty() ? "null" : json_quote(by), unix_time_s());
+  write_file(aside_file(attempt_folder), text, Durability::durable);
+}
+
+std::optional<SetAside> read_set_aside(const std::string& attempt_folder) {
+  const std::optional<std::string> text = read_file_if_there(aside_file(attempt_folder));
+  if (!text) return std::nullopt;
+  JsonMembers members;
+  if (!scan_object(*text, members)) return SetAside{"aside.json is damaged", false, "", std::nullopt};
+  const auto line = [&](std::string_view key) { return printable(json_string(find_member(members, key)).value_or("")); };
+  return SetAside{line("why"), json_flag(find_member(members, "again")).value_or(false), line("by"),
+                  json_number(find_member(members, "set_aside_unix_s"))};
+}
+
+bool remove_set_aside(const std::string& attempt_folder) { return std::filesystem::remove(aside_file(attempt_folder)); }
+
+}  // namespace hpcbench
