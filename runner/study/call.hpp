@@ -33,6 +33,7 @@ struct Call {
   std::optional<Store> store = {};  // the index, once one of them has opened it
   CallBudget budget = {};
   std::set<std::string> taken_over = {};   // names of studies whose jobs of earlier calls are known
+  std::set<std::string> prepared = {};     // studies whose `prepare` command has run: once, also in several rounds
   std::set<std::string> taking_over = {};  // of those that have such jobs, and make preparations first
   std::set<std::string> making_here = {};  // of those that make preparations on this machine, or will
   bool shared = false;                     // one Progress for all of them; else each part of the study has its own

@@ -240,6 +240,7 @@ Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, con
   IndexWriter index_writer(store, study, progress, clock, watch);
   Dispatcher dispatcher(study.experiment, runnable.plan, std::move(context), *executor, clock, index_writer);
   if (why_held) dispatcher.hold_when([&] { return why_held(index_writer.settled_hours()); });
+  if (call.prepared.contains(study.experiment.name)) dispatcher.skip_prepare();
   dispatcher.recover(known_attempts(states));
   taking_over.reset();
   dispatcher.retry(retried);
@@ -257,6 +258,7 @@ Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, con
   // All studies take over what runs before any of them begins more.
   if (call.taken_over.insert(study.experiment.name).second) co_await Pause::turn;
   carried.ending = co_await carry_out(study, options, watch, dispatcher, *executor, index_writer, call);
+  if (dispatcher.has_prepared()) call.prepared.insert(study.experiment.name);
   if (carried.ending == Ending::finished && runnable.awaits) carried.ending = Ending::detached;
   if (carried.ending == Ending::interrupted) co_return carried;
   executor->flush();
