@@ -164,9 +164,10 @@ class SettingAside(StudyTest):
         self.assertEqual(len(self.executions()), 5)
 
     def test_a_run_measured_again_begins_anew(self):
-        self.write("tiny.yaml", STUDY.replace("repeats: 6", "repeats: 1\ncontinue: {on: [timeout], max: 3}"))
-        self.write("work.sh", 'echo "$HPCBENCH_SEGMENT ${HPCBENCH_RESUME_FROM##*/}" >> executions\n'
-                   'if [ -z "$HPCBENCH_RESUME_FROM" ]; then echo 1 > "$(dirname "$HPCBENCH_RUN")/state"; exit 85; fi\necho score 1\n')
+        self.write("tiny.yaml", STUDY.replace("repeats: 6", "repeats: 1\ncontinue: {on: [timeout], max: 3}")
+                   .replace('"{{strategy}}"]', '"{{run_dir}}"]'))
+        self.write("work.sh", 'from=$(echo "$HPCBENCH_RESUME_FROM" | sed "s|.*/r01/||; s|/.*||")\necho "$HPCBENCH_SEGMENT $from" >> executions\n'
+                   'if [ -z "$from" ]; then echo 1 > "$1/state"; exit 85; fi\necho score 1\n')
         self.hpcbench("run", "tiny.yaml", "--only", "strategy=slow")
         before = (self.folder / "executions").read_text().splitlines()
         self.assertEqual(before, ["1 ", "2 a1"])
