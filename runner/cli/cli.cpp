@@ -118,6 +118,50 @@ std::vector<std::string> command_names() {
   return names;
 }
 
+/// What other programs call a command of ours.
+struct OtherVerb {
+  std::string_view verb;
+  std::string_view command;
+};
+
+constexpr std::array kOtherVerbs = {
+    OtherVerb{"list", "ls"},           OtherVerb{"studies", "ls"},      OtherVerb{"validate", "check"},
+    OtherVerb{"lint", "check"},        OtherVerb{"verify", "check"},    OtherVerb{"submit", "run"},
+    OtherVerb{"start", "run"},         OtherVerb{"execute", "run"},     OtherVerb{"exec", "run"},
+    OtherVerb{"resume", "run"},        OtherVerb{"continue", "run"},    OtherVerb{"go", "run"},
+    OtherVerb{"rerun", "retry"},       OtherVerb{"restart", "retry"},   OtherVerb{"stop", "cancel"},
+    OtherVerb{"kill", "cancel"},       OtherVerb{"abort", "cancel"},    OtherVerb{"rm", "clean"},
+    OtherVerb{"remove", "clean"},      OtherVerb{"delete", "clean"},    OtherVerb{"prune", "clean"},
+    OtherVerb{"purge", "clean"},       OtherVerb{"diff", "compare"},    OtherVerb{"new", "init"},
+    OtherVerb{"create", "init"},       OtherVerb{"generate", "init"},   OtherVerb{"setup", "init"},
+    OtherVerb{"import", "ingest"},     OtherVerb{"load", "ingest"},     OtherVerb{"table", "report"},
+    OtherVerb{"results", "report"},    OtherVerb{"result", "report"},   OtherVerb{"analyse", "report"},
+    OtherVerb{"analyze", "report"},    OtherVerb{"analysis", "report"}, OtherVerb{"graph", "plot"},
+    OtherVerb{"chart", "plot"},        OtherVerb{"figure", "plot"},     OtherVerb{"figures", "plot"},
+    OtherVerb{"draw", "plot"},         OtherVerb{"view", "show"},       OtherVerb{"info", "show"},
+    OtherVerb{"describe", "show"},     OtherVerb{"inspect", "show"},    OtherVerb{"log", "logs"},
+    OtherVerb{"output", "logs"},       OtherVerb{"tail", "logs"},       OtherVerb{"cat", "logs"},
+    OtherVerb{"queue", "status"},      OtherVerb{"ps", "status"},       OtherVerb{"progress", "status"},
+    OtherVerb{"top", "watch"},         OtherVerb{"monitor", "watch"},   OtherVerb{"archive", "export"},
+    OtherVerb{"pack", "export"},       OtherVerb{"dryrun", "plan"},     OtherVerb{"dry-run", "plan"},
+    OtherVerb{"preview", "plan"},      OtherVerb{"expand", "plan"},     OtherVerb{"diagnose", "doctor"},
+    OtherVerb{"version", "--version"},
+};
+
+/// What to write in place of a first word that is no command: another program's verb, or a file alone.
+std::string advice_on_verb(const std::string& word) {
+  for (const OtherVerb& other : kOtherVerbs) {
+    if (word != other.verb) continue;
+    if (other.command.starts_with('-')) return fmt::format("; write `hpcbench {}`", other.command);
+    const auto row =
+        std::find_if(kCommands.begin(), kCommands.end(), [&](const CommandRow& each) { return each.name == other.command; });
+    return fmt::format("; `hpcbench {}` is for that: {}", other.command, row->summary);
+  }
+  if (word.ends_with(".yaml") || word.ends_with(".yml"))
+    return fmt::format("; a file follows a command: `hpcbench run {}`", word);
+  return "";
+}
+
 /// A wrong command line: what, what may have been meant, where to read more.
 int print_usage_error(const commandline::UsageError& error) {
   std::string text = error.what();
@@ -127,7 +171,8 @@ int print_usage_error(const commandline::UsageError& error) {
       text = fmt::format("there is no command or option `{}`", unexpected->arguments.front());
       candidates = command_names();
     }
-    text += did_you_mean(unexpected->misspelt(), candidates);
+    const std::string advice = error.command.parent() == nullptr ? advice_on_verb(unexpected->arguments.front()) : "";
+    text += advice.empty() ? did_you_mean(unexpected->misspelt(), candidates) : advice;
   }
   fmt::print(stderr, "error: {}\nRead `{} --help`.\n", text, error.command.full_name());
   return 2;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 
@@ -23,7 +24,16 @@ struct PlotOptions {
   ViewOptions view;
   std::string kind = "all";
   std::string folder = "plots";
-  bool png = false;
+  bool png = false, pdf = false, eps = false;
+
+  /// The endings of the pictures of each plot.
+  std::vector<std::string> endings() const {
+    std::vector<std::string> all = {"svg"};
+    if (png) all.emplace_back("png");
+    if (pdf) all.emplace_back("pdf");
+    if (eps) all.emplace_back("eps");
+    return all;
+  }
 };
 
 std::vector<std::string> kind_names() {
@@ -50,7 +60,21 @@ std::vector<Plot> choose_plots(const Table& table, const std::string& wanted) {
   return plots;
 }
 
+/// `--out speedup.pdf` would make a folder of this name.
+void refuse_file_name(const std::string& folder) {
+  const std::string ending = std::filesystem::path(folder).extension().string();
+  constexpr std::array kPictures = {".svg", ".png", ".pdf", ".eps", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".webp"};
+  if (std::find(kPictures.begin(), kPictures.end(), ending) == kPictures.end() || std::filesystem::is_directory(folder)) return;
+  const bool drawn = ending == ".png" || ending == ".pdf" || ending == ".eps";
+  throw InputError(fmt::format(
+      "error: --out {}: each plot has a file of its own, and --out names their folder; write --out figures{}", folder,
+      drawn              ? " --" + ending.substr(1)
+      : ending == ".svg" ? ""
+                         : " --png"));
+}
+
 int make_plots(const PlotOptions& options) {
+  refuse_file_name(options.folder);
   Study study = load_study(options.study);
   const Table table = view_study(study, options.study, options.view);
   const std::vector<Plot> plots = choose_plots(table, options.kind);
@@ -63,12 +87,10 @@ int make_plots(const PlotOptions& options) {
     throw UnavailableError(
         fmt::format("error: {}; data and scripts are in {}: `gnuplot NAME.gp` there draws them", advice, options.folder));
   }
-  draw_pictures(tools, plots, options.folder, Picture::svg);
-  if (options.png) draw_pictures(tools, plots, options.folder, Picture::png);
+  for (const std::string& ending : options.endings()) draw_pictures(tools, plots, options.folder, ending);
   std::string written;
   for (const Plot& plot : plots) {
-    written += options.folder + "/" + plot.name + ".svg\n";
-    if (options.png) written += options.folder + "/" + plot.name + ".png\n";
+    for (const std::string& ending : options.endings()) written += fmt::format("{}/{}.{}\n", options.folder, plot.name, ending);
   }
   print_data(written);
   return study.broken_imports ? kBrokenImports : 0;
@@ -81,10 +103,12 @@ void add_plot(commandline::Command& command) {
   add_study_options(command, options->study, FileArgument::optional);
   add_view_options(command, options->view);
   command.add_option("--kind", options->kind, join(kind_names(), ", ")).shows_initial().one_of(kind_names());
-  command.add_option("--out", options->folder, "where the pictures, their data (.tsv) and their scripts (.gp) go")
+  command.add_option("-o,--out", options->folder, "where the pictures, their data (.tsv) and their scripts (.gp) go")
       .shows_initial()
       .value_name("DIR");
   command.add_flag("--png", options->png, "also PNG");
+  command.add_flag("--pdf", options->pdf, "also PDF, for papers");
+  command.add_flag("--eps", options->eps, "also EPS");
   command.action([=] { return make_plots(*options); });
 }
 

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -37,13 +40,29 @@ struct PrintOptions {
   std::string label;
 };
 
-/// Without --format that of the file's ending, else text.
+/// Without --format that of the file's ending; text without either. InputError for an ending of no format.
 std::string format_of(const PrintOptions& options) {
   if (!options.format.empty()) return options.format;
+  std::string ending = std::filesystem::path(options.file).extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (ending == ".htm") ending = ".html";
+  if (ending == ".markdown") ending = ".md";
+  if (ending == ".log" || ending == ".out") ending = ".txt";
+  std::vector<std::string> endings;
   for (const ReportFormat& known : report_formats()) {
-    if (std::filesystem::path(options.file).extension() == known.ending) return known.name;
+    if (ending == known.ending) return known.name;
+    endings.emplace_back(known.ending);
   }
-  return "text";
+  std::error_code error;
+  if (ending.empty() || std::filesystem::is_other(std::filesystem::status(options.file, error))) return "text";
+  constexpr std::array kPictures = {".pdf", ".svg", ".png", ".eps"};
+  const bool is_picture = std::find(kPictures.begin(), kPictures.end(), ending) != kPictures.end();
+  throw InputError(fmt::format("error: -o {}: no report is written as {}; name the file {}, or say its --format, too{}",
+                               options.file, ending, join(endings, ", "),
+                               is_picture                              ? ". Pictures are drawn by `hpcbench plot`"
+                               : ending == ".xlsx" || ending == ".ods" ? ". Spreadsheets read .csv"
+                                                                       : ""));
 }
 
 /// What only LaTeX knows; other formats have no place for it.

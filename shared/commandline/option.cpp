@@ -1,9 +1,11 @@
 #include "commandline/option.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -15,6 +17,25 @@ std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
   return text;
+}
+
+/// ` (did you mean `latex`?)` for `tex`: the ending of its files, or what others call it.
+std::string other_word(const std::string& given, const std::vector<std::string>& values) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords = {{{"tex", "latex"},
+                                                                                     {"booktabs", "latex"},
+                                                                                     {"md", "markdown"},
+                                                                                     {"gfm", "markdown"},
+                                                                                     {"txt", "text"},
+                                                                                     {"table", "text"},
+                                                                                     {"plain", "text"},
+                                                                                     {"htm", "html"},
+                                                                                     {"xlsx", "csv"},
+                                                                                     {"tsv", "csv"}}};
+  for (const auto& [other, own] : kWords) {
+    if (given == other && std::find(values.begin(), values.end(), own) != values.end())
+      return " (did you mean `" + std::string(own) + "`?)";
+  }
+  return "";
 }
 
 /// A number as people write it: 3600, 0.2.
@@ -209,7 +230,7 @@ std::optional<std::string> Option::set_values(const std::vector<std::string>& gi
   if (!values.empty() && !is_list_of_values) {
     for (const std::string& value : given) {
       if (std::find(values.begin(), values.end(), value) != values.end()) continue;
-      return name() + ": " + value + " not in {" + joined(values) + "}";
+      return name() + ": " + value + " not in {" + joined(values) + "}" + other_word(value, values);
     }
   }
   const bool is_set = std::visit([&](auto* variable) { return set(*variable, given); }, target.variable);

@@ -26,7 +26,9 @@ MISTAKES = {
         ["db", "unlock", "e", "--resluts", "r"], ["export", "--to", "x"], ["export", "--limit-gb", "x", "--extract", "a"],
         ["export", "--extract", "a", "--models"], ["ingest", "--experiment", "x"], ["ingest", "--each"], ["init", "--command", "x", "--import"],
         ["init", "--trainer", "nosuch"], ["logs"], ["logs", "a", "--rank", "-1"], ["logs", "a", "-x"], ["launch"], ["launch", "-n"],
-        ["launch", "-n0", "--", "true"], ["launch", "-n", "1", "echo", "-x"], ["retry", "--outcome", "fail"]],
+        ["launch", "-n0", "--", "true"], ["launch", "-n", "1", "echo", "-x"], ["retry", "--outcome", "fail"], ["list"], ["validate", "a.yaml"], ["submit", "a.yaml"], ["start"], ["rm", "x"], ["diff", "a", "b"],
+        ["stop"], ["new"], ["version"], ["a.yaml"], ["report", "--format", "tex"], ["report", "--format", "md"], ["report", "-o", "out.pdf"],
+        ["report", "-o", "out.xlsx"], ["report", "-o", "out.doc"], ["plot", "--out", "speedup.pdf"], ["plot", "-o", "speedup.svg"]],
     "hpcbench-train": [
         [], ["rum"], ["--nosuch"], ["run", "--epoch", "3"], ["run", "digits"], ["run", "--epochs"], ["run", "--epochs", "two"],
         ["run", "--shuffle", "maybe"], ["run", "--lr="], ["features"], ["features", "--dat", "x"], ["features", "x"], ["features", "--threads", "x"],

@@ -140,6 +140,13 @@ class Reports(StudyTest):
             self.hpcbench("report", "-o", f"by.{ending}")
             self.hpcbench("report", "--format", name, "-o", f"said.{ending}")
             self.assertEqual((self.folder / f"by.{ending}").read_bytes(), (self.folder / f"said.{ending}").read_bytes(), ending)
+        for ending, name in (("htm", "html"), ("markdown", "markdown"), ("TeX", "latex"), ("log", "text")):
+            self.hpcbench("report", "-o", f"by.{ending}")
+            self.hpcbench("report", "--format", name, "-o", f"said.{ending}")
+            self.assertEqual((self.folder / f"by.{ending}").read_bytes(), (self.folder / f"said.{ending}").read_bytes(), ending)
+        for ending, said in (("pdf", "Pictures are drawn by `hpcbench plot`"), ("xlsx", "Spreadsheets read .csv"), ("doc", "say its --format, too")):
+            self.assertIn(said, self.hpcbench("report", "-o", f"no.{ending}", code=2).stderr)
+            self.assertFalse((self.folder / f"no.{ending}").exists())
         self.hpcbench("report", "--format", "csv", "-o", "by.html")
         self.assertEqual((self.folder / "by.html").read_bytes(), (self.folder / "said.csv").read_bytes())
 
@@ -218,6 +225,29 @@ class Plots(StudyTest):
         first = {path.name: path.read_bytes() for path in (self.folder / "figures").iterdir()}
         self.hpcbench("plot", "--out", "figures", "--png")
         self.assertEqual(first, {path.name: path.read_bytes() for path in (self.folder / "figures").iterdir()})
+
+    def test_pictures_for_papers_keep_their_text_and_size(self):
+        self.study()
+        done = self.hpcbench("plot", "--out", "figures", "--pdf", "--eps")
+        self.assertNotIn(".png", done.stdout)
+        for kind in self.KINDS:
+            self.assertIn(f"figures/{kind}.pdf\nfigures/{kind}.eps\n", done.stdout)
+            svg = ElementTree.parse(self.folder / f"figures/{kind}.svg").getroot()
+            size = [float(svg.get(side)) * 0.75 for side in ("width", "height")]
+            pdf, eps = ((self.folder / f"figures/{kind}.{ending}").read_bytes() for ending in ("pdf", "eps"))
+            self.assertTrue(pdf.startswith(b"%PDF-") and b"/FontFile" in pdf, kind)
+            self.assertTrue(eps.startswith(b"%!PS-Adobe-3.0 EPSF"), kind)
+            for box in (re.search(rb"MediaBox \[ 0 0 (\d+) (\d+)", pdf), re.search(rb"BoundingBox: 0 0 (\d+) (\d+)", eps)):
+                for points, wanted in zip(map(int, box.groups()), size):
+                    self.assertAlmostEqual(points, wanted, delta=1.5)
+        script = subprocess.run(["gnuplot", "-e", "pdf=1", "time.gp"], cwd=self.folder / "figures", timeout=60, stdin=subprocess.DEVNULL)
+        self.assertEqual(script.returncode, 0)
+
+    def test_a_folder_of_plots_is_not_named_as_a_file(self):
+        self.study()
+        for name, flag in (("speedup.pdf", " --pdf"), ("a.svg", ""), ("a.jpg", " --png")):
+            self.assertIn(f"write --out figures{flag}\n", self.hpcbench("plot", "-o", name, code=2).stderr)
+            self.assertFalse((self.folder / name).exists())
 
     def test_a_person_can_change_a_script_and_run_it(self):
         self.study()

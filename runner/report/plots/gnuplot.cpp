@@ -51,15 +51,15 @@ void write_plot_files(const Plot& plot, const std::string& folder) {
   write_file(folder + "/" + plot.name + ".gp", plot.script, Durability::none, kUserFile);
 }
 
-void draw_pictures(ToolRunner& tools, const std::vector<Plot>& plots, const std::string& folder, Picture picture) {
+void draw_pictures(ToolRunner& tools, const std::vector<Plot>& plots, const std::string& folder, const std::string& kind) {
   // -d: no initialisation file of the user or the machine changes the picture.
   std::vector<std::string> argv = {"gnuplot", "-d"};
-  if (picture == Picture::png) argv.insert(argv.end(), {"-e", "png=1"});
+  if (kind != "svg") argv.insert(argv.end(), {"-e", kind + "=1"});
   for (const Plot& plot : plots) argv.push_back(plot.name + ".gp");
   constexpr double kPatienceS = 300;
   const ToolResult result = tools.run({argv, folder, kPatienceS});
   for (const Plot& plot : plots) {
-    const std::string file = fmt::format("{}/{}.{}", folder, plot.name, picture == Picture::png ? "png" : "svg");
+    const std::string file = fmt::format("{}/{}.{}", folder, plot.name, kind);
     std::error_code missing;
     if (result.succeeded() && fs::file_size(file, missing) > 0 && !missing) continue;
     throw UnavailableError(fmt::format("error: gnuplot could not draw {}: {}", file, first_line(result.errors)));
@@ -77,7 +77,7 @@ std::vector<PlotPicture> draw_all(ToolRunner& tools, const Table& table) {
   }
   std::vector<PlotPicture> pictures;
   if (plots.empty()) return pictures;
-  draw_pictures(tools, plots, folder.path(), Picture::svg);
+  draw_pictures(tools, plots, folder.path(), "svg");
   for (const Plot& plot : plots) {
     pictures.push_back({plot.name, plot.title, read_file(folder.path() + "/" + plot.name + ".svg")});
   }

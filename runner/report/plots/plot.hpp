@@ -9,7 +9,8 @@
 namespace hpcbench {
 
 /// One plot as what gnuplot needs: data that a person can read (tab-separated, `#` comments) and a script that draws it as
-/// SVG, or as PNG where the variable `png` is set. Both have the same bytes for the same table.
+/// SVG, or as PNG, PDF or EPS where the variable `png`, `pdf` or `eps` is set. SVG and PNG have the same bytes for the same
+/// table.
 struct Plot {
   std::string name;   // of its files: NAME.gp, NAME.tsv, NAME.svg, NAME.png
   std::string title;  // what it shows

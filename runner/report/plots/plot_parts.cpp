@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kCharacterWidth = 7.4;  // of the font below, for the widest usual text
 constexpr int kNoteHeight = 16;
+constexpr double kPixelsPerInch = 96;
 
 /// The label of a tic: unlike other texts it is a format to gnuplot, in which `%` must stand twice.
 std::string tic_label(const std::string& text) {
@@ -63,13 +64,24 @@ std::string plot_head(const PlotFrame& frame) {
   const int height = frame.height + kNoteHeight * static_cast<int>(frame.notes.size());
   std::string out = fmt::format(
       "# Made by hpcbench. Change what you like, then run `gnuplot {0}.gp` in this folder for {0}.svg,\n"
-      "# or `gnuplot -e 'png=1' {0}.gp` for {0}.png.\n"
+      "# or `gnuplot -e 'png=1' {0}.gp` for {0}.png; `pdf=1` and `eps=1` likewise.\n"
       "reset\n"
       "set encoding utf8\n"
       "if (exists('png')) {{\n"
       "  set terminal pngcairo noenhanced size {1},{2} font 'sans,10' background '#ffffff'\n"
       "  set output '{0}.png'\n"
-      "}} else {{\n"
+      "}}\n"
+      "if (exists('pdf')) {{\n"
+      "  set terminal pdfcairo noenhanced size {4:.3f}in,{5:.3f}in font 'sans,10' fontscale 1 linewidth 1 background "
+      "'#ffffff'\n"
+      "  set output '{0}.pdf'\n"
+      "}}\n"
+      "if (exists('eps')) {{\n"
+      "  set terminal epscairo noenhanced size {4:.3f}in,{5:.3f}in font 'sans,10' fontscale 1 linewidth 1 background "
+      "'#ffffff'\n"
+      "  set output '{0}.eps'\n"
+      "}}\n"
+      "if (!exists('png') && !exists('pdf') && !exists('eps')) {{\n"
       "  set terminal svg noenhanced size {1},{2} font 'Arial,13' background '#ffffff'\n"
       "  set output '{0}.svg'\n"
       "}}\n"
@@ -79,7 +91,7 @@ std::string plot_head(const PlotFrame& frame) {
       "set border 3\n"
       "set tics nomirror\n"
       "set grid linecolor '#d0d0d0' linewidth 0.5\n",
-      frame.name, frame.width, height, gnuplot_string(frame.title, 90));
+      frame.name, frame.width, height, gnuplot_string(frame.title, 90), frame.width / kPixelsPerInch, height / kPixelsPerInch);
   for (std::size_t i = 0; i < frame.notes.size(); ++i) {
     const double y = (kNoteHeight * static_cast<double>(frame.notes.size() - i) - 6) / height;
     out += fmt::format("set label {} {} at screen 0.015, screen {:.4f} left textcolor '#555555' noenhanced\n", 900 + i,
