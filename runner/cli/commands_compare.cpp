@@ -79,10 +79,12 @@ Side load_side(const SideReference& side, const std::string& results, const Comp
   StudyOptions options = arguments.study;
   options.results = results;
   options.file = side.what;
+  options.looks_back = true;
   Side loaded{load_study(options), {}, {}};
   Study& study = loaded.study;
   take_in_imports(study);
   const IndexView index = open_for_reading(study);
+  if (index.states.empty() && !study.broken_imports) refuse_without_results(study);
   loaded.records = side.is_aside() ? index.store.set_aside_attempts(study.experiment.name, true)
                                    : index.store.counting_attempts(study.experiment.name, true);
   if (side.is_aside() && loaded.records.empty())

@@ -26,6 +26,7 @@ std::string absolute_folder(const std::string& folder) { return std::filesystem:
 
 int show_status(const StudyOptions& options, const std::string& format, bool all) {
   const Study study = load_study(options);
+  note_without_results(study);
   std::optional<std::string> owner = experiment_owner(study.results);
   const IndexView index = open_for_reading(study);
   ProcessToolRunner tools;

@@ -51,6 +51,7 @@ int export_study(const ExportOptions& options) {
   check_ending(options.out);
   const Study study = load_study(options.study);
   const IndexView index = open_for_reading(study);
+  if (index.states.empty()) refuse_without_results(study);
   const std::size_t unfinished = unfinished_runs(index.states);
   ArchivePlan plan = plan_archive(study, options.models);
   if (unfinished > 0) {

@@ -79,7 +79,7 @@ int print_studies(const std::string& results, const std::string& format) {
   if (format == "json") {
     print_data(studies_json(root, studies));
   } else if (studies.empty()) {
-    say(fmt::format("{} holds no results yet", root));
+    say(fmt::format("{} holds no results yet{}", root, where_results_are(root, "", "")));
   } else {
     print_data(studies_text(studies));
   }

@@ -149,6 +149,7 @@ std::vector<Study> load_studies(const StudyOptions& options, const std::vector<s
 
 int cancel_study(const StudyOptions& options, bool yes) {
   const Study study = load_study(options);
+  note_without_results(study);
   auto [store, states] = open_for_reading(study);  // a full disk is what some cancel for
   std::vector<KnownAttempt> active;
   for (const AttemptState& state : states) {

@@ -166,6 +166,7 @@ void add_watch(commandline::Command& command) {
       .between(0.2, 3600.0);
   command.action([=] {
     const Study study = load_study(*options);
+    note_without_results(study);
     catch_interrupts();
     return Watch(study, *interval_s > 0 ? std::optional(*interval_s) : std::nullopt).run();
   });

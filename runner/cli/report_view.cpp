@@ -50,6 +50,18 @@ void override_report(ReportSettings& report, const ViewOptions& options, const s
   if (!options.speedup_style.empty()) report.speedup_style = options.speedup_style == "x" ? "x" : "";
 }
 
+/// Nobody reads a table without a single run; of broken imports, it shows what is left.
+void refuse_empty_table(const Table& table, const Study& study, bool any_on_record) {
+  const bool has_run = std::any_of(table.rows.begin(), table.rows.end(),
+                                   [](const Row& row) { return !row.outcomes.empty() || !row.set_aside.empty(); });
+  if (has_run || study.broken_imports) return;
+  if (!any_on_record) refuse_without_results(study);
+  throw UnavailableError(fmt::format(
+      "error: no run on record in {} belongs to a shown configuration of {}\n  = `hpcbench report {} --orphans` shows runs of "
+      "configurations that the file no longer has; `hpcbench plan {}` lists what is new",
+      study.results, study.experiment.path, study.named(), study.named()));
+}
+
 }  // namespace
 
 std::vector<std::string> split_columns(const std::string& text) {
@@ -113,7 +125,10 @@ Table view_study(Study& study, const StudyOptions& study_options, const ViewOpti
       report.changed_files.push_back({change.text(), std::move(change.config_ids)});
   }
   std::vector<std::string> not_begun = not_begun_lines(study, counting_states(std::exchange(index.states, {})));
-  Table table = build_table(study.experiment, study.plan, index.store.counting_attempts(study.experiment.name, true), report);
+  std::vector<AttemptRecord> records = index.store.counting_attempts(study.experiment.name, true);
+  const bool any_on_record = !records.empty();
+  Table table = build_table(study.experiment, study.plan, std::move(records), report);
+  refuse_empty_table(table, study, any_on_record);
   table.notes.insert(table.notes.end(), not_begun.begin(), not_begun.end());
   table.columns_asked = !options.columns.empty();
   return table;

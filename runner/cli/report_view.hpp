@@ -27,7 +27,7 @@ void add_view_options(commandline::Command& command, ViewOptions& options);
 void add_table_options(commandline::Command& command, ViewOptions& options);
 
 /// The table of a study as it was asked for. `study.experiment.report` takes what the options say. InputError for names that
-/// are none.
+/// are none; UnavailableError where no row has a run.
 Table view_study(Study& study, const StudyOptions& study_options, const ViewOptions& options);
 
 /// A list with commas; a comma within a heading is written `\,`.

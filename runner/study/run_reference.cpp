@@ -14,6 +14,7 @@
 #include "plan/plan.hpp"
 #include "study/index.hpp"
 #include "study/last_run.hpp"
+#include "study/study.hpp"
 
 namespace hpcbench {
 
@@ -40,8 +41,11 @@ std::string last_experiment(const std::string& results_root) {
   const std::vector<std::string> there = experiments_on_disk(results_root);
   if (last) return last->experiment;
   if (there.size() == 1) return there.front();
+  if (there.empty()) {
+    throw UnavailableError(fmt::format("error: no results in {}{}", results_root, where_results_are(results_root, "", "")));
+  }
   throw InputError(fmt::format("error: name the experiment: EXPERIMENT/CONFIG_ID/rNN; in {} there are: {}", results_root,
-                               there.empty() ? "none" : join(there, ", ")));
+                               join(there, ", ")));
 }
 
 Reference parse_reference(const std::string& results_root, const std::string& text) {

@@ -85,7 +85,8 @@ void refuse_problems(std::vector<Course>& courses) {
 /// All in turn, in their order, until each has ended.
 int run_in_turn(std::vector<Course>& courses, Call& call) {
   const auto is_open = [](const Course& course) { return !course.code; };
-  bool first = true;
+  // Studies without a folder are checked in the first pass, all with what is on record in the second.
+  int checks = 2;
   while (std::any_of(courses.begin(), courses.end(), is_open)) {
     const int free_before = call.executors.free_here();
     bool may_wait = true;
@@ -93,10 +94,10 @@ int run_in_turn(std::vector<Course>& courses, Call& call) {
       if (!is_open(course)) continue;
       step_course(course);
       if (is_open(course)) may_wait = may_wait && course.steps.pause() == Pause::look;
-      if (!first && !course.problem.empty()) fmt::print(stderr, "{}: {}\n", course.study->experiment.name, course.problem);
+      if (checks <= 0 && !course.problem.empty()) fmt::print(stderr, "{}: {}\n", course.study->experiment.name, course.problem);
     }
-    if (first) refuse_problems(courses);
-    first = false;
+    if (checks > 0) refuse_problems(courses);
+    --checks;
     const bool freed = call.executors.free_here() > free_before;  // by one for those before it
     if (may_wait && !freed && std::any_of(courses.begin(), courses.end(), is_open)) call.executors.wait(kStepWait);
   }

@@ -352,9 +352,32 @@ std::vector<AttemptKey> attempts_to_repeat(const Study& study, const std::vector
   return keys;
 }
 
+/// All that refuses a study, before anything of it begins. Counts in `diff` what the next round would begin, and what `--again`
+/// repeats, which it returns.
+std::vector<AttemptKey> require_startable(const Study& study, const RunOptions& options, const Store& store,
+                                          const std::vector<AttemptState>& states, PlanDiff& diff) {
+  if (!options.retry.empty()) require_begun(study, states);
+  if (runs_in_rounds(study, options)) check_next_round(study, store, options, diff);
+  std::vector<AttemptKey> repeated;
+  if (options.again) repeated = attempts_to_repeat(study, states, diff);
+  require_ready(study, diff, attempts_to_retry(states, study, options.retry), options);
+  ProcessToolRunner tools;
+  check_longest_jobs(study.experiment, study.selected(), find_block_times(study.experiment, study.selected(), store, tools));
+  return repeated;
+}
+
+/// A study that is refused leaves no folder behind.
+void require_new_startable(const Study& study, const RunOptions& options) {
+  if (fs::exists(study.results)) return;
+  PlanDiff diff = compare_with_index(study, {});
+  require_startable(study, options, Store::open(":memory:"), {}, diff);
+}
+
 }  // namespace
 
 Steps<int> run_study(const Study& study, const RunOptions& options, Call& call) {
+  require_new_startable(study, options);
+  co_await Pause::turn;  // no study leaves a folder where another one is refused
   make_folders(study.results);
   open_study_log(study.results);
   const std::optional<ExperimentLock> lock = co_await own_or_follow(study);
@@ -363,16 +386,11 @@ Steps<int> run_study(const Study& study, const RunOptions& options, Call& call) 
   if (!call.store) call.store.emplace(open_index(study.results_root));
   Store& store = *call.store;
   std::vector<AttemptState> states = refresh_index(store, study);
-  if (!options.retry.empty()) require_begun(study, states);
-  note_changed_program(study, store);
   PlanDiff diff = compare_with_index(study, states);
+  const std::vector<AttemptKey> repeated = require_startable(study, options, store, states, diff);
+  note_changed_program(study, store);
   const bool rounds = runs_in_rounds(study, options);
-  if (rounds) check_next_round(study, store, options, diff);
-  const std::vector<AttemptKey> repeated = options.again ? attempts_to_repeat(study, states, diff) : std::vector<AttemptKey>{};
   const std::vector<AttemptKey> retried = attempts_to_retry(states, study, options.retry);
-  require_ready(study, diff, retried, options);
-  ProcessToolRunner tools;
-  check_longest_jobs(study.experiment, study.selected(), find_block_times(study.experiment, study.selected(), store, tools));
   StudyWatch watch;
   watch.limits = failure_limits(study, diff, states, retried, options);
   OutcomeCounts counts = count_outcomes(counting_states(states), study);

@@ -19,7 +19,8 @@ struct StudyOptions {
   std::string results = "results";
   std::string only;
   int repeats = 0;  // 0: as the file says
-  /// For commands that look at results: a file is read with the site of its last run, unless one is named.
+  /// For commands that look at results: a file is read with the site of its last run, unless one is named; and without
+  /// --results, a file elsewhere whose study has no results here is looked up in `results` beside it.
   bool looks_back = false;
   bool is_unpacked = false;  // results are an archive's, in a folder that ends with the call: its paths mean nothing
 };
@@ -55,6 +56,16 @@ struct Study {
 /// InputError for what only the whole plan shows: a baseline that is none or several, a report that names unknown axes, an
 /// executor that is not there. What `check` says before `run` finds out the hard way.
 void check_study(const Study& study);
+
+/// The default folder of results of whoever works in the folder of this file.
+std::string results_beside(const std::string& file);
+/// `\n  = ../results holds NAME: add --results ../results`: another folder near the working directory, or beside `file`, that
+/// has results of this study (empty: of any). Empty where there is none.
+std::string where_results_are(const std::string& results_root, const std::string& experiment, const std::string& file);
+/// UnavailableError for a study that has no results: where some may be, or what makes them.
+[[noreturn]] void refuse_without_results(const Study& study);
+/// The same as a note on stderr, for commands that have something to show without results; nothing where there are some.
+void note_without_results(const Study& study);
 
 /// Reads FILE, which may be the name of a study in the results folder; without one, what was run last there (said on stderr).
 Study load_study(const StudyOptions& options);

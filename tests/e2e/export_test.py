@@ -193,7 +193,7 @@ class Export(StudyTest):
         self.assertFalse((self.folder / "study.zip").exists())
 
     def test_nothing_to_export(self):
-        self.assertIn("has no results", self.hpcbench("export", "tiny.yaml", code=2).stderr)
+        self.assertIn("no results of tiny", self.hpcbench("export", "tiny.yaml", code=3).stderr)
         self.assertFalse((self.folder / "tiny.tar.zst").exists())
 
 

@@ -277,7 +277,7 @@ class Plots(StudyTest):
         self.assertIn("imbalance", self.hpcbench("plot", "--kind", "imbalance", code=2).stderr)
         self.assertIn("no plot of imbalance", self.hpcbench("plot").stderr)
         self.write("none.yaml", (STUDY % "plain").replace("shown", "none"))
-        self.assertIn("nothing to plot", self.hpcbench("plot", "none.yaml", code=2).stderr)
+        self.assertIn("no results of none", self.hpcbench("plot", "none.yaml", code=3).stderr)
 
 
 if __name__ == "__main__":
