@@ -25,13 +25,13 @@ def quoted(text):
 class DocsAgree(StudyTest):
     def commands(self):
         overview = self.hpcbench("--help").stdout
-        return re.findall(r"^  ([a-z]+) ", overview[overview.index("Subcommands:"):overview.index("Examples:")], re.MULTILINE)
+        return re.findall(r"^  ([a-z-]+) ", overview[overview.index("Subcommands:"):overview.index("Examples:")], re.MULTILINE)
 
     def help_of(self, command):
         return self.hpcbench(*command.split(), "--help").stdout
 
     def test_every_command_has_its_row(self):
-        rows = re.findall(r"^\| `([a-z]+)", page("commands.md"), re.MULTILINE)
+        rows = re.findall(r"^\| `([a-z-]+)", page("commands.md"), re.MULTILINE)
         self.assertEqual(sorted(set(rows)), sorted(self.commands()))
 
     def test_options_of_a_row_are_options_of_its_command(self):
