@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import pathlib
 import time
@@ -48,7 +47,7 @@ def path() -> pathlib.Path | None:
 
 
 def _plain(value: Any) -> Any:
-    """Tensors and numpy's numbers as Python's; what is not finite is absent."""
+    """Tensors and numpy's numbers as Python's; NaN and infinities stay, and are absent for the reason `nan`."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -56,8 +55,6 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, (str, int, float, bool, type(None))) and hasattr(value, "item"):
         with contextlib.suppress(Exception):  # of several elements: the text says what it was
             value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
 

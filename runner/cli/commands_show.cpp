@@ -65,6 +65,9 @@ void add_metrics(Lines& lines, const AttemptRecord& record, const std::string& f
     const std::string number = with_unit(record, name, value);
     lines.add(name, source.empty() ? number : fmt::format("{:<24} from {}", number, source));
   }
+  for (const std::string& name : nan_metrics(record)) {
+    if (!record.metrics.contains(name)) lines.add(name, "nan");
+  }
   std::map<std::string, std::vector<std::string>> series;
   for (const SeriesPoint& point : record.series) {
     const std::string place = point.word.empty() ? std::to_string(point.index) : printable(point.word);

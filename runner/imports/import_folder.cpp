@@ -58,7 +58,7 @@ std::vector<Metric> metrics_of(const Study& study, const ImportRequest& request)
 }
 
 std::string request_hash(const Study& study, const ImportRequest& request) {
-  constexpr int kReadingVersion = 1;  // another one reads all imports again
+  constexpr int kReadingVersion = 2;  // another one reads all imports again
   std::string text =
       fmt::format("{}\n{}\n{}\n", kReadingVersion, study.experiment.report_metric(), metrics_json(metrics_of(study, request)));
   for (const GivenValue& value : request.values)
@@ -151,7 +151,12 @@ void ImportFolder::read() {
         request_->line ? fmt::format("{}:{}", fs::path(request_->line->table).filename().string(), request_->line->line)
                        : request_->where;
     if (!given.unit.empty()) imported_.units[given.metric] = given.unit;
+    std::erase(reading.not_finite, given.metric);
     imported_.facts["printed_" + given.metric] = given.printed;
+  }
+  if (!reading.not_finite.empty()) {
+    std::string& names = imported_.facts[kNanFact];
+    names += (names.empty() ? "" : ", ") + join(reading.not_finite, ", ");
   }
   decide_outcome_of_import(reading.said, reading.pattern_found);
 }
@@ -178,11 +183,12 @@ void ImportFolder::decide_outcome_of_import(const std::optional<Outcome>& said, 
       std::any_of(imported_.sources.begin(), imported_.sources.end(),
                   [](const ImportedSource& source) { return source.file && is_attempt_file(*source.file); });
   std::optional<std::string> broken;
-  if ((!found && (has_attempt_files || computes())) || !configuration().work->success.require.empty()) {
+  if ((!found && (has_attempt_files || computes() || imported_.facts.contains(kNanFact))) ||
+      !configuration().work->success.require.empty()) {
     imported_.outcome = State::succeeded;
     write_file(folder_ + '/' + kImportedFile, imported_json(imported_), Durability::none);
     const AttemptRecord record = read_attempt(folder_);
-    found = record.metrics.contains(metric);
+    found = record.metrics.contains(metric) || is_nan_metric(record, metric);
     broken = broken_requirement(parse_run_json(run_json()), record);
     fs::remove(folder_ + '/' + kImportedFile);
   }

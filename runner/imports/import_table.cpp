@@ -1,21 +1,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "base/state.hpp"
 #include "base/text.hpp"
 #include "imports/import_request.hpp"
+#include "ingest/attempt_record.hpp"
 #include "ingest/csv_text.hpp"
 #include "ingest/line_reader.hpp"
+#include "ingest/metric_scan.hpp"
 
 namespace hpcbench {
 
@@ -71,14 +70,6 @@ std::string suggested_name(const std::string& heading) {
       },
       '_');
   return is_metric_name(name) ? name : "value";
-}
-
-/// `nan`, `-inf`, `Infinity`: what programs write for a value that diverged.
-bool is_not_finite(std::string_view cell) {
-  if (cell.starts_with('+')) cell.remove_prefix(1);
-  double number = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
-  return error == std::errc() && end == cell.data() + cell.size() && !std::isfinite(number);
 }
 
 /// Reads the lines of one table to requests.
@@ -246,6 +237,8 @@ class TablePlanner {
     const bool own = !column.unit.empty() || of_metric != import_.units.end();
     const auto value = read_given_value(column.name, cell, own || is_time ? unit : "");
     if (!value && is_not_finite(cell)) {
+      std::string& names = request_.facts[kNanFact];
+      names += (names.empty() ? "" : ", ") + column.name;
       ++not_finite_[column.name];
       return {};
     }

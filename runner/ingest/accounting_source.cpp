@@ -108,7 +108,7 @@ class AccountingReader : public MetricReader {
   }
 
   void end_job() {
-    if (found_ && taker_.take(found_->value)) found_at_line(found_->line);
+    if (found_) found_at_line(found_->line, taker_.take(found_->value));
     found_.reset();
     job_.reset();
   }

@@ -49,6 +49,12 @@ struct AttemptRecord {
   std::string rules;                  // hash of the reading rules that made it (ingest/reading.hpp); empty of imported runs
 };
 
+/// Fact: names of metrics whose last or only value is NaN or infinite, joined by `, `. They have no value for the reason `nan`.
+inline constexpr const char* kNanFact = "nan";
+/// Those names.
+std::vector<std::string> nan_metrics(const AttemptRecord& record);
+bool is_nan_metric(const AttemptRecord& record, const std::string& metric);
+
 struct ReadingRules;
 
 /// Reads an attempt's folder (run.json, claim, started.json, finished.json, event files, metrics). Total: whatever is missing

@@ -89,7 +89,7 @@ class ColumnReader : public MetricReader {
         return;
       }
     }
-    if (taker_.take_text(cell, index)) found_at_line(line);
+    found_at_line(line, taker_.take_text(cell, index));
   }
 
   CsvReader csv_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "ingest/metric_scan.hpp"
 
 namespace hpcbench {
 
@@ -102,6 +103,7 @@ bool EventReader::read_line(std::string_view line) {
   } else if (event == "\"run_end\"") {
     for (const JsonMember& member : members_) {
       const std::optional<double> number = json_number(member.value);
+      if (!is_envelope(member.key)) note_finite(printable(member.key), member.value);
       if (number && !is_envelope(member.key)) summary_.run_end[printable(member.key)] = *number;
     }
   }
@@ -127,7 +129,9 @@ void EventReader::read_start() {
 
 void EventReader::read_step() {
   ++steps_;
-  const std::optional<double> loss = json_number(find_member(members_, "loss"));
+  const std::string_view text = find_member(members_, "loss");
+  const std::optional<double> loss = json_number(text);
+  if (!text.empty()) note_finite("loss", text);
   if (loss) keep("loss", json_integer(find_member(members_, "step")).value_or(steps_), *loss, true);
 }
 
@@ -140,14 +144,24 @@ void EventReader::read_epoch(bool evaluation) {
   last_epoch_ = epoch;
   for (const JsonMember& member : members_) {
     const std::optional<double> number = json_number(member.value);
-    if (!number || is_envelope(member.key) || member.key == "epoch") continue;
+    if (is_envelope(member.key) || member.key == "epoch") continue;
     const std::string name = printable(member.key);
+    note_finite(name, member.value);
+    if (!number) continue;
     keep(name, epoch, *number, false);
     if (name == "samples" || name == "optimizer_steps" || name == "tokens") {
       if (!evaluation) summary_.totals[name] += *number;
     } else if (name != "epoch_s" && name != "eval_s") {
       summary_.last_values[name] = *number;
     }
+  }
+}
+
+void EventReader::note_finite(const std::string& name, std::string_view value) {
+  if (is_not_finite(json_scalar_text(value).value_or(""))) {
+    summary_.not_finite.insert(name);
+  } else {
+    summary_.not_finite.erase(name);
   }
 }
 

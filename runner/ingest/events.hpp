@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,7 @@ struct EventSummary {
   std::map<std::string, double> run_end;      // every numeric field of `run_end`
   std::map<std::string, double> last_values;  // of the last epoch's `epoch` and `eval`: train_loss, val_loss, accuracy ...
   std::map<std::string, double> totals;       // samples, optimizer_steps: sums over epochs
+  std::set<std::string> not_finite;           // of these, and `loss` of steps: names whose last value is NaN or infinite
   std::map<std::string, std::string> facts;   // fields of `run_start`
   std::optional<std::string> hosts;           // of `run_start`, joined by `,`
   std::vector<SeriesPoint> series;            // sorted by name: fields of `epoch` and `eval` by epoch, `loss` by step
@@ -60,6 +62,8 @@ class EventReader {
   void read_step();
   void read_epoch(bool evaluation);
   void read_error();
+  /// Notes whether the last value of a field is NaN or infinite.
+  void note_finite(const std::string& name, std::string_view value);
   void keep(const std::string& name, long long index, double value, bool thinned);
 
   std::string file_;

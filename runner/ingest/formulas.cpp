@@ -18,6 +18,7 @@ struct Computed {
   std::optional<double> number;
   std::optional<bool> truth;
   std::string problem = {};
+  bool is_nan = false;  // it names a metric that is NaN or infinite
 };
 
 /// What the expressions of one run may name.
@@ -36,7 +37,9 @@ class RunScope {
       std::vector<std::optional<Operand>> operands;
       for (const NameUse& use : expression.names()) {
         operands.push_back(find(use.name));
-        if (!operands.back()) return {{}, {}, fmt::format("{} has no value", printable(use.name))};
+        if (operands.back()) continue;
+        const bool is_nan = is_nan_metric(record_, use.name);
+        return {{}, {}, fmt::format("{} {}", printable(use.name), is_nan ? "is nan" : "has no value"), is_nan};
       }
       const Operand result = expression.evaluate(operands);
       if (const auto* truth = std::get_if<bool>(&result)) return {{}, *truth};
@@ -108,32 +111,40 @@ void compute_formulas(const RunInfo& info, AttemptRecord& record, bool warn) {
     record.metrics.erase(formula->name);
     record.places.erase(formula->name);
   }
-  std::vector<std::string> problems;
+  std::vector<std::string> problems, nan_problems;
   // Each pass computes those whose names have their values by then; without cycles the passes end with the longest way.
   for (bool found = true; found && !open.empty();) {
     const RunScope scope(info, record);
     std::vector<const Metric*> still_open;
     std::vector<std::pair<const Metric*, double>> values;
+    std::vector<std::string> nan;
     problems.clear();
     for (const Metric* formula : open) {
       const Computed computed = scope.compute(formula->selector);
       if (computed.number) {
         values.emplace_back(formula, *computed.number);
       } else {
-        still_open.push_back(formula);
-        problems.push_back(fmt::format("metric {}: {}, in the formula {}", formula->name,
-                                       computed.truth ? "it gives true or false" : computed.problem,
-                                       printable(formula->selector)));
+        (computed.is_nan ? nan_problems : problems)
+            .push_back(fmt::format("metric {}: {}, in the formula {}", formula->name,
+                                   computed.truth ? "it gives true or false" : computed.problem, printable(formula->selector)));
+        if (computed.is_nan) {
+          nan.push_back(formula->name);
+        } else {
+          still_open.push_back(formula);
+        }
       }
     }
     for (const auto& [formula, value] : values) {
       record.metrics[formula->name] = value;
       record.places[formula->name] = "formula " + printable(formula->selector);
     }
-    found = !values.empty();
+    for (const std::string& name : nan) record.facts[kNanFact] += ", " + name;  // so are formulas that name this one
+    found = !values.empty() || !nan.empty();
     open = std::move(still_open);
   }
-  if (warn && !open.empty()) record.warnings.insert(record.warnings.end(), problems.begin(), problems.end());
+  if (!warn) return;
+  record.warnings.insert(record.warnings.end(), nan_problems.begin(), nan_problems.end());
+  if (!open.empty()) record.warnings.insert(record.warnings.end(), problems.begin(), problems.end());
 }
 
 std::optional<std::string> broken_requirement(const RunInfo& info, const AttemptRecord& record) {

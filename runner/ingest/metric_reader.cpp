@@ -34,14 +34,6 @@ bool is_json_name(std::string_view name) {
 bool is_csv_name(std::string_view name) { return unpacked_name(name).ends_with(".csv"); }
 bool is_tensorboard_name(std::string_view name) { return name.find("tfevents") != std::string_view::npos; }
 
-/// NaN or an infinity, as C, Python, JavaScript and Fortran print them.
-bool is_not_finite(std::string_view text) {
-  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-  std::string word(text.substr(0, 9));
-  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
-  return word == "nan" || word == "inf" || word == "infinity";
-}
-
 /// What `take` and `skip` made of the values, where a person would wonder.
 void explain_take(const Metric& spec, const std::vector<std::string>& files, bool readable, MetricMatches& matches) {
   if (matches.value && spec.take != "last") {
@@ -50,12 +42,10 @@ void explain_take(const Metric& spec, const std::vector<std::string>& files, boo
   } else if (matches.count > 0 && matches.chosen_from == 0) {
     matches.warnings.push_back(fmt::format("{} value{} there, and `skip: {}` leaves none", matches.count,
                                            matches.count == 1 ? " is" : "s are", spec.skip));
-  } else if (spec.take == "last" && matches.count > 0 && !matches.value) {
-    matches.warnings.push_back(fmt::format("the last value is no finite number; {} before it {}", matches.chosen_from,
-                                           matches.chosen_from == 1 ? "is" : "are"));
-  } else if (matches.count > 0 && !matches.value) {
+  } else if (matches.count > 0 && !matches.value && matches.not_finite == 0) {
     matches.warnings.push_back(fmt::format("the {} of {} values is no finite number", spec.take, matches.chosen_from));
-  } else if (spec.take != "count" && matches.count == 0 && matches.left_out > 0 && matches.not_numbers == 0) {
+  } else if (spec.take != "count" && matches.count == 0 && matches.left_out > 0 &&
+             matches.not_numbers + matches.not_finite == 0) {
     matches.warnings.push_back(fmt::format("{} value{} there, and `where` ({}) leaves none", matches.left_out,
                                            matches.left_out == 1 ? " is" : "s are", printable(describe_where(spec.where))));
   } else if (spec.take == "count" && matches.count == 0 && readable && !files.empty() && matches.warnings.empty()) {
@@ -73,6 +63,20 @@ std::string tell_not_numbers(const MetricMatches& matches) {
                      matches.first_not_number);
 }
 
+bool came_out_nan(const MetricMatches& matches) {
+  return matches.ends_not_finite || (!matches.value && matches.not_finite > 0);
+}
+
+std::string tell_not_finite(const MetricMatches& matches) {
+  if (matches.not_finite == 0) return "";
+  const long long all = matches.count + matches.not_finite;
+  std::string text = fmt::format("{} of {} not finite, the first is `{}` at {}", matches.not_finite,
+                                 all == 1 ? "1 value is" : fmt::format("{} values are", all), matches.first_not_finite,
+                                 matches.first_not_finite_at);
+  if (matches.not_finite > 1 && matches.ends_not_finite) text += "; the last value is one of them";
+  return text;
+}
+
 bool may_have_words(const Metric& spec) { return spec.series && *spec.series != "epoch" && *spec.series != "step"; }
 
 MatchTaker::MatchTaker(const Metric& spec)
@@ -84,6 +88,7 @@ MatchTaker::MatchTaker(const Metric& spec)
 bool MatchTaker::take(double value, std::optional<double> index) {
   const bool chosen = taken_.add(value);
   ++matches_.count;
+  matches_.ends_not_finite = false;
   if (!series_) return chosen;
   indexed_ = indexed_ || index.has_value();
   const bool usable = index && std::abs(*index) < kLargestIndex;
@@ -125,6 +130,7 @@ bool MatchTaker::take_text(std::string_view text, std::optional<std::string_view
     }
     const bool chosen = taken_.add(*number);
     ++matches_.count;
+    matches_.ends_not_finite = false;
     indexed_ = true;
     keep({name_, number_of_word(word), *number, word});
     return chosen;
@@ -134,9 +140,18 @@ bool MatchTaker::take_text(std::string_view text, std::optional<std::string_view
     ++matches_.count;
     return true;
   }
-  if (is_not_finite(text)) taken_.add_not_finite();
-  take_no_number(text);
+  if (is_not_finite(text)) {
+    take_not_finite(text);
+  } else {
+    take_no_number(text);
+  }
   return false;
+}
+
+void MatchTaker::take_not_finite(std::string_view text) {
+  taken_.add_not_finite();
+  matches_.ends_not_finite = true;
+  if (matches_.not_finite++ == 0) matches_.first_not_finite = printable(text.substr(0, 60));
 }
 
 void MatchTaker::take_no_number(std::string_view text) {
@@ -177,8 +192,14 @@ void MetricReader::end() {
   }
 }
 
-void MetricReader::found_at_line(long long line) { taker_.matches().place = fmt::format("{}:{}", file_, line); }
-void MetricReader::found_at_byte(long long byte) { taker_.matches().place = fmt::format("{}: byte {}", file_, byte); }
+void MetricReader::found_at(const std::string& place, bool chosen) {
+  MetricMatches& matches = taker_.matches();
+  if (chosen) matches.place = place;
+  if (matches.not_finite > 0 && matches.first_not_finite_at.empty()) matches.first_not_finite_at = place;
+}
+
+void MetricReader::found_at_line(long long line, bool chosen) { found_at(fmt::format("{}:{}", file_, line), chosen); }
+void MetricReader::found_at_byte(long long byte, bool chosen) { found_at(fmt::format("{}: byte {}", file_, byte), chosen); }
 
 void MetricReader::warn_at_line(long long line, std::string_view text) { warn(fmt::format("{}:{}: {}", file_, line, text)); }
 

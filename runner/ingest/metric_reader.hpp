@@ -23,6 +23,10 @@ struct MetricMatches {
   long long count = 0;              // values that are numbers
   long long chosen_from = 0;        // of them those that `skip` left to `take`
   long long left_out = 0;           // values that `where` leaves out
+  long long not_finite = 0;         // matches that are NaN or infinite; not among `not_numbers`
+  bool ends_not_finite = false;     // the last match is one of them
+  std::string first_not_finite;     // `nan`, and
+  std::string first_not_finite_at;  // its place
   long long not_numbers = 0;
   std::string first_not_number;
   std::string place;                  // of the value that was taken, else of the last: `metrics.csv:17 (max of 40 values)`
@@ -31,6 +35,11 @@ struct MetricMatches {
 
 /// `3 matches are no numbers, the first `n/a``: where there are such.
 std::string tell_not_numbers(const MetricMatches& matches);
+
+/// True where the run came out as NaN: its last match is NaN or infinite, or no finite match is left.
+bool came_out_nan(const MetricMatches& matches);
+/// `14 of 30 values are not finite, the first is `nan` at train.log:18; the last one, too`; empty where all are finite.
+std::string tell_not_finite(const MetricMatches& matches);
 
 /// Whether words may name the points of its series: epochs and steps are numbers.
 bool may_have_words(const Metric& spec);
@@ -47,6 +56,8 @@ class MatchTaker {
   /// The same for a text that should be a number; false also if it is none. `take: count` counts it all the same. An index that
   /// is no number names its point, `Triad` or `128K`, where the series may have words; elsewhere it is no number.
   bool take_text(std::string_view text, std::optional<std::string_view> index = std::nullopt);
+  /// NaN or an infinity in place of a number.
+  void take_not_finite(std::string_view text);
   /// Text in place of a number.
   void take_no_number(std::string_view text);
   /// A value that `where` leaves out.
@@ -93,12 +104,13 @@ class MetricReader {
  protected:
   virtual void begin_file() {}
   virtual void end_file() {}
-  /// Where the value stood that `take` chooses so far.
-  void found_at_line(long long line);
-  void found_at_byte(long long byte);
+  /// Notes the place of a match that `take` chooses so far (`chosen`), and of the first one that is not finite.
+  void found_at_line(long long line, bool chosen);
+  void found_at_byte(long long byte, bool chosen);
   void warn_at_line(long long line, std::string_view text);
   void warn_at_byte(long long byte, std::string_view text);
   void warn(const std::string& text);
+  void found_at(const std::string& place, bool chosen);
 
   const Metric spec_;
   MatchTaker taker_;

@@ -1,11 +1,14 @@
 #include "ingest/metric_scan.hpp"
 
+#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "base/glob.hpp"
 #include "ingest/line_reader.hpp"
@@ -22,6 +25,47 @@ RE2::Options pattern_options() {
   return options;
 }
 
+/// Where the body of the capturing group number `wanted` begins and ends in a regular expression; nullopt without such a group.
+std::optional<std::pair<std::size_t, std::size_t>> find_group(std::string_view regex, int wanted) {
+  std::vector<std::pair<int, std::size_t>> open;  // number (0: captures nothing) and begin of the body
+  int groups = 0;
+  for (std::size_t i = 0; i < regex.size(); ++i) {
+    if (regex[i] == '\\') {
+      const bool quotes = regex.substr(i, 2) == "\\Q";
+      const std::size_t end = quotes ? regex.find("\\E", i) : i;
+      if (end == std::string_view::npos) return std::nullopt;
+      i = end + 1;
+    } else if (regex[i] == '[') {
+      i += regex.substr(i + 1).starts_with('^') ? 2 : 1;
+      if (regex.substr(i).starts_with(']')) ++i;  // at the beginning it is one of the characters
+      for (; i < regex.size() && regex[i] != ']'; ++i) {
+        if (regex[i] == '\\') ++i;
+        if (regex.substr(i).starts_with("[:")) i = std::min(regex.find(":]", i), regex.size() - 2) + 1;
+      }
+    } else if (regex[i] == '(') {
+      const std::string_view rest = regex.substr(i + 1);
+      const bool named = rest.starts_with("?P<") || rest.starts_with("?<");
+      const bool captures = named || !rest.starts_with('?');
+      open.emplace_back(captures ? ++groups : 0, named ? regex.find('>', i) + 1 : i + 1);
+    } else if (regex[i] == ')' && !open.empty()) {
+      const auto [number, begin] = open.back();
+      open.pop_back();
+      if (number == wanted) return std::pair(begin, i);
+    }
+  }
+  return std::nullopt;
+}
+
+constexpr std::string_view kNotFiniteWord = R"([-+]?(?i:nan(?:\([^)]*\))?|inf|infinity))";
+
+/// The pattern with NaN or an infinity in place of what its group number `group` captures: finds lines that the pattern itself
+/// misses because their number is `nan`. Empty if the pattern has no such group.
+std::string not_finite_pattern(const std::string& selector, int group) {
+  const auto body = group == 0 ? std::nullopt : find_group(selector, group);
+  if (!body) return "";
+  return fmt::format("{}{}{}", selector.substr(0, body->first), kNotFiniteWord, selector.substr(body->second));
+}
+
 }  // namespace
 
 struct MetricScanner::Impl {
@@ -33,7 +77,30 @@ struct MetricScanner::Impl {
     const int first = index_group == 1 ? 2 : 1;
     group = named != names.end() ? named->second : std::min(first, pattern.NumberOfCapturingGroups());
     groups.resize(static_cast<std::size_t>(std::max(group, index_group)) + 1);
+    const std::string of_nan = not_finite_pattern(metric.selector, group);
+    if (!of_nan.empty()) not_finite = std::make_unique<RE2>("(?m)" + of_nan, pattern_options());
+    if (not_finite && !not_finite->ok()) not_finite.reset();
   }
+
+  /// The next `nan` in a line that the pattern itself does not match, from `from` on; empty where there is none.
+  std::string_view find_not_finite(std::string_view text, std::size_t from) {
+    const re2::StringPiece whole(text.data(), text.size());
+    while (not_finite && from < text.size() &&
+           not_finite->Match(whole, from, whole.size(), RE2::UNANCHORED, groups.data(), static_cast<int>(groups.size()))) {
+      const re2::StringPiece found = groups[static_cast<std::size_t>(group)];
+      const auto at = static_cast<std::size_t>((found.data() == nullptr ? groups[0] : found).data() - text.data());
+      const std::size_t end = at + found.size();
+      const std::size_t before = at == 0 ? std::string_view::npos : text.find_last_of("\r\n", at - 1);
+      const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
+      from = std::max(from + 1, std::min(text.find_first_of("\r\n", at), text.size()));
+      const bool inside_word = end < text.size() && is_word_character(text[end]);  // `inf` of `info`
+      if (found.empty() || inside_word || RE2::PartialMatch({text.data() + begin, from - begin}, pattern)) continue;
+      return text.substr(at, found.size());
+    }
+    return {};
+  }
+
+  static bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
   bool take_match() {
     const auto text_of = [&](int which) {
@@ -49,6 +116,7 @@ struct MetricScanner::Impl {
 
   Metric spec;
   RE2 pattern;
+  std::unique_ptr<RE2> not_finite;  // null: the pattern has no group
   int group = 0;
   int index_group = 0;  // 0: none
   std::vector<re2::StringPiece> groups;
@@ -65,21 +133,38 @@ std::optional<std::string> MetricScanner::error() const {
 
 MetricMatches MetricScanner::finish() { return impl_->taker.finish(); }
 
-std::optional<std::size_t> MetricScanner::feed(std::string_view text) {
-  std::optional<std::size_t> last;
-  if (!impl_->pattern.ok()) return last;
+ScannedPiece MetricScanner::feed(std::string_view text) {
+  ScannedPiece piece;
+  if (!impl_->pattern.ok()) return piece;
   const re2::StringPiece whole(text.data(), text.size());
   std::size_t from = 0;
   auto& groups = impl_->groups;
+  const auto value_at = [&] {
+    return static_cast<std::size_t>(groups[static_cast<std::size_t>(impl_->group)].data() - whole.data());
+  };
+  std::string_view not_finite = impl_->find_not_finite(text, 0);
+  const auto take_not_finite_before = [&](std::size_t end) {
+    while (!not_finite.empty() && not_finite.data() < text.data() + end) {
+      const auto at = static_cast<std::size_t>(not_finite.data() - text.data());
+      impl_->taker.take_not_finite(not_finite);
+      if (!piece.first_not_finite) piece.first_not_finite = at;
+      not_finite = impl_->find_not_finite(text, text.find_first_of("\r\n", at));
+    }
+  };
   while (from <= whole.size() &&
          impl_->pattern.Match(whole, from, whole.size(), RE2::UNANCHORED, groups.data(), static_cast<int>(groups.size()))) {
-    if (impl_->take_match())
-      last = static_cast<std::size_t>(groups[static_cast<std::size_t>(impl_->group)].data() - whole.data());
+    const std::vector<re2::StringPiece> match = groups;
+    take_not_finite_before(static_cast<std::size_t>(match[0].data() - whole.data()));
+    groups = match;
+    const long long before = impl_->taker.matches().not_finite;
+    if (impl_->take_match()) piece.last_chosen = value_at();
+    if (impl_->taker.matches().not_finite > before && !piece.first_not_finite) piece.first_not_finite = value_at();
     const auto end = static_cast<std::size_t>(groups[0].data() - whole.data()) + groups[0].size();
     // An empty match must not be found again.
     from = groups[0].empty() ? end + 1 : end;
   }
-  return last;
+  take_not_finite_before(text.size());
+  return piece;
 }
 
 namespace {
@@ -95,16 +180,20 @@ class PatternReader : public MetricReader {
   }
 
   void feed(std::string_view piece) override {
-    if (const auto match = scanner_.feed(piece)) {
-      const auto end = piece.begin() + static_cast<std::ptrdiff_t>(*match);
-      place_ = file_ + ':' + std::to_string(lines_ + 1 + std::count(piece.begin(), end, '\n'));
-    }
+    const ScannedPiece found = scanner_.feed(piece);
+    const auto place = [&](std::size_t at) {
+      const auto end = piece.begin() + static_cast<std::ptrdiff_t>(at);
+      return file_ + ':' + std::to_string(lines_ + 1 + std::count(piece.begin(), end, '\n'));
+    };
+    if (found.last_chosen) place_ = place(*found.last_chosen);
+    if (found.first_not_finite && not_finite_place_.empty()) not_finite_place_ = place(*found.first_not_finite);
     lines_ += std::count(piece.begin(), piece.end(), '\n');
   }
 
   MetricMatches finish() override {
     MetricMatches matches = scanner_.finish();
     matches.place = place_;
+    matches.first_not_finite_at = not_finite_place_;
     return matches;
   }
 
@@ -113,7 +202,7 @@ class PatternReader : public MetricReader {
 
   MetricScanner scanner_;
   long long lines_ = 0;  // before the next piece
-  std::string place_;
+  std::string place_, not_finite_place_;
 };
 
 }  // namespace
@@ -135,6 +224,15 @@ std::optional<bool> file_holds(const std::string& path, const std::string& patte
     return !found;
   });
   return found;
+}
+
+bool is_not_finite(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  constexpr std::size_t kLongest = 40;
+  if (text.size() > kLongest) return false;
+  std::string word(text);
+  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
+  return word == "nan" || word == "inf" || word == "infinity" || (word.starts_with("nan(") && word.ends_with(')'));
 }
 
 std::optional<double> parse_metric_number(std::string_view text) {

@@ -11,6 +11,12 @@
 
 namespace hpcbench {
 
+/// What a piece of text held, as offsets in it.
+struct ScannedPiece {
+  std::optional<std::size_t> last_chosen;       // the match that `take` chooses so far
+  std::optional<std::size_t> first_not_finite;  // the first NaN or infinity
+};
+
 /// Searches text for a metric's pattern: RE2 (linear time, whatever the pattern), bytes as Latin-1 (logs are not always UTF-8),
 /// `^` and `$` at every line, and no match longer than a line. The number is the group named like the metric, else group 1,
 /// else the whole match; it must be a number and nothing else. The group named like `index` numbers the series, and is no
@@ -24,9 +30,9 @@ class MetricScanner {
 
   /// Why the pattern cannot be used, or nothing.
   std::optional<std::string> error() const;
-  /// Whole lines (or a piece of a very long one). The offset in `text` of the match that `take` chooses so far, if it is one of
-  /// these.
-  std::optional<std::size_t> feed(std::string_view text);
+  /// Whole lines, or a piece of a very long one. A line that the pattern matches only with `nan`, `inf` or `infinity` in place
+  /// of the number's group counts as a value that is not finite.
+  ScannedPiece feed(std::string_view text);
   MetricMatches finish();
 
  private:
@@ -39,6 +45,9 @@ MetricMatches scan_metric(std::string_view text, const Metric& spec);
 
 /// Whether a pattern is found in a file, read piece by piece; absent if it is no pattern. A missing file holds nothing.
 std::optional<bool> file_holds(const std::string& path, const std::string& pattern);
+
+/// NaN or an infinity, as C, Python, JavaScript and Fortran print them: `nan`, `-inf`, `Infinity`.
+bool is_not_finite(std::string_view text);
 
 /// A number and nothing else: `12`, `-0.5`, `+1e-3`, `1.5D+03`; not `1,000`, ` 1`, `nan`, `1e999`.
 std::optional<double> parse_metric_number(std::string_view text);

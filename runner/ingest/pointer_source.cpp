@@ -138,10 +138,11 @@ class PointerReader : public MetricReader {
       return;
     }
     root_ = text;
+    root_line_ = line;
     last_offset_.reset();
     objects_.clear();
     follow(trim(text), 0, std::nullopt);
-    if (last_offset_) found_at_line(line + count_lines(text.substr(0, *last_offset_)) - 1);
+    if (last_offset_) found_at_line(line_of(*last_offset_), true);
   }
 
   /// A number, or a word that names a point.
@@ -199,8 +200,15 @@ class PointerReader : public MetricReader {
       taker_.leave_out();
       return;
     }
-    if (taker_.take_text(value, index)) last_offset_ = static_cast<std::size_t>(value.data() - root_.data());
+    const auto offset = static_cast<std::size_t>(value.data() - root_.data());
+    if (taker_.take_text(value, index)) {
+      last_offset_ = offset;
+    } else if (taker_.matches().not_finite > 0 && taker_.matches().first_not_finite_at.empty()) {
+      found_at_line(line_of(offset), false);
+    }
   }
+
+  long long line_of(std::size_t offset) const { return root_line_ + count_lines(root_.substr(0, offset)) - 1; }
 
   const std::optional<std::vector<std::string>> tokens_;
   Mode mode_ = Mode::unknown;
@@ -208,6 +216,7 @@ class PointerReader : public MetricReader {
   long long line_ = 1;
   bool too_large_ = false;
   std::string_view root_;
+  long long root_line_ = 1;
   std::optional<std::size_t> last_offset_;   // in root_
   std::vector<const JsonMembers*> objects_;  // on the way to the value, the innermost last
 };

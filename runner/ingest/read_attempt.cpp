@@ -4,6 +4,7 @@
 #include <cmath>
 #include <exception>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "base/host_list.hpp"
@@ -58,6 +59,7 @@ class AttemptReader {
     if (!info_.is_continued()) take_gpu_samples();
     combine_segments(folder_, info_, finished_, record_);
     note_faults(folder_, info_, finished_, record_);
+    if (!nan_.empty()) record_.facts[kNanFact] = join({nan_.begin(), nan_.end()}, ", ");
     compute_formulas(info_, record_, finished_.readable || is_import());
     decide();
     if (is_outcome(record_.state)) record_.aside = read_set_aside(folder_);
@@ -217,6 +219,7 @@ class AttemptReader {
         if (name != "wall_s" || is_import()) add_metric(name, value, "events.jsonl");
       }
     }
+    nan_ = std::move(events.not_finite);
     record_.series = std::move(events.series);
     for (auto& [name, text] : events.facts) record_.facts.emplace(name, std::move(text));
     if (events.hosts && !events.hosts->empty()) record_.node = events.hosts;
@@ -259,14 +262,16 @@ class AttemptReader {
   void take_matches(const Metric& metric, bool no_files, MetricMatches matches) {
     // A metric of the author's replaces one of the same name that events gave.
     if (matches.value) add_metric(metric.name, matches.value, matches.place);
+    if (came_out_nan(matches)) note_nan(metric.name, matches.value.has_value());
     if (metric.series && matches.count > 0) {
       std::erase_if(record_.series, [&](const SeriesPoint& point) { return point.name == metric.name; });
       std::move(matches.series.begin(), matches.series.end(), std::back_inserter(record_.series));
     }
     for (const std::string& warning : matches.warnings) warn(fmt::format("metric {}: {}", metric.name, warning));
+    if (const std::string told = tell_not_finite(matches); !told.empty()) warn(fmt::format("metric {}: {}", metric.name, told));
     if (matches.not_numbers > 0) {
       warn(fmt::format("metric {}: {}", metric.name, tell_not_numbers(matches)));
-    } else if (!matches.value && matches.warnings.empty() && finished_.readable) {
+    } else if (!matches.value && matches.warnings.empty() && matches.not_finite == 0 && finished_.readable) {
       warn(fmt::format("metric {}: {} {}", metric.name, no_files ? "no file is" : "no match in", printable(metric.file)));
     }
   }
@@ -308,7 +313,10 @@ class AttemptReader {
     for (const std::vector<SeriesPoint>& series : {imported_->series, rank_series(imported_->facts)}) {
       record_.series.insert(record_.series.end(), series.begin(), series.end());
     }
-    for (const auto& [name, fact] : imported_->facts) record_.facts[printable(name)] = printable(fact);
+    for (const auto& [name, fact] : imported_->facts) {
+      if (name != kNanFact) record_.facts[printable(name)] = printable(fact);
+    }
+    note_imported_nan();
     record_.facts["source"] = "imported";
     if (imported_->statistic) record_.facts["statistic"] = printable(*imported_->statistic);
     if (imported_->n) record_.facts["statistic_n"] = std::to_string(*imported_->n);
@@ -316,8 +324,25 @@ class AttemptReader {
     for (const std::string& warning : imported_->warnings) warn(printable(warning));
   }
 
+  void note_imported_nan() {
+    const auto named = imported_->facts.find(kNanFact);
+    if (named == imported_->facts.end()) return;
+    for (const std::string& name : split(named->second, ','))
+      note_nan(std::string(trim(name)), imported_->values.contains(std::string(trim(name))));
+  }
+
+  /// The last value of a metric is NaN or infinite. Unless `take` chose another one, the metric has no value.
+  void note_nan(const std::string& name, bool has_value) {
+    if (!has_value) {
+      record_.metrics.erase(name);
+      record_.places.erase(name);
+    }
+    nan_.insert(name);
+  }
+
   void add_metric(const std::string& name, std::optional<double> value, const std::string& place) {
     if (!value || !std::isfinite(*value)) return;
+    nan_.erase(name);
     record_.metrics[name] = *value;
     record_.places[name] = place;
   }
@@ -370,9 +395,23 @@ class AttemptReader {
   FailureEvidence evidence_;
   std::vector<SeriesPoint> rank_points_;  // of run_end of every rank
   std::optional<Imported> imported_;
+  std::set<std::string> nan_;  // metrics whose last value is NaN or infinite
 };
 
 }  // namespace
+
+std::vector<std::string> nan_metrics(const AttemptRecord& record) {
+  std::vector<std::string> names;
+  const auto fact = record.facts.find(kNanFact);
+  if (fact == record.facts.end()) return names;
+  for (const std::string& name : split(fact->second, ',')) names.emplace_back(trim(name));
+  return names;
+}
+
+bool is_nan_metric(const AttemptRecord& record, const std::string& metric) {
+  const std::vector<std::string> names = nan_metrics(record);
+  return std::find(names.begin(), names.end(), metric) != names.end();
+}
 
 AttemptRecord read_attempt(const std::string& attempt_folder, const ReadingRules* rules) {
   AttemptReader reader(attempt_folder, rules);

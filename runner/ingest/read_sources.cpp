@@ -87,9 +87,12 @@ void take_metric(const Metric& metric, MetricMatches matches, SourceReading& rea
     reading.places[metric.name] = matches.place;
     if (!metric.unit.empty()) reading.units[metric.name] = metric.unit;
   }
+  if (came_out_nan(matches)) reading.not_finite.push_back(metric.name);
   std::move(matches.series.begin(), matches.series.end(), std::back_inserter(reading.series));
   for (const std::string& warning : matches.warnings)
     reading.warnings.push_back(fmt::format("metric {}: {}", metric.name, warning));
+  if (const std::string told = tell_not_finite(matches); !told.empty())
+    reading.warnings.push_back(fmt::format("metric {}: {}", metric.name, told));
   if (matches.not_numbers > 0) {
     reading.warnings.push_back(fmt::format("metric {}: {}", metric.name, tell_not_numbers(matches)));
   }

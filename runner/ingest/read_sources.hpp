@@ -25,9 +25,10 @@ struct SourceReading {
   std::map<std::string, std::string> places;  // of values: `Fabric.out:73`
   std::vector<SeriesPoint> series;
   std::vector<std::string> warnings;
-  std::vector<std::string> conflicts;  // metrics that two files give
-  std::optional<Outcome> said;         // Slurm's own words for how the job ended
-  std::optional<bool> pattern_found;   // `success.pattern`, where there is one
+  std::vector<std::string> not_finite;  // metrics whose last or only value is NaN or infinite
+  std::vector<std::string> conflicts;   // metrics that two files give
+  std::optional<Outcome> said;          // Slurm's own words for how the job ended
+  std::optional<bool> pattern_found;    // `success.pattern`, where there is one
 };
 
 /// Reads each metric from the files whose name matches its glob (without folders), else from those of the kind that its source

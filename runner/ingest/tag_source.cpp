@@ -266,9 +266,9 @@ class TagReader : public MetricReader {
     if (!scalar.value) {
       warn_at_byte(at_, "the tag is no scalar here");
     } else if (!std::isfinite(*scalar.value)) {
-      taker_.take_text(fmt::format("{}", *scalar.value));
-    } else if (taker_.take(*scalar.value, static_cast<double>(step))) {
-      found_at_byte(at_);
+      found_at_byte(at_, taker_.take_text(fmt::format("{}", *scalar.value)));
+    } else {
+      found_at_byte(at_, taker_.take(*scalar.value, static_cast<double>(step)));
     }
   }
 

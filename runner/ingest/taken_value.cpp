@@ -55,11 +55,12 @@ bool TakenValue::add_text() {
 
 void TakenValue::add_not_finite() {
   if (take_.kind == Kind::last) one_ = std::numeric_limits<double>::quiet_NaN();
+  if (seen_ == skip_) first_is_not_finite_ = true;
 }
 
 std::optional<double> TakenValue::value() {
   const long long n = chosen_from();
-  if (n == 0) return std::nullopt;
+  if (n == 0 || (take_.kind == Kind::first && first_is_not_finite_)) return std::nullopt;
   double result = one_;
   if (take_.kind == Kind::sum) result = static_cast<double>(sum_);
   if (take_.kind == Kind::mean) result = static_cast<double>(sum_ / static_cast<long double>(n));

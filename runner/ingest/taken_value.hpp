@@ -18,10 +18,10 @@ class TakenValue {
   bool add(double value);
   /// Something that is there and is no number: true if it counts, which only `count` does.
   bool add_text();
-  /// NaN or an infinity: as the last one it is what `last` would choose, and leaves it without a value.
+  /// NaN or an infinity: `last` and `first` have no value where they would choose it; all others leave it out.
   void add_not_finite();
 
-  /// Absent where nothing is left after `skip`, the last one is not finite, or a sum does not fit.
+  /// Absent where nothing is left after `skip`, the chosen one is not finite, or a sum does not fit.
   std::optional<double> value();
   long long chosen_from() const { return seen_ > skip_ ? seen_ - skip_ : 0; }
   long long stride() const { return stride_; }
@@ -36,6 +36,7 @@ class TakenValue {
   long long skip_ = 0;
   long long seen_ = 0;
   long long stride_ = 1;
+  bool first_is_not_finite_ = false;
   double one_ = 0;           // of last, first, min, max
   long double sum_ = 0;      // of sum, mean
   std::vector<double> all_;  // of a quantile

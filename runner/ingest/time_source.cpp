@@ -91,7 +91,7 @@ class TimeReader : public MetricReader {
     if (!value) value = number_before(line, words_->brief);
     if (!value) value = number_after(line, words_->verbose);
     if (!value) return;
-    if (taker_.take(*value * words_->factor)) found_at_line(number);
+    found_at_line(number, taker_.take(*value * words_->factor));
   }
 
   LineSplitter lines_;

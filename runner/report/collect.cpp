@@ -45,6 +45,17 @@ void hide_bounded_quartile(Row& row, const std::vector<double>& values) {
   if (q3 > slowest && q3 < *row.censored_at_s) q3 = std::numeric_limits<double>::quiet_NaN();
 }
 
+/// Of a run that succeeded: those of its metrics that came out NaN or infinite and tell that it diverged, the metric of the
+/// table and losses.
+std::vector<std::string> diverged_metrics(const AttemptRecord& record, const std::string& metric) {
+  std::vector<std::string> names;
+  if (record.state != State::succeeded) return names;
+  for (const std::string& name : nan_metrics(record)) {
+    if (name == metric || is_loss(name)) names.push_back(name);
+  }
+  return names;
+}
+
 RunValue describe_run(const AttemptRecord& record, const std::optional<double>& value) {
   RunValue run;
   run.run = record.key.run;
@@ -93,6 +104,10 @@ void summarise_sample(Sample& sample, const MetricChoice& metric, const ReportSe
     ++row.outcomes[run->state];
     const auto value = sample.counts(run->key.run) ? metric_value(*run, metric.name) : std::nullopt;
     row.runs.push_back(describe_run(*run, value));
+    if (const std::vector<std::string> diverged = diverged_metrics(*run, metric.name); !diverged.empty()) {
+      row.runs.back().reason = "nan: " + join(diverged, ", ");
+      ++row.nan;
+    }
     if (!value) continue;
     sample.measured.push_back(run);
     sample.values.push_back(*value);
@@ -129,6 +144,8 @@ int Row::runs_left_out() const {
   for (const RunValue& run : runs) names.erase(run.run);
   return static_cast<int>(names.size());
 }
+
+bool is_loss(std::string_view metric) { return metric.find("loss") != std::string_view::npos; }
 
 bool lacks_fact(const Sample& sample, std::string_view name) {
   const bool all_gathered = sample.measured.empty() || sample.measured.size() == sample.runs.size();

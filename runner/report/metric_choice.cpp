@@ -42,7 +42,7 @@ void require_metric(const std::string& name, const Experiment& experiment, const
   std::string why;  // of the first run that warned of it
   for (const AttemptRecord* record : attempts) {
     if (record->key.run.is_warmup() || record->state != State::succeeded) continue;
-    if (metric_value(*record, name)) return;
+    if (metric_value(*record, name) || is_nan_metric(*record, name)) return;
     for (const auto& [other, value] : record->metrics) there.insert(other);
     const std::string begin = fmt::format("metric {}: ", name);
     for (const std::string& warning : record->warnings) {

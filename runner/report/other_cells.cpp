@@ -10,7 +10,10 @@ namespace hpcbench {
 
 std::string outcomes_cell(const Table&, const Row& row, const CellStyle& style) {
   std::vector<std::string> parts;
-  for (const auto& [state, count] : row.outcomes) parts.push_back(fmt::format("{} {}", count, shown_name(state)));
+  for (const auto& [state, count] : row.outcomes) {
+    parts.push_back(fmt::format("{} {}", count, shown_name(state)));
+    if (state == State::succeeded && row.nan > 0) parts.back() += fmt::format(" ({} nan)", row.nan);
+  }
   if (const int count = row.runs_set_aside(); count > 0) parts.push_back(fmt::format("{} set aside", count));
   return parts.empty() ? kAbsentCell : join(parts, style.list_separator);
 }

@@ -41,6 +41,9 @@ struct MetricChoice {
 MetricChoice choose_metric(const Experiment& experiment, const std::vector<const AttemptRecord*>& attempts,
                            const ReportOptions& options);
 
+/// Whether a metric is a loss, by its name.
+bool is_loss(std::string_view metric);
+
 /// The value of a metric where the run succeeded and the value is finite.
 std::optional<double> metric_value(const AttemptRecord& record, const std::string& metric);
 

@@ -41,8 +41,9 @@ struct RunValue {
   State outcome = State::succeeded;
   std::optional<double> value;  // of the metric; only of a run that succeeded
   std::optional<double> started_unix_s, finished_unix_s, wall_s;
-  std::string node;    // host names, joined by `,`; empty if unknown
-  std::string reason;  // why it did not succeed; empty if it did
+  std::string node;  // host names, joined by `,`; empty if unknown
+  std::string
+      reason;  // why it did not succeed; `nan: loss` where it did and these of its metrics are NaN or infinite; else empty
 };
 
 /// The parts of a run in seconds, medians over the runs that succeeded and say it.
@@ -72,6 +73,7 @@ struct Row {
   int size = 1;      // what Table::scale_by counts; 0: not known
   int n = 0;         // runs that succeeded with a value, and those known to take longer than their limit
   int censored = 0;  // the latter
+  int nan = 0;       // runs that succeeded, and whose metric or loss came out NaN or infinite
   /// Of the n runs, those censored counted at their limit: a bound that equals `censored_at_s` means `more than`;
   /// a third quartile between a run and such a limit is not a number.
   /// Absent where half of them or more are censored.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "ingest/metric_files.hpp"
@@ -91,11 +93,25 @@ void IndexWriter::warn_of_missed_metrics(const AttemptRecord& record, const std:
   for (const Metric& metric : rules->metrics) {
     if (record.metrics.contains(metric.name) || metric.source == "accounting") continue;  // Slurm's comes later
     if (!watch_.warned.insert(metric.name).second) continue;
+    if (is_nan_metric(record, metric.name)) {
+      if (!metric.is_formula()) warn_of_nan(record, metric.name);  // the metrics that the formula names are told
+      continue;
+    }
     progress_.print(
         fmt::format("warning: {} has no value of the metric {}: {}\n  Mend it in `metrics`: the kept logs are then read "
                     "again, and no run is repeated.",
                     to_string(record.key), metric.name, explain_missed_metric(metric, folder)));
   }
+}
+
+void IndexWriter::warn_of_nan(const AttemptRecord& record, const std::string& metric) {
+  const std::string begin = fmt::format("metric {}: ", metric);
+  const auto told = std::find_if(record.warnings.begin(), record.warnings.end(),
+                                 [&](const std::string& warning) { return warning.starts_with(begin); });
+  progress_.print(fmt::format(
+      "warning: {}: {} is nan{}\n  If no such run is a success, write `success: {{require: [{} < 1e300]}}`, "
+      "or a limit that means more.",
+      to_string(record.key), metric, told == record.warnings.end() ? "" : ": " + told->substr(begin.size()), metric));
 }
 
 void IndexWriter::tell_failure(const AttemptKey& attempt, State state, const AttemptRecord& record) {

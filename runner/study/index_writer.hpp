@@ -34,6 +34,7 @@ class IndexWriter : public DispatchObserver {
 
  private:
   void warn_of_missed_metrics(const AttemptRecord& record, const std::string& folder);
+  void warn_of_nan(const AttemptRecord& record, const std::string& metric);
   static void log_verdict(const AttemptRecord& record, const std::string& folder);
   void tell_failure(const AttemptKey& attempt, State state, const AttemptRecord& record);
 

@@ -135,9 +135,11 @@ class MissedCounter {
     for (const Metric& metric : work.metrics) {
       const auto [found, is_new] = counted_.try_emplace(metric.name);
       MissedMetric& counts = found->second;
-      if (is_new) counts = {metric.name, metric.file, metric.source, metric.selector, 0, 0};
+      if (is_new) counts = {metric.name, metric.file, metric.source, metric.selector, 0, 0, 0};
       ++counts.of;
-      if (!attempt.metrics.contains(metric.name)) ++counts.runs;
+      if (attempt.metrics.contains(metric.name)) continue;
+      ++counts.runs;
+      if (is_nan_metric(attempt, metric.name)) ++counts.nan;
     }
   }
   std::vector<MissedMetric> missed() const {
@@ -153,6 +155,12 @@ class MissedCounter {
 };
 
 std::string missed_line(const MissedMetric& missed) {
+  if (missed.nan > 0) {
+    return fmt::format(
+        "  metric {}: no value in {} of {} runs that succeeded, {} of them nan; `success: {{require: [{} < 1e300]}}` "
+        "counts such runs as failed\n",
+        missed.name, missed.runs, missed.of, missed.nan, missed.name);
+  }
   if (missed.file.empty()) {
     return fmt::format(
         "  metric {}: no value in {} of {} runs that succeeded: `hpcbench show` says why the formula {} gives none\n",
@@ -408,6 +416,7 @@ void write_status_json(const StatusView& view, double now_unix_s, const std::fun
                                      {missed.source, missed.selector},
                                      {"runs", missed.runs},
                                      {"of", missed.of}});
+    if (missed.nan > 0) head["without_value"].back()["nan"] = missed.nan;
   }
   head["changed"] = Json::array();
   for (const ProgramChange& change : view.changed)

@@ -30,6 +30,7 @@ struct RunStatus {
 struct MissedMetric {
   std::string name, file, source, selector;
   long long runs = 0;  // without a value
+  long long nan = 0;   // of these: as it is NaN or infinite
   long long of = 0;    // that succeeded and should have one
 };
 

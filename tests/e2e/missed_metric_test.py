@@ -26,9 +26,9 @@ class MissedMetric(ScoredStudyTest):
         self.assertIn("of what pattern score ([0-9.,]+) names in ", told)
         self.assertIn("1 match is no number, the first `17,178.25`", told)
         self.assertNotIn("nothing in", told)
-        self.assertIn("1 match is no number, the first `nan`; the last value is no finite number; 1 before it is", told)
-        warning = [w for w in self.report("tiny.yaml")["warnings"] if w["code"] == "no-value"][0]
-        self.assertIn("loss in none of 3 runs that succeeded: the last value is no finite number", warning["seen"])
+        self.assertIn("loss is nan: 1 of 2 values are not finite, the first is `nan` at stdout.log:3", told)
+        warning = [w for w in self.report("tiny.yaml")["warnings"] if w["code"] == "diverged"][0]
+        self.assertIn("loss is nan in 3 of 3 runs that succeeded", warning["seen"])
 
     def test_run_says_that_there_is_no_such_file(self):
         self.write("tiny.yaml", STUDY + METRIC.replace("stdout.log", "stdoutt.log"))

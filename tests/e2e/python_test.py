@@ -53,7 +53,7 @@ class Events(StudyTest):
         first, own = map(json.loads, (self.folder / "events.jsonl").read_text().splitlines())
         self.assertEqual({key: first[key] for key in first if key != "t"},
                          {"v": 1, "rank": 0, "event": "epoch", "epoch": 1, "train_loss": 0.84, "samples": 3})
-        self.assertEqual((own["text"], own["list"]), ("ä?", [1, None]))
+        self.assertEqual((own["text"], own["list"]), ("ä?", [1, float("inf")]))
         self.assertEqual([json.loads(line)["event"] for line in (self.folder / "events.3.jsonl").read_text().splitlines()], ["error", "checkpoint", "warning"])
 
     def test_values_of_other_packages_become_numbers(self):

@@ -136,7 +136,8 @@ std::string json_tried_again(const Row& row) {
       row.continued == 0 ? "" : fmt::format(R"(,"continued":{},"segments":{})", row.continued, row.segments);
   const std::string packed = row.side_by_side <= 1 ? "" : fmt::format(R"(,"side_by_side":{})", row.side_by_side);
   const std::string aside = row.set_aside.empty() ? "" : ",\"set_aside\":" + json_runs(row.set_aside);
-  return continued + packed + aside + (row.tried_again == 0 ? "" : fmt::format(R"(,"tried_again":{})", row.tried_again));
+  const std::string nan = row.nan == 0 ? "" : fmt::format(R"(,"nan":{})", row.nan);
+  return continued + packed + aside + nan + (row.tried_again == 0 ? "" : fmt::format(R"(,"tried_again":{})", row.tried_again));
 }
 
 std::string json_row(const Table& table, const Row& row) {

@@ -109,7 +109,7 @@ std::string describe_missed(const Sample& sample) {
       const std::size_t colon = warning.find(": ");
       if (!warning.starts_with(kBegin) || colon == std::string::npos) continue;
       const std::string name = warning.substr(kBegin.size(), colon - kBegin.size());
-      if (run->metrics.contains(name) || !names.insert(name).second) continue;
+      if (run->metrics.contains(name) || is_nan_metric(*run, name) || !names.insert(name).second) continue;
       auto& [count, first] = missed[name];
       if (++count == 1) first = warning.substr(colon + 2);
     }
@@ -124,7 +124,57 @@ std::string describe_missed(const Sample& sample) {
   return join(texts, ", ");
 }
 
+/// `loss is nan in 2 of 3 runs that succeeded (14 of 30 values ...)`, of the metrics for which `is_meant` is true.
+template <class Meant>
+std::string describe_nan(const Sample& sample, const Meant& is_meant) {
+  std::map<std::string, std::pair<int, std::string>> seen;  // how often, and how reading the first of them warned
+  int succeeded = 0;
+  for (const AttemptRecord* run : sample.runs) {
+    if (run->state != State::succeeded) continue;
+    ++succeeded;
+    for (const std::string& name : nan_metrics(*run)) {
+      if (!is_meant(name)) continue;
+      auto& [count, first] = seen[name];
+      const std::string begin = "metric " + name + ": ";
+      for (const std::string& warning : run->warnings) {
+        if (count == 0 && first.empty() && warning.starts_with(begin)) first = warning.substr(begin.size());
+      }
+      ++count;
+    }
+  }
+  std::vector<std::string> texts;
+  for (const auto& [name, found] : seen) {
+    texts.push_back(fmt::format("{} is nan in {} of {} that succeeded{}", name, found.first, counted(succeeded, "run", "runs"),
+                                found.second.empty() ? "" : " (" + found.second + ")"));
+  }
+  return join(texts, ", ");
+}
+
 }  // namespace
+
+void warn_diverged(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  std::string metric;  // one that came out nan, as the example in the advice
+  const auto is_meant = [&](const std::string& name) {
+    const bool meant = name == context.metric.name || is_loss(name);
+    if (meant && (metric.empty() || name == context.metric.name)) metric = name;
+    return meant;
+  };
+  for (const Sample* sample : context.shown) {
+    if (sample->row.nan == 0) continue;
+    const std::string seen = describe_nan(*sample, is_meant);
+    rows.add(sample->row, [&] { return fmt::format("{}: {}", row_label(context.columns, sample->row), seen); });
+  }
+  rows.report(
+      "diverged", "NaN or an infinity is no value: these runs did not compute what the others did",
+      {fmt::format("let such runs count as failed: `success: {{require: [{} < 1e300]}}` in the experiment file, or a limit "
+                   "that means more; the kept logs are read again, and no run is repeated",
+                   metric),
+       fmt::format("let such runs count as failed: `success: {{require: [{} < 1e300]}}` in the experiment file, or "
+                   "`outcome: failed` where the import gives an outcome",
+                   metric)},
+      found);
+}
 
 void warn_outlier(const WarningContext& context, Warnings& found) {
   Sightings rows;
@@ -248,6 +298,16 @@ void warn_no_value(const WarningContext& context, Warnings& found) {
               {"mend `metrics` in the experiment file: the kept logs are read again, and no run is repeated",
                "mend `metrics` in the experiment file: their files are read anew"},
               found);
+  Sightings nan;
+  const auto is_other = [&](const std::string& name) { return name != context.metric.name && !is_loss(name); };
+  for (const Sample* sample : context.shown) {
+    if (!sample->row.facts.contains(kNanFact) && sample->measured.size() == sample->runs.size()) continue;
+    const std::string seen = describe_nan(*sample, is_other);
+    if (!seen.empty())
+      nan.add(sample->row, [&] { return fmt::format("{}: {}", row_label(context.columns, sample->row), seen); });
+  }
+  nan.report("no-value", "NaN or an infinity is no value: the program had nothing to compute it from, or computed it wrongly",
+             same_advice("report no value of it; where such runs are no success, say so by `success.require`"), found);
 }
 
 void warn_failures(const WarningContext& context, Warnings& found) {

@@ -29,8 +29,8 @@ constexpr std::array kChecks = {
     warn_not_interleaved, warn_other_nodes,     warn_drift,
     warn_correlated,      warn_outlier,         warn_few_repeats,
     warn_baseline_few,    warn_adaptive,        warn_undecided,
-    warn_failures,        warn_unresolved,      warn_no_value,
-    warn_reference,
+    warn_failures,        warn_diverged,        warn_unresolved,
+    warn_no_value,        warn_reference,
 };
 
 }  // namespace

@@ -33,6 +33,7 @@ void warn_overfitting(const WarningContext& context, Warnings& found);
 void warn_adaptive(const WarningContext& context, Warnings& found);
 void warn_undecided(const WarningContext& context, Warnings& found);
 void warn_failures(const WarningContext& context, Warnings& found);
+void warn_diverged(const WarningContext& context, Warnings& found);
 void warn_no_value(const WarningContext& context, Warnings& found);
 
 // Of what the runs of a row executed (program_warnings.cpp).

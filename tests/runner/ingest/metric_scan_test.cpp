@@ -1,6 +1,7 @@
 #include "ingest/metric_scan.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <rapidcheck.h>
 #include <sys/time.h>
 
@@ -79,12 +80,45 @@ TEST_CASE("a loss that ends as NaN is not the one before it") {
   for (const char* end : {"nan", "NaN", "-nan", "inf", "-Infinity"}) {
     CAPTURE(end);
     CHECK_FALSE(taken(end, "last").value);
-    CHECK(taken(end, "last").warnings == std::vector<std::string>{"the last value is no finite number; 3 before it are"});
+    CHECK(taken(end, "last").not_finite == 1);
     CHECK(taken(end, "min").value == 1);
     CHECK(taken(end, "mean").value == 2);
     CHECK(taken(std::string(end) + "\nloss 5", "last").value == 5);
   }
   CHECK(taken("done", "last").value == 2);
+}
+
+TEST_CASE("nan in place of the number that a pattern captures") {
+  const auto scan = [](const std::string& pattern, const std::string& text) {
+    return read_metric_text(spec_of(pattern), text, "f");
+  };
+  for (const char* word : {"nan", "NaN", "-inf", "Infinity", "nan(0x8)"}) {
+    CAPTURE(word);
+    const MetricMatches matches =
+        scan("loss=([0-9.]+), v=", fmt::format("loss=2, v=1\nloss={}, v=1\nloss={}, v=1\n", word, word));
+    CHECK_FALSE(matches.value);
+    CHECK(came_out_nan(matches));
+    CHECK(tell_not_finite(matches) ==
+          fmt::format("2 of 3 values are not finite, the first is `{}` at f:2; the last value is one of them", word));
+  }
+  // Named and nested groups, classes and quotes before the number's group, CR LF.
+  for (const char* pattern :
+       {"(?:step|epoch) [()\\]]*\\d+ loss (-?[0-9]+(?:\\.[0-9]+)?)\\r?$", "(?P<m>[0-9.]+)$", "\\Q\\E(?i)LOSS ([^ nx]\\d*)"}) {
+    CAPTURE(pattern);
+    CHECK(scan(pattern, "step 1 loss 3\r\nstep 2 loss nan\r\n").not_finite +
+              scan(pattern, "step 1 loss 3\nstep 2 loss nan\n").not_finite >
+          0);
+  }
+  // A later number counts again, and so does `take`.
+  CHECK(scan("loss ([0-9.]+)", "loss nan\nloss 4\n").value == 4);
+  CHECK_FALSE(came_out_nan(scan("loss ([0-9.]+)", "loss nan\nloss 4\n")));
+  Metric first = spec_of("loss ([0-9.]+)");
+  first.take = "first";
+  CHECK_FALSE(read_metric_text(first, "loss nan\nloss 4\n", "f").value);
+  // No guesses: words that begin alike, lines that the pattern matches, patterns without a group.
+  CHECK(scan("t: ([0-9.]+)", "t: info\nt: nano\nt: infinite\n").not_finite == 0);
+  CHECK(scan("loss .*?([0-9.]+)", "loss nan at step 7\n").value == 7);
+  CHECK(scan("[0-9]+", "nan\n").not_finite == 0);
 }
 
 TEST_CASE("the place of a value is that of the one taken") {

@@ -134,6 +134,23 @@ TEST_CASE("numbers that are none stay absent") {
   CHECK(record.metrics == std::map<std::string, double>{{"huge_s", 1.7e308}});
   CHECK(points_of(record, "train_loss") == std::vector<std::string>{"1:0.500000"});
   CHECK(record.warnings.empty());
+  CHECK(nan_metrics(record) == std::vector<std::string>{"eval_s", "train_loss", "train_s"});
+}
+
+TEST_CASE("a metric that ends as NaN takes its namesake of events and its formulas along") {
+  AttemptFolder folder;
+  folder
+      .run_json(R"x("metrics":[{"name":"loss","pattern":"loss ([0-9.]+)","file":"stdout.log","unit":"","series":null},
+                {"name":"g","file":"","formula":"f + 1","unit":"","series":null},
+                {"name":"f","file":"","formula":"2 * loss","unit":"","series":null}])x")
+      .file("events.jsonl", "{\"event\":\"epoch\",\"epoch\":1,\"loss\":0.5}\n")
+      .file("stdout.log", "loss 3\nloss nan\n")
+      .finished(R"("exit_code":0)");
+  const AttemptRecord record = folder.read();
+  CHECK(record.state == State::succeeded);
+  CHECK(record.metrics.find("loss") == record.metrics.end());
+  CHECK(nan_metrics(record) == std::vector<std::string>{"loss", "f", "g"});
+  CHECK(record.warnings[0] == "metric loss: 1 of 2 values are not finite, the first is `nan` at stdout.log:2");
 }
 
 TEST_CASE("wall_s is the launcher's alone, whatever a program says") {

@@ -124,7 +124,9 @@ TEST_CASE("pointer: documents, lines, RFC 6901") {
   CHECK(read("/a/01", "{\"a\": [1, 2]}").count == 0);
   CHECK(read("/a", "{\n \"a\": 1,\n \"b\": oops\n}").warnings == Strings{"f.json:3: not JSON"});
   CHECK(read("/a", "{\n \"a\": 1,\n").warnings == Strings{"f.json:3: the JSON ends too early"});
-  CHECK(read("/a", "{\"a\": NaN}").not_numbers == 1);
+  CHECK(read("/a", "{\"a\": NaN}").not_numbers == 0);
+  CHECK(read("/a", "{\"a\": NaN}").not_finite == 1);
+  CHECK(read("/a", "{\"a\": 1}\n{\"a\": -Infinity}\n").first_not_finite_at == "f.json:2");
   CHECK(read("/a", "\xEF\xBB\xBF{\"a\": 1}").value == 1);
   CHECK(read("/a", "\xEF\xBB\xBF{\"a\": 1}\n{\"a\": 2}\n").count == 2);
   CHECK(read("/a", "\xEF\xBB\xBF{\n\"a\": 1\n}\n").value == 1);

@@ -340,6 +340,25 @@ TEST_CASE("reference-unmatched: one of the file under a profile that has none of
         "the reference in line 9 of digits.yaml matches no configuration");
 }
 
+TEST_CASE("diverged: runs that succeeded with a loss of NaN, apart from other metrics") {
+  MadeStudy study = clean_study();
+  CHECK_FALSE(warns(study.table(), "diverged"));
+  for (const int i : {0, 3}) {
+    study.records[i].facts[kNanFact] = "val_loss, rate";
+    study.records[i].metrics.erase("val_loss");
+    study.records[i].warnings = {"metric val_loss: 3 of 4 values are not finite"};
+  }
+  study.records[3].state = State::failed;  // counts as that
+  const Table table = study.table();
+  CHECK(table.rows[0].nan + table.rows[1].nan == 1);
+  const TableWarning& warning = warning_of(table, "diverged");
+  CHECK(warning.rows.size() == 1);
+  CHECK(warning.seen.find("val_loss is nan in 1 of") != std::string::npos);
+  CHECK(warning.seen.find("(3 of 4 values are not finite)") != std::string::npos);
+  CHECK(warning.advice.find("success: {require: [val_loss < 1e300]}") != std::string::npos);
+  CHECK(warning_of(table, "no-value").seen.find("rate is nan in 1 of") != std::string::npos);
+}
+
 TEST_CASE("runs that were tried again are counted in a note and in json") {
   MadeStudy study = clean_study();
   ReportOptions options;
