@@ -131,6 +131,7 @@ int ingest_run(const IngestOptions& options) {
     requests.push_back(request);
   }
   const ImportResult result = import_runs(study, requests, ImportOrigin::command, false);
+  for (const std::string& note : result.notes) say("note: " + printable(note));
   for (const std::string& problem : result.problems) say(problem);
   for (const std::string& path : result.paths) {
     const AttemptRecord record = read_attempt(study.results + '/' + path);

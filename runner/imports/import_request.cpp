@@ -213,6 +213,7 @@ ImportPlan plan_imports(const Study& study) {
     }
     if (inherited) leave_out_others(study, *file, import, before, plan);
   }
+  merge_equal_runs(plan);
   return plan;
 }
 

@@ -22,6 +22,9 @@ struct ImportRequest {
     std::string text;  // the header and this line
   };
   std::optional<TableLine> line;
+  /// What the table calls its run, by the columns `id` and `run`: lines with the same one are one run. A `run` belongs to its
+  /// point, as it may number the repeats of each.
+  std::optional<std::string> id;
   std::vector<Metric> metrics;
   std::vector<GivenValue> values;
   std::map<std::string, std::string> facts;
@@ -48,6 +51,13 @@ using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 std::vector<std::size_t> find_points(const Plan& plan, const NamedTexts& values);
 /// Why `points` are not one: `no point has strategy=ddp, nodes=3`, `2 points have ...`; empty if they are.
 std::string why_not_one(const Plan& plan, const NamedTexts& values, const std::vector<std::size_t>& points);
+
+/// Keeps one request of those that are one run, as their lines have one id, with a note; a problem where such lines differ.
+/// Marks lines that are equal and have no id by the fact `equal_lines`, which names them.
+void merge_equal_runs(ImportPlan& plan);
+
+/// The fact that lists the equal lines of a table: `runs.csv:2, runs.csv:5`.
+inline constexpr const char* kEqualLinesFact = "equal_lines";
 
 /// The runs of a table. `inherited`: its lines need not have points.
 void plan_table(const Study& study, const Import& import, const std::string& table, bool inherited, ImportPlan& plan);

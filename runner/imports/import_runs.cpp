@@ -108,7 +108,7 @@ class Importer {
     stale_.clear();
     look(requests);
     std::vector<Task> fresh;
-    std::set<std::string> seen;
+    std::map<std::string, const ImportRequest*> seen;
     std::map<std::string, int> without_sources;
     for (const ImportRequest& request : requests) {
       const std::string& id = study_.plan.configurations[request.configuration].id;
@@ -116,7 +116,13 @@ class Importer {
       if (!find_sources(request, existing_[id], task.sources)) continue;
       const int ordinal = task.sources.empty() ? ++without_sources[id] : 0;
       task.identity = import_identity(study_, request, task.sources, ordinal);
-      if (!seen.insert(id + task.identity).second) {
+      const ImportRequest* same = nullptr;
+      for (const std::string& contents : std::set<std::string>{task.identity, contents_of(task)}) {
+        const auto [first, is_new] = seen.emplace(id + contents, &request);
+        if (!is_new && same == nullptr) same = first->second;
+      }
+      if (same != nullptr) {
+        note_same(*same, request);
         ++result_.known;
         continue;
       }
@@ -132,6 +138,27 @@ class Importer {
     place_fresh(std::move(fresh));
     if (origin_ == ImportOrigin::experiment_file && !changed_for_now_) read_again_by_hand();
     find_stale();
+  }
+
+  /// The files of a run and what is given beside them: two requests with the same are one run. A line of a table without files
+  /// is a run by itself.
+  static std::string contents_of(const Task& task) {
+    if (task.request->files.empty()) return task.identity;
+    std::vector<std::string> hashes;
+    for (const ImportedSource& source : task.sources) {
+      if (!source.line) hashes.push_back(source.sha256);
+    }
+    std::sort(hashes.begin(), hashes.end());
+    return join(hashes, " ") + ' ' + task.wanted;
+  }
+
+  void note_same(const ImportRequest& first, const ImportRequest& second) {
+    const auto name = [](const ImportRequest& request) {
+      return request.files.empty() ? request.where : fmt::format("{} ({})", join(request.files, ", "), request.where);
+    };
+    result_.notes.push_back(name(first) == name(second)
+                                ? fmt::format("{} is imported twice: it is one run", name(first))
+                                : fmt::format("{} and {} have the same contents: they are one run", name(first), name(second)));
   }
 
   /// What `hpcbench ingest` took in follows the file's metrics, too: it is read from the copies that it keeps.
@@ -338,6 +365,7 @@ void take_in_imports(Study& study) {
   const bool whole = plan.problems.empty() && plan.whole;
   try {
     const ImportResult result = import_runs(study, plan.requests, ImportOrigin::experiment_file, as_in_file && whole);
+    for (const std::string& note : result.notes) say("note: " + printable(note));
     for (const std::string& problem : result.problems) say(problem);
     study.broken_imports = study.broken_imports || !result.problems.empty();
     if (result.taken + result.again + result.revoked == 0) return;

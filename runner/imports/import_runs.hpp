@@ -13,6 +13,7 @@ struct ImportResult {
   std::size_t known = 0;    // there already: nothing was done
   std::size_t revoked = 0;  // no longer asked for
   std::vector<std::string> problems;
+  std::vector<std::string> notes;  // files that were named twice, or have the same contents
   std::vector<std::string> paths;  // of what was taken in or read again, relative to results/EXPERIMENT
 };
 

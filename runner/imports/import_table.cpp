@@ -21,7 +21,7 @@ namespace hpcbench {
 namespace {
 
 struct TableColumn {
-  enum class Kind { axis, file, outcome, statistic, n, note, fact, rank_times, size, metric, ignored, wrong };
+  enum class Kind { axis, file, outcome, statistic, n, note, id, fact, rank_times, size, metric, ignored, wrong };
   Kind kind = Kind::wrong;
   std::string name;
   std::string unit;        // of a metric
@@ -39,11 +39,11 @@ TableColumn column_of(const std::string& heading, const std::vector<std::string>
                       const std::map<std::string, std::string>& mapped) {
   using Kind = TableColumn::Kind;
   for (const auto& [metric, of_heading] : mapped) {
-    if (of_heading == heading) return {Kind::metric, metric, "", true};
+    if (of_heading == heading) return {metric == "id" ? Kind::id : Kind::metric, metric, "", true};
   }
   for (const auto& [name, kind] :
        {std::pair("file", Kind::file), std::pair("outcome", Kind::outcome), std::pair("statistic", Kind::statistic),
-        std::pair("n", Kind::n), std::pair("note", Kind::note)}) {
+        std::pair("n", Kind::n), std::pair("note", Kind::note), std::pair("id", Kind::id), std::pair("run", Kind::id)}) {
     const bool is_axis = std::find(axes.begin(), axes.end(), heading) != axes.end();
     if (heading == name && !is_axis) return {kind, heading, ""};
   }
@@ -139,7 +139,7 @@ class TablePlanner {
     problem(
         line,
         fmt::format("`{}` {} no name of an axis or a metric{}: map what you need, `values: {{{}: {}}}`; the rest is left "
-                    "out then (axes: {}; other columns: file, outcome, statistic, n, note, fact:NAME)",
+                    "out then (axes: {}; other columns: file, outcome, statistic, n, note, id, run, fact:NAME)",
                     join(strange, "`, `"), strange.size() == 1 ? "is" : "are", did_you_mean(strange.front(), study_.plan.axes),
                     suggested_name(strange.front()), json_quote(strange.front()), join(study_.plan.axes, ", ")));
     sound_ = false;
@@ -199,6 +199,10 @@ class TablePlanner {
       }
       case TableColumn::Kind::note:
         request_.note = cell;
+        return {};
+      case TableColumn::Kind::id:
+        request_.facts[column.name] = cell;
+        if (!request_.id || column.name == "id") request_.id = column.name + ' ' + cell;
         return {};
       case TableColumn::Kind::fact:
       case TableColumn::Kind::rank_times:

@@ -118,6 +118,27 @@ void warn_published_mismatch(const WarningContext& context, Warnings& found) {
               same_advice("report what the log says, and correct the published table"), found);
 }
 
+void warn_equal_lines(const WarningContext& context, Warnings& found) {
+  Sightings rows;
+  for (const Sample* sample : context.shown) {
+    if (!sample->row.facts.contains("equal_lines")) continue;
+    std::vector<std::string> groups;
+    for (const AttemptRecord* run : sample->runs) {
+      const auto fact = run->facts.find("equal_lines");
+      if (fact == run->facts.end() || std::find(groups.begin(), groups.end(), fact->second) != groups.end()) continue;
+      groups.push_back(fact->second);
+    }
+    if (groups.empty()) continue;
+    rows.add(sample->row,
+             [&] { return fmt::format("{}: equal are {}", row_label(context.columns, sample->row), join(groups, "; ")); });
+  }
+  rows.report(
+      "equal-lines",
+      "equal lines of a table count as runs of their own, as rounded values may be equal; if one run was entered twice, n "
+      "is too large and the interval too narrow",
+      same_advice("give the table a column `id` with a name for each run: lines with one id are one run"), found);
+}
+
 void warn_gpus_mismatch(const WarningContext& context, Warnings& found) {
   Sightings rows;
   for (const Sample* sample : context.shown) {

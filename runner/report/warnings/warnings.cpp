@@ -20,17 +20,13 @@ std::string list_first(const std::vector<std::string>& texts, std::size_t count,
 
 /// In the order in which they are printed: what makes a comparison wrong before what makes it vague.
 constexpr std::array kChecks = {
-    warn_simulated_nodes, warn_cores_shared,    warn_side_by_side_shared,
-    warn_suspended,       warn_not_injected,    warn_published_mismatch,
-    warn_gpus_mismatch,   warn_same_work,       warn_ranks_disagree,
-    warn_mixed_program,   warn_changed_program, warn_set_aside,
-    warn_superlinear,     warn_confounded,      warn_loss_mismatch,
-    warn_overfitting,     warn_shared_files,    warn_overlap,
-    warn_not_interleaved, warn_other_nodes,     warn_drift,
-    warn_correlated,      warn_outlier,         warn_few_repeats,
-    warn_baseline_few,    warn_adaptive,        warn_undecided,
-    warn_failures,        warn_diverged,        warn_unresolved,
-    warn_no_value,        warn_reference,
+    warn_simulated_nodes,    warn_cores_shared,    warn_side_by_side_shared, warn_suspended,   warn_not_injected,
+    warn_published_mismatch, warn_equal_lines,     warn_gpus_mismatch,       warn_same_work,   warn_ranks_disagree,
+    warn_mixed_program,      warn_changed_program, warn_set_aside,           warn_superlinear, warn_confounded,
+    warn_loss_mismatch,      warn_overfitting,     warn_shared_files,        warn_overlap,     warn_not_interleaved,
+    warn_other_nodes,        warn_drift,           warn_correlated,          warn_outlier,     warn_few_repeats,
+    warn_baseline_few,       warn_adaptive,        warn_undecided,           warn_failures,    warn_diverged,
+    warn_unresolved,         warn_no_value,        warn_reference,
 };
 
 }  // namespace

@@ -61,6 +61,7 @@ void warn_suspended(const WarningContext& context, Warnings& found);
 
 // Of what is published of a row against what its own files say (import_warnings.cpp).
 void warn_published_mismatch(const WarningContext& context, Warnings& found);
+void warn_equal_lines(const WarningContext& context, Warnings& found);
 void warn_gpus_mismatch(const WarningContext& context, Warnings& found);
 void warn_same_work(const WarningContext& context, Warnings& found);
 void warn_ranks_disagree(const WarningContext& context, Warnings& found);
