@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
 
 #include "base/text.hpp"
 
@@ -30,6 +33,87 @@ std::string describe_where(const Condition& where) {
 
 namespace {
 
+// Words of units, in lower case. Of wall-clock times only these can be below the `/` of a rate: days/ns is no rate.
+constexpr std::array kWallTimes = {"s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes",
+                                   "h", "hr",  "hrs",  "hour",   "hours",   "d",   "day",  "days"};
+constexpr std::array kOtherTimes = {"ms",   "us",    "\u00b5s", "\u03bcs", "ns",   "ps",   "fs",
+                                    "week", "weeks", "month",   "months",  "year", "years"};
+/// What a program does once for its whole problem: with weak scaling each of them grows.
+constexpr std::array kSteps = {"1",        "it",        "its",   "iter",    "iters", "iteration", "iterations", "step", "steps",
+                               "timestep", "timesteps", "batch", "batches", "epoch", "epochs",    "run",        "runs"};
+constexpr std::array kRateEndings = {"FLOPS", "bps", "Bps", "IOPS", "LUPS", "GUPS", "TEPS", "fps", "qps"};
+/// Behind a unit in a name: tokens_per_s_median.
+constexpr std::array kStatistics = {"mean", "median", "avg", "average", "max", "min", "last", "total"};
+
+template <std::size_t kCount>
+bool is_word(const std::array<const char*, kCount>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// `gpus` for gpu, device ...; empty for other words.
+std::string counted_unit(const std::string& word) {
+  for (const auto& [name, unit] :
+       {std::pair("gpu", "gpus"), std::pair("device", "gpus"), std::pair("chip", "gpus"), std::pair("rank", "ranks"),
+        std::pair("process", "ranks"), std::pair("node", "nodes"), std::pair("core", "cores")}) {
+    if (word == name) return unit;
+  }
+  return "";
+}
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return c < 0x80 ? std::tolower(c) : c; });
+  return text;
+}
+
+/// `tokens/s/GPU`, by its words between the slashes.
+MetricKind kind_of_unit(const std::string& unit) {
+  MetricKind kind;
+  const bool is_word_of_rate = std::any_of(kRateEndings.begin(), kRateEndings.end(), [&](const char* ending) {
+    return unit.find('/') == std::string::npos && unit.ends_with(ending);
+  });
+  if (is_word_of_rate) return {Better::higher, true, true, ""};
+  std::vector<std::string> parts = split(lower_case(unit), '/');
+  for (std::string& part : parts) part = std::string(trim(part));
+  const std::string& above = parts.front();
+  const bool is_wall = is_word(kWallTimes, above);
+  const bool is_time = is_wall || is_word(kOtherTimes, above);
+  bool per_time = false;
+  std::string counted;  // below a time: ms/step
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const std::string of = counted_unit(parts[i]);
+    if (is_word(kWallTimes, parts[i])) {
+      per_time = true;
+    } else if (!of.empty()) {
+      kind.per = of;
+    } else {
+      counted = parts[i];
+    }
+  }
+  if (per_time && counted.empty() && !is_wall) {
+    kind.better = Better::higher;
+    kind.counts_work = !is_time && !is_word(kSteps, above);
+  } else if (is_time && !per_time && kind.per.empty()) {
+    kind.better = Better::lower;
+    kind.counts_work = !counted.empty() && !is_word(kSteps, counted) && !is_word(kOtherTimes, counted);
+  }
+  kind.scales = kind.better.has_value();
+  if (!kind.scales) kind.per.clear();
+  return kind;
+}
+
+/// `throughput_tokens_per_s_per_gpu` as `tokens/s/gpu`, `step_ms` as `ms`; empty where the name holds no unit.
+std::string unit_in_name(const std::string& name) {
+  std::vector<std::string> words = split(lower_case(name), '_');
+  while (words.size() > 1 && is_word(kStatistics, words.back())) words.pop_back();
+  std::string unit;
+  for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+    if (words[i] == "per") unit += (unit.empty() ? words[i - 1] : "") + "/" + words[i + 1];
+  }
+  if (!unit.empty() && words[words.size() - 2] == "per") return unit;
+  constexpr std::array kSuffixes = {"s", "ms", "us", "ns"};
+  return words.size() > 1 && is_word(kSuffixes, words.back()) ? words.back() : "";
+}
+
 std::string where_json(const Condition& where) {
   std::vector<std::string> members;
   for (const auto& [name, values] : where) {
@@ -41,6 +125,17 @@ std::string where_json(const Condition& where) {
 }
 
 }  // namespace
+
+std::string to_string(Better better) { return better == Better::lower ? "lower" : "higher"; }
+
+MetricKind kind_of_metric(const std::string& name, const std::string& unit, std::optional<Better> declared) {
+  MetricKind kind = kind_of_unit(unit);
+  if (!kind.better && unit != "%") kind = kind_of_unit(unit_in_name(name));
+  if (!declared || declared == kind.better) return kind;
+  // Against its unit (errors/s), or without one: a figure of merit counts as a rate of the whole run, unless it is a share.
+  const bool is_figure = declared == Better::higher && !kind.better && unit != "%" && !name.ends_with("_percent");
+  return {declared, is_figure, is_figure, ""};
+}
 
 std::string optional_metric_json(const Metric& metric) {
   std::string json;

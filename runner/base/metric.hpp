@@ -9,6 +9,20 @@
 
 namespace hpcbench {
 
+/// Which of two values is the better one.
+enum class Better { lower, higher };
+std::string to_string(Better better);
+
+/// What a metric's unit, else its name, and `better` say about comparisons (docs/statistics.md, "Times and rates").
+struct MetricKind {
+  std::optional<Better> better;  // absent: unknown, so the metric has no speedup
+  bool scales = false;           // a time or a rate: it has efficiency, Karp-Flatt and fits
+  bool counts_work = false;      // tokens/s grows with the size under weak scaling; s and it/s do not
+  std::string per = {};          // `gpus`: each value is of one GPU (rank, node, core); empty: of the whole run
+};
+/// `declared`: the metric's own `better`, which wins.
+MetricKind kind_of_metric(const std::string& name, const std::string& unit, std::optional<Better> declared);
+
 /// How a program that writes no events is measured (docs/sources.md).
 struct Metric {
   std::string name;
@@ -25,6 +39,8 @@ struct Metric {
   long long header_line = 0;  // or this one, from 1; 0: not given
   // Of the same: what other cells of the row, or members of the innermost object around the value, must be.
   Condition where = {};
+  // How values compare; no part of the rules by which files are read.
+  std::optional<Better> better = {};  // absent: by the unit, else by the name
 
   /// Computed from other metrics when a run is read: `selector` is its expression, and no file is read.
   bool is_formula() const { return source == "formula"; }

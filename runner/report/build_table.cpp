@@ -267,6 +267,14 @@ void move_into_rows(Table& table, std::vector<Sample>& samples, const std::vecto
   }
 }
 
+/// Why a metric has no speedup, and how it gets one.
+std::string no_direction(const std::string& metric) {
+  return fmt::format(
+      "`{0}` has no speedup: neither its unit nor its name is that of a time or a rate; add `better: higher` (or `lower`) to "
+      "its entry of `metrics`, which may be {{name: {0}, better: higher}} alone",
+      metric);
+}
+
 /// What a report of this plan may name; InputError for what it names and is not there.
 void require_names(const Experiment& experiment, const Plan& plan, const std::vector<const AttemptRecord*>& attempts) {
   const ReportSettings& settings = experiment.report;
@@ -289,7 +297,9 @@ Table table_without_rows(const Experiment& experiment, const MetricChoice& metri
   table.confidence = settings.confidence;
   table.looks = settings.looks;
   table.baseline = experiment.baseline;
-  table.has_speedup = metric.is_time && !experiment.baseline.empty();
+  table.kind = metric.kind;
+  table.is_flat = metric.is_flat(settings.scaling);
+  table.has_speedup = metric.is_compared() && !experiment.baseline.empty();
   table.paired = settings.paired;
   table.calibrated = experiment.calibrates();
   table.scaling = settings.scaling;
@@ -309,7 +319,7 @@ Table table_without_rows(const Experiment& experiment, const MetricChoice& metri
 void check_report(const Experiment& experiment, const Plan& plan) {
   require_names(experiment, plan, {});
   const MetricChoice metric = choose_metric(experiment, {}, {});
-  if (metric.is_time && !experiment.baseline.empty()) check_baselines(experiment, plan);
+  if (metric.is_compared() && !experiment.baseline.empty()) check_baselines(experiment, plan);
   if (experiment.report.where_if) configurations_where(plan, *experiment.report.where_if);
   match_references(experiment, plan);
   check_repeat_rule(experiment);
@@ -345,9 +355,9 @@ Table build_table(const Experiment& experiment, const Plan& plan, std::vector<At
   if (!all) note_orphans(table, plan, count_orphans(plan, on_record));
   table.size_axes = axes_along_lines(size_axes(experiment, plan), plan, experiment.scale_by());
   if (table.has_speedup) {
-    compare_with_baselines(samples, experiment, plan, table.notes);
+    compare_with_baselines(samples, metric, experiment, plan, table.notes);
   } else if (!experiment.baseline.empty()) {
-    table.notes.push_back(fmt::format("`{}` is no time in seconds: no speedups", metric.name));
+    table.notes.push_back(no_direction(metric.name));
   }
   table.derived = plan.derived;
   table.derived_columns = plan.varied_derived;
@@ -363,7 +373,7 @@ Table build_table(const Experiment& experiment, const Plan& plan, std::vector<At
   table.warnings = find_warnings(context);
   table.simulated_nodes = std::any_of(table.warnings.begin(), table.warnings.end(),
                                       [](const TableWarning& warning) { return warning.code == kSimulatedNodes; });
-  if (metric.is_time) table.fits = fit_scaling(shown, settings, table.columns, table.size_axes);
+  table.fits = fit_scaling(shown, metric, settings, table.columns, table.size_axes);
   if (table.calibrated) table.disturbances = measure_disturbance(samples, shown, experiment, plan, attempts);
   table.provenance = gather_provenance(shown, plan);
   InnerRows inner_rows;

@@ -43,6 +43,19 @@ std::string metric_sentence(const Table& table) {
       begin, 100 * table.confidence);
 }
 
+/// Which way round the ratios are.
+std::string direction_sentence(const Table& table) {
+  const bool is_higher = table.kind.better == Better::higher;
+  std::string text = fmt::format("Of {}, {} values are better: speedup is {}, above 1 where the row is better.", table.metric,
+                                 is_higher ? "larger" : "smaller", is_higher ? "row / baseline" : "baseline / row");
+  if (!table.kind.per.empty()) {
+    const std::string one = table.kind.per.substr(0, table.kind.per.size() - 1);
+    text +=
+        fmt::format(" A value is that of one {0}: speedup compares values x {1}, those of whole runs.", one, table.kind.per);
+  }
+  return text;
+}
+
 std::string baseline_text(const Condition& baseline) {
   std::vector<std::string> parts;
   for (const auto& [name, values] : baseline) {
@@ -99,6 +112,7 @@ std::vector<std::string> caption(const Table& table) {
                                                                        "{} each.",
                                                                        table.inner->name, table.inner->name)));
   }
+  if (table.has_speedup && table.unit != "s") lines.push_back(direction_sentence(table));
   if (table.has_speedup) {
     lines.push_back(fmt::format("Speedup over {}: Hodges-Lehmann estimate of the log ratio{}.", baseline_text(table.baseline),
                                 !has_speedup_intervals(table) ? std::string(table.paired ? " by blocks" : "")
@@ -108,10 +122,9 @@ std::vector<std::string> caption(const Table& table) {
       lines.back() += " It is not the ratio of the medians: that is the column `ratio_of_medians`.";
     }
     if (has_efficiency(table)) {
-      lines.push_back(
-          table.scaling == Scaling::weak
-              ? fmt::format("Efficiency: the same ratio, as the work grows with the {} (weak scaling).", table.scale_by)
-              : fmt::format("Efficiency: speedup / ({0} / the baseline's {0}).", table.scale_by));
+      lines.push_back(table.is_flat ? fmt::format("Efficiency: the same ratio, as the work grows with the {} (weak scaling).",
+                                                  table.scale_by)
+                                    : fmt::format("Efficiency: speedup / ({0} / the baseline's {0}).", table.scale_by));
     }
   }
   if (std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return !row.statistic.empty(); })) {

@@ -47,12 +47,44 @@ std::optional<Ratio> censored_speedup(const Sample& base, const Sample& sample, 
   return ratio && bound && ratio->value == bound->value ? ratio : std::nullopt;
 }
 
-std::optional<Ratio> published_ratio(const Row& base, const Row& row) {
-  if (!base.summary || !row.summary || base.summary->median <= 0 || row.summary->median <= 0) return std::nullopt;
-  return Ratio{base.summary->median / row.summary->median, std::nullopt, std::nullopt};
+/// How many gpus, ranks ... a row has of what the metric is per; 0 where nothing says it.
+double count_of(const Row& row, const MetricChoice& metric) {
+  const std::string& unit = metric.kind.per;
+  if (unit == "gpus") return row.gpus;
+  if (unit == to_string(metric.scale_by)) return row.size;
+  const Value* const nodes = unit == "nodes" ? find_binding(row.axes, "nodes") : nullptr;
+  return nodes == nullptr ? 0 : nodes->number().value_or(0);
 }
 
-std::optional<Ratio> speedup_of_all(const Sample& base, const Sample& sample, const ReportSettings& settings);
+/// What a ratio of values becomes as one of whole runs: of rates per GPU their numbers of GPUs count, too.
+std::optional<double> factor_of(const Row& base, const Row& row, const MetricChoice& metric) {
+  if (metric.kind.per.empty()) return 1;
+  const double ours = count_of(row, metric);
+  const double theirs = count_of(base, metric);
+  return ours > 0 && theirs > 0 ? std::optional(ours / theirs) : std::nullopt;
+}
+
+Ratio scaled(Ratio ratio, double factor) {
+  if (factor == 1) return ratio;
+  ratio.value *= factor;
+  if (!ratio.interval) return ratio;
+  ratio.interval->low *= factor;
+  ratio.interval->high *= factor;
+  ratio.resolved = ratio.interval->low > 1 || ratio.interval->high < 1;
+  return ratio;
+}
+
+double ratio_of_values(double base, double value, const MetricChoice& metric) {
+  return metric.kind.better == Better::higher ? value / base : base / value;
+}
+
+std::optional<Ratio> published_ratio(const Row& base, const Row& row, const MetricChoice& metric) {
+  if (!base.summary || !row.summary || base.summary->median <= 0 || row.summary->median <= 0) return std::nullopt;
+  return Ratio{ratio_of_values(base.summary->median, row.summary->median, metric), std::nullopt, std::nullopt};
+}
+
+std::optional<Ratio> speedup_of_all(const Sample& base, const Sample& sample, const MetricChoice& metric,
+                                    const ReportSettings& settings);
 
 /// What a comparison asks of a sample, of its runs up to a look.
 Sample up_to_look(const Sample& sample, int look) {
@@ -71,12 +103,14 @@ Sample up_to_look(const Sample& sample, int look) {
 }
 
 /// Equal blocks on both sides: a baseline that went on for other rows changes nothing here.
-std::optional<Ratio> speedup_at_look(const Sample& base, const Sample& sample, const ReportSettings& settings) {
+std::optional<Ratio> speedup_at_look(const Sample& base, const Sample& sample, const MetricChoice& metric,
+                                     const ReportSettings& settings) {
   const int look = std::min(base.look, sample.look);
   const bool cut = base.look != look || sample.look != look;
   if (cut && look > 0 && sample.row.censored > 0) return std::nullopt;  // which of them are within the look?
-  std::optional<Ratio> ratio = cut && look > 0 ? speedup_of_all(up_to_look(base, look), up_to_look(sample, look), settings)
-                                               : speedup_of_all(base, sample, settings);
+  std::optional<Ratio> ratio = cut && look > 0
+                                   ? speedup_of_all(up_to_look(base, look), up_to_look(sample, look), metric, settings)
+                                   : speedup_of_all(base, sample, metric, settings);
   if (ratio && look == 0) {
     ratio->interval.reset();
     ratio->resolved.reset();
@@ -84,57 +118,69 @@ std::optional<Ratio> speedup_at_look(const Sample& base, const Sample& sample, c
   return ratio;
 }
 
-void fill_in_comparison(Sample& sample, const Sample& base, const ReportSettings& settings) {
+void fill_in_comparison(Sample& sample, const Sample& base, const MetricChoice& metric, const ReportSettings& settings) {
   Row& row = sample.row;
   if (row.is_baseline) {
     if (row.summary) {
       row.speedup = Ratio{1, std::nullopt, std::nullopt};
-      row.ratio_of_medians = row.efficiency = 1;
+      row.ratio_of_medians = 1;
+      if (metric.kind.scales) row.efficiency = 1;
     }
     return;
   }
   if (!base.row.summary || base.row.summary->median <= 0) return;
   const double base_median = base.row.summary->median;
-  if (row.summary && row.summary->median > 0) row.ratio_of_medians = base_median / row.summary->median;
+  const std::optional<double> factor = factor_of(base.row, row, metric);
+  if (row.summary && row.summary->median > 0 && factor)
+    row.ratio_of_medians = ratio_of_values(base_median, row.summary->median, metric) * *factor;
   if (!row.summary && row.censored_at_s) row.speedup_below = base_median / *row.censored_at_s;
-  row.speedup = estimate_speedup(base, sample, settings);
-  if (!row.speedup) return;
-  const bool weak = settings.scaling == Scaling::weak;
-  if (weak) row.efficiency = row.speedup->value;
-  if (weak || row.size == 0 || base.row.size == 0) return;
+  row.speedup = estimate_speedup(base, sample, metric, settings);
+  if (!row.speedup || !metric.kind.scales) return;
+  const bool is_flat = metric.is_flat(settings.scaling);
+  if (is_flat) row.efficiency = row.speedup->value;
+  if (is_flat || row.size == 0 || base.row.size == 0) return;
   row.efficiency = efficiency(row.speedup->value, row.size, base.row.size);
+  if (settings.scaling == Scaling::weak) return;
   row.karp_flatt = karp_flatt(row.speedup->value, row.size, base.row.size);
 }
 
 }  // namespace
 
-std::optional<Ratio> estimate_speedup(const Sample& base, const Sample& sample, const ReportSettings& settings) {
-  if (!settings.looks.empty()) return speedup_at_look(base, sample, settings);
-  return speedup_of_all(base, sample, settings);
+std::optional<Ratio> estimate_speedup(const Sample& base, const Sample& sample, const MetricChoice& metric,
+                                      const ReportSettings& settings) {
+  const std::optional<double> factor = factor_of(base.row, sample.row, metric);
+  if (!factor) return std::nullopt;
+  const std::optional<Ratio> ratio =
+      settings.looks.empty() ? speedup_of_all(base, sample, metric, settings) : speedup_at_look(base, sample, metric, settings);
+  return ratio ? std::optional(scaled(*ratio, *factor)) : std::nullopt;
 }
 
 namespace {
 
-std::optional<Ratio> speedup_of_all(const Sample& base, const Sample& sample, const ReportSettings& settings) {
+std::optional<Ratio> speedup_of_all(const Sample& base, const Sample& sample, const MetricChoice& metric,
+                                    const ReportSettings& settings) {
   // Published statistics are no runs: nothing is known but the ratio of the two.
-  if (!base.row.statistic.empty() || !sample.row.statistic.empty()) return published_ratio(base.row, sample.row);
+  if (!base.row.statistic.empty() || !sample.row.statistic.empty()) return published_ratio(base.row, sample.row, metric);
   if (base.row.censored > 0 || !all_positive(base.values) || !all_positive(sample.values)) return std::nullopt;
   if (sample.row.censored > 0) {
     if (settings.paired || !sample.row.summary) return std::nullopt;
     return censored_speedup(base, sample, confidence_of(settings));
   }
-  if (!settings.paired) return speedup(base.values, sample.values, confidence_of(settings));
-  const auto [base_values, values] = complete_blocks(base, sample, settings);
-  if (settings.in_blocks && values.empty()) return speedup(base.values, sample.values, confidence_of(settings));
-  return paired_speedup(base_values, values, confidence_of(settings));
+  const Confidence confidence = confidence_of(settings);
+  const bool is_higher = metric.kind.better == Better::higher;
+  const auto [base_values, values] =
+      settings.paired ? complete_blocks(base, sample, settings) : std::pair<std::vector<double>, std::vector<double>>();
+  if (settings.paired && !(settings.in_blocks && values.empty()))
+    return is_higher ? paired_speedup(values, base_values, confidence) : paired_speedup(base_values, values, confidence);
+  return is_higher ? speedup(sample.values, base.values, confidence) : speedup(base.values, sample.values, confidence);
 }
 
 }  // namespace
 
 void check_baselines(const Experiment& experiment, const Plan& plan) { Baselines(experiment, plan).require_good(); }
 
-void compare_with_baselines(std::vector<Sample>& samples, const Experiment& experiment, const Plan& plan,
-                            std::vector<std::string>& notes) {
+void compare_with_baselines(std::vector<Sample>& samples, const MetricChoice& metric, const Experiment& experiment,
+                            const Plan& plan, std::vector<std::string>& notes) {
   const Baselines baselines(experiment, plan);
   baselines.require_good();
   for (const std::size_t index : baselines.indices()) samples[index].row.is_baseline = true;
@@ -151,7 +197,7 @@ void compare_with_baselines(std::vector<Sample>& samples, const Experiment& expe
     if (!all_positive(sample.values)) not_positive.push_back("`" + describe(sample.row.axes) + "`");
     const Sample& base = samples[*found];
     if (sample.row.is_baseline && !base.row.summary) unmeasured.push_back("`" + describe(base.row.axes) + "`");
-    fill_in_comparison(sample, base, experiment.report);
+    fill_in_comparison(sample, base, metric, experiment.report);
   }
   note_missing(missing, notes);
   note_blocks(samples, experiment.report, notes);
@@ -162,7 +208,7 @@ void compare_with_baselines(std::vector<Sample>& samples, const Experiment& expe
   }
   if (!not_positive.empty()) {
     notes.push_back(
-        fmt::format("runs of {} have times of 0 or less: no speedup of these rows, or against them", list_some(not_positive)));
+        fmt::format("runs of {} have values of 0 or less: no speedup of these rows, or against them", list_some(not_positive)));
   }
   if (!unmeasured.empty())
     notes.push_back(fmt::format("the baseline {} has no median yet: no speedup against it", list_some(unmeasured)));

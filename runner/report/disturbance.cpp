@@ -79,7 +79,7 @@ void compare_by_blocks(Disturbance& found, const Sample& packed, const Sample& a
   found.needed = pairs_needed(settings.confidence);
   if (found.pairs == 0) return;
   found.neighbours = sum / found.pairs;
-  found.ratio = estimate_speedup(packed, alone, settings);
+  found.ratio = estimate_speedup(packed, alone, {}, settings);
   if (!found.ratio || found.pairs >= found.needed) return;
   found.ratio->interval.reset();
   found.ratio->resolved.reset();

@@ -72,6 +72,9 @@ SamplesByValue split_by_value(const Sample& sample, const std::string& metric, c
   for (auto& [value, part] : parts) {
     part.row.n = static_cast<int>(part.values.size());
     part.look = sample.look;
+    part.row.axes = sample.row.axes;  // of rates per GPU the speedup asks for these
+    part.row.gpus = sample.row.gpus;
+    part.row.size = sample.row.size;
     part.row.summary = summarise(part.values, confidence);
     if (!confidence.looks.empty() && part.look == 0) part.row.summary->interval.reset();
   }
@@ -178,7 +181,7 @@ InnerRows collect_inner_rows(const std::vector<Sample>& samples, const std::vect
       if (has_speedup && sample->baseline && !row.is_baseline) {
         const SamplesByValue& bases = parts.at(&samples[*sample->baseline]);
         if (const auto base = bases.find(value); base != bases.end())
-          row.speedup = estimate_speedup(base->second, part, settings);
+          row.speedup = estimate_speedup(base->second, part, metric, settings);
       }
       of_row.rows.emplace(value, std::move(row));
     }

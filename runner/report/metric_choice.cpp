@@ -15,9 +15,8 @@ std::string unit_of_metric(const std::string& name, const Experiment& experiment
   for (const AttemptRecord* record : attempts) {
     if (const auto unit = record->units.find(name); unit != record->units.end()) return unit->second;
   }
-  for (const Metric& metric : experiment.work.metrics) {
-    if (metric.name == name && !metric.unit.empty()) return metric.unit;
-  }
+  const Metric* const found = experiment.find_metric(name);
+  if (found != nullptr && !found->unit.empty()) return found->unit;
   if (name.ends_with("_s") && !name.ends_with("_per_s")) return "s";
   if (name.ends_with("_bytes")) return "bytes";
   return "";
@@ -77,6 +76,8 @@ MetricChoice choose_metric(const Experiment& experiment, const std::vector<const
   choice.name = options.metric.value_or(experiment.report_metric());
   if (!options.metric_may_be_absent) require_metric(choice.name, experiment, attempts);
   choice.unit = unit_of_metric(choice.name, experiment, attempts);
+  choice.kind = experiment.kind_of(choice.name, choice.unit);
+  choice.scale_by = experiment.scale_by();
   choice.is_time = choice.unit == "s";
   choice.is_of_part = choice.is_time && is_small_part(choice.name, attempts);
   return choice;

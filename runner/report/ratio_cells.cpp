@@ -68,7 +68,7 @@ std::string speedup_interval_cell(const Table& table, const Row& row, const Cell
 }
 
 bool has_efficiency(const Table& table) {
-  return table.scaling == Scaling::weak || std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) {
+  return (table.is_flat && table.kind.scales) || std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) {
            return row.efficiency && row.speedup && *row.efficiency != row.speedup->value;
          });
 }
@@ -87,8 +87,8 @@ std::string ratio_of_medians_cell(const Table& table, const Row& row, const Cell
   return row.ratio_of_medians ? styled(table, plain_ratio(row.ratio_of_medians)) : kAbsentCell;
 }
 
-std::string time_saved_cell(const Table&, const Row& row, const CellStyle&) {
-  if (!row.ratio_of_medians || row.is_baseline || !(*row.ratio_of_medians > 0)) return kAbsentCell;
+std::string time_saved_cell(const Table& table, const Row& row, const CellStyle&) {
+  if (!table.kind.scales || !row.ratio_of_medians || row.is_baseline || !(*row.ratio_of_medians > 0)) return kAbsentCell;
   return round_at(100 * (1 - 1 / *row.ratio_of_medians), 0) + " %";
 }
 

@@ -17,11 +17,12 @@ Judgement judge_base_case(const Table& table, const WarningContext& context) {
   if (!table.has_speedup) return {RuleVerdict::not_applicable, "no speedups are reported"};
   for (const Sample& sample : context.samples) {
     if (!sample.row.is_baseline || !sample.row.summary) continue;
-    return {RuleVerdict::met, fmt::format("the base case is {} on {}, with its absolute time: median {:g} s",
+    return {RuleVerdict::met, fmt::format("the base case is {} on {}, with its absolute {}: median {:g}{}",
                                           row_label(context.columns, sample.row), counted_size(table.scale_by, sample.row.size),
-                                          sample.row.summary->median)};
+                                          table.unit == "s" ? "time" : "value", sample.row.summary->median,
+                                          table.unit.empty() ? "" : " " + table.unit)};
   }
-  return {RuleVerdict::not_met, "the baseline has no time yet"};
+  return {RuleVerdict::not_met, "the baseline has no value yet"};
 }
 
 Judgement judge_selection(const Table& table, const WarningContext& context) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/metric.hpp"
 #include "report/table.hpp"
 #include "stats/looks.hpp"
 
@@ -32,8 +33,14 @@ std::vector<const AttemptRecord*> counting_attempts(const std::vector<AttemptRec
 struct MetricChoice {
   std::string name;
   std::string unit;
-  bool is_time = false;     // in seconds: speedups make sense, time limits censor it
+  bool is_time = false;     // in seconds: time limits censor it
   bool is_of_part = false;  // one point of a series, or less than half of the runs: no time limit says anything of it
+  MetricKind kind = {Better::lower, true, false, ""};
+  ScaleBy scale_by = ScaleBy::gpus;  // what Row::size counts
+
+  bool is_compared() const { return kind.better.has_value(); }
+  /// Whether a row as fast as its baseline for its size has the ratio 1: under weak scaling the work of a run grows with it.
+  bool is_flat(Scaling scaling) const { return scaling == Scaling::weak && !kind.counts_work; }
 };
 
 /// --metric, else report.metric, else train_s or wall_s. InputError if runs succeeded and none of them has it, unless
@@ -67,14 +74,16 @@ std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const At
 
 /// Finds each sample's baseline (one of the plan, whose samples come first), and fills in speedup, efficiency and Karp-Flatt.
 /// Appends notes for points that have none. InputError if nothing has one, or one has two.
-void compare_with_baselines(std::vector<Sample>& samples, const Experiment& experiment, const Plan& plan,
-                            std::vector<std::string>& notes);
+void compare_with_baselines(std::vector<Sample>& samples, const MetricChoice& metric, const Experiment& experiment,
+                            const Plan& plan, std::vector<std::string>& notes);
 
 /// InputError where compare_with_baselines would give one for this plan; without its rows, which a large study has many of.
 void check_baselines(const Experiment& experiment, const Plan& plan);
 
-/// The estimator of all speedups: see docs/statistics.md, "Against the baseline". Absent without enough values.
-std::optional<Ratio> estimate_speedup(const Sample& base, const Sample& sample, const ReportSettings& settings);
+/// The estimator of all speedups, above 1 where the row is better: see docs/statistics.md, "Against the baseline". Absent
+/// without enough values, and of a rate per GPU without numbers of GPUs.
+std::optional<Ratio> estimate_speedup(const Sample& base, const Sample& sample, const MetricChoice& metric,
+                                      const ReportSettings& settings);
 
 /// Where in `measured` of both sides the runs of the blocks are in which both have a value: of the same repeat and, where runs
 /// are allocated in blocks, of the same allocation (this machine is one).
@@ -134,8 +143,9 @@ void gather_facts(Sample& sample);
 /// size differ in it, as gpus_per_node beside nodes.
 std::vector<std::string> axes_along_lines(std::vector<std::string> sizes, const Plan& plan, ScaleBy unit);
 /// Amdahl's or Gustafson's law for each set of shown rows that differ in `sizes` (see size_axes.hpp) only.
-std::vector<Fit> fit_scaling(const std::vector<const Sample*>& shown, const ReportSettings& settings,
-                             const std::vector<std::string>& columns, const std::vector<std::string>& sizes);
+std::vector<Fit> fit_scaling(const std::vector<const Sample*>& shown, const MetricChoice& metric,
+                             const ReportSettings& settings, const std::vector<std::string>& columns,
+                             const std::vector<std::string>& sizes);
 
 /// Versions, commits, nodes, seeds behind the shown rows.
 std::vector<ProvenanceRow> gather_provenance(const std::vector<const Sample*>& shown, const Plan& plan);

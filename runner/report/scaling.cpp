@@ -57,26 +57,27 @@ std::vector<Family> families_of(const std::vector<const Sample*>& shown, const s
   return families;
 }
 
-/// Speedups over the family's own row of size 1; under weak scaling the scaled ones, size x T(1) / T(size).
-std::vector<ScalingPoint> points_of(const Family& family, const ReportSettings& settings) {
+/// Speedups over the family's own row of size 1; under weak scaling the scaled ones, size x T(1) / T(size), which those of
+/// rates are as they stand.
+std::vector<ScalingPoint> points_of(const Family& family, const MetricChoice& metric, const ReportSettings& settings) {
   std::vector<ScalingPoint> points;
   for (const Sample* sample : family.members) {
     if (sample == family.single) {
       if (sample->row.summary) points.push_back({1, 1});
       continue;
     }
-    const auto ratio = estimate_speedup(*family.single, *sample, settings);
+    const auto ratio = estimate_speedup(*family.single, *sample, metric, settings);
     if (!ratio || sample->row.size == 0) continue;
-    points.push_back({sample->row.size, ratio->value * (settings.scaling == Scaling::weak ? sample->row.size : 1)});
+    points.push_back({sample->row.size, ratio->value * (metric.is_flat(settings.scaling) ? sample->row.size : 1)});
   }
   return points;
 }
 
-std::optional<Fit> fit_family(const Family& family, const ReportSettings& settings, const std::vector<std::string>& columns,
-                              const std::vector<std::string>& sizes) {
+std::optional<Fit> fit_family(const Family& family, const MetricChoice& metric, const ReportSettings& settings,
+                              const std::vector<std::string>& columns, const std::vector<std::string>& sizes) {
   if (family.single == nullptr) return std::nullopt;
   const bool weak = settings.scaling == Scaling::weak;
-  const std::vector<ScalingPoint> points = points_of(family, settings);
+  const std::vector<ScalingPoint> points = points_of(family, metric, settings);
   const auto result = weak ? fit_gustafson(points) : fit_amdahl(points);
   if (!result) return std::nullopt;
   Fit fit;
@@ -117,11 +118,13 @@ std::vector<std::string> axes_along_lines(std::vector<std::string> sizes, const 
   return sizes;
 }
 
-std::vector<Fit> fit_scaling(const std::vector<const Sample*>& shown, const ReportSettings& settings,
-                             const std::vector<std::string>& columns, const std::vector<std::string>& sizes) {
+std::vector<Fit> fit_scaling(const std::vector<const Sample*>& shown, const MetricChoice& metric,
+                             const ReportSettings& settings, const std::vector<std::string>& columns,
+                             const std::vector<std::string>& sizes) {
   std::vector<Fit> fits;
+  if (!metric.kind.scales) return fits;
   for (const Family& family : families_of(shown, sizes)) {
-    if (auto fit = fit_family(family, settings, columns, sizes)) fits.push_back(std::move(*fit));
+    if (auto fit = fit_family(family, metric, settings, columns, sizes)) fits.push_back(std::move(*fit));
   }
   return fits;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/metric.hpp"
 #include "base/name_map.hpp"
 #include "ingest/attempt_record.hpp"
 #include "plan/plan.hpp"
@@ -197,7 +198,9 @@ struct Table {
   double confidence = 0.95;
   std::vector<int> looks;  // over which it holds, as numbers of runs; empty: one look
   Condition baseline;
-  bool has_speedup = false;      // there is a baseline, and the metric is a time
+  MetricKind kind = {Better::lower, true, false, ""};  // which values of the metric are better
+  bool has_speedup = false;                            // there is a baseline, and one of two values is known to be better
+  bool is_flat = false;          // weak scaling, and the work of one value grows with the size: the ideal speedup is 1
   bool simulated_nodes = false;  // rows of several nodes ran on one machine: titles say so
   bool paired = false;
   Scaling scaling = Scaling::fixed_work;

@@ -258,7 +258,8 @@ class FormulaCheck {
 
   /// `list` holds what `metrics` were read from.
   void check_list(const std::vector<Metric>& metrics, const YamlNode* list) {
-    const MetricsByName names = by_name(metrics);
+    MetricsByName names = by_name(metrics);
+    for (const Metric& metric : parsed_.experiment.described) names.emplace(metric.name, &metric);
     std::vector<ParsedDerived> formulas;
     for (std::size_t i = 0; list != nullptr && i < list->items.size(); ++i) {
       const YamlNode* const name = list->items[i].find("name");

@@ -218,6 +218,7 @@ std::vector<std::string> known_columns(const ParsedExperiment& parsed, const std
   for (const ParsedDerived& entry : parsed.derive) known.push_back(entry.derived.name);
   known.insert(known.end(), report_column_names().begin(), report_column_names().end());
   for (const Metric& metric : parsed.experiment.work.metrics) known.push_back(metric.name);
+  for (const Metric& metric : parsed.experiment.described) known.push_back(metric.name);
   for (const ParsedOverride& entry : parsed.overrides) {
     if (!entry.override_.metrics) continue;
     for (const Metric& metric : *entry.override_.metrics) known.push_back(metric.name);

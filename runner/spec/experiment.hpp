@@ -310,6 +310,7 @@ struct Experiment {
   std::vector<LocatedExpression> require;  // must hold at every point
 
   Work work;
+  std::vector<Metric> described;  // entries of `metrics` without a source: they describe values of events and imports
   std::vector<Override> overrides;
 
   int repeats = 6;                        // with `repeat_rule`: at most
@@ -360,6 +361,10 @@ struct Experiment {
   int warmups_run() const { return executor == "slurm" ? 0 : warmups; }
   /// report.metric, else what the built-in trainer, or any command, always has. The trainer's own time is that of one segment.
   std::string report_metric() const { return report.metric.value_or(is_trainer() && !continuation ? "train_s" : "wall_s"); }
+
+  /// The first entry of `metrics` with this name: the experiment's, then those of `overrides` and `import`. Null without one.
+  const Metric* find_metric(const std::string& name) const;
+  MetricKind kind_of(const std::string& metric, const std::string& unit) const;
 
   /// Messages that are no errors: excludes that a profile made empty, and so on.
   std::vector<std::string> notes;

@@ -166,9 +166,10 @@ std::optional<ParsedCondition> read_condition(const YamlNode& node, const std::s
 std::optional<ParsedCondition> read_point_condition(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
 std::optional<Bindings> read_bindings(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
 void read_imports(const YamlNode& node, ParsedExperiment& parsed, Diagnostics& diagnostics);  // read_import.cpp
-/// `imported`: metrics of an import, which may name no file.
-std::optional<std::vector<Metric>> read_metrics(MapReader& reader, bool imported,
-                                                Diagnostics& diagnostics);  // read_metrics.cpp
+/// `imported`: metrics of an import, which may name no file. `described` receives entries without a source, which only
+/// describe values of events and imports; null refuses them.
+std::optional<std::vector<Metric>> read_metrics(MapReader& reader, bool imported, Diagnostics& diagnostics,
+                                                std::vector<Metric>* described = nullptr);  // read_metrics.cpp
 /// Compiles a regular expression as `ingest` will.
 void check_pattern(const YamlNode& node, const std::string& pattern, Diagnostics& diagnostics);
 void read_report(const YamlNode& node, ParsedExperiment& parsed, Diagnostics& diagnostics);  // read_report.cpp

@@ -51,6 +51,29 @@ ScaleBy Experiment::scale_by() const {
   return report.scale_by.value_or(ranks ? ScaleBy::ranks : ScaleBy::gpus);
 }
 
+const Metric* Experiment::find_metric(const std::string& name) const {
+  const auto find = [&](const std::vector<Metric>& metrics) {
+    const auto found = std::find_if(metrics.begin(), metrics.end(), [&](const Metric& each) { return each.name == name; });
+    return found == metrics.end() ? nullptr : &*found;
+  };
+  if (const Metric* found = find(work.metrics)) return found;
+  if (const Metric* found = find(described)) return found;
+  for (const Override& entry : overrides) {
+    const Metric* found = entry.metrics ? find(*entry.metrics) : nullptr;
+    if (found != nullptr) return found;
+  }
+  for (const Import& import : imports) {
+    const Metric* found = import.metrics ? find(*import.metrics) : nullptr;
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
+MetricKind Experiment::kind_of(const std::string& metric, const std::string& unit) const {
+  const Metric* const found = find_metric(metric);
+  return kind_of_metric(metric, unit, found == nullptr ? std::nullopt : found->better);
+}
+
 std::string Experiment::place_of_key(const std::string& key) const {
   const auto said = origins.find(key);
   return said == origins.end() ? path : said->second;

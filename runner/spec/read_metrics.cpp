@@ -168,6 +168,18 @@ void read_name(MapReader& reader, const YamlNode& node, bool imported, Metric& m
                   "a name has letters, digits and _, and does not start with a digit");
 }
 
+void read_better(MapReader& reader, Metric& metric) {
+  metric.better = reader.choice<Better>("better", {{"higher", Better::higher}, {"lower", Better::lower}});
+}
+
+/// `{name: accuracy, better: higher}`: of values that events or an import give. Nothing is read.
+bool is_description(const YamlNode& node) {
+  if (!node.is_map() || node.index_of("better") == YamlNode::npos) return false;
+  const std::vector<std::string> allowed = {"name", "unit", "better"};
+  return std::all_of(node.keys.begin(), node.keys.end(),
+                     [&](const auto& key) { return std::find(allowed.begin(), allowed.end(), key.name) != allowed.end(); });
+}
+
 /// A metric that is computed of others reads no file.
 std::optional<Metric> read_formula(const YamlNode& node, bool imported, Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.made();
@@ -176,6 +188,7 @@ std::optional<Metric> read_formula(const YamlNode& node, bool imported, Diagnost
   if (!reader.has("name")) diagnostics.add(node.location, "a metric needs `name`", kFormulaForm);
   read_name(reader, node, imported, metric, diagnostics);
   assign(metric.unit, reader.text("unit"));
+  read_better(reader, metric);
   metric.source = "formula";
   if (const YamlNode* formula = reader.take("formula")) {
     if (const auto located = LocatedExpression::read(*formula, "`formula`", diagnostics))
@@ -196,6 +209,18 @@ std::optional<Metric> read_formula(const YamlNode& node, bool imported, Diagnost
   return diagnostics.made() == before ? std::optional(metric) : std::nullopt;
 }
 
+std::optional<Metric> read_description(const YamlNode& node, Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.made();
+  MapReader reader(node, "metrics", metric_keys(), diagnostics);
+  Metric metric;
+  if (!reader.has("name")) diagnostics.add(node.location, "a metric needs `name`", "{name: accuracy, better: higher}");
+  read_name(reader, node, true, metric, diagnostics);
+  assign(metric.unit, reader.text("unit"));
+  read_better(reader, metric);
+  reader.finish();
+  return diagnostics.made() == before ? std::optional(metric) : std::nullopt;
+}
+
 std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnostics& diagnostics) {
   if (node.is_map() && node.index_of("formula") != YamlNode::npos) return read_formula(node, imported, diagnostics);
   const std::size_t before = diagnostics.made();
@@ -211,6 +236,7 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnosti
   assign(metric.file, reader.filled_text("file"));
   read_source(reader, node, metric, diagnostics);
   assign(metric.unit, reader.text("unit"));
+  read_better(reader, metric);
   metric.series = reader.filled_text("series");
   read_index(reader, node, metric, diagnostics);
   read_header(reader, metric, diagnostics);
@@ -294,19 +320,23 @@ void check_pattern(const YamlNode& node, const std::string& pattern, Diagnostics
   }
 }
 
-std::optional<std::vector<Metric>> read_metrics(MapReader& reader, bool imported, Diagnostics& diagnostics) {
+std::optional<std::vector<Metric>> read_metrics(MapReader& reader, bool imported, Diagnostics& diagnostics,
+                                                std::vector<Metric>* described) {
   const YamlNode* node = reader.take("metrics");
   if (node == nullptr || !expect_list(*node, "`metrics`", diagnostics)) return std::nullopt;
   std::vector<Metric> metrics;
   for (const YamlNode& item : node->items) {
     if (diagnostics.full()) break;
-    const std::optional<Metric> metric = read_metric(item, imported, diagnostics);
+    const bool describes = described != nullptr && is_description(item);
+    const std::optional<Metric> metric =
+        describes ? read_description(item, diagnostics) : read_metric(item, imported, diagnostics);
     if (!metric) continue;
     const auto same = [&](const Metric& other) { return other.name == metric->name; };
-    if (std::any_of(metrics.begin(), metrics.end(), same)) {
+    if (std::any_of(metrics.begin(), metrics.end(), same) ||
+        (described != nullptr && std::any_of(described->begin(), described->end(), same))) {
       diagnostics.add(item.find("name")->location, fmt::format("two metrics are called {}", cite(metric->name)));
     }
-    metrics.push_back(*metric);
+    (describes ? *described : metrics).push_back(*metric);
   }
   return metrics;
 }

@@ -261,13 +261,19 @@ void check_looks(const ParsedRepeats& repeats, Diagnostics& diagnostics) {
   }
 }
 
-/// A time, by its unit, or by its name.
-bool is_time_metric(const ParsedExperiment& parsed) {
+/// Whether the report's metric has speedups, by its unit, its name or `better`.
+bool has_direction(const ParsedExperiment& parsed) {
   const std::string name = parsed.experiment.report_metric();
-  for (const Metric& metric : parsed.experiment.work.metrics) {
-    if (metric.name == name && !metric.unit.empty()) return metric.unit == "s";
-  }
-  return name.ends_with("_s") && !name.ends_with("_per_s");
+  const auto is_directed = [&](const std::vector<Metric>& metrics) {
+    return std::any_of(metrics.begin(), metrics.end(), [&](const Metric& metric) {
+      return metric.name == name && kind_of_metric(name, metric.unit, metric.better).better;
+    });
+  };
+  return kind_of_metric(name, "", std::nullopt).better || is_directed(parsed.experiment.work.metrics) ||
+         is_directed(parsed.experiment.described) ||
+         std::any_of(parsed.overrides.begin(), parsed.overrides.end(), [&](const ParsedOverride& entry) {
+           return entry.override_.metrics && is_directed(*entry.override_.metrics);
+         });
 }
 
 /// What `of: speedup` is about must be there.
@@ -281,11 +287,13 @@ void check_half_width(const ParsedExperiment& parsed, Diagnostics& diagnostics) 
   if (!parsed.baseline) {
     diagnostics.add(place_of_key(*repeats.node, "of"), "there are no speedups without `baseline`",
                     "baseline: {strategy: baseline}, or `of: metric`");
-  } else if (!is_time_metric(parsed)) {
-    diagnostics.add(
-        place_of_key(*repeats.node, "of"),
-        fmt::format("speedups are of times, and the report's metric is {}", cite(parsed.experiment.report_metric())),
-        "say `of: metric`, or name a time in `report.metric`");
+  } else if (!has_direction(parsed)) {
+    const std::string name = parsed.experiment.report_metric();
+    diagnostics.add(place_of_key(*repeats.node, "of"),
+                    fmt::format("{} has no speedup: neither its unit nor its name is that of a time or a rate", cite(name)),
+                    fmt::format("add `better: higher` (or `lower`) to its entry of `metrics`, which may be {{name: {}, better: "
+                                "higher}} alone; or write `of: metric`",
+                                name));
   }
 }
 

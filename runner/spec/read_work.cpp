@@ -219,7 +219,7 @@ void read_work(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnos
   assign(work.setup, reader.texts_or_none("setup"));
   read_start(reader, parsed, diagnostics);
   assign(work.files, read_decks(reader, diagnostics));
-  assign(work.metrics, read_metrics(reader, false, diagnostics));
+  assign(work.metrics, read_metrics(reader, false, diagnostics, &parsed.experiment.described));
   const ParsedSuccess success = read_success(reader, diagnostics);
   assign(work.success.exit_code, success.exit_code);
   if (success.pattern) work.success.pattern = success.pattern;

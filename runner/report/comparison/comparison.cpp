@@ -208,10 +208,8 @@ void note_power(Comparison& comparison) {
 }  // namespace
 
 Direction direction_of(const Comparison& comparison) {
-  constexpr std::array kTimes = {"s", "ms", "us", "µs", "ns", "min", "h"};
-  const std::string& unit = comparison.unit;
-  if (std::find(kTimes.begin(), kTimes.end(), unit) != kTimes.end()) return Direction::time;
-  return comparison.metric.ends_with("_per_s") || unit.ends_with("/s") ? Direction::rate : Direction::other;
+  if (!comparison.kind.scales) return Direction::other;
+  return comparison.kind.better == Better::higher ? Direction::rate : Direction::time;
 }
 
 std::string to_string(ComparisonVerdict verdict) {
@@ -249,6 +247,13 @@ Comparison compare_tables(const Table& a, const Table& b, const ComparisonOption
   comparison.b = options.b;
   comparison.metric = a.metric;
   comparison.unit = a.unit.empty() ? b.unit : a.unit;
+  comparison.kind = a.kind.better ? a.kind : b.kind;
+  if (a.kind.better && b.kind.better && a.kind.better != b.kind.better) {
+    throw InputError(fmt::format(
+        "error: of `{}`, {} values are better on one side and {} ones on the other: write the same `better` in both files",
+        a.metric, a.kind.better == Better::higher ? "larger" : "smaller",
+        b.kind.better == Better::higher ? "larger" : "smaller"));
+  }
   comparison.confidence = a.confidence;
   const auto looks_of = [](const Table& table) { return static_cast<long long>(std::max<std::size_t>(1, table.looks.size())); };
   comparison.looks = looks_of(a) * looks_of(b);

@@ -74,6 +74,7 @@ struct ComparisonOptions {
 struct Comparison {
   std::string a, b;
   std::string metric, unit;
+  MetricKind kind;  // which values are better
   double confidence = 0.95;
   long long looks = 1;  // at which it could have been made: those of A times those of B; p-values and intervals pay for them
   double margin = 0.05;

@@ -185,8 +185,11 @@ std::string answer_sentence(const Table& table) {
   const bool any = std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.n > 0; });
   if (has_warning(table, kNoSuccess)) return fmt::format("No run succeeded: there is no value of {}.", shown_metric(table));
   if (!any) return fmt::format("Nothing can be said yet: no run has a value of {}.", shown_metric(table));
-  if (!table.has_speedup)
-    return fmt::format("No speedup in {}: there is no baseline, or it is not a time.", shown_metric(table));
+  if (!table.has_speedup) {
+    return fmt::format("No speedup in {}: {}.", shown_metric(table),
+                       table.baseline.empty() ? "the experiment file has no `baseline`"
+                                              : "neither its unit nor `better` tells which values are better");
+  }
   const Row* best = best_row(table);
   if (!best)
     return fmt::format("Nothing can be compared in {}: no row beside the baseline has a speedup.", shown_metric(table));
@@ -198,7 +201,7 @@ std::string answer_sentence(const Table& table) {
   if (best->source != "measured") out += " It is of imported results.";
   if (!interval) return out + " Without an interval, nobody can say how much of it is chance.";
   if (!best->speedup->resolved.value_or(false)) return out + " The interval holds 1: no difference is shown.";
-  if (best->speedup->value < 1) out += " It is slower than the baseline.";
+  if (best->speedup->value < 1) out += fmt::format(" It is {} than the baseline.", table.kind.scales ? "slower" : "worse");
   return out + " The interval holds for this row alone, not for the choice of the largest.";
 }
 

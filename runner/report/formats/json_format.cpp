@@ -220,11 +220,13 @@ void append_elements(std::string& out, const char* name, const std::vector<Eleme
 
 std::string print_json(const Table& table) {
   std::string out = fmt::format(
-      "{{\n  \"schema\": 1,\n  \"experiment\": {},\n  \"description\": {},\n  \"metric\": {},\n  \"unit\": {},\n  "
+      "{{\n  \"schema\": 1,\n  \"experiment\": {},\n  \"description\": {},\n  \"metric\": {},\n  \"unit\": {},\n  \"better\": "
+      "{},\n  "
       "\"confidence\": {},\n"
       "  \"baseline\": {},\n",
       json_quote(table.experiment), json_quote(table.description), json_quote(table.metric), json_quote(table.unit),
-      json_number(table.confidence), json_condition(table.baseline));
+      table.kind.better ? json_quote(to_string(*table.kind.better)) : "null", json_number(table.confidence),
+      json_condition(table.baseline));
   if (!table.looks.empty()) out += fmt::format("  \"looks\": [{}],\n", fmt::join(table.looks, ","));
   if (table.scale_by != "gpus") out += fmt::format("  \"scale_by\": \"{}\",\n", table.scale_by);
   if (table.inner)

@@ -83,7 +83,7 @@ std::optional<double> baseline_size(const Table& table) {
   }
   if (found) return found;
   for (const Row& row : table.rows) {
-    if (table.scaling == Scaling::weak || !row.speedup || !row.efficiency || !(row.speedup->value > 0)) continue;
+    if (table.is_flat || !row.speedup || !row.efficiency || !(row.speedup->value > 0)) continue;
     const double size = std::round(row.size * *row.efficiency / row.speedup->value);
     if (found && *found != size) return std::nullopt;
     found = size;
@@ -178,7 +178,7 @@ std::optional<Plot> draw_scaling(const Table& table, bool efficiency) {
   frame.width = 620 + text_width(longest(names)) + 60;
   frame.height = std::max(440, 90 + 18 * static_cast<int>(names.size()));
   const std::optional<double> base = baseline_size(table);
-  const bool flat = efficiency || table.scaling == Scaling::weak;
+  const bool flat = efficiency || table.is_flat;
   const std::string ideal = flat ? "1" : base ? fmt::format("x/{:g}", *base) : "";
   std::string script = plot_head(frame);
   script += "set key outside right top vertical Left reverse samplen 2\n";

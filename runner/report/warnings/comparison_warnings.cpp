@@ -153,8 +153,9 @@ void warn_superlinear(const WarningContext& context, Warnings& found) {
     const Sample* base = baseline_of(context, *sample);
     const Row& row = sample->row;
     if (base == nullptr || base->row.size == 0 || row.size <= base->row.size || !row.speedup) continue;
-    const bool weak = context.experiment.report.scaling == Scaling::weak;
-    const double ideal = weak ? 1 : static_cast<double>(row.size) / base->row.size;
+    if (!context.metric.kind.scales) continue;
+    const bool is_flat = context.metric.is_flat(context.experiment.report.scaling);
+    const double ideal = is_flat ? 1 : static_cast<double>(row.size) / base->row.size;
     const auto& interval = row.speedup->interval;
     const double least = interval ? interval->low : row.speedup->value;
     if (least <= ideal * (1 + kRatioRounding)) continue;

@@ -71,7 +71,7 @@ TEST_CASE("answer: no run, no success, no speedup") {
   CHECK(print_as(failed, "html").find("How to read this table") == std::string::npos);
   study = clean_study();
   study.experiment.baseline.clear();
-  CHECK(answer_of(study.table()).find("No speedup in train_s: there is no baseline") == 0);
+  CHECK(answer_of(study.table()).find("No speedup in train_s: the experiment file has no `baseline`") == 0);
 }
 
 TEST_CASE("answer: of imported results it says so") {

@@ -291,7 +291,7 @@ TEST_CASE("values that are no times, or no numbers, give no speedup and no nonse
   CHECK_FALSE(study.table().rows[1].speedup);
   const std::vector<std::string> notes = study.table().notes;
   CHECK(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
-    return contains(note, "strategy=ddp` have times of 0 or less: no speedup");
+    return contains(note, "strategy=ddp` have values of 0 or less: no speedup");
   }));
   study.records[6].metrics["train_s"] = std::nan("");
   CHECK(study.table().rows[1].n == 5);

@@ -79,7 +79,7 @@ TEST_CASE("speedup: points, intervals and the ideal line of the study") {
 
 TEST_CASE("weak scaling is ideal where the time stays the same") {
   Table table = full_table();
-  table.scaling = Scaling::weak;
+  table.is_flat = true;
   CHECK(has_part(plot_of(table, "speedup")->script, "  1 title 'ideal'"));
 }
 
