@@ -8,7 +8,7 @@ namespace hpcbench::train {
 class CpuDevice : public Device {
  public:
   at::Device place() const override { return at::kCPU; }
-  std::vector<std::pair<std::string, std::string>> facts() const override { return {}; }
+  std::vector<std::pair<std::string, std::string>> facts() const override;
   std::vector<std::pair<std::string, std::string>> versions() const override { return {}; }
   std::string uuid() const override { return ""; }
   void synchronise() const override {}

@@ -75,7 +75,7 @@ class Device {
   virtual at::Device place() const = 0;
   bool is_cuda() const { return place().is_cuda(); }
   /// Names and values for run_start (docs/events.md), of a GPU: model, uuid, memory, place on the bus, driver, modes; of a CPU
-  /// none. What is unknown is absent.
+  /// the instructions that LibTorch's operators and bf16 products use. What is unknown is absent.
   virtual std::vector<std::pair<std::string, std::string>> facts() const = 0;
   /// Of the libraries that the device brings: cuda, cudnn, nccl.
   virtual std::vector<std::pair<std::string, std::string>> versions() const = 0;

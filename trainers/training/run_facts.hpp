@@ -32,8 +32,9 @@ struct RunFacts {
 };
 
 /// Of an environment as `environ` has it (NAME=value, ended by null) what changes how ranks communicate, how many threads there
-/// are, which GPUs are visible and how they compute: NCCL_*, TORCH_NCCL_*, GLOO_*, OMP_*, GOMP_*, PYTORCH_* (its allocators),
-/// CUBLAS_WORKSPACE_CONFIG, NVIDIA_TF32_OVERRIDE and some of CUDA_*. By name.
+/// are, which GPUs are visible and how they and the CPU compute: NCCL_*, TORCH_NCCL_*, GLOO_*, OMP_*, GOMP_*, PYTORCH_* (its
+/// allocators), MKL_*, ONEDNN_*, DNNL_*, ATEN_CPU_CAPABILITY, CUBLAS_WORKSPACE_CONFIG, NVIDIA_TF32_OVERRIDE and some of CUDA_*.
+/// By name.
 std::vector<std::pair<std::string, std::string>> recorded_environment(const char* const* variables);
 
 /// The run_start event (docs/events.md): every setting that decides what is computed, as it is in force; where and on what it

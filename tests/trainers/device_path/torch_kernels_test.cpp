@@ -253,7 +253,11 @@ TEST_CASE("a GPU that is not there: exit code 2, the remedy, and no run") {
 TEST_CASE("run_start says the device and what of the environment bears on it") {
   const TemporaryFolder folder;
   const Ended ended = train_with(folder, {"--device", "cpu", "--max-steps", "1", "--eval", "false"},
-                                 {{"NCCL_DEBUG", "WARN"}, {"TORCH_NCCL_BLOCKING_WAIT", "0"}, {"CUDA_VISIBLE_DEVICES", "1,0"}});
+                                 {{"NCCL_DEBUG", "WARN"},
+                                  {"ONEDNN_MAX_CPU_ISA", "AVX2"},
+                                  {"ATEN_CPU_CAPABILITY", "default"},
+                                  {"TORCH_NCCL_BLOCKING_WAIT", "0"},
+                                  {"CUDA_VISIBLE_DEVICES", "1,0"}});
   INFO(ended.err);
   REQUIRE(ended.exit_code == 0);
   const SeamJson start = events_in(folder / "events.jsonl", "run_start").front();
@@ -261,8 +265,13 @@ TEST_CASE("run_start says the device and what of the environment bears on it") {
   CHECK(start.at("kernels") == "own");
   CHECK(!start.contains("gpu_model"));
   CHECK(!start.contains("tf32"));
-  const SeamJson wanted = {
-      {"CUDA_VISIBLE_DEVICES", "1,0"}, {"NCCL_DEBUG", "WARN"}, {"OMP_NUM_THREADS", "1"}, {"TORCH_NCCL_BLOCKING_WAIT", "0"}};
+  CHECK(start.at("cpu_capability") == "DEFAULT");
+  const std::string architecture = start.value("cpu_bf16", "another processor");
+  CHECK((architecture == "amx" || architecture == "avx512_bf16" || architecture == "none" ||
+         architecture == "another processor"));
+  const SeamJson wanted = {{"ATEN_CPU_CAPABILITY", "default"}, {"ONEDNN_MAX_CPU_ISA", "AVX2"},
+                           {"CUDA_VISIBLE_DEVICES", "1,0"},    {"NCCL_DEBUG", "WARN"},
+                           {"OMP_NUM_THREADS", "1"},           {"TORCH_NCCL_BLOCKING_WAIT", "0"}};
   for (const auto& [name, value] : wanted.items()) CHECK(start.at("environment").at(name) == value);
 }
 
@@ -276,13 +285,21 @@ TEST_CASE("the recorded environment: by prefix and name, sorted") {
                                    "CUDA_LAUNCH_BLOCKING=1",
                                    "PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync",
                                    "NVIDIA_TF32_OVERRIDE=0",
+                                   "MKL_CBWR=COMPATIBLE",
+                                   "ONEDNN_MAX_CPU_ISA=AVX2",
+                                   "DNNL_VERBOSE=1",
+                                   "ATEN_CPU_CAPABILITY=avx2",
                                    nullptr};
-  const std::vector<std::pair<std::string, std::string>> wanted = {{"CUDA_LAUNCH_BLOCKING", "1"},
+  const std::vector<std::pair<std::string, std::string>> wanted = {{"ATEN_CPU_CAPABILITY", "avx2"},
+                                                                   {"CUDA_LAUNCH_BLOCKING", "1"},
+                                                                   {"DNNL_VERBOSE", "1"},
                                                                    {"GLOO_SOCKET_IFNAME", ""},
                                                                    {"GOMP_SPINCOUNT", "9"},
+                                                                   {"MKL_CBWR", "COMPATIBLE"},
                                                                    {"NCCL_A", "b=c"},
                                                                    {"NVIDIA_TF32_OVERRIDE", "0"},
                                                                    {"OMP_X", "1"},
+                                                                   {"ONEDNN_MAX_CPU_ISA", "AVX2"},
                                                                    {"PYTORCH_CUDA_ALLOC_CONF", "backend:cudaMallocAsync"}};
   CHECK(recorded_environment(variables) == wanted);
 }

@@ -2,7 +2,9 @@
 
 #include <ATen/Context.h>
 #include <ATen/Version.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
+#include <ATen/ops/ones.h>
 
 // Not in an installed header, so it may be absent from another LibTorch: a weak symbol is then null.
 namespace at::native {
@@ -13,15 +15,24 @@ namespace hpcbench::train {
 
 namespace {
 
-/// mkldnn_matmul refuses processors without AVX-512, for fp32 as well (mkldnn_bf16_device_check in LibTorch's
-/// ATen/native/mkldnn/Matmul.cpp). Where ATEN_CPU_CAPABILITY asks for less than the processor has, it is not called either, so
-/// that the other way can be tested on any.
-bool processor_is_taken() { return at::get_cpu_capability() == "AVX512"; }
+/// mkldnn_matmul throws on processors without AVX-512, for fp32 as well, and where ONEDNN_MAX_CPU_ISA allows less: one small
+/// product shows whether it does. Where ATEN_CPU_CAPABILITY allows less, it is not called either, so that the other path can be
+/// tested on any processor.
+bool onednn_takes_fp32() {
+  if (at::native::mkldnn_matmul == nullptr || at::get_cpu_capability() != "AVX512") return false;
+  const at::Tensor one = at::ones({1, 1}, at::kFloat);
+  try {
+    at::native::mkldnn_matmul(one, one, at::empty({1, 1}, at::kFloat), 0.0F, 1.0F);
+    return true;
+  } catch (const c10::Error&) {
+    return false;
+  }
+}
 
 }  // namespace
 
 void bert_product(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
-  static const bool kHasOnednn = at::native::mkldnn_matmul != nullptr && processor_is_taken();
+  static const bool kHasOnednn = onednn_takes_fp32();
   if (out.scalar_type() == at::kFloat && kHasOnednn && at::globalContext().userEnabledMkldnn()) {
     at::native::mkldnn_matmul(a, b, out, 0.0F, 1.0F);
     return;
