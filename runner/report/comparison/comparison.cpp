@@ -205,6 +205,17 @@ void note_power(Comparison& comparison) {
                   few, comparison.rows.size(), 100 * comparison.confidence, needed, needed));
 }
 
+/// Which values are better, where one side may not know it. InputError where the sides contradict each other.
+MetricKind common_kind(const Table& a, const Table& b) {
+  if (a.kind.better && b.kind.better && a.kind.better != b.kind.better) {
+    const auto word = [](const Table& table) { return table.kind.better == Better::higher ? "larger" : "smaller"; };
+    throw InputError(fmt::format(
+        "error: of `{}`, {} values are better on one side and {} ones on the other: write the same `better` in both files",
+        a.metric, word(a), word(b)));
+  }
+  return a.kind.better ? a.kind : b.kind;
+}
+
 }  // namespace
 
 Direction direction_of(const Comparison& comparison) {
@@ -247,13 +258,7 @@ Comparison compare_tables(const Table& a, const Table& b, const ComparisonOption
   comparison.b = options.b;
   comparison.metric = a.metric;
   comparison.unit = a.unit.empty() ? b.unit : a.unit;
-  comparison.kind = a.kind.better ? a.kind : b.kind;
-  if (a.kind.better && b.kind.better && a.kind.better != b.kind.better) {
-    throw InputError(fmt::format(
-        "error: of `{}`, {} values are better on one side and {} ones on the other: write the same `better` in both files",
-        a.metric, a.kind.better == Better::higher ? "larger" : "smaller",
-        b.kind.better == Better::higher ? "larger" : "smaller"));
-  }
+  comparison.kind = common_kind(a, b);
   comparison.confidence = a.confidence;
   const auto looks_of = [](const Table& table) { return static_cast<long long>(std::max<std::size_t>(1, table.looks.size())); };
   comparison.looks = looks_of(a) * looks_of(b);

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "report/columns.hpp"
+#include "report/comparison/comparison.hpp"
 #include "report/looks.hpp"
 #include "report/plots/plot.hpp"
 #include "runner/report/study.hpp"
@@ -191,4 +193,15 @@ TEST_CASE("until of speedup: rates are decided where their times are") {
   CHECK(of_rates[1].decided);
   REQUIRE(of_rates[1].half_width);
   CHECK(*of_rates[1].half_width == doctest::Approx(*of_times[1].half_width));
+}
+
+TEST_CASE("compare: sides that call opposite values better are refused") {
+  const std::vector<std::pair<int, double>> values = {{1, 0.7}, {2, 0.84}};
+  const Table higher = sized_study("score", values, "metrics: [{name: score, better: higher}]\n").table();
+  const Table lower = sized_study("score", values, "metrics: [{name: score, better: lower}]\n").table();
+  CHECK_THROWS_WITH_AS(compare_tables(higher, lower, {}),
+                       "error: of `score`, larger values are better on one side and smaller ones on the other: write the same "
+                       "`better` in both files",
+                       InputError);
+  CHECK_NOTHROW(compare_tables(higher, higher, {}));
 }
