@@ -76,6 +76,7 @@ check_python(slurm-blocks ${CMAKE_CURRENT_SOURCE_DIR}/slurm/block_test.py slurm 
 check_python(slurm-side-by-side ${CMAKE_CURRENT_SOURCE_DIR}/slurm/side_by_side_test.py slurm 160 WAITS NEEDS slurm)
 check_python(slurm-calibrate ${CMAKE_CURRENT_SOURCE_DIR}/slurm/calibrate_test.py slurm 120 WAITS NEEDS slurm)
 check_python(slurm-continue ${CMAKE_CURRENT_SOURCE_DIR}/slurm/continue_test.py slurm 160 WAITS NEEDS slurm)
+check_python(slurm-careless ${CMAKE_CURRENT_SOURCE_DIR}/slurm/careless_test.py slurm 60 WAITS NEEDS slurm)
 check(slurm-block-faults slurm 30 WAITS NEEDS slurm
   COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/slurm/block_trials.py --clusters 2 --seed 1 --trials ${block_trials})
 check(slurm-faults slurm 170 WAITS NEEDS slurm

@@ -357,7 +357,7 @@ repeats: 1
             wall_s = self.report(f"{name}.yaml", "--metric", "wall_s")["rows"][0]["median"]
             limit = f"resources: {{time: {0.6 * wall_s}s}}\ncontinue: {{on: [timeout]}}\n"
             run, = self.status(f"{name}.yaml")["runs"]
-            ends[name] = self.content(pathlib.Path(run["path"], "checkpoint"))
+            ends[name] = self.content(pathlib.Path(run["path"], "out/checkpoint"))
         self.assertEqual(len(ends["whole"]), files, ends["whole"].keys())
         self.assertEqual(ends["whole"], ends["parts"])
         rows = {name: self.report(f"{name}.yaml", "--metric", "val_loss")["rows"][0] for name in ends}

@@ -92,7 +92,7 @@ class Allocations(BlockTest):
             starts = [json.loads((self.results / attempt / "started.json").read_text())["started_unix_s"] for attempt in block]
             self.assertTrue(all(end <= start for end, start in zip(ends, starts[1:])), "one after the other")
             self.assertEqual(len({json.loads((self.results / attempt / "started.json").read_text())["nodes"] for attempt in block}), 1)
-        devices = {len((self.results / attempt / "devices").read_text().strip().split(",")) for attempt in attempts}
+        devices = {len((self.results / attempt / "out/devices").read_text().strip().split(",")) for attempt in attempts}
         self.assertEqual(devices, {1}, "each step has the GPU that it asks for")
         self.assertIn("nothing to do", self.run_blocks().stderr)
         report = self.report("blocks.yaml")
@@ -156,7 +156,7 @@ class Allocations(BlockTest):
             self.assertEqual(count, 6)
             for attempt in attempts[first:first + count]:
                 nodes = json.loads((self.results / attempt / "run.json").read_text())["axes"]["nodes"]
-                ranks = sorted(line.split() for line in (self.results / attempt / "ranks").read_text().splitlines())
+                ranks = sorted(line.split() for line in (self.results / attempt / "out/ranks").read_text().splitlines())
                 expected = sorted(order[:nodes])
                 self.assertEqual([rank[0] for rank in ranks], [str(rank) for rank in range(len(ranks))])
                 self.assertEqual(sorted({rank[1] for rank in ranks}), expected, attempt)
