@@ -39,8 +39,8 @@ bool is_model(const std::filesystem::path& relative) {
 
 /// What a preparation made, prepare/NAME-HASH/aN/..., beside what is known of its making: programs of this machine, mostly.
 bool is_made(const std::filesystem::path& relative) {
-  constexpr std::array kRecords = {"run.json",     "claim",      "started.json", "finished.json",
-                                   "settled.json", "stdout.log", "stderr.log",   "launch.log"};
+  constexpr std::array kRecords = {"run.json",   "claim",      "started.json", "finished.json", "settled.json",
+                                   "stdout.log", "stderr.log", "launch.log",   "alive"};
   constexpr auto kDepth = 4;
   if (relative.empty() || *relative.begin() != "prepare") return false;
   const std::string name = relative.filename().string();
@@ -53,6 +53,8 @@ bool is_of_this_machine(const std::filesystem::path& relative) {
   const std::string name = relative.filename().string();
   const bool top = !relative.has_parent_path();
   if (relative == "imports/lock" || relative == "imports/lock.owner") return true;
+  constexpr auto kInAttempt = 4;  // CONFIG_ID/RUN/ATTEMPT/alive
+  if (name == "alive" && std::distance(relative.begin(), relative.end()) == kInAttempt) return true;
   return name.ends_with(".tmp") || relative.begin()->string().starts_with(kRemovedPrefix) ||
          (top && (name == "lock" || name == "lock.owner" || name == "last_cancel" || name == "last_run.json"));
 }

@@ -17,6 +17,7 @@ std::string read_tail(const std::filesystem::path& path, std::size_t limit);
 // Modes of new files and folders, from which the umask takes away more. What belongs to a study is for its owner alone to
 // write; what a user asks for by name follows the umask alone.
 inline constexpr unsigned kStudyFile = 0644;
+inline constexpr unsigned kSecretFile = 0600;  // a lock, so that no reader can hold it
 inline constexpr unsigned kStudyFolder = 0755;
 inline constexpr unsigned kUserFile = 0666;
 inline constexpr unsigned kUserFolder = 0777;

@@ -63,6 +63,7 @@ void list(const std::vector<Leftover>& leftovers) {
 int clean(const CleanOptions& options) {
   const Study study = load_study(options.study);
   if (!std::filesystem::exists(study.results)) refuse_without_results(study);
+  require_own(study);
   Store store = open_index(study.results_root);
   // Whoever runs the study may be about to make attempts, or to take some over.
   std::optional<ExperimentLock> lock;

@@ -48,6 +48,7 @@ double probe_limit_s(const std::string& said) {
 int examine(const DoctorOptions& options) {
   const double limit_s = probe_limit_s(options.probe_timeout);
   const Study study = load_study(options.study);
+  if (!study.source.ours) require_own(study);  // it calls what the site names
   Findings findings;
   ProcessToolRunner tools;
   examine_machine(study, tools, findings);

@@ -117,6 +117,7 @@ std::vector<std::string> files_of_run(const std::vector<std::string>& arguments)
 
 int ingest_run(const IngestOptions& options) {
   const Study study = load_study(options.study);
+  require_own(study);
   open_for_reading(study);
   ImportRequest request = request_of(study, options);
   const std::vector<std::string> files = files_of_run(options.arguments);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -150,6 +151,7 @@ std::vector<Study> load_studies(const StudyOptions& options, const std::vector<s
 int cancel_study(const StudyOptions& options, bool yes) {
   const Study study = load_study(options);
   note_without_results(study);
+  require_own(study);
   auto [store, states] = open_for_reading(study);  // a full disk is what some cancel for
   std::vector<KnownAttempt> active;
   for (const AttemptState& state : states) {
@@ -256,13 +258,16 @@ void add_launch(commandline::Command& command) {
       .value_name("FOLDER");
   command.add_option("ARGUMENTS", *arguments, "the attempt's folder; with -n: the command after `--`");
   command.action([=] {
+    const char* const given = std::getenv("HPCBENCH_HASH");
+    const std::string hash = given == nullptr ? "" : given;
+    ::unsetenv("HPCBENCH_HASH");  // for us alone
     if (*ranks > 0) return launch_ranks(*ranks, *arguments);
-    if (!batch->empty() && arguments->empty()) return launch_batch(*batch);
-    if (!block->empty() && batch->empty() && arguments->empty()) return launch_block(*block);
+    if (!batch->empty() && arguments->empty()) return launch_batch(*batch, hash);
+    if (!block->empty() && batch->empty() && arguments->empty()) return launch_block(*block, hash);
     if (arguments->size() != 1 || !batch->empty() || !block->empty())
       throw InputError("error: launch takes one attempt folder, `--batch FOLDER`, `--block FOLDER`, or `-n N -- COMMAND`");
     const char* token = std::getenv("HPCBENCH_TOKEN");
-    return launch_attempt(arguments->front(), token == nullptr ? "" : token);
+    return launch_attempt(arguments->front(), token == nullptr ? "" : token, hash);
   });
 }
 

@@ -139,6 +139,7 @@ int change(const AsideOptions& options) {
   for (auto& [experiment, runs] : chosen) {
     std::sort(runs.begin(), runs.end());
     runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
+    require_own_results(root + "/" + experiment);
     if (!options.undo) require_fixed_repeats(root, experiment);
     Store store = open_index(root);
     const std::string results = root + "/" + experiment;

@@ -62,6 +62,7 @@ class Importer {
     // Mostly there is nothing to do: seen without a lock, and without a write.
     decide(requests);
     if (!tasks_.empty() || !stale_.empty()) {
+      make_folders(study_.results_root, kUserFolder);
       make_folders(study_.results + "/imports");
       const ExperimentLock lock = own();
       decide(requests);
@@ -355,6 +356,11 @@ ImportResult import_runs(const Study& study, const std::vector<ImportRequest>& r
 void take_in_imports(Study& study) {
   const bool had_some = fs::exists(study.results + "/imports");
   if (study.experiment.imports.empty() && !had_some) return;
+  if (const std::string owner = other_owner(study.results); !owner.empty()) {
+    say(fmt::format("note: imports of {} are shown as {} last read them: its results belong to that user",
+                    study.experiment.name, owner));
+    return;
+  }
   const ImportPlan plan = plan_imports(study);
   for (const std::string& note : plan.notes) {
     if (!study.is_unpacked) say("note: " + note);  // an archive has copies, not what they were copied from

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -31,10 +32,12 @@
 #include "launch/script_reports.hpp"
 #include "launch/supervisor.hpp"
 #include "launch/word_of_slurm.hpp"
+#include "runfiles/attempt_hash.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/job_files.hpp"
 #include "runfiles/launch_error.hpp"
 #include "runfiles/layout.hpp"
+#include "runfiles/life.hpp"
 #include "runfiles/outside_files.hpp"
 #include "runfiles/run_description.hpp"
 #include "runfiles/run_info.hpp"
@@ -336,12 +339,37 @@ int prepare_in_slurm(const std::string& run_json, const JobPlace& place, Started
   return launch_status(facts, good_exit_code);
 }
 
+/// What a job was given when it was submitted.
+struct Given {
+  std::string token;  // empty: this is a run by hand
+  std::string hash;
+};
+
+/// Claims an attempt whose files are not those that were submitted, and lets it fail.
+AttemptEnd refuse_changed(const std::string& folder, const std::string& token) {
+  const ProcessIdentity self = this_process();
+  const SlurmJobFacts job = std::getenv("SLURM_JOB_ID") != nullptr ? slurm_job_facts() : SlurmJobFacts();
+  Claim claim;
+  claim.token = token;
+  claim.job = job.name.empty() ? std::to_string(self.pid) : job.name;
+  claim.process = self;
+  if (!try_claim(folder, claim)) return {0, true};
+  FinishedFacts facts;
+  facts.host = self.host;
+  facts.error = "run.json, job.sh or an input file changed after the attempt was submitted; nothing of it was executed";
+  write_file(folder + "/finished.json", finished_json(facts), Durability::durable);
+  return {kExitCannotStart, true};
+}
+
 /// `block`: null where it is in none.
-AttemptEnd run_attempt(const std::string& attempt_folder, const std::string& token, double grace_s, const BlockPlace* block) {
+AttemptEnd run_attempt(const std::string& attempt_folder, const Given& given, double grace_s, const BlockPlace* block) {
+  const std::string& token = given.token;
   JobPlace place;
   place.attempt_folder = std::filesystem::absolute(attempt_folder + "/.").lexically_normal().parent_path().string();
   place.job_folder = place.attempt_folder;
   const std::string run_json = read_file(place.attempt_folder + "/run.json");
+  if (!given.hash.empty() && given.hash != hash_of_folder(place.attempt_folder, run_json))
+    return refuse_changed(place.attempt_folder, token);
   const RunInfo info = parse_run_json(run_json);
   place.run_dir = run_dir_of(place.attempt_folder, info);
   const bool in_slurm = !token.empty() && info.executor == "slurm";
@@ -351,6 +379,10 @@ AttemptEnd run_attempt(const std::string& attempt_folder, const std::string& tok
   SlurmJobFacts job = in_slurm ? slurm_job_facts() : SlurmJobFacts();
   if (in_slurm && block == nullptr) supervisor.expect_limit([job] { return time_left_s(job).value_or(0); });
   if (in_slurm && supervisor.await_wish(0).cancelled_by) return {kSignalExitBase + SIGTERM, false};  // Slurm knows why
+  if (!token.empty() && ::access((place.attempt_folder + "/claim").c_str(), F_OK) == 0) return {0, true};
+  std::optional<Descriptor> life(std::in_place);
+  if (!token.empty() && !in_slurm) life = take_life(place.attempt_folder);
+  if (!life) return {0, true};  // another job is about to claim it
   if (!token.empty()) {
     started.job = job.name.empty() ? std::to_string(started.process.pid) : job.name;
     const Claim claim{.revoked = false, .why = {}, .token = token, .job = *started.job, .process = started.process};
@@ -373,34 +405,52 @@ AttemptEnd run_attempt(const std::string& attempt_folder, const std::string& tok
 }
 
 /// What ends the launcher itself, as a full disk, is noted for hpcbench: its message may have no place either.
-AttemptEnd run_or_note(const std::string& attempt_folder, const std::string& token, double grace_s, const BlockPlace* block) {
+AttemptEnd run_or_note(const std::string& attempt_folder, const Given& given, double grace_s, const BlockPlace* block) {
   try {
-    return run_attempt(attempt_folder, token, grace_s, block);
+    return run_attempt(attempt_folder, given, grace_s, block);
   } catch (const std::exception& problem) {
-    if (!token.empty()) note_launch_error(attempt_folder, bare_text(problem));
+    if (!given.token.empty()) note_launch_error(attempt_folder, bare_text(problem));
     throw;
   }
 }
 
 }  // namespace
 
-int launch_attempt(const std::string& attempt_folder, const std::string& token, double grace_s) {
-  return run_or_note(attempt_folder, token, grace_s, nullptr).status;
+int launch_attempt(const std::string& attempt_folder, const std::string& token, const std::string& hash, double grace_s) {
+  return run_or_note(attempt_folder, {token, hash}, grace_s, nullptr).status;
 }
 
-AttemptEnd launch_in_block(const std::string& attempt_folder, const std::string& token, const BlockPlace& block) {
-  return run_or_note(attempt_folder, token, kEndingGraceS, &block);
+AttemptEnd launch_in_block(const std::string& attempt_folder, const std::string& token, const std::string& hash,
+                           const BlockPlace& block) {
+  return run_or_note(attempt_folder, {token, hash}, kEndingGraceS, &block);
 }
 
-int launch_batch(const std::string& batch_folder) {
+std::vector<BatchAttempt> read_batch(const std::string& batch_folder, const std::string& hash) {
+  const std::string path = batch_folder + "/" + (hash.empty() ? "attempts.txt" : kHashesFile);
+  const std::string text = read_file(path);
+  if (!hash.empty() && sha256_hex(text) != hash) {
+    throw UnavailableError(fmt::format("error: {} changed after the batch was submitted; nothing of it is executed", path));
+  }
+  std::vector<BatchAttempt> attempts;
+  for (const std::string& line : split(text, '\n')) {
+    const std::size_t blank = hash.empty() ? std::string::npos : line.find(' ');
+    if (!line.empty() && (hash.empty() || blank != std::string::npos))
+      attempts.push_back(blank == std::string::npos ? BatchAttempt{line, ""}
+                                                    : BatchAttempt{line.substr(blank + 1), line.substr(0, blank)});
+  }
+  return attempts;
+}
+
+int launch_batch(const std::string& batch_folder, const std::string& hash) {
   namespace fs = std::filesystem;
   const fs::path batch = fs::absolute(batch_folder + "/.").lexically_normal().parent_path();
   const std::size_t line = array_element("launch --batch");
-  const std::vector<std::string> lines = split(read_file(batch / "attempts.txt"), '\n');
-  if (line >= lines.size() || lines[line].empty()) {
+  const std::vector<BatchAttempt> attempts = read_batch(batch.string(), hash);
+  if (line >= attempts.size()) {
     throw UnavailableError(fmt::format("error: no attempt in line {} of {}", line + 1, (batch / "attempts.txt").string()));
   }
-  return launch_attempt((batch.parent_path().parent_path() / lines[line]).string(), batch.filename().string());
+  return launch_attempt((batch.parent_path().parent_path() / attempts[line].path).string(), batch.filename().string(),
+                        attempts[line].hash);
 }
 
 }  // namespace hpcbench

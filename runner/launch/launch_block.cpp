@@ -40,8 +40,8 @@ void say_of_block(const std::string& text) {
 }
 
 /// The block's part of attempts.txt. UnavailableError where there is none.
-std::vector<std::string> block_attempts(const std::filesystem::path& batch, std::size_t index) {
-  const std::vector<std::string> attempts = split(read_file(batch / "attempts.txt"), '\n');
+std::vector<BatchAttempt> block_attempts(const std::filesystem::path& batch, std::size_t index, const std::string& hash) {
+  const std::vector<BatchAttempt> attempts = read_batch(batch.string(), hash);
   const std::vector<BlockLines> blocks = parse_blocks(read_file(batch / kBlocksFile));
   if (index >= blocks.size() || blocks[index].first + blocks[index].count > attempts.size())
     throw UnavailableError(fmt::format("error: no block in line {} of {}", index + 1, (batch / kBlocksFile).string()));
@@ -90,7 +90,8 @@ std::vector<std::string> draw_nodes(const std::vector<std::string>& attempt_fold
 /// A block that is ours, and what its runs have to know of it.
 struct OwnBlock {
   std::filesystem::path batch;
-  std::vector<std::string> attempts, folders;
+  std::vector<BatchAttempt> attempts;
+  std::vector<std::string> folders;
   SlurmJobFacts job;
   BlockPlace place;
   std::vector<bool> alone;  // which attempts are to have nothing beside them
@@ -105,18 +106,18 @@ struct OwnBlock {
 };
 
 std::string too_short_for(const OwnBlock& block, std::size_t next) {
-  return fmt::format("the time that the job has left is too short for {}", block.attempts[next]);
+  return fmt::format("the time that the job has left is too short for {}", block.attempts[next].path);
 }
 
 std::string not_ended_by_program(const OwnBlock& block, std::size_t ended) {
-  return fmt::format("{} was not ended by its program", block.attempts[ended]);
+  return fmt::format("{} was not ended by its program", block.attempts[ended].path);
 }
 
 int run_one_by_one(const OwnBlock& block) {
   std::optional<double> end_s;
   for (std::size_t i = 0; i < block.attempts.size(); ++i) {
     if (i > 0 && !has_time(block.folders[i], block.job, end_s)) return block.leave(i, too_short_for(block, i));
-    if (!launch_in_block(block.folders[i], block.token(), block.place).may_go_on)
+    if (!launch_in_block(block.folders[i], block.token(), block.attempts[i].hash, block.place).may_go_on)
       return block.leave(i + 1, not_ended_by_program(block, i));
   }
   return 0;
@@ -129,7 +130,7 @@ constexpr int kRunHasShared = 2;
 /// In a process of its own: one attempt's signals and children are nobody else's.
 int run_in_lane(const OwnBlock& block, std::size_t number) {
   try {
-    const AttemptEnd end = launch_in_block(block.folders[number], block.token(), block.place);
+    const AttemptEnd end = launch_in_block(block.folders[number], block.token(), block.attempts[number].hash, block.place);
     if (end.shared) write_file(block.refused_file(), *end.shared + "\n", Durability::durable);
     if (end.shared) return kRunHasShared;
     return end.may_go_on ? kRunWasApart : kRunIsBroken;
@@ -185,14 +186,14 @@ std::size_t width_of(const std::vector<bool>& alone, const RunInfo& first) {
 
 }  // namespace
 
-int launch_block(const std::string& batch_folder) {
+int launch_block(const std::string& batch_folder, const std::string& hash) {
   namespace fs = std::filesystem;
   const Supervisor holds_signals(Supervisor::Place::batch);  // until an attempt's own takes them
   const fs::path batch = fs::absolute(batch_folder + "/.").lexically_normal().parent_path();
   const std::size_t index = array_element("launch --block");
-  OwnBlock block{batch, block_attempts(batch, index), {}, slurm_job_facts(), {}, {}};
-  for (const std::string& attempt : block.attempts)
-    block.folders.push_back((batch.parent_path().parent_path() / attempt).string());
+  OwnBlock block{batch, block_attempts(batch, index, hash), {}, slurm_job_facts(), {}, {}};
+  for (const BatchAttempt& attempt : block.attempts)
+    block.folders.push_back((batch.parent_path().parent_path() / attempt.path).string());
   const std::string folder = block_folder(batch.string(), index);
   make_folders(folder);
   const std::string token = batch.filename().string();

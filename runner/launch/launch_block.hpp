@@ -19,7 +19,17 @@ struct BlockPlace {
   std::string bindings;            // kBindingsFile of a block whose runs go on side by side; else empty
 };
 
+/// An attempt of a batch.
+struct BatchAttempt {
+  std::string path;  // relative to the folder of the experiment
+  std::string hash;  // attempt_hash; empty: of a batch of an earlier version
+};
+
+/// Those of a batch, in order. `hash`: of its list of hashes; UnavailableError where that differs. Empty: the list has none.
+std::vector<BatchAttempt> read_batch(const std::string& batch_folder, const std::string& hash);
+
 /// launch_attempt, in a job of Slurm in which others follow: the run's own time limit is kept, not the job's.
-AttemptEnd launch_in_block(const std::string& attempt_folder, const std::string& token, const BlockPlace& block);
+AttemptEnd launch_in_block(const std::string& attempt_folder, const std::string& token, const std::string& hash,
+                           const BlockPlace& block);
 
 }  // namespace hpcbench

@@ -152,7 +152,8 @@ std::string render_array_script(const Experiment& experiment, const std::vector<
                   {"batch_dir", context.results + "/batches/" + batch},
                   {"script", batch_script_path(batch)}};
   values.flags = {{"blocks", blocks}};
-  values.lists = {{"options", lines}};
+  values.lists = {{"options", lines}, {"hashes", {}}};
+  if (!context.hashes_sha256.empty()) values.lists.back().second.push_back(context.hashes_sha256);
   return ShellTemplate(context.array_template, "slurm_array.sh.mustache").render(values);
 }
 

@@ -195,17 +195,22 @@ std::vector<AttemptState> bring_up_to_date(Store& store, const std::string& resu
 template <class Refresh>
 IndexView open_refreshed(const std::string& results_root, const std::string& experiment, const Refresh& refresh) {
   if (!fs::exists(results_root)) return {Store::open(":memory:"), {}};
-  try {
-    Store store = open_index(results_root);
-    std::vector<AttemptState> states = refresh(store);
-    return {std::move(store), std::move(states)};
-  } catch (const UnavailableError&) {
-    // A folder of somebody else, or a full disk: read the run directories without writing anything.
-    Store store = Store::open(":memory:");
-    reindex(store, results_root, experiment);
-    std::vector<AttemptState> states = refresh(store);
-    return {std::move(store), std::move(states)};
+  const std::string results = results_root + "/" + experiment;
+  const std::string owner = other_owner(results);
+  if (owner.empty()) {
+    try {
+      Store store = open_index(results_root);
+      std::vector<AttemptState> states = refresh(store);
+      return {std::move(store), std::move(states)};
+    } catch (const UnavailableError&) {  // a folder that cannot be written, or a full disk
+    }
+  } else {
+    say(fmt::format("note: {} belongs to {}: hpcbench reads it and writes nothing there", results, owner));
   }
+  Store store = Store::open(":memory:");
+  reindex(store, results_root, experiment);
+  std::vector<AttemptState> states = refresh(store);
+  return {std::move(store), std::move(states)};
 }
 
 Reading reading_today(const Study& study, const Reading& before, const IndexLook& look) {
@@ -297,7 +302,7 @@ std::vector<AttemptState> refresh_index(Store& store, const Study& study) {
   IndexLook look = look_at_index(store, study.results, study.experiment.name);
   const Reading before = read_reading(study.results);
   const Reading reading = reading_today(study, before, look);
-  keep_reading(study.results, reading);
+  if (other_owner(study.results).empty()) keep_reading(study.results, reading);
   return bring_up_to_date(store, study.results, study.experiment.name, std::move(look), before, reading, Telling::aloud);
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 
@@ -63,7 +64,12 @@ void write_last_run(const std::string& results_root, const LastRun& run) {
                                    {"settings", run.settings}};
     if (!together.empty()) json["profiles_together"] = together;
     const std::string text = json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-    write_file(last_run_file(folder), text, Durability::none);
+    try {
+      write_file(last_run_file(folder), text, Durability::none);
+    } catch (const UnavailableError&) {
+      // Below a sticky folder another user's note cannot be replaced; the study's own is what counts.
+      if (deeper || is_own(last_run_file(folder)) || !std::filesystem::exists(last_run_file(folder))) throw;
+    }
   }
 }
 
@@ -72,8 +78,10 @@ std::optional<LastRun> read_last_run(const std::string& folder) {
   if (!text) return std::nullopt;
   try {
     const nlohmann::json json = nlohmann::json::parse(*text);
-    return LastRun{json.at("experiment"), found_from(folder, json.at("file")), json.at("profile"),
-                   found_from(folder, json.at("site")), json.at("settings")};
+    LastRun run{json.at("experiment"), found_from(folder, json.at("file")), json.at("profile"),
+                found_from(folder, json.at("site")), json.at("settings")};
+    run.ours = is_own_alone(last_run_file(folder));
+    return run;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }
@@ -86,7 +94,7 @@ std::optional<LastRun> read_last_run_of(const std::string& results_root, const s
   if (std::optional<LastRun> last = read_last_run(results_root); last && last->experiment == experiment) return last;
   const std::string copy = folder + "/experiment.yaml";
   if (!std::filesystem::exists(copy)) return std::nullopt;
-  return LastRun{experiment, copy, "", "", {}};
+  return LastRun{experiment, copy, "", "", {}, is_own_alone(copy)};
 }
 
 std::optional<LastRun> find_last_run_of_file(const std::string& results_root, const std::string& file) {

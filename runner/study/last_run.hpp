@@ -13,6 +13,7 @@ struct LastRun {
   std::string profile;                // several: with commas between them; empty: none
   std::string site;                   // empty: none
   std::vector<std::string> settings;  // the texts of --set
+  bool ours = true;                   // this user wrote it, and no other can; else it is read, but nothing is executed by it
 };
 
 /// `FILE --profile P --site S --set A=B`, as a shell takes it.

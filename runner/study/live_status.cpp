@@ -15,6 +15,7 @@
 #include "render/attempt.hpp"
 #include "runfiles/block_claim.hpp"
 #include "runfiles/claim.hpp"
+#include "runfiles/life.hpp"
 #include "submit/judge.hpp"
 #include "submit/slurm/slurm_parse.hpp"
 #include "submit/slurm/slurm_users.hpp"
@@ -133,7 +134,8 @@ void add_processes(StatusView& view, const Study& study) {
     if (!is_open(run) || is_slurm(run) || has_finished(folder)) continue;
     const std::optional<Claim> claim = read_claim(folder);
     // Without a claim nothing runs yet; one of another host tells nothing here.
-    const std::optional<bool> alive = claim && claim->process ? is_alive(*claim->process) : std::optional(false);
+    std::optional<bool> alive = claim && claim->process ? is_alive(*claim->process) : std::optional(false);
+    if (holds_life(folder).value_or(false)) alive = true;  // also in another PID namespace
     run.job = !alive ? RunStatus::Job::unknown : *alive ? RunStatus::Job::there : RunStatus::Job::gone;
   }
 }

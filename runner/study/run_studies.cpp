@@ -109,6 +109,7 @@ int run_in_turn(std::vector<Course>& courses, Call& call) {
 }  // namespace
 
 int run_studies(std::vector<Study> studies, const RunOptions& options) {
+  for (const Study& study : studies) require_own(study);
   require_studies(studies, options);
   catch_interrupts();
   const bool many = studies.size() > 1;

@@ -1,17 +1,20 @@
 #include "study/study.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "render/attempt.hpp"
 #include "render/blocks.hpp"
 #include "report/table.hpp"
 #include "study/index.hpp"
+#include "submit/slurm/slurm_users.hpp"
 
 namespace hpcbench {
 
@@ -71,6 +74,7 @@ void remember_site(LastRun& source, const std::string& results_root) {
   const std::optional<LastRun> last = find_last_run_of_file(results_root, source.file);
   if (!last || last->site.empty()) return;
   source.site = last->site;
+  source.ours = last->ours;
   say(fmt::format("--site {}: as in the last run of {}", last->site, source.file));
 }
 
@@ -215,6 +219,39 @@ std::string Study::named() const {
   return how_it_was_read(as_typed) + in_results;
 }
 
+std::string other_owner(const std::string& results) {
+  struct stat status {};
+  if (::stat(results.c_str(), &status) != 0) return "";
+  std::error_code error;
+  const fs::path place = fs::canonical(results, error);
+  if (!error && is_own(results) && is_own(place)) return "";
+  return user_name_of(status.st_uid);
+}
+
+void require_own_results(const std::string& results) {
+  if (const std::string owner = other_owner(results); !owner.empty()) {
+    throw UnavailableError(
+        fmt::format("error: {} belongs to {}: only that user runs, changes or cancels it; `hpcbench report`, `status` and "
+                    "`compare` read it\n  = for a study of your own, name another folder with --results",
+                    results, owner));
+  }
+}
+
+void require_own(const Study& study) {
+  require_own_results(study.results);
+  if (!study.source.ours) {
+    throw UnavailableError(fmt::format(
+        "error: another user wrote, or may write, the note in {} that tells how the study was run last\n  = name the "
+        "experiment file{}; then it is noted again",
+        study.results_root, study.source.site.empty() ? "" : ", and --site"));
+  }
+  struct stat status {};
+  if (::stat(study.results.c_str(), &status) != 0 || (status.st_mode & (S_IWGRP | S_IWOTH)) == 0) return;
+  const mode_t mode = status.st_mode & ~static_cast<mode_t>(S_IWGRP | S_IWOTH) & 07777U;
+  if (::chmod(study.results.c_str(), mode) == 0)
+    say(fmt::format("note: others could write in {}; now they can only read it", study.results));
+}
+
 void check_study(const Study& study) {
   if (study.experiment.executor == "slurm") {
     // These stand in lines that sbatch reads, and in file names in which it replaces `%`.
@@ -249,6 +286,7 @@ Study load_study(const StudyOptions& options) {
     remember_site(study.source, study.results_root);
   }
   const std::string path = study.from_last_run ? readable_file(study.source, study.results_root) : options.file;
+  if (path != study.source.file && study.from_last_run) study.source.ours = study.source.ours && is_own_alone(path);
   study.experiment = read_experiment(path, read_options(study.source));
   study.is_unpacked = options.is_unpacked;
   if (study.from_last_run && !study.is_unpacked) {

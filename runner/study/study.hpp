@@ -66,6 +66,13 @@ std::string where_results_are(const std::string& results_root, const std::string
 [[noreturn]] void refuse_without_results(const Study& study);
 /// The same as a note on stderr, for commands that have something to show without results; nothing where there are some.
 void note_without_results(const Study& study);
+/// UnavailableError unless the study is this user's to execute, change and end: its results belong to this user, and the file
+/// that says how it was read is from this user alone. Takes the right to write in its results from others.
+void require_own(const Study& study);
+/// The same of results alone.
+void require_own_results(const std::string& results);
+/// The name of the user to whom the results of an experiment belong, if that is another one; else empty.
+std::string other_owner(const std::string& results);
 
 /// Reads FILE, which may be the name of a study in the results folder; without one, what was run last there (said on stderr).
 Study load_study(const StudyOptions& options);

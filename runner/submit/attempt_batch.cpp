@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
+#include "runfiles/attempt_hash.hpp"
 #include "runfiles/block_claim.hpp"
 #include "runfiles/layout.hpp"
 
@@ -135,14 +136,24 @@ std::vector<OpenBatch> read_open_batches(const std::string& results) {
   return batches;
 }
 
-void write_attempt_files(const RenderedAttempt& attempt) {
+std::string AttemptBatch::write_hashes(const std::vector<AttemptKey>& attempts, const std::vector<std::string>& hashes) const {
+  std::string lines;
+  for (std::size_t i = 0; i < attempts.size(); ++i) lines += hashes[i] + " " + to_string(attempts[i]) + "\n";
+  write_file(folder_ + "/" + kHashesFile, lines, Durability::none);
+  return sha256_hex(lines);
+}
+
+std::string write_attempt_files(const RenderedAttempt& attempt) {
   write_plainly(attempt.folder + "/run.json", attempt.run_json, kStudyFile);
   write_plainly(attempt.folder + "/job.sh", attempt.job_sh, kStudyFolder);
+  std::vector<std::string> decks;
   for (const FilledDeck& deck : attempt.decks) {
     const std::filesystem::path path = std::filesystem::path(output_folder(attempt.folder)) / deck.to;
     make_folders(path.parent_path().string());
     write_plainly(path.string(), deck.content, kStudyFile);
+    decks.push_back(deck.content);
   }
+  return attempt_hash(attempt.run_json, attempt.job_sh, decks);
 }
 
 }  // namespace hpcbench

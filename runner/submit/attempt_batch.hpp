@@ -26,6 +26,8 @@ class AttemptBatch {
   static AttemptBatch resume(const std::string& results, const std::string& id);
 
   const std::string& id() const { return id_; }
+  /// Writes the attempts' hashes where a launcher finds them. Returns the hash of that list, for the batch's script.
+  std::string write_hashes(const std::vector<AttemptKey>& attempts, const std::vector<std::string>& hashes) const;
   /// Notes that an attempt leaves the batch: it is about to be handed over, or a newer batch holds it. UnavailableError if that
   /// cannot be written.
   void note_leaving(const AttemptKey& attempt);
@@ -56,6 +58,7 @@ struct OpenBatch {
 std::vector<OpenBatch> read_open_batches(const std::string& results);
 
 /// Writes run.json and job.sh of an attempt whose folder exists. Not durable by itself: one sync_file_system serves the batch.
-void write_attempt_files(const RenderedAttempt& attempt);
+/// Returns its attempt_hash.
+std::string write_attempt_files(const RenderedAttempt& attempt);
 
 }  // namespace hpcbench

@@ -57,6 +57,11 @@ void end_begun(const std::string& results, const AttemptKey& key, Executor& exec
       observer.settled(key, verdict.kind == Verdict::Kind::voided ? State::cancelled : verdict.outcome, verdict.reason);
       break;
     case Verdict::Kind::active:
+      if (!verdict.reason.empty()) {
+        observer.note(to_string(key) + ": cannot be ended from here: " + verdict.reason + "; run `hpcbench cancel` there");
+        ++counts.unseen;
+        break;
+      }
       log_info(fmt::format("asks job {} of {} to end", verdict.job, to_string(key)));
       executor.cancel(folder, verdict.job);
       counts.asked.push_back({key, verdict.job});

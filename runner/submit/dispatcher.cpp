@@ -92,6 +92,7 @@ bool Dispatcher::Impl::hand_over_some() {
   AttemptSpan span{batch.id(), pending.front().index, {}, {}};
   for (std::size_t i = 0; i < keys.size(); ++i) {
     span.folders.push_back(folder_of(keys[i]));
+    span.hashes.push_back(pending[i].hash);
     if (!in_blocks()) continue;
     if (i == 0 || pending[i].index != pending[i - 1].index) span.blocks.push_back(0);
     ++span.blocks.back();

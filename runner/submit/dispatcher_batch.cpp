@@ -141,7 +141,9 @@ std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::write_batch(
   }
   const auto batch =
       std::make_shared<LiveBatch>(LiveBatch{AttemptBatch::create(context.results, id, keys, blocks), taken.size()});
-  for (const RenderedAttempt& attempt : rendered) write_attempt_files(attempt);
+  std::vector<std::string> hashes;
+  for (const RenderedAttempt& attempt : rendered) hashes.push_back(write_attempt_files(attempt));
+  if (!executor.runs_here()) context.hashes_sha256 = batch->batch.write_hashes(keys, hashes);
   if (const auto text = script(id)) write_file(context.results + "/" + batch_script_path(id), *text, Durability::none);
   sync_file_system(context.results);
   observer.intended(id, keys);
@@ -153,7 +155,7 @@ std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::write_batch(
     leave_old_batches(taken[i]);
     runs.set_attempt(taken[i], keys[i].attempt);
     runs.set_state(taken[i], State::intended);
-    queue.push_back({taken[i], batch, static_cast<int>(element)});
+    queue.push_back({taken[i], batch, static_cast<int>(element), hashes[i]});
     if (--left > 0) continue;
     ++element;
     left = element < blocks.size() ? blocks[element] : 1;

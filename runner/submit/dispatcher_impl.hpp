@@ -28,7 +28,8 @@ struct Dispatcher::Impl {
   struct Pending {
     std::size_t run = 0;
     std::shared_ptr<LiveBatch> batch;
-    int index = 0;  // in the batch: of the attempt, or of its block
+    int index = 0;          // in the batch: of the attempt, or of its block
+    std::string hash = {};  // attempt_hash
   };
   /// An attempt that was handed over, or adopted, and has not been settled.
   struct Active {

@@ -17,6 +17,8 @@ struct AttemptSpan {
   std::vector<std::string> folders;  // absolute
   /// Of blocks how many of `folders` each element has, in order; empty: one each.
   std::vector<std::size_t> blocks = {};
+  /// attempt_hash of each of `folders`.
+  std::vector<std::string> hashes = {};
 
   int elements() const { return static_cast<int>(blocks.empty() ? folders.size() : blocks.size()); }
 };
@@ -45,6 +47,7 @@ struct JobStatus {
   std::optional<State> unclaimed = {};  // of the attempt without a claim; absent: lost
   bool voids = false;                   // without a claim it never ran, and its run gets another attempt
   std::string log = {};                 // where it may have said why: a file in its batch's folder
+  std::string out_of_reach = {};        // why no signal from here reaches it though it is active; empty: one does
   bool missing = false;                 // of one that counts as active: nobody knows it, and time will tell
 };
 

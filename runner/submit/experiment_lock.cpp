@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/host.hpp"
 #include "submit/owner_file.hpp"
 
 namespace hpcbench {
@@ -20,6 +22,13 @@ std::string owner_path(const std::string& results) { return results + "/lock.own
 
 bool is_held(int code) { return code == EAGAIN || code == EACCES; }
 bool is_unsupported(int code) { return code == ENOLCK || code == EINVAL || code == EOPNOTSUPP || code == ENOSYS; }
+
+constexpr double kSilenceS = 60;  // clocks of hosts may differ by some seconds
+
+double seconds_since_change(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? unix_time_s() - static_cast<double>(status.st_mtim.tv_sec) : kSilenceS;
+}
 
 /// An open file description's lock: kept over threads and other closes of the same file, gone when the process is.
 int lock_description(int fd) {
@@ -33,7 +42,8 @@ int lock_description(int fd) {
 
 struct ExperimentLock::Impl {
   Descriptor lock;
-  std::optional<OwnerFile> file;  // where the file system has no locks
+  std::optional<OwnerFile> file;  // for people, for hosts that the lock does not reach, and in place of a lock
+  std::optional<Heartbeat> heartbeat;
 };
 
 ExperimentLock::ExperimentLock(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -45,12 +55,14 @@ std::optional<ExperimentLock> ExperimentLock::try_acquire(const std::string& res
   make_folders(results);
   const std::string path = lock_path(results);
   // CLOEXEC: a job that inherited the description would keep the lock.
-  Descriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (fd.get() < 0) throw UnavailableError(fmt::format("error: cannot open {}: {}", path, std::strerror(errno)));
+  // For its owner alone to open: a reader's lock would keep the owner waiting.
+  Descriptor fd = open_study_file(path, 0, kSecretFile);
+  if (fd.get() < 0) throw UnavailableError(fmt::format("error: cannot open {}: {}", path, why_not_opened(errno)));
+  ::fchmod(fd.get(), kSecretFile);
   const int code = lock_description(fd.get());
   auto impl = std::make_unique<Impl>();
   if (is_held(code)) {
-    if (owner != nullptr) *owner = describe_owner(read_file_if_there(path).value_or(""));
+    if (owner != nullptr) *owner = describe_owner(read_file_if_there(owner_path(results)).value_or(""));
     return std::nullopt;
   }
   if (is_unsupported(code)) {
@@ -61,32 +73,37 @@ std::optional<ExperimentLock> ExperimentLock::try_acquire(const std::string& res
   } else if (code != 0) {
     throw UnavailableError(fmt::format("error: cannot lock {}: {}", path, std::strerror(code)));
   } else {
-    // Only for people and for the message of whoever waits: a full disk must not matter here.
-    const std::string text = owner_text(this_process());
-    if (::ftruncate(fd.get(), 0) == 0) {
-      [[maybe_unused]] const ssize_t written = ::pwrite(fd.get(), text.data(), text.size(), 0);
+    std::string text;
+    try {
+      impl->file = OwnerFile::try_follow_lock(owner_path(results), this_process(), 3 * kHeartbeatS, &text);
+    } catch (const UnavailableError&) {
+      text.clear();  // a full disk must not matter here
+    }
+    if (!impl->file && !text.empty()) {
+      throw UnavailableError(
+          fmt::format("error: {} is run by {}, although its lock is free: locks of this file system do not reach other hosts\n"
+                      "  = wait for it, or interrupt it there (Ctrl-C), then call again",
+                      results, describe_owner(text)));
     }
   }
+  if (impl->file) impl->heartbeat.emplace(owner_path(results));
   impl->lock = std::move(fd);
   return ExperimentLock(std::move(impl));
 }
 
 std::optional<std::string> experiment_owner(const std::string& results) {
   const std::string path = lock_path(results);
-  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) return std::nullopt;
+  const std::optional<std::string> text = read_file_if_there(owner_path(results));
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));  // the owner's alone to open
   struct flock found {};
   found.l_type = F_WRLCK;
   found.l_whence = SEEK_SET;
-  if (::fcntl(fd.get(), F_OFD_GETLK, &found) == 0) {
-    if (found.l_type == F_UNLCK) return std::nullopt;
-    return describe_owner(read_file_if_there(path).value_or(""));
-  }
-  const std::optional<std::string> text = read_file_if_there(owner_path(results));
-  if (!text) return std::nullopt;
-  const auto process = parse_owner(*text);
-  // Of another host nothing is known: its word stands.
-  if (process && !is_alive(*process).value_or(true)) return std::nullopt;
+  const bool tells = fd.get() >= 0 && ::fcntl(fd.get(), F_OFD_GETLK, &found) == 0;
+  if (tells && found.l_type != F_UNLCK) return describe_owner(text.value_or(""));
+  const auto process = parse_owner(text.value_or(""));
+  if (!process || (tells && process->host == host_name())) return std::nullopt;
+  // Of another host nothing is known but its signs of life.
+  if (!is_alive(*process).value_or(seconds_since_change(owner_path(results)) < kSilenceS)) return std::nullopt;
   return describe_owner(*text);
 }
 

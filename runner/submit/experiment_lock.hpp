@@ -6,11 +6,13 @@
 
 namespace hpcbench {
 
-/// One owner per experiment: an fcntl lock on results/EXPERIMENT/lock; where the file system has none, an O_EXCL file with
-/// the owner's host, boot id, pid and start time.
+/// One owner per experiment: an fcntl lock on results/EXPERIMENT/lock, which only that user can open. Beside it lock.owner,
+/// made with O_EXCL, has the owner's host, boot id, pid and start time, and changes every two seconds: hosts that the lock does
+/// not reach see by it that the owner lives. Where the file system has no locks it is the lock.
 class ExperimentLock {
  public:
-  /// Absent if another process owns it; `owner` then says who, as far as that is known.
+  /// Absent if another process owns it; `owner` then says who, as far as that is known. UnavailableError if that process is on
+  /// another host, which this host's lock does not reach.
   static std::optional<ExperimentLock> try_acquire(const std::string& results, std::string* owner);
   ~ExperimentLock();
   ExperimentLock(ExperimentLock&&) noexcept;

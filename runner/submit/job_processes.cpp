@@ -1,9 +1,11 @@
 #include "submit/job_processes.hpp"
 
 #include <dirent.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <ctime>
@@ -57,6 +59,29 @@ std::vector<int> all_processes() {
 /// A file of /proc/PID as its NUL-separated parts.
 std::vector<std::string> process_words(int pid, const char* file) { return split(process_text(pid, file), '\0'); }
 
+bool is_of_this_user(int pid) {
+  struct stat status {};
+  return ::stat(("/proc/" + std::to_string(pid)).c_str(), &status) == 0 && status.st_uid == ::geteuid();
+}
+
+/// EXPERIMENT/CONFIG_ID/RUN/ATTEMPT of an attempt's folder: a container may see it at another place.
+std::string own_part(const std::string& folder) {
+  std::size_t begin = folder.size();
+  for (int part = 0; part < 4 && begin != std::string::npos && begin > 0; ++part) begin = folder.rfind('/', begin - 1);
+  return begin == std::string::npos ? folder : folder.substr(begin);
+}
+
+bool launches(int pid, const std::string& folder) {
+  const std::vector<std::string> words = process_words(pid, "cmdline");
+  const std::string part = own_part(folder);
+  bool found = false;
+  for (std::size_t i = 0; i + 1 < words.size() && !found; ++i) found = words[i] == "launch" && words[i + 1].ends_with(part);
+  if (!found || !is_of_this_user(pid)) return false;
+  const std::vector<std::string> environment = process_words(pid, "environ");
+  return std::any_of(environment.begin(), environment.end(),
+                     [](const std::string& variable) { return variable.starts_with("HPCBENCH_TOKEN="); });
+}
+
 bool has_word(const std::vector<std::string>& words, const std::string& wanted) {
   for (const std::string& word : words) {
     if (word == wanted) return true;
@@ -73,7 +98,7 @@ std::vector<ProcessIdentity> find_leftovers(const ProcessIdentity& job, const st
     if (pid == ::getpid()) continue;
     const bool in_session = ::getsid(pid) == job.pid;
     const bool names_run = has_word(process_words(pid, "environ"), run_variable);
-    if ((!in_session && !names_run) || container_part(pid) == ContainerPart::keeper) continue;
+    if ((!in_session && !names_run) || !is_of_this_user(pid) || container_part(pid) == ContainerPart::keeper) continue;
     const auto identity = identify_process(pid);
     if (!identity || identity->start_ticks < job.start_ticks) continue;
     session_is_its = session_is_its || (in_session && names_run);
@@ -99,13 +124,11 @@ bool signal_process(const ProcessIdentity& process, int signal) {
   return is_alive(process).value_or(false) && ::kill(process.pid, signal) == 0;
 }
 
-std::optional<ProcessIdentity> find_launcher(const std::string& folder) {
+std::optional<ProcessIdentity> find_launcher(const std::string& folder, const std::optional<ProcessIdentity>& claimed) {
+  if (claimed && is_alive(*claimed).value_or(false) && launches(claimed->pid, folder)) return claimed;
   for (const int pid : all_processes()) {
-    const std::vector<std::string> words = process_words(pid, "cmdline");
-    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-      if (words[i] != "launch" || words[i + 1] != folder) continue;
-      if (const auto identity = identify_process(pid)) return identity;
-    }
+    if (!launches(pid, folder)) continue;
+    if (const auto identity = identify_process(pid)) return identity;
   }
   return std::nullopt;
 }

@@ -90,7 +90,7 @@ Verdict judge_attempt(const std::string& folder, const std::string& job, const s
   if (!ended) status = executor.status(folder, claimed_job);
   switch (status.kind) {
     case JobStatus::Kind::active:
-      return {Verdict::Kind::active, claimed_job, State::lost, {}};
+      return {Verdict::Kind::active, claimed_job, State::lost, status.out_of_reach};
     case JobStatus::Kind::unknown:
       return {Verdict::Kind::unseen, claimed_job, State::lost, status.text};
     case JobStatus::Kind::ended:

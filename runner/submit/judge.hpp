@@ -28,7 +28,7 @@ struct Verdict {
   Kind kind = Kind::active;
   std::string job;
   State outcome = State::lost;
-  std::string reason;
+  std::string reason;  // of `active`: JobStatus::out_of_reach
 };
 
 /// Whether `folder` holds finished.json.

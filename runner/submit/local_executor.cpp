@@ -13,8 +13,10 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/host.hpp"
 #include "base/process.hpp"
 #include "runfiles/claim.hpp"
+#include "runfiles/life.hpp"
 #include "submit/job_processes.hpp"
 #include "submit/start_job.hpp"
 
@@ -34,12 +36,27 @@ timespec to_timespec(double seconds) {
   return {static_cast<time_t>(whole), static_cast<long>((seconds - whole) * 1e9)};
 }
 
-/// The identity in an attempt's claim; where the claim is empty (its writer was cut short, or is writing) that of the process
-/// that was started for this folder.
-std::optional<ProcessIdentity> job_process(const std::string& folder) {
+/// What is known of a job that another process started.
+struct FoundJob {
+  std::optional<bool> alive;               // absent: that cannot be told from here
+  std::optional<ProcessIdentity> process;  // if it can be signalled from here
+  std::optional<ProcessIdentity> claimed;  // what its claim names, right or wrong
+};
+
+FoundJob find_job(const std::string& folder) {
+  FoundJob job;
   const std::optional<Claim> claim = read_claim(folder);
-  if (claim && (claim->revoked || claim->process)) return claim->process;
-  return find_launcher(folder);
+  if (claim && claim->revoked) return {false, {}, {}};
+  if (claim) job.claimed = claim->process;
+  const bool is_here = !job.claimed || job.claimed->host == host_name();
+  const std::optional<bool> life = holds_life(folder);
+  if (life.value_or(is_here)) job.process = find_launcher(folder, job.claimed);
+  if (job.process || life.value_or(false)) {
+    job.alive = true;
+  } else if (is_here) {
+    job.alive = false;
+  }
+  return job;
 }
 
 }  // namespace
@@ -67,9 +84,11 @@ int LocalExecutor::output_for(const std::string& batch, const std::string& folde
 
 Submission LocalExecutor::submit(const AttemptSpan& attempts) {
   Submission submission{Submission::Kind::accepted, {}, {}};
-  for (const std::string& folder : attempts.folders) {
+  for (std::size_t i = 0; i < attempts.folders.size(); ++i) {
+    const std::string& folder = attempts.folders[i];
+    const std::string hash = i < attempts.hashes.size() ? attempts.hashes[i] : "";
     const StartedJob started = start_job({.argv = {program_, "launch", folder},
-                                          .environment = {{"HPCBENCH_TOKEN", attempts.batch}},
+                                          .environment = {{"HPCBENCH_TOKEN", attempts.batch}, {"HPCBENCH_HASH", hash}},
                                           .output_fd = output_for(attempts.batch, folder)});
     if (started.pid < 0) {
       submission.kind = Submission::Kind::refused;
@@ -97,7 +116,7 @@ void LocalExecutor::refresh(Job& job) {
   } else if (job.ends.get() >= 0) {
     pollfd ends{job.ends.get(), POLLIN, 0};
     if (::poll(&ends, 1, 0) != 1) return;
-  } else if (is_alive(job.process).value_or(true)) {
+  } else if (find_job(job.folder).alive.value_or(true)) {
     return;
   }
   job.ended = true;
@@ -114,11 +133,14 @@ JobStatus LocalExecutor::status(const std::string& folder, const std::string& /*
     jobs_.erase(known);
     return status;
   }
-  const std::optional<ProcessIdentity> process = job_process(folder);
-  if (!process) return {JobStatus::Kind::ended, {}};
-  const std::optional<bool> alive = is_alive(*process);
-  if (!alive) return {JobStatus::Kind::unknown, fmt::format("process {} of host {}", process->pid, process->host)};
-  return {*alive ? JobStatus::Kind::active : JobStatus::Kind::ended, *alive ? "running" : ""};
+  const FoundJob job = find_job(folder);
+  if (!job.alive) {
+    return {JobStatus::Kind::unknown, fmt::format("process {} of host {}", job.claimed->pid, job.claimed->host)};
+  }
+  if (!*job.alive) return {JobStatus::Kind::ended, ""};
+  JobStatus status{JobStatus::Kind::active, "running"};
+  if (!job.process) status.out_of_reach = "it runs on this host in another PID namespace (a container)";
+  return status;
 }
 
 void LocalExecutor::cancel(const std::string& folder, const std::string& /*job*/) {
@@ -127,19 +149,18 @@ void LocalExecutor::cancel(const std::string& folder, const std::string& /*job*/
     ::kill(known->second.pid, SIGTERM);  // not yet reaped, so the number is still its own
     return;
   }
-  const std::optional<ProcessIdentity> process = job_process(folder);
-  if (!process || signal_process(*process, SIGTERM)) return;
-  if (!is_alive(*process).value_or(true)) end_leftovers(*process, folder);
+  const FoundJob job = find_job(folder);
+  if (job.process && signal_process(*job.process, SIGTERM)) return;
+  if (job.claimed && !job.alive.value_or(true)) end_leftovers(*job.claimed, folder);
 }
 
 void LocalExecutor::adopt(const std::string& folder, const std::string& /*job*/) {
   if (jobs_.count(folder) != 0) return;
-  const std::optional<ProcessIdentity> process = job_process(folder);
-  if (!process) return;
+  const FoundJob found = find_job(folder);
+  if (!found.process && !found.alive.value_or(false)) return;
   Job& job = jobs_[folder];
-  job.pid = process->pid;
-  job.process = *process;
-  job.ends = open_process(*process);
+  job.folder = folder;
+  if (found.process) job.ends = open_process(*found.process);
   ++running_;
 }
 

@@ -39,7 +39,7 @@ class LocalExecutor : public Executor {
   struct Job {
     int pid = 0;
     bool child = false;              // started by us: waitpid tells; else adopted
-    ProcessIdentity process;         // of an adopted one
+    std::string folder = {};         // of an adopted one
     Descriptor ends = Descriptor();  // readable when an adopted one has ended; -1 if not available
     bool ended = false;
     std::string text;  // how it ended

@@ -1,13 +1,18 @@
 #include "submit/owner_file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 
@@ -25,6 +30,27 @@ void remove_dead_owner(const std::string& path, const std::string& dead_text) {
     if (::link(aside.c_str(), path.c_str()) != 0) return;
   }
   ::unlink(aside.c_str());
+}
+
+/// What of a file changes with each sign of life; absent: it does not exist. Opened each time: then NFS asks the server.
+std::optional<std::string> state_of(const std::string& path) {
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status {};
+  if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0) return std::nullopt;
+  return fmt::format("{} {} {}", status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+/// Whether the owner gives a sign of life within so many seconds.
+bool changes_within(const std::string& path, double seconds) {
+  constexpr double kLookS = 0.1;
+  const std::optional<std::string> before = state_of(path);
+  for (const double end = monotonic_s() + seconds; before && monotonic_s() < end;) {
+    system_clock().sleep(kLookS);
+    const std::optional<std::string> now = state_of(path);
+    if (!now) return false;
+    if (now != before) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -68,6 +94,47 @@ std::optional<OwnerFile> OwnerFile::try_acquire(const std::string& path, const P
     remove_dead_owner(path, *text);
   }
   return std::nullopt;
+}
+
+std::optional<OwnerFile> OwnerFile::try_follow_lock(const std::string& path, const ProcessIdentity& self, double patience_s,
+                                                    std::string* owner) {
+  const std::string own = owner_text(self);
+  for (int i = 0; i < kAcquireTries; ++i) {
+    if (create_exclusively(path, own)) return OwnerFile(path, own);
+    const std::optional<std::string> text = read_file_if_there(path);
+    if (!text) continue;
+    const auto process = parse_owner(*text);
+    const bool elsewhere = process && (process->host != self.host || process->boot_id != self.boot_id);
+    if (elsewhere && changes_within(path, patience_s)) {
+      *owner = *text;
+      return std::nullopt;
+    }
+    remove_dead_owner(path, *text);
+  }
+  return std::nullopt;
+}
+
+Heartbeat::Heartbeat(std::string path) : path_(std::move(path)) {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the thread that does the work
+  thread_ = std::thread([this] {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!wake_.wait_for(lock, std::chrono::duration<double>(kHeartbeatS), [this] { return ended_; })) beat();
+  });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Heartbeat::beat() const { ::utimensat(AT_FDCWD, path_.c_str(), nullptr, AT_SYMLINK_NOFOLLOW); }
+
+Heartbeat::~Heartbeat() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ended_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
 }
 
 void OwnerFile::release() {

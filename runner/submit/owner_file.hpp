@@ -1,7 +1,10 @@
 #pragma once
 
+#include <condition_variable>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "base/host.hpp"
 
@@ -18,6 +21,10 @@ class OwnerFile {
  public:
   /// Absent if it has another owner; `owner` then gets the file's text.
   static std::optional<OwnerFile> try_acquire(const std::string& path, const ProcessIdentity& self, std::string* owner);
+  /// The same beside a lock that we hold: an owner of this host is gone. One of another host, which the lock may not reach, is
+  /// gone unless its file changes within `patience_s`.
+  static std::optional<OwnerFile> try_follow_lock(const std::string& path, const ProcessIdentity& self, double patience_s,
+                                                  std::string* owner);
   ~OwnerFile();
   OwnerFile(OwnerFile&& other) noexcept;
   OwnerFile& operator=(OwnerFile&& other) noexcept;
@@ -28,6 +35,25 @@ class OwnerFile {
 
   std::string path_;  // empty: released
   std::string text_;
+};
+
+/// Renews the time of change of a file every kHeartbeatS, for as long as this lives: the sign of life of its owner.
+inline constexpr double kHeartbeatS = 2;
+class Heartbeat {
+ public:
+  explicit Heartbeat(std::string path);
+  ~Heartbeat();
+  Heartbeat(const Heartbeat&) = delete;
+  Heartbeat& operator=(const Heartbeat&) = delete;
+
+ private:
+  void beat() const;
+
+  std::string path_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool ended_ = false;
+  std::thread thread_;
 };
 
 }  // namespace hpcbench

@@ -14,6 +14,7 @@
 #include "base/host.hpp"
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
+#include "runfiles/attempt_hash.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/layout.hpp"
 #include "runfiles/settled.hpp"
@@ -38,30 +39,37 @@ std::vector<std::string> Preparer::needed_folders(const PreparedInstance& instan
 }
 
 /// The folder with its run.json, and its batch, durably, before anybody can claim it.
-void Preparer::write_attempt(std::size_t instance, int attempt, const std::string& batch) {
+std::string Preparer::write_attempt(std::size_t instance, int attempt, const std::string& batch) {
   const PreparedInstance& wanted = plan_.prepared[instance];
   const std::vector<CodeFile> inputs = input_files(experiment_.preparations[wanted.definition], context_.call_folder);
   const std::string folder = preparation_folder(context_.results, wanted, attempt);
   make_folders(context_.results + "/prepare/" + wanted.folder());
   if (::mkdir(folder.c_str(), kStudyFolder) != 0)
     throw UnavailableError(fmt::format("error: cannot create folder {}: {}", folder, std::strerror(errno)));
+  const std::string run_json = preparation_json(experiment_, plan_, instance, attempt, inputs, batch, context_);
+  const std::string hash = attempt_hash(run_json, "", {});
   if (!batch.empty()) {
     const std::string script = context_.results + "/" + batch_script_path(batch);
     make_folders(std::filesystem::path(script).parent_path().string());
-    write_file(context_.results + "/batches/" + batch + "/attempts.txt",
-               fmt::format("prepare/{}/a{}\n", wanted.folder(), attempt), Durability::none);
-    write_file(script, preparation_script(experiment_, plan_, instance, batch, context_), Durability::none);
+    const std::string line = fmt::format("prepare/{}/a{}\n", wanted.folder(), attempt);
+    const std::string hashes = hash + " " + line;
+    const std::string batch_folder = context_.results + "/batches/" + batch + "/";
+    write_file(batch_folder + "attempts.txt", line, Durability::none);
+    write_file(batch_folder + kHashesFile, hashes, Durability::none);
+    RenderContext context = context_;
+    context.hashes_sha256 = sha256_hex(hashes);
+    write_file(script, preparation_script(experiment_, plan_, instance, batch, context), Durability::none);
   }
-  write_file(folder + "/run.json", preparation_json(experiment_, plan_, instance, attempt, inputs, batch, context_),
-             Durability::durable);
+  write_file(folder + "/run.json", run_json, Durability::durable);
   sync_file_system(context_.results);
+  return hash;
 }
 
 /// False where the executor takes none for the time being.
 bool Preparer::submit(std::size_t instance) {
   Active& attempt = active_.at(instance);
   if (executor_.free_slots() == 0) return false;
-  const Submission submission = executor_.submit({attempt.token, 0, {attempt.folder}, {}});
+  const Submission submission = executor_.submit({attempt.token, 0, {attempt.folder}, {}, {attempt.hash}});
   if (submission.kind == Submission::Kind::later) return false;
   if (submission.kind == Submission::Kind::refused) {
     seize_attempt(attempt.folder, revoke_attempt(void_because("it was not submitted")));
@@ -83,7 +91,7 @@ void Preparer::begin(std::size_t instance, int attempt) {
   const PreparedInstance& wanted = plan_.prepared[instance];
   const bool own_job = !executor_.runs_here();
   Active begun{preparation_folder(context_.results, wanted, attempt), random_hex(kTokenDigits), {}, false};
-  write_attempt(instance, attempt, own_job ? begun.token : "");
+  begun.hash = write_attempt(instance, attempt, own_job ? begun.token : "");
   if (!own_job) note_(fmt::format("prepare: {} begins; its output goes to {}", wanted.name, begun.folder));
   active_[instance] = std::move(begun);
 }

@@ -75,10 +75,12 @@ class Preparer {
     std::string token;  // handed over by this call; empty: by an earlier one
     std::string job;
     bool submitted = true;  // else the executor takes none for the time being
+    std::string hash = {};  // attempt_hash; of this call's
   };
 
   void begin(std::size_t instance, int attempt);
-  void write_attempt(std::size_t instance, int attempt, const std::string& batch);
+  /// Returns its attempt_hash.
+  std::string write_attempt(std::size_t instance, int attempt, const std::string& batch);
   bool submit(std::size_t instance);
   void take_up(std::size_t instance, const std::string& folder);
   Seizure if_unclaimed(const Active& attempt, const JobStatus& end) const;

@@ -77,7 +77,7 @@ class JobFolder {
   nlohmann::json json(const std::string& name) const { return nlohmann::json::parse(text(name)); }
 
   pid_t start(double grace_s = kEndingGraceS) const {
-    return start_process_with([&] { return launch_attempt(path(), "0123456789abcdef", grace_s); });
+    return start_process_with([&] { return launch_attempt(path(), "0123456789abcdef", "", grace_s); });
   }
   /// The job's exit status.
   int run(double grace_s = kEndingGraceS) const { return end_of_process(start(grace_s)); }

@@ -70,8 +70,8 @@ TEST_CASE("with a token: claims, runs, writes finished.json; a second start does
   CHECK(finished["cancelled"] == false);
 
   const std::vector<std::string> names = names_in(attempt.folder);
-  CHECK(names == std::vector<std::string>{"claim", "finished.json", "job.sh", "out", "run.json", "started.json", "stderr.log",
-                                          "stdout.log"});
+  CHECK(names == std::vector<std::string>{"alive", "claim", "finished.json", "job.sh", "out", "run.json", "started.json",
+                                          "stderr.log", "stdout.log"});
   const std::string before = read_file(attempt.folder + "/finished.json");
   CHECK(folder.run(attempt, "other") == 0);
   CHECK(names_in(attempt.folder) == names);

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,6 +119,36 @@ TEST_CASE("the owner file of another host stays until it is broken") {
   CHECK(break_lock(folder.path().string()));
   CHECK_FALSE(break_lock(folder.path().string()));
   CHECK(OwnerFile::try_acquire(path, this_process(), nullptr));
+}
+
+TEST_CASE("beside a lock that does not reach its host, an owner is known by its signs of life") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "lock.owner";
+  const std::string text = owner_text({"elsewhere", "some-boot", 12, 34});
+  write_file(path, text, Durability::none);
+  std::string owner;
+  SUBCASE("it lives: refused, with advice") {
+    const Heartbeat heartbeat(path);
+    CHECK_THROWS_WITH_AS(ExperimentLock::try_acquire(folder.path().string(), &owner),
+                         doctest::Contains("is run by process 12 on elsewhere, although its lock is free"), UnavailableError);
+    CHECK(read_file(path) == text);
+    CHECK(experiment_owner(folder.path().string()) == "process 12 on elsewhere");
+  }
+  SUBCASE("it is gone: followed") {
+    const auto lock = ExperimentLock::try_acquire(folder.path().string(), &owner);
+    REQUIRE(lock);
+    CHECK(read_file(path) == owner_text(this_process()));
+  }
+}
+
+TEST_CASE("a lock is for its owner alone to open") {
+  const TemporaryFolder folder;
+  write_file(folder / "lock", "", Durability::none);  // as an earlier version left it
+  const auto lock = ExperimentLock::try_acquire(folder.path().string(), nullptr);
+  REQUIRE(lock);
+  struct stat status {};
+  REQUIRE(::stat((folder / "lock").c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777U) == 0600);
 }
 
 TEST_CASE("an owner of an earlier boot of this host is gone") {

@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "fakes/temporary_folder.hpp"
 #include "runfiles/claim.hpp"
+#include "runfiles/life.hpp"
 #include "submit/dispatcher.hpp"
 #include "submit/job_processes.hpp"
 
@@ -185,10 +186,29 @@ TEST_CASE("only the process that the claim names is meant") {
     CHECK(executor.status(attempt.folder, "1").kind == JobStatus::Kind::unknown);
     executor.cancel(attempt.folder, "1");
   }
-  SUBCASE("this one") {
+  SUBCASE("a process that is not the attempt's launcher: a forged claim, never signalled") {
     REQUIRE(try_claim(attempt.folder, Claim{.revoked = false, .why = {}, .token = "t", .job = "1", .process = other}));
-    CHECK(executor.status(attempt.folder, "1").kind == JobStatus::Kind::active);
-    CHECK(signal_process(other, 0));
+    CHECK(executor.status(attempt.folder, "1").kind == JobStatus::Kind::ended);
+    executor.cancel(attempt.folder, "1");
+    CHECK(is_alive(other) == true);
+  }
+  SUBCASE("a held lock is a job that runs, whatever the claim names") {
+    other.start_ticks += 1;
+    const std::optional<Descriptor> life = take_life(attempt.folder);
+    REQUIRE(life);
+    CHECK_FALSE(take_life(attempt.folder));
+    REQUIRE(try_claim(attempt.folder, Claim{.revoked = false, .why = {}, .token = "t", .job = "1", .process = other}));
+    const JobStatus status = executor.status(attempt.folder, "1");
+    CHECK(status.kind == JobStatus::Kind::active);
+    CHECK(status.out_of_reach.find("another PID namespace") != std::string::npos);
+    executor.adopt(attempt.folder, "1");
+    CHECK(executor.free_slots() == 0);
+  }
+  SUBCASE("a lock that was let go is a job that ended") {
+    { const std::optional<Descriptor> life = take_life(attempt.folder); }
+    REQUIRE(try_claim(attempt.folder, Claim{.revoked = false, .why = {}, .token = "t", .job = "1", .process = other}));
+    CHECK(holds_life(attempt.folder) == false);
+    CHECK(executor.status(attempt.folder, "1").kind == JobStatus::Kind::ended);
   }
   SUBCASE("no claim, no child: nothing runs, at once") {
     CHECK(executor.status(attempt.folder, "1").kind == JobStatus::Kind::ended);
