@@ -1,6 +1,7 @@
 """Scripts on a real Slurm: texts arrive whole and run nothing, scripts are those that `plan` shows, and a person can run them."""
 import json
 import pathlib
+import re
 import sys
 import unittest
 
@@ -58,11 +59,11 @@ resources: {{time: 60s}}
         self.assertEqual(len(jobs), 20)
         for path in jobs:
             self.assertEqual((results / path).read_bytes(), (self.folder / "scripts" / path).read_bytes(), path)
-        # A batch gets its id when it is made.
+        # A batch gets its id when it is made, and the hash of its attempts when it is submitted.
         batches = {}
         for place in (results, self.folder / "scripts"):
-            batches[place] = sorted((batch / "job.sh").read_text().replace(batch.name, "ID") + (batch / "attempts.txt").read_text()
-                                    for batch in (place / "batches").iterdir())
+            batches[place] = sorted(re.sub("export HPCBENCH_HASH=.*\n", "", (batch / "job.sh").read_text().replace(batch.name, "ID"))
+                                    + (batch / "attempts.txt").read_text() for batch in (place / "batches").iterdir())
         self.assertEqual(batches[results], batches[self.folder / "scripts"])
         self.assertEqual(len(batches[results]), 2)
 
