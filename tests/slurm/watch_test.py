@@ -63,7 +63,7 @@ class WatchTest(SlurmTest):
         self.assertEqual(self.cluster.count("sbatch"), 1, "watching submits nothing")
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can act as another user")
-    def test_another_user_of_the_results_sees_the_jobs_and_takes_them_over(self):
+    def test_another_user_of_the_results_sees_the_jobs_and_cannot_take_them_over(self):
         os.umask(0o002)
         self.addCleanup(os.umask, 0o022)
         temporary = pathlib.Path(tempfile.gettempdir())  # of this check alone, or the machine's, which all may enter
@@ -79,18 +79,17 @@ class WatchTest(SlurmTest):
             return subprocess.Popen([*another, HPCBENCH, *arguments], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
-        for path, flag in ((HPCBENCH, "-x"), (self.folder / "results/last_run.json", "-r")):
+        for path, flag in ((HPCBENCH, "-x"), (self.folder / "study.yaml", "-r")):
             if subprocess.run([*another, "test", flag, str(path)]).returncode != 0:
                 self.skipTest(f"another user cannot reach {path}")
-        said = as_another("status", "--all").communicate(timeout=60)[0]
+        said = as_another("status", "study.yaml", "--site", self.site, "--all").communicate(timeout=60)[0]
         self.assertEqual(len(re.findall(r"/r0\d/a1  running .*\(job \d+_\d+ on n\d\)", said)), 2, said)
-        run = as_another("run")
-        self.addCleanup(self.reap, run)
-        log = self.folder / "results/trivial/hpcbench.log"
-        self.wait_for(lambda: log.read_text().count(f"[{run.pid}] info Slurm job ") >= 2, "what Slurm says to the other user")
-        self.write("go", "")
+        run = as_another("run", "study.yaml", "--site", self.site)
         said = run.communicate(timeout=PATIENCE_S)[0]
-        self.assertEqual(run.returncode, 0, said)
+        self.assertEqual(run.returncode, 3, said)
+        self.assertIn("belongs to", said)
+        self.write("go", "")
+        said = self.hpcbench("run", "study.yaml", "--site", self.site).stdout
         self.assertEqual(list(self.folder.glob("results/*/*/r*/a2")), [], said)
 
     def test_looks_are_as_rare_as_polls_of_run(self):
