@@ -434,9 +434,9 @@ std::vector<BatchAttempt> read_batch(const std::string& batch_folder, const std:
   std::vector<BatchAttempt> attempts;
   for (const std::string& line : split(text, '\n')) {
     const std::size_t blank = hash.empty() ? std::string::npos : line.find(' ');
-    if (!line.empty() && (hash.empty() || blank != std::string::npos))
-      attempts.push_back(blank == std::string::npos ? BatchAttempt{line, ""}
-                                                    : BatchAttempt{line.substr(blank + 1), line.substr(0, blank)});
+    if (line.empty() || (!hash.empty() && blank == std::string::npos)) continue;
+    attempts.push_back(blank == std::string::npos ? BatchAttempt{line, ""}
+                                                  : BatchAttempt{line.substr(blank + 1), line.substr(0, blank)});
   }
   return attempts;
 }
