@@ -41,7 +41,7 @@ class Names(StudyTest):
             self.assertEqual(row["median"], 5.5)
             for run in row["runs"]:
                 folder = self.folder / "results/odd" / row["config_id"] / run["run"] / run["attempt"]
-                self.assertEqual((folder / "value").read_bytes().decode(), row["axes"]["name"])
+                self.assertEqual((folder / "out/value").read_bytes().decode(), row["axes"]["name"])
         rows = list(csv.DictReader(io.StringIO(self.hpcbench("report", "--format", "csv").stdout, newline="")))
         self.assertEqual([row["name"] for row in rows], NAMES)
 
@@ -53,7 +53,7 @@ class Names(StudyTest):
         self.assertEqual([row["is_baseline"] for row in self.report("s.yaml")["rows"]], [True, False, False])
         for strategy, value in (("data parallel", "data parallel"), ("it's `odd`; $HOME", "it's `odd`; $HOME"), ("two words", "two")):
             path = self.hpcbench("show", f"strategy={strategy}/r01", "--path").stdout.rstrip("\n")
-            self.assertEqual((pathlib.Path(path) / "value").read_text(), value)
+            self.assertEqual((pathlib.Path(path) / "out/value").read_text(), value)
         self.write("t.yaml", "experiment: t\ntrainer: mnist_rnn\nmatrix: {strategy: [data parallel, [a, b]]}\n")
         said = self.hpcbench("check", "t.yaml", code=2).stderr
         self.assertIn("t.yaml:3:21: error: the built-in trainer has no strategy `data parallel`", said)
@@ -83,7 +83,7 @@ class Names(StudyTest):
                 rows = self.report("--where", f"name={said}")["rows"]
                 self.assertEqual([row["axes"]["name"] for row in rows], [name])
                 path = self.hpcbench("show", f"name={said}/r02/a1", "--path").stdout.rstrip("\n")
-                self.assertEqual((pathlib.Path(path) / "value").read_bytes().decode(), name)
+                self.assertEqual((pathlib.Path(path) / "out/value").read_bytes().decode(), name)
                 self.assertTrue(path.endswith("/r02/a1"))
                 if name == name.strip() and not name.startswith("--"):
                     self.hpcbench("ingest", "--experiment", "a study.yaml", "--run", f"name={said}", "--value", "score_s=1")

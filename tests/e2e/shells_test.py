@@ -273,7 +273,8 @@ class Manual(StudyTest):
             done = subprocess.run(["man", "--warnings", "-l", str(path)], env={**os.environ, "MANPAGER": "cat", "MANWIDTH": "200", "LC_ALL": "C.UTF-8"},
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
             self.assertEqual((done.returncode, done.stderr), (0, ""), path.name)
-            self.assertIn(self.hpcbench(*path.stem.split("-")[1:], "--help").stdout.splitlines()[0], done.stdout)
+            words = path.stem.removeprefix("hpcbench").replace("set-aside", "set_aside").replace("-", " ").replace("_", "-").split()
+            self.assertIn(self.hpcbench(*words, "--help").stdout.splitlines()[0], done.stdout)
 
     def test_install_brings_pages_and_completion(self):
         build = PROGRAMS.parent
