@@ -184,7 +184,7 @@ void write_preparation(const JubeNode& step, const std::vector<const JubeNode*>&
   JubeParameters own = parameters;
   own.enter(step.attribute("name"), folder);
   const std::string script =
-      fmt::format("set -e\n{}cd \"{}\"\n{}ln -s stdout.log stdout\nln -s stderr.log stderr\n{}{}", files.before, folder,
+      fmt::format("set -e\n{}cd \"{}\"\n{}ln -s ../stdout.log stdout\nln -s ../stderr.log stderr\n{}{}", files.before, folder,
                   links(before), files.inside, body_of(step, folder, own, "prepare", draft));
   if (is_said(step.attribute("iterations")) && step.attribute("iterations") != "1") {
     draft.note(step.place, "prepare",

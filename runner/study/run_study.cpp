@@ -377,7 +377,7 @@ void require_new_startable(const Study& study, const RunOptions& options) {
 
 Steps<int> run_study(const Study& study, const RunOptions& options, Call& call) {
   require_new_startable(study, options);
-  co_await Pause::turn;  // no study leaves a folder where another one is refused
+  co_await Pause::turn;                           // no study leaves a folder where another one is refused
   make_folders(study.results_root, kUserFolder);  // where others may have studies, too
   make_folders(study.results);
   open_study_log(study.results);

@@ -108,7 +108,9 @@ class Setup(StudyTest):
         self.hpcbench("run", "s.yaml")
         attempt = next(self.folder.rglob("a1"))
         for path in attempt.iterdir():
-            if path.name != "run.json":
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != "run.json":
                 path.unlink()
         (attempt / "job.sh").write_text("exit 77\n")
         run = json.loads((attempt / "run.json").read_text())

@@ -1,12 +1,11 @@
 """Scripts on a real Slurm: texts arrive whole and run nothing, scripts are those that `plan` shows, and a person can run them."""
 import json
 import pathlib
-import re
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from slurm_study import SITE, SlurmStudyTest  # noqa: E402
+from slurm_study import SITE, SlurmStudyTest, without_hash  # noqa: E402
 
 
 class Scripts(SlurmStudyTest):
@@ -62,7 +61,7 @@ resources: {{time: 60s}}
         # A batch gets its id when it is made, and the hash of its attempts when it is submitted.
         batches = {}
         for place in (results, self.folder / "scripts"):
-            batches[place] = sorted(re.sub("export HPCBENCH_HASH=.*\n", "", (batch / "job.sh").read_text().replace(batch.name, "ID"))
+            batches[place] = sorted(without_hash((batch / "job.sh").read_text().replace(batch.name, "ID"))
                                     + (batch / "attempts.txt").read_text() for batch in (place / "batches").iterdir())
         self.assertEqual(batches[results], batches[self.folder / "scripts"])
         self.assertEqual(len(batches[results]), 2)

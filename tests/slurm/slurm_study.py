@@ -7,7 +7,7 @@ import sqlite3
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from slurm_harness import HPCBENCH, SlurmTest  # noqa: E402,F401
+from slurm_harness import HPCBENCH, SlurmTest, without_hash  # noqa: E402,F401
 
 LONG = os.environ.get("HPCBENCH_LONG") == "1"
 SITE = "executor: slurm\n"
