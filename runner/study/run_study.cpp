@@ -43,10 +43,11 @@ int summarise_study(const Store& store, const Study& study, bool anything_done, 
   const std::vector<AttemptState> runs = counting_states(store.states(study.experiment.name));
   write_index_file(runs, study);
   const OutcomeCounts counts = count_outcomes(runs, study);
-  if (!anything_done && counts.ended == counts.asked)
+  if (!anything_done && counts.ended == counts.asked) {
     say(fmt::format(
         "nothing to do: all {} runs have an outcome{}; nothing was run again", counts.asked,
         counts.set_aside == 0 ? "" : fmt::format(", and {} set aside", counted(counts.set_aside, "run is", "runs are"))));
+  }
   for (const std::string& line : not_begun_lines(study, runs)) say(line);
   return say_totals(study, {counts.succeeded, counts.ended, counts.asked}, stopped);
 }
