@@ -119,7 +119,7 @@ Descriptor open_study_file(const fs::path& path, int flags, unsigned mode) {
   const int to_open = (flags & ~O_TRUNC) | O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK;
   Descriptor fd(::open(path.c_str(), to_open, mode));
   if (fd.get() < 0) {
-    if (errno == ENXIO) errno = ELOOP;  // a pipe that nobody reads
+    if (errno == ENXIO) errno = ELOOP;  // a pipe without a reader
     return fd;
   }
   struct stat status {};

@@ -71,7 +71,7 @@ class Descriptor {
 /// Opens a file of a study for writing, and creates it if it does not exist; `flags` as of open(2): O_APPEND, O_EXCL, O_TRUNC.
 /// Follows no link and waits for no pipe. -1 with errno where that fails: ELOOP for anything but a plain file.
 Descriptor open_study_file(const std::filesystem::path& path, int flags, unsigned mode = kStudyFile);
-/// What errno means where open_study_file failed.
+/// Describes errno after open_study_file failed.
 std::string why_not_opened(int code);
 
 }  // namespace hpcbench

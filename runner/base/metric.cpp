@@ -38,7 +38,7 @@ constexpr std::array kWallTimes = {"s", "sec", "secs", "second", "seconds", "min
                                    "h", "hr",  "hrs",  "hour",   "hours",   "d",   "day",  "days"};
 constexpr std::array kOtherTimes = {"ms",   "us",    "\u00b5s", "\u03bcs", "ns",   "ps",   "fs",
                                     "week", "weeks", "month",   "months",  "year", "years"};
-/// What a program does once for its whole problem: with weak scaling each of them grows.
+/// Units that a program completes once for its whole problem: with weak scaling each of them grows.
 constexpr std::array kSteps = {"1",        "it",        "its",   "iter",    "iters", "iteration", "iterations", "step", "steps",
                                "timestep", "timesteps", "batch", "batches", "epoch", "epochs",    "run",        "runs"};
 constexpr std::array kRateEndings = {"FLOPS", "bps", "Bps", "IOPS", "LUPS", "GUPS", "TEPS", "fps", "qps"};

@@ -13,7 +13,7 @@ namespace hpcbench {
 enum class Better { lower, higher };
 std::string to_string(Better better);
 
-/// What a metric's unit, else its name, and `better` say about comparisons (docs/statistics.md, "Times and rates").
+/// The direction and kind of a metric, from `better`, its unit or its name (docs/statistics.md, "Times and rates").
 struct MetricKind {
   std::optional<Better> better;  // absent: unknown, so the metric has no speedup
   bool scales = false;           // a time or a rate: it has efficiency, Karp-Flatt and fits

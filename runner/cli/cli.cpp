@@ -118,7 +118,7 @@ std::vector<std::string> command_names() {
   return names;
 }
 
-/// What other programs call a command of ours.
+/// Maps the verbs of other programs to our commands.
 struct OtherVerb {
   std::string_view verb;
   std::string_view command;
@@ -148,7 +148,7 @@ constexpr std::array kOtherVerbs = {
     OtherVerb{"version", "--version"},
 };
 
-/// What to write in place of a first word that is no command: another program's verb, or a file alone.
+/// Advice for a first word that is no command: another program's verb, or a file alone.
 std::string advice_on_verb(const std::string& word) {
   for (const OtherVerb& other : kOtherVerbs) {
     if (word != other.verb) continue;

@@ -50,7 +50,7 @@ void override_report(ReportSettings& report, const ViewOptions& options, const s
   if (!options.speedup_style.empty()) report.speedup_style = options.speedup_style == "x" ? "x" : "";
 }
 
-/// Nobody reads a table without a single run; of broken imports, it shows what is left.
+/// A table without a single run helps no reader; of broken imports, it shows what is left.
 void refuse_empty_table(const Table& table, const Study& study, bool any_on_record) {
   const bool has_run = std::any_of(table.rows.begin(), table.rows.end(),
                                    [](const Row& row) { return !row.outcomes.empty() || !row.set_aside.empty(); });

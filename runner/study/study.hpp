@@ -57,7 +57,7 @@ struct Study {
 /// executor that is not there. What `check` says before `run` finds out the hard way.
 void check_study(const Study& study);
 
-/// The default folder of results of whoever works in the folder of this file.
+/// The default results folder for commands called in the folder of this file.
 std::string results_beside(const std::string& file);
 /// `\n  = ../results holds NAME: add --results ../results`: another folder near the working directory, or beside `file`, that
 /// has results of this study (empty: of any). Empty where there is none.
