@@ -151,6 +151,7 @@ def main():
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hpcbench-check-")).resolve()
+    folder.chmod(0o711)  # tests run programs as other users, which must get to their own folders
     log = folder / "output"
     remark, code = "", 1
     try:

@@ -298,7 +298,7 @@ RunStatus imported_run(const Study& study, const Configuration& configuration, A
 namespace {
 
 /// Adds the runs of which no attempt counts since they were set aside, and are not measured again.
-void add_set_aside(StatusView& view, const Study& study, const Store& store) {
+void add_set_aside_runs(StatusView& view, const Study& study, const Store& store) {
   std::vector<AttemptRecord> last;  // of each run
   for (AttemptRecord& record : store.set_aside_attempts(study.experiment.name, false)) {
     if (!last.empty() && last.back().key.config_id == record.key.config_id && last.back().key.run == record.key.run)
@@ -366,7 +366,7 @@ StatusView make_status(const Study& study, const Store& store) {
     attempt.metrics.erase_if([](const auto& metric) { return metric.first != "wall_s"; });
     run.attempt = std::move(attempt);
   });
-  add_set_aside(view, study, store);
+  add_set_aside_runs(view, study, store);
   view.missed = missed.missed();
   if (!study.is_unpacked) view.changed = changed_since_runs({study.experiment, study.selected(), study.results}, store);
   note_continuations(view, study);

@@ -52,8 +52,8 @@ void scan(std::string_view text, bool series) {
   if (cut == std::string_view::npos || cut > kLongestPattern) return;
   const MetricMatches matches = scan_metric(text.substr(cut + 1), {"m", "", std::string(text.substr(0, cut)), "",
                                                                    series ? std::optional<std::string>("step") : std::nullopt});
-  // There is none where the last one is not finite, either.
-  require(matches.value ? matches.count > 0 : matches.count == 0 || matches.not_numbers > 0);
+  // A last match that is no finite number leaves the value absent.
+  require(matches.value ? matches.count > 0 : matches.count == 0 || matches.not_numbers + matches.not_finite > 0);
   if (series) require(matches.series.size() == static_cast<std::size_t>(matches.count));
 }
 

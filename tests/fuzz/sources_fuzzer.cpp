@@ -44,8 +44,8 @@ void check(const Metric& spec, std::string_view text) {
   // The reader's own; then, at most, why `take` chose nothing.
   require(whole.warnings.size() - pieces.warnings.size() <= 1);
   require(std::equal(pieces.warnings.begin(), pieces.warnings.end(), whole.warnings.begin()));
-  // There is none where the last one is not finite, either.
-  require(whole.value ? whole.count > 0 : whole.count == 0 || whole.not_numbers > 0);
+  // A last match that is no finite number leaves the value absent.
+  require(whole.value ? whole.count > 0 : whole.count == 0 || whole.not_numbers + whole.not_finite > 0);
   require(pieces.warnings.size() <= 11);
   require(is_utf8(whole.first_not_number));
   for (const std::string& warning : whole.warnings) require(is_utf8(warning));

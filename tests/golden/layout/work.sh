@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # Saves a state after each of two steps. The second repeat ends after the first step and asks to be continued.
 dir=$1 n=$2 repeat=$3
 step=$(cat "$HPCBENCH_RESUME_FROM/state" 2>/dev/null || echo 0)
