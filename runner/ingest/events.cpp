@@ -171,6 +171,7 @@ void EventReader::read_error() {
   };
   ErrorEvent error{text("text"), text("code"), text("cause"), text("operation"), json_integer(find_member(members_, "step"))};
   if (error.code == "out_of_memory" && !summary_.out_of_memory) summary_.out_of_memory = error;
+  if (error.code == "nan_loss" && !summary_.diverged) summary_.diverged = error;
   if (!summary_.first_error) summary_.first_error = std::move(error);
 }
 

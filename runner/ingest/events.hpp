@@ -33,6 +33,7 @@ struct EventSummary {
   std::vector<SeriesPoint> series;            // sorted by name: fields of `epoch` and `eval` by epoch, `loss` by step
   std::optional<ErrorEvent> first_error;
   std::optional<ErrorEvent> out_of_memory;  // the first `error` event with that code
+  std::optional<ErrorEvent> diverged;       // the first of code `nan_loss`
   std::vector<std::string> warnings;
 };
 

@@ -33,7 +33,8 @@ std::string describe_error(const ErrorEvent& error) {
   std::string text = error.text.empty() ? (error.code.empty() ? "error" : error.code) : error.text;
   std::string details;
   const auto add = [&](const std::string& detail) { details += (details.empty() ? "" : ", ") + detail; };
-  if (error.step) add(fmt::format("step {}", *error.step));
+  const std::string step = error.step ? fmt::format("step {}", *error.step) : "";
+  if (!step.empty() && text.find(step) == std::string::npos) add(step);
   if (!error.operation.empty() && text.find(error.operation) == std::string::npos) add(error.operation);
   if (!error.cause.empty() && text.find(error.cause) == std::string::npos) add("cause: " + error.cause);
   return details.empty() ? text : fmt::format("{} ({})", text, details);
@@ -46,8 +47,10 @@ std::string how_it_ended(const Finished& finished) {
   return who + "failed: finished.json holds no exit code";
 }
 
-/// With the root cause that the program named, else the last line that it wrote.
+/// With the root cause that the program named, else the last line that it wrote. A loss that is not a number is a reason of its
+/// own: how the process ended says nothing then.
 std::string failure_reason(const Finished& finished, const FailureEvidence& evidence) {
+  if (evidence.diverged) return "diverged: " + describe_error(*evidence.diverged);
   const std::string why = evidence.error ? describe_error(*evidence.error) : printable(last_line(finished.tail));
   return why.empty() ? how_it_ended(finished) : fmt::format("{}: {}", how_it_ended(finished), why);
 }

@@ -20,6 +20,7 @@ struct Outcome {
 struct FailureEvidence {
   std::optional<ErrorEvent> error;  // of the first rank that failed, else of the lowest rank that wrote one
   std::optional<ErrorEvent> out_of_memory;
+  std::optional<ErrorEvent> diverged;  // code `nan_loss`
 };
 
 /// docs/events.md, "Outcomes": the first of these that holds. Cancelled; time limit; out of memory, with evidence; no

@@ -195,6 +195,7 @@ class AttemptReader {
     for (std::string& warning : events.warnings) warn(std::move(warning));
     if (events.first_error && (!evidence_.error || finished_.first_failed_rank == rank)) evidence_.error = events.first_error;
     if (events.out_of_memory && !evidence_.out_of_memory) evidence_.out_of_memory = events.out_of_memory;
+    if (events.diverged && !evidence_.diverged) evidence_.diverged = events.diverged;
     for (const char* time : {"train_s", "user_s", "sys_s", "real_s"}) {
       const auto value = events.run_end.find(time);
       if (value != events.run_end.end() && !info_.is_continued())

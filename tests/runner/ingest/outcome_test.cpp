@@ -105,6 +105,18 @@ TEST_CASE("the program's own word about its end") {
   CHECK(record.reason == "cannot allocate 2 GiB");
 }
 
+TEST_CASE("a training that diverged has a reason of its own, whichever rank saw it and failed first") {
+  AttemptFolder folder;
+  folder.run_json().finished(R"("exit_code":1,"first_failed_rank":0,"tail":"last words")");
+  folder.file("events.jsonl", R"({"event":"error","text":"another rank failed first: the loss is nan at step 7","step":7})"
+                              "\n");
+  folder.file("events.1.jsonl", R"({"event":"error","code":"nan_loss","text":"the loss is nan at step 7","step":7})"
+                                "\n");
+  const AttemptRecord record = folder.read();
+  CHECK(record.state == State::failed);
+  CHECK(record.reason == "diverged: the loss is nan at step 7");
+}
+
 TEST_CASE("success is what the experiment says it is") {
   AttemptFolder folder;
   folder.run_json(R"("success":{"exit_code":3})").finished(R"("exit_code":3,"first_failed_rank":0)");
