@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -95,6 +96,16 @@ void add_origin(Lines& lines, const std::string& folder) {
   add("job script", std::filesystem::exists(folder + "/job.sh") ? folder + "/job.sh" : "");
 }
 
+/// The traceback whose last line the reason quotes.
+void add_traceback(Lines& lines, const AttemptRecord& record, const std::string& folder) {
+  if (record.state == State::succeeded) return;
+  const std::string tail = parse_finished(read_file_if_there(folder + "/finished.json").value_or("")).tail;
+  const std::size_t begin = tail.find("Traceback (most recent call last):");
+  if (begin == std::string::npos) return;
+  std::string name = "traceback";
+  for (const std::string& line : split(tail.substr(begin), '\n')) lines.add(std::exchange(name, ""), line);
+}
+
 /// Names relative to the attempt's folder: its program's files begin with `out/`.
 std::string list_files(const std::string& folder) {
   std::vector<std::string> files;
@@ -135,6 +146,7 @@ std::string describe_attempt(const FoundRun& found, const std::string& folder) {
   lines.add("node", record.node);
   lines.add("exit code", record.exit_code);
   lines.add("signal", record.signal);
+  add_traceback(lines, record, folder);
   add_origin(lines, folder);
   add_metrics(lines, record, folder);
   for (const auto& [name, value] : record.facts) lines.add(name, value);

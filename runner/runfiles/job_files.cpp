@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "runfiles/launcher_failure.hpp"
 #include "runfiles/layout.hpp"
 
 namespace hpcbench {
@@ -21,6 +22,7 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr int kSchema = 1;
 constexpr std::size_t kTailBytes = 2000;
+constexpr std::size_t kSearchedBytes = 1 << 20;  // for lines of one rank, and for what stands above a launcher's words
 
 template <typename T>
 OrderedJson or_null(const std::optional<T>& value) {
@@ -68,7 +70,6 @@ std::string last_lines(std::string text, std::size_t limit) {
 
 /// The lines of one rank near the end of a merged file.
 std::string merged_tail(const std::string& path, int rank) {
-  constexpr std::size_t kSearchedBytes = 1 << 20;
   const std::string prefix = fmt::format("{}: ", rank);
   std::string text;
   for (const std::string& line : split(read_tail(path, kSearchedBytes), '\n')) {
@@ -175,13 +176,14 @@ std::optional<std::string> output_tail(const std::string& folder, int rank) {
     text.erase(text.find_last_not_of(" \t\r\n") + 1);
     return text;
   };
+  const auto found = [&](const std::string& end) -> std::optional<std::string> {
+    const std::string text = shown(failure_below_launcher(end, folder).value_or(end));
+    return text.empty() ? std::nullopt : std::optional(text);
+  };
   for (const char* stem : {"stderr", "stdout"}) {
-    // One byte more tells whether the first line is whole.
-    const std::string text = shown(read_tail(folder + "/" + rank_file(stem, rank, ".log"), kTailBytes + 1));
-    if (!text.empty()) return text;
+    if (auto text = found(read_tail(folder + "/" + rank_file(stem, rank, ".log"), kSearchedBytes))) return text;
   }
-  const std::string text = rank == 0 ? "" : shown(merged_tail(folder + "/" + kMergedOutput, rank));
-  return text.empty() ? std::nullopt : std::optional(text);
+  return rank == 0 ? std::nullopt : found(merged_tail(folder + "/" + kMergedOutput, rank));
 }
 
 std::vector<std::pair<std::string, long long>> event_file_sizes(const std::string& folder, const std::string& run_dir,

@@ -62,7 +62,8 @@ std::string rank_file(const std::string& stem, int rank, const std::string& exte
 inline constexpr const char* kMergedOutput = "ranks.log";
 
 /// The last lines, at most 2,000 bytes of UTF-8, of what a rank wrote to stderr, else to stdout, else among others to
-/// ranks.log; absent if it wrote nothing.
+/// ranks.log; absent if it wrote nothing. Of a program that torchrun or accelerate started, the failing rank's traceback in
+/// place of the launcher's (launcher_failure.hpp).
 std::optional<std::string> output_tail(const std::string& folder, int rank);
 
 /// The event files of `processes` ranks that exist, and their sizes. `run_dir`: as runfiles/layout.hpp has it.
