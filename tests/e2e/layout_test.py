@@ -91,7 +91,7 @@ echo '{"v":1,"event":"run_end","train_s":2.5}' > "${HPCBENCH_RUN%/*}/events.json
                      "named_as_a_record  8", "beside             9                        from old.txt:1", "all                3 ",
                      "train_s            2.5                      from events.jsonl:1 (run_end)"):
             self.assertIn(line, shown)
-        self.assertIn("files              claim events.jsonl finished.json job.sh old.txt out/ out/costs.csv out/finished.json out/fourth.log out/own.log "
+        self.assertIn("files              alive claim events.jsonl finished.json job.sh old.txt out/ out/costs.csv out/finished.json out/fourth.log out/own.log "
                       "out/stdout.log", shown)
 
 
