@@ -12,7 +12,7 @@ void add_rank(commandline::Command& command) {
       .value_name("N")
       .positive();
   command.add_option("--per-node", request->per_node, "with -n: how many ranks count as one node").value_name("N").positive();
-  command.add_option("--monitor", request->monitor_s, "look at the node's GPUs every so many seconds; 0: never")
+  command.add_option("--monitor", request->monitor_s, "sample GPUs, processors and memory every so many seconds; 0: never")
       .value_name("SECONDS")
       .not_negative();
   command.add_option("COMMAND", request->command, "the program and its arguments, after `--`").required();

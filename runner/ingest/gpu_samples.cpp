@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "base/measured_time.hpp"
@@ -147,6 +148,7 @@ struct GpuSampleReader::Impl {
   }
 
   void take_sample(long long line, const std::vector<std::string>& cells) {
+    if (gpus.size() < kMostGpus) gpus.emplace(file, gpu_of(cells));
     const auto percent = value_in(line, cells, utilization, "utilization", {{"%", 1}});
     if (percent) {
       utilization_sum += *percent;
@@ -222,6 +224,7 @@ struct GpuSampleReader::Impl {
   std::string file;
   std::size_t columns = 0;
   std::optional<std::size_t> timestamp, index, utilization, memory, power, clock, temperature, reasons, ecc;
+  std::set<std::pair<std::string, std::string>> gpus;
   std::map<std::string, Power> last;          // by gpu, of this file
   std::map<std::string, double> last_errors;  // likewise
   double utilization_sum = 0, clock_sum = 0;
@@ -255,6 +258,7 @@ GpuSummary GpuSampleReader::finish() {
   const auto mean = [](double sum, long long count) {
     return count > 0 ? std::optional(sum / static_cast<double>(count)) : std::nullopt;
   };
+  summary.gpus = static_cast<int>(impl_->gpus.size());
   summary.utilization_percent = mean(impl_->utilization_sum, impl_->utilization_count);
   summary.sm_clock_mhz = mean(impl_->clock_sum, impl_->clock_count);
   constexpr double kPercent = 100;
@@ -293,6 +297,35 @@ std::optional<GpuSummary> read_gpu_samples(const std::string& attempt_folder, co
   }
   GpuSummary summary = reader.finish();
   summary.warnings.insert(summary.warnings.begin(), warnings.begin(), warnings.end());
+  return summary;
+}
+
+std::optional<LoadSummary> read_load_samples(const std::string& attempt_folder) {
+  std::vector<std::string> files = expand_glob("monitor.csv", attempt_folder, "");
+  for (std::string& file : expand_glob("monitor.[0-9]*.csv", attempt_folder, "")) files.push_back(std::move(file));
+  if (files.empty()) return std::nullopt;
+  LoadSummary summary;
+  for (const std::string& file : files) {
+    double sum = 0, peak = 0;
+    long long samples = 0;
+    const auto problem = read_lines(file, [&](std::string_view piece) {
+      for (const std::string& line : split(piece, '\n')) {
+        const std::vector<std::string> cells = split(line, ',');
+        const bool whole = cells.size() == 4;
+        const std::optional<double> cpu_percent = whole ? parse_plain_number(cells[2]) : std::nullopt;
+        const std::optional<double> rss_bytes = whole ? parse_plain_number(cells[3]) : std::nullopt;
+        if (!cpu_percent || !rss_bytes) continue;  // the header, or a line that is not whole
+        ++samples;
+        sum += *cpu_percent;
+        peak = std::max(peak, *rss_bytes);
+      }
+      return true;
+    });
+    if (problem) summary.warnings.push_back(fmt::format("{}: {}", std::filesystem::path(file).filename().string(), *problem));
+    if (samples == 0) continue;
+    summary.cpu_percent = summary.cpu_percent.value_or(0) + sum / static_cast<double>(samples);
+    summary.rss_peak_bytes = summary.rss_peak_bytes.value_or(0) + peak;
+  }
   return summary;
 }
 

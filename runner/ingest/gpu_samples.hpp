@@ -12,6 +12,7 @@ namespace hpcbench {
 
 /// What gpu.csv files say of a run; absent where no sample has it.
 struct GpuSummary {
+  int gpus = 0;                               // that have samples
   std::optional<double> utilization_percent;  // mean over all samples of all gpus
   std::optional<double> memory_peak_bytes;    // of the fullest gpu
   std::optional<double> energy_wh;            // trapezoids between a gpu's samples, summed over gpus
@@ -49,6 +50,16 @@ class GpuSampleReader {
 /// Of an attempt's folder: gpu.csv of the first node, gpu.N.csv of node N. Absent where there are none; what cannot be read is
 /// a warning.
 std::optional<GpuSummary> read_gpu_samples(const std::string& attempt_folder, const std::string& run_dir);
+
+/// What monitor.csv (monitor.R.csv of rank R) states of the ranks' processes, summed over files; absent without a sample.
+struct LoadSummary {
+  std::optional<double> cpu_percent;     // mean; 100: one core is busy
+  std::optional<double> rss_peak_bytes;  // resident memory of all processes in the sample with the most
+  std::vector<std::string> warnings;     // about files that cannot be read
+};
+
+/// Of an attempt's folder; nullopt without files.
+std::optional<LoadSummary> read_load_samples(const std::string& attempt_folder);
 
 /// `2025/11/12 09:46:30.648` as seconds; only differences mean something.
 std::optional<double> parse_gpu_timestamp(std::string_view text);

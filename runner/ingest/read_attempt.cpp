@@ -56,7 +56,7 @@ class AttemptReader {
     } else {
       read_metrics();
     }
-    if (!info_.is_continued()) take_gpu_samples();
+    if (!info_.is_continued()) take_samples();
     combine_segments(folder_, info_, finished_, record_);
     note_faults(folder_, info_, finished_, record_);
     if (!nan_.empty()) record_.facts[kNanFact] = join({nan_.begin(), nan_.end()}, ", ");
@@ -277,9 +277,21 @@ class AttemptReader {
     }
   }
 
-  void take_gpu_samples() {
+  void take_samples() {
+    const std::optional<LoadSummary> load = read_load_samples(folder_);
+    if (load) {
+      for (const std::string& warning : load->warnings) warn(warning);
+      add_metric("cpu_percent", load->cpu_percent, "monitor.csv");
+      add_metric("rss_peak_bytes", load->rss_peak_bytes, "monitor.csv");
+    }
     const std::optional<GpuSummary> summary = read_gpu_samples(folder_, run_dir_);
+    if (load && !summary && info_.gpus > 0) warn("monitor: nvidia-smi was not found, so gpus were not sampled");
     if (!summary) return;
+    if (load && info_.executor == "local" && summary->gpus > info_.gpus) {
+      warn(
+          fmt::format("gpu.csv: {} gpus were sampled, the run has {}: set CUDA_VISIBLE_DEVICES to leave out the work of others",
+                      summary->gpus, info_.gpus));
+    }
     for (const std::string& warning : summary->warnings) warn(warning);
     for (const auto& [name, value] : gpu_metrics(*summary)) add_metric(name, value, "gpu.csv");
     const auto samples = record_.metrics.find("samples");

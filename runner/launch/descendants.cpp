@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <unordered_map>
 
@@ -22,7 +23,7 @@ namespace {
 struct ProcessLine {
   char state = 'X';
   pid_t parent = 0;
-  pid_t group = 0;
+  Descendant process = {};
 };
 
 /// Absent state 'X' if the process is gone.
@@ -33,7 +34,15 @@ ProcessLine read_process_line(int proc, const char* pid) {
   if (fd.get() < 0 || ::read(fd.get(), text.data(), text.size() - 1) <= 0) return line;
   // The name in brackets may hold anything; the fields start behind the last bracket.
   const char* const name_end = std::strrchr(text.data(), ')');
-  if (name_end == nullptr || std::sscanf(name_end + 1, " %c %d %d", &line.state, &line.parent, &line.group) != 3) return {};
+  std::array<unsigned long long, 4> ticks{};
+  long long pages = 0;
+  constexpr const char* kFields = " %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu %*d %*d %*d %*d %*u %*u %lld";
+  if (name_end == nullptr || std::sscanf(name_end + 1, kFields, &line.state, &line.parent, &line.process.group, &ticks[0],
+                                         &ticks[1], &ticks[2], &ticks[3], &pages) < 3)
+    return {};
+  const unsigned long long used = std::accumulate(ticks.begin(), ticks.end(), 0ULL);
+  line.process.cpu_s = static_cast<double>(used) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  line.process.rss_bytes = pages * ::sysconf(_SC_PAGESIZE);
   return line;
 }
 
@@ -49,8 +58,9 @@ std::vector<Descendant> find_descendants(pid_t ancestor) {
   while (const dirent* entry = ::readdir(proc.get())) {
     const pid_t pid = std::atoi(entry->d_name);
     if (pid <= 0) continue;
-    const ProcessLine line = read_process_line(::dirfd(proc.get()), entry->d_name);
-    if (line.state != 'X' && line.state != 'Z') children.emplace(line.parent, Descendant{pid, line.group});
+    ProcessLine line = read_process_line(::dirfd(proc.get()), entry->d_name);
+    line.process.pid = pid;
+    if (line.state != 'X' && line.state != 'Z') children.emplace(line.parent, line.process);
   }
   const auto append_children_of = [&](pid_t parent) {
     const auto [first, last] = children.equal_range(parent);

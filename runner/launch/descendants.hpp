@@ -10,6 +10,8 @@ namespace hpcbench {
 struct Descendant {
   pid_t pid = 0;
   pid_t group = 0;
+  double cpu_s = 0;         // of its own and of the children that it has waited for
+  long long rss_bytes = 0;  // resident memory
 };
 
 /// All living descendants of this process, by a walk through /proc. Complete for a child subreaper (prctl), save for

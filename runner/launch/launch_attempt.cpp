@@ -27,6 +27,7 @@
 #include "launch/launch_block.hpp"
 #include "launch/local_script.hpp"
 #include "launch/merged_output.hpp"
+#include "launch/monitor.hpp"
 #include "launch/oom_count.hpp"
 #include "launch/rank_environment.hpp"
 #include "launch/script_reports.hpp"
@@ -202,6 +203,10 @@ bool run_setup(PreparedJob& job, const JobPlace& place, Supervisor& supervisor, 
 
 void run_ranks(const PreparedJob& job, const JobPlace& place, Supervisor& supervisor, FinishedFacts& facts) {
   std::optional<StartError> error;
+  MonitorRequest monitored{.interval_s = job.run.monitor_s, .folder = place.job_folder};
+  if (job.run.gpus > 0) monitored.node_rank = 0;
+  monitored.environment = job.state.environment;
+  const Monitor monitor(monitored);
   const std::unique_ptr<MergedOutput> merged = merged_output(job.run, place);
   const std::vector<ProcessSpec> specs = rank_specs(job.run, job.layout, place, job.state, merged.get());
   if (merged) merged->start();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +25,7 @@
 #include "launch/free_port.hpp"
 #include "launch/launch.hpp"
 #include "launch/merged_output.hpp"
+#include "launch/monitor.hpp"
 #include "launch/oom_count.hpp"
 #include "launch/own_binding.hpp"
 #include "launch/rank_environment.hpp"
@@ -190,41 +190,14 @@ std::vector<ProcessSpec> specs_of(const RankRequest& request, const RankPlace& p
   return {rank_spec(request, place.rank, changes, rules)};
 }
 
-/// Asks for the fields $1, or where the driver knows one of them by another name for the fields $2.
-constexpr const char* kSampler = R"(fields=$1
-nvidia-smi --query-gpu="$fields" --format=csv > /dev/null 2>&1 || fields=$2
-shift 2
-exec nvidia-smi --query-gpu="$fields" --format=csv "$@")";
-
-/// What is sampled of a GPU. `reasons`: for a clock below the highest; drivers before 535 have another name for it.
-std::string sampled_fields(const char* reasons) {
-  return fmt::format(
-      "timestamp,index,uuid,utilization.gpu,memory.used,power.draw,clocks.sm,temperature.gpu,{}.active,"
-      "ecc.errors.uncorrected.volatile.total",
-      reasons);
-}
-
-/// Load, power, clock, heat and errors of this node's GPUs go to gpu.csv, or gpu.N.csv of node N, until the rank has ended. A
-/// node without the tool has no file. Other GPUs than the run's are none of its business where other runs are beside it.
-void start_monitor(const RankRequest& request, const RankPlace& place) {
-  const std::string folder = job_folder();
-  if (request.monitor_s <= 0 || place.local_rank != 0 || folder.empty()) return;
-  ProcessSpec spec;
-  spec.argv = {"/bin/sh",
-               "-c",
-               kSampler,
-               "sh",
-               sampled_fields("clocks_event_reasons"),
-               sampled_fields("clocks_throttle_reasons"),
-               "-l",
-               fmt::format("{:.0f}", std::ceil(request.monitor_s))};
-  const std::string own = variable("CUDA_VISIBLE_DEVICES");
-  if (!variable(kBindingsVariable).empty() && !own.empty()) spec.argv.push_back("--id=" + own);
-  if (!find_program("nvidia-smi")) return;
-  spec.environment = own_environment();
-  spec.stdout_path = spec.stderr_path = folder + "/" + rank_file("gpu", place.node_rank, ".csv");
-  spec.isolated = true;
-  spawn_processes({spec});
+MonitorRequest monitor_request(const RankRequest& request, const RankPlace& place, const RankRules& rules) {
+  MonitorRequest monitor{.interval_s = request.monitor_s, .folder = job_folder(), .rank = place.rank};
+  monitor.environment = own_environment();
+  monitor.ranks_are_children = rules.usage_known;
+  if (rules.uses_gpus && place.local_rank == 0) monitor.node_rank = place.node_rank;
+  // A rank that srun started may have a part of the node's GPUs. Beside other runs, only the run's own are sampled.
+  monitor.visible_gpus_only = request.here || !variable(kBindingsVariable).empty();
+  return monitor;
 }
 
 /// The output of ranks above 0 goes to one file; absent where there are none here.
@@ -328,7 +301,7 @@ int run_rank(const RankRequest& request) {
                                .tells_all = variable(kTrackerVariable) == kTellsAll ? "slurmstepd" : "",
                                .was_asked = {},
                                .faults = of_run.faults.any() ? &faults : nullptr};
-  start_monitor(request, place);
+  const Monitor monitor(monitor_request(request, place, of_run));
   const std::optional<long long> oom_kills = read_oom_kill_count();
   std::optional<StartError> error;
   std::optional<FreePort> port;

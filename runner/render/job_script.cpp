@@ -138,7 +138,7 @@ std::vector<std::pair<std::string, bool>> job_flags(const ResolvedRun& run) {
           {"mpirun_here", mpirun && local},
           {"mpirun_threads", mpirun && !local && slurm_shape(run.configuration).cpus_per_task > 1},  // else all on one core
           {"srun", !local && !once && !mpirun},
-          {"monitored", !local && run.experiment.monitor_s.value_or(0) > 0}};
+          {"monitored", run.experiment.monitor_s.value_or(0) > 0}};
 }
 
 TemplateValues job_values(const ResolvedRun& run) {
@@ -170,7 +170,7 @@ TemplateValues job_values(const ResolvedRun& run) {
       {"processes_per_node", std::to_string(local_processes_per_node(run))},
       {"cpus_per_task", std::to_string(resources.cpus_per_task)},
       {"cpus_per_process", std::to_string(slurm_shape(configuration).cpus_per_task)},
-      {"monitor_s", std::to_string(static_cast<long long>(std::ceil(run.experiment.monitor_s.value_or(0))))},
+      {"monitor_s", fmt::format("{}", run.experiment.monitor_s.value_or(0))},
       {"time_limit_s", std::to_string(whole_seconds)},
       {"find_module", std::string(kFindModule)},
       {"good_exit_code", std::to_string(run.work().success.exit_code)},

@@ -299,6 +299,7 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   }
   if (work.partition) fields.add_text("partition", *work.partition);
   if (run.experiment.merged_output) fields.add_text("output", "merged");
+  if (run.experiment.monitor_s.value_or(0) > 0) fields.add("monitor_s", json_number(run.experiment.monitor_s));
   fields.add("metrics", metrics_json(work.metrics));
   fields.add("outside", outside_json(run));
   if (!run.decks.empty()) fields.add("files", decks_json(run));

@@ -79,7 +79,9 @@ RunDescription describe_run(const std::string& text, const std::string& path) {
   }
   run.environment = std::move(info.environment);
   run.merged_output = info.merged_output;
+  run.monitor_s = info.monitor_s.value_or(0);
   run.script = info.script;
+  run.gpus = info.gpus;
   run.nodes = info.nodes;
   run.processes = info.processes;
   run.cpus_per_task = info.cpus_per_task;

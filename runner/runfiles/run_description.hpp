@@ -19,7 +19,9 @@ struct RunDescription {
   std::optional<std::string> setup;                // text for `bash -c`, once before all processes; absent: nothing to set up
   std::map<std::string, std::string> environment;  // of the run: values by name
   bool merged_output = false;                      // of ranks above 0
+  double monitor_s = 0;                            // between samples of the load; 0: none
   bool script = false;                             // its job.sh is to be run, which does all of this
+  int gpus = 1;
   int nodes = 1;
   int processes = 1;
   int cpus_per_task = 1;

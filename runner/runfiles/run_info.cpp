@@ -202,6 +202,7 @@ void read_start(const JsonMembers& members, RunInfo& info) {
   std::string output;
   fields.take("output", output, json_string);
   info.merged_output = output == "merged";
+  fields.take("monitor_s", info.monitor_s, amount);
 }
 
 NamesOfFormulas read_names_of_formulas(std::string_view object) {

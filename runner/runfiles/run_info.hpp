@@ -73,7 +73,8 @@ struct RunInfo {
   bool shell = false;                              // `argv` is a text for a shell
   std::map<std::string, std::string> environment;  // values by name
   bool merged_output = false;
-  bool script = false;  // its job.sh is to be run
+  std::optional<double> monitor_s;  // between samples of the load; absent: none
+  bool script = false;              // its job.sh is to be run
   /// What of that has a wrong type, `processes`, or makes no sense: nothing may be started by it.
   std::vector<std::string> wrong;
 

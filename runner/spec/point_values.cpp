@@ -22,10 +22,10 @@ namespace {
 
 /// What docs/run-directory.md names in an attempt's folder, as patterns.
 constexpr std::array kOwnFiles = {
-    "run.json",      "job.sh",           "claim*",     "started.json", "finished.json",  "settled.json", "aside.json",
-    "imported.json", "cancel_requested", "stopped",    "try[0-9]*",    "gpu.csv",        "gpu.*.csv",    "sacct.txt",
-    "stdout.log",    "stdout.*.log",     "stderr.log", "stderr.*.log", "ranks.log",      "events.jsonl", "events.*.jsonl",
-    "outside",       "outside.txt",      "sources",    "slurm-*.out",  "injected*.jsonl"};
+    "run.json",      "job.sh",           "claim*",     "started.json", "finished.json", "settled.json", "aside.json",
+    "imported.json", "cancel_requested", "stopped",    "try[0-9]*",    "gpu.csv",       "gpu.*.csv",    "sacct.txt",
+    "monitor.csv",   "monitor.*.csv",    "stdout.log", "stdout.*.log", "stderr.log",    "stderr.*.log", "ranks.log",
+    "events.jsonl",  "events.*.jsonl",   "outside",    "outside.txt",  "sources",       "slurm-*.out",  "injected*.jsonl"};
 
 std::optional<InputDeck> read_deck(const YamlNode& node, Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.made();

@@ -255,6 +255,8 @@ const std::vector<std::string>& measured_metrics() {
                                                   "user_s",
                                                   "sys_s",
                                                   "max_rss_bytes",
+                                                  "cpu_percent",
+                                                  "rss_peak_bytes",
                                                   "gpu_utilization_percent",
                                                   "energy_wh",
                                                   "energy_wh_per_sample",

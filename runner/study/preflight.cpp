@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/process.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "study/needs.hpp"
@@ -60,6 +61,13 @@ bool is_within(const Study& study, const RunOptions& options, CostUnit unit) {
   if (hours && *hours <= *limit) return true;
   const std::string amount = hours ? fmt::format("{:.3g} {}", *hours, to_string(unit)) : "runs without a time limit";
   return confirm(fmt::format("This asks for {}; the limit is {:.3g} {}. Go on?", amount, *limit, to_string(unit)), options.yes);
+}
+
+bool lacks_gpu_tool(const Study& study) {
+  const std::vector<Configuration>& all = study.selected().configurations;
+  const auto has_gpus = [](const Configuration& configuration) { return configuration.gpus_per_node > 0; };
+  return study.experiment.executor == "local" && study.experiment.monitor_s.value_or(0) > 0 &&
+         std::any_of(all.begin(), all.end(), has_gpus) && !find_program("nvidia-smi");
 }
 
 }  // namespace
@@ -155,6 +163,10 @@ bool announce(const Study& study, const PlanDiff& diff, const OutcomeCounts& cou
                   diff.total.orphaned > 0 ? fmt::format("; {} no longer asked for", diff.total.orphaned) : "",
                   hours ? fmt::format("; at most {:.3g} {} in all", *hours, to_string(unit)) : ""));
   for (const std::string& note : study.selected().notes) say("note: " + note);
+  if (lacks_gpu_tool(study)) {
+    say(fmt::format("note: {}: nvidia-smi is not on PATH, so `monitor` samples processors and memory, not gpus",
+                    study.experiment.place_of_key("monitor")));
+  }
   return diff.total.fresh == 0 || std::all_of(std::begin(kCostUnits), std::end(kCostUnits),
                                               [&](CostUnit each) { return is_within(study, options, each); });
 }

@@ -107,6 +107,8 @@ class Bound(BoundTest):
         self.run_blocks()
         own = [(path.read_text().split()[-1], (path.parent / "out/devices").read_text().strip()) for path in self.results.glob("*/r01/a1/gpu.csv")]
         self.assertEqual(sorted(own), [("--id=0", "0"), ("--id=1", "1")])
+        loads = [path.read_text().splitlines()[0] for path in self.results.glob("*/r01/a1/monitor.csv")]
+        self.assertEqual(loads, ["time_s,processes,cpu_percent,rss_bytes"] * 2)
 
     def test_a_run_that_fails_leaves_the_one_beside_it_and_those_to_come(self):
         self.packed('[ "$2" != 2 ] || exit 3; sleep 1')

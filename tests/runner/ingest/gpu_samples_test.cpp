@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "attempt_folder.hpp"
 
 using namespace hpcbench;
@@ -98,4 +100,24 @@ TEST_CASE("gpu.csv of all nodes becomes metrics of the attempt, energy by sample
   CHECK(record.metrics.at("tokens") == 9);
   CHECK(record.places.at("energy_wh") == "gpu.csv");
   CHECK(record.warnings.empty());
+}
+
+TEST_CASE("monitor.csv: the mean load and the largest memory, summed over ranks; a missing GPU tool is a warning") {
+  AttemptFolder folder;
+  folder.run_json().finished(R"("exit_code":0)");
+  folder.file("monitor.csv",
+              "time_s,processes,cpu_percent,rss_bytes\n1.0,2,50.0,1000\n2.0,2,150.5,3000\n3.0,1,10.0,2000\n4.0,1,1");
+  folder.file("monitor.1.csv", "time_s,processes,cpu_percent,rss_bytes\n1.0,1,10.0,500\n");
+  folder.file("monitor.2.csv", "time_s,processes,cpu_percent,rss_bytes\n");
+  const AttemptRecord record = folder.read();
+  CHECK(record.metrics.at("cpu_percent") == doctest::Approx((50 + 150.5 + 10) / 3 + 10));
+  CHECK(record.metrics.at("rss_peak_bytes") == 3500);
+  const auto warns_of_tool = [&] {
+    const std::vector<std::string> warnings = folder.read().warnings;
+    return std::any_of(warnings.begin(), warnings.end(),
+                       [](const std::string& warning) { return warning.starts_with("monitor: nvidia-smi was not found"); });
+  };
+  CHECK(warns_of_tool());
+  folder.file("gpu.csv", kGpuHeader);
+  CHECK_FALSE(warns_of_tool());
 }
