@@ -48,9 +48,10 @@ std::string how_it_ended(const Finished& finished) {
 }
 
 /// With the root cause that the program named, else the last line that it wrote. A loss that is not a number is a reason of its
-/// own: how the process ended says nothing then.
+/// own, whatever the exit code; `cause` is the text of the rank that saw it first.
 std::string failure_reason(const Finished& finished, const FailureEvidence& evidence) {
-  if (evidence.diverged) return "diverged: " + describe_error(*evidence.diverged);
+  if (evidence.diverged)
+    return "diverged: " + (evidence.diverged->cause.empty() ? describe_error(*evidence.diverged) : evidence.diverged->cause);
   const std::string why = evidence.error ? describe_error(*evidence.error) : printable(last_line(finished.tail));
   return why.empty() ? how_it_ended(finished) : fmt::format("{}: {}", how_it_ended(finished), why);
 }

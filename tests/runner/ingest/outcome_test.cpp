@@ -115,6 +115,12 @@ TEST_CASE("a training that diverged has a reason of its own, whichever rank saw 
   const AttemptRecord record = folder.read();
   CHECK(record.state == State::failed);
   CHECK(record.reason == "diverged: the loss is nan at step 7");
+  // Both saw it, rank 1 first.
+  folder.file("events.jsonl",
+              R"({"event":"error","code":"nan_loss","text":"another rank failed first: rank 1: the loss is nan",)"
+              R"("cause":"rank 1: the loss is nan","step":7})"
+              "\n");
+  CHECK(folder.read().reason == "diverged: rank 1: the loss is nan");
 }
 
 TEST_CASE("success is what the experiment says it is") {
