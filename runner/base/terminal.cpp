@@ -1,6 +1,7 @@
 #include "base/terminal.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -27,6 +28,12 @@ bool is_watched(int fd) {
 bool stderr_is_terminal() { return is_watched(STDERR_FILENO); }
 
 bool stdout_is_terminal() { return is_watched(STDOUT_FILENO); }
+
+TerminalSize stdout_size() {
+  winsize size{};
+  if (!stdout_is_terminal() || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return {};
+  return {size.ws_col, size.ws_row};
+}
 
 bool confirm(const std::string& question, bool yes) {
   if (yes) return true;

@@ -8,6 +8,13 @@ namespace hpcbench {
 bool stderr_is_terminal();
 bool stdout_is_terminal();
 
+/// The size of the terminal that standard output is; 0 x 0 where it is none, or does not say.
+struct TerminalSize {
+  int columns = 0;
+  int rows = 0;
+};
+TerminalSize stdout_size();
+
 /// Asks on the terminal; with `yes` it asks nothing. InputError without a terminal.
 bool confirm(const std::string& question, bool yes);
 

@@ -35,9 +35,7 @@ struct PrintOptions {
   std::string file;     // empty: standard output
   std::string archive;  // report of this one
   bool strict = false;
-  bool table_only = false;
-  std::string caption;  // empty: not given
-  std::string label;
+  LatexStyle latex;
 };
 
 /// Without --format that of the file's ending; text without either. InputError for an ending of no format.
@@ -65,23 +63,18 @@ std::string format_of(const PrintOptions& options) {
                                                                        : ""));
 }
 
-/// What only LaTeX knows; other formats have no place for it.
-void apply_latex_options(Table& table, const PrintOptions& options) {
-  table.latex_table_only = options.table_only;
-  table.latex_caption = options.caption;
-  table.latex_label = options.label;
-}
-
-void check_latex_options(const PrintOptions& options) {
-  const std::string used = options.table_only         ? "--table-only"
-                           : !options.caption.empty() ? "--caption"
-                           : !options.label.empty()   ? "--label"
-                                                      : "";
-  if (!used.empty() && options.format != "latex")
-    throw InputError(fmt::format("error: {} is of LaTeX tables: say --format latex, too", used));
-  if (!options.label.empty() && !is_latex_label(options.label)) {
-    throw InputError(fmt::format("error: --label `{}`: TeX takes letters, digits and `: . - _ / +` there, as in tab:scaling",
-                                 options.label));
+void check_latex_options(const LatexStyle& style, const std::string& format) {
+  const std::string used = style.table_only         ? "--table-only"
+                           : !style.caption.empty() ? "--caption"
+                           : !style.label.empty()   ? "--label"
+                           : !style.font.empty()    ? "--font"
+                           : !style.width.empty()   ? "--width"
+                                                    : "";
+  if (!used.empty() && format != "latex")
+    throw InputError(fmt::format("error: {} is for LaTeX tables: add --format latex", used));
+  if (!style.label.empty() && !is_latex_label(style.label)) {
+    throw InputError(
+        fmt::format("error: --label `{}`: TeX takes letters, digits and `: . - _ / +` there, as in tab:scaling", style.label));
   }
 }
 
@@ -130,10 +123,11 @@ void write_report(const std::string& path, const std::string& text) {
 
 int print_report(PrintOptions options) {
   options.format = format_of(options);
-  check_latex_options(options);
+  check_latex_options(options.latex, options.format);
   Study study = load_study(options.study);
   Table table = view_study(study, options.study, options.view);
-  apply_latex_options(table, options);
+  table.latex = options.latex;
+  if (options.file.empty()) table.terminal_columns = stdout_size().columns;
   if (options.format == "html") complete_page(table, study, options.file, options.archive);
   for (const ReportFormat& known : report_formats()) {
     if (known.name != options.format) continue;
@@ -164,10 +158,17 @@ void add_report(commandline::Command& command) {
   add_table_options(command, options->view);
   command.add_flag("--strict", options->strict,
                    "exit 1 if there is a warning, or a shown row with no value or a run that did not succeed");
-  command.add_flag("--table-only", options->table_only, "with --format latex: the tables alone, for a document of one's own");
-  command.add_option("--caption", options->caption, "with --format latex: the caption of the table").value_name("TEXT");
-  command.add_option("--label", options->label, "with --format latex: what the document refers to it by, as in tab:scaling")
+  command.add_flag("--table-only", options->latex.table_only,
+                   "with --format latex: the tables alone, for a document of one's own");
+  command.add_option("--caption", options->latex.caption, "with --format latex: the caption of the table").value_name("TEXT");
+  command.add_option("--label", options->latex.label, "with --format latex: the label for \\ref, as in tab:scaling")
       .value_name("TEXT");
+  command.add_option("--font", options->latex.font, "with --format latex: the size of its text: " + join(latex_fonts(), ", "))
+      .one_of(latex_fonts());
+  command
+      .add_option("--width", options->latex.width,
+                  "with --format latex: a wider table shrinks to one column of the page, or to its text across all columns")
+      .one_of({"column", "text"});
   command.add_option("--archive", options->archive, "of an archive that `hpcbench export` made")
       .value_name("ARCHIVE")
       .excludes({"FILE", "--results"});

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,10 +45,10 @@ class Screen {
   Screen& operator=(const Screen&) = delete;
 
   static void measure(WatchScene& scene) {
-    winsize size{};
-    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) return;
-    scene.columns = size.ws_col;
-    scene.rows = size.ws_row;
+    const TerminalSize size = stdout_size();
+    if (size.columns == 0 || size.rows == 0) return;
+    scene.columns = size.columns;
+    scene.rows = size.rows;
   }
 
   /// In place: each line is overwritten, and what is left of an older picture is wiped. The last line of the terminal stays

@@ -20,6 +20,8 @@ std::string metric_text(const Table& table, double value, int exponent);
 int published_exponent_of(const Table& table);
 std::string median_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string interval_cell(const Table& table, const Row& row, const CellStyle& style);
+/// `63.2 [61.0, 65.1]`, at the table's confidence.
+std::string median_with_interval_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string low_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string high_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string coverage_cell(const Table& table, const Row& row, const CellStyle& style);
@@ -37,6 +39,7 @@ std::string speedup_cell(const Table& table, const Row& row, const CellStyle& st
 std::string speedup_low_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string speedup_high_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string speedup_interval_cell(const Table& table, const Row& row, const CellStyle& style);
+std::string speedup_with_interval_cell(const Table& table, const Row& row, const CellStyle& style);
 /// Whether the speedup of some row, as printed, is not the ratio of the medians.
 bool has_other_ratio(const Table& table);
 

@@ -111,6 +111,8 @@ const std::vector<Column>& all_columns() {
       {"outcomes", "outcomes", true, false, outcomes_cell},
       {"set_aside", "set aside", false, false, set_aside_cell},
       {"warnings", "warnings", false, false, warnings_cell},
+      {"median_with_interval", "median", false, false, median_with_interval_cell, median_number},
+      {"speedup_with_interval", "speedup", false, true, speedup_with_interval_cell, speedup_number},
       {"low", "low", false, false, low_cell, interval_number<&Interval::low>},
       {"high", "high", false, false, high_cell, interval_number<&Interval::high>},
       {"coverage", "coverage", false, false, coverage_cell, interval_number<&Interval::coverage>},

@@ -22,7 +22,7 @@ CellStyle cell_style(const Table& table, std::string_view list_separator = ", ")
 struct Column {
   std::string_view name;  // one of report_column_names()
   std::string_view heading;
-  bool is_usual = false;    // in text and markdown unless report.columns says otherwise
+  bool is_usual = false;    // in text, markdown and HTML unless report.columns says otherwise
   bool is_speedup = false;  // left out of these where there are no speedups
   std::string (*cell)(const Table& table, const Row& row, const CellStyle& style);
   std::optional<double> (*number)(const Row& row) = nullptr;  // what rows are sorted by; null: by the cell's text
@@ -74,9 +74,14 @@ struct Grid {
 /// These rows of the table (`rows`, `inner_rows`) with these columns, as report.columns names them.
 Grid make_grid(const Table& table, const std::vector<Row>& rows, const std::vector<std::string>& entries,
                std::string_view list_separator = ", ");
+/// The columns of a table of a paper, or those of report.columns: the configuration, n, the median and the speedup with their
+/// intervals, and the efficiency.
+std::vector<std::string> paper_columns(const Table& table);
+
 /// The tables that text formats print: the usual columns or those of report.columns, one table for each group of rows; then,
 /// where there is an inner axis, one with its rows.
 std::vector<Grid> make_grids(const Table& table);
+std::vector<Grid> make_grids(const Table& table, const std::vector<std::string>& entries);
 
 /// What stands above a table: the metric, what its intervals are and say, the baseline.
 std::vector<std::string> caption(const Table& table);

@@ -26,7 +26,7 @@ bool is_axis(const Table& table, const std::string& name) {
 
 /// What no row has is not shown unless somebody asks for it by name; the metric itself and what became of the runs always are.
 bool is_worth_showing(const Table& table, const std::vector<Row>& rows, const Column& column, const CellStyle& style) {
-  if (column.name == "median" || column.name == "outcomes") return true;
+  if (column.name.starts_with("median") || column.name == "outcomes") return true;
   if (column.name == "efficiency" && !has_efficiency(table)) return false;
   return std::any_of(rows.begin(), rows.end(), [&](const Row& row) { return column.cell(table, row, style) != kAbsentCell; });
 }
@@ -40,14 +40,20 @@ bool is_usual(const Table& table, const Column& column) {
   return column.is_usual;
 }
 
-/// The usual columns that have a cell, or those of report.columns; what all rows of a group share stands in its heading alone.
-std::vector<std::string> chosen_columns(const Table& table) {
-  if (!table.shown_columns.empty()) return table.shown_columns;
+/// The axes and computed values; a value that all rows of a group share stands in its heading alone.
+std::vector<std::string> configuration_columns(const Table& table) {
   std::vector<std::string> names;
   for (const std::string& axis : table.columns) {
     if (std::find(table.group_by.begin(), table.group_by.end(), axis) == table.group_by.end()) names.push_back(axis);
   }
   names.insert(names.end(), table.derived_columns.begin(), table.derived_columns.end());
+  return names;
+}
+
+/// The usual columns that have a cell, or those of report.columns.
+std::vector<std::string> chosen_columns(const Table& table) {
+  if (!table.shown_columns.empty()) return table.shown_columns;
+  std::vector<std::string> names = configuration_columns(table);
   const CellStyle style = cell_style(table);
   for (const Column& column : all_columns()) {
     const bool usual = is_usual(table, column) && (table.has_speedup || !column.is_speedup);
@@ -122,7 +128,7 @@ GridColumn grid_column(const Table& table, const CellSource& source) {
   if (source.column != nullptr) {
     result.heading = std::string(source.column->heading);
     if (source.column->name == "scale") result.heading = table.scale_by;
-    if (source.column->name == "median") result.heading += unit_suffix(table);
+    if (source.column->name.starts_with("median")) result.heading += unit_suffix(table);
     if (source.column->name == "time_to_target") result.heading += " (" + table.time_unit + ")";
   }
   if (source.shown.heading) result.heading = *source.shown.heading;
@@ -190,8 +196,22 @@ Grid make_grid(const Table& table, const std::vector<Row>& rows, const std::vect
   return grid;
 }
 
-std::vector<Grid> make_grids(const Table& table) {
-  const GridMaker maker(table, chosen_columns(table), ", ");
+std::vector<std::string> paper_columns(const Table& table) {
+  if (!table.shown_columns.empty()) return table.shown_columns;
+  std::vector<std::string> names = configuration_columns(table);
+  const CellStyle style = cell_style(table);
+  for (const char* name : {"n", "median_with_interval", "speedup_with_interval", "efficiency"}) {
+    const Column& column = *find_column(name);
+    if (column.is_speedup && !table.has_speedup) continue;
+    if (is_worth_showing(table, table.rows, column, style)) names.push_back("column:" + std::string(name));
+  }
+  return names;
+}
+
+std::vector<Grid> make_grids(const Table& table) { return make_grids(table, chosen_columns(table)); }
+
+std::vector<Grid> make_grids(const Table& table, const std::vector<std::string>& entries) {
+  const GridMaker maker(table, entries, ", ");
   std::vector<Grid> grids;
   std::map<std::string, std::size_t> by_group;
   for (const Row& row : table.rows) {

@@ -136,6 +136,12 @@ std::string interval_cell(const Table& table, const Row& row, const CellStyle& s
   return interval_text(low_cell(table, row, style), high_cell(table, row, style), *row.summary->interval);
 }
 
+std::string median_with_interval_cell(const Table& table, const Row& row, const CellStyle& style) {
+  const std::string median = median_cell(table, row, style);
+  if (!row.summary || !row.summary->interval) return median;
+  return fmt::format("{} [{}, {}]", median, low_cell(table, row, style), high_cell(table, row, style));
+}
+
 std::string coverage_cell(const Table&, const Row& row, const CellStyle&) {
   return row.summary && row.summary->interval ? fmt::format("{:.4f}", row.summary->interval->coverage) : kAbsentCell;
 }

@@ -67,6 +67,12 @@ std::string speedup_interval_cell(const Table& table, const Row& row, const Cell
                        *row.speedup->interval);
 }
 
+std::string speedup_with_interval_cell(const Table& table, const Row& row, const CellStyle& style) {
+  const std::string speedup = speedup_cell(table, row, style);
+  if (!row.speedup || !row.speedup->interval) return speedup;
+  return fmt::format("{} [{}, {}]", speedup, speedup_low_cell(table, row, style), speedup_high_cell(table, row, style));
+}
+
 bool has_efficiency(const Table& table) {
   return (table.is_flat && table.kind.scales) || std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) {
            return row.efficiency && row.speedup && *row.efficiency != row.speedup->value;

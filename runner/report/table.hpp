@@ -188,6 +188,15 @@ struct PlotPicture {
   std::string svg;
 };
 
+/// How LaTeX sets the tables; other formats have no place for it.
+struct LatexStyle {
+  bool table_only = false;  // the tables without the text around them
+  std::string caption;      // in place of the experiment's name and description; empty: these
+  std::string label;        // for \ref, of TeX's harmless characters (is_latex_label); empty: none
+  std::string font;         // one of latex_fonts(); empty: that of the document
+  std::string width;        // `text` or `column`: no table is wider, a wide one shrinks; empty: as wide as its cells
+};
+
 /// A report as values: every format prints the same rows from it.
 struct Table {
   std::string experiment;
@@ -237,10 +246,9 @@ struct Table {
   std::vector<PlotPicture> plots;  // made by who asks for the report; HTML shows them
   std::string plots_note;          // why there are none
   std::string page_template;       // templates/report.html.mustache; only HTML needs it
-  bool latex_table_only = false;   // of latex: the tables without what stands around them
-  std::string latex_caption;       // in place of the experiment's name and description; empty: these
-  std::string latex_label;         // to refer to the table by, of TeX's harmless characters (is_latex_label); empty: none
-  bool columns_asked = false;      // shown_columns were named for this one report: csv has them, too
+  LatexStyle latex;
+  int terminal_columns = 0;    // of text: usual columns that do not fit are left out and named; 0: all
+  bool columns_asked = false;  // shown_columns were named for this one report: csv has them, too
 };
 
 /// What build_table would refuse of this plan before anything has run: a million configurations are checked without a row each.
@@ -251,6 +259,9 @@ void check_report(const Experiment& experiment, const Plan& plan);
 /// metric that nothing has, with those there are; for an axis or column that is none; for a baseline that is none or ambiguous.
 Table build_table(const Experiment& experiment, const Plan& plan, std::vector<AttemptRecord> records,
                   const ReportOptions& options);
+
+/// TeX's sizes of text up to the document's own: `tiny` ... `normalsize`.
+const std::vector<std::string>& latex_fonts();
 
 /// Whether TeX takes it as a label unchanged: letters, digits and `: . - _ / +`.
 bool is_latex_label(const std::string& text);

@@ -1,17 +1,22 @@
 """Reports and plots as a person asks for them: formats, a lab's own columns, pictures by the real gnuplot, the JSON Schema."""
 import csv
+import fcntl
 import io
 import json
+import os
 import pathlib
+import pty
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import termios
 import unittest
 import xml.etree.ElementTree as ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import ROOT, StudyTest  # noqa: E402
+from harness import HPCBENCH, ROOT, StudyTest  # noqa: E402
 
 FORMATS = ["text", "markdown", "latex", "html", "csv", "json"]
 HOSTILE = "it's `touch pwned` $(touch pwned) <script>alert(1)</script> \\\"q\\\" \\\\input{x} %_^{/Bold y} @x"
@@ -160,13 +165,14 @@ class Reports(StudyTest):
         self.assertNotRegex(page, r'(src|href)="(https?:)?//')
 
     def test_latex_for_a_document_of_ones_own(self):
-        for options in (["--table-only"], ["--caption", "x"], ["--label", "tab:x"]):
+        for options in (["--table-only"], ["--caption", "x"], ["--label", "tab:x"], ["--font", "small"], ["--width", "text"]):
             refused = self.hpcbench("report", *options, code=2).stderr
-            self.assertIn(f"error: {options[0]} is of LaTeX tables: say --format latex, too", refused)
+            self.assertIn(f"error: {options[0]} is for LaTeX tables: add --format latex", refused)
             self.hpcbench("report", "--format", "csv", *options, code=2)
         self.assertIn("as in tab:scaling", self.hpcbench("report", "--format", "latex", "--label", "50%", code=2).stderr)
         self.hpcbench("report", "--format", "latex", "--table-only", "--caption", "50% & {more}_", "--label", "tab:my_speed", "-o", "table.tex")
         self.hpcbench("report", "--format", "latex", "--methods", "--provenance", "-o", "whole.tex")
+        self.assertIn("--font", self.hpcbench("report", "--format", "latex", "--font", "huge", code=2).stderr)
         self.hpcbench("report", "--format", "latex", "--table-only", "--label", "tab:each", "--group-by", "strategy", "-o", "groups.tex")
         if not shutil.which("pdflatex"):
             self.skipTest("no pdflatex (Debian: texlive-latex-base, texlive-latex-recommended): the tables were not compiled")
@@ -187,6 +193,58 @@ As table \ref{tab:my_speed} and tables \ref{tab:each-1} and \ref{tab:each-2} sho
         self.assertNotIn("undefined", done.stdout)
         self.assertNotIn("multiply", done.stdout)
         self.assertTrue((self.folder / "paper.pdf").read_bytes().startswith(b"%PDF"))
+
+    @unittest.skipUnless(shutil.which("pdflatex"), "no pdflatex (Debian: texlive-latex-base, texlive-latex-recommended)")
+    def test_latex_tables_fit_the_page(self):
+        every_column = ",".join(["strategy", "nodes", "n", "median", "interval", "q1", "q3", "min", "max", "speedup", "speedup_interval",
+                                 "efficiency", "karp_flatt", "train_loss", "nodes_seen", "outcomes", "config_id"])
+        latex = ("report", "--format", "latex", "--table-only")
+        self.hpcbench(*latex, "-o", "paper.tex")
+        self.hpcbench(*latex, "--font", "small", "--width", "column", "-o", "column.tex")
+        self.hpcbench(*latex, "--font", "footnotesize", "--width", "text", "--columns", every_column, "-o", "text.tex")
+        self.hpcbench(*latex, "--columns", every_column, "-o", "wide.tex")
+        for columns, tables, fits in (("onecolumn", ["paper", "column", "text"], True), ("twocolumn", ["column", "text"], True),
+                                      ("onecolumn", ["wide"], False)):
+            self.write("main.tex", r"\documentclass[%s]{article}\usepackage{booktabs,graphicx,longtable,textcomp}"
+                       r"\usepackage[T1]{fontenc}\begin{document}%s\end{document}" % (
+                           columns, "".join(rf"\input{{{name}}}" for name in tables)))
+            done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "main.tex"],
+                                  cwd=self.folder, capture_output=True, text=True, errors="replace", timeout=120)
+            self.assertEqual(done.returncode, 0, done.stdout[-3000:])
+            self.assertEqual("Overfull" not in done.stdout, fits, done.stdout[-3000:])
+
+    def test_a_text_table_fits_the_terminal(self):
+        def on_terminal(columns, *arguments):
+            master, slave = pty.openpty()
+            fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+            process = subprocess.Popen([HPCBENCH, "report", *arguments], cwd=self.folder, env=self.environment({"TERM": "xterm"}),
+                                       stdin=subprocess.DEVNULL, stdout=slave, stderr=subprocess.PIPE)
+            os.close(slave)
+            text = b""
+            while True:
+                try:
+                    piece = os.read(master, 65536)
+                except OSError:  # the program has closed its end
+                    break
+                if not piece:
+                    break
+                text += piece
+            os.close(master)
+            process.communicate()
+            self.assertEqual(process.returncode, 0)
+            return text.decode().replace("\r\n", "\n")
+        piped = self.hpcbench("report").stdout
+        self.assertEqual(on_terminal(400), piped)
+        narrow = on_terminal(70)
+        self.assertIn("Left out, as the terminal is 70 characters wide: ", narrow)
+        head = narrow[:narrow.index("Left out")].rstrip().split("\n\n")[-1].splitlines()
+        self.assertLessEqual(max(map(len, head)), 70)
+        left_out = re.search(r"wide: (.*?)\. --columns", narrow)[1].split(", ")
+        for heading in left_out:
+            self.assertNotIn(heading, head[0])
+        self.assertIn("speedup_interval", [name.replace(" ", "_") for name in left_out])
+        asked = ("--columns", "strategy,nodes,n,median,interval,speedup,speedup_interval,efficiency,outcomes")
+        self.assertEqual(on_terminal(70, *asked), self.hpcbench("report", *asked).stdout)
 
     def test_without_gnuplot(self):
         tools = self.folder / "tools"

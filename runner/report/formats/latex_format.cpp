@@ -1,10 +1,15 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "report/columns.hpp"
 #include "report/escapes.hpp"
@@ -26,28 +31,82 @@ std::string latex_caption(const std::string& text, const std::string& label) {
   return "\\caption{" + escape_latex(text) + "}" + (label.empty() ? "" : "\\label{" + label + "}");
 }
 
-std::string latex_grid(const Grid& grid, const std::string& title, const std::string& label) {
+/// What surrounds the tabular of a table of one page. `text` spans both columns of a page, `column` fills one.
+struct Frame {
+  std::string environment = "table";
+  std::string before, after;
+};
+
+Frame frame_of(const LatexStyle& style) {
+  if (style.width.empty()) return {};
+  return {style.width == "text" ? "table*" : "table",
+          "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n", "}\n"};
+}
+
+bool has_column(const Grid& grid, std::string_view ending) {
+  return std::any_of(grid.columns.begin(), grid.columns.end(),
+                     [&](const GridColumn& column) { return !column.of_axis && column.name.ends_with(ending); });
+}
+
+/// The caption also says what the columns leave open: the coverage of the brackets, and how many runs did not succeed.
+std::string caption_text(const Table& table, const Grid& grid, const std::string& title) {
+  int runs = 0;
+  int succeeded = 0;
+  double coverage = 1;
+  const auto lower_to = [&](const std::optional<Interval>& interval) {
+    if (interval) coverage = std::min(coverage, interval->coverage);
+  };
+  for (const GridRow& row : grid.rows) {
+    for (const auto& [state, count] : row.row->outcomes) {
+      runs += count;
+      succeeded += state == State::succeeded ? count : 0;
+    }
+    if (row.row->summary) lower_to(row.row->summary->interval);
+    if (row.row->speedup && table.has_speedup) lower_to(row.row->speedup->interval);
+  }
+  std::string text = grid.heading.empty() ? title : title + " (" + grid.heading + ")";
+  if (coverage < 1 && has_column(grid, "_with_interval"))
+    text += fmt::format("; brackets: intervals of at least {:.1f} % coverage", std::floor(1000 * coverage) / 10);
+  if (runs > succeeded && !has_column(grid, "outcomes"))
+    text += fmt::format("; {} of {} runs did not succeed", runs - succeeded, runs);
+  return text;
+}
+
+std::string latex_grid(const Table& table, const Grid& grid, const std::string& title, const std::string& label) {
+  const LatexStyle& style = table.latex;
   std::string alignment;
   for (const GridColumn& column : grid.columns) alignment += column.is_number ? 'r' : 'l';
-  const bool is_long = grid.rows.size() > kRowsOfAPage;
-  const std::string text = latex_caption(grid.heading.empty() ? title : title + " (" + grid.heading + ")", label);
-  std::string out = is_long ? "\\begin{longtable}{" + alignment + "}\n" + text + "\\\\\n"
-                            : "\\begin{table}[htbp]\n\\centering\n" + text + "\n\\begin{tabular}{" + alignment + "}\n";
-  out += "\\toprule\n" + latex_line(grid.header()) + "\\midrule\n";
-  if (is_long) out += "\\endhead\n\\bottomrule\n\\endfoot\n";
-  for (const GridRow& row : grid.rows) out += latex_line(row.cells);
-  return out + (is_long ? "\\end{longtable}\n\n" : "\\bottomrule\n\\end{tabular}\n\\end{table}\n\n");
+  const std::string text = latex_caption(caption_text(table, grid, title), label);
+  const std::string font = style.font.empty() ? "" : "\\" + style.font + "\n";
+  const std::string head = "\\toprule\n" + latex_line(grid.header()) + "\\midrule\n";
+  std::string rows;
+  for (const GridRow& row : grid.rows) rows += latex_line(row.cells);
+  if (grid.rows.size() > kRowsOfAPage) {
+    if (!style.width.empty()) {
+      throw InputError(
+          fmt::format("error: --width {}: a table of {} rows breaks across pages, and such a table keeps its own "
+                      "width; show at most {} rows (--only, --group-by), or leave --width out",
+                      style.width, grid.rows.size(), kRowsOfAPage));
+    }
+    return (font.empty() ? "" : "{" + font) + "\\begin{longtable}{" + alignment + "}\n" + text + "\\\\\n" + head +
+           "\\endhead\n\\bottomrule\n\\endfoot\n" + rows + "\\end{longtable}\n" + (font.empty() ? "\n" : "}\n\n");
+  }
+  const Frame frame = frame_of(style);
+  return "\\begin{" + frame.environment + "}[htbp]\n\\centering\n" + font + text + "\n" + frame.before + "\\begin{tabular}{" +
+         alignment + "}\n" + head + rows + "\\bottomrule\n\\end{tabular}\n" + frame.after + "\\end{" + frame.environment +
+         "}\n\n";
 }
 
 /// All tables; of several the labels are numbered, for a label stands for one.
 std::string latex_grids(const Table& table, const std::string& usual_title) {
   std::string title = usual_title;
-  if (!table.latex_caption.empty()) title = table.latex_caption + (table.simulated_nodes ? " (simulated nodes)" : "");
-  const std::vector<Grid> grids = make_grids(table);
+  if (!table.latex.caption.empty()) title = table.latex.caption + (table.simulated_nodes ? " (simulated nodes)" : "");
+  const std::vector<Grid> grids = make_grids(table, paper_columns(table));
   std::string out;
   for (std::size_t i = 0; i < grids.size(); ++i) {
-    const bool numbered = grids.size() > 1 && !table.latex_label.empty();
-    out += latex_grid(grids[i], title, numbered ? table.latex_label + "-" + std::to_string(i + 1) : table.latex_label);
+    const bool numbered = grids.size() > 1 && !table.latex.label.empty();
+    const std::string label = numbered ? table.latex.label + "-" + std::to_string(i + 1) : table.latex.label;
+    out += latex_grid(table, grids[i], title, label);
   }
   return out;
 }
@@ -69,6 +128,11 @@ void append_latex_list(std::string& out, const std::string& title, const std::ve
 
 }  // namespace
 
+const std::vector<std::string>& latex_fonts() {
+  static const std::vector<std::string> kFonts = {"tiny", "scriptsize", "footnotesize", "small", "normalsize"};
+  return kFonts;
+}
+
 bool is_latex_label(const std::string& text) {
   const auto is_harmless = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view(":.-_/+").find(c) != std::string_view::npos;
@@ -78,8 +142,9 @@ bool is_latex_label(const std::string& text) {
 
 std::string print_latex(const Table& table) {
   const std::vector<std::string> lines = caption(table);
-  std::string out = "% Needs \\usepackage{booktabs,longtable,textcomp} and \\usepackage[T1]{fontenc}.\n";
-  if (table.latex_table_only) return out + warnings_comment(table) + latex_grids(table, lines.front());
+  std::string out = fmt::format("% Needs \\usepackage{{booktabs,{}longtable,textcomp}} and \\usepackage[T1]{{fontenc}}.\n",
+                                table.latex.width.empty() ? "" : "graphicx,");
+  if (table.latex.table_only) return out + warnings_comment(table) + latex_grids(table, lines.front());
   out += latex_grids(table, lines.front());
   for (std::size_t i = 1; i < lines.size(); ++i) out += escape_latex(lines[i]) + "\n";
   out += "\n";

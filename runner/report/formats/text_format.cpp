@@ -1,7 +1,10 @@
+#include <fmt/format.h>
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <array>
 
+#include "base/text.hpp"
 #include "report/columns.hpp"
 #include "report/escapes.hpp"
 #include "report/formats/formats.hpp"
@@ -57,13 +60,49 @@ void append_grid(std::string& out, const Grid& grid) {
   out += "\n";
 }
 
+/// Columns that the rest of a table can be read without, the least important one first.
+constexpr std::array kFirstToGo = {"nodes_seen", "train_loss", "validation_loss", "speedup_interval", "efficiency",
+                                   "interval",   "n"};
+
+std::size_t width_of(const Grid& grid) {
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < grid.columns.size(); ++i) {
+    std::size_t widest = display_width(visible_text(grid.columns[i].heading));
+    for (const GridRow& row : grid.rows) widest = std::max(widest, display_width(visible_text(row.cells[i])));
+    width += widest + (i == 0 ? 0 : 2);
+  }
+  return width;
+}
+
+/// Takes usual columns out until the table is no wider than the terminal; the line below it names them.
+std::string fit(Grid& grid, int terminal_columns) {
+  std::vector<std::string> left_out;
+  for (const std::string_view name : kFirstToGo) {
+    if (width_of(grid) <= static_cast<std::size_t>(terminal_columns)) break;
+    const auto found = std::find_if(grid.columns.begin(), grid.columns.end(),
+                                    [&](const GridColumn& column) { return !column.of_axis && column.name == name; });
+    if (found == grid.columns.end()) continue;
+    left_out.push_back(found->heading);
+    for (GridRow& row : grid.rows) row.cells.erase(row.cells.begin() + (found - grid.columns.begin()));
+    grid.columns.erase(found);
+  }
+  if (left_out.empty()) return "";
+  return fmt::format("Left out, as the terminal is {} wide: {}. --columns, -o FILE and other formats show them.\n",
+                     counted(terminal_columns, "character", "characters"), join(left_out, ", "));
+}
+
 }  // namespace
 
 std::string print_text(const Table& table) {
   std::string out;
   for (const std::string& line : caption(table)) out += visible_text(line) + "\n";
   out += "\n";
-  for (const Grid& grid : make_grids(table)) append_grid(out, grid);
+  const bool may_leave_out = table.terminal_columns > 0 && table.shown_columns.empty();
+  for (Grid& grid : make_grids(table)) {
+    const std::string left_out = may_leave_out ? fit(grid, table.terminal_columns) : "";
+    append_grid(out, grid);
+    if (!left_out.empty()) out += left_out + "\n";
+  }
   if (!table.warnings.empty()) out += "Warnings\n";
   for (const TableWarning& warning : table.warnings) {
     out += "  " + warning.code + ": " + visible_text(warning.seen) + "\n";

@@ -23,12 +23,13 @@ MadeStudy without_validation() {
 TEST_CASE("empty columns: not shown to people, unless they are asked for by name") {
   MadeStudy study = without_validation();
   const Table table = study.table();
-  for (const std::string format : {"text", "markdown", "latex", "html"}) {
+  for (const std::string format : {"text", "markdown", "html"}) {
     CAPTURE(format);
     CHECK(holds(print_as(clean_study().table(), format), "validation loss"));
     CHECK_FALSE(holds(print_as(table, format), "validation loss"));
     CHECK(holds(print_as(table, format), "train loss"));
   }
+  CHECK_FALSE(holds(print_as(clean_study().table(), "latex"), "loss"));  // a paper's columns
   CHECK(holds(print_as(table, "csv"), "validation_loss"));
   CHECK(holds(print_as(table, "json"), "validation_loss"));
   study.records[0].metrics["val_loss"] = 0.5;  // one row has it
@@ -56,11 +57,12 @@ TEST_CASE("latex: the table alone, with a caption and a label of one's own") {
   MadeStudy study = clean_study();
   study.records.pop_back();
   Table table = study.table();
-  table.latex_table_only = true;
-  table.latex_caption = "Speedups of 50% & more";
-  table.latex_label = "tab:speed_up";
+  table.latex.table_only = true;
+  table.latex.caption = "Speedups of 50% & more";
+  table.latex.label = "tab:speed_up";
   const std::string text = print_as(table, "latex");
-  CHECK(holds(text, "\\caption{Speedups of 50\\% \\& more}\\label{tab:speed_up}\n"));
+  CHECK(holds(text, "\\caption{Speedups of 50\\% \\& more; brackets: intervals of at least "));
+  CHECK(holds(text, " \\% coverage}\\label{tab:speed_up}\n"));
   CHECK_FALSE(holds(text, "digits"));
   CHECK_FALSE(holds(text, "itemize"));
   CHECK_FALSE(holds(text, "Hodges"));
@@ -68,8 +70,10 @@ TEST_CASE("latex: the table alone, with a caption and a label of one's own") {
   CHECK(text.ends_with("\\end{table}\n\n"));
   table.group_by = {"strategy"};
   const std::string split = print_as(table, "latex");
-  CHECK(holds(split, "(strategy=baseline)}\\label{tab:speed_up-1}"));
-  CHECK(holds(split, "(strategy=ddp)}\\label{tab:speed_up-2}"));
+  CHECK(holds(split, "(strategy=baseline); brackets: intervals of at least "));
+  CHECK(holds(split, "(strategy=ddp); brackets: intervals of at least "));
+  CHECK(holds(split, " \\% coverage}\\label{tab:speed_up-1}\n"));
+  CHECK(holds(split, " \\% coverage}\\label{tab:speed_up-2}\n"));
   table.simulated_nodes = true;
   CHECK(holds(print_as(table, "latex"), "more (simulated nodes)"));  // whatever the caption says
 }
