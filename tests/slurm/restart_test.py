@@ -50,6 +50,7 @@ class Restarts(SlurmStudyTest):
         executed = self.executions()
         self.assertEqual({path: n for path, n in executed.items() if n > 1}, {})
         self.assertEqual(self.status()["counts"]["succeeded"], 20)
+        self.rebuilding_changes_nothing()
 
 
 class StartedAgain(SlurmStudyTest):
@@ -95,6 +96,7 @@ class StartedAgain(SlurmStudyTest):
         self.assertEqual(process.returncode, 0, output)
         self.assertCountEqual(self.index("trivial"), [("a1", "succeeded"), ("a1", "cancelled"), ("a2", "node_failure"), ("a3", "succeeded")])
         self.assertEqual(self.status("trivial.yaml")["counts"]["succeeded"], 2)
+        self.rebuilding_changes_nothing()
 
 
 class Forgotten(SlurmStudyTest):
@@ -108,6 +110,7 @@ class Forgotten(SlurmStudyTest):
         self.wait_for(lambda: self.cluster.jobs() == [], "Slurm's forgetting")
         self.run_study()
         self.each_executed_once(20)
+        self.rebuilding_changes_nothing()
 
     def test_killed_without_a_word_and_forgotten(self):
         """A job that leaves no finished.json and that Slurm has forgotten is lost, then run again."""
@@ -121,6 +124,7 @@ resources: {time: "00:02:00"}
 """)
         self.run_study(name="gone.yaml")
         self.assertEqual(self.index("gone"), [("a1", "lost"), ("a2", "succeeded")])
+        self.rebuilding_changes_nothing()
         self.assertEqual(sorted(self.executions().values()), [1, 1])
 
 

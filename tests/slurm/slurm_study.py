@@ -50,6 +50,22 @@ class SlurmStudyTest(SlurmTest):
         with contextlib.closing(sqlite3.connect(self.folder / "results/hpcbench.db")) as database:
             return database.execute("SELECT 'a' || attempt, state FROM attempt WHERE experiment = ? ORDER BY attempt", (experiment,)).fetchall()
 
+    def whole_index(self):
+        """Every attempt with its series, without the numbers of their rows, which are those of the order of reading."""
+        with contextlib.closing(sqlite3.connect(self.folder / "results/hpcbench.db")) as database:
+            columns = ", ".join(name for _, name, *_ in database.execute("PRAGMA table_info(attempt)") if name != "id")
+            attempts = database.execute(f"SELECT {columns} FROM attempt ORDER BY experiment, path").fetchall()
+            series = database.execute("SELECT experiment, path, name, points FROM series JOIN attempt USING (id) ORDER BY 1, 2, 3").fetchall()
+        self.assertTrue(attempts)
+        return attempts, series
+
+    def rebuilding_changes_nothing(self):
+        """What only Slurm knew is on disk, too: an index made again from the run directories is the same."""
+        before = self.whole_index()
+        self.hpcbench("db", "rebuild")
+        self.maxDiff = None
+        self.assertEqual(self.whole_index(), before)
+
     def shown(self, experiment, outcomes):
         """These outcomes, {state: runs}, in `status`, in `report` and in the database."""
         counts = {state: count for state, count in self.status(f"{experiment}.yaml")["counts"].items() if count}
