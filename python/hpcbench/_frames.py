@@ -215,6 +215,8 @@ def table(study: Path | None = None, *options: str, results: Path | None = None,
             for name, value in row.get(kind, {}).items():
                 flat[_named(name, REPORT_COLUMNS, "axis")] = value
         for name in ROW_COLUMNS:
+            if name not in row:  # gpus and gpu_hours of a study without GPUs
+                continue
             flat[name] = row[name]
             if name == "median":
                 flat.update(_interval("median", row["interval"]))

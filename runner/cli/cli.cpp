@@ -34,7 +34,7 @@ constexpr std::array kCommands = {
     CommandRow{"check", "read an experiment file and report every mistake in it",
                "  hpcbench check experiments/mnist_rnn.yaml\n  hpcbench check experiments/mnist_rnn.yaml --profile laptop",
                add_check},
-    CommandRow{"plan", "show what `run` would do: configurations, runs, GPU-hours, new and kept",
+    CommandRow{"plan", "show what `run` would do: configurations, runs, cost, new and kept",
                "  hpcbench plan experiments/mnist_rnn.yaml\n  hpcbench plan experiments/mnist_rnn.yaml --format json\n"
                "  hpcbench plan experiments/mnist_rnn.yaml --scripts /tmp/scripts",
                add_plan},

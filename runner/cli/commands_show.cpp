@@ -127,6 +127,13 @@ std::string aside_text(const SetAside& aside) {
   return parts.empty() ? aside.why : fmt::format("{} ({})", aside.why, join(parts, ", "));
 }
 
+/// False for a run of a study without GPUs, as its run.json says, unless it recorded one.
+bool run_has_gpus(const AttemptRecord& record, const std::string& folder) {
+  if (record.gpus == 0) return false;
+  const std::string run_json = read_file_if_there(folder + "/run.json").value_or("");
+  return run_json_field(run_json, "has_gpus") != "false" || record.facts.contains("gpu_model");
+}
+
 std::string describe_attempt(const FoundRun& found, const std::string& folder) {
   // Read again: what the index holds does not say where each number came from.
   const Reading reading = read_reading(std::filesystem::path(folder).parent_path().parent_path().parent_path().string());
@@ -134,12 +141,15 @@ std::string describe_attempt(const FoundRun& found, const std::string& folder) {
   const AttemptRecord& record = is_outcome(read.state) ? read : found.record;
   Lines lines;
   lines.add("run", fmt::format("{}/{}", found.experiment, to_string(record.key)));
-  lines.add("configuration", describe(record.axes));
+  const bool has_gpus = run_has_gpus(record, folder);
+  Bindings axes = record.axes;
+  if (!has_gpus) std::erase_if(axes, [](const auto& axis) { return axis.first == "gpus_per_node"; });
+  lines.add("configuration", describe(axes));
   const bool is_void = record.reason && record.reason->starts_with(kVoidPrefix);
   lines.add("state", std::string(shown_name(record.state)));
   lines.add("reason", is_void ? explain_void(*record.reason) : record.reason);
   if (record.aside) lines.add("set aside", aside_text(*record.aside));
-  lines.add("gpus", std::to_string(record.gpus));
+  if (has_gpus) lines.add("gpus", std::to_string(record.gpus));
   lines.add("executor", record.executor);
   lines.add("job", record.job);
   lines.add("batch", record.batch);
@@ -149,7 +159,9 @@ std::string describe_attempt(const FoundRun& found, const std::string& folder) {
   add_traceback(lines, record, folder);
   add_origin(lines, folder);
   add_metrics(lines, record, folder);
-  for (const auto& [name, value] : record.facts) lines.add(name, value);
+  for (const auto& [name, value] : record.facts) {
+    if (has_gpus || name != "gpus") lines.add(name, value);
+  }
   for (const std::string& warning : record.warnings) lines.add("warning", warning);
   lines.add("folder", folder);
   lines.add("files", list_files(folder));

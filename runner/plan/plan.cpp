@@ -235,8 +235,9 @@ int run_size(const Configuration& configuration, ScaleBy unit) {
 
 /// InputError for a budget that no run would spend from.
 static CostUnit choose_cost_unit(const Experiment& experiment, const Plan& plan) {
-  const bool any_gpu = std::any_of(plan.configurations.begin(), plan.configurations.end(),
-                                   [](const Configuration& configuration) { return configuration.gpus() > 0; });
+  const bool any_gpu =
+      experiment.has_gpus && std::any_of(plan.configurations.begin(), plan.configurations.end(),
+                                         [](const Configuration& configuration) { return configuration.gpus() > 0; });
   if (!experiment.budget) return any_gpu ? CostUnit::gpu_hours : CostUnit::node_hours;
   if (experiment.budget->unit == CostUnit::gpu_hours && !any_gpu) {
     throw InputError(
@@ -274,6 +275,7 @@ Plan make_plan(const Experiment& experiment) {
     throw InputError(fmt::format("error: {}: {} configurations are more than limits.configurations ({})", experiment.path,
                                  plan.configurations.size(), experiment.limits.configurations));
   }
+  plan.has_gpus = experiment.has_gpus;
   plan.cost_unit = choose_cost_unit(experiment, plan);
   note_faults_of_plan(experiment, plan);
   plan.varied = varied_names(plan, plan.axes, &Configuration::values);
@@ -294,6 +296,12 @@ Bindings Plan::bindings(const Configuration& configuration) const {
   result.reserve(axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) result.emplace_back(axes[i], configuration.values[i]);
   return result;
+}
+
+std::string Plan::describe_point(const Configuration& configuration) const {
+  Bindings shown = bindings(configuration);
+  std::erase_if(shown, [&](const auto& axis) { return !has_gpus && axis.first == "gpus_per_node"; });
+  return describe(shown);
 }
 
 Bindings Plan::derived_bindings(const Configuration& configuration) const {

@@ -65,6 +65,7 @@ struct Plan {
   int warmups = 0;
   std::uint64_t order_seed = 0;  // recorded; first 52 bits of the SHA-256 of the experiment's name
   Order order = Order::interleaved;
+  bool has_gpus = true;                      // as Experiment::has_gpus
   CostUnit cost_unit = CostUnit::gpu_hours;  // the budget's, else node-hours where no run has a GPU
   std::vector<std::string> notes;
   std::vector<std::size_t> by_id;  // indices sorted by id, for find(); a plan put together by hand may leave it empty
@@ -74,6 +75,8 @@ struct Plan {
   Bindings derived_bindings(const Configuration& configuration) const;
   /// Both.
   Bindings all_bindings(const Configuration& configuration) const;
+  /// `n=1000, nodes=1`: the axes as outputs show them.
+  std::string describe_point(const Configuration& configuration) const;
   /// Index by id; absent if the plan does not hold it.
   std::optional<std::size_t> find(std::string_view config_id) const;
 };

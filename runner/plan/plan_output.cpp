@@ -62,13 +62,22 @@ std::vector<std::size_t> places_of(const std::vector<std::string>& varied, const
   return places;
 }
 
-std::string configuration_table(const Plan& plan, const PlanDiff& diff, const std::vector<int>& looks) {
+/// The column of a configuration's size: its GPUs, or its ranks in a study without GPUs that counts them; else nullptr.
+const char* size_heading(const Experiment& experiment) {
+  if (experiment.has_gpus) return "gpus";
+  return experiment.scale_by() == ScaleBy::ranks ? "ranks" : nullptr;
+}
+
+std::string configuration_table(const Experiment& experiment, const Plan& plan, const PlanDiff& diff) {
+  const std::vector<int>& looks = experiment.report.looks;
+  const char* const size = size_heading(experiment);
   const std::vector<std::size_t> columns = places_of(plan.varied, plan.axes);
   std::vector<TextRow> rows = {{"config_id"}};
   for (const std::size_t column : columns) rows.front().push_back(cell_text(plan.axes[column]));
   const std::vector<std::size_t> derived = places_of(plan.varied_derived, plan.derived);
   for (const std::size_t column : derived) rows.front().push_back(cell_text(plan.derived[column]));
-  for (const char* name : {"gpus", "runs", "new", "kept", "orphaned"}) rows.front().emplace_back(name);
+  if (size != nullptr) rows.front().emplace_back(size);
+  for (const char* name : {"runs", "new", "kept", "orphaned"}) rows.front().emplace_back(name);
   const std::size_t shown = std::min(kShownRows, plan.configurations.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const Configuration& configuration = plan.configurations[i];
@@ -76,7 +85,7 @@ std::string configuration_table(const Plan& plan, const PlanDiff& diff, const st
     for (const std::size_t column : columns) row.push_back(cell_text(configuration.values[column].text()));
     for (const std::size_t column : derived) row.push_back(cell_text(configuration.derived[column].text()));
     const RunCounts& counts = diff.rows[i];
-    row.push_back(std::to_string(configuration.gpus()));
+    if (size != nullptr) row.push_back(std::to_string(experiment.has_gpus ? configuration.gpus() : configuration.ranks()));
     row.push_back((looks.empty() ? "" : fmt::format("{} to ", looks.front())) + std::to_string(plan.repeats));
     for (const long long number : {counts.fresh, counts.kept, counts.orphaned}) row.push_back(std::to_string(number));
     rows.push_back(std::move(row));
@@ -167,8 +176,8 @@ std::string orphans_line(const PlanDiff& diff) {
 /// The rows of D11's plan: `"config_id"`, axes, counts.
 class JsonRows {
  public:
-  explicit JsonRows(const Plan& plan) : plan_(plan) {
-    for (const std::string& axis : plan.axes) names_.push_back(json_quote(axis) + ':');
+  JsonRows(const Experiment& experiment, const Plan& plan) : plan_(plan), size_(size_heading(experiment)) {
+    for (const std::string& axis : plan.axes) names_.push_back(experiment.shows_axis(axis) ? json_quote(axis) + ':' : "");
     for (const std::string& name : plan.derived) derived_.push_back(json_quote(name) + ':');
   }
 
@@ -180,22 +189,31 @@ class JsonRows {
     append_values(out, names_, configuration.values);
     if (!derived_.empty()) out += "},\"derived\":{";
     append_values(out, derived_, configuration.derived);
-    fmt::format_to(std::back_inserter(out),
-                   FMT_COMPILE("}},\"gpus\":{},\"repeats\":{},\"new\":{},\"kept\":{},\"orphaned\":{}}}"), configuration.gpus(),
+    out += "},";
+    if (size_ != nullptr) {
+      const bool has_gpus = size_ == std::string_view("gpus");
+      fmt::format_to(std::back_inserter(out), FMT_COMPILE("\"{}\":{},"), size_,
+                     has_gpus ? configuration.gpus() : configuration.ranks());
+    }
+    fmt::format_to(std::back_inserter(out), FMT_COMPILE("\"repeats\":{},\"new\":{},\"kept\":{},\"orphaned\":{}}}"),
                    plan_.repeats, counts.fresh, counts.kept, counts.orphaned);
   }
 
  private:
   static void append_values(std::string& out, const std::vector<std::string>& names, const std::vector<Value>& values) {
+    const char* separator = "";
     for (std::size_t i = 0; i < names.size(); ++i) {
-      if (i > 0) out += ',';
+      if (names[i].empty()) continue;
+      out += separator;
+      separator = ",";
       out += names[i];
       out += json_scalar(values[i]);
     }
   }
 
   const Plan& plan_;
-  std::vector<std::string> names_;
+  const char* size_;
+  std::vector<std::string> names_;    // empty for an axis that is not shown
   std::vector<std::string> derived_;  // of computed values
 };
 
@@ -203,7 +221,7 @@ class JsonRows {
 
 std::string plan_text(const Experiment& experiment, const Plan& plan, const PlanDiff& diff) {
   std::string out = fmt::format("{}: {}\n\n", experiment.name, totals_line(plan, experiment.report.looks));
-  out += configuration_table(plan, diff, experiment.report.looks);
+  out += configuration_table(experiment, plan, diff);
   out += fmt::format("\n+{} new  ={} kept  -{} orphaned (runs)\n", diff.total.fresh, diff.total.kept, diff.total.orphaned);
   out += lines_of_rounds(experiment, plan.cost_unit);
   out += preparations_line(experiment, plan);
@@ -215,12 +233,13 @@ std::string plan_text(const Experiment& experiment, const Plan& plan, const Plan
 std::string plan_json(const Experiment& experiment, const Plan& plan, const PlanDiff& diff) {
   const auto configurations = static_cast<long long>(plan.configurations.size());
   std::string out = fmt::format(
-      R"({{"schema":1,"experiment":{},"configurations":{},"runs":{},"excluded":{},"gpu_hours":{},"node_hours":{},"new":{},"kept":{},"orphaned":{},{})",
+      R"({{"schema":1,"experiment":{},"configurations":{},"runs":{},"excluded":{},{}"node_hours":{},"new":{},"kept":{},"orphaned":{},{})",
       json_quote(experiment.name), configurations, configurations * plan.repeats, plan.excluded,
-      json_number(hours_at_most(plan, CostUnit::gpu_hours)), json_number(hours_at_most(plan, CostUnit::node_hours)),
-      diff.total.fresh, diff.total.kept, diff.total.orphaned, looks_json(experiment) + preparations_json(experiment, plan));
+      experiment.has_gpus ? fmt::format(R"("gpu_hours":{},)", json_number(hours_at_most(plan, CostUnit::gpu_hours))) : "",
+      json_number(hours_at_most(plan, CostUnit::node_hours)), diff.total.fresh, diff.total.kept, diff.total.orphaned,
+      looks_json(experiment) + preparations_json(experiment, plan));
   out += "\n\"rows\":[";
-  const JsonRows rows(plan);
+  const JsonRows rows(experiment, plan);
   for (std::size_t i = 0; i < plan.configurations.size(); ++i) {
     out += i == 0 ? "\n" : ",\n";
     rows.append(out, i, diff.rows[i]);

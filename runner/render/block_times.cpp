@@ -17,7 +17,7 @@ constexpr double kSafety = 1.5;  // times that: runs vary, and this many take lo
 constexpr std::size_t kShownEstimates = 20;
 
 std::string estimate_text(const Plan& plan, const Configuration& configuration, const BlockTimes& times) {
-  const std::string point = describe(plan.bindings(configuration));
+  const std::string point = plan.describe_point(configuration);
   const std::optional<double>& limit_s = configuration.work->resources.time_s;
   const std::string limit = limit_s ? human_duration(*limit_s) : "none";
   const RunEstimate* const estimate = times.estimate_of(configuration.id, 1);

@@ -140,9 +140,9 @@ std::string minutes_text(std::optional<double> seconds) {
   return minutes < 60 ? fmt::format("{} min", minutes) : fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
 }
 
-/// `1.25 GPU-hours`, or node-hours where nobody asks for GPUs.
-std::string hours_text(const Configuration& configuration, double node_s) {
-  const bool has_gpus = configuration.gpus_per_node > 0;
+/// `1.25 GPU-hours`, or node-hours in a study without GPUs.
+std::string hours_text(const Plan& plan, const Configuration& configuration, double node_s) {
+  const bool has_gpus = plan.has_gpus && configuration.gpus_per_node > 0;
   const double hours = node_s / 3600 * (has_gpus ? configuration.gpus_per_node : 1);
   return fmt::format("{:.3g} {}", hours, has_gpus ? "GPU-hours" : "node-hours");
 }
@@ -167,8 +167,8 @@ void check_equal_shapes(const Experiment& experiment, const Plan& plan) {
     throw InputError(fmt::format(
         "{}: error: `shapes: mixed` takes configurations that differ in their number of nodes alone: {} asks for {}, and {} "
         "for {}\n  = remove `shapes: mixed`: each shape has blocks of its own",
-        place_of_allocation(experiment, "shapes"), describe(plan.bindings(first)), missing_in(shape, other),
-        describe(plan.bindings(configuration)), missing_in(other, shape)));
+        place_of_allocation(experiment, "shapes"), plan.describe_point(first), missing_in(shape, other),
+        plan.describe_point(configuration), missing_in(other, shape)));
   }
 }
 
@@ -197,8 +197,8 @@ BlockShape shape_of_part(const Experiment& experiment, const Plan& plan, const s
   throw InputError(fmt::format(
       "{}: error: smaller runs leave {:.0f} % of a block idle ({} of {}, by their time limits), and `allocation.idle` allows "
       "{:.4g} %\n  = remove `shapes: mixed`: each number of nodes has blocks of its own; or say `idle: {:.0f} %`",
-      place_of_allocation(experiment, key), idle_share(shape), hours_text(largest, shape.idle_s),
-      hours_text(largest, shape.node_s), 100 * experiment.most_idle, std::ceil(idle_share(shape))));
+      place_of_allocation(experiment, key), idle_share(shape), hours_text(plan, largest, shape.idle_s),
+      hours_text(plan, largest, shape.node_s), 100 * experiment.most_idle, std::ceil(idle_share(shape))));
 }
 
 }  // namespace
@@ -263,7 +263,7 @@ void check_blocks(const Experiment& experiment, const Plan& plan) {
     throw InputError(
         fmt::format("{}: error: `allocation: {{per: block}}` needs `resources.time`: the time limit of a block is "
                     "that of its runs together, and {} has none\n  = resources: {{time: \"00:10:00\"}}",
-                    place_of_allocation(experiment), describe(plan.bindings(configuration))));
+                    place_of_allocation(experiment), plan.describe_point(configuration)));
   }
   if (experiment.mixes_shapes()) check_equal_shapes(experiment, plan);
   check_packing(experiment, plan);
@@ -289,9 +289,9 @@ void check_longest_jobs(const Experiment& experiment, const Plan& plan, const Bl
     throw InputError(fmt::format(
         "{}: error: `resources.time` of {} is {}, a job that begins and ends one such run takes {}, and {} is {}\n  = ask for "
         "less time, or for another partition or QOS",
-        said == experiment.origins.end() ? place_of_allocation(experiment) : said->second,
-        describe(plan.bindings(configuration)), human_duration(*configuration.work->resources.time_s), minutes_text(needed_s),
-        longest->second.whose, minutes_text(longest->second.seconds)));
+        said == experiment.origins.end() ? place_of_allocation(experiment) : said->second, plan.describe_point(configuration),
+        human_duration(*configuration.work->resources.time_s), minutes_text(needed_s), longest->second.whose,
+        minutes_text(longest->second.seconds)));
   }
 }
 
@@ -372,7 +372,7 @@ std::vector<std::string> describe_blocks(const Experiment& experiment, const Pla
     const Configuration& largest = plan.configurations[shape.configuration];
     const std::string idle = shape.idle_s > 0
                                  ? fmt::format("; smaller runs leave {:.0f} % of it idle, {} in all, by their time limits",
-                                               idle_share(shape), hours_text(largest, shape.idle_s * plan.repeats))
+                                               idle_share(shape), hours_text(plan, largest, shape.idle_s * plan.repeats))
                                  : "";
     const std::string part = shape.parts > 1 ? fmt::format(" (part {} of {})", shape.part, shape.parts) : "";
     lines.push_back(fmt::format("blocks: {} of {}{}, {}: {} x {} each; {} in the queue instead of {}{}",

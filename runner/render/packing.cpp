@@ -77,7 +77,7 @@ void check_packing(const Experiment& experiment, const Plan& plan) {
   if (!experiment.packs_runs()) return;
   for (const Configuration& configuration : plan.configurations) {
     const Resources& resources = configuration.work->resources;
-    const std::string point = describe(plan.bindings(configuration));
+    const std::string point = plan.describe_point(configuration);
     if (configuration.nodes > 1) {
       refuse(experiment, fmt::format("runs side by side share one node, and {} has {} nodes", point, configuration.nodes),
              "remove `side_by_side`, or measure one node and several nodes in files of their own");
@@ -101,7 +101,7 @@ void check_calibration(const Experiment& experiment, const Plan& plan, const Blo
   if (!experiment.calibrates() || shape.runs - shape.alone > 1) return;
   refuse(experiment,
          fmt::format("a block of {} has {} to pack, and nothing goes on beside it",
-                     describe(plan.bindings(plan.configurations[shape.configuration])),
+                     plan.describe_point(plan.configurations[shape.configuration]),
                      shape.runs == shape.alone ? "no run" : "one run"),
          "a block has one repeat of each configuration that asks Slurm for the same things: give `matrix` two such at least",
          "allocation.calibrate");
@@ -114,13 +114,13 @@ std::string pace_text(int lanes, std::size_t runs, std::size_t alone) {
 
 namespace {
 
-/// `1.25 GPU-hours`, of all blocks; core-hours where nobody asks for GPUs.
+/// `1.25 GPU-hours`, of all blocks; core-hours in a study without GPUs.
 std::string idle_beside_alone(const Plan& plan, const std::vector<BlockShape>& shapes) {
   double gpu_s = 0, core_s = 0;
   for (const BlockShape& shape : shapes) {
     const Configuration& any = plan.configurations[shape.configuration];
     const double idle_s = shape.alone_s * (shape.lanes - 1) * plan.repeats;
-    gpu_s += idle_s * any.gpus_per_node;
+    gpu_s += plan.has_gpus ? idle_s * any.gpus_per_node : 0;
     core_s += idle_s * any.node_ranks() * any.work->resources.cpus_per_task;
   }
   return gpu_s > 0 ? fmt::format("{:.3g} GPU-hours", gpu_s / 3600) : fmt::format("{:.3g} core-hours", core_s / 3600);

@@ -247,6 +247,7 @@ void add_point(RunFields& fields, const ResolvedRun& run) {
   fields.add_number("nodes", run.configuration.nodes);
   fields.add_number("gpus_per_node", run.configuration.gpus_per_node);
   fields.add_number("gpus", run.configuration.gpus());
+  if (!run.experiment.has_gpus) fields.add("has_gpus", "false");
   if (run.configuration.ranks_per_node) {
     fields.add_number("ranks_per_node", *run.configuration.ranks_per_node);
     fields.add_number("ranks", run.configuration.ranks());
@@ -340,6 +341,7 @@ std::string imported_run_json(const Experiment& experiment, const Plan& plan, co
   fields.add_number("nodes", configuration.nodes);
   fields.add_number("gpus_per_node", configuration.gpus_per_node);
   fields.add_number("gpus", configuration.gpus());
+  if (!experiment.has_gpus) fields.add("has_gpus", "false");
   fields.add("metrics", metrics_json(metrics));
   fields.add("success", success_json(work.success));
   const std::string formulas = formulas_json(work, experiment.derive);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -106,10 +107,12 @@ bool has_several_values(const std::vector<Sample>& samples, const std::string& a
 }
 
 /// All axes, `strategy` first, those that only orphans have last; and which of them vary.
-void choose_axes(Table& table, const Plan& plan, const std::vector<Sample>& samples) {
-  table.axes = plan.axes;
+void choose_axes(Table& table, const Experiment& experiment, const Plan& plan, const std::vector<Sample>& samples) {
+  std::copy_if(plan.axes.begin(), plan.axes.end(), std::back_inserter(table.axes),
+               [&](const std::string& axis) { return experiment.shows_axis(axis); });
   for (std::size_t i = plan.configurations.size(); i < samples.size(); ++i) {
     for (const auto& [name, value] : samples[i].row.axes) {
+      if (!experiment.shows_axis(name)) continue;
       if (std::find(table.axes.begin(), table.axes.end(), name) == table.axes.end()) table.axes.push_back(name);
     }
   }
@@ -200,10 +203,10 @@ void note_side_by_side(Table& table) {
     most = std::max(most, row.side_by_side);
   }
   if (rows == 0) return;
-  table.notes.push_back(fmt::format(
-      "{} of {} rows ran side by side, up to {} runs of a block on one node at a time, each on cores and GPUs of its "
-      "own: their times include what neighbours take of memory bandwidth, caches, power and network",
-      rows, table.rows.size(), most));
+  table.notes.push_back(
+      fmt::format("{} of {} rows ran side by side, up to {} runs of a block on one node at a time, each on cores{} of its "
+                  "own: their times include what neighbours take of memory bandwidth, caches, power and network",
+                  rows, table.rows.size(), most, table.has_gpus ? " and GPUs" : ""));
 }
 
 /// Counts the runs whose earlier attempts did not succeed, and says what their values leave out.
@@ -249,8 +252,17 @@ void measure_all(std::vector<Sample>& samples, const std::vector<std::string>& a
   }
 }
 
+/// Whether the run recorded GPUs: its trainer, its imported files, or samples of them.
+bool used_gpus(const AttemptRecord& record) {
+  const auto device = record.facts.find("device");
+  return record.facts.contains("gpu_model") || record.facts.contains("claimed_gpus") ||
+         (device != record.facts.end() && (device->second == "cuda" || device->second == "gpu")) ||
+         record.metrics.find("gpu_utilization_percent") != record.metrics.end();
+}
+
 /// The values of its runs, most of what a row holds, leave the sample; nobody asks it for them after that.
-void move_into_rows(Table& table, std::vector<Sample>& samples, const std::vector<const Sample*>& shown) {
+void move_into_rows(Table& table, const Experiment& experiment, std::vector<Sample>& samples,
+                    const std::vector<const Sample*>& shown) {
   std::unordered_map<std::string, std::vector<std::string>> codes;
   for (const TableWarning& warning : table.warnings) {
     for (const std::string& id : warning.rows) {
@@ -263,6 +275,7 @@ void move_into_rows(Table& table, std::vector<Sample>& samples, const std::vecto
     std::vector<RunValue> runs = std::move(samples[static_cast<std::size_t>(sample - samples.data())].row.runs);
     table.rows.push_back(sample->row);
     table.rows.back().runs = std::move(runs);
+    table.rows.back().axes = experiment.shown_axes(std::move(table.rows.back().axes));
     if (const auto found = codes.find(sample->row.config_id); found != codes.end()) table.rows.back().warnings = found->second;
   }
 }
@@ -303,6 +316,7 @@ Table table_without_rows(const Experiment& experiment, const MetricChoice& metri
   table.paired = settings.paired;
   table.calibrated = experiment.calibrates();
   table.scaling = settings.scaling;
+  table.has_gpus = experiment.has_gpus;
   table.scale_by = to_string(experiment.scale_by());
   table.speedup_style = settings.speedup_style;
   table.peak_tflops = settings.peak_tflops;
@@ -330,8 +344,8 @@ void check_report(const Experiment& experiment, const Plan& plan) {
   if (!some) refuse_empty_report();
 }
 
-Table build_table(const Experiment& experiment, const Plan& plan, std::vector<AttemptRecord> records,
-                  const ReportOptions& options) {
+static Table table_of(const Experiment& experiment, const Plan& plan, std::vector<AttemptRecord> records,
+                      const ReportOptions& options) {
   const ReportSettings& settings = experiment.report;
   for (const Selection& only : options.only) {
     if (!options.orphans) select(plan, only);  // says what is wrong with it
@@ -350,7 +364,7 @@ Table build_table(const Experiment& experiment, const Plan& plan, std::vector<At
   table.inner = inner;
   std::vector<Sample> samples =
       collect_samples(plan, attempts, metric, settings, experiment.scale_by(), options.orphans, set_aside_of(plan, options));
-  choose_axes(table, plan, samples);
+  choose_axes(table, experiment, plan, samples);
   count_segments(samples);
   if (!all) note_orphans(table, plan, count_orphans(plan, on_record));
   table.size_axes = axes_along_lines(size_axes(experiment, plan), plan, experiment.scale_by());
@@ -379,7 +393,7 @@ Table build_table(const Experiment& experiment, const Plan& plan, std::vector<At
   InnerRows inner_rows;
   if (table.inner)
     inner_rows = collect_inner_rows(samples, shown, *table.inner, metric, settings, table.has_speedup, table.notes);
-  move_into_rows(table, samples, shown);
+  move_into_rows(table, experiment, samples, shown);
   note_continued(table);
   note_injected(table, shown);
   note_side_by_side(table);
@@ -389,6 +403,16 @@ Table build_table(const Experiment& experiment, const Plan& plan, std::vector<At
   sort_rows_by(table, settings.sort);
   if (table.inner) append_inner_rows(table, std::move(inner_rows));
   return table;
+}
+
+Table build_table(const Experiment& experiment, const Plan& plan, std::vector<AttemptRecord> records,
+                  const ReportOptions& options) {
+  if (!experiment.has_gpus && std::any_of(records.begin(), records.end(), used_gpus)) {
+    Experiment with_gpus = experiment;
+    with_gpus.has_gpus = true;
+    return table_of(with_gpus, plan, std::move(records), options);
+  }
+  return table_of(experiment, plan, std::move(records), options);
 }
 
 }  // namespace hpcbench

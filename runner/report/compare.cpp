@@ -190,21 +190,22 @@ void compare_with_baselines(std::vector<Sample>& samples, const MetricChoice& me
   for (Sample& sample : samples) {
     const std::optional<std::size_t> found = baselines.of(sample.row.axes);
     if (!found) {
-      missing.push_back("`" + describe(sample.row.axes) + "`");
+      missing.push_back("`" + describe(experiment.shown_axes(sample.row.axes)) + "`");
       continue;
     }
     sample.baseline = *found;
-    if (!all_positive(sample.values)) not_positive.push_back("`" + describe(sample.row.axes) + "`");
+    if (!all_positive(sample.values)) not_positive.push_back("`" + describe(experiment.shown_axes(sample.row.axes)) + "`");
     const Sample& base = samples[*found];
-    if (sample.row.is_baseline && !base.row.summary) unmeasured.push_back("`" + describe(base.row.axes) + "`");
+    if (sample.row.is_baseline && !base.row.summary)
+      unmeasured.push_back("`" + describe(experiment.shown_axes(base.row.axes)) + "`");
     fill_in_comparison(sample, base, metric, experiment.report);
   }
   note_missing(missing, notes);
   note_blocks(samples, experiment.report, notes);
   note_grown(baselines.sizes(), experiment, notes);
   if (baselines.of_each_size()) {
-    notes.emplace_back(
-        "several configurations match `baseline`: each row is compared with the one of equal nodes, gpus and ranks");
+    notes.push_back(fmt::format("several configurations match `baseline`: each row is compared with the one of equal nodes{}",
+                                experiment.has_gpus ? ", gpus and ranks" : " and ranks"));
   }
   if (!not_positive.empty()) {
     notes.push_back(

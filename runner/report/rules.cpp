@@ -127,7 +127,8 @@ std::vector<ReportingRule> judge_rules(const Table& table, const WarningContext&
   add("show upper bounds where there are any", judge_bounds(table));
   add("plot what is needed to interpret, and join points only where a trend makes sense",
       {RuleVerdict::not_applicable,
-       "this is a table; `hpcbench plot` shows every run as a dot and joins points only along the number of gpus"});
+       fmt::format("this is a table; `hpcbench plot` shows every run as a dot and joins points only along the number of {}",
+                   table.scale_by)});
   return rules;
 }
 

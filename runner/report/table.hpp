@@ -213,6 +213,7 @@ struct Table {
   bool simulated_nodes = false;  // rows of several nodes ran on one machine: titles say so
   bool paired = false;
   Scaling scaling = Scaling::fixed_work;
+  bool has_gpus = true;                      // else no output speaks of GPUs
   std::string scale_by = "gpus";             // what Row::size counts: gpus, ranks, nodes, cores
   std::vector<std::string> axes;             // all, `strategy` first: what csv prints
   std::vector<std::string> derived;          // computed values; and those that vary,

@@ -256,7 +256,7 @@ struct ReportSettings {
   bool paired = false;
   bool in_blocks = false;  // runs are allocated in blocks: pairs are of one allocation; `paired` unless the file says otherwise
   Scaling scaling = Scaling::fixed_work;
-  std::optional<ScaleBy> scale_by;  // absent: ranks where there is an axis ranks_per_node, else gpus
+  std::optional<ScaleBy> scale_by;  // absent: see Experiment::scale_by
   std::vector<std::string> columns;
   std::vector<std::string> group_by;
   Condition where;
@@ -342,11 +342,18 @@ struct Experiment {
   std::vector<Import> imports;
   Site site;
   std::vector<std::string> profiles;  // the names of those that the file has
+  /// The file names GPUs (names_gpus.hpp), or its jobs ask Slurm for them. Without them no output speaks of GPUs. Reports also
+  /// count GPUs that runs recorded.
+  bool has_gpus = true;
 
   /// Names of all axes in table order, `nodes` and `gpus_per_node` always among them (added where absent, then hidden in
   /// tables).
   std::vector<std::string> axis_names() const;
+  /// `report.scale_by`; by default ranks with an axis ranks_per_node, else gpus, or nodes in a study without GPUs.
   ScaleBy scale_by() const;
+  /// Axes as outputs show them: a study without GPUs has no `gpus_per_node`.
+  bool shows_axis(const std::string& name) const { return has_gpus || name != "gpus_per_node"; }
+  Bindings shown_axes(Bindings axes) const;
   /// Where the file or the site says what a key of `origins` has, as messages begin; the file where neither does.
   std::string place_of_key(const std::string& key) const;
   /// False for a study of imports alone: it has no repeats.

@@ -11,6 +11,7 @@
 #include "spec/checks.hpp"
 #include "spec/fields.hpp"
 #include "spec/merge.hpp"
+#include "spec/names_gpus.hpp"
 #include "spec/site.hpp"
 #include "yaml/used_files.hpp"
 
@@ -48,7 +49,12 @@ std::vector<std::string> Experiment::axis_names() const {
 ScaleBy Experiment::scale_by() const {
   const std::vector<std::string> names = axis_names();
   const bool ranks = std::find(names.begin(), names.end(), kRanksPerNode) != names.end();
-  return report.scale_by.value_or(ranks ? ScaleBy::ranks : ScaleBy::gpus);
+  return report.scale_by.value_or(ranks ? ScaleBy::ranks : has_gpus ? ScaleBy::gpus : ScaleBy::nodes);
+}
+
+Bindings Experiment::shown_axes(Bindings axes) const {
+  std::erase_if(axes, [&](const auto& axis) { return !shows_axis(axis.first); });
+  return axes;
 }
 
 const Metric* Experiment::find_metric(const std::string& name) const {
@@ -310,7 +316,18 @@ class Reading {
     }
     collect_origins(*parsed.root, "", experiment.origins);
     add_site_origins(experiment);
+    experiment.has_gpus = names_gpus(*parsed.root) || asks_slurm_for_gpus(experiment);
     return experiment;
+  }
+
+  /// A job asks for a GPU on each node unless the file or the site says otherwise.
+  bool asks_slurm_for_gpus(const Experiment& experiment) const {
+    if (experiment.executor != "slurm" || !experiment.runs_anything()) return false;
+    const YamlNode* const extra = site_root_.is_map() ? site_root_.find("extra") : nullptr;
+    if (extra != nullptr && names_gpus(*extra)) return true;
+    const std::vector<std::string> axes = experiment.axis_names();
+    const bool has_ranks = std::find(axes.begin(), axes.end(), kRanksPerNode) != axes.end();
+    return experiment.site.gres_type != "none" && !experiment.work.resources.gres && !has_ranks;
   }
 
   /// What the site says, as `site.KEY`; and under its own name where the file leaves it to the site.

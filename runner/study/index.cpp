@@ -404,10 +404,13 @@ void write_index_file(const std::vector<AttemptState>& runs, const Study& study)
       ++outcomes[run.key.config_id][run.state];
     }
   }
-  std::string text = "config_id\t" + join(study.plan.axes, "\t") + "\toutcomes\n";
+  std::string text = "config_id\t";
+  for (const std::string& axis : study.plan.axes) text += study.experiment.shows_axis(axis) ? axis + '\t' : "";
+  text += "outcomes\n";
   for (const Configuration& configuration : study.plan.configurations) {
     text += configuration.id;
-    for (const Value& value : configuration.values) text += '\t' + tsv_field(value);
+    for (const auto& [name, value] : study.experiment.shown_axes(study.plan.bindings(configuration)))
+      text += '\t' + tsv_field(value);
     std::string counts;
     for (const auto& [state, count] : outcomes[configuration.id]) {
       counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, to_string(state));

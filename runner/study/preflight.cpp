@@ -51,7 +51,7 @@ std::optional<double> hours_of_all_segments(const Study& study, CostUnit unit) {
 /// Whether this call costs no more than the limit in this unit, or somebody agrees.
 bool is_within(const Study& study, const RunOptions& options, CostUnit unit) {
   const std::optional<double>& limit = study.experiment.limits.cost.of(unit);
-  if (!limit) return true;
+  if (!limit || (unit == CostUnit::gpu_hours && !study.experiment.has_gpus)) return true;
   std::optional<double> hours = hours_of_all_segments(study, unit);
   if (unit == study.plan.cost_unit) {
     const double of_file = study.experiment.budget ? study.experiment.budget->hours : HUGE_VAL;

@@ -86,7 +86,7 @@ int rehearse_part(const Study& study, const IndexView& index, const RunOptions& 
     ++(goes_on ? going_on : to_start);
     open.push_back(run.configuration);
     if (!goes_on && to_start <= static_cast<long long>(kShownStarts)) {
-      lines += fmt::format("{}  {}{}\n", name, printable(describe(plan.bindings(configuration))), is_again ? "  (again)" : "");
+      lines += fmt::format("{}  {}{}\n", name, printable(plan.describe_point(configuration)), is_again ? "  (again)" : "");
     }
   }
   if (to_start > static_cast<long long>(kShownStarts)) lines += fmt::format("... {} more\n", to_start - kShownStarts);

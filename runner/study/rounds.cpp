@@ -124,7 +124,7 @@ class RoundChoice {
     throw UnavailableError(
         fmt::format("{}: error: what a run of `{}` costs is not known: none has ended, and it has no time limit\n  = set "
                     "`resources: {{time: ...}}`: within a budget no block is begun that may exceed it",
-                    study_.experiment.place_of_key("budget"), describe(study_.plan.bindings(study_.plan.configurations[i]))));
+                    study_.experiment.place_of_key("budget"), study_.plan.describe_point(study_.plan.configurations[i])));
   }
 
   Round make(std::vector<std::size_t> chosen, int repeats, bool costs) const {
@@ -276,7 +276,7 @@ std::vector<std::string> rounds_lines(const Study& study, const RoundsView& view
       const LookProgress& row = view.rows[i];
       if (row.decided) continue;
       lines.push_back(
-          fmt::format("  {}: {}{}", describe(study.plan.bindings(study.plan.configurations[i])), row.why,
+          fmt::format("  {}: {}{}", study.plan.describe_point(study.plan.configurations[i]), row.why,
                       row.next > row.ended ? fmt::format("; next look at {} runs{}", row.next, describe_rest(row)) : ""));
     }
   }

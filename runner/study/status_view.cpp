@@ -108,8 +108,8 @@ std::vector<RunStatus> planned_runs(const Study& study, const std::vector<RunNam
     const std::string why = obstacle.empty() ? preparations.awaited(configuration) : obstacle;
     const std::string not_begun = why.empty() ? "" : "not begun: " + why;
     for (const RunName name : repeats) {
-      runs.push_back({configuration.id + "/" + to_string(name), study.plan.bindings(configuration), State::planned,
-                      std::nullopt, std::nullopt, RunStatus::Job::unknown, not_begun, !obstacle.empty()});
+      runs.push_back({configuration.id + "/" + to_string(name), study.experiment.shown_axes(study.plan.bindings(configuration)),
+                      State::planned, std::nullopt, std::nullopt, RunStatus::Job::unknown, not_begun, !obstacle.empty()});
     }
   }
   return runs;
@@ -286,7 +286,7 @@ namespace {
 RunStatus imported_run(const Study& study, const Configuration& configuration, AttemptRecord&& attempt) {
   RunStatus run;
   run.run = configuration.id + "/" + to_string(attempt.key.run);
-  run.axes = study.plan.bindings(configuration);
+  run.axes = study.experiment.shown_axes(study.plan.bindings(configuration));
   run.state = attempt.state;
   attempt.metrics.erase_if([](const auto& metric) { return metric.first != "wall_s"; });
   run.attempt = std::move(attempt);

@@ -19,7 +19,8 @@ class Identities(StudyTest):
         arguments = ["--profile", profile] if profile else []
         plan = json.loads(self.hpcbench("plan", str(ROOT / file), *arguments, "--format", "json").stdout)
         for row in plan["rows"]:
-            point = ",".join(f"{axis}={value}" for axis, value in sorted(row["axes"].items()))
+            implied = {"gpus_per_node": 0 if "ranks_per_node" in row["axes"] else 1}  # a study without GPUs does not show it
+            point = ",".join(f"{axis}={value}" for axis, value in sorted({**implied, **row["axes"]}.items()))
             yield f"{file} {profile or '-'} {point}: {row['config_id']}"
 
     def test_experiments_keep_their_identities(self):

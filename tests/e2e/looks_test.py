@@ -158,19 +158,19 @@ class Budget(StudyTest):
 
     def test_a_budget_stops_at_a_block_and_more_goes_on(self):
         self.write("s.yaml", STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 3") + "resources: {time: 1m}\n")
-        self.hpcbench("run", "s.yaml", "--at-most", "0.07 gpu-hours")
+        self.hpcbench("run", "s.yaml", "--at-most", "0.07 node-hours")
         whole = json.loads(self.hpcbench("plan", "s.yaml", "--format", "json").stdout)
         self.assertEqual(whole["new"], 0, "measured runs cost far less than their limit")
         self.assertEqual(len({row["n"] for row in self.report("s.yaml")["rows"]}), 1)
 
     def test_progress_counts_the_runs_and_warm_ups_of_the_block(self):
         self.write("s.yaml", STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 2\nwarmups: 1") + "resources: {time: 1m}\n")
-        said = self.hpcbench("run", "s.yaml", "--at-most", "0.01 gpu-hours").stderr
+        said = self.hpcbench("run", "s.yaml", "--at-most", "0.01 node-hours").stderr
         self.assertIn("no block is begun", said)
         self.assertIn("\nno run has ended\n", said)
-        said = self.hpcbench("run", "s.yaml", "--at-most", "1 gpu-hours").stderr
-        self.assertIn("\nblock 1: 4 rows, 4 runs and 4 warm-ups, about 0.133 of 1 GPU-hours that are left\nblock 1: 0/8 done, 0 running", said)
-        self.assertRegex(said, r"\nblock 2: 4 rows, 4 runs, about \S+ of \S+ GPU-hours that are left\nblock 2: 0/4 done, 0 running")
+        said = self.hpcbench("run", "s.yaml", "--at-most", "1 node-hours").stderr
+        self.assertIn("\nblock 1: 4 rows, 4 runs and 4 warm-ups, about 0.133 of 1 node-hours that are left\nblock 1: 0/8 done, 0 running", said)
+        self.assertRegex(said, r"\nblock 2: 4 rows, 4 runs, about \S+ of \S+ node-hours that are left\nblock 2: 0/4 done, 0 running")
 
     def test_what_is_left_counts_warm_ups(self):
         self.write("s.yaml", STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 2\nwarmups: 1") + "resources: {time: 1h}\nbudget: {gpu_hours: 20}\n")
@@ -212,7 +212,7 @@ class Budget(StudyTest):
         fails = STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 6") + "resources: {time: 1m}\n"
         self.write("s.yaml", fails)
         self.write("work.py", PROGRAM + "\nsys.exit(3)\n")
-        one_row = ["--only", "middle=10,spread=0.01", "--at-most", "1 gpu-hours"]
+        one_row = ["--only", "middle=10,spread=0.01", "--at-most", "1 node-hours"]
         said = self.hpcbench("run", "s.yaml", *one_row, "--results", "alike", code=1).stderr
         self.assertIn("stopped: the first 2 runs failed in the same way. No more begin. ", said)
         self.assertEqual(said.count("2 runs failed, all in this way: rank 0 failed with exit code 3"), 1)
@@ -225,14 +225,14 @@ class Budget(StudyTest):
         study = STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 3") + "resources: {time: 1m}\n"
         self.write("work.py", PROGRAM + "\nif middle == 5: sys.exit(3)\n")
         self.write("s.yaml", study)
-        self.hpcbench("run", "s.yaml", "--only", "middle=10,spread=0.01", "--at-most", "1 gpu-hours")
-        only = ["--only", "spread=0.01", "--at-most", "1 gpu-hours"]
+        self.hpcbench("run", "s.yaml", "--only", "middle=10,spread=0.01", "--at-most", "1 node-hours")
+        only = ["--only", "spread=0.01", "--at-most", "1 node-hours"]
         self.assertNotIn("stopped", self.hpcbench("run", "s.yaml", *only, code=1).stderr)
 
     def test_a_metric_without_a_value_is_warned_of_once(self):
         self.write("work.py", PROGRAM.replace('"seconds"', '"seconds" if middle == 10 else "minutes"'))
         self.write("s.yaml", STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 3") + "resources: {time: 1m}\n")
-        said = self.hpcbench("run", "s.yaml", "--at-most", "1 gpu-hours").stderr
+        said = self.hpcbench("run", "s.yaml", "--at-most", "1 node-hours").stderr
         self.assertIn("block 3:", said)
         self.assertEqual(said.count("has no value of the metric my_s"), 1)
 
@@ -259,13 +259,13 @@ class Budget(StudyTest):
     def test_blocks_go_on_without_the_metric_of_the_report(self):
         self.write("s.yaml", STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 2") + "resources: {time: 1m}\n")
         self.write("work.py", PROGRAM.replace('"seconds"', '"minutes"'))
-        self.assertIn("8 of 8 runs succeeded.", self.hpcbench("run", "s.yaml", "--at-most", "1 gpu-hours").stderr)
+        self.assertIn("8 of 8 runs succeeded.", self.hpcbench("run", "s.yaml", "--at-most", "1 node-hours").stderr)
 
     def test_only_rows_that_are_asked_for_decide_the_exit_code(self):
         self.write("work.py", PROGRAM + "\nif middle == 5: sys.exit(3)\n")
         self.write("s.yaml", STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 2") + "resources: {time: 1m}\n")
-        self.hpcbench("run", "s.yaml", "--only", "middle=5", "--at-most", "1 gpu-hours", "--keep-going", code=1)
-        said = self.hpcbench("run", "s.yaml", "--only", "middle=10", "--at-most", "1 gpu-hours").stderr
+        self.hpcbench("run", "s.yaml", "--only", "middle=5", "--at-most", "1 node-hours", "--keep-going", code=1)
+        said = self.hpcbench("run", "s.yaml", "--only", "middle=10", "--at-most", "1 node-hours").stderr
         self.assertIn("4 of 4 runs succeeded.", said)
 
     def test_a_call_asks_for_no_more_than_it_may_spend(self):
@@ -289,7 +289,7 @@ class Budget(StudyTest):
         for amount in ("20", "20 hours", "-1 gpu-hours", "many gpu-hours"):
             self.assertIn("write --at-most \"20 gpu-hours\"", self.hpcbench("run", "s.yaml", "--at-most", amount, code=2).stderr)
         self.write("s.yaml", STUDY.replace("repeats: {to: 20, until: 3 %}", "repeats: 3\norder: sequential"))
-        self.assertIn("order: sequential", self.hpcbench("run", "s.yaml", "--at-most", "1 gpu-hours", code=2).stderr)
+        self.assertIn("order: sequential", self.hpcbench("run", "s.yaml", "--at-most", "1 node-hours", code=2).stderr)
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ class Many(StudyTest):
         self.write("lacks.yaml", "experiment: lacks\ncommand: [no-such-program]\nmatrix: {k: [1]}\n")
         self.assertIn("lacks: error: nothing was started", self.hpcbench("run", good, "lacks.yaml", code=3).stderr)
         limited = self.write("limited.yaml", STUDY % ("limited", self.folder, "limited", "0", "0", "2") + "resources: {time: 1m}\n")
-        said = self.hpcbench("run", str(limited), good, "--at-most", "1 gpu-hours", code=3).stderr
+        said = self.hpcbench("run", str(limited), good, "--at-most", "1 node-hours", code=3).stderr
         self.assertRegex(said, r"good: .*good.yaml: error: what a run of `k=1, .*` costs is not known")
         self.assertIn("Nothing was started.", said)
         said = self.hpcbench("run", good, str(limited), "--detach", code=2).stderr
@@ -138,17 +138,17 @@ class Many(StudyTest):
     def test_an_error_of_one_study_leaves_the_others_no_endless_wait(self):
         for name, code in (("bad", "rm -rf results/bad; sleep 1"), ("good", "true")):
             self.write(f"{name}.yaml", f"experiment: {name}\ncommand: [bash, -c, '{code}']\nlaunch: once\nmatrix: {{k: [1]}}\nresources: {{time: 4s}}\n")
-        said = self.hpcbench("run", "bad.yaml", "good.yaml", "--at-most", f"{6 / 3600} gpu-hours", code=3).stderr
-        self.assertIn("good: no block is begun: the next one takes about 0.00111 GPU-hours, and 0.000556 are left", said)
+        said = self.hpcbench("run", "bad.yaml", "good.yaml", "--at-most", f"{6 / 3600} node-hours", code=3).stderr
+        self.assertIn("good: no block is begun: the next one takes about 0.00111 node-hours, and 0.000556 are left", said)
 
     def test_a_rehearsal_shares_the_budget_of_the_call(self):
         files = [self.study(name) for name in "abc"]
         for name in files:  # a block has two runs of at most an hour
             self.write(name, (self.folder / name).read_text() + "resources: {time: 1h}\n")
-        said = self.hpcbench("run", *files, "--dry-run", "--at-most", "5 gpu-hours")
+        said = self.hpcbench("run", *files, "--dry-run", "--at-most", "5 node-hours")
         self.assertIn("a: 2 runs would be started", said.stderr)
         self.assertIn("b: 2 runs would be started", said.stderr)
-        self.assertIn("the next one takes about 2 GPU-hours, and 1 are left beside the blocks of the files before it", said.stderr)
+        self.assertIn("the next one takes about 2 node-hours, and 1 are left beside the blocks of the files before it", said.stderr)
         self.assertIn("c: nothing would be started", said.stderr)
         self.assertEqual([line for line in said.stdout.splitlines() if line.startswith("#")], ["# a", "# b", "# c"])
         self.assertEqual(self.lines("began"), [])

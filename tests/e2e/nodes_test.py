@@ -86,12 +86,12 @@ class Machine(StudyTest):
         self.assertEqual(len(warning["rows"]), 1)
         self.assertIn(f"{cores + 1} cores asked for, {cores} there", warning["seen"])
 
-    def test_one_process_does_not_pass_for_the_gpus_of_two_nodes(self):
+    def test_one_process_does_not_pass_for_two_nodes(self):
         self.write("s.yaml", "experiment: s\ncommand: [\"true\"]\nlaunch: once\nmatrix: {nodes: [1, 2]}\nrepeats: 1\n")
         self.hpcbench("run", "s.yaml", "--simulate-nodes")
-        warning = self.warnings()["gpus-mismatch"]
+        warning = self.warnings()["ranks-mismatch"]
         self.assertEqual(len(warning["rows"]), 1)
-        self.assertIn("2 gpus claimed, but `launch: once` started one process", warning["seen"])
+        self.assertIn("2 nodes claimed, but `launch: once` started one process", warning["seen"])
 
     def test_ranks_that_the_program_names_are_compared_with_the_gpus(self):
         self.write("work.sh", 'printf \'{"schema":1,"event":"run_start","world_size":%s}\\n\' "$1" >"$2/events.jsonl"\n')

@@ -36,8 +36,10 @@ Grid csv_grid(const Table& table) {
     std::vector<std::string> entries = table.axes;
     if (!table.inner_rows.empty()) entries.push_back(table.inner->name);
     entries.insert(entries.end(), table.derived.begin(), table.derived.end());
-    for (const std::string& name : csv_columns()) entries.push_back("column:" + name);
-    if (table.scale_by != "gpus") entries.emplace_back("column:scale");
+    for (const std::string& name : csv_columns()) {
+      if (table.has_gpus || name != "gpus") entries.push_back("column:" + name);
+    }
+    if (table.scale_by != "gpus" && (table.has_gpus || table.scale_by != "nodes")) entries.emplace_back("column:scale");
     const auto has_set_aside = [](const Row& row) { return !row.set_aside.empty(); };
     if (std::any_of(table.rows.begin(), table.rows.end(), has_set_aside)) entries.emplace_back("column:set_aside");
     Grid grid = make_grid(table, table.inner_rows.empty() ? table.rows : table.inner_rows, entries, ";");

@@ -114,13 +114,14 @@ std::string json_metrics(const std::map<std::string, double>& metrics) {
 }
 
 /// What stands beside the metric.
-std::string json_beside(const Row& row) {
+std::string json_beside(const Table& table, const Row& row) {
   return fmt::format(R"("source":{},"statistic":{},"metrics":{},"phases":{},"samples_per_s":{},"tokens_per_s":{},)",
                      json_quote(row.source), json_text(row.statistic), json_metrics(row.metrics), json_phases(row.phases),
                      json_number(row.samples_per_s), json_number(row.tokens_per_s)) +
-         fmt::format(R"("gpu_hours":{},"mfu":{},"imbalance":{},"ranks":{},"curve":{},"best_epoch":{},"generalisation_gap":{},)",
-                     json_number(row.gpu_hours), json_number(row.mfu), json_number(row.imbalance), json_ranks(row.ranks),
-                     json_curve(row.curve), json_whole(row.best_epoch), json_number(row.generalisation_gap)) +
+         (table.has_gpus ? fmt::format(R"("gpu_hours":{},)", json_number(row.gpu_hours)) : "") +
+         fmt::format(R"("mfu":{},"imbalance":{},"ranks":{},"curve":{},"best_epoch":{},"generalisation_gap":{},)",
+                     json_number(row.mfu), json_number(row.imbalance), json_ranks(row.ranks), json_curve(row.curve),
+                     json_whole(row.best_epoch), json_number(row.generalisation_gap)) +
          fmt::format(R"("overfits_from":{},"time_to_target_s":{},"reached_target":{})", json_whole(row.overfits_from),
                      json_number(row.time_to_target_s), row.reached_target);
 }
@@ -141,17 +142,18 @@ std::string json_tried_again(const Row& row) {
 }
 
 std::string json_row(const Table& table, const Row& row) {
-  return fmt::format(R"({{"config_id":{},"axes":{},{}"gpus":{},{}"n":{},{},"speedup":{},"ratio_of_medians":{},)",
+  return fmt::format(R"({{"config_id":{},"axes":{},{}{}{}"n":{},{},"speedup":{},"ratio_of_medians":{},)",
                      json_quote(row.config_id), json_axes(row.axes),
-                     row.derived.empty() ? "" : "\"derived\":" + json_axes(row.derived) + ',', row.gpus, json_scale(table, row),
-                     row.n, json_summary(row), json_speedup(row.speedup), json_number(row.ratio_of_medians)) +
+                     row.derived.empty() ? "" : "\"derived\":" + json_axes(row.derived) + ',',
+                     table.has_gpus ? fmt::format(R"("gpus":{},)", row.gpus) : "", json_scale(table, row), row.n,
+                     json_summary(row), json_speedup(row.speedup), json_number(row.ratio_of_medians)) +
          fmt::format(R"("efficiency":{},"karp_flatt":{},"train_loss":{},"validation_loss":{},"nodes_seen":{},"outcomes":{},)",
                      json_number(row.efficiency), json_number(row.karp_flatt), json_number(row.train_loss),
                      json_number(row.validation_loss), row.nodes.empty() ? "null" : std::to_string(row.nodes.size()),
                      json_outcomes(row.outcomes)) +
          fmt::format(R"("censored":{},"censored_at_s":{},"speedup_below":{},"is_baseline":{},{},"warnings":{},"runs":{}}})",
                      row.censored, json_number(row.censored_at_s), json_number(row.speedup_below), row.is_baseline,
-                     json_beside(row) + json_tried_again(row), json_list(row.warnings), json_runs(row.runs));
+                     json_beside(table, row) + json_tried_again(row), json_list(row.warnings), json_runs(row.runs));
 }
 
 std::string json_inner_row(const Row& row) {

@@ -29,9 +29,9 @@ std::string tic_label(const std::string& text) {
 
 const std::vector<PlotKind>& plot_kinds() {
   static const std::vector<PlotKind> kKinds = {
-      {"speedup", "speedup against gpus, with intervals and the ideal line", draw_speedup,
+      {"speedup", "speedup against the number of gpus, ranks, nodes or cores, with intervals and the ideal line", draw_speedup,
        "a `baseline`, rows that succeeded beside it, and a metric that is a time, a rate or has `better`"},
-      {"efficiency", "efficiency against gpus", draw_efficiency,
+      {"efficiency", "efficiency against the number of gpus, ranks, nodes or cores", draw_efficiency,
        "a `baseline`, rows that succeeded beside it, and a metric that is a time or a rate"},
       {"time", "the metric of each configuration, every run as a dot", draw_time, "runs that have the metric"},
       {"rows", "the metric at each value of `report.rows`, with intervals", draw_rows, "`report: {rows: ..., at: ...}`"},

@@ -88,14 +88,15 @@ std::optional<double> asked_ranks(const Sample& sample) {
 }
 
 /// How fewer or more gpus worked than the row says; empty if they did not, or nobody can know.
-std::string describe_gpus_mismatch(const Sample& sample) {
+std::string describe_gpus_mismatch(const Sample& sample, bool has_gpus) {
   // A process may use several gpus (dp), so a program of ours that names its gpus is believed.
   const auto used = is_imported(sample) || asked_ranks(sample) ? std::nullopt : number_fact(sample, "gpus");
   const auto ran = used ? used : number_fact(sample, "world_size");
   const auto ranks = asked_ranks(sample);
   const double claimed = number_fact(sample, "claimed_gpus").value_or(ranks.value_or(sample.row.gpus));
-  const char* const what = ranks ? "ranks" : "gpus";
-  if (ran && *ran != claimed)
+  const bool claims_nodes = !ranks && !has_gpus;  // and any number of processes on each
+  const char* const what = ranks ? "ranks" : claims_nodes ? "nodes" : "gpus";
+  if (ran && *ran != claimed && !claims_nodes)
     return fmt::format("{} {} claimed, {} {}", count_of(claimed), what, count_of(*ran), used ? "used" : "ranks ran");
   const auto nodes = number_fact(sample, "launched_once_on_nodes");
   if (ran || !nodes || names_hosts(sample, *nodes)) return "";
@@ -142,11 +143,12 @@ void warn_equal_lines(const WarningContext& context, Warnings& found) {
 void warn_gpus_mismatch(const WarningContext& context, Warnings& found) {
   Sightings rows;
   for (const Sample* sample : context.shown) {
-    const std::string seen = describe_gpus_mismatch(*sample);
+    const std::string seen = describe_gpus_mismatch(*sample, context.experiment.has_gpus);
     if (!seen.empty()) rows.add(sample->row, [&] { return row_label(context.columns, sample->row) + ": " + seen; });
   }
-  rows.report("gpus-mismatch", "speedup and efficiency are of as many gpus as really worked",
-              same_advice("count the ranks of the log; correct the number of gpus"), found);
+  const std::string size = context.experiment.has_gpus ? "gpus" : "ranks";
+  rows.report(size + "-mismatch", fmt::format("speedup and efficiency are of as many {} as really worked", size),
+              same_advice(fmt::format("count the ranks of the log; correct the number of {}", size)), found);
 }
 
 void warn_same_work(const WarningContext& context, Warnings& found) {

@@ -53,8 +53,9 @@ void warn_side_by_side_shared(const WarningContext& context, Warnings& found) {
   warn_of_fact(context, "side_by_side_shared", ": ", "", rows);
   rows.report(
       "side-by-side-shared",
-      "runs side by side were to have cores, GPUs and NUMA nodes of their own: where they shared them, times are those of "
-      "runs that took turns",
+      fmt::format("runs side by side were to have cores{} and NUMA nodes of their own: where they shared them, times are those "
+                  "of runs that took turns",
+                  context.experiment.has_gpus ? ", GPUs" : ""),
       {"mend that, or remove `side_by_side`, and measure into another --results folder",
        "say beside the times what their runs shared"},
       found);

@@ -316,7 +316,7 @@ const KeySection& report_keys() {
        {.name = "scale_by",
         .kind = KeyKind::choice,
         .about = "what a run's size is counted in",
-        .initial = "gpus, or ranks where there is ranks_per_node",
+        .initial = "ranks with the axis ranks_per_node, else gpus; nodes in a study without GPUs",
         .words = {"gpus", "ranks", "nodes", "cores"}},
        {.name = "time_unit",
         .kind = KeyKind::choice,

@@ -1,0 +1,89 @@
+"""Studies without GPUs: no output speaks of them, and sizes are counted in ranks or nodes."""
+import json
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import StudyTest  # noqa: E402
+
+PLAIN = """
+experiment: plain
+matrix: {n: [10, 20]}
+command: [sh, -c, 'echo "time $1"', sh, "{{n}}"]
+launch: once
+repeats: 2
+metrics: [{name: t_s, file: stdout.log, pattern: 'time (.*)', unit: s}]
+resources: {time: 1m}
+baseline: {n: 10}
+report: {metric: t_s}
+"""
+RANKS = PLAIN.replace("plain", "ranks").replace("n: [10, 20]", "ranks_per_node: [1, 2]").replace("launch: once\n", "") \
+    .replace("{{n}}", "{{ranks_per_node}}").replace("{n: 10}", "{ranks_per_node: 1}")
+NODES = PLAIN.replace("plain", "nodes").replace("n: [10, 20]", "nodes: [1, 2]").replace("{{n}}", "{{nodes}}").replace("{n: 10}", "{nodes: 1}")
+SHOWN = [["check"], ["plan"], ["plan", "--format", "json"], ["run", "--dry-run"], ["status"], ["status", "--format", "json"],
+         ["report", "--methods", "--provenance"], *(["report", "--methods", "--format", each] for each in ("json", "csv", "markdown", "latex", "html"))]
+
+
+class CpuStudy(StudyTest):
+    def speaks_of_no_gpu(self, *arguments):
+        done = self.hpcbench(*arguments)
+        for text in (done.stdout, done.stderr):
+            self.assertNotIn("gpu", text.lower(), f"hpcbench {' '.join(arguments)}\n{text}")
+        return done.stdout + done.stderr
+
+    def all_outputs(self, name):
+        for command, *options in SHOWN:
+            self.speaks_of_no_gpu(command, f"{name}.yaml", *options)
+        self.speaks_of_no_gpu("plot", f"{name}.yaml", "--out", "plots")
+        self.assertEqual([path.name for path in (self.folder / "plots").rglob("*") if "gpu" in path.read_text(errors="replace").lower()], [])
+        index = (self.folder / "results" / name / "index.tsv").read_text()
+        self.assertNotIn("gpu", index)
+        rows = json.loads(self.hpcbench("report", f"{name}.yaml", "--format", "json").stdout)["rows"]
+        self.speaks_of_no_gpu("show", f"{name}/{rows[0]['config_id']}/r01")
+
+    def test_no_output_speaks_of_gpus(self):
+        for name, text in (("plain", PLAIN), ("ranks", RANKS)):
+            self.write(f"{name}.yaml", text)
+            self.assertIn("node-hours", self.speaks_of_no_gpu("plan", f"{name}.yaml"))
+            self.speaks_of_no_gpu("run", f"{name}.yaml", "--dry-run")
+            self.assertIn("node-hours in all", self.speaks_of_no_gpu("run", f"{name}.yaml"))
+            self.all_outputs(name)
+
+    def test_ranks_and_nodes_scale(self):
+        self.write("ranks.yaml", RANKS)
+        self.hpcbench("run", "ranks.yaml")
+        report = self.speaks_of_no_gpu("report", "ranks.yaml")
+        self.assertIn("Efficiency: speedup / (ranks / the baseline's ranks).", report)
+        self.assertIn("ranks_per_node  ranks  n", report)
+        self.write("nodes.yaml", NODES)
+        self.hpcbench("run", "nodes.yaml", "--simulate-nodes")
+        report = self.speaks_of_no_gpu("report", "nodes.yaml")
+        self.assertIn("Efficiency: speedup / (nodes / the baseline's nodes).", report)
+        found = json.loads(self.hpcbench("report", "nodes.yaml", "--format", "json").stdout)
+        self.assertEqual((found["scale_by"], [row["scale"] for row in found["rows"]]), ("nodes", [1, 2]))
+        self.assertEqual([row["efficiency"] for row in found["rows"]], [1, 0.25])
+
+    def test_a_limit_of_gpu_hours_of_a_site_is_none_of_its_concern(self):
+        self.write("plain.yaml", PLAIN)
+        self.write("sites/small.yaml", "limits: {gpu_hours: 0.001}\n")
+        self.speaks_of_no_gpu("run", "plain.yaml", "--site", "sites/small.yaml")
+
+    def test_a_run_that_recorded_a_gpu_brings_them_back(self):
+        self.write("event.json", '{"v": 1, "t": 1, "rank": 0, "event": "run_start", "gpu_model": "H100"}\n')
+        self.write("seen.yaml", PLAIN.replace("plain", "seen").replace('echo "time $1"', 'cp event.json "$HPCBENCH_RUN_DIR/events.jsonl"; echo "time $1"'))
+        self.hpcbench("run", "seen.yaml")
+        self.assertIn("gpus", self.hpcbench("report", "seen.yaml").stdout)
+
+    def test_a_study_that_names_gpus_keeps_them(self):
+        self.write("gpus.yaml", PLAIN.replace("plain", "gpus").replace("n: [10, 20]", "gpus_per_node: [1, 2]").replace("{{n}}", "{{gpus}}")
+                   .replace("{n: 10}", "{gpus_per_node: 1}"))
+        self.assertIn("GPU-hours at most", self.hpcbench("plan", "gpus.yaml").stdout)
+        self.hpcbench("run", "gpus.yaml")
+        report = self.hpcbench("report", "gpus.yaml").stdout
+        self.assertIn("gpus_per_node  gpus  n", report)
+        self.assertIn("Efficiency: speedup / (gpus / the baseline's gpus).", report)
+
+
+if __name__ == "__main__":
+    unittest.main()
