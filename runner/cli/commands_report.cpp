@@ -20,6 +20,7 @@
 #include "cli/report_view.hpp"
 #include "cli/study_options.hpp"
 #include "imports/import_runs.hpp"
+#include "ingest/imported.hpp"
 #include "render/attempt.hpp"
 #include "report/plots/gnuplot.hpp"
 #include "report/table.hpp"
@@ -78,11 +79,34 @@ void check_latex_options(const LatexStyle& style, const std::string& format) {
   }
 }
 
+/// Names the files of imported runs: relative to the experiment file's folder where they are below it.
+void name_sources(Table& table, const Study& study) {
+  const std::filesystem::path home = std::filesystem::path(study.source.file).parent_path();
+  for (Row& row : table.rows) {
+    for (std::vector<RunValue>* const runs : {&row.runs, &row.set_aside}) {
+      for (RunValue& run : *runs) {
+        if (!run.run.is_imported()) continue;
+        const std::string folder = study.results + "/" + to_string(AttemptKey{row.config_id, run.run, run.attempt});
+        const auto imported = parse_imported(read_file_if_there(folder + "/" + kImportedFile).value_or(""));
+        if (!imported) continue;
+        std::vector<std::string> names;
+        for (const ImportedSource& source : imported->sources) {
+          const std::string below = std::filesystem::path(source.path).lexically_relative(home).string();
+          names.push_back((below.empty() || below.starts_with("..") ? source.path : below) +
+                          (source.line ? fmt::format(":{}", *source.line) : ""));
+        }
+        run.source = join(names, ", ");
+      }
+    }
+  }
+}
+
 /// What only a page needs: its frame, its pictures, and the way from it to the run directories, which an archive unpacked for
 /// this report alone has not.
 void complete_page(Table& table, const Study& study, const std::string& file, const std::string& archive) {
   namespace fs = std::filesystem;
   table.page_template = load_template("report.html.mustache");
+  name_sources(table, study);
   const fs::path here = file.empty() ? fs::current_path() : fs::absolute(file).lexically_normal().parent_path();
   if (archive.empty()) {
     table.runs_path = fs::path(study.results).lexically_relative(here).string();
@@ -124,6 +148,7 @@ void write_report(const std::string& path, const std::string& text) {
 int print_report(PrintOptions options) {
   options.format = format_of(options);
   check_latex_options(options.latex, options.format);
+  options.view.whole_lists = options.format == "json";
   Study study = load_study(options.study);
   Table table = view_study(study, options.study, options.view);
   table.latex = options.latex;

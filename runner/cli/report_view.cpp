@@ -116,6 +116,7 @@ Table view_study(Study& study, const StudyOptions& study_options, const ViewOpti
   report.no_continued = options.no_continued;
   report.methods = options.methods;
   report.provenance = options.provenance;
+  report.whole_lists = options.whole_lists;
   take_in_imports(study);
   IndexView index = open_for_reading(study);
   report.tried_again = attempts_tried_again(study.experiment, index.states);

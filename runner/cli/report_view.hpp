@@ -19,6 +19,7 @@ struct ViewOptions {
   bool orphans = false;
   bool methods = false;
   bool provenance = false;
+  bool whole_lists = false;  // as in ReportOptions
 };
 
 /// --metric, --where, --sort, --group-by, --time-unit, --orphans: what plots know, too.

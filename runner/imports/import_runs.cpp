@@ -17,6 +17,7 @@
 #include "base/text.hpp"
 #include "imports/asked_by_hand.hpp"
 #include "imports/import_folder.hpp"
+#include "imports/problems.hpp"
 #include "runfiles/claim.hpp"
 #include "study/index.hpp"
 #include "submit/experiment_lock.hpp"
@@ -365,14 +366,14 @@ void take_in_imports(Study& study) {
   for (const std::string& note : plan.notes) {
     if (!study.is_unpacked) say("note: " + note);  // an archive has copies, not what they were copied from
   }
-  for (const std::string& problem : plan.problems) say(problem);
+  for (const std::string& problem : one_for_each_file(plan.problems)) say(problem);
   study.broken_imports = !plan.problems.empty();
   const bool as_in_file = study.source.profile.empty() && study.source.settings.empty();
   const bool whole = plan.problems.empty() && plan.whole;
   try {
     const ImportResult result = import_runs(study, plan.requests, ImportOrigin::experiment_file, as_in_file && whole);
     for (const std::string& note : result.notes) say("note: " + printable(note));
-    for (const std::string& problem : result.problems) say(problem);
+    for (const std::string& problem : one_for_each_file(result.problems)) say(problem);
     study.broken_imports = study.broken_imports || !result.problems.empty();
     if (result.taken + result.again + result.revoked == 0) return;
     say(fmt::format("imports: {} taken in, {} read again, {} revoked, {} there already", result.taken, result.again,
@@ -385,7 +386,7 @@ void take_in_imports(Study& study) {
 void check_imports(const Study& study) {
   const ImportPlan plan = plan_imports(study);
   for (const std::string& note : plan.notes) say("note: " + note);
-  if (!plan.problems.empty()) throw InputError(join(plan.problems, "\n"));
+  if (!plan.problems.empty()) throw InputError(join(one_for_each_file(plan.problems), "\n"));
 }
 
 }  // namespace hpcbench

@@ -369,7 +369,7 @@ static Table table_of(const Experiment& experiment, const Plan& plan, std::vecto
   if (!all) note_orphans(table, plan, count_orphans(plan, on_record));
   table.size_axes = axes_along_lines(size_axes(experiment, plan), plan, experiment.scale_by());
   if (table.has_speedup) {
-    compare_with_baselines(samples, metric, experiment, plan, table.notes);
+    compare_with_baselines(samples, metric, experiment, plan, options.whole_lists, table.notes);
   } else if (!experiment.baseline.empty()) {
     table.notes.push_back(no_direction(metric.name));
   }
@@ -382,8 +382,9 @@ static Table table_of(const Experiment& experiment, const Plan& plan, std::vecto
   const std::vector<std::vector<std::size_t>> references = match_references(experiment, plan);
   const bool decides = experiment.repeat_rule && metric.name == experiment.report_metric();
   const std::vector<LookProgress> looks = decides ? judge_looks(samples, experiment, plan) : std::vector<LookProgress>{};
-  const WarningContext context{experiment,    plan.repeats, samples,    shown, attempts,
-                               table.columns, metric,       references, looks, options.changed_files};
+  const WarningContext context{experiment,         plan.repeats, samples,    shown, attempts,
+                               table.columns,      metric,       references, looks, options.changed_files,
+                               options.whole_lists};
   table.warnings = find_warnings(context);
   table.simulated_nodes = std::any_of(table.warnings.begin(), table.warnings.end(),
                                       [](const TableWarning& warning) { return warning.code == kSimulatedNodes; });

@@ -14,10 +14,10 @@
 namespace hpcbench {
 namespace {
 
-void note_missing(const std::vector<std::string>& missing, std::vector<std::string>& notes) {
+void note_missing(const std::vector<std::string>& missing, bool whole_lists, std::vector<std::string>& notes) {
   if (missing.empty()) return;
-  notes.push_back(
-      fmt::format("no baseline in the experiment equals {} on the other axes: no speedup there", list_some(missing)));
+  notes.push_back(fmt::format("no baseline in the experiment equals {} on the other axes: no speedup there",
+                              list_some(missing, whole_lists)));
 }
 
 /// Where the work is to be the same, whoever reads a speedup should know what is not.
@@ -180,7 +180,7 @@ std::optional<Ratio> speedup_of_all(const Sample& base, const Sample& sample, co
 void check_baselines(const Experiment& experiment, const Plan& plan) { Baselines(experiment, plan).require_good(); }
 
 void compare_with_baselines(std::vector<Sample>& samples, const MetricChoice& metric, const Experiment& experiment,
-                            const Plan& plan, std::vector<std::string>& notes) {
+                            const Plan& plan, bool whole_lists, std::vector<std::string>& notes) {
   const Baselines baselines(experiment, plan);
   baselines.require_good();
   for (const std::size_t index : baselines.indices()) samples[index].row.is_baseline = true;
@@ -200,7 +200,7 @@ void compare_with_baselines(std::vector<Sample>& samples, const MetricChoice& me
       unmeasured.push_back("`" + describe(experiment.shown_axes(base.row.axes)) + "`");
     fill_in_comparison(sample, base, metric, experiment.report);
   }
-  note_missing(missing, notes);
+  note_missing(missing, whole_lists, notes);
   note_blocks(samples, experiment.report, notes);
   note_grown(baselines.sizes(), experiment, notes);
   if (baselines.of_each_size()) {
@@ -208,11 +208,12 @@ void compare_with_baselines(std::vector<Sample>& samples, const MetricChoice& me
                                 experiment.has_gpus ? ", gpus and ranks" : " and ranks"));
   }
   if (!not_positive.empty()) {
-    notes.push_back(
-        fmt::format("runs of {} have values of 0 or less: no speedup of these rows, or against them", list_some(not_positive)));
+    notes.push_back(fmt::format("runs of {} have values of 0 or less: no speedup of these rows, or against them",
+                                list_some(not_positive, whole_lists)));
   }
   if (!unmeasured.empty())
-    notes.push_back(fmt::format("the baseline {} has no median yet: no speedup against it", list_some(unmeasured)));
+    notes.push_back(
+        fmt::format("the baseline {} has no median yet: no speedup against it", list_some(unmeasured, whole_lists)));
 }
 
 }  // namespace hpcbench

@@ -216,7 +216,8 @@ std::vector<LookProgress> look_progress(const Experiment& experiment, const Plan
   metric.is_of_part = metric.is_of_part || experiment.report.inner;
   std::vector<Sample> samples = collect_samples(plan, attempts, metric, experiment.report, experiment.scale_by(), false);
   std::vector<std::string> notes;
-  if (metric.is_compared() && !experiment.baseline.empty()) compare_with_baselines(samples, metric, experiment, plan, notes);
+  if (metric.is_compared() && !experiment.baseline.empty())
+    compare_with_baselines(samples, metric, experiment, plan, false, notes);
   return judge_looks(samples, experiment, plan);
 }
 

@@ -120,12 +120,12 @@ std::string describe_order(const Table& table, const WarningContext& context) {
   return text;
 }
 
-std::string describe_machine(const Table& table) {
+std::string describe_machine(const Table& table, bool whole_lists) {
   std::string text;
   for (const ProvenanceRow& row : table.provenance) {
     if (row.name == "note" || row.name == "source" || row.name == "seed") continue;
     if (row.name.starts_with("code") || row.name.starts_with("program:")) continue;
-    const auto shown = std::min<std::size_t>(row.values.size(), 3);
+    const std::size_t shown = whole_lists ? row.values.size() : std::min<std::size_t>(row.values.size(), 3);
     text += fmt::format(
         "{}{} {}{}", text.empty() ? " What ran: " : "; ", row.name,
         join(std::vector<std::string>(row.values.begin(), row.values.begin() + static_cast<std::ptrdiff_t>(shown)), ", "),
@@ -186,7 +186,7 @@ void describe_methods(Table& table, const WarningContext& context) {
       describe_repeats(table, context) + describe_outcomes(table) + (aside.empty() ? "" : " " + aside + ".") +
       describe_order(table, context) +
       (clock.empty() ? fmt::format(" `{}` is what the programs themselves wrote.", table.metric) : " " + clock + ".") +
-      describe_statistics(table, context) + describe_machine(table);
+      describe_statistics(table, context) + describe_machine(table, context.whole_lists);
   table.rules = judge_rules(table, context);
 }
 

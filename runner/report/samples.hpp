@@ -75,7 +75,7 @@ std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const At
 /// Finds each sample's baseline (one of the plan, whose samples come first), and fills in speedup, efficiency and Karp-Flatt.
 /// Appends notes for points that have none. InputError if nothing has one, or one has two.
 void compare_with_baselines(std::vector<Sample>& samples, const MetricChoice& metric, const Experiment& experiment,
-                            const Plan& plan, std::vector<std::string>& notes);
+                            const Plan& plan, bool whole_lists, std::vector<std::string>& notes);
 
 /// InputError where compare_with_baselines would give one for this plan; without its rows, which a large study has many of.
 void check_baselines(const Experiment& experiment, const Plan& plan);
@@ -171,6 +171,7 @@ struct WarningContext {
   const std::vector<std::vector<std::size_t>>& references;  // of match_references
   const std::vector<LookProgress>& looks;                   // of judge_looks; empty where another metric decides
   const std::vector<ChangedFile>& changed_files;
+  bool whole_lists = false;  // as in ReportOptions
 };
 
 /// The methods paragraph and the twelve rules, from what the runs and the warnings say. `table` has all else filled in.
@@ -194,7 +195,7 @@ std::string table_title(const Table& table);
 /// What the rows are about, for titles: `latency_us at size = 16384` where there is an inner axis.
 std::string shown_metric(const Table& table);
 
-/// `A, B, C and 4 more`.
-std::string list_some(const std::vector<std::string>& names);
+/// `A, B, C, and 4 more`; all of them with `whole`.
+std::string list_some(const std::vector<std::string>& names, bool whole);
 
 }  // namespace hpcbench

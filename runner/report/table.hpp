@@ -34,6 +34,7 @@ struct ReportOptions {
   bool no_continued = false;                  // leaves out rows with a run of several segments
   bool all_repeats = false;                   // repeats beyond `repeats` count, too; `orphans` has them in any case
   bool metric_may_be_absent = false;          // else InputError where runs succeeded and none has the metric
+  bool whole_lists = false;                   // for programs: messages name all rows and values, not the first few
 };
 
 struct RunValue {
@@ -42,7 +43,8 @@ struct RunValue {
   State outcome = State::succeeded;
   std::optional<double> value;  // of the metric; only of a run that succeeded
   std::optional<double> started_unix_s, finished_unix_s, wall_s;
-  std::string node;  // host names, joined by `,`; empty if unknown
+  std::string node;    // host names, joined by `,`; empty if unknown
+  std::string source;  // of an imported run, for pages: `runs.csv:17`; else empty
   std::string
       reason;  // why it did not succeed; `nan: loss` where it did and these of its metrics are NaN or infinite; else empty
 };

@@ -335,8 +335,8 @@ class Import(OldResults):
         self.study("  - runs.csv\n  - {files: none/*.log, run: {strategy: ddp, nodes: 2}}\n")
         checked = self.hpcbench("check", "old.yaml", code=2).stderr
         self.assertIn("runs.csv:3: error: no point has nodes=3 (there are: 1, 2)", checked)
-        self.assertIn("runs.csv:4: error: `soon` in column train_s is neither a number nor a time", checked)
-        self.assertIn("runs.csv:5: error: 1 cells under a header of 3", checked)
+        self.assertIn("\n  = line 4: `soon` in column train_s is neither a number nor a time", checked)
+        self.assertIn("\n  = line 5: 1 cells under a header of 3", checked)
         self.assertIn("old.yaml:18:5: no file is none/*.log", checked)
         done = self.hpcbench("report", "old.yaml", "--format", "json", code=2)
         self.assertIn("runs.csv:3: error: no point has nodes=3", done.stderr)
@@ -349,6 +349,19 @@ class Import(OldResults):
         plotted = self.hpcbench("plot", "old.yaml", "--kind", "time", code=2)
         self.assertIn("runs.csv:3: error: no point has nodes=3", plotted.stderr)
         self.assertTrue((self.folder / "plots/time.svg").is_file(), "what can be read is drawn all the same")
+
+    def test_a_file_full_of_errors_is_one_message(self):
+        self.write("results/runs.csv", "strategy,nodes,train_s\nbaseline,1,100\n" + "ddp,3,50\n" * 200)
+        self.write("results/other.csv", "strategy,nodes,train_s\nddp,5,50\n")
+        self.study("  - runs.csv\n  - other.csv\n")
+        for command in ("check", "report"):
+            said = self.hpcbench(command, "old.yaml", code=2).stderr
+            self.assertEqual(said.count(": error: "), 2, said)
+            self.assertIn("runs.csv:3: error: no point has nodes=3 (there are: 1, 2)\n  = line 4: no point has nodes=3", said)
+            self.assertIn("\n  = 200 lines of this file have errors\n", said)
+            self.assertIn("other.csv:2: error: no point has nodes=5 (there are: 1, 2)\n", said + "\n")
+        found = json.loads(self.hpcbench("check", "old.yaml", "--format", "json", code=2).stdout)["findings"]
+        self.assertEqual([(each["file"].rpartition("/")[2], each["line"], each["column"]) for each in found], [("runs.csv", 3, None), ("other.csv", 2, None)])
 
     def test_a_column_of_sizes_must_agree_with_the_axes(self):
         self.study("  - {table: runs.csv}\n")

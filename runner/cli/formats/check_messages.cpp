@@ -30,10 +30,12 @@ CheckMessage::Level level_of(std::string_view word) {
 
 std::optional<CheckMessage> beginning_of_message(const std::string& line) {
   static const RE2 kLocated(R"((.*?):(\d+):(\d+): (error|warning|note): (.*))");
+  static const RE2 kOfLine(R"((.*?):(\d+): (error|warning|note): (.*))");  // of a table, whose places are lines
   static const RE2 kPlain(R"((error|warning|note): (.*))");
   CheckMessage message;
   std::string level;
   if (RE2::FullMatch(line, kLocated, &message.file, &message.line, &message.column, &level, &message.message) ||
+      RE2::FullMatch(line, kOfLine, &message.file, &message.line, &level, &message.message) ||
       RE2::FullMatch(line, kPlain, &level, &message.message)) {
     message.level = level_of(level);
     return message;
@@ -87,7 +89,7 @@ std::string json_of_check(const CheckResult& result) {
     Json row = {
         {"level", word_of(message.level)}, {"file", text_or_null_of(message.file)}, {"line", nullptr}, {"column", nullptr}};
     if (message.line > 0) row["line"] = message.line;
-    if (message.line > 0) row["column"] = message.column;
+    if (message.column > 0) row["column"] = message.column;
     row["message"] = message.message;
     row["advice"] = text_or_null_of(message.advice);
     json["findings"].push_back(std::move(row));
@@ -100,7 +102,8 @@ std::string github_of_check(const CheckResult& result) {
   for (const CheckMessage& message : result.messages) {
     const char* const word = message.level == CheckMessage::Level::note ? "notice" : word_of(message.level);
     text += fmt::format("::{} file={}", word, escape_workflow(message.file.empty() ? result.file : message.file, true));
-    if (message.line > 0) text += fmt::format(",line={},col={}", message.line, message.column);
+    if (message.line > 0) text += fmt::format(",line={}", message.line);
+    if (message.column > 0) text += fmt::format(",col={}", message.column);
     text += "::" + escape_workflow(with_advice(message), false) + "\n";
   }
   return text;
@@ -110,7 +113,8 @@ std::string sarif_of_check(const CheckResult& result) {
   Json results = Json::array();
   for (const CheckMessage& message : result.messages) {
     Json place = {{"artifactLocation", {{"uri", file_uri(message.file.empty() ? result.file : message.file)}}}};
-    if (message.line > 0) place["region"] = {{"startLine", message.line}, {"startColumn", message.column}};
+    if (message.line > 0) place["region"] = {{"startLine", message.line}};
+    if (message.column > 0) place["region"]["startColumn"] = message.column;
     Json location = {{"physicalLocation", std::move(place)}};
     results.push_back({{"ruleId", "check"},
                        {"level", word_of(message.level)},

@@ -76,16 +76,27 @@ std::string html_outcome(State outcome) {
   return fmt::format("<td class=\"{}\">{}</td>", outcome == State::succeeded ? "good" : "bad", to_string(outcome));
 }
 
+/// Seconds in the report's unit of time, as its table has them.
+std::string time_of_run(const Table& table, double seconds) {
+  if (table.time_unit == "h:mm:ss") return clock_text(seconds);
+  return fmt::format("{:.6g}", seconds / (table.time_unit == "h" ? 3600 : table.time_unit == "min" ? 60 : 1));
+}
+
+std::string value_of_run(const Table& table, double value) {
+  return table.unit == "s" ? time_of_run(table, value) : fmt::format("{:.6g}", value);
+}
+
 std::string html_run(const Table& table, const Row& row, const RunValue& run, bool set_aside) {
   const std::string name = fmt::format("{}/{}/a{}", row.config_id, to_string(run.run), run.attempt);
   std::string out = "<tr><td>" + escape_html(row_label(table.columns, row)) + "</td><td>";
   out += table.runs_path.empty()
              ? escape_html(name)
              : fmt::format("<a href=\"{}\">{}</a>", escape_url("./" + table.runs_path + "/" + name + "/"), escape_html(name));
+  if (!run.source.empty()) out += "<br><span class=\"source\">" + escape_html(run.source) + "</span>";
   out += "</td>" +
          (set_aside ? fmt::format("<td class=\"bad\">set aside ({})</td>", to_string(run.outcome)) : html_outcome(run.outcome));
-  out += html_cell(run.value ? fmt::format("{:.6g}", *run.value) : kAbsentCell, run.value, true);
-  out += html_cell(run.wall_s ? fmt::format("{:.6g}", *run.wall_s) : kAbsentCell, run.wall_s, true);
+  out += html_cell(run.value ? value_of_run(table, *run.value) : kAbsentCell, run.value, true);
+  out += html_cell(run.wall_s ? time_of_run(table, *run.wall_s) : kAbsentCell, run.wall_s, true);
   out += html_cell(run.node.empty() ? kAbsentCell : run.node, std::nullopt, false);
   return out + html_cell(run.reason.empty() ? kAbsentCell : run.reason, std::nullopt, false) + "</tr>\n";
 }
@@ -96,13 +107,14 @@ std::string html_runs(const Table& table) {
     for (const RunValue& run : row.runs) body += html_run(table, row, run, false);
     for (const RunValue& run : row.set_aside) body += html_run(table, row, run, true);
   }
+  const std::string unit = table.unit == "s" ? table.time_unit : table.unit;
   const std::string note = table.runs_note.empty() ? "" : "<p>" + escape_html(table.runs_note) + "</p>\n";
   return note + html_table("every run",
                            {{"configuration", false},
                             {"run", false},
                             {"outcome", false},
-                            {shown_metric(table) + (table.unit.empty() ? "" : " (" + table.unit + ")"), true},
-                            {"wall_s (s)", true},
+                            {shown_metric(table) + (unit.empty() ? "" : " (" + unit + ")"), true},
+                            {"wall_s (" + table.time_unit + ")", true},
                             {"node", false},
                             {"reason", false}},
                            body);
@@ -149,6 +161,7 @@ std::string html_environment(const Table& table) {
   for (const Row& row : table.rows) {
     with_facts += row.facts.empty() ? 0 : 1;
     for (const auto& [name, value] : row.facts) {
+      if (name.starts_with("printed_")) continue;  // a value of a metric, as its table has it
       values[name].insert(value);
       ++rows[name];
     }

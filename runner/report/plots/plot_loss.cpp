@@ -46,18 +46,22 @@ std::optional<Plot> draw_loss(const Table& table) {
   const std::vector<const Row*> rows = first_rows(with_losses, kMostSeries / 2, frame.notes);
   const PlotLabels labels = plot_labels(table.columns, rows);
   std::vector<std::string> names = {labels.heading};
-  long long last = 1;
+  long long first = 1, last = 1;
   for (const std::string& label : labels.texts) names.push_back(label + ", validation");
   for (const Row* row : rows) {
-    for (const EpochPoint& point : row->curve) last = std::max(last, point.epoch);
+    for (const EpochPoint& point : row->curve) {
+      first = std::min(first, point.epoch);
+      last = std::max(last, point.epoch);
+    }
   }
   frame.width = 620 + text_width(longest(names)) + 60;
   frame.height = std::max(440, 90 + 36 * static_cast<int>(rows.size()));
   std::string script = plot_head(frame) + "set key outside right top vertical Left reverse samplen 2\n";
   if (!labels.heading.empty()) script += fmt::format("set key title {} noenhanced\n", gnuplot_string(labels.heading));
-  const long long step = std::max(1LL, static_cast<long long>(std::ceil(static_cast<double>(last) / 12)));
-  script += fmt::format("set xlabel 'epoch'\nset ylabel 'loss'\nset xrange [{:.2f}:{:.2f}]\nset xtics {}\n",
-                        1 - 0.03 * static_cast<double>(last), static_cast<double>(last) * 1.03 + 0.02, step);
+  const long long step = std::max(1LL, static_cast<long long>(std::ceil(static_cast<double>(last - first) / 12)));
+  script +=
+      fmt::format("set xlabel 'epoch'\nset ylabel 'loss'\nset xrange [{:.2f}:{:.2f}]\nset xtics {}\n",
+                  static_cast<double>(first) - 0.03 * static_cast<double>(last), static_cast<double>(last) * 1.03 + 0.02, step);
   script += "plot \\\n";
   std::string lines;
   for (std::size_t i = 0; i < rows.size(); ++i) {

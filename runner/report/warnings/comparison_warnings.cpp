@@ -148,7 +148,7 @@ bool ranges_are_apart(const std::vector<double>& a, const std::vector<double>& b
 }  // namespace
 
 void warn_superlinear(const WarningContext& context, Warnings& found) {
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const Sample* base = baseline_of(context, *sample);
     const Row& row = sample->row;
@@ -177,7 +177,7 @@ void warn_confounded(const WarningContext& context, Warnings& found) {
       {ConfoundedKind::Factor::deck, deck_axes(context.experiment, context.columns)},
       {ConfoundedKind::Factor::placement, {kPlacementAxis}}};
   for (const ConfoundedKind& kind : kKinds) {
-    Sightings rows;
+    Sightings rows(context);
     for (const Sample* sample : context.shown) {
       const auto difference = find_difference(context, *sample, kind);
       if (!difference || is_factor(context, kind, *sample, factors.at(kind.factor))) continue;
@@ -192,7 +192,7 @@ void warn_confounded(const WarningContext& context, Warnings& found) {
 }
 
 void warn_loss_mismatch(const WarningContext& context, Warnings& found) {
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const Sample* base = baseline_of(context, *sample);
     if (base == nullptr || !sample->row.train_loss || !base->row.train_loss) continue;
@@ -213,7 +213,7 @@ void warn_loss_mismatch(const WarningContext& context, Warnings& found) {
 
 void warn_baseline_few(const WarningContext& context, Warnings& found) {
   std::set<std::size_t> seen;
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const Sample* base = baseline_of(context, *sample);
     if (base == nullptr || base->row.n == 0 || base->row.n >= sample->row.n || !seen.insert(*sample->baseline).second) continue;
@@ -232,7 +232,7 @@ void warn_baseline_few(const WarningContext& context, Warnings& found) {
 }
 
 void warn_unresolved(const WarningContext& context, Warnings& found) {
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const Row& row = sample->row;
     if (!row.speedup || row.speedup->resolved != false) continue;

@@ -108,19 +108,20 @@ std::string describe_gpus_mismatch(const Sample& sample, bool has_gpus) {
 }  // namespace
 
 void warn_published_mismatch(const WarningContext& context, Warnings& found) {
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const std::vector<std::string> differences = published_differences(*sample);
     if (differences.empty()) continue;
-    rows.add(sample->row,
-             [&] { return fmt::format("{}: {}", row_label(context.columns, sample->row), list_some(differences)); });
+    rows.add(sample->row, [&] {
+      return fmt::format("{}: {}", row_label(context.columns, sample->row), list_some(differences, context.whole_lists));
+    });
   }
   rows.report("published-mismatch", "a figure that its own log does not bear out moves all that is computed from it",
               same_advice("report what the log says, and correct the published table"), found);
 }
 
 void warn_equal_lines(const WarningContext& context, Warnings& found) {
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     if (!sample->row.facts.contains("equal_lines")) continue;
     std::vector<std::string> groups;
@@ -141,7 +142,7 @@ void warn_equal_lines(const WarningContext& context, Warnings& found) {
 }
 
 void warn_gpus_mismatch(const WarningContext& context, Warnings& found) {
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const std::string seen = describe_gpus_mismatch(*sample, context.experiment.has_gpus);
     if (!seen.empty()) rows.add(sample->row, [&] { return row_label(context.columns, sample->row) + ": " + seen; });
@@ -152,7 +153,7 @@ void warn_gpus_mismatch(const WarningContext& context, Warnings& found) {
 }
 
 void warn_same_work(const WarningContext& context, Warnings& found) {
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const std::string seen = describe_same_work(context, *sample);
     if (!seen.empty()) rows.add(sample->row, [&] { return seen; });
@@ -167,7 +168,7 @@ void warn_same_work(const WarningContext& context, Warnings& found) {
 
 void warn_ranks_disagree(const WarningContext& context, Warnings& found) {
   if (!context.metric.is_time) return;
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const std::vector<double> times = rank_times(*sample);
     if (times.empty() || !sample->row.summary || !is_imported(*sample)) continue;

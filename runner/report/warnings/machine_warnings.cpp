@@ -22,7 +22,7 @@ void warn_of_fact(const WarningContext& context, const char* fact, const std::st
 }  // namespace
 
 void warn_simulated_nodes(const WarningContext& context, Warnings& found) {
-  Sightings rows;
+  Sightings rows(context);
   warn_of_fact(context, "simulated_nodes", ": ", " simulated nodes, one machine", rows);
   rows.report(
       kSimulatedNodes,
@@ -32,7 +32,7 @@ void warn_simulated_nodes(const WarningContext& context, Warnings& found) {
 }
 
 void warn_not_injected(const WarningContext& context, Warnings& found) {
-  Sightings rows;
+  Sightings rows(context);
   warn_of_fact(context, "not_injected", ": no ", "", rows);
   const std::string advice = "name an earlier time or step, or a rank that exists then, and start these runs again";
   rows.report("not-injected", "runs ended before the fault that `inject` asks for: their values are those of runs without it",
@@ -40,7 +40,7 @@ void warn_not_injected(const WarningContext& context, Warnings& found) {
 }
 
 void warn_cores_shared(const WarningContext& context, Warnings& found) {
-  Sightings rows;
+  Sightings rows(context);
   warn_of_fact(context, "cores_shared", ": ", "", rows);
   rows.report("cores-shared", "ranks that share cores slow each other down: their times say little about scaling",
               {"ask for at most as many ranks times cpus_per_task as the machine has cores",
@@ -49,7 +49,7 @@ void warn_cores_shared(const WarningContext& context, Warnings& found) {
 }
 
 void warn_side_by_side_shared(const WarningContext& context, Warnings& found) {
-  Sightings rows;
+  Sightings rows(context);
   warn_of_fact(context, "side_by_side_shared", ": ", "", rows);
   rows.report(
       "side-by-side-shared",
@@ -62,7 +62,7 @@ void warn_side_by_side_shared(const WarningContext& context, Warnings& found) {
 }
 
 void warn_suspended(const WarningContext& context, Warnings& found) {
-  Sightings rows;
+  Sightings rows(context);
   warn_of_fact(context, "suspended", ": for ", "", rows);
   rows.report("suspended", "Slurm had suspended these jobs: times by the clock include that they stood still",
               {"measure these runs again where jobs are not suspended, into another --results folder",

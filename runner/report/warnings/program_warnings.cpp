@@ -71,7 +71,7 @@ bool is_mixed_program(const Sample& sample, std::string_view fact) {
 }
 
 void warn_mixed_program(const WarningContext& context, Warnings& found) {
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const std::vector<std::string> files = mixed_files(*sample);
     if (files.empty()) continue;
@@ -101,7 +101,7 @@ void warn_changed_program(const WarningContext& context, Warnings& found) {
 
 void warn_set_aside(const WarningContext& context, Warnings& found) {
   constexpr int kMostShare = 10;  // one run in so many may be set aside without a warning
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const Row& row = sample->row;
     std::map<RunName, int> times;  // that each run was set aside

@@ -76,7 +76,7 @@ bool has_success(const Sample& sample) {
 
 void warn_reference(const WarningContext& context, Warnings& found) {
   const std::vector<MetricReference>& references = context.experiment.report.references;
-  Sightings missed, without_value;
+  Sightings missed(context), without_value(context);
   for (std::size_t i = 0; i < references.size(); ++i) {
     const MetricReference& reference = references[i];
     // not --metric: `value` is of the file's own

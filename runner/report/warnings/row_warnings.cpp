@@ -44,7 +44,7 @@ int fewest_for_interval(double confidence) {
 }
 
 /// `12 failed: exit code 3, 2 timeout`: outcomes of runs with the reasons given, the most frequent first.
-std::string describe_outcomes_with_reasons(const std::vector<const Sample*>& shown) {
+std::string describe_outcomes_with_reasons(const std::vector<const Sample*>& shown, bool whole) {
   std::map<std::string, int> counts;
   for (const Sample* sample : shown) {
     for (const RunValue& run : sample->row.runs) {
@@ -58,7 +58,7 @@ std::string describe_outcomes_with_reasons(const std::vector<const Sample*>& sho
   std::sort(sorted.begin(), sorted.end());
   std::vector<std::string> parts;
   for (const auto& [count, text] : sorted) parts.push_back(fmt::format("{} {}", -count, text));
-  return list_some(parts);
+  return list_some(parts, whole);
 }
 
 /// `train loss 1.6 to 0.335 from epoch 1 to 5, val loss 1.11 to 1.43, lowest 1.01 in epoch 2`.
@@ -153,7 +153,7 @@ std::string describe_nan(const Sample& sample, const Meant& is_meant) {
 }  // namespace
 
 void warn_diverged(const WarningContext& context, Warnings& found) {
-  Sightings rows;
+  Sightings rows(context);
   std::string metric;  // one that came out nan, as the example in the advice
   const auto is_meant = [&](const std::string& name) {
     const bool meant = name == context.metric.name || is_loss(name);
@@ -177,7 +177,7 @@ void warn_diverged(const WarningContext& context, Warnings& found) {
 }
 
 void warn_outlier(const WarningContext& context, Warnings& found) {
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     std::vector<std::string> far;
     for (const std::size_t i : outliers(sample->values)) {
@@ -185,7 +185,7 @@ void warn_outlier(const WarningContext& context, Warnings& found) {
     }
     if (far.empty()) continue;
     rows.add(sample->row, [&] {
-      return fmt::format("{}: {}, median {:.3g}", row_label(context.columns, sample->row), list_some(far),
+      return fmt::format("{}: {}, median {:.3g}", row_label(context.columns, sample->row), list_some(far, context.whole_lists),
                          sample->row.summary ? sample->row.summary->median : 0);
     });
   }
@@ -197,9 +197,9 @@ void warn_few_repeats(const WarningContext& context, Warnings& found) {
   if (!context.experiment.report.looks.empty()) return;  // what is too wide, or has no interval, is `undecided`
   const double confidence = context.experiment.report.confidence;
   const int needed = fewest_for_interval(confidence);
-  Sightings few;
-  Sightings waiting;  // enough are planned, and some have not ended
-  Sightings missing;  // enough were planned, all have ended, and some have no value
+  Sightings few(context);
+  Sightings waiting(context);  // enough are planned, and some have not ended
+  Sightings missing(context);  // enough were planned, all have ended, and some have no value
   for (const Sample* sample : context.shown) {
     const Row& row = sample->row;
     if (!row.summary || (!row.statistic.empty() && row.n > 1)) continue;  // published of n runs: says so itself
@@ -228,7 +228,7 @@ void warn_few_repeats(const WarningContext& context, Warnings& found) {
 }
 
 void warn_overfitting(const WarningContext& context, Warnings& found) {
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const Row& row = sample->row;
     if (!row.overfits_from) continue;
@@ -241,8 +241,8 @@ void warn_overfitting(const WarningContext& context, Warnings& found) {
 }
 
 void warn_adaptive(const WarningContext& context, Warnings& found) {
-  Sightings changed;
-  Sightings unfinished;
+  Sightings changed(context);
+  Sightings unfinished(context);
   for (const Sample* sample : context.shown) {
     const auto label = [&] { return row_label(context.columns, sample->row); };
     const int ended = count_ended(*sample) + sample->row.runs_left_out();
@@ -266,8 +266,8 @@ void warn_adaptive(const WarningContext& context, Warnings& found) {
 }
 
 void warn_undecided(const WarningContext& context, Warnings& found) {
-  Sightings going;
-  Sightings over;
+  Sightings going(context);
+  Sightings over(context);
   for (const Sample* sample : context.shown) {
     const auto index = static_cast<std::size_t>(sample - context.samples.data());
     if (index >= context.looks.size() || context.looks[index].decided || sample->runs.empty()) continue;
@@ -288,7 +288,7 @@ void warn_undecided(const WarningContext& context, Warnings& found) {
 }
 
 void warn_no_value(const WarningContext& context, Warnings& found) {
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const std::string seen = describe_missed(*sample);
     if (!seen.empty())
@@ -298,7 +298,7 @@ void warn_no_value(const WarningContext& context, Warnings& found) {
               {"mend `metrics` in the experiment file: the kept logs are read again, and no run is repeated",
                "mend `metrics` in the experiment file: their files are read anew"},
               found);
-  Sightings nan;
+  Sightings nan(context);
   const auto is_other = [&](const std::string& name) { return name != context.metric.name && !is_loss(name); };
   for (const Sample* sample : context.shown) {
     if (!sample->row.facts.contains(kNanFact) && sample->measured.size() == sample->runs.size()) continue;
@@ -311,8 +311,8 @@ void warn_no_value(const WarningContext& context, Warnings& found) {
 }
 
 void warn_failures(const WarningContext& context, Warnings& found) {
-  Sightings own;
-  Sightings imported;
+  Sightings own(context);
+  Sightings imported(context);
   for (const Sample* sample : context.shown) {
     for (const bool of_imports : {false, true}) {
       const std::string failures = describe_failures(sample->row, of_imports);
@@ -349,7 +349,7 @@ void warn_no_success(const WarningContext& context, Warnings& found) {
   }
   if (ended == 0) return;
   warning.seen = fmt::format("none of {} that ended succeeded: {}", ended == 1 ? "1 run" : fmt::format("{} runs", ended),
-                             describe_outcomes_with_reasons(context.shown));
+                             describe_outcomes_with_reasons(context.shown, context.whole_lists));
   warning.advice = own ? fmt::format(
                              "read why with `hpcbench status {0}` and `hpcbench logs`; once the cause is mended, "
                              "`hpcbench retry {0}` runs them again",

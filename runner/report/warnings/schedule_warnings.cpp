@@ -123,7 +123,7 @@ std::vector<double> values_in_order_of_start(const Sample& sample) {
 
 void warn_overlap(const WarningContext& context, Warnings& found) {
   const auto overlapping = overlapping_attempts(context.attempts);
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const auto count = std::count_if(sample->measured.begin(), sample->measured.end(),
                                      [&](const AttemptRecord* run) { return overlapping.count(run) > 0; });
@@ -149,7 +149,7 @@ void warn_shared_files(const WarningContext& context, Warnings& found) {
   }
   std::unordered_set<const AttemptRecord*> sharing;
   for (auto& [file, occupations] : files) mark_overlaps(occupations, sharing);
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const auto count = std::count_if(sample->measured.begin(), sample->measured.end(),
                                      [&](const AttemptRecord* run) { return sharing.contains(run); });
@@ -165,7 +165,7 @@ void warn_shared_files(const WarningContext& context, Warnings& found) {
 
 void warn_not_interleaved(const WarningContext& context, Warnings& found) {
   const Starts starts(context.samples);
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const auto span = span_of_starts(*sample);
     if (!span) continue;
@@ -188,11 +188,11 @@ void warn_not_interleaved(const WarningContext& context, Warnings& found) {
 }
 
 void warn_other_nodes(const WarningContext& context, Warnings& found) {
-  const auto nodes_text = [](const Row& row) {
+  const auto nodes_text = [&](const Row& row) {
     return fmt::format("{} ({})", counted(static_cast<long long>(row.nodes.size()), "node", "nodes"),
-                       list_some({row.nodes.begin(), row.nodes.end()}));
+                       list_some({row.nodes.begin(), row.nodes.end()}, context.whole_lists));
   };
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const Sample* base = baseline_of(context, *sample);
     const bool measured = base != nullptr && !base->measured.empty() && !sample->measured.empty();
@@ -215,7 +215,7 @@ void warn_other_nodes(const WarningContext& context, Warnings& found) {
 
 void warn_drift(const WarningContext& context, Warnings& found) {
   constexpr std::size_t kFewest = 6;
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const std::vector<double> values = values_in_order_of_start(*sample);
     if (values.size() < kFewest) continue;
@@ -238,7 +238,7 @@ void warn_drift(const WarningContext& context, Warnings& found) {
 void warn_correlated(const WarningContext& context, Warnings& found) {
   constexpr double kLevel = 0.05;  // over all shown rows
   if (context.experiment.report.looks.empty()) return;
-  Sightings rows;
+  Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const double p_value = alike_neighbours_p_value(values_in_order_of_start(*sample));
     if (p_value * static_cast<double>(context.shown.size()) > kLevel) continue;

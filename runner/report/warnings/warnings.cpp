@@ -10,9 +10,9 @@
 namespace hpcbench {
 namespace {
 
-/// The first of `count` texts, and how many more there are.
-std::string list_first(const std::vector<std::string>& texts, std::size_t count, std::string_view separator) {
-  const std::size_t shown = std::min(texts.size(), Sightings::kDescribed);
+/// The first of `count` texts, at most `most`, and how many more there are.
+std::string list_first(const std::vector<std::string>& texts, std::size_t count, std::size_t most, std::string_view separator) {
+  const std::size_t shown = std::min(texts.size(), most);
   const std::string first =
       join(std::vector<std::string>(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(shown)), separator);
   return count == shown ? first : fmt::format("{}{}and {} more", first, separator, count - shown);
@@ -32,9 +32,9 @@ constexpr std::array kChecks = {
 }  // namespace
 
 void Sightings::append(const Seen& seen, const std::string& code, const std::string& why, const std::string& advice,
-                       Warnings& found) {
+                       Warnings& found) const {
   if (seen.rows.empty()) return;
-  found.push_back({code, seen.rows, list_first(seen.texts, seen.rows.size(), "; "), why, advice});
+  found.push_back({code, seen.rows, list_first(seen.texts, seen.rows.size(), most_, "; "), why, advice});
 }
 
 void Sightings::report(const std::string& code, const std::string& why, const Advice& advice, Warnings& found) const {
@@ -71,6 +71,8 @@ std::string row_label(const std::vector<std::string>& columns, const Row& row) {
   return parts.empty() ? row.config_id : join(parts, ", ");
 }
 
-std::string list_some(const std::vector<std::string>& names) { return list_first(names, names.size(), ", "); }
+std::string list_some(const std::vector<std::string>& names, bool whole) {
+  return list_first(names, names.size(), whole ? names.size() : Sightings::kDescribed, ", ");
+}
 
 }  // namespace hpcbench

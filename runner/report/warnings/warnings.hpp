@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,17 +79,20 @@ inline Advice same_advice(const std::string& text) { return {text, text}; }
 /// Whether a row has runs, and hpcbench started none of them.
 bool is_only_imported(const Row& row);
 
-/// Collects the rows that one warning is about, and says what was seen in the first of them.
+/// Collects the rows that one warning is about, and says what was seen in the first of them (with `whole_lists` in all).
 class Sightings {
  public:
   static constexpr std::size_t kDescribed = 3;
+
+  explicit Sightings(const WarningContext& context)
+      : most_(context.whole_lists ? std::numeric_limits<std::size_t>::max() : kDescribed) {}
 
   /// `describe` makes the text `LABEL: what was seen`; it is asked for the first rows only.
   template <class Describe>
   void add(const Row& row, const Describe& describe) {
     Seen& seen = is_only_imported(row) ? imported_ : own_;
     seen.rows.push_back(row.config_id);
-    if (seen.texts.size() < kDescribed) seen.texts.push_back(describe());
+    if (seen.texts.size() < most_) seen.texts.push_back(describe());
   }
   /// Appends the warning if there was any row; one for our rows and one for imported rows where both are there.
   void report(const std::string& code, const std::string& why, const Advice& advice, Warnings& found) const;
@@ -98,9 +102,10 @@ class Sightings {
     std::vector<std::string> rows;
     std::vector<std::string> texts;
   };
-  static void append(const Seen& seen, const std::string& code, const std::string& why, const std::string& advice,
-                     Warnings& found);
+  void append(const Seen& seen, const std::string& code, const std::string& why, const std::string& advice,
+              Warnings& found) const;
 
+  std::size_t most_;  // rows that the message describes
   Seen own_;
   Seen imported_;
 };

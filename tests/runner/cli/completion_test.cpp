@@ -55,6 +55,11 @@ TEST_CASE("what check says is read message by message") {
   CHECK(messages[2].file.empty());
   CHECK(read_messages("something else\n").front().message == "something else");
   CHECK(read_messages("").empty());
+  const auto of_tables = read_messages("a/runs.csv:3: error: x\n  = line 4: y\nother.csv:2: error: z");
+  REQUIRE(of_tables.size() == 2);
+  CHECK((of_tables[0].file == "a/runs.csv" && of_tables[0].line == 3 && of_tables[0].column == 0));
+  CHECK(of_tables[0].advice == "line 4: y");
+  CHECK((of_tables[1].file == "other.csv" && of_tables[1].message == "z"));
   // What is quoted under a message is none.
   const auto quoted = read_messages("a:1:1: error: x\n  | see b:1:2: error: y\n  = as in c:1:2: error: z\n");
   REQUIRE(quoted.size() == 1);

@@ -150,6 +150,17 @@ TEST_CASE("loss: both curves of each row") {
   CHECK(has_part(plot.script, "set key title 'strategy, gpus_per_node' noenhanced"));
 }
 
+TEST_CASE("loss: begins at epoch 0 where the data does") {
+  Table table = full_table();
+  CHECK(has_part(plot_of(table, "loss")->script, "set xrange [0.94:2.08]"));
+  for (Row& row : table.rows) {
+    if (!row.curve.empty()) row.curve.insert(row.curve.begin(), EpochPoint{0, 6, 2.3, 2.4, std::nullopt});
+  }
+  const Plot plot = *plot_of(table, "loss");
+  CHECK(has_part(plot.data, "0\t2.3\t2.4\t6\n1\t1.6\t1.11\t6\n"));
+  CHECK(has_part(plot.script, "set xrange [-0.06:2.08]"));
+}
+
 TEST_CASE("labels hold what differs, without names, and are never the same") {
   MadeStudy study = empty_study();
   study.plan.configurations.clear();

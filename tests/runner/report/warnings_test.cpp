@@ -15,6 +15,21 @@ void set_fact(MadeStudy& study, std::size_t first, std::size_t last, const std::
 
 }  // namespace
 
+TEST_CASE("lists are whole for programs, and end in a number for people") {
+  MadeStudy study = empty_study();
+  study.plan.configurations.clear();
+  for (const std::string gpus : {"1", "2", "4", "8", "16"}) study.add_configuration({"1", gpus, "ddp"});
+  study.experiment.baseline.clear();
+  for (std::size_t i = 0; i < 5; ++i) study.add_run(i, 1, 10, static_cast<double>(i));
+  const std::string some = warning_of(study.table(), "few-repeats").seen;
+  CHECK(some.ends_with("; and 2 more"));
+  ReportOptions options;
+  options.whole_lists = true;
+  const std::string all = warning_of(study.table(options), "few-repeats").seen;
+  CHECK(all.find("more") == std::string::npos);
+  for (const char* const gpus : {"=1:", "=2:", "=4:", "=8:", "=16:"}) CHECK(all.find(gpus) != std::string::npos);
+}
+
 TEST_CASE("superlinear: only where the whole interval is above the gpus") {
   MadeStudy study = clean_study();
   CHECK_FALSE(warns(study.table(), "superlinear"));  // 1.99 [1.61, 2.42] of 2
