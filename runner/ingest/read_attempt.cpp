@@ -285,7 +285,8 @@ class AttemptReader {
       add_metric("rss_peak_bytes", load->rss_peak_bytes, "monitor.csv");
     }
     const std::optional<GpuSummary> summary = read_gpu_samples(folder_, run_dir_);
-    if (load && !summary && info_.gpus > 0) warn("monitor: nvidia-smi was not found, so gpus were not sampled");
+    if (load && !summary && info_.has_gpus && info_.gpus > 0)
+      warn("monitor: nvidia-smi was not found, so gpus were not sampled");
     if (!summary) return;
     if (load && info_.executor == "local" && summary->gpus > info_.gpus) {
       warn(

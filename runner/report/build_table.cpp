@@ -386,8 +386,7 @@ static Table table_of(const Experiment& experiment, const Plan& plan, std::vecto
                                table.columns,      metric,       references, looks, options.changed_files,
                                options.whole_lists};
   table.warnings = find_warnings(context);
-  table.simulated_nodes = std::any_of(table.warnings.begin(), table.warnings.end(),
-                                      [](const TableWarning& warning) { return warning.code == kSimulatedNodes; });
+  table.simulated_nodes = has_warning(table, kSimulatedNodes);
   table.fits = fit_scaling(shown, metric, settings, table.columns, table.size_axes);
   if (table.calibrated) table.disturbances = measure_disturbance(samples, shown, experiment, plan, attempts);
   table.provenance = gather_provenance(shown, plan);

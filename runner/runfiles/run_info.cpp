@@ -274,6 +274,7 @@ RunInfo parse_run_json(std::string_view text) {
   info.is_preparation = json_string(member("prepare")).has_value();
   info.axes = json_bindings(member("axes"));
   info.gpus = std::max(0, small_integer(member("gpus")).value_or(1));
+  info.has_gpus = member("has_gpus") != "false";
   info.launched_once = json_string(member("launch")) == "once";
   info.estimated_s = amount(member("estimated_s"));
   info.side_by_side = std::max(1, small_integer(member("side_by_side")).value_or(1));

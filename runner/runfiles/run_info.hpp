@@ -44,6 +44,7 @@ struct RunInfo {
   std::string executor;
   Bindings axes;
   int gpus = 1;
+  bool has_gpus = true;  // of the study
   int nodes = 1, processes = 1, cpus_per_task = 1;
   bool launched_once = false;  // launch: once
   bool is_preparation = false;

@@ -66,7 +66,7 @@ bool is_within(const Study& study, const RunOptions& options, CostUnit unit) {
 bool lacks_gpu_tool(const Study& study) {
   const std::vector<Configuration>& all = study.selected().configurations;
   const auto has_gpus = [](const Configuration& configuration) { return configuration.gpus_per_node > 0; };
-  return study.experiment.executor == "local" && study.experiment.monitor_s.value_or(0) > 0 &&
+  return study.experiment.executor == "local" && study.experiment.monitor_s.value_or(0) > 0 && study.experiment.has_gpus &&
          std::any_of(all.begin(), all.end(), has_gpus) && !find_program("nvidia-smi");
 }
 
