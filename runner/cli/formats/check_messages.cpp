@@ -35,8 +35,8 @@ std::optional<CheckMessage> beginning_of_message(const std::string& line) {
   CheckMessage message;
   std::string level;
   if (RE2::FullMatch(line, kLocated, &message.file, &message.line, &message.column, &level, &message.message) ||
-      RE2::FullMatch(line, kOfLine, &message.file, &message.line, &level, &message.message) ||
-      RE2::FullMatch(line, kPlain, &level, &message.message)) {
+      RE2::FullMatch(line, kPlain, &level, &message.message) ||
+      RE2::FullMatch(line, kOfLine, &message.file, &message.line, &level, &message.message)) {
     message.level = level_of(level);
     return message;
   }

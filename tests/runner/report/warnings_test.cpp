@@ -18,6 +18,7 @@ void set_fact(MadeStudy& study, std::size_t first, std::size_t last, const std::
 TEST_CASE("lists are whole for programs, and end in a number for people") {
   MadeStudy study = empty_study();
   study.plan.configurations.clear();
+  study.plan.varied = {"gpus_per_node"};
   for (const std::string gpus : {"1", "2", "4", "8", "16"}) study.add_configuration({"1", gpus, "ddp"});
   study.experiment.baseline.clear();
   for (std::size_t i = 0; i < 5; ++i) study.add_run(i, 1, 10, static_cast<double>(i));
