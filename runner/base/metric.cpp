@@ -68,16 +68,14 @@ std::string lower_case(std::string text) {
 /// `tokens/s/GPU`, by its words between the slashes.
 MetricKind kind_of_unit(const std::string& unit) {
   MetricKind kind;
-  const bool is_word_of_rate = std::any_of(kRateEndings.begin(), kRateEndings.end(), [&](const char* ending) {
-    return unit.find('/') == std::string::npos && unit.ends_with(ending);
-  });
-  if (is_word_of_rate) return {Better::higher, true, true, ""};
+  const std::string first = unit.substr(0, unit.find('/'));
+  bool per_time =
+      std::any_of(kRateEndings.begin(), kRateEndings.end(), [&](const char* ending) { return trim(first).ends_with(ending); });
   std::vector<std::string> parts = split(lower_case(unit), '/');
   for (std::string& part : parts) part = std::string(trim(part));
   const std::string& above = parts.front();
   const bool is_wall = is_word(kWallTimes, above);
   const bool is_time = is_wall || is_word(kOtherTimes, above);
-  bool per_time = false;
   std::string counted;  // below a time: ms/step
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const std::string of = counted_unit(parts[i]);
@@ -97,21 +95,7 @@ MetricKind kind_of_unit(const std::string& unit) {
     kind.counts_work = !counted.empty() && !is_word(kSteps, counted) && !is_word(kOtherTimes, counted);
   }
   kind.scales = kind.better.has_value();
-  if (!kind.scales) kind.per.clear();
   return kind;
-}
-
-/// `throughput_tokens_per_s_per_gpu` as `tokens/s/gpu`, `step_ms` as `ms`; empty where the name holds no unit.
-std::string unit_in_name(const std::string& name) {
-  std::vector<std::string> words = split(lower_case(name), '_');
-  while (words.size() > 1 && is_word(kStatistics, words.back())) words.pop_back();
-  std::string unit;
-  for (std::size_t i = 1; i + 1 < words.size(); ++i) {
-    if (words[i] == "per") unit += (unit.empty() ? words[i - 1] : "") + "/" + words[i + 1];
-  }
-  if (!unit.empty() && words[words.size() - 2] == "per") return unit;
-  constexpr std::array kSuffixes = {"s", "ms", "us", "ns"};
-  return words.size() > 1 && is_word(kSuffixes, words.back()) ? words.back() : "";
 }
 
 std::string where_json(const Condition& where) {
@@ -126,15 +110,32 @@ std::string where_json(const Condition& where) {
 
 }  // namespace
 
+std::string unit_in_name(const std::string& name) {
+  std::vector<std::string> words = split(lower_case(name), '_');
+  while (words.size() > 1 && is_word(kStatistics, words.back())) words.pop_back();
+  std::string unit;
+  for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+    if (words[i] == "per") unit += (unit.empty() ? words[i - 1] : "") + "/" + words[i + 1];
+  }
+  if (!unit.empty() && words[words.size() - 2] == "per") return unit;
+  constexpr std::array kSuffixes = {"s", "ms", "us", "ns"};
+  return words.size() > 1 && is_word(kSuffixes, words.back()) ? words.back() : "";
+}
+
 std::string to_string(Better better) { return better == Better::lower ? "lower" : "higher"; }
 
 MetricKind kind_of_metric(const std::string& name, const std::string& unit, std::optional<Better> declared) {
   MetricKind kind = kind_of_unit(unit);
-  if (!kind.better && unit != "%") kind = kind_of_unit(unit_in_name(name));
+  if (!kind.better && unit != "%") {
+    const std::string per = kind.per;
+    kind = kind_of_unit(unit_in_name(name));
+    if (!kind.better && kind.per.empty()) kind.per = per;
+  }
+  if (!kind.scales && !declared) kind.per.clear();
   if (!declared || declared == kind.better) return kind;
   // Against its unit (errors/s), or without one: a figure of merit counts as a rate of the whole run, unless it is a share.
   const bool is_figure = declared == Better::higher && !kind.better && unit != "%" && !name.ends_with("_percent");
-  return {declared, is_figure, is_figure, ""};
+  return {declared, is_figure, is_figure, is_figure ? kind.per : ""};
 }
 
 std::string optional_metric_json(const Metric& metric) {

@@ -23,6 +23,9 @@ struct MetricKind {
 /// `declared`: the metric's own `better`, which wins.
 MetricKind kind_of_metric(const std::string& name, const std::string& unit, std::optional<Better> declared);
 
+/// The unit that a metric's name holds: `tokens/s` of tokens_per_s, `ms` of step_ms; empty where there is none.
+std::string unit_in_name(const std::string& name);
+
 /// How a program that writes no events is measured (docs/sources.md).
 struct Metric {
   std::string name;

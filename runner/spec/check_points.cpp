@@ -319,14 +319,20 @@ void check_ranks(const ParsedExperiment& parsed, const std::vector<std::string>&
   }
 }
 
-/// Rows without a gpu cannot be compared by their gpus.
+/// Points without a gpu cannot be compared by their gpus, and have no rate per GPU.
 void check_scale(const ParsedExperiment& parsed, const PointSpace& space, Diagnostics& diagnostics) {
-  if (parsed.experiment.report.scale_by != ScaleBy::gpus) return;
-  const auto point = space.find_point({{"gpus_per_node", {Value::from_integer(0)}}});
-  if (!point) return;
-  diagnostics.add(parsed.root->find("report")->find("scale_by")->location,
-                  "`report.scale_by: gpus` cannot compare points without gpus",
-                  "write ranks, nodes or cores, or give every point gpus_per_node");
+  if (!space.find_point({{"gpus_per_node", {Value::from_integer(0)}}})) return;
+  if (parsed.experiment.report.scale_by == ScaleBy::gpus) {
+    diagnostics.add(parsed.root->find("report")->find("scale_by")->location,
+                    "`report.scale_by: gpus` cannot compare points without gpus",
+                    "write ranks, nodes or cores, or give every point gpus_per_node");
+  }
+  const YamlNode* const metrics = parsed.root->find("metrics");
+  for (std::size_t i = 0; metrics != nullptr && i < metrics->items.size(); ++i) {
+    if (metrics->items[i].index_of("per") == YamlNode::npos) continue;
+    diagnostics.add(metrics->items[i].find("per")->location, "`per: gpus` divides by gpus, and points have none",
+                    "leave it out, write a formula such as rate / ranks, or give every point gpus_per_node");
+  }
 }
 
 }  // namespace

@@ -168,14 +168,47 @@ void read_name(MapReader& reader, const YamlNode& node, bool imported, Metric& m
                   "a name has letters, digits and _, and does not start with a digit");
 }
 
-void read_better(MapReader& reader, Metric& metric) {
+/// `per: gpus` is of rates of the whole run; else a message.
+void check_per(MapReader& reader, const Metric& metric, bool imported, Diagnostics& diagnostics) {
+  if (imported) {
+    diagnostics.add(reader.location_of("per"), "`per` stands in the experiment's `metrics`, not in an import's",
+                    "the rate per GPU is computed for imported runs, too");
+    return;
+  }
+  const MetricKind kind = kind_of_metric(metric.name, metric.unit, metric.better);
+  if (!kind.per.empty()) {
+    diagnostics.add(reader.location_of("per"),
+                    fmt::format("values of {} are already those of one of the {}", cite(metric.name), kind.per),
+                    "leave `per` out: speedup and efficiency take account of it");
+  } else if (kind.better != Better::higher || !kind.scales) {
+    diagnostics.add(reader.location_of("per"),
+                    fmt::format("`per: gpus` divides a rate of the whole run, and {} is none by its unit, name or `better`",
+                                cite(metric.name)),
+                    "write its unit, as in unit: tokens/s; for a figure of merit better: higher; else leave `per` out");
+  }
+}
+
+/// How values compare, and whether they have a rate per GPU beside them.
+void read_comparison(MapReader& reader, bool imported, Metric& metric, Diagnostics& diagnostics) {
   metric.better = reader.choice<Better>("better", {{"higher", Better::higher}, {"lower", Better::lower}});
+  if (reader.choice<bool>("per", {{"gpus", true}})) check_per(reader, metric, imported, diagnostics);
+}
+
+/// The metric that `per: gpus` adds.
+Metric rate_per_gpu(const Metric& metric) {
+  Metric rate;
+  rate.name = metric.name + "_per_gpu";
+  rate.source = "formula";
+  rate.selector = metric.name + " / gpus";
+  rate.unit = metric.unit.empty() ? "" : metric.unit + "/GPU";
+  rate.better = metric.better;
+  return rate;
 }
 
 /// `{name: accuracy, better: higher}`: of values that events or an import give. Nothing is read.
 bool is_description(const YamlNode& node) {
-  if (!node.is_map() || node.index_of("better") == YamlNode::npos) return false;
-  const std::vector<std::string> allowed = {"name", "unit", "better"};
+  if (!node.is_map() || (node.index_of("better") == YamlNode::npos && node.index_of("per") == YamlNode::npos)) return false;
+  const std::vector<std::string> allowed = {"name", "unit", "better", "per"};
   return std::all_of(node.keys.begin(), node.keys.end(),
                      [&](const auto& key) { return std::find(allowed.begin(), allowed.end(), key.name) != allowed.end(); });
 }
@@ -188,7 +221,7 @@ std::optional<Metric> read_formula(const YamlNode& node, bool imported, Diagnost
   if (!reader.has("name")) diagnostics.add(node.location, "a metric needs `name`", kFormulaForm);
   read_name(reader, node, imported, metric, diagnostics);
   assign(metric.unit, reader.text("unit"));
-  read_better(reader, metric);
+  read_comparison(reader, imported, metric, diagnostics);
   metric.source = "formula";
   if (const YamlNode* formula = reader.take("formula")) {
     if (const auto located = LocatedExpression::read(*formula, "`formula`", diagnostics))
@@ -216,7 +249,7 @@ std::optional<Metric> read_description(const YamlNode& node, Diagnostics& diagno
   if (!reader.has("name")) diagnostics.add(node.location, "a metric needs `name`", "{name: accuracy, better: higher}");
   read_name(reader, node, true, metric, diagnostics);
   assign(metric.unit, reader.text("unit"));
-  read_better(reader, metric);
+  read_comparison(reader, false, metric, diagnostics);
   reader.finish();
   return diagnostics.made() == before ? std::optional(metric) : std::nullopt;
 }
@@ -236,7 +269,7 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnosti
   assign(metric.file, reader.filled_text("file"));
   read_source(reader, node, metric, diagnostics);
   assign(metric.unit, reader.text("unit"));
-  read_better(reader, metric);
+  read_comparison(reader, imported, metric, diagnostics);
   metric.series = reader.filled_text("series");
   read_index(reader, node, metric, diagnostics);
   read_header(reader, metric, diagnostics);
@@ -333,12 +366,16 @@ std::optional<std::vector<Metric>> read_metrics(MapReader& reader, bool imported
     const std::optional<Metric> metric =
         describes ? read_description(item, diagnostics) : read_metric(item, imported, diagnostics);
     if (!metric) continue;
-    const auto same = [&](const Metric& other) { return other.name == metric->name; };
-    if (std::any_of(metrics.begin(), metrics.end(), same) ||
-        (described != nullptr && std::any_of(described->begin(), described->end(), same))) {
-      diagnostics.add(item.find("name")->location, fmt::format("two metrics are called {}", cite(metric->name)));
-    }
-    (describes ? *described : metrics).push_back(*metric);
+    const auto add = [&](const Metric& added, std::vector<Metric>& list) {
+      const auto same = [&](const Metric& other) { return other.name == added.name; };
+      if (std::any_of(metrics.begin(), metrics.end(), same) ||
+          (described != nullptr && std::any_of(described->begin(), described->end(), same))) {
+        diagnostics.add(item.find("name")->location, fmt::format("two metrics are called {}", cite(added.name)));
+      }
+      list.push_back(added);
+    };
+    add(*metric, describes ? *described : metrics);
+    if (item.index_of("per") != YamlNode::npos) add(rate_per_gpu(*metric), metrics);
   }
   return metrics;
 }

@@ -25,7 +25,7 @@ TEST_CASE("the unit of a metric says which values are better") {
   for (const char* unit : {"s", "ms", "us", "\u00b5s", "min", "h", "s/step", "ms/it", "days/ns"})
     CHECK_MESSAGE(kind_text("x", unit) == "lower steps", unit);
   CHECK(kind_text("x", "s/token") == "lower work");
-  for (const char* unit : {"tokens/s/GPU", "tokens/GPU/s", "TFLOP/s/device"})
+  for (const char* unit : {"tokens/s/GPU", "tokens/GPU/s", "TFLOP/s/device", "TFLOPS/GPU"})
     CHECK_MESSAGE(kind_text("x", unit) == "higher work per gpus", unit);
   CHECK(kind_text("x", "GB/s/node") == "higher work per nodes");
   CHECK(kind_text("x", "it/s/rank") == "higher steps per ranks");
@@ -51,6 +51,10 @@ TEST_CASE("`better` of a metric wins") {
   CHECK(kind_text("errors", "errors/s", Better::lower) == "lower");
   CHECK(kind_text("accuracy", "%", Better::higher) == "higher");
   CHECK(kind_text("fom", "", Better::higher) == "higher work");
+  CHECK(kind_text("fom_per_gpu", "", Better::higher) == "higher work per gpus");
+  CHECK(kind_text("fom", "GFOM/GPU", Better::higher) == "higher work per gpus");
+  CHECK(kind_text("memory", "MiB/GPU", Better::lower) == "lower");
+  CHECK(kind_text("train_s", "s/GPU") == "lower steps");
   CHECK(kind_text("energy", "J", Better::lower) == "lower");
   CHECK(kind_text("x", "tokens/s/GPU", Better::higher) == "higher work per gpus");
 }
