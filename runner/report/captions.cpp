@@ -29,7 +29,11 @@ std::string looks_text(const std::vector<int>& looks) {
 
 std::string metric_sentence(const Table& table) {
   const std::string unit = table.unit == "s" ? table.time_unit : table.unit;
-  const std::string begin = fmt::format("{}{}: n independent runs", table.metric, unit.empty() ? "" : " (" + unit + ")");
+  std::vector<std::string> about;
+  if (!unit.empty()) about.push_back(unit);
+  if (table.kind.better) about.push_back(to_string(*table.kind.better) + " is better");
+  const std::string begin =
+      fmt::format("{}{}: n independent runs", table.metric, about.empty() ? "" : " (" + join(about, ", ") + ")");
   if (!has_intervals(table)) return begin + " and their median; no row has enough runs for an interval.";
   if (!table.looks.empty()) {
     return fmt::format(
@@ -44,16 +48,14 @@ std::string metric_sentence(const Table& table) {
 }
 
 /// Which way round the ratios are.
-std::string direction_sentence(const Table& table) {
-  const bool is_higher = table.kind.better == Better::higher;
-  std::string text = fmt::format("Of {}, {} values are better: speedup is {}, above 1 where the row is better.", table.metric,
-                                 is_higher ? "larger" : "smaller", is_higher ? "row / baseline" : "baseline / row");
-  if (!table.kind.per.empty()) {
-    const std::string one = table.kind.per.substr(0, table.kind.per.size() - 1);
-    text +=
-        fmt::format(" A value is that of one {0}: speedup compares values x {1}, those of whole runs.", one, table.kind.per);
-  }
-  return text;
+std::string direction_of_ratio(const Table& table) {
+  return table.kind.better == Better::higher ? "row / baseline" : "baseline / row";
+}
+
+/// Of values that are those of one GPU: speedup and efficiency are not.
+std::string per_unit_sentence(const Table& table) {
+  const std::string one = table.kind.per.substr(0, table.kind.per.size() - 1);
+  return fmt::format("A value is that of one {0}: speedup compares values x {1}, those of whole runs.", one, table.kind.per);
 }
 
 std::string baseline_text(const Condition& baseline) {
@@ -112,9 +114,10 @@ std::vector<std::string> caption(const Table& table) {
                                                                        "{} each.",
                                                                        table.inner->name, table.inner->name)));
   }
-  if (table.has_speedup && table.unit != "s") lines.push_back(direction_sentence(table));
+  if (table.has_speedup && !table.kind.per.empty()) lines.push_back(per_unit_sentence(table));
   if (table.has_speedup) {
-    lines.push_back(fmt::format("Speedup over {}: Hodges-Lehmann estimate of the log ratio{}.", baseline_text(table.baseline),
+    lines.push_back(fmt::format("Speedup over {} ({}): Hodges-Lehmann estimate of the log ratio{}.",
+                                baseline_text(table.baseline), direction_of_ratio(table),
                                 !has_speedup_intervals(table) ? std::string(table.paired ? " by blocks" : "")
                                 : table.paired                ? " by blocks, with its exact signed-rank interval"
                                                               : ", with its exact rank-sum interval"));

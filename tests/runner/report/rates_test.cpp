@@ -79,7 +79,7 @@ TEST_CASE("a published table of total rates: speedup and efficiency grow with th
   CHECK(*table.rows[3].karp_flatt == doctest::Approx((1 / 7.430743 - 1.0 / 8) / (1 - 1.0 / 8)).epsilon(1e-5));
   REQUIRE(table.fits.size() == 1);
   CHECK(table.fits[0].law == "amdahl");
-  CHECK(text_of(caption(table)).find("larger values are better: speedup is row / baseline") != std::string::npos);
+  CHECK(text_of(caption(table)).find("(row / baseline): Hodges-Lehmann") != std::string::npos);
   CHECK(print_as(table, "json").find(R"("better": "higher")") != std::string::npos);
   CHECK(print_as(table, "html").find("has the largest speedup over the baseline, 7.43") != std::string::npos);
   CHECK(draw_speedup(table)->script.find("x/1 title 'ideal'") != std::string::npos);
