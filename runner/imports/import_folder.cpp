@@ -11,6 +11,7 @@
 #include "base/host.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "imports/asked_by_hand.hpp"
 #include "ingest/attempt_record.hpp"
 #include "ingest/formulas.hpp"
@@ -140,7 +141,12 @@ void ImportFolder::read() {
   imported_.places = std::move(reading.places);
   imported_.series = std::move(reading.series);
   imported_.warnings = std::move(reading.warnings);
+  convert_units();
   for (const GivenValue& given : request_->values) {
+    if (given.metric.starts_with(kPublished)) {
+      imported_.facts[given.metric] = given.printed;
+      continue;
+    }
     const auto read = imported_.values.find(given.metric);
     if (read != imported_.values.end() && read->second != given.value) {
       imported_.warnings.push_back(fmt::format("{}: {} is given, {} says {}", given.metric, given.printed,
@@ -159,6 +165,24 @@ void ImportFolder::read() {
     names += (names.empty() ? "" : ", ") + join(reading.not_finite, ", ");
   }
   decide_outcome_of_import(reading.said, reading.pattern_found);
+}
+
+void ImportFolder::convert_units() {
+  for (auto& [metric, unit] : imported_.units) {
+    const Metric* const declared = study_->experiment.find_metric(metric);
+    if (declared == nullptr || declared->unit.empty() || declared->unit == unit) continue;
+    const auto factor = unit_factor(unit, declared->unit);
+    if (!factor) {
+      problems_.push_back(fmt::format("{}: `{}` is in {} here, and in {} by `metrics`: these do not convert",
+                                      imported_.places[metric], metric, unit, declared->unit));
+      continue;
+    }
+    unit = declared->unit;
+    imported_.values[metric] *= *factor;
+    for (SeriesPoint& point : imported_.series) {
+      if (point.name == metric) point.value *= *factor;
+    }
+  }
 }
 
 void ImportFolder::decide_outcome_of_import(const std::optional<Outcome>& said, std::optional<bool> pattern_found) {

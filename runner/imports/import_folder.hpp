@@ -31,6 +31,8 @@ class ImportFolder {
  private:
   void copy_sources();
   void read();
+  /// Values that were read become values in the unit that the experiment's `metrics` declare.
+  void convert_units();
   void decide_outcome_of_import(const std::optional<Outcome>& said, std::optional<bool> pattern_found);
   std::string run_json() const;
   bool computes() const;  // the experiment has metrics that are formulas

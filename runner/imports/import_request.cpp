@@ -24,6 +24,21 @@ std::string describe_texts(const NamedTexts& values) {
   return parts.empty() ? "(nothing said)" : join(parts, ", ");
 }
 
+bool is_axis(const Plan& plan, const std::string& name) {
+  return std::find(plan.axes.begin(), plan.axes.end(), name) != plan.axes.end();
+}
+
+/// Axes, and the sizes that follow from them.
+bool is_known(const Plan& plan, const std::string& name) { return is_axis(plan, name) || name == "gpus" || name == "ranks"; }
+
+/// The value of an axis, or of a size, of one point.
+std::string text_of_point(const Plan& plan, std::size_t point, const std::string& name) {
+  const Configuration& configuration = plan.configurations[point];
+  const auto axis = std::find(plan.axes.begin(), plan.axes.end(), name);
+  if (axis != plan.axes.end()) return configuration.values[static_cast<std::size_t>(axis - plan.axes.begin())].text();
+  return std::to_string(name == "gpus" ? configuration.gpus() : configuration.ranks());
+}
+
 NamedTexts texts_of(const Bindings& bindings) {
   NamedTexts texts;
   for (const auto& [name, value] : bindings) texts.emplace_back(name, value.text());
@@ -116,17 +131,14 @@ void add_file_requests(const Study& study, const Import& import, const std::vect
 }  // namespace
 
 std::vector<std::size_t> find_points(const Plan& plan, const NamedTexts& values) {
-  std::vector<std::pair<std::size_t, std::string>> wanted;
   for (const auto& [name, text] : values) {
-    const auto axis = std::find(plan.axes.begin(), plan.axes.end(), name);
-    if (axis == plan.axes.end()) return {};
-    wanted.emplace_back(axis - plan.axes.begin(), comparable(text));
+    if (!is_known(plan, name)) return {};
   }
   std::vector<std::size_t> points;
   for (std::size_t i = 0; i < plan.configurations.size(); ++i) {
-    const std::vector<Value>& point = plan.configurations[i].values;
-    const bool has_all = std::all_of(wanted.begin(), wanted.end(),
-                                     [&](const auto& value) { return comparable(point[value.first].text()) == value.second; });
+    const bool has_all = std::all_of(values.begin(), values.end(), [&](const auto& value) {
+      return comparable(text_of_point(plan, i, value.first)) == comparable(value.second);
+    });
     if (has_all) points.push_back(i);
   }
   return points;
@@ -134,23 +146,26 @@ std::vector<std::size_t> find_points(const Plan& plan, const NamedTexts& values)
 
 std::string why_not_one(const Plan& plan, const NamedTexts& values, const std::vector<std::size_t>& points) {
   if (points.size() == 1) return {};
+  std::string size_advice;
   for (const auto& [name, text] : values) {
-    if (std::find(plan.axes.begin(), plan.axes.end(), name) == plan.axes.end())
+    if (!is_known(plan, name))
       return fmt::format("`{}` is no axis{}; the axes are: {}", name, did_you_mean(name, plan.axes), join(plan.axes, ", "));
+    if (is_axis(plan, name)) continue;
+    const std::string axis = name == "gpus" ? "gpus_per_node" : std::string(kRanksPerNode);
+    size_advice = fmt::format("; `{0}` is nodes x {1}: put nodes and {1} that give it into `matrix`", name, axis);
   }
   if (points.empty()) {
     for (const auto& value : values) {
       if (!find_points(plan, {value}).empty()) continue;
       std::vector<std::string> there;
-      const auto axis =
-          static_cast<std::size_t>(std::find(plan.axes.begin(), plan.axes.end(), value.first) - plan.axes.begin());
-      for (const Configuration& configuration : plan.configurations) {
-        const std::string& text = configuration.values[axis].text();
+      for (std::size_t i = 0; i < plan.configurations.size(); ++i) {
+        const std::string text = text_of_point(plan, i, value.first);
         if (there.size() < kPointsShown && std::find(there.begin(), there.end(), text) == there.end()) there.push_back(text);
       }
-      return fmt::format("no point has {}={} (there are: {})", value.first, value.second, join(there, ", "));
+      return fmt::format("no point has {}={} (there are: {}){}", value.first, value.second, join(there, ", "),
+                         is_axis(plan, value.first) ? "" : size_advice);
     }
-    return fmt::format("no point has {} at once", describe_texts(values));
+    return fmt::format("no point has {} at once{}", describe_texts(values), size_advice);
   }
   std::vector<std::string> shown;
   for (const std::size_t point : points) {
@@ -214,6 +229,7 @@ ImportPlan plan_imports(const Study& study) {
     if (inherited) leave_out_others(study, *file, import, before, plan);
   }
   merge_equal_runs(plan);
+  convert_given_units(study.experiment, plan);
   return plan;
 }
 

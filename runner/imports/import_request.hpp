@@ -46,7 +46,8 @@ ImportPlan plan_imports(const Study& study);
 /// several.
 std::size_t find_point(const Plan& plan, const std::string& text);
 
-/// Name and text of values, as a person writes them. Indices of the points that have all of them.
+/// Name and text of values, as a person writes them; beside axes the sizes `gpus` and `ranks`. Indices of the points that have
+/// all of them.
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 std::vector<std::size_t> find_points(const Plan& plan, const NamedTexts& values);
 /// Why `points` are not one: `no point has strategy=ddp, nodes=3`, `2 points have ...`; empty if they are.
@@ -55,6 +56,10 @@ std::string why_not_one(const Plan& plan, const NamedTexts& values, const std::v
 /// Keeps one request of those that are one run, as their lines have one id, with a note; a problem where such lines differ.
 /// Marks lines that are equal and have no id by the fact `equal_lines`, which names them.
 void merge_equal_runs(ImportPlan& plan);
+
+/// Values become values in the unit that `metrics` declares. Requests whose unit does not convert to that, or to the unit of an
+/// earlier request, are left out, with a problem.
+void convert_given_units(const Experiment& experiment, ImportPlan& plan);
 
 /// The fact that lists the equal lines of a table: `runs.csv:2, runs.csv:5`.
 inline constexpr const char* kEqualLinesFact = "equal_lines";

@@ -21,10 +21,10 @@ namespace hpcbench {
 namespace {
 
 struct TableColumn {
-  enum class Kind { axis, file, outcome, statistic, n, note, id, fact, rank_times, size, metric, ignored, wrong };
+  enum class Kind { axis, file, outcome, statistic, n, note, id, fact, rank_times, metric, ignored, wrong };
   Kind kind = Kind::wrong;
   std::string name;
-  std::string unit;        // of a metric
+  std::string unit;        // of a metric, or of a published figure
   bool is_mapped = false;  // by `values`
 };
 
@@ -38,25 +38,27 @@ bool is_metric_name(std::string_view name) {
 TableColumn column_of(const std::string& heading, const std::vector<std::string>& axes,
                       const std::map<std::string, std::string>& mapped) {
   using Kind = TableColumn::Kind;
-  for (const auto& [metric, of_heading] : mapped) {
-    if (of_heading == heading) return {metric == "id" ? Kind::id : Kind::metric, metric, "", true};
-  }
-  for (const auto& [name, kind] :
-       {std::pair("file", Kind::file), std::pair("outcome", Kind::outcome), std::pair("statistic", Kind::statistic),
-        std::pair("n", Kind::n), std::pair("note", Kind::note), std::pair("id", Kind::id), std::pair("run", Kind::id)}) {
-    const bool is_axis = std::find(axes.begin(), axes.end(), heading) != axes.end();
-    if (heading == name && !is_axis) return {kind, heading, ""};
-  }
-  if (std::find(axes.begin(), axes.end(), heading) != axes.end()) return {Kind::axis, heading, ""};
-  if (heading.starts_with("fact:") && heading.size() > 5) return {Kind::fact, heading.substr(5), ""};
   std::string name = heading, unit;
   if (const std::size_t bracket = heading.find('['); bracket != std::string::npos && heading.ends_with(']')) {
     name = std::string(trim(heading.substr(0, bracket)));
     unit = std::string(trim(heading.substr(bracket + 1, heading.size() - bracket - 2)));
   }
+  const auto of_heading = std::find_if(mapped.begin(), mapped.end(), [&](const auto& each) { return each.second == heading; });
+  const bool is_mapped = of_heading != mapped.end();
+  if (is_mapped) name = of_heading->first;
+  const bool is_axis = std::find(axes.begin(), axes.end(), name) != axes.end();
+  if (is_axis && (is_mapped || name == heading)) return {Kind::axis, name, "", is_mapped};
+  for (const auto& [word, kind] :
+       {std::pair("file", Kind::file), std::pair("outcome", Kind::outcome), std::pair("statistic", Kind::statistic),
+        std::pair("n", Kind::n), std::pair("note", Kind::note), std::pair("id", Kind::id), std::pair("run", Kind::id)}) {
+    if (is_mapped ? name == word && kind == Kind::id : heading == word) return {kind, name, "", is_mapped};
+  }
+  if (heading.starts_with("fact:") && heading.size() > 5 && !is_mapped) return {Kind::fact, heading.substr(5), ""};
   if (!is_metric_name(name)) return {Kind::wrong, heading, ""};
+  if (name.starts_with(kPublished)) return {Kind::fact, name, unit, is_mapped};
+  if (name == "gpus" || name == "ranks") return {Kind::axis, name, "", is_mapped};
+  if (is_mapped) return {Kind::metric, name, "", true};
   if (name.starts_with("rank_")) return {Kind::rank_times, name, ""};
-  if (name == "gpus" || name == "ranks") return {Kind::size, name, ""};
   return {Kind::metric, name, unit};
 }
 
@@ -111,6 +113,23 @@ class TablePlanner {
       header_ += (header_.empty() ? "" : ",") + csv_cell(cell);
     }
     check_headings(line, cells, strange);
+    for (const TableColumn& column : columns_) {
+      if (column.kind == TableColumn::Kind::fact && column.name.starts_with(kPublished)) note_unknown_figure(column.name);
+    }
+  }
+
+  /// A published figure without a counterpart is compared with nothing, which a misspelt name must not hide.
+  void note_unknown_figure(const std::string& fact) {
+    const std::string name = fact.substr(kPublished.size());
+    std::vector<std::string> known = {"speedup", "efficiency", "efficiency_percent"};
+    for (const auto* names : {&measured_metrics(), &trainer_metrics()}) known.insert(known.end(), names->begin(), names->end());
+    for (const TableColumn& column : columns_) {
+      if (column.kind == TableColumn::Kind::metric) known.push_back(column.name);
+    }
+    if (study_.experiment.find_metric(name) != nullptr || std::find(known.begin(), known.end(), name) != known.end()) return;
+    plan_.notes.push_back(printable(
+        fmt::format("{}: `{}` is only kept as a fact: there is neither a metric nor a ratio `{}` to compare it with{}", table_,
+                    fact, name, did_you_mean(name, known))));
   }
 
   /// Where some headings are mapped the table is somebody else's: what is not mapped is left out, and said once.
@@ -159,7 +178,6 @@ class TablePlanner {
     request_.note = import_.note;
     request_.n = import_.n;
     axes_.clear();
-    sizes_.clear();
     std::string text;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       text += (i == 0 ? "" : ",") + csv_cell(cells[i]);
@@ -206,10 +224,7 @@ class TablePlanner {
         return {};
       case TableColumn::Kind::fact:
       case TableColumn::Kind::rank_times:
-        request_.facts[column.name] = cell;
-        return {};
-      case TableColumn::Kind::size:
-        sizes_.emplace_back(column.name, cell);
+        request_.facts[column.name] = cell + (column.unit.empty() ? "" : ' ' + column.unit);
         return {};
       case TableColumn::Kind::metric:
         return take_value(column, cell);
@@ -265,8 +280,7 @@ class TablePlanner {
       if (!said) axes_.emplace_back(name, value.text());
     }
     const std::vector<std::size_t> points = find_points(study_.plan, axes_);
-    std::string why = why_not_one(study_.plan, axes_, points);
-    if (why.empty()) why = why_other_size(study_.plan.configurations[points.front()]);
+    const std::string why = why_not_one(study_.plan, axes_, points);
     if (why.empty()) {
       request_.configuration = points.front();
       request_.metrics = import_.metrics.value_or(study_.plan.configurations[points.front()].work->metrics);
@@ -276,20 +290,6 @@ class TablePlanner {
     } else {
       problem(line, why);
     }
-  }
-
-  /// The size of a point follows from its axes: a table must not say another. Empty if it does not.
-  std::string why_other_size(const Configuration& point) const {
-    for (const auto& [name, cell] : sizes_) {
-      const int size = name == "gpus" ? point.gpus() : point.ranks();
-      if (Value::from_plain(cell).number() == static_cast<double>(size)) continue;
-      const std::string axis = name == "gpus" ? "gpus_per_node" : std::string(kRanksPerNode);
-      return fmt::format(
-          "`{}` is {} here, and the point of this line has {}: it is nodes x {}; name the column {}, and put its values into "
-          "`matrix`",
-          name, cell, size, axis, axis);
-    }
-    return "";
   }
 
   const Study& study_;
@@ -302,8 +302,7 @@ class TablePlanner {
   std::string header_;
   bool sound_ = true;
   ImportRequest request_;
-  NamedTexts axes_;
-  NamedTexts sizes_;                             // `gpus` and `ranks` of the line
+  NamedTexts axes_;                              // and `gpus` or `ranks` of the line
   std::set<std::string> texts_;                  // columns that are left out
   std::map<std::string, long long> not_finite_;  // metric: lines
 };

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/metric.hpp"
@@ -51,6 +52,8 @@ struct AttemptRecord {
 
 /// Fact: names of metrics whose last or only value is NaN or infinite, joined by `, `. They have no value for the reason `nan`.
 inline constexpr const char* kNanFact = "nan";
+/// Begins names of facts that are figures of a published table: `published_train_s`, `published_speedup`.
+inline constexpr std::string_view kPublished = "published_";
 /// Those names.
 std::vector<std::string> nan_metrics(const AttemptRecord& record);
 bool is_nan_metric(const AttemptRecord& record, const std::string& metric);

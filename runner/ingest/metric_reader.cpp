@@ -119,8 +119,9 @@ void MatchTaker::keep(SeriesPoint point) {
   stride_ *= 2;
 }
 
-bool MatchTaker::take_text(std::string_view text, std::optional<std::string_view> index) {
-  const std::optional<double> number = parse_metric_number(text);
+bool MatchTaker::take_text(std::string_view text, std::optional<std::string_view> index, double factor) {
+  std::optional<double> number = parse_metric_number(text);
+  if (number) *number *= factor;
   const std::optional<double> numbered = index ? parse_metric_number(*index) : std::nullopt;
   if (number && index && !numbered) {
     const std::string word = printable(index->substr(0, kLongestWord));

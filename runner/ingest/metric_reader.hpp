@@ -29,6 +29,7 @@ struct MetricMatches {
   std::string first_not_finite_at;  // its place
   long long not_numbers = 0;
   std::string first_not_number;
+  std::string unit;                   // that the file prints behind the numbers of a metric without one: `GB/s`
   std::string place;                  // of the value that was taken, else of the last: `metrics.csv:17 (max of 40 values)`
   std::vector<std::string> warnings;  // `metrics.csv:17: 3 cells under a header of 4`, ten a file, then their count
 };
@@ -55,7 +56,8 @@ class MatchTaker {
   bool take(double value, std::optional<double> index = std::nullopt);
   /// The same for a text that should be a number; false also if it is none. `take: count` counts it all the same. An index that
   /// is no number names its point, `Triad` or `128K`, where the series may have words; elsewhere it is no number.
-  bool take_text(std::string_view text, std::optional<std::string_view> index = std::nullopt);
+  /// Numbers are multiplied by `factor`.
+  bool take_text(std::string_view text, std::optional<std::string_view> index = std::nullopt, double factor = 1);
   /// NaN or an infinity in place of a number.
   void take_not_finite(std::string_view text);
   /// Text in place of a number.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/glob.hpp"
+#include "base/units.hpp"
 #include "ingest/line_reader.hpp"
 
 namespace hpcbench {
@@ -56,6 +57,7 @@ std::optional<std::pair<std::size_t, std::size_t>> find_group(std::string_view r
   return std::nullopt;
 }
 
+constexpr std::size_t kLongestUnit = 24;
 constexpr std::string_view kNotFiniteWord = R"([-+]?(?i:nan(?:\([^)]*\))?|inf|infinity))";
 
 /// The pattern with NaN or an infinity in place of what its group number `group` captures: finds lines that the pattern itself
@@ -70,6 +72,7 @@ std::string not_finite_pattern(const std::string& selector, int group) {
 
 struct MetricScanner::Impl {
   explicit Impl(const Metric& metric) : spec(metric), pattern("(?m)" + metric.selector, pattern_options()), taker(metric) {
+    unit = metric.unit.empty() ? unit_in_name(metric.name) : metric.unit;
     if (!pattern.ok()) return;
     const auto& names = pattern.NamedCapturingGroups();
     const auto named = names.find(spec.name);
@@ -102,7 +105,26 @@ struct MetricScanner::Impl {
 
   static bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-  bool take_match() {
+  /// By what a number is multiplied that stands before `rest`, which may begin with another multiple of the metric's unit:
+  /// `900 MB/s` of a metric in GB/s. Absent before a unit of something else: days/ns of a metric in ns/day. Any other text is
+  /// not about the number. Without a unit the first quotient becomes it.
+  std::optional<double> factor_before(std::string_view rest) {
+    if (rest.starts_with(' ')) rest.remove_prefix(1);
+    const std::size_t end = std::min(rest.find_first_of(" \t\r\n,;:=()[]|"), rest.size());
+    const bool names_next = rest.substr(end, 1) == ":" || rest.substr(end, 1) == "=";
+    std::string_view word = rest.substr(0, end);
+    if (word.ends_with('.')) word.remove_suffix(1);
+    if (word.empty() || word.size() > kLongestUnit || names_next || word == unit) return 1;
+    if (word != last_unit) {
+      last_unit = word;
+      if (unit.empty() && is_known_quotient(last_unit)) unit = taker.matches().unit = last_unit;
+      last_factor = unit_factor(last_unit, unit);
+      if (!last_factor && !is_known_quotient(last_unit)) last_factor = 1;
+    }
+    return last_factor;
+  }
+
+  bool take_match(std::string_view text) {
     const auto text_of = [&](int which) {
       const re2::StringPiece& text = groups[static_cast<std::size_t>(which)];
       std::string_view taken(text.data() == nullptr ? "" : text.data(), text.size());
@@ -110,8 +132,15 @@ struct MetricScanner::Impl {
       return taken;
     };
     if (groups[static_cast<std::size_t>(group)].data() == nullptr) return false;
-    if (index_group == 0) return taker.take_text(text_of(group));
-    return taker.take_text(text_of(group), text_of(index_group));
+    const re2::StringPiece& number = groups[static_cast<std::size_t>(group)];
+    const auto end = static_cast<std::size_t>(number.data() - text.data()) + number.size();
+    const std::optional<double> factor = factor_before(text.substr(end));
+    if (!factor) {
+      taker.take_no_number(fmt::format("{} {}", text_of(group), last_unit));
+      return false;
+    }
+    if (index_group == 0) return taker.take_text(text_of(group), std::nullopt, *factor);
+    return taker.take_text(text_of(group), text_of(index_group), *factor);
   }
 
   Metric spec;
@@ -121,6 +150,9 @@ struct MetricScanner::Impl {
   int index_group = 0;  // 0: none
   std::vector<re2::StringPiece> groups;
   MatchTaker taker;
+  std::string unit;       // of the metric, as declared or by its name
+  std::string last_unit;  // behind a number, and its factor
+  std::optional<double> last_factor = 1;
 };
 
 MetricScanner::MetricScanner(const Metric& spec) : impl_(std::make_unique<Impl>(spec)) {}
@@ -157,7 +189,7 @@ ScannedPiece MetricScanner::feed(std::string_view text) {
     take_not_finite_before(static_cast<std::size_t>(match[0].data() - whole.data()));
     groups = match;
     const long long before = impl_->taker.matches().not_finite;
-    if (impl_->take_match()) piece.last_chosen = value_at();
+    if (impl_->take_match(text)) piece.last_chosen = value_at();
     if (impl_->taker.matches().not_finite > before && !piece.first_not_finite) piece.first_not_finite = value_at();
     const auto end = static_cast<std::size_t>(groups[0].data() - whole.data()) + groups[0].size();
     // An empty match must not be found again.

@@ -263,6 +263,7 @@ class AttemptReader {
   void take_matches(const Metric& metric, bool no_files, MetricMatches matches) {
     // A metric of the author's replaces one of the same name that events gave.
     if (matches.value) add_metric(metric.name, matches.value, matches.place);
+    if (matches.value && !matches.unit.empty()) record_.units[metric.name] = printable(matches.unit);
     if (came_out_nan(matches)) note_nan(metric.name, matches.value.has_value());
     if (metric.series && matches.count > 0) {
       std::erase_if(record_.series, [&](const SeriesPoint& point) { return point.name == metric.name; });

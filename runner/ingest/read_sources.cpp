@@ -85,7 +85,8 @@ void take_metric(const Metric& metric, MetricMatches matches, SourceReading& rea
   if (matches.value) {
     reading.values[metric.name] = *matches.value;
     reading.places[metric.name] = matches.place;
-    if (!metric.unit.empty()) reading.units[metric.name] = metric.unit;
+    const std::string& unit = metric.unit.empty() ? matches.unit : metric.unit;
+    if (!unit.empty()) reading.units[metric.name] = unit;
   }
   if (came_out_nan(matches)) reading.not_finite.push_back(metric.name);
   std::move(matches.series.begin(), matches.series.end(), std::back_inserter(reading.series));

@@ -328,6 +328,13 @@ Table table_without_rows(const Experiment& experiment, const MetricChoice& metri
   return table;
 }
 
+void check_only(const Plan& plan, const ReportOptions& options) {
+  for (const Selection& only : options.only) {
+    if (!options.orphans) select(plan, only);  // says what is wrong with it
+    require_axes(names_of(only.condition), point_names(plan), "--only");
+  }
+}
+
 }  // namespace
 
 void check_report(const Experiment& experiment, const Plan& plan) {
@@ -347,14 +354,12 @@ void check_report(const Experiment& experiment, const Plan& plan) {
 static Table table_of(const Experiment& experiment, const Plan& plan, std::vector<AttemptRecord> records,
                       const ReportOptions& options) {
   const ReportSettings& settings = experiment.report;
-  for (const Selection& only : options.only) {
-    if (!options.orphans) select(plan, only);  // says what is wrong with it
-    require_axes(names_of(only.condition), point_names(plan), "--only");
-  }
+  check_only(plan, options);
   take_values_at(records, experiment);
   const std::vector<const AttemptRecord*> on_record = counting_attempts(records);
   const bool all = options.orphans || options.all_repeats;
   const std::vector<const AttemptRecord*> attempts = all ? on_record : asked_repeats(plan, on_record);
+  unify_units(records, attempts, plan, experiment, options);
   require_names(experiment, plan, attempts);
   const std::optional<InnerAxis> inner = inner_axis_of(experiment, options);
   if (inner) require_value_at(attempts, *inner, options.metric.value_or(experiment.report_metric()));

@@ -1,10 +1,15 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "report/samples.hpp"
 
 namespace hpcbench {
@@ -61,7 +66,57 @@ void require_metric(const std::string& name, const Experiment& experiment, const
       fmt::format("error: no run has the metric `{}`{}; there are: {}", name, did_you_mean(name, names), join(names, ", ")));
 }
 
+/// The unit of a metric, and where it stands.
+struct UnitPlace {
+  std::string unit;
+  std::string place;
+};
+
+void convert_values(AttemptRecord& record, const std::string& metric, const std::string& unit, double factor) {
+  record.units[metric] = unit;
+  if (factor == 1) return;
+  if (record.metrics.contains(metric)) record.metrics[metric] *= factor;
+  for (SeriesPoint& point : record.series) {
+    if (point.name == metric) point.value *= factor;
+  }
+}
+
 }  // namespace
+
+void unify_units(std::vector<AttemptRecord>& records, const std::vector<const AttemptRecord*>& attempts, const Plan& plan,
+                 const Experiment& experiment, const ReportOptions& options) {
+  const std::string chosen = options.metric.value_or(experiment.report_metric());
+  const auto is_shown = [&](const std::string& metric) {
+    const auto& others = options.metric_columns;
+    return metric == chosen || std::find(others.begin(), others.end(), metric) != others.end();
+  };
+  std::vector<std::pair<std::size_t, const AttemptRecord*>> ordered;  // as the plan has them; those that it has not last
+  for (const AttemptRecord* attempt : attempts) {
+    const auto index = plan.find(attempt->key.config_id);
+    if (index || options.orphans) ordered.emplace_back(index.value_or(plan.configurations.size()), attempt);
+  }
+  std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::map<std::string, UnitPlace> units;
+  for (const auto& [index, attempt] : ordered) {
+    AttemptRecord& record = records[static_cast<std::size_t>(attempt - records.data())];
+    const NameMap<std::string> of_record = record.units;
+    for (const auto& [metric, unit] : of_record) {
+      const auto [known, is_new] = units.try_emplace(metric, UnitPlace{unit, "in " + to_string(record.key)});
+      const Metric* const declared = is_new ? experiment.find_metric(metric) : nullptr;
+      if (declared != nullptr && !declared->unit.empty()) known->second = {declared->unit, "by `metrics`"};
+      const auto& [wanted, place] = known->second;
+      if (unit == wanted) continue;
+      if (const auto factor = unit_factor(unit, wanted)) {
+        convert_values(record, metric, wanted, *factor);
+      } else if (is_shown(metric)) {
+        throw InputError(fmt::format(
+            "error: `{}` is in `{}` in {}, and in `{}` {}: these do not convert\nGive values of another unit a metric of "
+            "their own, or compute one from the other by `formula`",
+            metric, unit, to_string(record.key), wanted, place));
+      }
+    }
+  }
+}
 
 std::optional<double> metric_value(const AttemptRecord& record, const std::string& metric) {
   if (record.state != State::succeeded) return std::nullopt;

@@ -48,6 +48,11 @@ struct MetricChoice {
 MetricChoice choose_metric(const Experiment& experiment, const std::vector<const AttemptRecord*>& attempts,
                            const ReportOptions& options);
 
+/// Converts the values of each metric to one unit: that of the file, else that of the plan's first run. InputError where the
+/// metric of the report, or of its columns, has units that do not convert. `attempts`: those of `records` that count.
+void unify_units(std::vector<AttemptRecord>& records, const std::vector<const AttemptRecord*>& attempts, const Plan& plan,
+                 const Experiment& experiment, const ReportOptions& options);
+
 /// Whether a metric is a loss, by its name.
 bool is_loss(std::string_view metric);
 

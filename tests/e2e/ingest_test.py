@@ -368,8 +368,8 @@ class Import(OldResults):
         self.write("results/runs.csv", "strategy,nodes,gpus,train_s\nddp,2,2,50\n")
         self.assertEqual(self.rows()[("ddp", 2)]["n"], 1)
         self.write("results/runs.csv", "strategy,nodes,gpus,train_s\nddp,2,8,50\n")
-        self.assertIn("runs.csv:2: error: `gpus` is 8 here, and the point of this line has 2: it is nodes x gpus_per_node; name the column gpus_per_node, "
-                      "and put its values into `matrix`", self.hpcbench("check", "old.yaml", code=2).stderr)
+        self.assertIn("runs.csv:2: error: no point has gpus=8 (there are: 1, 2); `gpus` is nodes x gpus_per_node: put nodes and gpus_per_node that "
+                      "give it into `matrix`", self.hpcbench("check", "old.yaml", code=2).stderr)
 
     def test_a_table_without_commas_is_named(self):
         for separator, said in ((";", "`;`"), ("\t", "tabs")):

@@ -1,42 +1,125 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "report/warnings/warnings.hpp"
 
 namespace hpcbench {
 namespace {
 
-constexpr std::string_view kPublished = "published_";
 constexpr double kRankTolerance = 0.05;
 
-/// How many decimals a number was printed with.
-int decimals_of(const std::string& printed) {
-  const std::size_t point = printed.find('.');
-  return static_cast<int>(point == std::string::npos ? 0 : printed.size() - point - 1);
+/// A number as a table prints it, `92.9 %`, and the unit of its last digit.
+struct Printed {
+  double value = 0;
+  double step = 0;
+  int decimals = 0;
+  std::string suffix;
+};
+
+/// Absent where the text does not begin with a number.
+std::optional<Printed> parse_printed(const std::string& text) {
+  const std::size_t end = std::min(text.find_first_not_of("0123456789.-"), text.size());
+  const std::string digits = text.substr(0, end);
+  const auto number = Value::from_plain(digits).number();
+  if (!number) return std::nullopt;
+  const std::size_t point = digits.find('.');
+  const int decimals = static_cast<int>(point == std::string::npos ? 0 : digits.size() - point - 1);
+  return Printed{*number, std::pow(10.0, -decimals), decimals, std::string(trim(text.substr(end)))};
 }
 
-/// Whether a number that somebody printed is that value, rounded or cut to the decimals it was printed with.
-bool is_shortened(const std::string& printed, double value) {
-  const auto number = Value::from_plain(printed).number();
-  if (!number) return true;  // not a number: nothing to compare
-  return std::abs(*number - value) < std::pow(10.0, -decimals_of(printed));
+/// Whether the printed number is that value, rounded or cut, if the value itself is known but for `tolerance`.
+bool is_shortened(const Printed& printed, double value, double tolerance) {
+  const double sign = printed.value < 0 ? -1 : 1;
+  const double beyond = sign * (value - printed.value);  // a cut number is nearer to 0
+  return beyond > -(printed.step * 0.5 + tolerance) * (1 + 1e-9) && beyond < printed.step + tolerance;
 }
 
 /// `METRIC published as 5108.80, but its own log says 4108.80`, for all that differ.
-std::vector<std::string> published_differences(const Sample& sample) {
-  const std::string published(kPublished);
+void find_metric_differences(const AttemptRecord& run, std::vector<std::string>& differences) {
+  for (const auto& [fact, text] : run.facts) {
+    if (!fact.starts_with(kPublished)) continue;
+    const std::string metric = fact.substr(kPublished.size());
+    const auto value = run.metrics.find(metric);
+    const auto given = run.units.find(metric);
+    const bool named_in_s = metric.ends_with("_s") && !metric.ends_with("_per_s");
+    const std::string unit = given != run.units.end() ? given->second : named_in_s ? "s" : "";
+    const auto printed = parse_printed(text);
+    if (value == run.metrics.end() || !printed) continue;
+    double factor = 1;  // to the published unit; another one has nothing to compare
+    if (!printed->suffix.empty()) {
+      const auto found = unit_factor(unit, printed->suffix);
+      if (!found) continue;
+      factor = *found;
+    }
+    if (is_shortened(*printed, factor * value->second, 0)) continue;
+    differences.push_back(fmt::format("{} published as {}, but its own log says {:.{}f}", metric, text, factor * value->second,
+                                      printed->decimals));
+  }
+}
+
+/// By how much the values of a side may differ from those that were measured, since they were printed with few digits: the
+/// largest relative rounding.
+double relative_rounding(const Sample& sample, const std::string& metric) {
+  double largest = 0;
+  for (const AttemptRecord* run : sample.measured) {
+    const auto fact = run->facts.find("printed_" + metric);
+    const auto printed = fact == run->facts.end() ? std::nullopt : parse_printed(fact->second);
+    const bool is_one_number = printed && printed->suffix.find_first_of("0123456789") == std::string::npos;  // no 1:03:48
+    if (is_one_number && printed->value != 0) largest = std::max(largest, printed->step / 2 / std::abs(printed->value));
+  }
+  return largest;
+}
+
+/// A ratio of the table that a fact may publish. `plain_scale`: 100 where numbers without a unit are percents.
+struct DerivedFigure {
+  const char* name;
+  const char* shown;
+  bool is_efficiency;
+  double plain_scale;
+};
+constexpr std::array kDerivedFigures = {DerivedFigure{"speedup", "speedup", false, 1},
+                                        DerivedFigure{"efficiency", "efficiency", true, 1},
+                                        DerivedFigure{"efficiency_percent", "efficiency", true, 100}};
+
+/// `speedup published as 7.83, but tokens_per_s gives 7.43`, for the ratios of the row.
+void find_derived_differences(const WarningContext& context, const Sample& sample, const AttemptRecord& run,
+                              std::vector<std::string>& differences) {
+  if (!sample.row.speedup || sample.row.speedup->value == 0) return;
+  const std::string& metric = context.metric.name;
+  const Sample* const base = baseline_of(context, sample);
+  const double rounding = relative_rounding(sample, metric) + (base == nullptr ? 0 : relative_rounding(*base, metric));
+  const double speedup = sample.row.speedup->value;
+  for (const DerivedFigure& figure : kDerivedFigures) {
+    const auto fact = run.facts.find(std::string(kPublished) + figure.name);
+    const auto printed = fact == run.facts.end() ? std::nullopt : parse_printed(fact->second);
+    if (!printed || (figure.is_efficiency && !sample.row.efficiency)) continue;
+    const std::string& suffix = printed->suffix;
+    if (!suffix.empty() && (figure.is_efficiency ? suffix != "%" : suffix != "x" && suffix != "\u00d7")) continue;
+    const double scale = suffix == "%" ? 100 : figure.plain_scale;
+    const double here = scale * (figure.is_efficiency ? *sample.row.efficiency : speedup);
+    // A published ratio may be one of medians.
+    const double of_medians = here * sample.row.ratio_of_medians.value_or(speedup) / speedup;
+    if (is_shortened(*printed, here, rounding * here) || is_shortened(*printed, of_medians, rounding * of_medians)) continue;
+    differences.push_back(fmt::format("{} published as {}, but {} gives {:.{}f}{}", figure.shown, fact->second, metric, here,
+                                      printed->decimals, scale == 100 ? " %" : ""));
+  }
+}
+
+/// All that was published of a row and differs from its values. Ratios are of the metric that the study reports.
+std::vector<std::string> published_differences(const WarningContext& context, const Sample& sample) {
+  const bool has_ratios = context.metric.name == context.experiment.report_metric();
   std::vector<std::string> differences;
   for (const AttemptRecord* run : sample.runs) {
-    const auto first = run->facts.lower_bound(published);
-    for (auto fact = first; fact != run->facts.end() && fact->first.starts_with(kPublished); ++fact) {
-      const std::string metric = fact->first.substr(kPublished.size());
-      const auto value = run->metrics.find(metric);
-      if (value == run->metrics.end() || is_shortened(fact->second, value->second)) continue;
-      differences.push_back(fmt::format("{} published as {}, but its own log says {:.{}f}", metric, fact->second, value->second,
-                                        decimals_of(fact->second)));
+    std::vector<std::string> of_run;
+    find_metric_differences(*run, of_run);
+    if (has_ratios) find_derived_differences(context, sample, *run, of_run);
+    for (std::string& each : of_run) {
+      if (std::find(differences.begin(), differences.end(), each) == differences.end()) differences.push_back(std::move(each));
     }
   }
   return differences;
@@ -110,14 +193,17 @@ std::string describe_gpus_mismatch(const Sample& sample, bool has_gpus) {
 void warn_published_mismatch(const WarningContext& context, Warnings& found) {
   Sightings rows(context);
   for (const Sample* sample : context.shown) {
-    const std::vector<std::string> differences = published_differences(*sample);
+    const std::vector<std::string> differences = published_differences(context, *sample);
     if (differences.empty()) continue;
     rows.add(sample->row, [&] {
       return fmt::format("{}: {}", row_label(context.columns, sample->row), list_some(differences, context.whole_lists));
     });
   }
-  rows.report("published-mismatch", "a figure that its own log does not bear out moves all that is computed from it",
-              same_advice("report what the log says, and correct the published table"), found);
+  rows.report(
+      "published-mismatch",
+      "a published figure that its own values do not bear out is wrong, or was computed from others; all that follows from it "
+      "is wrong, too",
+      same_advice("report what comes out here, and correct the published table"), found);
 }
 
 void warn_equal_lines(const WarningContext& context, Warnings& found) {

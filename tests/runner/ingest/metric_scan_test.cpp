@@ -34,6 +34,30 @@ TEST_CASE("the last match counts; a series keeps all of them") {
   CHECK(matches.series[2].name == "loss");
 }
 
+TEST_CASE("a multiple of the metric's unit behind a number converts it") {
+  const auto value_of = [](const std::string& line, const std::string& unit, const std::string& name = "loss") {
+    Metric spec = spec_of("write ([0-9.]+)");
+    spec.unit = unit;
+    spec.name = name;
+    return scan_metric(line + "\n", spec).value;
+  };
+  CHECK(value_of("write 900 MB/s", "GB/s") == doctest::Approx(0.9));
+  CHECK(value_of("write 1.5GB/s, read 2 GB/s", "GB/s") == 1.5);
+  CHECK(value_of("write 12 ms", "s") == doctest::Approx(0.012));
+  CHECK(value_of("write 2 s.", "", "step_ms") == doctest::Approx(2000));
+  for (const char* rest : {"", " of 12", " h: 3", " h=3", ", 3 min", " records/s", " (ms)", "  min"})
+    CHECK_MESSAGE(value_of(std::string("write 7") + rest, "s") == 7.0, rest);
+  CHECK_FALSE(value_of("write 0.08 days/ns", "ns/day"));
+  Metric none = spec_of("write ([0-9.]+)");
+  const MetricMatches matches = scan_metric("write 2 GB/s\nwrite 900 MB/s\n", none);
+  CHECK(matches.value == doctest::Approx(0.9));
+  CHECK(matches.unit == "GB/s");
+  CHECK(scan_metric("write 12 s\n", none).unit.empty());
+  const MetricMatches mixed = scan_metric("write 2 ns/day\nwrite 0.5 days/ns\n", none);
+  CHECK(mixed.value == 2.0);
+  CHECK(mixed.first_not_number == "0.5 days/ns");
+}
+
 TEST_CASE("lines may end with CR LF") {
   CHECK(scan_metric("loss=1.5\r\nloss=2.5\r\n", spec_of("loss=(.*)")).value == 2.5);
   CHECK(scan_metric("loss=1.5\r\nloss=2.5\r\n", spec_of("^loss=([0-9.]+)\\r?$")).value == 2.5);

@@ -1,0 +1,160 @@
+#include "base/units.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+#include <vector>
+
+#include "base/text.hpp"
+
+namespace hpcbench {
+namespace {
+
+/// A unit as a multiple of another one: `min` is 60 `s`.
+struct UnitWord {
+  std::string base;
+  double factor = 1;
+  bool is_known = false;
+};
+
+struct KnownUnitWord {
+  const char* word;
+  const char* base;
+  double factor;
+};
+
+constexpr double kSecondsOfMinute = 60;
+constexpr double kSecondsOfHour = 3600;
+constexpr double kSecondsOfDay = 86400;
+constexpr std::array kUnitWords = {KnownUnitWord{"s", "s", 1},
+                                   KnownUnitWord{"sec", "s", 1},
+                                   KnownUnitWord{"secs", "s", 1},
+                                   KnownUnitWord{"second", "s", 1},
+                                   KnownUnitWord{"seconds", "s", 1},
+                                   KnownUnitWord{"ms", "s", 1e-3},
+                                   KnownUnitWord{"us", "s", 1e-6},
+                                   KnownUnitWord{"\u00b5s", "s", 1e-6},
+                                   KnownUnitWord{"\u03bcs", "s", 1e-6},
+                                   KnownUnitWord{"ns", "s", 1e-9},
+                                   KnownUnitWord{"ps", "s", 1e-12},
+                                   KnownUnitWord{"fs", "s", 1e-15},
+                                   KnownUnitWord{"min", "s", kSecondsOfMinute},
+                                   KnownUnitWord{"mins", "s", kSecondsOfMinute},
+                                   KnownUnitWord{"minute", "s", kSecondsOfMinute},
+                                   KnownUnitWord{"minutes", "s", kSecondsOfMinute},
+                                   KnownUnitWord{"h", "s", kSecondsOfHour},
+                                   KnownUnitWord{"hr", "s", kSecondsOfHour},
+                                   KnownUnitWord{"hour", "s", kSecondsOfHour},
+                                   KnownUnitWord{"hours", "s", kSecondsOfHour},
+                                   KnownUnitWord{"d", "s", kSecondsOfDay},
+                                   KnownUnitWord{"day", "s", kSecondsOfDay},
+                                   KnownUnitWord{"days", "s", kSecondsOfDay},
+                                   KnownUnitWord{"GPU", "gpu", 1},
+                                   KnownUnitWord{"device", "gpu", 1},
+                                   KnownUnitWord{"process", "rank", 1}};
+
+/// What k, M, G, T and P may stand before, and Ki, Mi ... before B.
+constexpr std::array kScaledUnits = {KnownUnitWord{"B", "byte", 1},
+                                     KnownUnitWord{"byte", "byte", 1},
+                                     KnownUnitWord{"bytes", "byte", 1},
+                                     KnownUnitWord{"bit", "byte", 0.125},
+                                     KnownUnitWord{"bits", "byte", 0.125},
+                                     KnownUnitWord{"FLOP", "flop", 1},
+                                     KnownUnitWord{"flop", "flop", 1},
+                                     KnownUnitWord{"Hz", "Hz", 1},
+                                     KnownUnitWord{"W", "W", 1},
+                                     KnownUnitWord{"J", "J", 1},
+                                     KnownUnitWord{"Wh", "J", kSecondsOfHour},
+                                     KnownUnitWord{"token", "token", 1},
+                                     KnownUnitWord{"tokens", "token", 1},
+                                     KnownUnitWord{"sample", "sample", 1},
+                                     KnownUnitWord{"samples", "sample", 1},
+                                     KnownUnitWord{"image", "image", 1},
+                                     KnownUnitWord{"images", "image", 1},
+                                     KnownUnitWord{"atom-step", "atom-step", 1},
+                                     KnownUnitWord{"atom-steps", "atom-step", 1},
+                                     KnownUnitWord{"op", "op", 1},
+                                     KnownUnitWord{"ops", "op", 1}};
+
+struct UnitPrefix {
+  std::string_view text;
+  double factor;
+};
+constexpr std::array kUnitPrefixes = {UnitPrefix{"Ki", 0x1p10}, UnitPrefix{"Mi", 0x1p20}, UnitPrefix{"Gi", 0x1p30},
+                                      UnitPrefix{"Ti", 0x1p40}, UnitPrefix{"Pi", 0x1p50}, UnitPrefix{"k", 1e3},
+                                      UnitPrefix{"K", 1e3},     UnitPrefix{"M", 1e6},     UnitPrefix{"G", 1e9},
+                                      UnitPrefix{"T", 1e12},    UnitPrefix{"P", 1e15},    UnitPrefix{"", 1}};
+
+template <std::size_t kCount>
+const KnownUnitWord* find_unit_word(const std::array<KnownUnitWord, kCount>& words, std::string_view word) {
+  const auto found = std::find_if(words.begin(), words.end(), [&](const KnownUnitWord& each) { return word == each.word; });
+  return found == words.end() ? nullptr : &*found;
+}
+
+/// Any other word is a unit of its own: `Cells` and `cell` are the same one.
+UnitWord unit_word_of(std::string_view text) {
+  if (const KnownUnitWord* known = find_unit_word(kUnitWords, text)) return {known->base, known->factor, true};
+  for (const UnitPrefix& prefix : kUnitPrefixes) {
+    if (!text.starts_with(prefix.text)) continue;
+    const KnownUnitWord* known = find_unit_word(kScaledUnits, text.substr(prefix.text.size()));
+    const bool is_binary = prefix.text.ends_with('i');
+    if (known != nullptr && (!is_binary || std::string_view(known->base) == "byte"))
+      return {known->base, prefix.factor * known->factor, true};
+  }
+  std::string own(text);
+  std::transform(own.begin(), own.end(), own.begin(), [](unsigned char c) { return c < 0x80 ? std::tolower(c) : c; });
+  if (own.size() > 2 && own.ends_with('s')) own.pop_back();
+  return {own};
+}
+
+/// `GB/s` is 1e9 of byte / s.
+struct ParsedUnit {
+  std::string above;
+  std::vector<std::string> below;  // sorted
+  double factor = 1;
+  bool is_known = true;
+};
+
+/// Of two times in one quotient, ns/day or days/ns, one is simulated and one passed: they are not each other's multiples.
+void tell_times_apart(std::vector<UnitWord>& words) {
+  const auto is_time = [](const UnitWord& word) { return word.base == "s"; };
+  if (!is_time(words.front()) || std::none_of(words.begin() + 1, words.end(), is_time)) return;
+  for (UnitWord& word : words) {
+    if (is_time(word)) word.base = word.factor < 1 ? "simulated s" : "passed s";
+  }
+}
+
+ParsedUnit parse_unit(const std::string& unit) {
+  std::string text = unit;
+  if (const std::size_t at = text.find("FLOPS"); at != std::string::npos) text.replace(at, 5, "FLOP/s");
+  std::vector<UnitWord> words;
+  for (const std::string& part : split(text, '/')) words.push_back(unit_word_of(trim(part)));
+  tell_times_apart(words);
+  ParsedUnit parsed{words.front().base, {}, words.front().factor, words.front().is_known};
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    parsed.below.push_back(words[i].base);
+    parsed.factor /= words[i].factor;
+    parsed.is_known = parsed.is_known && words[i].is_known;
+  }
+  std::sort(parsed.below.begin(), parsed.below.end());
+  return parsed;
+}
+
+}  // namespace
+
+std::optional<double> unit_factor(const std::string& from, const std::string& to) {
+  if (from == to) return 1;
+  if (from.empty() || to.empty()) return std::nullopt;
+  const ParsedUnit a = parse_unit(from);
+  const ParsedUnit b = parse_unit(to);
+  if (a.above != b.above || a.below != b.below) return std::nullopt;
+  return a.factor / b.factor;
+}
+
+bool is_known_quotient(const std::string& unit) {
+  const ParsedUnit parsed = parse_unit(unit);
+  return parsed.is_known && !parsed.below.empty();
+}
+
+}  // namespace hpcbench

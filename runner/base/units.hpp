@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace hpcbench {
+
+/// By which number values in `from` are multiplied to be values in `to`: 0.001 for `MB/s` and `GB/s`. Other spellings of one
+/// unit (`tokens / sec`, `token/s`) have the factor 1. Absent where the units are of different things, or unknown multiples:
+/// `days/ns` and `ns/day`, `GB/s` and `it/s`.
+std::optional<double> unit_factor(const std::string& from, const std::string& to);
+
+/// A quotient of units that unit_factor knows, as `days/ns`: no other text looks like it.
+bool is_known_quotient(const std::string& unit);
+
+}  // namespace hpcbench
