@@ -198,15 +198,20 @@ void warn_few_repeats(const WarningContext& context, Warnings& found) {
   const double confidence = context.experiment.report.confidence;
   const int needed = fewest_for_interval(confidence);
   Sightings few(context);
-  Sightings waiting(context);  // enough are planned, and some have not ended
-  Sightings missing(context);  // enough were planned, all have ended, and some have no value
+  Sightings waiting(context);   // enough are planned, and some have not ended
+  Sightings left_out(context);  // enough have ended or were set aside
+  Sightings missing(context);   // enough were planned, all have ended, and some have no value
   for (const Sample* sample : context.shown) {
     const Row& row = sample->row;
     if (!row.summary || (!row.statistic.empty() && row.n > 1)) continue;  // published of n runs: says so itself
     const auto& interval = row.summary->interval;
     if (interval && interval->coverage >= confidence - 1e-9) continue;
     const bool enough = context.planned_repeats >= needed && !is_only_imported(row);
-    Sightings& rows = !enough ? few : count_ended(*sample) < context.planned_repeats ? waiting : missing;
+    const int ended = count_ended(*sample);
+    Sightings& rows = !enough                                                 ? few
+                      : ended >= context.planned_repeats                      ? missing
+                      : ended + row.runs_left_out() < context.planned_repeats ? waiting
+                                                                              : left_out;
     const std::string reached = interval ? fmt::format("covers {:.4g} %", 100 * interval->coverage) : "no interval";
     rows.add(row, [&] { return fmt::format("{}: n = {}, {}", row_label(context.columns, row), row.n, reached); });
   }
@@ -221,8 +226,13 @@ void warn_few_repeats(const WarningContext& context, Warnings& found) {
                  same_advice(fmt::format("wait until all {} planned runs have ended: `hpcbench run {}` carries on with them",
                                          context.planned_repeats, context.experiment.name)),
                  found);
+  left_out.report(code, why,
+                  same_advice(fmt::format("runs that are set aside are not run again: measure all runs of these rows again "
+                                          "(`hpcbench run {} --again`), or raise `repeats` by the runs that are set aside",
+                                          context.experiment.name)),
+                  found);
   missing.report(code, why,
-                 same_advice(fmt::format("see why planned runs have no value (`hpcbench status {}`), and mend that",
+                 same_advice(fmt::format("see why planned runs have no value (`hpcbench status {}`), and fix that",
                                          context.experiment.name)),
                  found);
 }

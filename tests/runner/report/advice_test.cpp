@@ -139,8 +139,19 @@ TEST_CASE("few-repeats and adaptive do not contradict each other") {
   for (int number = 4; number <= 6; ++number) study.add_run(1, number, 1, 20 + number).state = State::failed;
   table = study.table();
   CHECK(warning_of(table, "few-repeats").advice ==
-        "see why planned runs have no value (`hpcbench status digits`), and mend that");
+        "see why planned runs have no value (`hpcbench status digits`), and fix that");
   CHECK_FALSE(warns(table, "adaptive"));
+  study.records.resize(9);
+  ReportOptions options;
+  for (int number = 4; number <= 6; ++number) {
+    study.add_run(1, number, 1, 20 + number).aside = SetAside{"a backup ran", false, "", std::nullopt};
+    options.set_aside.push_back(study.records.back());
+    study.records.pop_back();
+  }
+  CHECK(warning_of(study.table(options), "few-repeats").advice ==
+        "runs that are set aside are not run again: measure all runs of these rows again (`hpcbench run digits --again`), or "
+        "raise `repeats` by the runs that are set aside");
+  for (int number = 4; number <= 6; ++number) study.add_run(1, number, 1, 20 + number).state = State::failed;
   study.plan.repeats = 3;
   study.experiment.report.confidence = 0.99;  // 1 - 2^-7 is the first above it
   CHECK(warning_of(study.table(), "few-repeats").advice ==
