@@ -58,9 +58,17 @@ bool is_text_name(std::string_view name) { return !is_json_name(name) && !is_csv
 
 }  // namespace
 
+/// Such as `1,234` and `0,31`, which are numbers to some readers.
+static std::string hint_on_comma(const std::string& text) {
+  if (text.find(',') == std::string::npos || text.find_first_not_of("+-0123456789.,") != std::string::npos) return "";
+  return " (thousands have several groups or a point, as `1,234,567` and `1,234.5`; where another value follows the comma, let "
+         "the pattern match the comma, too)";
+}
+
 std::string tell_not_numbers(const MetricMatches& matches) {
   return fmt::format("{}, the first `{}`", counted(matches.not_numbers, "match is no number", "matches are no numbers"),
-                     matches.first_not_number);
+                     matches.first_not_number) +
+         hint_on_comma(matches.first_not_number);
 }
 
 bool came_out_nan(const MetricMatches& matches) {

@@ -132,15 +132,19 @@ struct MetricScanner::Impl {
       return taken;
     };
     if (groups[static_cast<std::size_t>(group)].data() == nullptr) return false;
-    const re2::StringPiece& number = groups[static_cast<std::size_t>(group)];
-    const auto end = static_cast<std::size_t>(number.data() - text.data()) + number.size();
+    const re2::StringPiece& captured = groups[static_cast<std::size_t>(group)];
+    const auto begin = static_cast<std::size_t>(captured.data() - text.data());
+    std::string_view number = text_of(group);
+    // A pattern such as `tps: ([0-9.]+)` ends within `1,541,366`.
+    if (captured.end() == groups[0].end()) number = whole_number(text, begin, begin + number.size());
+    const std::size_t end = begin + std::max(number.size(), captured.size());
     const std::optional<double> factor = factor_before(text.substr(end));
     if (!factor) {
-      taker.take_no_number(fmt::format("{} {}", text_of(group), last_unit));
+      taker.take_no_number(fmt::format("{} {}", number, last_unit));
       return false;
     }
-    if (index_group == 0) return taker.take_text(text_of(group), std::nullopt, *factor);
-    return taker.take_text(text_of(group), text_of(index_group), *factor);
+    if (index_group == 0) return taker.take_text(number, std::nullopt, *factor);
+    return taker.take_text(number, text_of(index_group), *factor);
   }
 
   Metric spec;
@@ -267,8 +271,46 @@ bool is_not_finite(std::string_view text) {
   return word == "nan" || word == "inf" || word == "infinity" || (word.starts_with("nan(") && word.ends_with(')'));
 }
 
-std::optional<double> parse_metric_number(std::string_view text) {
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+/// How long the groups of thousands are that `text` begins with: `,318,204` or `_000`; 0 without any.
+static std::size_t length_of_groups(std::string_view text) {
+  const auto is_digit_at = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
+  std::size_t end = 0;
+  while (end < text.size() && text[end] == text.front() && (text[end] == ',' || text[end] == '_') && is_digit_at(end + 1) &&
+         is_digit_at(end + 2) && is_digit_at(end + 3) && !is_digit_at(end + 4)) {
+    end += 4;
+  }
+  return end;
+}
+
+/// Without the separators of its thousands; unchanged where there are none, and where `1,234` may be a fraction.
+static std::string without_groups(std::string_view text) {
+  const std::size_t sign = text.starts_with('-') ? 1 : 0;
+  const std::size_t head = std::min(text.find_first_not_of("0123456789", sign), text.size());
+  const std::string_view rest = text.substr(head);
+  const std::size_t length = head == sign || head > sign + 3 ? 0 : length_of_groups(rest);
+  if (length == 0 || (length == 4 && rest.front() == ',' && rest.substr(length, 1) != ".")) return std::string(text);
+  std::string plain(text.substr(0, head));
+  for (std::size_t i = 0; i < length; i += 4) plain += rest.substr(i + 1, 3);
+  return plain.append(rest.substr(length));
+}
+
+std::string_view whole_number(std::string_view text, std::size_t begin, std::size_t end) {
+  constexpr std::string_view kDigits = "0123456789";
+  const std::string_view number = text.substr(begin, end - begin);
+  const std::size_t sign = number.starts_with('-') || number.starts_with('+') ? 1 : 0;
+  const bool is_whole = number.size() > sign && number.find_first_not_of(kDigits, sign) == std::string_view::npos;
+  const std::string_view rest = text.substr(end);
+  const bool is_cut = (rest.starts_with(',') || rest.starts_with('_')) && rest.substr(1).find_first_of(kDigits) == 0;
+  if (!is_whole || !is_cut) return number;
+  const std::size_t stop = std::min(text.find_first_not_of("0123456789,._", end), text.size());
+  return text.substr(begin, text.find_last_of(kDigits, stop - 1) + 1 - begin);
+}
+
+std::optional<double> parse_metric_number(std::string_view written) {
+  if (written.starts_with('+') && !written.starts_with("+-")) written.remove_prefix(1);
+  const bool may_have_groups = written.find_first_of(",_") != std::string_view::npos;
+  const std::string plain = may_have_groups ? without_groups(written) : "";
+  std::string_view text = may_have_groups ? plain : written;
   double number = 0;
   auto read = std::from_chars(text.data(), text.data() + text.size(), number);
   std::string with_e;  // Fortran's exponent is a D, behind a point: `3d7` is no number

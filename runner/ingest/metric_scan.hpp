@@ -49,8 +49,13 @@ std::optional<bool> file_holds(const std::string& path, const std::string& patte
 /// NaN or an infinity, as C, Python, JavaScript and Fortran print them: `nan`, `-inf`, `Infinity`.
 bool is_not_finite(std::string_view text);
 
-/// A number and nothing else: `12`, `-0.5`, `+1e-3`, `1.5D+03`; not `1,000`, ` 1`, `nan`, `1e999`.
+/// A number and nothing else: `12`, `-0.5`, `+1e-3`, `1.5D+03`, `1,541,366`, `1,104.65`, `1_000`; not ` 1`, `nan`, `1e999`, and
+/// not `1,000`, which is one in some languages and a thousand in others.
 std::optional<double> parse_metric_number(std::string_view text);
+
+/// What was captured from `begin` to `end` of the text; the whole of `1,541,366` or `0,31` where only the digits before the
+/// first separator were captured.
+std::string_view whole_number(std::string_view text, std::size_t begin, std::size_t end);
 
 /// Files that a glob means: relative to `folder`, if there are none there relative to `workdir` (may be empty); sorted by
 /// bytes.

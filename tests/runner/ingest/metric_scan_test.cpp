@@ -89,10 +89,42 @@ TEST_CASE("a number and nothing else") {
     CAPTURE(text);
     CHECK_FALSE(parse_metric_number(text));
   }
+  CHECK(parse_metric_number("1,541,366") == 1541366);
+  CHECK(parse_metric_number("-1,104.65") == -1104.65);
+  CHECK(parse_metric_number("+12_000") == 12000);
+  for (const char* text : {"1,54,366", "1541,366,000", "1,541_366", ",541,366", "1,541,36", "1,541,3666", "1,541,366,", "0,31",
+                           "1.5,000,000", "_000"}) {
+    CAPTURE(text);
+    CHECK_FALSE(parse_metric_number(text));
+  }
   const MetricMatches matches = scan_metric("t=1,5\nt=2\nt=n/a\n", spec_of("t=(\\S+)"));
   CHECK(matches.value == 2);
   CHECK(matches.not_numbers == 2);
   CHECK(matches.first_not_number == "1,5");
+}
+
+TEST_CASE("groups of thousands: the whole number, or none, but never its first digits") {
+  const auto value = [](const std::string& line, const std::string& pattern) {
+    return scan_metric(line, spec_of(pattern)).value;
+  };
+  for (const std::string pattern : {"tps: ([0-9.]+)", "tps: ([0-9.,]+)", "tps: (\\S+)", "tps: (\\d+)"}) {
+    CAPTURE(pattern);
+    CHECK(value("tps: 1,323,758  tflops: 1,109.31", pattern) == 1323758);
+    CHECK(value("tps: 874  tflops: 0.73", pattern) == 874);
+    // One and 234 thousandths, or 1234.
+    const MetricMatches unclear = scan_metric("tps: 1,234\n", spec_of(pattern));
+    CHECK_FALSE(unclear.value);
+    CHECK(unclear.first_not_number == "1,234");
+  }
+  CHECK(value("tflops: 1,109.31  mfu: 41.84%", "tflops: ([0-9.]+)") == 1109.31);
+  CHECK(value("n=-12,500,000;", "n=(-?\\d+)") == -12500000);
+  // The pattern itself says that another value follows.
+  CHECK(value("at 1,250,300", "at (\\d+),\\d+") == 1);
+  CHECK(value("at 1, 250", "at (\\d+)") == 1);
+  CHECK(value("at 1.", "at (\\d+)") == 1);
+  // A fraction, or two values.
+  CHECK_FALSE(value("at 0,31", "at ([0-9.]+)"));
+  CHECK(value("at 0,31", "at ([0-9.]+),") == 0);
 }
 
 TEST_CASE("a loss that ends as NaN is not the one before it") {
