@@ -75,7 +75,7 @@ struct Grid {
 Grid make_grid(const Table& table, const std::vector<Row>& rows, const std::vector<std::string>& entries,
                std::string_view list_separator = ", ");
 /// The columns of a table of a paper, or those of report.columns: the configuration, n, the median and the speedup with their
-/// intervals, and the efficiency.
+/// intervals, the efficiency, and the outcomes where not all runs succeeded with a value and count.
 std::vector<std::string> paper_columns(const Table& table);
 
 /// The tables that text formats print: the usual columns or those of report.columns, one table for each group of rows; then,

@@ -50,6 +50,12 @@ std::vector<std::string> configuration_columns(const Table& table) {
   return names;
 }
 
+bool has_more_than_successes(const Row& row) {
+  return row.nan > 0 || !row.set_aside.empty() ||
+         std::any_of(row.outcomes.begin(), row.outcomes.end(),
+                     [](const auto& outcome) { return outcome.first != State::succeeded && outcome.second > 0; });
+}
+
 /// The usual columns that have a cell, or those of report.columns.
 std::vector<std::string> chosen_columns(const Table& table) {
   if (!table.shown_columns.empty()) return table.shown_columns;
@@ -205,6 +211,7 @@ std::vector<std::string> paper_columns(const Table& table) {
     if (column.is_speedup && !table.has_speedup) continue;
     if (is_worth_showing(table, table.rows, column, style)) names.push_back("column:" + std::string(name));
   }
+  if (std::any_of(table.rows.begin(), table.rows.end(), has_more_than_successes)) names.emplace_back("column:outcomes");
   return names;
 }
 

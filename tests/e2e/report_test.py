@@ -199,7 +199,7 @@ As table \ref{tab:my_speed} and tables \ref{tab:each-1} and \ref{tab:each-2} sho
         every_column = ",".join(["strategy", "nodes", "n", "median", "interval", "q1", "q3", "min", "max", "speedup", "speedup_interval",
                                  "efficiency", "karp_flatt", "train_loss", "nodes_seen", "outcomes", "config_id"])
         latex = ("report", "--format", "latex", "--table-only")
-        self.hpcbench(*latex, "-o", "paper.tex")
+        self.hpcbench(*latex, "--only", "strategy=ddp", "-o", "paper.tex")
         self.hpcbench(*latex, "--font", "small", "--width", "column", "-o", "column.tex")
         self.hpcbench(*latex, "--font", "footnotesize", "--width", "text", "--columns", every_column, "-o", "text.tex")
         self.hpcbench(*latex, "--columns", every_column, "-o", "wide.tex")

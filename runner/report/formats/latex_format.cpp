@@ -43,33 +43,22 @@ Frame frame_of(const LatexStyle& style) {
           "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n", "}\n"};
 }
 
-bool has_column(const Grid& grid, std::string_view ending) {
-  return std::any_of(grid.columns.begin(), grid.columns.end(),
-                     [&](const GridColumn& column) { return !column.of_axis && column.name.ends_with(ending); });
-}
-
-/// The caption also says what the columns leave open: the coverage of the brackets, and how many runs did not succeed.
+/// The caption also says which coverage the brackets have.
 std::string caption_text(const Table& table, const Grid& grid, const std::string& title) {
-  int runs = 0;
-  int succeeded = 0;
   double coverage = 1;
   const auto lower_to = [&](const std::optional<Interval>& interval) {
     if (interval) coverage = std::min(coverage, interval->coverage);
   };
   for (const GridRow& row : grid.rows) {
-    for (const auto& [state, count] : row.row->outcomes) {
-      runs += count;
-      succeeded += state == State::succeeded ? count : 0;
-    }
     if (row.row->summary) lower_to(row.row->summary->interval);
     if (row.row->speedup && table.has_speedup) lower_to(row.row->speedup->interval);
   }
-  std::string text = grid.heading.empty() ? title : title + " (" + grid.heading + ")";
-  if (coverage < 1 && has_column(grid, "_with_interval"))
-    text += fmt::format("; brackets: intervals of at least {:.1f} % coverage", std::floor(1000 * coverage) / 10);
-  if (runs > succeeded && !has_column(grid, "outcomes"))
-    text += fmt::format("; {} of {} runs did not succeed", runs - succeeded, runs);
-  return text;
+  const std::string text = grid.heading.empty() ? title : title + " (" + grid.heading + ")";
+  const bool has_brackets = std::any_of(grid.columns.begin(), grid.columns.end(), [](const GridColumn& column) {
+    return !column.of_axis && column.name.ends_with("_with_interval");
+  });
+  if (coverage == 1 || !has_brackets) return text;
+  return text + fmt::format("; brackets: intervals of at least {:.1f} % coverage", std::floor(1000 * coverage) / 10);
 }
 
 std::string latex_grid(const Table& table, const Grid& grid, const std::string& title, const std::string& label) {
