@@ -24,7 +24,7 @@ report: {metric: took_s, columns: [size, n, median, outcomes]}
 STUDY
 "$program" run tried.yaml --site local --yes > run.log 2>&1 || { cat run.log >&2; fail "run ends with an error"; }
 "$program" report --format csv > report.csv || fail "report ends with an error"
-for row in 1,1,1,1,3,1 2,1,1,1,3,2; do
+for row in 1,1,3,1 2,1,3,2; do
   grep -q "^${row}[.,].*3 succeeded" report.csv || { cat report.csv >&2; fail "the report has no row $row..."; }
 done
 "$program" run tried.yaml --site local --yes > again.log 2>&1 || { cat again.log >&2; fail "run ends with an error the second time"; }

@@ -144,6 +144,16 @@ void fill_in_comparison(Sample& sample, const Sample& base, const MetricChoice& 
   row.karp_flatt = karp_flatt(row.speedup->value, row.size, base.row.size);
 }
 
+/// Where every row is as large as its baseline, the efficiency would be the speedup again, and call a faster program efficient
+/// beyond 1. So would the number of threads of an axis that `scale_by` does not count.
+void drop_efficiency_of_one_size(std::vector<Sample>& samples) {
+  const auto differs = [&](const Sample& sample) {
+    return sample.baseline && sample.row.size != samples[*sample.baseline].row.size;
+  };
+  if (std::any_of(samples.begin(), samples.end(), differs)) return;
+  for (Sample& sample : samples) sample.row.efficiency.reset();
+}
+
 }  // namespace
 
 std::optional<Ratio> estimate_speedup(const Sample& base, const Sample& sample, const MetricChoice& metric,
@@ -200,6 +210,7 @@ void compare_with_baselines(std::vector<Sample>& samples, const MetricChoice& me
       unmeasured.push_back("`" + describe(experiment.shown_axes(base.row.axes)) + "`");
     fill_in_comparison(sample, base, metric, experiment.report);
   }
+  if (!metric.is_flat(experiment.report.scaling)) drop_efficiency_of_one_size(samples);
   note_missing(missing, whole_lists, notes);
   note_blocks(samples, experiment.report, notes);
   note_grown(baselines.sizes(), experiment, notes);

@@ -56,13 +56,14 @@ report: {metric: told_s}
 
     def test_a_report_scales_by_what_it_says(self):
         self.hpcbench("run", self.study())
-        for unit, sizes, efficiencies in (("nodes", [1, 1, 1, 1], [1, 1, 0.5, 0.5]), ("cores", [1, 2, 2, 4], None)):
+        for unit, sizes, wanted in (("nodes", [1, 1, 1, 1], None), ("cores", [1, 2, 2, 4], [1, 1 / 2, 0.5 / 2, 0.5 / 4])):
             baseline = ("baseline: {ranks_per_node: 1}", "baseline: {ranks_per_node: 1, threads: 1}")
             report = self.report(self.study(("metric: told_s", f"metric: told_s, scale_by: {unit}"), *([baseline] if unit == "cores" else [])))
             self.assertEqual(report["scale_by"], unit)
             self.assertEqual([row["scale"] for row in report["rows"]], sizes)
-            wanted = efficiencies or [1, 1 / 2, 0.5 / 2, 0.5 / 4]
-            for row, efficiency in zip(report["rows"], wanted):
+            if wanted is None:  # all on one node
+                self.assertEqual([row["efficiency"] for row in report["rows"]], [None] * 4)
+            for row, efficiency in zip(report["rows"], wanted or []):
                 self.assertAlmostEqual(row["efficiency"], efficiency)
         table = list(csv.DictReader(io.StringIO(self.hpcbench("report", "ranks.yaml", "--format", "csv").stdout)))
         self.assertEqual([row["scale"] for row in table], ["1", "2", "2", "4"])

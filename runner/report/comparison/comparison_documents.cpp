@@ -57,11 +57,19 @@ std::string comparison_html(const Comparison& comparison) {
 
 std::string comparison_latex(const Comparison& comparison) {
   const auto lines = comparison_cells(comparison);
+  const std::string caption = "\\caption{" + escape_latex(title_of(comparison)) + "}";
+  const std::string columns = "{" + std::string(lines.front().size(), 'l') + "}\n";
+  const std::string head = "\\toprule\n" + latex_comparison_row(lines.front()) + "\\midrule\n";
+  std::string rows;
+  for (std::size_t i = 1; i < lines.size(); ++i) rows += latex_comparison_row(lines[i]);
   std::string out = "% Needs \\usepackage{booktabs,longtable,textcomp} and \\usepackage[T1]{fontenc}.\n";
-  out += "\\begin{longtable}{" + std::string(lines.front().size(), 'l') + "}\n\\caption{" + escape_latex(title_of(comparison)) +
-         "}\\\\\n\\toprule\n" + latex_comparison_row(lines.front()) + "\\midrule\n\\endhead\n\\bottomrule\n\\endfoot\n";
-  for (std::size_t i = 1; i < lines.size(); ++i) out += latex_comparison_row(lines[i]);
-  out += "\\end{longtable}\n\n";
+  if (lines.size() > kRowsOfAPage + 1) {
+    out += "\\begin{longtable}" + columns + caption + "\\\\\n" + head + "\\endhead\n\\bottomrule\n\\endfoot\n" + rows +
+           "\\end{longtable}\n\n";
+  } else {
+    out += "\\begin{table}[htbp]\n\\centering\n" + caption + "\n\\begin{tabular}" + columns + head + rows +
+           "\\bottomrule\n\\end{tabular}\n\\end{table}\n\n";
+  }
   for (const std::string& line : comparison_head(comparison)) out += escape_latex(line) + "\n\n";
   const auto remarks = comparison_remarks(comparison);
   if (!remarks.empty()) out += "\\begin{itemize}\n";

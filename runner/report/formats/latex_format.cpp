@@ -18,8 +18,6 @@
 namespace hpcbench {
 namespace {
 
-constexpr std::size_t kRowsOfAPage = 40;  // more of them need a table that breaks across pages
-
 std::string latex_line(const std::vector<std::string>& cells) {
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) line += (i == 0 ? "" : " & ") + escape_latex(cells[i]);

@@ -32,7 +32,7 @@ const std::vector<PlotKind>& plot_kinds() {
       {"speedup", "speedup against the number of gpus, ranks, nodes or cores, with intervals and the ideal line", draw_speedup,
        "a `baseline`, rows that succeeded beside it, and a metric that is a time, a rate or has `better`"},
       {"efficiency", "efficiency against the number of gpus, ranks, nodes or cores", draw_efficiency,
-       "a `baseline`, rows that succeeded beside it, and a metric that is a time or a rate"},
+       "a `baseline`, rows that succeeded beside it, of another size than the baseline, and a metric that is a time or a rate"},
       {"time", "the metric of each configuration, every run as a dot", draw_time, "runs that have the metric"},
       {"rows", "the metric at each value of `report.rows`, with intervals", draw_rows, "`report: {rows: ..., at: ...}`"},
       {"loss", "training and validation loss of each epoch", draw_loss, "runs that report losses of epochs"},

@@ -146,7 +146,7 @@ TEST_CASE("csv: the header that programs rely on") {
         "efficiency,train_loss,validation_loss,nodes_seen,outcomes,warnings");
 }
 
-TEST_CASE("efficiency is shown where the sizes differ, or the work grows with them; in CSV always") {
+TEST_CASE("efficiency exists where the sizes differ, or the work grows with them") {
   const auto study_of = [](const std::string& gpus) {
     MadeStudy study = empty_study();
     study.plan.configurations.clear();
@@ -162,7 +162,10 @@ TEST_CASE("efficiency is shown where the sizes differ, or the work grows with th
   CHECK(same.table().rows[1].speedup);
   CHECK_FALSE(mentions(same, "text"));
   CHECK_FALSE(mentions(same, "markdown"));
-  CHECK(mentions(same, "csv"));
+  CHECK(mentions(same, "csv"));  // its column
+  CHECK_FALSE(same.table().rows[0].efficiency);
+  CHECK_FALSE(same.table().rows[1].efficiency);
+  CHECK(study_of("2").table().rows[0].efficiency == 1.0);
   CHECK(mentions(study_of("2"), "markdown"));
   same.experiment.report.scaling = Scaling::weak;
   CHECK(mentions(same, "markdown"));
