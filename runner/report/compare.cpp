@@ -222,9 +222,10 @@ void compare_with_baselines(std::vector<Sample>& samples, const MetricChoice& me
     notes.push_back(fmt::format("runs of {} have values of 0 or less: no speedup of these rows, or against them",
                                 list_some(not_positive, whole_lists)));
   }
-  if (!unmeasured.empty())
+  if (!unmeasured.empty()) {
     notes.push_back(
         fmt::format("the baseline {} has no median yet: no speedup against it", list_some(unmeasured, whole_lists)));
+  }
 }
 
 }  // namespace hpcbench
