@@ -33,7 +33,16 @@ constexpr std::array kUnitWords = {KnownUnitWord{"s", "s", 1},
                                    KnownUnitWord{"second", "s", 1},
                                    KnownUnitWord{"seconds", "s", 1},
                                    KnownUnitWord{"ms", "s", 1e-3},
+                                   KnownUnitWord{"msec", "s", 1e-3},
+                                   KnownUnitWord{"millisecond", "s", 1e-3},
+                                   KnownUnitWord{"milliseconds", "s", 1e-3},
                                    KnownUnitWord{"us", "s", 1e-6},
+                                   KnownUnitWord{"usec", "s", 1e-6},
+                                   KnownUnitWord{"microsecond", "s", 1e-6},
+                                   KnownUnitWord{"microseconds", "s", 1e-6},
+                                   KnownUnitWord{"nsec", "s", 1e-9},
+                                   KnownUnitWord{"nanosecond", "s", 1e-9},
+                                   KnownUnitWord{"nanoseconds", "s", 1e-9},
                                    KnownUnitWord{"\u00b5s", "s", 1e-6},
                                    KnownUnitWord{"\u03bcs", "s", 1e-6},
                                    KnownUnitWord{"ns", "s", 1e-9},
@@ -58,16 +67,20 @@ constexpr std::array kUnitWords = {KnownUnitWord{"s", "s", 1},
 constexpr std::array kScaledUnits = {KnownUnitWord{"B", "byte", 1},
                                      KnownUnitWord{"byte", "byte", 1},
                                      KnownUnitWord{"bytes", "byte", 1},
+                                     KnownUnitWord{"Byte", "byte", 1},
+                                     KnownUnitWord{"Bytes", "byte", 1},
                                      KnownUnitWord{"bit", "byte", 0.125},
                                      KnownUnitWord{"bits", "byte", 0.125},
                                      KnownUnitWord{"FLOP", "flop", 1},
                                      KnownUnitWord{"flop", "flop", 1},
+                                     KnownUnitWord{"Flop", "flop", 1},
                                      KnownUnitWord{"Hz", "Hz", 1},
                                      KnownUnitWord{"W", "W", 1},
                                      KnownUnitWord{"J", "J", 1},
                                      KnownUnitWord{"Wh", "J", kSecondsOfHour},
                                      KnownUnitWord{"token", "token", 1},
                                      KnownUnitWord{"tokens", "token", 1},
+                                     KnownUnitWord{"tok", "token", 1},
                                      KnownUnitWord{"sample", "sample", 1},
                                      KnownUnitWord{"samples", "sample", 1},
                                      KnownUnitWord{"image", "image", 1},
@@ -127,7 +140,12 @@ void tell_times_apart(std::vector<UnitWord>& words) {
 
 ParsedUnit parse_unit(const std::string& unit) {
   std::string text = unit;
-  if (const std::size_t at = text.find("FLOPS"); at != std::string::npos) text.replace(at, 5, "FLOP/s");
+  for (const auto& [written, meant] : {std::pair("FLOPS", "FLOP/s"), std::pair("Flops", "FLOP/s"), std::pair("flops", "FLOP/s"),
+                                       std::pair("Bps", "B/s"), std::pair("bps", "bit/s")}) {
+    const std::size_t at = text.find(written);
+    const std::size_t end = at == std::string::npos ? at : at + std::string_view(written).size();
+    if (at != std::string::npos && !text.substr(end).starts_with("/s")) text.replace(at, end - at, meant);
+  }
   std::vector<UnitWord> words;
   for (const std::string& part : split(text, '/')) words.push_back(unit_word_of(trim(part)));
   tell_times_apart(words);
@@ -151,6 +169,8 @@ std::optional<double> unit_factor(const std::string& from, const std::string& to
   if (a.above != b.above || a.below != b.below) return std::nullopt;
   return a.factor / b.factor;
 }
+
+bool is_known_unit(const std::string& unit) { return parse_unit(unit).is_known; }
 
 bool is_known_quotient(const std::string& unit) {
   const ParsedUnit parsed = parse_unit(unit);

@@ -10,6 +10,9 @@ namespace hpcbench {
 /// `days/ns` and `ns/day`, `GB/s` and `it/s`.
 std::optional<double> unit_factor(const std::string& from, const std::string& to);
 
+/// A unit, or a quotient of units, whose multiples unit_factor knows: `ms`, `GB/s`; not `epoch`.
+bool is_known_unit(const std::string& unit);
+
 /// A quotient of units that unit_factor knows, as `days/ns`: no other text looks like it.
 bool is_known_quotient(const std::string& unit);
 

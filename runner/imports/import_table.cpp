@@ -10,6 +10,7 @@
 
 #include "base/state.hpp"
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "imports/import_request.hpp"
 #include "ingest/attempt_record.hpp"
 #include "ingest/csv_text.hpp"
@@ -34,14 +35,18 @@ bool is_metric_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
-/// `train_s [min]`, `fact:device`, `strategy`.
+/// `train_s [min]`, `train_s (min)`, `fact:device`, `strategy`.
 TableColumn column_of(const std::string& heading, const std::vector<std::string>& axes,
                       const std::map<std::string, std::string>& mapped) {
   using Kind = TableColumn::Kind;
   std::string name = heading, unit;
-  if (const std::size_t bracket = heading.find('['); bracket != std::string::npos && heading.ends_with(']')) {
+  for (const auto& [open, close] : {std::pair('[', ']'), std::pair('(', ')')}) {
+    const std::size_t bracket = heading.rfind(open);
+    if (bracket == std::string::npos || !heading.ends_with(close)) continue;
+    const std::string inner(trim(heading.substr(bracket + 1, heading.size() - bracket - 2)));
+    if (open == '(' && !is_known_unit(inner)) continue;  // `loss (validation)`
     name = std::string(trim(heading.substr(0, bracket)));
-    unit = std::string(trim(heading.substr(bracket + 1, heading.size() - bracket - 2)));
+    unit = inner;
   }
   const auto of_heading = std::find_if(mapped.begin(), mapped.end(), [&](const auto& each) { return each.second == heading; });
   const bool is_mapped = of_heading != mapped.end();
@@ -57,7 +62,7 @@ TableColumn column_of(const std::string& heading, const std::vector<std::string>
   if (!is_metric_name(name)) return {Kind::wrong, heading, ""};
   if (name.starts_with(kPublished)) return {Kind::fact, name, unit, is_mapped};
   if (name == "gpus" || name == "ranks") return {Kind::axis, name, "", is_mapped};
-  if (is_mapped) return {Kind::metric, name, "", true};
+  if (is_mapped) return {Kind::metric, name, unit, true};
   if (name.starts_with("rank_")) return {Kind::rank_times, name, ""};
   return {Kind::metric, name, unit};
 }

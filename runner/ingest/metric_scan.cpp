@@ -118,8 +118,14 @@ struct MetricScanner::Impl {
     if (word != last_unit) {
       last_unit = word;
       if (unit.empty() && is_known_quotient(last_unit)) unit = taker.matches().unit = last_unit;
+      const std::size_t slash = last_unit.find('/');
+      const std::string above = last_unit.substr(0, slash);
+      const bool is_quotient = slash != std::string::npos && is_known_unit(above);
       last_factor = unit_factor(last_unit, unit);
-      if (!last_factor && !is_known_quotient(last_unit)) last_factor = 1;
+      // A time of a step, `0.5 s/step` or `2 s/it`, of a metric in ms.
+      if (!last_factor && is_quotient && unit_factor(above, "s") && !is_known_quotient(last_unit))
+        last_factor = unit_factor(above, unit);
+      if (!last_factor && (!is_quotient || unit.empty())) last_factor = 1;
     }
     return last_factor;
   }
@@ -294,6 +300,16 @@ static std::string without_groups(std::string_view text) {
   return plain.append(rest.substr(length));
 }
 
+/// How long the exponent is that follows a number: 3 of `e-5`.
+static std::size_t length_of_exponent(std::string_view number, std::string_view rest) {
+  if (number.empty() || std::isdigit(static_cast<unsigned char>(number.back())) == 0) return 0;
+  if (!rest.starts_with('e') && !rest.starts_with('E')) return 0;
+  const std::size_t sign = rest.substr(1, 1) == "+" || rest.substr(1, 1) == "-" ? 1 : 0;
+  const std::size_t end = std::min(rest.find_first_not_of("0123456789", 1 + sign), rest.size());
+  const bool ends = end == rest.size() || std::isalnum(static_cast<unsigned char>(rest[end])) == 0;
+  return end > 1 + sign && ends ? end : 0;
+}
+
 std::string_view whole_number(std::string_view text, std::size_t begin, std::size_t end) {
   constexpr std::string_view kDigits = "0123456789";
   const std::string_view number = text.substr(begin, end - begin);
@@ -301,7 +317,7 @@ std::string_view whole_number(std::string_view text, std::size_t begin, std::siz
   const bool is_whole = number.size() > sign && number.find_first_not_of(kDigits, sign) == std::string_view::npos;
   const std::string_view rest = text.substr(end);
   const bool is_cut = (rest.starts_with(',') || rest.starts_with('_')) && rest.substr(1).find_first_of(kDigits) == 0;
-  if (!is_whole || !is_cut) return number;
+  if (!is_whole || !is_cut) return text.substr(begin, end + length_of_exponent(number, rest) - begin);
   const std::size_t stop = std::min(text.find_first_not_of("0123456789,._", end), text.size());
   return text.substr(begin, text.find_last_of(kDigits, stop - 1) + 1 - begin);
 }

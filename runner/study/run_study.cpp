@@ -403,9 +403,9 @@ Steps<int> run_study(const Study& study, const RunOptions& options, Call& call) 
   if (!repeated.empty()) {
     set_aside(store, study.results, study.experiment.name, repeated, kMeasuredAgain, true);
     states = refresh_index(store, study);
-    say(fmt::format("{} set aside; `hpcbench compare {}@aside {}` compares them with the new runs",
-                    counted(static_cast<long long>(repeated.size()), "attempt is", "attempts are"), study.named(),
-                    study.named()));
+    say(fmt::format("{0} set aside; `hpcbench compare {1}@aside {1}{2}` compares them with the new runs",
+                    counted(static_cast<long long>(repeated.size()), "attempt is", "attempts are"),
+                    shell_quote(study.experiment.name), study.in_results));
   }
   if (rounds) {
     const CarryOut carry_out_one = [&](const Study& part, const RunOptions& of_part,

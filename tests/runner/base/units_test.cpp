@@ -12,6 +12,13 @@ TEST_CASE("units of which one is a multiple of the other convert") {
   CHECK(factor("GiB/s", "GB/s") == doctest::Approx(1.073741824));
   CHECK(factor("Gbit/s", "GB/s") == doctest::Approx(0.125));
   CHECK(factor("ms", "s") == doctest::Approx(1e-3));
+  CHECK(factor("usec", "ms") == doctest::Approx(1e-3));
+  CHECK(factor("MBytes/sec", "GB/s") == doctest::Approx(1e-3));
+  CHECK(factor("MBps", "GB/s") == doctest::Approx(1e-3));
+  CHECK(factor("Gbps", "GB/s") == doctest::Approx(0.125));
+  CHECK(factor("GFlop/s", "TFLOP/s") == doctest::Approx(1e-3));
+  CHECK(factor("Gflops", "TFLOPS") == doctest::Approx(1e-3));
+  CHECK(factor("ktok/s", "tokens/s") == doctest::Approx(1e3));
   CHECK(factor("h", "min") == doctest::Approx(60));
   CHECK(factor("TFLOPS", "GFLOP/s") == doctest::Approx(1e3));
   CHECK(factor("TFLOPS/GPU", "TFLOP/s/device") == doctest::Approx(1));

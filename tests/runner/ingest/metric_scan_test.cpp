@@ -127,6 +127,23 @@ TEST_CASE("groups of thousands: the whole number, or none, but never its first d
   CHECK(value("at 0,31", "at ([0-9.]+),") == 0);
 }
 
+TEST_CASE("exponents and times of a step: the whole number in the metric's unit") {
+  const auto value = [](const std::string& line, const std::string& unit) {
+    Metric spec = spec_of("v ([0-9.]+)");
+    spec.unit = unit;
+    return scan_metric(line, spec).value;
+  };
+  CHECK(value("v 1.2e1 GB/s", "GB/s") == 12);
+  CHECK(value("v 9E-1", "") == 0.9);
+  CHECK(value("v 9e GB", "") == 9);
+  CHECK(value("v 2 s/step", "ms") == 2000);
+  CHECK(value("v 2 s/it", "s") == 2);
+  CHECK(value("v 500 usec", "ms") == 0.5);
+  CHECK_FALSE(value("v 0.5 s/step", "ns/day"));
+  CHECK_FALSE(value("v 3 s/GB", "GB/s"));
+  CHECK(value("v 3 a/b", "GB/s") == 3);
+}
+
 TEST_CASE("a loss that ends as NaN is not the one before it") {
   const auto taken = [](const std::string& end, const std::string& take) {
     Metric spec = spec_of("loss (\\S+)");
