@@ -12,6 +12,7 @@
 #include "report/comparison/comparison.hpp"
 #include "report/looks.hpp"
 #include "report/plots/plot.hpp"
+#include "report/plots/plot_parts.hpp"
 #include "runner/report/study.hpp"
 #include "spec/read_experiment.hpp"
 
