@@ -63,7 +63,7 @@ constexpr std::array kUnitWords = {KnownUnitWord{"s", "s", 1},
                                    KnownUnitWord{"device", "gpu", 1},
                                    KnownUnitWord{"process", "rank", 1}};
 
-/// What k, M, G, T and P may stand before, and Ki, Mi ... before B.
+/// Units that take the prefixes k, M, G, T and P, and Ki, Mi ... for bytes.
 constexpr std::array kScaledUnits = {KnownUnitWord{"B", "byte", 1},
                                      KnownUnitWord{"byte", "byte", 1},
                                      KnownUnitWord{"bytes", "byte", 1},
@@ -129,7 +129,7 @@ struct ParsedUnit {
   bool is_known = true;
 };
 
-/// Of two times in one quotient, ns/day or days/ns, one is simulated and one passed: they are not each other's multiples.
+/// A quotient of two times, ns/day or days/ns, has a simulated and a passed one: they are not each other's multiples.
 void tell_times_apart(std::vector<UnitWord>& words) {
   const auto is_time = [](const UnitWord& word) { return word.base == "s"; };
   if (!is_time(words.front()) || std::none_of(words.begin() + 1, words.end(), is_time)) return;

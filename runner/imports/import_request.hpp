@@ -22,7 +22,7 @@ struct ImportRequest {
     std::string text;  // the header and this line
   };
   std::optional<TableLine> line;
-  /// What the table calls its run, by the columns `id` and `run`: lines with the same one are one run. A `run` belongs to its
+  /// The table's name for the run, by the columns `id` and `run`: lines with the same one are one run. A `run` belongs to its
   /// point, as it may number the repeats of each.
   std::optional<std::string> id;
   std::vector<Metric> metrics;

@@ -51,14 +51,14 @@ class GpuSampleReader {
 /// a warning.
 std::optional<GpuSummary> read_gpu_samples(const std::string& attempt_folder, const std::string& run_dir);
 
-/// What monitor.csv (monitor.R.csv of rank R) states of the ranks' processes, summed over files; absent without a sample.
+/// The ranks' processes in monitor.csv (monitor.R.csv of rank R), summed over files; absent without a sample.
 struct LoadSummary {
   std::optional<double> cpu_percent;     // mean; 100: one core is busy
   std::optional<double> rss_peak_bytes;  // resident memory of all processes in the sample with the most
   std::vector<std::string> warnings;     // about files that cannot be read
 };
 
-/// Of an attempt's folder; nullopt without files.
+/// Reads those files of an attempt's folder; nullopt without files.
 std::optional<LoadSummary> read_load_samples(const std::string& attempt_folder);
 
 /// `2025/11/12 09:46:30.648` as seconds; only differences mean something.

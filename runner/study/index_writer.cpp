@@ -94,7 +94,7 @@ void IndexWriter::warn_of_missed_metrics(const AttemptRecord& record, const std:
     if (record.metrics.contains(metric.name) || metric.source == "accounting") continue;  // Slurm's comes later
     if (!watch_.warned.insert(metric.name).second) continue;
     if (is_nan_metric(record, metric.name)) {
-      if (!metric.is_formula()) warn_of_nan(record, metric.name);  // the metrics that the formula names are told
+      if (!metric.is_formula()) warn_of_nan(record, metric.name);  // a formula's warning would repeat those of its metrics
       continue;
     }
     progress_.print(

@@ -37,7 +37,7 @@ TEST_CASE("units of different things do not convert") {
     CHECK_MESSAGE(!unit_factor(from, to), from, " ", to);
 }
 
-TEST_CASE("quotients of known units are told from other text") {
+TEST_CASE("quotients of known units and other text are distinguished") {
   for (const char* unit : {"days/ns", "GB/s", "ktokens/s/GPU", "TFLOPS"}) CHECK_MESSAGE(is_known_quotient(unit), unit);
   for (const char* text : {"s", "GB", "a/b", "12/13", "s/epoch", "", "/", "and/or"})
     CHECK_MESSAGE(!is_known_quotient(text), text);
