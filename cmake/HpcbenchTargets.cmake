@@ -8,7 +8,7 @@ set(HPCBENCH_STAGES base expressions spec plan jube render launch submit ingest 
 set(HPCBENCH_ROOMS_spec yaml spec/keys spec spec/preparations spec/values spec/starter)
 set(HPCBENCH_ROOMS_launch runfiles launch)
 set(HPCBENCH_ROOMS_submit submit submit/slurm)
-set(HPCBENCH_ROOMS_report report report/formats report/plots report/warnings report/comparison)
+set(HPCBENCH_ROOMS_report report report/latex report/formats report/plots report/warnings report/comparison)
 set(HPCBENCH_ROOMS_study study/blocks study/kept study imports archive doctor)
 set(HPCBENCH_ROOMS_cli cli cli/completion cli/formats)
 set(HPCBENCH_WARNINGS -Wall -Wextra -Wpedantic)

@@ -24,8 +24,6 @@ std::string escape_markdown(std::string_view text);
 /// For LaTeX's text mode: nothing in it is a command, a comment, an option of the `\\` before it, or a ligature that replaces
 /// signs by others.
 std::string escape_latex(std::string_view text);
-/// More rows of a LaTeX table need one that breaks across pages (`longtable`).
-inline constexpr std::size_t kRowsOfAPage = 40;
 
 /// For a workflow command of GitHub Actions: of its message, or of a property like `title`.
 std::string escape_workflow(std::string_view text, bool is_property);

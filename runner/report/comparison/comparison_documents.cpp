@@ -4,6 +4,7 @@
 #include "report/comparison/comparison.hpp"
 #include "report/comparison/comparison_formats.hpp"
 #include "report/escapes.hpp"
+#include "report/latex/latex_table.hpp"
 
 namespace hpcbench {
 namespace {
@@ -21,12 +22,6 @@ std::string html_comparison_row(const std::vector<std::string>& cells, const cha
   std::string out = fails ? "<tr class=\"fails\">" : "<tr>";
   for (const std::string& cell : cells) out += fmt::format("<{0}>{1}</{0}>", tag, escape_html(cell));
   return out + "</tr>\n";
-}
-
-std::string latex_comparison_row(const std::vector<std::string>& cells) {
-  std::vector<std::string> escaped;
-  for (const std::string& cell : cells) escaped.push_back(escape_latex(cell));
-  return join(escaped, " & ") + " \\\\\n";
 }
 
 std::string title_of(const Comparison& comparison) {
@@ -57,19 +52,9 @@ std::string comparison_html(const Comparison& comparison) {
 
 std::string comparison_latex(const Comparison& comparison) {
   const auto lines = comparison_cells(comparison);
-  const std::string caption = "\\caption{" + escape_latex(title_of(comparison)) + "}";
-  const std::string columns = "{" + std::string(lines.front().size(), 'l') + "}\n";
-  const std::string head = "\\toprule\n" + latex_comparison_row(lines.front()) + "\\midrule\n";
-  std::string rows;
-  for (std::size_t i = 1; i < lines.size(); ++i) rows += latex_comparison_row(lines[i]);
-  std::string out = "% Needs \\usepackage{booktabs,longtable,textcomp} and \\usepackage[T1]{fontenc}.\n";
-  if (lines.size() > kRowsOfAPage + 1) {
-    out += "\\begin{longtable}" + columns + caption + "\\\\\n" + head + "\\endhead\n\\bottomrule\n\\endfoot\n" + rows +
-           "\\end{longtable}\n\n";
-  } else {
-    out += "\\begin{table}[htbp]\n\\centering\n" + caption + "\n\\begin{tabular}" + columns + head + rows +
-           "\\bottomrule\n\\end{tabular}\n\\end{table}\n\n";
-  }
+  const std::string alignment(lines.front().size(), 'l');
+  std::string out =
+      latex_packages({}) + latex_table(alignment, title_of(comparison), lines.front(), {lines.begin() + 1, lines.end()}, {});
   for (const std::string& line : comparison_head(comparison)) out += escape_latex(line) + "\n\n";
   const auto remarks = comparison_remarks(comparison);
   if (!remarks.empty()) out += "\\begin{itemize}\n";

@@ -9,37 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.hpp"
 #include "base/text.hpp"
 #include "report/columns.hpp"
 #include "report/escapes.hpp"
 #include "report/formats/formats.hpp"
+#include "report/latex/latex_table.hpp"
 
 namespace hpcbench {
 namespace {
-
-std::string latex_line(const std::vector<std::string>& cells) {
-  std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) line += (i == 0 ? "" : " & ") + escape_latex(cells[i]);
-  return line + " \\\\\n";
-}
-
-/// What stands above a table, and what a document refers to it by.
-std::string latex_caption(const std::string& text, const std::string& label) {
-  return "\\caption{" + escape_latex(text) + "}" + (label.empty() ? "" : "\\label{" + label + "}");
-}
-
-/// What surrounds the tabular of a table of one page. `text` spans both columns of a page, `column` fills one.
-struct Frame {
-  std::string environment = "table";
-  std::string before, after;
-};
-
-Frame frame_of(const LatexStyle& style) {
-  if (style.width.empty()) return {};
-  return {style.width == "text" ? "table*" : "table",
-          "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n", "}\n"};
-}
 
 /// The caption also says which coverage the brackets have.
 std::string caption_text(const Table& table, const Grid& grid, const std::string& title) {
@@ -60,28 +37,13 @@ std::string caption_text(const Table& table, const Grid& grid, const std::string
 }
 
 std::string latex_grid(const Table& table, const Grid& grid, const std::string& title, const std::string& label) {
-  const LatexStyle& style = table.latex;
+  LatexStyle style = table.latex;
+  style.label = label;
   std::string alignment;
   for (const GridColumn& column : grid.columns) alignment += column.is_number ? 'r' : 'l';
-  const std::string text = latex_caption(caption_text(table, grid, title), label);
-  const std::string font = style.font.empty() ? "" : "\\" + style.font + "\n";
-  const std::string head = "\\toprule\n" + latex_line(grid.header()) + "\\midrule\n";
-  std::string rows;
-  for (const GridRow& row : grid.rows) rows += latex_line(row.cells);
-  if (grid.rows.size() > kRowsOfAPage) {
-    if (!style.width.empty()) {
-      throw InputError(
-          fmt::format("error: --width {}: a table of {} rows breaks across pages, and such a table keeps its own "
-                      "width; show at most {} rows (--only, --group-by), or leave --width out",
-                      style.width, grid.rows.size(), kRowsOfAPage));
-    }
-    return (font.empty() ? "" : "{" + font) + "\\begin{longtable}{" + alignment + "}\n" + text + "\\\\\n" + head +
-           "\\endhead\n\\bottomrule\n\\endfoot\n" + rows + "\\end{longtable}\n" + (font.empty() ? "\n" : "}\n\n");
-  }
-  const Frame frame = frame_of(style);
-  return "\\begin{" + frame.environment + "}[htbp]\n\\centering\n" + font + text + "\n" + frame.before + "\\begin{tabular}{" +
-         alignment + "}\n" + head + rows + "\\bottomrule\n\\end{tabular}\n" + frame.after + "\\end{" + frame.environment +
-         "}\n\n";
+  std::vector<std::vector<std::string>> rows;
+  for (const GridRow& row : grid.rows) rows.push_back(row.cells);
+  return latex_table(alignment, caption_text(table, grid, title), grid.header(), rows, style);
 }
 
 /// All tables; of several the labels are numbered, for a label stands for one.
@@ -129,8 +91,7 @@ bool is_latex_label(const std::string& text) {
 
 std::string print_latex(const Table& table) {
   const std::vector<std::string> lines = caption(table);
-  std::string out = fmt::format("% Needs \\usepackage{{booktabs,{}longtable,textcomp}} and \\usepackage[T1]{{fontenc}}.\n",
-                                table.latex.width.empty() ? "" : "graphicx,");
+  std::string out = latex_packages(table.latex);
   if (table.latex.table_only) return out + warnings_comment(table) + latex_grids(table, lines.front());
   out += latex_grids(table, lines.front());
   for (std::size_t i = 1; i < lines.size(); ++i) out += escape_latex(lines[i]) + "\n";
