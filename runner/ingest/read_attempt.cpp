@@ -58,7 +58,7 @@ class AttemptReader {
     }
     if (!info_.is_continued()) take_samples();
     combine_segments(folder_, info_, finished_, record_);
-    note_faults(folder_, info_, finished_, record_);
+    if (!info_.inject.empty()) record_.facts["inject"] = info_.inject;
     if (!nan_.empty()) record_.facts[kNanFact] = join({nan_.begin(), nan_.end()}, ", ");
     compute_formulas(info_, record_, finished_.readable || is_import());
     decide();
@@ -159,8 +159,7 @@ class AttemptReader {
     record_.exit_code = finished_.exit_code;
     record_.signal = finished_.signal;
     if (!record_.time_limit_s) record_.time_limit_s = finished_.time_limit_s;
-    if (info_.side_by_side > 1 && !info_.alone.value_or(false))
-      record_.facts["side_by_side"] = std::to_string(info_.side_by_side);
+    if (info_.side_by_side > 1 && !info_.alone) record_.facts["side_by_side"] = std::to_string(info_.side_by_side);
     if (finished_.bound) record_.facts["bound_to"] = *finished_.bound;
     if (finished_.shared) record_.facts["side_by_side_shared"] = *finished_.shared;
     for (const std::string& host : {started_.host, finished_.host, claim_ && claim_->process ? claim_->process->host : ""}) {
@@ -381,9 +380,6 @@ class AttemptReader {
       record_.state = outcome.state;
       record_.reason = std::move(outcome.reason);
       if (outcome.state == State::succeeded) require_values();
-      const auto injected = record_.facts.find("injected");
-      if (record_.state == State::failed && info_.faults.any() && injected != record_.facts.end())
-        record_.reason = fmt::format("injected fault ({}): {}", injected->second, record_.reason.value_or("failed"));
       bound_by_time_had(info_, finished_, record_);
     } else if (const std::optional<Settled> settled = read_settled(folder_)) {
       record_.state = settled->outcome;

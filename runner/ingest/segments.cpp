@@ -15,7 +15,6 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "base/value.hpp"
-#include "runfiles/injected.hpp"
 #include "runfiles/job_files.hpp"
 #include "runfiles/layout.hpp"
 
@@ -94,106 +93,7 @@ void count_steps(const std::string& run_folder, const RunInfo& info, AttemptReco
   put_new(info, record, "kept_steps_s", done.kept_s, place);
 }
 
-/// How far a program says that it has come.
-struct Progress {
-  std::optional<long long> step, epoch;
-
-  bool is_beyond(const Progress& other) const {
-    if (step && other.step) return *step > *other.step;
-    if (epoch && other.epoch) return *epoch > *other.epoch;
-    return (step || epoch) && !other.step && !other.epoch;
-  }
-  void take(const Progress& other) {
-    if (other.step) step = std::max(step.value_or(0), *other.step);
-    if (other.epoch) epoch = std::max(epoch.value_or(0), *other.epoch);
-  }
-};
-
-/// A `step` or `epoch` event.
-struct ProgressEvent {
-  double unix_s = 0;
-  Progress progress;
-};
-
-std::vector<ProgressEvent> read_progress(const std::string& attempt_folder, int rank) {
-  std::vector<ProgressEvent> events;
-  std::ifstream file(program_file(attempt_folder, run_dir_of(attempt_folder), rank_file("events", rank, ".jsonl")));
-  JsonMembers members;
-  for (std::string line; std::getline(file, line);) {
-    const bool may_be = line.find("\"step\"") != std::string::npos || line.find("\"epoch\"") != std::string::npos;
-    if (!may_be || !scan_object(line, members)) continue;
-    const std::string kind = json_string(find_member(members, "event")).value_or("");
-    const std::optional<double> time = json_number(find_member(members, "t"));
-    if ((kind != "step" && kind != "epoch") || !time) continue;
-    ProgressEvent event{*time, {}};
-    (kind == "step" ? event.progress.step : event.progress.epoch) = json_integer(find_member(members, kind));
-    events.push_back(event);
-  }
-  return events;
-}
-
-/// From a kill in the attempt `struck` to what its run then did for the first time; `last`: the attempt that is read.
-std::optional<double> recovery_s(const std::string& run_folder, const InjectedFault& kill, int struck, int last) {
-  const auto folder = [&](int attempt) { return fmt::format("{}/a{}", run_folder, attempt); };
-  const RunInfo info = parse_run_json(read_file_if_there(folder(struck) + "/run.json").value_or(""));
-  std::vector<int> before = info.segment ? info.segment->before : std::vector<int>();
-  before.push_back(struck);
-  Progress reached;
-  bool rank_tells = false;
-  for (const int rank : {0, kill.rank}) {
-    for (const int attempt : before) {
-      for (const ProgressEvent& event : read_progress(folder(attempt), rank)) {
-        rank_tells = rank_tells || rank == kill.rank;
-        if (event.unix_s <= kill.unix_s) reached.take(event.progress);
-      }
-    }
-  }
-  // Of an attempt that the fault ended rank 0 may still have written what it had begun.
-  const Finished end = parse_finished(read_file_if_there(folder(struck) + "/finished.json").value_or(""));
-  const bool survived = end.readable && !end.signal && end.exit_code == info.success_exit_code;
-  for (int attempt = rank_tells || survived ? struck : struck + 1; attempt <= last; ++attempt) {
-    for (const ProgressEvent& event : read_progress(folder(attempt), rank_tells ? kill.rank : 0)) {
-      if (event.unix_s > kill.unix_s && event.progress.is_beyond(reached)) return event.unix_s - kill.unix_s;
-    }
-  }
-  return std::nullopt;
-}
-
-/// What was to happen to this attempt and did not.
-std::string missed_faults(const Faults& faults, const std::vector<InjectedFault>& met) {
-  std::vector<std::string> missed;
-  const auto look = [&](bool asked, const char* kind) {
-    const bool is_there = std::any_of(met.begin(), met.end(), [&](const InjectedFault& each) { return each.kind == kind; });
-    if (asked && !is_there) missed.emplace_back(kind);
-  };
-  look(faults.kill_rank.has_value(), "kill_rank");
-  look(faults.slow_node.has_value(), "slow_node");
-  return join(missed, ", ");
-}
-
 }  // namespace
-
-void note_faults(const std::string& folder, const RunInfo& info, const Finished& finished, AttemptRecord& record) {
-  if (!info.faults.any() && info.injected_in == 0) return;
-  const std::string run_folder = std::filesystem::path(folder).parent_path().string();
-  const int struck = info.injected_in > 0 ? info.injected_in : record.key.attempt;
-  const std::vector<InjectedFault> met = read_injected(fmt::format("{}/a{}", run_folder, struck));
-  std::vector<std::string> texts;
-  for (const char* const kind : {"kill_rank", "slow_node"}) {
-    const auto first = std::find_if(met.begin(), met.end(), [&](const InjectedFault& each) { return each.kind == kind; });
-    if (first != met.end()) texts.push_back(first->text);
-  }
-  if (!texts.empty()) {
-    record.facts["injected"] = join(texts, "; ") + (info.injected_in > 0 ? fmt::format(" (in a{})", struck) : "");
-  }
-  if (const std::string missed = missed_faults(info.faults, met); finished.readable && !missed.empty())
-    record.facts["not_injected"] = missed;
-  const auto kill = std::find_if(met.begin(), met.end(), [](const InjectedFault& each) { return each.kind == "kill_rank"; });
-  if (kill != met.end()) {
-    put_new(info, record, "recovery_s", recovery_s(run_folder, *kill, struck, record.key.attempt),
-            "injected.jsonl, events.jsonl");
-  }
-}
 
 bool is_of_one_segment(const std::string& metric) {
   constexpr std::array kSums = {"samples", "tokens", "optimizer_steps", "imbalance"};

@@ -18,10 +18,6 @@ bool is_of_one_segment(const std::string& metric);
 /// one of them left no such value there is none: part of a sum would be taken for it. `folder`: the attempt's.
 void combine_segments(const std::string& folder, const RunInfo& info, const Finished& finished, AttemptRecord& record);
 
-/// What `inject` did to the run: the facts `injected` (also of an earlier attempt that this one follows) and `not_injected`,
-/// and `recovery_s` (docs/sources.md).
-void note_faults(const std::string& folder, const RunInfo& info, const Finished& finished, AttemptRecord& record);
-
 /// Of a run that a time limit ended so much is known: it takes longer than the time that it had, which Slurm's limit ends
 /// somewhat before the run's own; with segments, than they took together.
 void bound_by_time_had(const RunInfo& info, const Finished& finished, AttemptRecord& record);

@@ -32,7 +32,7 @@ bool Lanes::asked_to_end() {
   return asked_to_end_;
 }
 
-bool Lanes::start(std::size_t work, const std::function<int()>& run, bool alone) {
+bool Lanes::start(std::size_t work, const std::function<int()>& run) {
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) return false;
@@ -41,7 +41,7 @@ bool Lanes::start(std::size_t work, const std::function<int()>& run, bool alone)
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::_exit(::getppid() == parent ? run() : EXIT_FAILURE);
   }
-  open_.push_back({work, pid, alone});
+  open_.push_back({work, pid});
   return true;
 }
 

@@ -22,13 +22,11 @@ class Lanes {
 
   bool full() const { return open_.size() >= width_; }
   bool empty() const { return open_.empty(); }
-  /// Whether the next work may begin: what is to be alone waits for all others, and they for it.
-  bool has_room(bool alone) const { return empty() || (!full() && !alone && !open_.front().alone); }
   /// Whether this process was asked to end, up to now.
   bool asked_to_end();
 
   /// `run` in a new process, of which it returns the exit code. False: no process could be started.
-  bool start(std::size_t work, const std::function<int()>& run, bool alone = false);
+  bool start(std::size_t work, const std::function<int()>& run);
   /// Waits until some have ended; none are left to wait for where `empty()`.
   std::vector<End> wait();
 
@@ -36,7 +34,6 @@ class Lanes {
   struct Lane {
     std::size_t work = 0;
     pid_t pid = 0;
-    bool alone = false;
   };
 
   std::vector<End> reap();

@@ -19,7 +19,6 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
-#include "launch/fault_injector.hpp"
 #include "launch/free_port.hpp"
 #include "launch/hand_over.hpp"
 #include "launch/job_script.hpp"
@@ -210,11 +209,7 @@ void run_ranks(const PreparedJob& job, const JobPlace& place, Supervisor& superv
   const std::unique_ptr<MergedOutput> merged = merged_output(job.run, place);
   const std::vector<ProcessSpec> specs = rank_specs(job.run, job.layout, place, job.state, merged.get());
   if (merged) merged->start();
-  FaultInjector faults(job.run.faults, place.job_folder, place.run_dir,
-                       [&](int rank) { return rank / job.layout.processes_per_node; });
-  SupervisionRules rules = job.rules;
-  if (job.run.faults.any()) rules.faults = &faults;
-  facts.supervision = supervisor.run(specs, rules, error);
+  facts.supervision = supervisor.run(specs, job.rules, error);
   if (merged) merged->finish();
   if (error) facts.error = error->text;
 }

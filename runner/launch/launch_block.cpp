@@ -94,7 +94,6 @@ struct OwnBlock {
   std::vector<std::string> folders;
   SlurmJobFacts job;
   BlockPlace place;
-  std::vector<bool> alone;  // which attempts are to have nothing beside them
 
   std::string token() const { return batch.filename().string(); }
   std::string refused_file() const { return (batch / kRefusedFile).string(); }
@@ -147,15 +146,14 @@ int run_side_by_side(const OwnBlock& block, std::size_t width) {
   std::size_t next = 0;
   std::string why;
   while (true) {
-    while (why.empty() && next < block.attempts.size() && lanes.has_room(block.alone[next])) {
+    while (why.empty() && next < block.attempts.size() && !lanes.full()) {
       if (lanes.asked_to_end()) {
         why = "the job was asked to end";
       } else if (const auto refused = read_file_if_there(block.refused_file())) {
         why = std::string(trim(*refused));
       } else if (next > 0 && !has_time(block.folders[next], block.job, end_s)) {
         why = too_short_for(block, next);
-      } else if (lanes.start(
-                     next, [&] { return run_in_lane(block, next); }, block.alone[next])) {
+      } else if (lanes.start(next, [&] { return run_in_lane(block, next); })) {
         ++next;
       } else {
         why = "no process could be started";
@@ -169,21 +167,6 @@ int run_side_by_side(const OwnBlock& block, std::size_t width) {
   return why.empty() ? 0 : block.leave(next, why);
 }
 
-/// Which runs of a block are to be alone. `first` says whether any may be.
-std::vector<bool> find_alone(const std::vector<std::string>& folders, const RunInfo& first) {
-  std::vector<bool> alone(folders.size(), false);
-  if (!first.alone) return alone;
-  std::transform(folders.begin(), folders.end(), alone.begin(),
-                 [](const std::string& folder) { return run_of(folder).alone.value_or(false); });
-  return alone;
-}
-
-/// How many of a block's runs go on at a time; of equal ones, so the first one says it.
-std::size_t width_of(const std::vector<bool>& alone, const RunInfo& first) {
-  const auto packed = static_cast<std::size_t>(std::count(alone.begin(), alone.end(), false));
-  return std::clamp<std::size_t>(packed, 1, static_cast<std::size_t>(std::max(1, first.side_by_side)));
-}
-
 }  // namespace
 
 int launch_block(const std::string& batch_folder, const std::string& hash) {
@@ -191,7 +174,7 @@ int launch_block(const std::string& batch_folder, const std::string& hash) {
   const Supervisor holds_signals(Supervisor::Place::batch);  // until an attempt's own takes them
   const fs::path batch = fs::absolute(batch_folder + "/.").lexically_normal().parent_path();
   const std::size_t index = array_element("launch --block");
-  OwnBlock block{batch, block_attempts(batch, index, hash), {}, slurm_job_facts(), {}, {}};
+  OwnBlock block{batch, block_attempts(batch, index, hash), {}, slurm_job_facts(), {}};
   for (const BatchAttempt& attempt : block.attempts)
     block.folders.push_back((batch.parent_path().parent_path() / attempt.path).string());
   const std::string folder = block_folder(batch.string(), index);
@@ -202,8 +185,8 @@ int launch_block(const std::string& batch_folder, const std::string& hash) {
     return 0;
   }
   const RunInfo first = run_of(block.folders.front());
-  block.alone = find_alone(block.folders, first);
-  const std::size_t width = width_of(block.alone, first);
+  const auto most = static_cast<std::size_t>(std::max(1, first.side_by_side));
+  const std::size_t width = std::clamp<std::size_t>(block.folders.size(), 1, most);
   block.place.nodes = draw_nodes(block.folders, first, block.job, token, index, folder);
   if (width > 1) block.place.bindings = folder + "/" + kBindingsFile;
   return width > 1 ? run_side_by_side(block, width) : run_one_by_one(block);

@@ -17,10 +17,8 @@
 
 #include "base/environment.hpp"
 #include "base/error.hpp"
-#include "base/faults.hpp"
 #include "base/files.hpp"
 #include "base/process.hpp"
-#include "launch/fault_injector.hpp"
 #include "launch/first_host.hpp"
 #include "launch/free_port.hpp"
 #include "launch/launch.hpp"
@@ -110,12 +108,6 @@ std::string job_folder() {
   return run.empty() ? "" : std::filesystem::path(run).parent_path().string();
 }
 
-/// Where the program writes its events.
-std::string run_dir_here() {
-  const std::string folder = variable("HPCBENCH_RUN_DIR");
-  return folder.empty() ? job_folder() : folder;
-}
-
 /// What of run.json a rank needs to know; without one, what is usual.
 struct RankRules {
   int good_exit_code = 0;
@@ -125,7 +117,6 @@ struct RankRules {
   bool merged_output = false;
   bool uses_gpus = true;
   std::optional<int> saved_exit_code = {};  // of a program that is to be continued
-  Faults faults = {};
 };
 
 RankRules read_rank_rules() {
@@ -141,7 +132,6 @@ RankRules read_rank_rules() {
   for (const auto& [name, value] : environment.items()) rules.own_variables.push_back(name);
   rules.uses_gpus = json.value("gpus_per_node", nlohmann::json()) != 0;
   rules.merged_output = json.value("output", nlohmann::json()) == "merged";
-  if (json.contains("inject")) rules.faults = parse_faults(json["inject"].dump());
   if (json.contains("segment")) rules.saved_exit_code = kExitSaved;
   const nlohmann::json success = json.value("success", nlohmann::json());
   const nlohmann::json code = success.is_object() ? success.value("exit_code", nlohmann::json()) : nlohmann::json();
@@ -290,17 +280,13 @@ int run_rank(const RankRequest& request) {
   }
   const RankPlace place = request.here ? RankPlace() : place_of_this_rank();
   const RankRules of_run = read_rank_rules();
-  const int per_node = std::max(1, request.per_node.value_or(request.here.value_or(1)));
-  FaultInjector faults(of_run.faults, job_folder(), run_dir_here(),
-                       [&](int rank) { return request.here ? rank / per_node : place.node_rank; });
   const SupervisionRules rules{.time_limit_s = std::nullopt,
                                .grace_s = ending_grace(in_step),
                                .good_exit_code = of_run.good_exit_code,
                                .saved_exit_code = of_run.saved_exit_code,
                                .end = {},
                                .tells_all = variable(kTrackerVariable) == kTellsAll ? "slurmstepd" : "",
-                               .was_asked = {},
-                               .faults = of_run.faults.any() ? &faults : nullptr};
+                               .was_asked = {}};
   const Monitor monitor(monitor_request(request, place, of_run));
   const std::optional<long long> oom_kills = read_oom_kill_count();
   std::optional<StartError> error;

@@ -119,7 +119,6 @@ void Supervisor::start(const std::vector<ProcessSpec>& specs, std::optional<Star
   group_ = spawned.group;
   for (const StartedProcess& process : spawned.processes) ranks_.push_back({process, std::nullopt});
   running_ = static_cast<int>(ranks_.size());
-  if (rules_.faults != nullptr && !preparing_) rules_.faults->begin(running_ranks());
   if (error) {
     result_.first_failed_rank = error->rank;
     if (running_ > 0) begin_ending(SIGTERM);
@@ -136,7 +135,6 @@ double Supervisor::deadline_s() const {
 void Supervisor::wait_for_ranks() {
   while (running_ > 0) {
     if (monotonic_s() >= warning_at_s()) warn();
-    if (monotonic_s() >= fault_at_s()) rules_.faults->act(running_ranks());
     const auto next_end_s = [&] { return ending_ ? *kill_at_s_ : std::min(deadline_s(), limit_at_s_); };
     if (monotonic_s() >= next_end_s()) {
       if (ending_) {
@@ -149,7 +147,7 @@ void Supervisor::wait_for_ranks() {
     }
     const double next_s = next_end_s();
     pid_t child = 0;
-    const int signal = next_signal(std::min({next_s, warning_at_s(), fault_at_s()}) - monotonic_s(), child);
+    const int signal = next_signal(std::min(next_s, warning_at_s()) - monotonic_s(), child);
     take_signal(signal, child);
     if (running_ > 0 && result_.first_failed_rank && !ending_) begin_ending(SIGTERM);
   }
@@ -176,19 +174,6 @@ void Supervisor::warn() {
   } else {
     pass_on(SIGUSR1);
   }
-}
-
-/// When something is to be done to the processes; never to those that are asked to end.
-double Supervisor::fault_at_s() const {
-  return ending_ || preparing_ || rules_.faults == nullptr ? kForeverS : rules_.faults->next_s();
-}
-
-std::vector<RankProcess> Supervisor::running_ranks() const {
-  std::vector<RankProcess> running;
-  for (const Tracked& tracked : ranks_) {
-    if (!tracked.end) running.push_back({tracked.process.rank, tracked.process.pid});
-  }
-  return running;
 }
 
 /// 0 if the time was over. `child` is the process that ended first since the last SIGCHLD.
@@ -317,7 +302,6 @@ bool Supervisor::all_were_told() const {
 
 void Supervisor::begin_ending(int signal) {
   ending_ = true;
-  if (rules_.faults != nullptr) rules_.faults->release();
   kill_at_s_ = monotonic_s() + rules_.grace_s;
   if (!all_were_told()) end_ranks(signal);
 }

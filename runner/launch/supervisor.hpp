@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "launch/fault_injector.hpp"
 #include "launch/spawn.hpp"
 #include "runfiles/process_end.hpp"
 
@@ -34,8 +33,6 @@ struct SupervisionRules {
   std::string tells_all = {};
   /// Whether what runs now was asked to end: looked at when SIGUSR2 comes, in a batch job alone. Empty: nobody asks so.
   std::function<bool()> was_asked = {};
-  /// What the processes that `run` starts are to meet; null: nothing.
-  FaultInjector* faults = nullptr;
 };
 
 /// Starts processes and sees that all of them, and all that they start, end: when one fails, when the time is over, when
@@ -93,8 +90,6 @@ class Supervisor {
   double deadline_s() const;
   double warning_at_s() const;
   void warn();
-  double fault_at_s() const;
-  std::vector<RankProcess> running_ranks() const;
   bool all_were_told() const;
   void begin_ending(int signal);
   void note_wish(int signal);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/faults.hpp"
 #include "base/text.hpp"
 #include "plan/identity.hpp"
 #include "plan/placeholders.hpp"
@@ -26,9 +25,8 @@ long long total(const Point& point, const std::vector<std::string>& axes, const 
   return at("nodes") * at(per_node);
 }
 
-[[noreturn]] void refuse(const char* of, const FilledText& text, const std::string& value, const std::string& wanted,
-                         const Bindings& point) {
-  throw InputError(fmt::format("{}: error: `{}.{}` is `{}` for {}\n  = it must be {}", describe(text.place), of, text.key,
+[[noreturn]] void refuse(const FilledText& text, const std::string& value, const std::string& wanted, const Bindings& point) {
+  throw InputError(fmt::format("{}: error: `resources.{}` is `{}` for {}\n  = it must be {}", describe(text.place), text.key,
                                value, describe(point), wanted));
 }
 
@@ -74,13 +72,7 @@ const ResolvedWork& WorkFiller::fill(const ResolvedWork& resolved, const Point& 
   for (const FilledText& text : work.resources.texts) {
     const std::string value = fill_placeholders(text.text, bindings);
     const std::string wanted = set_resource(changed->resources, text.key, value);
-    if (!wanted.empty()) refuse("resources", text, value, wanted, axes);
-  }
-  Faults faults;
-  for (FilledText& text : changed->inject) {
-    text.text = fill_placeholders(text.text, bindings);
-    const std::string wanted = set_fault(faults, text.key, text.text);
-    if (!wanted.empty()) refuse("inject", text, text.text, wanted, axes);
+    if (!wanted.empty()) refuse(text, value, wanted, axes);
   }
   changed->resources.texts.clear();
   for (std::string& option : changed->resources.extra) option = fill_placeholders(option, bindings);

@@ -10,8 +10,7 @@
 
 namespace hpcbench {
 
-/// Fills in the placeholders of `resources`, `partition`, `modules`, `inject` and the names of `files`: what is known for each
-/// point.
+/// Fills in the placeholders of `resources`, `partition`, `modules` and the names of `files`, which are known for each point.
 /// Points for which these say the same share one Work.
 class WorkFiller {
  public:

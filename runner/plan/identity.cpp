@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/faults.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
 #include "plan/json_text.hpp"
@@ -34,13 +33,6 @@ std::string container_identity(const Container& container) {
   if (!container.mounts.empty()) out += ",\"mounts\":" + json_list(container.mounts);
   if (!usual) out += ",\"runtime\":" + json_quote(to_string(container.runtime));
   return out + '}';
-}
-
-/// Without those that stand at a point for none.
-Faults injected_faults(const Work& work) {
-  Faults faults;
-  for (const FilledText& text : work.inject) set_fault(faults, text.key, text.text);
-  return without_idle(std::move(faults));
 }
 
 std::string sorted_bindings(Bindings parameters) {
@@ -80,7 +72,6 @@ IdentityTail identity_tail(const Work& work) {
     add("files", json_list(names));
   }
   if (work.resources.gres) add("gres", json_quote(gres_without_count(*work.resources.gres)));
-  if (const Faults faults = injected_faults(work); faults.any()) add("inject", faults_json(faults));
   add("launch", json_quote(to_string(work.launch)));
   if (!work.modules.empty()) add("modules", json_list(work.modules));
   if (!work.parameters.empty()) add("parameters", sorted_bindings(work.parameters));

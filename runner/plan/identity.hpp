@@ -12,9 +12,9 @@ namespace hpcbench {
 // Value::canonical() has them, absent, empty and false entries left out:
 //
 //   {"axes":{...},"command":[...],"constraint":S,"container":S|{...},"cpus_per_task":N,"derived":{...},"environment":{...},
-//    "exclusive":true,"files":[...],"gres":S,"inject":{...},"launch":S,"modules":[...],"parameters":{...},"partition":S,"setup":[...],"shell":true,"srun":[...],"task":S}
+//    "exclusive":true,"files":[...],"gres":S,"launch":S,"modules":[...],"parameters":{...},"partition":S,"setup":[...],"shell":true,"srun":[...],"task":S}
 //
-// (modules, partition, inject and resources with their placeholders filled in, all else as it is written; `derived`, after
+// (modules, partition and resources with their placeholders filled in, all else as it is written; `derived`, after
 // cpus_per_task, holds those derived values that the run is given: by placeholders, or as settings.) `axes` always holds nodes
 // and gpus_per_node; `gres` is without its count. What is not here (time, mem, names, repeats ...) may change without making
 // other configurations of what has been measured.

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "base/shuffle.hpp"
-#include "plan/calibration.hpp"
 #include "plan/plan.hpp"
 
 namespace hpcbench {
@@ -12,16 +11,6 @@ void append_run(std::vector<PlannedRun>& runs, const Plan& plan, std::size_t con
   for (int warmup = 1; repeat == 1 && warmup <= plan.warmups; ++warmup)
     runs.push_back({configuration, {RunKind::warmup, warmup}, repeat});
   runs.push_back({configuration, {RunKind::repeat, repeat}, repeat});
-}
-
-/// All configurations in the order of one repeat.
-std::vector<std::size_t> order_of_block(const Plan& plan, int repeat) {
-  std::vector<std::size_t> order = shuffled(plan.configurations.size(), plan.order_seed, static_cast<std::uint64_t>(repeat));
-  const auto is_alone = [&](std::size_t i) { return plan.configurations[i].alone; };
-  if (std::none_of(order.begin(), order.end(), is_alone)) return order;
-  const bool alone_first = alone_goes_first(plan, repeat);
-  std::stable_partition(order.begin(), order.end(), [&](std::size_t i) { return is_alone(i) == alone_first; });
-  return order;
 }
 
 }  // namespace
@@ -37,7 +26,8 @@ std::vector<PlannedRun> runs_in_order(const Plan& plan) {
     return runs;
   }
   for (int repeat = 1; repeat <= plan.repeats; ++repeat) {
-    for (const std::size_t configuration : order_of_block(plan, repeat)) append_run(runs, plan, configuration, repeat);
+    for (const std::size_t configuration : shuffled(count, plan.order_seed, static_cast<std::uint64_t>(repeat)))
+      append_run(runs, plan, configuration, repeat);
   }
   return runs;
 }

@@ -11,7 +11,6 @@
 #include "base/error.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
-#include "plan/check_faults.hpp"
 #include "plan/computed.hpp"
 #include "plan/fill.hpp"
 #include "plan/identity.hpp"
@@ -55,7 +54,6 @@ class PlanBuilder {
         nodes_(column("nodes")),
         gpus_per_node_(column("gpus_per_node")),
         ranks_per_node_(column(kRanksPerNode)),
-        placement_(experiment.calibrates() ? column(kPlacementAxis) : plan.axes.size()),
         strategy_(column("strategy")) {
     plan_.derived = computer_.names();
   }
@@ -83,9 +81,7 @@ class PlanBuilder {
     configuration.nodes = count_of(point[nodes_], 1, "nodes", experiment_.path);
     configuration.gpus_per_node = count_of(point[gpus_per_node_], has_ranks ? 0 : 1, "gpus_per_node", experiment_.path);
     if (has_ranks) configuration.ranks_per_node = count_of(point[ranks_per_node_], 1, kRanksPerNode, experiment_.path);
-    configuration.alone = placement_ < point.size() && point[placement_].text() == kAlone;
     configuration.work = trains_in_one_process(*resolved.work, point) ? with_launch_per_node(*resolved.work) : resolved.work;
-    if (!configuration.work->inject.empty()) faults_of(configuration);  // refuses what it cannot have
     configuration.values = point;
     plan_.configurations.push_back(std::move(configuration));
   }
@@ -116,7 +112,7 @@ class PlanBuilder {
   WorkFiller filler_;
   InstanceFinder instances_;
   PointIdentity identity_;
-  std::size_t nodes_, gpus_per_node_, ranks_per_node_, placement_, strategy_;  // the number of axes where one is none
+  std::size_t nodes_, gpus_per_node_, ranks_per_node_, strategy_;  // the number of axes where one is none
 };
 
 /// Of `names` those that have more than one value; `values` are those of a configuration.
@@ -169,28 +165,6 @@ void keep_distinct(Plan& plan) {
     keyed = keyed_by_id(all);
   }
   plan.by_id = indices_of(keyed);
-}
-
-/// How many configurations meet a fault, and whether a run that a kill ends goes on.
-void note_faults_of_plan(const Experiment& experiment, Plan& plan) {
-  std::size_t hit = 0, killed = 0;
-  std::string example;
-  for (const Configuration& each : plan.configurations) {
-    if (each.work->inject.empty()) continue;
-    const Faults faults = faults_of(each);
-    if (!faults.any()) continue;
-    ++hit;
-    killed += faults.kill_rank && each.work->launch == Launch::rank ? 1 : 0;
-    if (example.empty()) example = describe_faults(faults);
-  }
-  if (hit == 0) return;
-  const bool goes_on =
-      experiment.retries.failed > 0 || (experiment.continuation && experiment.continuation->goes_on_after(State::failed));
-  plan.notes.push_back(fmt::format("`inject` hits the runs of {} of {} configurations: {}{}", hit, plan.configurations.size(),
-                                   hit == 1 ? "" : "for example ", example));
-  if (killed == 0 || goes_on) return;
-  plan.notes.emplace_back(
-      "a run that a killed rank ends has failed: `continue: {on: [failed]}` or `retries: {failed: 1}` lets it go on");
 }
 
 }  // namespace
@@ -277,7 +251,6 @@ Plan make_plan(const Experiment& experiment) {
   }
   plan.has_gpus = experiment.has_gpus;
   plan.cost_unit = choose_cost_unit(experiment, plan);
-  note_faults_of_plan(experiment, plan);
   plan.varied = varied_names(plan, plan.axes, &Configuration::values);
   plan.varied_derived = varied_names(plan, plan.derived, &Configuration::derived);
   return plan;

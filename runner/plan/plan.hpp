@@ -35,7 +35,6 @@ struct Configuration {
   std::optional<int> ranks_per_node = {};  // of the axis of this name
   std::shared_ptr<const Work> work;        // overrides applied; shared between points of equal work
   std::vector<std::size_t> prepared = {};  // indices into Plan::prepared: of those whose folders its runs are given
-  bool alone = false;                      // nothing goes on beside its runs: with `calibrate`, those of `placement: alone`
 
   int gpus() const { return nodes * gpus_per_node; }
   /// Processes of a node where each has a rank: as many as gpus unless an axis says more.
@@ -104,7 +103,7 @@ std::vector<std::size_t> find_configurations_where(const Plan& plan, const Locat
 
 /// The runs in the order of submission: warm-ups of a configuration before its first repeat; `interleaved` = for each repeat
 /// all configurations in an order shuffled by order_seed and the repeat (randomised complete blocks), else one configuration
-/// after the other. With `calibrate` those alone stand before or after the packed ones (alone_goes_first).
+/// after the other.
 std::vector<PlannedRun> runs_in_order(const Plan& plan);
 
 /// The instances that runs of a plan need, each after those that it needs itself.

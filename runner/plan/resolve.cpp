@@ -75,7 +75,6 @@ void apply_override(Work& work, const Override& given) {
   if (given.partition) work.partition = given.partition;
   replace_if_given(work.modules, given.modules);
   replace_if_given(work.files, given.files);
-  replace_if_given(work.inject, given.inject);
   replace_if_given(work.setup, given.setup);
   replace_if_given(work.metrics, given.metrics);
   replace_if_given(work.success.exit_code, given.success_exit_code);

@@ -54,8 +54,6 @@ struct RenderContext {
 struct SegmentPlace {
   std::vector<int> before;  // the attempts that are the segments before it
   int from = 0;             // the attempt whose folder it goes on from; 0: it begins
-  /// The earlier attempt that met what `inject` asks for, where this one follows it by itself; 0: the fault is still to come.
-  int injected_in = 0;
 };
 
 /// An attempt ready to be written to its folder.

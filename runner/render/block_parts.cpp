@@ -48,18 +48,6 @@ class Parts {
   std::vector<double> used_s_;
 };
 
-/// Partners of a family, in the order of its first ones.
-std::vector<Members> partners_in(const std::vector<PartMember>& members, const Members& family) {
-  std::vector<Members> groups;
-  std::map<std::size_t, std::size_t> known;
-  for (const std::size_t i : family) {
-    const auto [place, fresh] = known.try_emplace(members[i].partner, groups.size());
-    if (fresh) groups.emplace_back();
-    groups[place->second].push_back(i);
-  }
-  return groups;
-}
-
 }  // namespace
 
 std::vector<std::vector<std::size_t>> split_block(const std::vector<PartMember>& members, double room_s) {
@@ -81,13 +69,7 @@ std::vector<std::vector<std::size_t>> split_block(const std::vector<PartMember>&
       continue;
     }
     const std::size_t first = parts.size();
-    for (const Members& partners : partners_in(members, family)) {
-      if (parts.needed_by(partners) <= room_s) {
-        parts.take(partners, first);
-      } else {
-        for (const std::size_t i : partners) parts.take({i}, first);
-      }
-    }
+    for (const std::size_t i : family) parts.take({i}, first);
   }
   return parts.finish();
 }

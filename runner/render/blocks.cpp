@@ -6,12 +6,12 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "plan/baselines.hpp"
-#include "plan/calibration.hpp"
 #include "render/block_parts.hpp"
 #include "render/packing.hpp"
 
@@ -70,14 +70,13 @@ std::optional<double> share_s(const Plan& plan, const DueRun& run, const BlockTi
   return (estimate != nullptr ? estimate->seconds : *limit_s) + kRunMarginS;
 }
 
-/// Of each configuration what it is compared with, itself where that is nothing; of one alone what its packed partner is.
+/// Of each configuration what it is compared with, itself where that is nothing.
 std::vector<std::size_t> baselines_of(const Experiment& experiment, const Plan& plan) {
   std::vector<std::size_t> found(plan.configurations.size());
-  const std::vector<std::size_t> partners = packed_partners(plan);
-  if (experiment.baseline.empty()) return partners;
+  std::iota(found.begin(), found.end(), std::size_t{0});
+  if (experiment.baseline.empty()) return found;
   const Baselines baselines(experiment, plan);
-  for (std::size_t i = 0; i < found.size(); ++i)
-    found[i] = baselines.of(plan.bindings(plan.configurations[partners[i]])).value_or(partners[i]);
+  for (std::size_t i = 0; i < found.size(); ++i) found[i] = baselines.of(plan.bindings(plan.configurations[i])).value_or(i);
   return found;
 }
 
@@ -87,7 +86,7 @@ const LongestJob* too_short_job(const Experiment& experiment, const Plan& plan, 
   const std::string names = partition_of(experiment, plan.configurations[block.front().planned.configuration]);
   const auto longest = times.longest.find(names);
   if (longest == times.longest.end()) return nullptr;
-  return block_time_s(plan, block, times, lanes_of(experiment, plan, block)).value_or(0) > longest->second.seconds
+  return block_time_s(plan, block, times, lanes_of(experiment, block.size())).value_or(0) > longest->second.seconds
              ? &longest->second
              : nullptr;
 }
@@ -109,20 +108,16 @@ struct PartedBlock {
 std::vector<PartedBlock> part_blocks(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
                                      bool by_shape, const BlockTimes& times) {
   std::vector<PartedBlock> parted;
-  std::vector<std::size_t> baselines, partners;
+  std::vector<std::size_t> baselines;
   for (std::vector<std::size_t>& block : group_runs(experiment, plan, runs, by_shape)) {
     const LongestJob* const limit = too_short_job(experiment, plan, chosen_runs(runs, block), times);
     std::vector<std::vector<std::size_t>> parts = {block};
     if (limit != nullptr) {
-      if (baselines.empty()) {
-        baselines = baselines_of(experiment, plan);
-        partners = packed_partners(plan);
-      }
+      if (baselines.empty()) baselines = baselines_of(experiment, plan);
       std::vector<PartMember> members;
       for (const std::size_t i : block) {
         const std::size_t configuration = runs[i].planned.configuration;
-        members.push_back(
-            {share_s(plan, runs[i], times).value_or(0), configuration, baselines[configuration], partners[configuration]});
+        members.push_back({share_s(plan, runs[i], times).value_or(0), configuration, baselines[configuration]});
       }
       parts = split_block(members, limit->seconds - kBlockMarginS);
       for (std::vector<std::size_t>& part : parts) {
@@ -175,16 +170,13 @@ void check_equal_shapes(const Experiment& experiment, const Plan& plan) {
 BlockShape shape_of_part(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
                          const std::vector<std::size_t>& part, const BlockTimes& times) {
   const std::vector<DueRun> chosen = chosen_runs(runs, part);
-  const int lanes = lanes_of(experiment, plan, chosen);
-  BlockShape shape{{},          largest_of(plan, runs, part),
-                   part.size(), count_alone(plan, chosen),
-                   lanes,       block_time_s(plan, chosen, times, lanes)};
+  const int lanes = lanes_of(experiment, chosen.size());
+  BlockShape shape{{}, largest_of(plan, runs, part), part.size(), lanes, block_time_s(plan, chosen, times, lanes)};
   const Configuration& largest = plan.configurations[shape.configuration];
   shape.options = slurm_block_options(experiment, largest, shape.time_s, lanes);
   for (const std::size_t i : part) {
     const Configuration& configuration = plan.configurations[runs[i].planned.configuration];
     const double time_s = configuration.work->resources.time_s.value_or(0);
-    if (configuration.alone) shape.alone_s += time_s;
     shape.node_s += largest.nodes * time_s;
     shape.idle_s += (largest.nodes - configuration.nodes) * time_s;
   }
@@ -212,15 +204,14 @@ std::vector<DueRun> repeats_in_order(const Plan& plan) {
 }
 
 std::optional<double> block_time_s(const Plan& plan, const std::vector<DueRun>& runs, const BlockTimes& times, int lanes) {
-  double sum_s = 0, longest_s = 0, alone_s = 0;
+  double sum_s = 0, longest_s = 0;
   for (const DueRun& run : runs) {
     const std::optional<double> needed_s = share_s(plan, run, times);
     if (!needed_s) return std::nullopt;
-    const bool alone = plan.configurations[run.planned.configuration].alone;
-    (alone ? alone_s : sum_s) += *needed_s;
-    if (!alone) longest_s = std::max(longest_s, *needed_s);
+    sum_s += *needed_s;
+    longest_s = std::max(longest_s, *needed_s);
   }
-  return kBlockMarginS + alone_s + packed_time_s(sum_s, longest_s, lanes);
+  return kBlockMarginS + packed_time_s(sum_s, longest_s, lanes);
 }
 
 std::vector<BlockBatch> make_blocks(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
@@ -233,7 +224,7 @@ std::vector<BlockBatch> make_blocks(const Experiment& experiment, const Plan& pl
     std::vector<std::string> options;
     if (submits) {
       const std::vector<DueRun> chosen = chosen_runs(runs, block);
-      const int lanes = lanes_of(experiment, plan, chosen);
+      const int lanes = lanes_of(experiment, chosen.size());
       options = slurm_block_options(experiment, any, block_time_s(plan, chosen, context.block_times, lanes), lanes);
     }
     const auto found = open.find(options);
@@ -268,7 +259,6 @@ void check_blocks(const Experiment& experiment, const Plan& plan) {
   if (experiment.mixes_shapes()) check_equal_shapes(experiment, plan);
   check_packing(experiment, plan);
   for (const BlockShape& shape : block_shapes(experiment, plan)) {
-    check_calibration(experiment, plan, shape);
     if (shape.idle_s > experiment.most_idle * shape.node_s) refuse_idle(experiment, plan, shape);
     if (shape.runs <= kLargestBlock) continue;
     throw InputError(
@@ -344,11 +334,10 @@ std::vector<std::string> describe_parts(const Experiment& experiment, const Plan
                                counted(static_cast<long long>(apart), "configuration is", "configurations are"));
     }
     const std::vector<DueRun> whole = chosen_runs(runs, block.runs);
-    const int lanes = lanes_of(experiment, once, whole);
+    const int lanes = lanes_of(experiment, whole.size());
     lines.push_back(fmt::format("blocks: {} take {} {}, and {} is {}: each block is split into {}{}",
                                 counted(static_cast<long long>(block.runs.size()), "run", "runs"),
-                                minutes_text(block_time_s(once, whole, times, lanes)),
-                                pace_text(lanes, whole.size(), count_alone(once, whole)), block.limit->whose,
+                                minutes_text(block_time_s(once, whole, times, lanes)), pace_text(lanes), block.limit->whose,
                                 minutes_text(block.limit->seconds),
                                 counted(static_cast<long long>(block.parts.size()), "part", "parts"), pairs));
   }
@@ -377,12 +366,10 @@ std::vector<std::string> describe_blocks(const Experiment& experiment, const Pla
     const std::string part = shape.parts > 1 ? fmt::format(" (part {} of {})", shape.part, shape.parts) : "";
     lines.push_back(fmt::format("blocks: {} of {}{}, {}: {} x {} each; {} in the queue instead of {}{}",
                                 counted(plan.repeats, "job", "jobs"), counted(size, "run", "runs"), part,
-                                pace_text(shape.lanes, shape.runs, shape.alone), counted(largest.nodes, "node", "nodes"),
-                                minutes_text(shape.time_s), counted(plan.repeats, "place", "places"), plan.repeats * size,
-                                idle));
+                                pace_text(shape.lanes), counted(largest.nodes, "node", "nodes"), minutes_text(shape.time_s),
+                                counted(plan.repeats, "place", "places"), plan.repeats * size, idle));
   }
   for (std::string& line : describe_parts(experiment, plan, times)) lines.push_back(std::move(line));
-  for (std::string& line : describe_calibration(experiment, plan, shapes)) lines.push_back(std::move(line));
   const auto different = std::count_if(shapes.begin(), shapes.end(), [](const BlockShape& shape) { return shape.part == 1; });
   if (different > 1) {
     lines.push_back(fmt::format(

@@ -30,7 +30,7 @@ std::vector<DueRun> repeats_in_order(const Plan& plan);
 
 /// What the job of a block of these runs asks for, in seconds: their limits, or what is estimated, for each what its beginning
 /// and its end may take beside that, and a minute. Absent where one of them has no limit. `lanes`: so many go on at a time
-/// (packed_time_s), of those that need not be alone.
+/// (packed_time_s).
 std::optional<double> block_time_s(const Plan& plan, const std::vector<DueRun>& runs, const BlockTimes& times, int lanes = 1);
 
 /// The blocks of these runs, in their order, longer ones than Slurm takes in parts (split_block): of each repeat those that ask
@@ -55,11 +55,9 @@ void check_longest_jobs(const Experiment& experiment, const Plan& plan, const Bl
 struct BlockShape {
   std::vector<std::string> options;
   std::size_t configuration = 0;
-  std::size_t runs = 0;   // of a block,
-  std::size_t alone = 0;  // of these with nothing beside them,
-  int lanes = 1;          // the others so many at a time
+  std::size_t runs = 0;  // of a block,
+  int lanes = 1;         // so many at a time
   std::optional<double> time_s;
-  double alone_s = 0;               // by the limits of its runs: for how long one is alone,
   double node_s = 0;                // by the limits of its runs: what its nodes are taken for,
   double idle_s = 0;                // and what of that smaller runs leave idle
   std::size_t part = 1, parts = 1;  // of a block

@@ -12,11 +12,8 @@ namespace hpcbench {
 
 // Runs that go on side by side in one block (`allocation: {side_by_side: K}`): the job asks for K times what one of them does.
 
-/// For how many runs at a time the job of a block asks: no more than it has, or where only runs alone are left of it, for all
-/// that could be packed. Their places stay empty beside a run alone.
-int lanes_of(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs);
-/// Runs of a block that are to be alone.
-std::size_t count_alone(const Plan& plan, const std::vector<DueRun>& runs);
+/// For how many runs at a time the job of a block of so many runs asks: no more than it has.
+int lanes_of(const Experiment& experiment, std::size_t runs);
 
 /// `8G` for 2 times `4G`. Absent for what cannot be counted so: 0 is all memory of a node.
 std::optional<std::string> times_memory(const std::string& memory, int lanes);
@@ -30,14 +27,8 @@ double packed_time_s(double sum_s, double longest_s, int lanes);
 
 /// InputError, at the place of `allocation.side_by_side`, where configurations cannot go on side by side.
 void check_packing(const Experiment& experiment, const Plan& plan);
-/// InputError, at the place of `allocation.calibrate`, where a block of this shape has one run to pack, and so nothing beside
-/// it.
-void check_calibration(const Experiment& experiment, const Plan& plan, const BlockShape& shape);
 
-/// `4 at a time`, `5 alone, the others 4 at a time`, `one after the other`.
-std::string pace_text(int lanes, std::size_t runs, std::size_t alone);
-/// For people: in which order of a study's blocks the runs are alone and packed, and what that costs.
-std::vector<std::string> describe_calibration(const Experiment& experiment, const Plan& plan,
-                                              const std::vector<BlockShape>& shapes);
+/// `4 at a time`, `one after the other`.
+std::string pace_text(int lanes);
 
 }  // namespace hpcbench

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/faults.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
-#include "plan/check_faults.hpp"
 #include "plan/formula_names.hpp"
 #include "plan/json_text.hpp"
 #include "render/resolved_run.hpp"
@@ -50,7 +48,7 @@ Bindings trainer_settings(const ResolvedRun& run) {
     if (is_trainer_setting(name)) put(name, value);
   }
   for (const auto& [name, value] : run.axes) {
-    if (!run.experiment.calibrates() || name != kPlacementAxis) put(name, value);
+    put(name, value);
   }
   put("seed", Value::from_integer(run.seed));
   if (run.work().trainer && !run.resume_from.empty()) put("resume", Value::from_text(run.resume_from + "/checkpoint"));
@@ -290,14 +288,8 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   if (run.experiment.packs_runs()) {
     fields.add_number("side_by_side", run.experiment.side_by_side);
     if (run.experiment.shares_numa) fields.add_text("numa", "shared");
-    if (run.experiment.calibrates()) fields.add("alone", boolean_json(run.configuration.alone));
   }
   if (run.experiment.continuation) fields.add("segment", segment_json(run));
-  if (run.segment.injected_in > 0) {
-    fields.add_number("injected_in", run.segment.injected_in);
-  } else if (const Faults faults = faults_of(run.configuration); faults.any() && !run.key.run.is_warmup()) {
-    fields.add("inject", faults_json(faults));
-  }
   if (work.partition) fields.add_text("partition", *work.partition);
   if (run.experiment.merged_output) fields.add_text("output", "merged");
   if (run.experiment.monitor_s.value_or(0) > 0) fields.add("monitor_s", json_number(run.experiment.monitor_s));

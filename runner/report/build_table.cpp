@@ -169,19 +169,15 @@ void note_continued(Table& table) {
                   runs, all, rows, table.rows.size(), segments));
 }
 
-/// Says how many runs met a fault of `inject`.
-void note_injected(Table& table, const std::vector<const Sample*>& shown) {
-  std::size_t rows = 0, runs = 0, all = 0;
+/// Says how many runs of an earlier version were to meet faults.
+void note_faults(Table& table, const std::vector<const Sample*>& shown) {
+  std::size_t runs = 0, all = 0;
   for (const Sample* sample : shown) {
-    const auto hit = std::count_if(sample->runs.begin(), sample->runs.end(),
-                                   [](const AttemptRecord* run) { return run->facts.contains("injected"); });
-    rows += hit > 0 ? 1 : 0;
-    runs += static_cast<std::size_t>(hit);
+    runs += static_cast<std::size_t>(std::count_if(sample->runs.begin(), sample->runs.end(),
+                                                   [](const AttemptRecord* run) { return run->facts.contains("inject"); }));
     all += sample->runs.size();
   }
-  if (runs == 0) return;
-  table.notes.push_back(
-      fmt::format("{} of {} runs, in {} of {} rows, met a fault that `inject` asked for", runs, all, rows, shown.size()));
+  if (runs > 0) table.notes.push_back(fmt::format("{} of {} runs had faults by `inject`, a retired key", runs, all));
 }
 
 /// How many runs of a block could go on beside each other, this one among them; 1: it had its block for itself.
@@ -314,7 +310,6 @@ Table table_without_rows(const Experiment& experiment, const MetricChoice& metri
   table.is_flat = metric.is_flat(settings.scaling);
   table.has_speedup = metric.is_compared() && !experiment.baseline.empty();
   table.paired = settings.paired;
-  table.calibrated = experiment.calibrates();
   table.scaling = settings.scaling;
   table.has_gpus = experiment.has_gpus;
   table.scale_by = to_string(experiment.scale_by());
@@ -393,14 +388,13 @@ static Table table_of(const Experiment& experiment, const Plan& plan, std::vecto
   table.warnings = find_warnings(context);
   table.simulated_nodes = has_warning(table, kSimulatedNodes);
   table.fits = fit_scaling(shown, metric, settings, table.columns, table.size_axes);
-  if (table.calibrated) table.disturbances = measure_disturbance(samples, shown, experiment, plan, attempts);
   table.provenance = gather_provenance(shown, plan);
   InnerRows inner_rows;
   if (table.inner)
     inner_rows = collect_inner_rows(samples, shown, *table.inner, metric, settings, table.has_speedup, table.notes);
   move_into_rows(table, experiment, samples, shown);
   note_continued(table);
-  note_injected(table, shown);
+  note_faults(table, shown);
   note_side_by_side(table);
   note_tried_again(table, options.tried_again);
   note_set_aside(table);

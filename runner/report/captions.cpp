@@ -143,7 +143,6 @@ std::vector<std::string> caption(const Table& table) {
 
 std::vector<Section> sections(const Table& table) {
   std::vector<Section> result;
-  if (table.calibrated) result.push_back({"Disturbance by runs side by side", disturbance_lines(table)});
   if (!table.fits.empty()) {
     result.push_back({"Fits", {}});
     for (const Fit& fit : table.fits) result.back().lines.push_back(fit_line(table, fit));

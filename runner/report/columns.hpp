@@ -93,9 +93,6 @@ struct Section {
 };
 std::vector<Section> sections(const Table& table);
 
-/// What packing does to each configuration, a line each (disturbance.cpp).
-std::vector<std::string> disturbance_lines(const Table& table);
-
 /// How to get from a row to its files, with the first row as the example; empty without rows.
 std::string tracing_hint(const Table& table);
 

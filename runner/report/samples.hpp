@@ -100,12 +100,6 @@ std::pair<std::vector<double>, std::vector<double>> complete_blocks(const Sample
 /// Where runs are allocated in blocks: what it gained to compare within them, and for which rows that was not possible.
 void note_blocks(const std::vector<Sample>& samples, const ReportSettings& settings, std::vector<std::string>& notes);
 
-/// `allocation: {calibrate: true}`: for each configuration of the plan that is shown, packed or alone, its disturbance.
-/// `attempts`: all that were in the blocks.
-std::vector<Disturbance> measure_disturbance(const std::vector<Sample>& samples, const std::vector<const Sample*>& shown,
-                                             const Experiment& experiment, const Plan& plan,
-                                             const std::vector<const AttemptRecord*>& attempts);
-
 // `report.rows`: docs/experiment-file.md, "Tables of sizes".
 
 /// Of the metric that this report shows; absent if that is no series of this name.

@@ -16,7 +16,6 @@ std::vector<std::string> surroundings(Work work) {
   work.command.clear();
   work.srun.clear();
   work.files.clear();
-  work.inject.clear();
   std::vector<std::string> texts;
   for (const std::string* text : texts_of_run(work)) texts.push_back(*text);
   for (const std::string* text : texts_of_point(work)) texts.push_back(*text);

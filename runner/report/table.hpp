@@ -124,20 +124,6 @@ struct Row {
   std::string source = "measured";           // or `imported`, or `measured, imported`
 };
 
-/// What going on beside others does to a configuration (`allocation: {calibrate: true}`): its packed runs against the same
-/// alone, by the blocks that have both.
-struct Disturbance {
-  std::string label;  // `k=1, gpus_per_node=2`: of the columns without `placement`
-  Bindings axes;      // all without `placement`
-  std::string packed_id, alone_id;
-  int pairs = 0;                     // blocks with a value of both, in one allocation
-  int needed = kFewestPairs;         // pairs with which an interval reaches the confidence of the report
-  int alone_first = 0;               // of the pairs: those whose run alone began before the packed one
-  int without_neighbours = 0;        // packed runs that nothing went on beside, in no pair
-  std::optional<Ratio> ratio;        // packed / alone; with its interval from `needed` pairs on
-  std::optional<double> neighbours;  // of the pairs' packed runs: how many went on beside them, on average over their time
-};
-
 /// One point of a fit, measured or extrapolated.
 struct FitPoint {
   int size = 1;  // in Table::scale_by
@@ -236,8 +222,6 @@ struct Table {
   std::optional<double> peak_tflops;  // of one gpu: what `mfu` is a share of
   std::optional<double> target_loss;  // of `time_to_target_s`: val_loss, or train_loss where there is no validation
   std::vector<Fit> fits;
-  bool calibrated = false;                // there are rows alone and packed, and
-  std::vector<Disturbance> disturbances;  // how these differ, in the order of the plan
   std::string methods;                    // a paragraph: what was done, as the runs say; printed with --methods
   std::vector<ReportingRule> rules;       // twelve; printed with --methods
   std::vector<ProvenanceRow> provenance;  // sorted by name; printed with --provenance

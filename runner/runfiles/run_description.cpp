@@ -68,6 +68,11 @@ RunDescription describe_run(const std::string& text, const std::string& path) {
   RunInfo info = parse_run_json(text);
   if (const std::string mistake = find_mistake(text, info); !mistake.empty())
     throw InputError(fmt::format("error: {}: {}", path, mistake));
+  if (const char* const key = !info.inject.empty() ? "inject" : info.alone ? "allocation.calibrate" : nullptr) {
+    throw InputError(fmt::format(
+        "error: {}: this run was planned with `{}`, which this version does not have: start it with the version that made it",
+        path, key));
+  }
   RunDescription run;
   if (info.shell) {
     run.shell_text = join(info.argv, " ");
@@ -88,7 +93,6 @@ RunDescription describe_run(const std::string& text, const std::string& path) {
   run.workdir = std::move(info.workdir);
   if (info.time_limit_s.value_or(0) > 0) run.time_s = info.time_limit_s;
   run.good_exit_code = info.success_exit_code;
-  run.faults = info.faults;
   run.shares_numa = info.shares_numa;
   if (info.segment) {
     run.warn_s = info.segment->warn_s;

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/faults.hpp"
-
 namespace hpcbench {
 
 /// Where the set-up shell writes what it hands over: above the descriptors that people choose.
@@ -30,7 +28,6 @@ struct RunDescription {
   int good_exit_code = 0;
   std::optional<double> warn_s = {};        // before the time limit; absent: nothing warns the program of it
   std::optional<int> saved_exit_code = {};  // of a process that is to be continued
-  Faults faults = {};                       // what it is to meet
   bool shares_numa = false;                 // with runs side by side in its block
 };
 

@@ -279,7 +279,7 @@ RunInfo parse_run_json(std::string_view text) {
   info.estimated_s = amount(member("estimated_s"));
   info.side_by_side = std::max(1, small_integer(member("side_by_side")).value_or(1));
   info.shares_numa = json_string(member("numa")) == "shared";
-  if (const std::string_view alone = member("alone"); alone == "true" || alone == "false") info.alone = alone == "true";
+  info.alone = member("alone") == "true";
   info.intended_unix_s = amount(member("intended_unix_s"));
   read_start(members, info);
   info.outside = read_outside(member("outside"));
@@ -295,8 +295,7 @@ RunInfo parse_run_json(std::string_view text) {
   add_file_facts(member("inputs"), "inputs", info.facts);
   info.decks = read_decks(member("files"));
   info.segment = read_segment(member("segment"));
-  info.faults = parse_faults(member("inject"));
-  info.injected_in = small_integer(member("injected_in")).value_or(0);
+  info.inject = member("inject");
   JsonMembers inner;
   if (scan_object(member("resources"), inner)) {
     StartFields fields(inner, info.wrong);

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/faults.hpp"
 #include "base/glob.hpp"
 #include "base/metric.hpp"
 #include "base/series_point.hpp"
@@ -52,7 +51,7 @@ struct RunInfo {
   std::optional<double> estimated_s;  // of a block whose job asked for so much time for it; absent: for its limit
   int side_by_side = 1;               // runs of its block that go on at a time,
   bool shares_numa = false;           // and may share a NUMA node
-  std::optional<bool> alone;          // with `calibrate`: whether nothing goes on beside it
+  bool alone = false;                 // with `calibrate`, a retired key: nothing ran beside it
   std::optional<double> intended_unix_s;
   std::string workdir;
   std::string run_dir;  // `out`: the program's folder in the attempt's; empty: they are one, as in earlier versions
@@ -64,8 +63,7 @@ struct RunInfo {
   std::vector<std::string> success_require;
   NamesOfFormulas formula_names;
   std::optional<SegmentInfo> segment;
-  Faults faults;        // `inject`: what it is to meet
-  int injected_in = 0;  // the earlier attempt that has met it already; 0: none
+  std::string inject;  // the faults that `inject`, a retired key, asked for, as JSON; empty: none
   std::map<std::string, std::string>
       facts;  // commit, dirty, code (one hash of all files that the command names), program:NAME, hpcbench
 

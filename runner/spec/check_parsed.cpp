@@ -178,21 +178,6 @@ void check_side_by_side(const ParsedExperiment& parsed, Diagnostics& diagnostics
   }
 }
 
-/// Each pair is of one block, in which a run was both alone and beside others.
-void check_calibrate(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
-  const Experiment& experiment = parsed.experiment;
-  if (!experiment.calibrate) return;
-  const SourceLocation& place = parsed.root->find("allocation")->find("calibrate")->location;
-  if (experiment.side_by_side <= 1) {
-    diagnostics.add(place, "`calibrate` compares runs side by side with the same alone, and here each is alone already",
-                    "remove it, or say `allocation: {per: block, side_by_side: 2, calibrate: true}`");
-  }
-  if (parsed.repeats) {
-    diagnostics.add(place, "`calibrate` needs every run in every block, and `until` leaves out rows that are certain",
-                    fmt::format("write a number: `repeats: {}`", kFewestPairs));
-  }
-}
-
 /// A run that a job with too short an estimate cut off is tried again.
 void check_estimated_time(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   const Experiment& experiment = parsed.experiment;
@@ -213,7 +198,6 @@ void check_estimated_time(const ParsedExperiment& parsed, Diagnostics& diagnosti
 void check_allocation(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   check_estimated_time(parsed, diagnostics);
   check_side_by_side(parsed, diagnostics);
-  check_calibrate(parsed, diagnostics);
   if (!parsed.experiment.in_blocks()) return;
   check_mixed_shapes(parsed, diagnostics);
   if (parsed.experiment.order == Order::sequential) {
@@ -266,14 +250,6 @@ void drop_entries(Entries& entries, Outside outside, const std::string& what, co
 }
 
 }  // namespace
-
-std::vector<std::string> calibration_notes(const ParsedExperiment& parsed, int repeats) {
-  if (!parsed.experiment.calibrate || repeats >= kFewestPairs) return {};
-  return {fmt::format(
-      "{}: with `repeats: {}` the disturbance that `calibrate` measures has no interval, which takes {} blocks: write "
-      "`repeats: {}`",
-      describe_place(parsed.root->find("allocation")->find("calibrate")->location), repeats, kFewestPairs, kFewestPairs)};
-}
 
 std::set<std::size_t> expressions_of(const ParsedExperiment& parsed) {
   std::set<std::size_t> offsets;

@@ -48,7 +48,6 @@ void add_names(const LocatedExpression& each, std::set<std::string>& names) {
 /// Names that make a difference to what runs: used in a text, or chosen by in `when`.
 std::set<std::string> names_that_reach(const ParsedExperiment& parsed, const std::vector<GivenText>& texts) {
   std::set<std::string> names = {"nodes", "gpus_per_node", kRanksPerNode};
-  if (parsed.experiment.calibrate) names.insert(kPlacementAxis);
   for (const GivenText& given : texts) {
     for (const Placeholder& placeholder : find_placeholders(given.text)) names.insert(placeholder.name);
   }

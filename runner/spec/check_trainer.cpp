@@ -174,7 +174,6 @@ void check_one_gpu(const PointSpace& space, const SaidStrategy& said, const std:
 void check_settings(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   const auto check = [&](const std::string& name, const SourceLocation& location) {
     const std::vector<std::string>& known = trainer_settings();
-    if (parsed.experiment.calibrate && name == kPlacementAxis) return;
     if (name == kRanksPerNode || std::find(known.begin(), known.end(), name) != known.end()) return;
     diagnostics.add(location, fmt::format("the built-in trainer has no setting {}{}", cite(name), did_you_mean(name, known)),
                     "settings there are: " + join(known, ", "));

@@ -35,9 +35,6 @@ void check_shell_values(const ParsedExperiment& parsed, Diagnostics& diagnostics
 /// nodes without processes. Each with its place.
 std::vector<std::string> reach_notes(const ParsedExperiment& parsed);  // check_reach.cpp
 
-/// What `allocation: {calibrate: true}` cannot tell with so few repeats.
-std::vector<std::string> calibration_notes(const ParsedExperiment& parsed, int repeats);  // check_parsed.cpp
-
 /// Where the expressions of a parsed experiment stand.
 std::set<std::size_t> expressions_of(const ParsedExperiment& parsed);  // check_parsed.cpp
 

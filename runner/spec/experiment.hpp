@@ -33,14 +33,7 @@ const char* to_string(ScaleBy unit);
 /// which is its default then.
 inline constexpr const char* kRanksPerNode = "ranks_per_node";
 
-/// The axis that `allocation: {calibrate: true}` adds: a run beside others of its block, and the same with nothing beside it.
-inline constexpr const char* kPlacementAxis = "placement";
-inline constexpr const char* kPacked = "packed";
-inline constexpr const char* kAlone = "alone";
-/// Blocks without which no interval of their ratio reaches 95 %.
-inline constexpr int kFewestPairs = 6;
-
-/// A text of `resources` with placeholders, or a value of `inject`: what it says is known for each point.
+/// A text of `resources` with placeholders, which are known for each point.
 struct FilledText {
   std::string key;  // `cpus_per_task`
   std::string text;
@@ -152,7 +145,6 @@ struct Work {
   std::vector<std::string> srun;         // further options of srun, each one argument: the site's, then the experiment's
   std::optional<Container> container;
   std::vector<InputDeck> files;
-  std::vector<FilledText> inject;  // the keys of set_fault (base/faults.hpp) and their values; empty: nothing
   std::vector<Metric> metrics;
   Success success;
 };
@@ -188,7 +180,6 @@ struct Override {
   Variables environment;  // of one name these
   std::optional<Container> container;
   std::optional<std::vector<InputDeck>> files;
-  std::optional<std::vector<FilledText>> inject;
   std::optional<std::vector<Metric>> metrics;
   std::optional<int> success_exit_code;
   std::optional<std::string> success_pattern;
@@ -290,6 +281,13 @@ struct Site {
   CostLimits limits;
 };
 
+/// A key of an earlier version that a file still has: its runs can be read, and none begins.
+struct RetiredUse {
+  Place place;
+  std::string path;    // `allocation.calibrate`
+  std::string advice;  // how the same is done without it
+};
+
 /// A study, read and checked: every value valid by itself and with the others.
 struct Experiment {
   std::string name;
@@ -327,7 +325,6 @@ struct Experiment {
   bool estimated_time = false;  // a block's job asks for what its runs need by finished ones, not for all their limits
   int side_by_side = 1;         // runs of a block that go on at a time, on cores and GPUs of their own
   bool shares_numa = false;     // and may share a NUMA node
-  bool calibrate = false;       // a block has each of its runs twice: side by side with others, and alone
   std::string launcher = "srun";
   std::vector<std::string> prepare;       // a command that runs once before the first submission; empty: none
   std::vector<Preparation> preparations;  // in order of need; empty beside `prepare`
@@ -362,7 +359,6 @@ struct Experiment {
   bool in_blocks() const { return allocation == Allocation::block; }
   bool mixes_shapes() const { return in_blocks() && mixed_shapes; }
   bool packs_runs() const { return in_blocks() && side_by_side > 1; }
-  bool calibrates() const { return packs_runs() && calibrate; }
   bool estimates_time() const { return in_blocks() && estimated_time; }
   /// Warm-ups of each configuration that are run: none on Slurm, where they would warm another node.
   int warmups_run() const { return executor == "slurm" ? 0 : warmups; }
@@ -373,6 +369,7 @@ struct Experiment {
   const Metric* find_metric(const std::string& name) const;
   MetricKind kind_of(const std::string& metric, const std::string& unit) const;
 
+  std::optional<RetiredUse> retired;  // for a command that reads results; others refuse the file
   /// Messages that are no errors: excludes that a profile made empty, and so on.
   std::vector<std::string> notes;
   /// Where each top-level and nested value came from: `repeats` -> `experiments/x.yaml:7:10`, `--set`, `default` is not listed.

@@ -18,10 +18,6 @@ YamlNode merge(const YamlNode& base, const YamlNode& over);
 /// missing. Names the key on the way that is no map, or returns the empty text.
 std::string set_value(YamlNode& root, const std::vector<YamlKey>& path, const YamlNode& value);
 
-/// The file with what `allocation: {calibrate: true}` stands for: the axis `placement` in `matrix`, and each point of `include`
-/// twice; without that key as it is. A diagnostic where the file has an axis of this name already.
-YamlNode with_placement(const YamlNode& root, Diagnostics& diagnostics);
-
 /// Whether a node is `~` or `null`, not merely left blank.
 bool is_removal(const YamlNode& node);
 

@@ -129,12 +129,10 @@ void read_cost_limits(MapReader& reader, const YamlNode& node, CostLimits& limit
 /// `srun` of a file or of a site.
 std::optional<std::vector<std::string>> read_srun_options(MapReader& reader, Diagnostics& diagnostics);
 std::optional<Container> read_container(MapReader& reader, Diagnostics& diagnostics);
-/// `inject`: its values as they stand there, those without placeholders checked.
-std::optional<std::vector<FilledText>> read_inject(MapReader& reader, Diagnostics& diagnostics);  // point_values.cpp
-std::optional<std::vector<InputDeck>> read_decks(MapReader& reader, Diagnostics& diagnostics);    // point_values.cpp
+std::optional<std::vector<InputDeck>> read_decks(MapReader& reader, Diagnostics& diagnostics);  // point_values.cpp
 /// What its runtime cannot do with this executor and launcher.
 void check_container(const ParsedExperiment& parsed, Diagnostics& diagnostics);
-/// The texts of `environment`, `srun`, `container`, `partition`, `modules`, `files`, `resources` and `inject` in the map of a
+/// The texts of `environment`, `srun`, `container`, `partition`, `modules`, `files` and `resources` in the map of a
 /// file or an override.
 std::vector<GivenText> start_texts(const YamlNode& map);
 /// Those of the file, and the site's `environment` and `srun` as far as they count.

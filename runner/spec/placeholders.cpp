@@ -99,7 +99,6 @@ std::vector<const std::string*> texts_of_point(const Work& work) {
     texts.push_back(&deck.from);
     texts.push_back(&deck.to);
   }
-  for (const FilledText& each : work.inject) texts.push_back(&each.text);
   return texts;
 }
 

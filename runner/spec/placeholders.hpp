@@ -43,7 +43,7 @@ inline constexpr const char* kModulesAdvice = "say it in the experiment: modules
 /// The texts of a work in which placeholders are filled in for each run: the command, the set-up lines, the variables, the
 /// options of srun, the container.
 std::vector<const std::string*> texts_of_run(const Work& work);
-/// Those that are filled in for each point: resources, partition, modules, the names of input decks, what is injected.
+/// Those that are filled in for each point: resources, partition, modules, the names of input decks.
 std::vector<const std::string*> texts_of_point(const Work& work);
 
 /// Names that any of these texts use and that are

@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 
-#include "base/faults.hpp"
 #include "base/text.hpp"
 #include "base/value.hpp"
 #include "spec/fields.hpp"
@@ -85,51 +84,6 @@ std::optional<std::vector<InputDeck>> read_decks(MapReader& reader, Diagnostics&
   if (const std::string twice = repeated_deck(decks); !twice.empty())
     diagnostics.add(node->location, fmt::format("two entries of `files` write {}", cite(twice)), "give one another `to`");
   return decks;
-}
-
-namespace {
-
-/// The keys of one fault in `map`, which says `inject`.
-void read_fault(const YamlNode& node, const std::string& name, const KeySection& section, std::vector<FilledText>& texts,
-                Diagnostics& diagnostics) {
-  MapReader reader(node, "inject." + name, section, diagnostics);
-  Faults said;
-  for (const KeyRow& row : section.keys) {
-    const std::optional<std::string> text = reader.text(row.name);
-    if (!text) continue;
-    const YamlNode& value = *node.find(row.name);
-    texts.push_back({name + '.' + std::string(row.name), *text, place_of(value.location)});
-    const std::string wanted = find_placeholders(*text).empty() ? set_fault(said, texts.back().key, *text) : "";
-    if (!wanted.empty())
-      diagnostics.add(value.location, fmt::format("{} must be {}, not {}", cite(reader.path(row.name)), wanted, cite(*text)));
-  }
-  reader.finish();
-}
-
-void require_time(const YamlNode& kill, Diagnostics& diagnostics) {
-  if (!kill.is_map() || (kill.find("at") == nullptr) != (kill.find("step") == nullptr)) return;
-  diagnostics.add(kill.location, "`inject.kill_rank` needs one of `at` and `step`: when it happens", "kill_rank: {at: 30s}");
-}
-
-}  // namespace
-
-std::optional<std::vector<FilledText>> read_inject(MapReader& reader, Diagnostics& diagnostics) {
-  const YamlNode* node = reader.take("inject");
-  if (node == nullptr) return std::nullopt;
-  const std::size_t before = diagnostics.made();
-  std::vector<FilledText> texts;
-  MapReader faults(*node, "inject", inject_keys(), diagnostics);
-  if (const YamlNode* kill = faults.take("kill_rank")) {
-    read_fault(*kill, "kill_rank", kill_rank_keys(), texts, diagnostics);
-    require_time(*kill, diagnostics);
-  }
-  if (const YamlNode* slow = faults.take("slow_node")) {
-    read_fault(*slow, "slow_node", slow_node_keys(), texts, diagnostics);
-    if (slow->is_map() && slow->find("by") == nullptr)
-      diagnostics.add(slow->location, "`inject.slow_node` needs `by`: how many times slower it is", "slow_node: {by: 2}");
-  }
-  faults.finish();
-  return diagnostics.made() == before ? std::optional(texts) : std::nullopt;
 }
 
 bool is_memory(std::string_view text) {

@@ -12,6 +12,7 @@
 #include "spec/fields.hpp"
 #include "spec/merge.hpp"
 #include "spec/names_gpus.hpp"
+#include "spec/retired_keys.hpp"
 #include "spec/site.hpp"
 #include "yaml/used_files.hpp"
 
@@ -114,8 +115,8 @@ class Reading {
       throw InputError(fmt::format("{}:1:1: error: the file is empty\n  = `hpcbench init` writes a commented example", path_));
     }
     lay_on_used_files();
-    const YamlNode base_root = with_placement(root_, diagnostics_);
-    const ParsedExperiment base = read(base_root);
+    refuse_retired(root_);
+    const ParsedExperiment base = read(root_);
     check_parsed(base, diagnostics_);
     check_other_profiles(base);
     YamlNode changed = root_;
@@ -124,8 +125,8 @@ class Reading {
       diagnostics_.throw_if_any();
       return finish(base);
     }
-    const YamlNode changed_root = with_placement(changed, diagnostics_);
-    ParsedExperiment parsed = read(changed_root);
+    refuse_retired(changed);
+    ParsedExperiment parsed = read(changed);
     if (axes_are_sound(parsed) && axes_are_sound(base)) drop_outside(parsed, base, changes);
     check_parsed(parsed, diagnostics_);
     diagnostics_.throw_if_any();
@@ -306,10 +307,10 @@ class Reading {
     settle_repeats(parsed, experiment);
     experiment.copies = copies_of(*file_, used_);
     experiment.profile = profile_;
+    experiment.retired = retired_;
     experiment.notes.insert(experiment.notes.end(), notes_.begin(), notes_.end());
     if (experiment.site.name.empty()) experiment.site.name = "local";
     for (std::string& note : reach_notes(parsed)) experiment.notes.push_back(std::move(note));
-    for (std::string& note : calibration_notes(parsed, experiment.repeats)) experiment.notes.push_back(std::move(note));
     if (!experiment.runs_anything()) experiment.repeats = experiment.warmups = 0;
     if (const YamlNode* profiles = root_.find("profiles"); profiles != nullptr && profiles->is_map()) {
       for (const YamlKey& key : profiles->keys) experiment.profiles.push_back(key.name);
@@ -318,6 +319,18 @@ class Reading {
     add_site_origins(experiment);
     experiment.has_gpus = names_gpus(*parsed.root) || asks_slurm_for_gpus(experiment);
     return experiment;
+  }
+
+  /// Refuses keys of earlier versions. A command that reads results remembers the first: the runs that had it are still on
+  /// record.
+  void refuse_retired(const YamlNode& root) {
+    for (const RetiredKey& key : find_retired_keys(root)) {
+      if (!options_.looks_back) {
+        diagnostics_.add(key.place, fmt::format("`{}` was retired", key.path), key.advice);
+      } else if (!retired_) {
+        retired_ = {place_of(key.place), key.path, key.advice};
+      }
+    }
   }
 
   /// A job asks for a GPU on each node unless the file or the site says otherwise.
@@ -353,6 +366,7 @@ class Reading {
   std::vector<UsedFile> used_;
   std::string profile_;             // those that were laid over the file, with commas between them
   std::vector<std::string> notes_;  // on where it came from
+  std::optional<RetiredUse> retired_;
 };
 
 }  // namespace

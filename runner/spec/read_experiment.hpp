@@ -15,6 +15,7 @@ struct ReadOptions {
   std::optional<std::string>
       site;  // a name (./sites, installed sites) or a path; absent: $XDG_CONFIG_HOME/hpcbench/site.yaml if there
   std::vector<std::string> settings;  // `a.b=YAML`, the text of --set
+  bool looks_back = false;            // for a command that reads results: a retired key is a note, not an error
 };
 
 /// Reads and checks an experiment file. All errors of meaning are reported at once, sorted by place, as the text of one

@@ -298,8 +298,7 @@ const std::vector<std::string>& measured_metrics() {
                                                   "gpu_temperature_c",
                                                   "gpu_power_capped_percent",
                                                   "gpu_slowed_percent",
-                                                  "gpu_ecc_errors",
-                                                  "recovery_s"};
+                                                  "gpu_ecc_errors"};
   return kNames;
 }
 

@@ -143,7 +143,6 @@ void read_allocation(const YamlNode& node, Experiment& experiment, Diagnostics& 
   assign(experiment.estimated_time, reader.choice<bool>("time", {{"full", false}, {"auto", true}}));
   assign(experiment.side_by_side, reader.integer("side_by_side"));
   assign(experiment.shares_numa, reader.choice<bool>("numa", {{"separate", false}, {"shared", true}}));
-  assign(experiment.calibrate, reader.flag("calibrate"));
   if (const std::optional<std::string> text = reader.filled_text("idle")) {
     const std::optional<double> percent = parse_percent(*text);
     experiment.most_idle = percent.value_or(0) / 100;

@@ -331,7 +331,6 @@ void read_start(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagno
   const std::vector<std::string> options = read_srun_options(reader, diagnostics).value_or(std::vector<std::string>());
   work.srun.insert(work.srun.end(), options.begin(), options.end());
   work.container = read_container(reader, diagnostics);
-  assign(work.inject, read_inject(reader, diagnostics));
 }
 
 std::vector<GivenText> start_texts(const YamlNode& map) {
@@ -356,11 +355,6 @@ std::vector<GivenText> start_texts(const YamlNode& map) {
     if (!file.is_map()) continue;
     add_scalar(file.find("from"), Filled::for_point);
     add_scalar(file.find("to"), Filled::for_point);
-  }
-  const YamlNode* const inject = map.find("inject");
-  for (const char* const key : {"kill_rank", "slow_node"}) {
-    const YamlNode* const fault = inject != nullptr && inject->is_map() ? inject->find(key) : nullptr;
-    for (const YamlNode& value : values_of(fault)) add_scalar(&value, Filled::for_point);
   }
   for (const YamlNode& value : values_of(map.find("resources"))) {
     add_scalar(&value, Filled::for_point);

@@ -179,7 +179,6 @@ std::optional<ParsedOverride> read_override(const YamlNode& node, bool shell, Di
   assign(target.environment, read_environment(reader, diagnostics));
   target.container = read_container(reader, diagnostics);
   target.files = read_decks(reader, diagnostics);
-  target.inject = read_inject(reader, diagnostics);
   target.metrics = read_metrics(reader, false, diagnostics);
   const ParsedSuccess success = read_success(reader, diagnostics);
   target.success_exit_code = success.exit_code;

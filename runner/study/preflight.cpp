@@ -108,6 +108,10 @@ void require_ready(const Study& study, const PlanDiff& diff, const std::vector<A
 }
 
 void require_options(const Study& study, const RunOptions& options) {
+  if (const auto& retired = study.experiment.retired) {
+    throw InputError(
+        fmt::format("{}: error: `{}` was retired\n  = {}", describe(retired->place), retired->path, retired->advice));
+  }
   if (study.experiment.executor != "local") return;
   if (options.detach) {
     throw InputError(
@@ -118,9 +122,8 @@ void require_options(const Study& study, const RunOptions& options) {
   if (study.experiment.packs_runs()) {
     throw InputError(fmt::format(
         "{}: error: `side_by_side` is for jobs of Slurm, which gives runs cores of their own; the executor is local\n  = runs "
-        "follow one another here with {}--set allocation.side_by_side=1",
-        study.experiment.place_of_key("allocation.side_by_side"),
-        study.experiment.calibrates() ? "--set allocation.calibrate=false " : ""));
+        "follow one another here with --set allocation.side_by_side=1",
+        study.experiment.place_of_key("allocation.side_by_side")));
   }
   if (options.slots > 1 && study.experiment.in_blocks()) {
     throw InputError(

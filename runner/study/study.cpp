@@ -85,8 +85,9 @@ std::string readable_file(const LastRun& source, const std::string& results_root
   return source.file;
 }
 
-ReadOptions read_options(const LastRun& source) {
+ReadOptions read_options(const LastRun& source, bool looks_back = true) {
   ReadOptions read;
+  read.looks_back = looks_back;
   if (!source.profile.empty()) read.profile = source.profile;
   if (!source.site.empty()) read.site = source.site;
   read.settings = source.settings;
@@ -287,7 +288,7 @@ Study load_study(const StudyOptions& options) {
   }
   const std::string path = study.from_last_run ? readable_file(study.source, study.results_root) : options.file;
   if (path != study.source.file && study.from_last_run) study.source.ours = study.source.ours && is_own_alone(path);
-  study.experiment = read_experiment(path, read_options(study.source));
+  study.experiment = read_experiment(path, read_options(study.source, options.looks_back));
   study.is_unpacked = options.is_unpacked;
   if (study.from_last_run && !study.is_unpacked) {
     say(fmt::format("{}{}{}: what was run last {} {}", path,
@@ -303,6 +304,10 @@ Study load_study(const StudyOptions& options) {
   if (!options.only.empty()) study.narrowed = select(study.plan, parse_selection(options.only, "--only"));
   study.results = study.results_root + "/" + study.experiment.name;
   if (options.looks_back && !study.from_last_run) note_other_file(study);
+  if (const auto& retired = study.experiment.retired) {
+    say(fmt::format("note: {}: `{}` was retired; `hpcbench report --orphans` shows the runs that had it",
+                    describe(retired->place), retired->path));
+  }
   return study;
 }
 

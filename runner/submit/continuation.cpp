@@ -14,7 +14,6 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "runfiles/injected.hpp"
 #include "runfiles/layout.hpp"
 #include "runfiles/run_info.hpp"
 #include "spec/point_values.hpp"
@@ -131,25 +130,18 @@ SegmentPlace segment_of(const std::string& results, const AttemptKey& key) {
   const RunInfo info = run_info(attempt_folder(results, key, key.attempt));
   SegmentPlace place;
   if (info.segment) place = {info.segment->before, info.segment->from};
-  place.injected_in = info.injected_in;
   return place;
 }
 
 SegmentPlace segment_after(const std::string& results, const AttemptKey& key, bool is_trainer) {
   SegmentPlace place = segment_of(results, key);
   place.before.push_back(key.attempt);
-  place.injected_in = injected_until(results, key);
   if (has_saved(attempt_folder(results, key, key.attempt), is_trainer)) {
     place.from = key.attempt;
   } else if (place.from > 0 && !has_saved(attempt_folder(results, key, place.from), is_trainer)) {
     place.from = 0;
   }
   return place;
-}
-
-int injected_until(const std::string& results, const AttemptKey& key) {
-  const std::string folder = attempt_folder(results, key, key.attempt);
-  return read_injected(folder).empty() ? run_info(folder).injected_in : key.attempt;
 }
 
 bool is_to_continue(const Experiment& experiment, const std::string& folder, State outcome) {

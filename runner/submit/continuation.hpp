@@ -26,15 +26,12 @@ bool goes_on(const Experiment& experiment, const std::string& results, const Att
 /// progress. Empty otherwise.
 std::string why_not_continued(const Experiment& experiment, const std::string& results, const AttemptKey& key, State outcome);
 
-/// The segment that an attempt is, and the earlier attempt that met its fault.
+/// The segment that an attempt is.
 SegmentPlace segment_of(const std::string& results, const AttemptKey& key);
 
 /// The one after it. It goes on from this attempt's folder, or, where nothing was saved in that, from where this one went on:
 /// from the beginning if no segment has saved anything, as one that was warned before its program had begun.
 SegmentPlace segment_after(const std::string& results, const AttemptKey& key, bool is_trainer);
-
-/// The attempt that met what `inject` asks for: this one, or an earlier one that this one followed by itself; 0: none.
-int injected_until(const std::string& results, const AttemptKey& key);
 
 /// A run whose last segment has ended and whose next one nobody has begun yet.
 struct WaitingRun {

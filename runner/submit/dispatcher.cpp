@@ -217,22 +217,14 @@ bool Dispatcher::Impl::may_go_on(std::size_t run) const {
 
 /// What follows an attempt that was a segment and did not succeed is that segment again, but where the run goes on from it.
 SegmentPlace Dispatcher::Impl::next_segment(std::size_t run) const {
-  const bool meets_fault = !plan.configurations[runs[run].planned.configuration].work->inject.empty();
-  if ((!experiment.continuation && !meets_fault) || runs[run].attempt == 0 || runs[run].is_closed()) return {};
+  if (!experiment.continuation || runs[run].attempt == 0 || runs[run].is_closed()) return {};
   const AttemptKey key = runs.key(run, runs[run].attempt);
   const auto claim = read_claim(folder_of(key));
   const bool ended = !(claim && claim->revoked) && runs[run].last_attempt == key.attempt;
   if (ended && runs[run].last == State::succeeded) return {};
   if (ended && goes_on(experiment, context.results, key, runs[run].last))
     return segment_after(context.results, key, experiment.is_trainer());
-  SegmentPlace place = segment_of(context.results, key);
-  if (!ended) return place;
-  // A run meets its fault once, as long as it goes on by itself; begun anew by a person it meets it anew.
-  const int injected = injected_until(context.results, key);
-  const bool again = runs.may_retry(run, runs[run].last, experiment.retries) && is_miss(key, runs[run].last);
-  const bool is_before = std::find(place.before.begin(), place.before.end(), injected) != place.before.end();
-  place.injected_in = again || is_before ? injected : 0;
-  return place;
+  return segment_of(context.results, key);
 }
 
 bool Dispatcher::Impl::may_retry(std::size_t run) const {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that #includes go one way, as docs/architecture.md draws it: a room knows only those listed here, and holds 25 sources at most; no
-function has more than 60 lines."""
+"""Checks that #includes go one way, as docs/architecture.md draws it: a room knows only those listed here, and no function
+has more than 60 lines. Also lists folders with many sources, which is no error."""
 import collections
 import pathlib
 import re
@@ -63,7 +63,7 @@ TRAINER_MAY_KNOW = {
     "tasks/bert_squad/score": {"base", "files", "tasks/bert_squad/data", "commandline"},
     "training": {"base", "events", "files", "devices", "optim", "strategies", "tasks"},
 }
-MOST_SOURCES = 25
+MANY_SOURCES = 25
 MOST_LINES = 60
 # Functions that are nothing but a table.
 TABLES = ("trainer_settings", "_keys", "launchers")
@@ -114,8 +114,8 @@ def crowded_rooms(root):
     for top in ("runner", "trainers", "shared"):
         count = collections.Counter(path.parent for path in sources(root / top) if path.suffix == ".cpp")
         for folder, sources_there in sorted(count.items()):
-            if sources_there > MOST_SOURCES:
-                yield f"{folder}: {sources_there} sources; a folder has {MOST_SOURCES} at most"
+            if sources_there > MANY_SOURCES:
+                yield f"note: {folder.relative_to(root)} has {sources_there} sources: does its meaning split?"
 
 
 def functions(lines):
@@ -144,8 +144,10 @@ def long_functions(root):
 def main():
     root = pathlib.Path(__file__).resolve().parents[2]
     found = [*room_violations(root / "runner", MAY_KNOW, {"base", "words"}), *room_violations(root / "trainers", TRAINER_MAY_KNOW, {"words"}),
-             *library_violations(root), *shared_violations(root), *crowded_rooms(root), *long_functions(root)]
-    print("\n".join(found) if found else "all arrows go one way, no room is crowded, no function is long")
+             *library_violations(root), *shared_violations(root), *long_functions(root)]
+    for note in crowded_rooms(root):
+        print(note)
+    print("\n".join(found) if found else "all arrows go one way, no function is long")
     return 1 if found else 0
 
 

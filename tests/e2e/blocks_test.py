@@ -86,49 +86,6 @@ class Blocks(StudyTest):
         self.assertIn("blocks.yaml:6:40: error: `side_by_side` is for jobs of Slurm", refused.stderr)
         self.hpcbench("run", "blocks.yaml", "--set", "allocation.side_by_side=1")
 
-    def calibrated(self, k="1, 2, 3, 4", **replacements):
-        text = STUDY.replace("k: [1, 2, 3]", f"k: [{k}]").replace("per: block", "per: block, side_by_side: 2, calibrate: true") + "resources: {time: 10m, mem: 4G}\n"
-        for old, new in replacements.items():
-            self.assertIn(old, text)
-            text = text.replace(old, new)
-        self.write("blocks.yaml", text)
-
-    def test_calibrate_doubles_the_runs_of_a_block_and_plan_shows_it(self):
-        self.calibrated()
-        plan = self.plan().stdout
-        self.assertIn("blocks: 8 configurations, 48 runs", plan)
-        # 4 times 10 min and 20 s alone; over two lanes half of that, and half of one; and a minute.
-        self.assertIn("blocks: 6 jobs of 8 runs, 4 alone, the others 2 at a time: 1 node x 1 h 09 min each; 6 places in the queue instead of 48", plan)
-        self.assertRegex(plan, r"calibrate: each run packed and alone, alone first in 3 of 6 blocks \(repeat \d, \d, \d\); 4 GPU-hours beside runs alone stay idle")
-        self.hpcbench("plan", "blocks.yaml", "--site", "./slurm.yaml", "--scripts", "scripts")
-        runs = [json.loads(path.read_text()) for path in (self.folder / "scripts").glob("*/r01/a1/run.json")]
-        self.assertEqual(sorted((run["axes"]["k"], run["axes"]["placement"], run["alone"]) for run in runs),
-                         [(k, *how) for k in (1, 2, 3, 4) for how in (("alone", True), ("packed", False))])
-        self.assertEqual({run["side_by_side"] for run in runs}, {2})
-        self.assertNotIn("calibrate", self.hpcbench("plan", "blocks.yaml", "--site", "./slurm.yaml", "--set", "allocation.calibrate=false").stdout)
-        self.calibrated(k="1, 2, 3")
-        self.assertIn("calibrate: 3 packed runs of a block, 2 at a time, leave 1 at its end with fewer neighbours", self.plan().stdout)
-
-    def test_what_cannot_be_calibrated_is_refused_where_the_file_says_it(self):
-        for changes, place, said in (({"side_by_side: 2, ": ""}, "6:37", "here each is alone already"),
-                                     ({"k: [1, 2, 3, 4]": "k: [1]"}, "6:54", "has one run to pack, and nothing goes on beside it"),
-                                     ({"k: [1, 2, 3, 4]": "k: [1, 2], placement: [near]"}, "4:21", "`placement` is the axis that"),
-                                     ({"repeats: 6": "repeats: {until: 3 %}"}, "6:54", "`until` leaves out rows that are certain")):
-            self.calibrated(**changes)
-            for command in (["check"], ["plan"], ["run", "--yes"]):
-                refused = self.hpcbench(command[0], "blocks.yaml", "--site", "./slurm.yaml", *command[1:], code=2)
-                self.assertIn(f"blocks.yaml:{place}: error: ", refused.stderr)
-                self.assertIn(said, refused.stderr)
-        self.calibrated(**{"repeats: 6": "repeats: 3"})
-        self.assertIn("note: blocks.yaml:6:54: with `repeats: 3`", self.hpcbench("check", "blocks.yaml", "--site", "./slurm.yaml").stderr)
-
-    def test_calibrate_needs_slurm_as_runs_side_by_side_do(self):
-        self.calibrated()
-        refused = self.hpcbench("run", "blocks.yaml", code=2).stderr
-        self.assertIn("`side_by_side` is for jobs of Slurm", refused)
-        self.assertIn("with --set allocation.calibrate=false --set allocation.side_by_side=1", refused)
-        self.hpcbench("run", "blocks.yaml", "--set", "allocation.calibrate=false", "--set", "allocation.side_by_side=1", "--set", "repeats=1")
-
     def mixed(self, nodes="1, 2", more="", **replacements):
         text = STUDY.replace("k: [1, 2, 3]", f"nodes: [{nodes}], k: [1]").replace("per: block", "per: block, shapes: mixed" + more) + "resources: {time: 60s}\n"
         for old, new in replacements.items():

@@ -86,6 +86,13 @@ class ContinueTest(StudyTest):
 
 
 class Segments(ContinueTest):
+    def test_a_program_that_fails_and_has_saved_nothing_is_not_continued(self):
+        self.study()
+        self.write("tiny.yaml", (self.folder / "tiny.yaml").read_text().replace("on: [timeout]", "on: [failed]"))
+        self.write("count.py", "import sys\nsys.exit(3)\n")
+        self.hpcbench("run", "tiny.yaml", code=1)
+        self.assertEqual(len(list(self.folder.glob("results/tiny/*/r01/a*"))), 1)
+
     def test_a_run_goes_on_from_what_it_saved_until_it_is_done(self):
         self.study()
         done = self.hpcbench("run", "tiny.yaml")

@@ -29,8 +29,6 @@ MIXED = (STUDY.replace('echo "$1" >> executions;', '[ $RANK != 0 ] || echo "$1" 
          .replace("k: [1, 2, 3, 4, 5, 6]", "nodes: [1, 2], k: [1, 2, 3]") + "launch: node\n")
 # Two at a time on cores of their own; a node is this machine, which has no cores for a second block.
 PACKED = STUDY.replace("{per: block}", "{per: block, side_by_side: 2, numa: shared}").replace("{time: 60s}", "{time: 60s, mem: 100M, exclusive: true}")
-# As many runs, each of three points alone and beside another.
-CALIBRATED = PACKED.replace("numa: shared", "numa: shared, calibrate: true").replace("k: [1, 2, 3, 4, 5, 6]", "k: [1, 2, 3]")
 # What ends an allocation, or a run in it. Each hurts at most this many runs: those that were going on. A node has place for all four blocks.
 HURT = {"launcher": 1, "srun": 1, "step": 1, "block": 1, "own-signal": 1, "node-down": 4, "slurmd": 4, "controller": RUNS, "preempted": 4}
 FAULTS = ["killed-anywhere", *HURT, "dies-after", "silent", "socket-accepted", "garbage", "killed-after", "two-at-once"]
@@ -41,9 +39,9 @@ SLOW = {"launcher", "slurmd", "controller", "killed-before"}
 class BlockTrial(Trial):
     def __init__(self, number, fault, seed, cluster, prepared):
         super().__init__(number, fault, seed, cluster, False)
-        kinds = {"": STUDY, "mixed": MIXED, **({"packed": PACKED, "calibrated": CALIBRATED} if len(os.sched_getaffinity(0)) > 1 else {})}
+        kinds = {"": STUDY, "mixed": MIXED, **({"packed": PACKED} if len(os.sched_getaffinity(0)) > 1 else {})}
         self.noticed = self.dice.choice(list(kinds))
-        self.at_a_time = 2 if self.noticed in ("packed", "calibrated") else 1
+        self.at_a_time = 2 if self.noticed == "packed" else 1
         (self.folder / "trial.yaml").write_text(kinds[self.noticed])
         site = "executor: slurm\ngres_type: none\n" + self.dice.choice(["", "limits: {max_queued: 2}\n", "limits: {max_running: 2}\n"])
         if fault == "preempted":

@@ -147,36 +147,5 @@ class Continued(SlurmStudyTest):
         self.assertEqual(len(list((self.folder / "results/long/batches").iterdir())), len(self.segments()))
 
 
-class Injected(SlurmStudyTest):
-    """`inject` on two nodes: the rank's own `hpcbench rank` does it, on the rank's node."""
-
-    def study(self, inject):
-        shutil.copy(ROOT / "examples/faults/count.py", self.folder)
-        self.write("hit.yaml", "experiment: hit\ncommand: [python3, count.py, '60', '0.1']\nmatrix: {nodes: [2], gpus_per_node: [2]}\nrepeats: 1\n"
-                               "resources: {time: 5m}\ncontinue: {on: [failed]}\ninject: " + inject + "\n")
-        self.run_study(name="hit.yaml")
-        run, = self.status("hit.yaml")["runs"]
-        self.assertEqual(run["state"], "succeeded", run)
-
-    def noted(self, attempt):
-        folder = next((self.folder / "results/hit").glob(f"*/r01/a{attempt}"))
-        return [(path.name, json.loads(path.read_text())["text"].split(" after")[0]) for path in sorted(folder.glob("injected*.jsonl"))]
-
-    def test_a_rank_of_the_second_node_is_killed_once_and_the_run_recovers(self):
-        self.study("{kill_rank: {step: 18}}")
-        self.assertEqual(self.noted(1), [("injected.3.jsonl", "rank 3 got SIGKILL at step 18,")])
-        self.assertEqual(self.noted(2), [])
-        first = next((self.folder / "results/hit").glob("*/r01/a1"))
-        end = json.loads((first / "finished.json").read_text())
-        self.assertEqual((end["first_failed_rank"], end["signal"]), (3, 9))
-        row, = self.report("hit.yaml", "--metric", "recovery_s")["rows"]
-        self.assertEqual((row["n"], row["continued"]), (1, 1))
-        self.assertGreater(row["median"], 0)
-
-    def test_all_ranks_of_a_slow_node_are_slow_and_no_others(self):
-        self.study("{slow_node: {by: 3}}")
-        self.assertEqual(self.noted(1), [("injected.2.jsonl", "node 1 slowed by 3"), ("injected.3.jsonl", "node 1 slowed by 3")])
-
-
 if __name__ == "__main__":
     unittest.main()

@@ -185,13 +185,6 @@ std::string json_fit(const Table& table, const Fit& fit) {
       fit.degrees_of_freedom, json_fit_points(table.scale_by, fit.points), json_fit_points(table.scale_by, fit.extrapolated));
 }
 
-std::string json_disturbance(const Disturbance& each) {
-  return fmt::format(R"({{"axes":{},"packed":{},"alone":{},"pairs":{},"needed":{},"alone_first":{},"without_neighbours":{},)",
-                     json_axes(each.axes), json_quote(each.packed_id), json_quote(each.alone_id), each.pairs, each.needed,
-                     each.alone_first, each.without_neighbours) +
-         fmt::format(R"("neighbours":{},"ratio":{}}})", json_number(each.neighbours), json_speedup(each.ratio));
-}
-
 std::string json_rule(const ReportingRule& rule) {
   const char* verdict = rule.verdict == RuleVerdict::met       ? "met"
                         : rule.verdict == RuleVerdict::not_met ? "not_met"
@@ -237,8 +230,6 @@ std::string print_json(const Table& table) {
   out += ",\n";
   if (table.inner) append_elements(out, "inner_rows", table.inner_rows, json_inner_row);
   if (table.inner) out += ",\n";
-  if (table.calibrated) append_elements(out, "disturbances", table.disturbances, json_disturbance);
-  if (table.calibrated) out += ",\n";
   append_elements(out, "warnings", table.warnings, json_warning);
   out += ",\n";
   append_elements(out, "notes", table.notes, [](const std::string& note) { return json_quote(note); });

@@ -20,8 +20,8 @@ struct ConfoundedKind {
   const char* name;
   std::array<const char*, 2> facts;
   bool grows_with_size;  // under weak scaling
-  /// Axes that may change it on purpose: of modules, containers, partitions ...; of input decks; of `calibrate`.
-  enum class Factor { none, software, deck, placement } factor = Factor::none;
+  /// Axes that may change it on purpose: of modules, containers, partitions ...; of input decks.
+  enum class Factor { none, software, deck } factor = Factor::none;
   bool absent_is_1 = false;  // a job of Slurm without the fact has the value 1
 };
 constexpr std::array kKinds = {
@@ -45,7 +45,7 @@ constexpr std::array kKinds = {
     ConfoundedKind{"code", {"code", "commit"}, false},
     ConfoundedKind{"source of a preparation", {"inputs", nullptr}, false},
     ConfoundedKind{"input deck", {"deck", nullptr}, false, ConfoundedKind::Factor::deck},
-    ConfoundedKind{"number of runs side by side", {"side_by_side", nullptr}, false, ConfoundedKind::Factor::placement, true},
+    ConfoundedKind{"number of runs side by side", {"side_by_side", nullptr}, false, ConfoundedKind::Factor::none, true},
 };
 
 /// A fact over the measured runs of a row: the value of the first, and one that differs from it.
@@ -174,8 +174,7 @@ void warn_confounded(const WarningContext& context, Warnings& found) {
   const std::map<ConfoundedKind::Factor, std::vector<std::string>> factors = {
       {ConfoundedKind::Factor::none, {}},
       {ConfoundedKind::Factor::software, software_axes(context.experiment, context.columns)},
-      {ConfoundedKind::Factor::deck, deck_axes(context.experiment, context.columns)},
-      {ConfoundedKind::Factor::placement, {kPlacementAxis}}};
+      {ConfoundedKind::Factor::deck, deck_axes(context.experiment, context.columns)}};
   for (const ConfoundedKind& kind : kKinds) {
     Sightings rows(context);
     for (const Sample* sample : context.shown) {
@@ -185,7 +184,7 @@ void warn_confounded(const WarningContext& context, Warnings& found) {
     }
     rows.report("confounded", fmt::format("the speedup mixes the strategy's effect with that of another {}", kind.name),
                 {fmt::format("{}measure all rows with one {} into another --results folder",
-                             kind.factor == ConfoundedKind::Factor::placement ? "" : "make it an axis, or ", kind.name),
+                             kind.absent_is_1 ? "" : "make it an axis, or ", kind.name),
                  fmt::format("make it an axis, or say beside the speedups that the {} differs", kind.name)},
                 found);
   }

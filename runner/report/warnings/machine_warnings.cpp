@@ -33,14 +33,6 @@ void warn_simulated_nodes(const WarningContext& context, Warnings& found) {
       {"run the rows of several nodes on a cluster (--site), or report them as simulated", "report them as simulated"}, found);
 }
 
-void warn_not_injected(const WarningContext& context, Warnings& found) {
-  Sightings rows(context);
-  warn_of_fact(context, "not_injected", ": no ", "", rows);
-  const std::string advice = "name an earlier time or step, or a rank that exists then, and start these runs again";
-  rows.report("not-injected", "runs ended before the fault that `inject` asks for: their values are those of runs without it",
-              {advice, advice}, found);
-}
-
 void warn_cores_shared(const WarningContext& context, Warnings& found) {
   Sightings rows(context);
   warn_of_fact(context, "cores_shared", ": ", "", rows);

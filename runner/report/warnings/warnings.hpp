@@ -55,7 +55,6 @@ void warn_no_success(const WarningContext& context, Warnings& found);
 
 // Of the machine that a row ran on against the nodes, gpus and cores that it asks for (machine_warnings.cpp).
 void warn_simulated_nodes(const WarningContext& context, Warnings& found);
-void warn_not_injected(const WarningContext& context, Warnings& found);
 void warn_cores_shared(const WarningContext& context, Warnings& found);
 void warn_side_by_side_shared(const WarningContext& context, Warnings& found);
 void warn_suspended(const WarningContext& context, Warnings& found);

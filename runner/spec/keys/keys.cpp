@@ -56,12 +56,8 @@ KeyRow files_row() {
           .about = "input decks, written into each attempt's folder with their placeholders filled in",
           .section = deck_keys};
 }
-KeyRow inject_row() {
-  return {.name = "inject",
-          .kind = KeyKind::map,
-          .about = "faults that a run meets once: a rank that is killed, a node that is slow",
-          .section = inject_keys};
-}
+/// Retired: refused with advice (retired_keys.hpp).
+KeyRow inject_row() { return {.name = "inject", .kind = KeyKind::refused, .about = ""}; }
 KeyRow metrics_row(const char* about) {
   return {.name = "metrics", .kind = KeyKind::maps, .about = about, .section = metric_keys};
 }
@@ -236,10 +232,7 @@ const KeySection& allocation_keys() {
                                         .about = "whether runs side by side may share a NUMA node",
                                         .initial = "separate",
                                         .words = {"separate", "shared"}},
-                                       {.name = "calibrate",
-                                        .kind = KeyKind::flag,
-                                        .about = "whether a block has its runs side by side and once more alone",
-                                        .initial = "false"}}};
+                                       {.name = "calibrate", .kind = KeyKind::refused, .about = ""}}};
   return kSection;
 }
 

@@ -2,7 +2,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/faults.hpp"
 #include "base/state.hpp"
 #include "spec/keys/keys.hpp"
 
@@ -19,19 +18,7 @@ constexpr long long kMostConfigurations = 100'000'000;
 constexpr long long kMostRunsOfStatistic = 1'000'000;
 constexpr long long kMostSkipped = 1'000'000'000;
 constexpr long long kMostQueued = 1'000'000;
-constexpr long long kMostSteps = 2'147'483'647;
 constexpr long long kMostExitCode = 255;
-
-/// A rank or a node that a fault is to hit.
-KeyRow target_row(std::string_view name) {
-  return {.name = name,
-          .kind = KeyKind::integer,
-          .about = "which one",
-          .initial = "the last",
-          .fillable = true,
-          .least = 0,
-          .most = kMostSteps};
-}
 
 std::vector<std::string> outcome_names() {
   std::vector<std::string> words;
@@ -209,59 +196,6 @@ const KeySection& deck_keys() {
       "deck",
       {{.name = "from", .kind = KeyKind::filled_text, .about = "a file, relative to the folder of the call", .required = true},
        {.name = "to", .kind = KeyKind::filled_text, .about = "its name in the attempt's folder", .required = true}}};
-  return kSection;
-}
-
-const KeySection& inject_keys() {
-  static const KeySection kSection = {
-      "inject",
-      {{.name = "kill_rank", .kind = KeyKind::map, .about = "one rank gets a signal", .section = kill_rank_keys},
-       {.name = "slow_node",
-        .kind = KeyKind::map,
-        .about = "the processes of one node are stopped for a part of the time",
-        .section = slow_node_keys}}};
-  return kSection;
-}
-
-const KeySection& kill_rank_keys() {
-  static const KeySection kSection = {"kill_rank",
-                                      {{.name = "at",
-                                        .kind = KeyKind::duration_or_0,
-                                        .about = "so long after the ranks have started: 30s",
-                                        .fillable = true,
-                                        .words = {"none"}},
-                                       {.name = "step",
-                                        .kind = KeyKind::integer,
-                                        .about = "in place of at: once events of the rank, or of rank 0, report this step",
-                                        .fillable = true,
-                                        .least = 1,
-                                        .most = kMostSteps,
-                                        .words = {"none"}},
-                                       target_row("rank"),
-                                       {.name = "signal",
-                                        .kind = KeyKind::choice,
-                                        .about = "what it gets, with all that it started",
-                                        .initial = "KILL",
-                                        .fillable = true,
-                                        .words = signal_names()}}};
-  return kSection;
-}
-
-const KeySection& slow_node_keys() {
-  static const KeySection kSection = {
-      "slow_node",
-      {{.name = "by",
-        .kind = KeyKind::number,
-        .about = "how many times slower, 1 (not at all) to 100: its processes run for 1/by of the time",
-        .required = true,
-        .fillable = true},
-       target_row("node"),
-       {.name = "from",
-        .kind = KeyKind::duration_or_0,
-        .about = "so long after the ranks have started",
-        .initial = "0s",
-        .fillable = true},
-       {.name = "for", .kind = KeyKind::duration, .about = "for so long", .initial = "to the end", .fillable = true}}};
   return kSection;
 }
 

@@ -60,27 +60,6 @@ TEST_CASE("lanes: several at a time, and how each ended") {
   CHECK(lanes.wait().empty());
 }
 
-TEST_CASE("lanes: what is to be alone waits for all others, and they for it") {
-  const HeldSignals held;
-  Lanes lanes(3);
-  CHECK(lanes.has_room(true));
-  REQUIRE(lanes.start(0, [] { return await_signal(SIGUSR2); }));
-  CHECK(lanes.has_room(false));
-  CHECK_FALSE(lanes.has_room(true));
-  ::kill(::getpid(), SIGUSR2);
-  CHECK_FALSE(lanes.asked_to_end());
-  while (!lanes.empty()) lanes.wait();
-  REQUIRE(lanes.start(
-      1, [] { return await_signal(SIGUSR2); }, true));
-  CHECK_FALSE(lanes.full());
-  CHECK_FALSE(lanes.has_room(false));
-  CHECK_FALSE(lanes.has_room(true));
-  ::kill(::getpid(), SIGUSR2);
-  CHECK_FALSE(lanes.asked_to_end());
-  while (!lanes.empty()) lanes.wait();
-  CHECK(lanes.has_room(false));
-}
-
 TEST_CASE("lanes: signals reach each of them, and a wish to end is remembered") {
   const HeldSignals held;
   Lanes lanes(3);

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "fakes/example_experiment.hpp"
-#include "plan/calibration.hpp"
 #include "plan/plan.hpp"
 
 using namespace hpcbench;
@@ -98,30 +97,4 @@ TEST_CASE("each of the six orders of three configurations comes about equally of
 TEST_CASE("the seed of the order is 52 bits of the experiment's name") {
   // printf example | sha256sum: 50d858e0985ecc7f...
   CHECK(make_plan(example_experiment()).order_seed == 0x50d858e0985ecU);
-}
-
-TEST_CASE("calibrate: each block is alone, then packed, or the other way round, each of two blocks differently") {
-  Experiment experiment = example_experiment();
-  experiment.allocation = Allocation::block;
-  experiment.side_by_side = 2;
-  experiment.calibrate = true;
-  experiment.repeats = 12;
-  experiment.matrix.push_back(plain_axis(kPlacementAxis, {kPacked, kAlone}));
-  const Plan plan = make_plan(experiment);
-  CHECK(packed_partners(plan) == std::vector<std::size_t>{0, 0, 2, 2, 4, 4, 6, 6});
-  const std::vector<PlannedRun> runs = runs_in_order(plan);
-  REQUIRE(runs.size() == 96);
-  std::set<bool> firsts_of_pairs;
-  for (int block = 1; block <= 12; ++block) {
-    const std::vector<std::size_t> order = block_of(runs, block);
-    REQUIRE(order.size() == 8);
-    for (std::size_t i = 0; i < 8; ++i)
-      CHECK(plan.configurations[order[i]].alone == (alone_goes_first(plan, block) == (i < 4)));
-    CHECK(std::set<std::size_t>(order.begin(), order.end()).size() == 8);
-    if (block % 2 == 0) CHECK(alone_goes_first(plan, block) != alone_goes_first(plan, block - 1));
-    if (block % 2 == 1) firsts_of_pairs.insert(alone_goes_first(plan, block));
-  }
-  CHECK(firsts_of_pairs.size() == 2);  // drawn, not always the same
-  experiment.calibrate = false;
-  for (const Configuration& each : make_plan(experiment).configurations) CHECK_FALSE(each.alone);
 }

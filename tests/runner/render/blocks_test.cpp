@@ -170,7 +170,7 @@ TEST_CASE("estimates: the plan says how the time of blocks is made") {
 /// Needs, configurations 0, 1, 2 ... and their baselines.
 std::vector<PartMember> members_of(const std::vector<double>& needs_s, const std::vector<std::size_t>& baselines) {
   std::vector<PartMember> members;
-  for (std::size_t i = 0; i < needs_s.size(); ++i) members.push_back({needs_s[i], i, baselines[i], i});
+  for (std::size_t i = 0; i < needs_s.size(); ++i) members.push_back({needs_s[i], i, baselines[i]});
   return members;
 }
 
@@ -184,24 +184,12 @@ TEST_CASE("parts: what is compared with one baseline stays with it where that fi
   CHECK(split_block(members_of({9, 1}, {0, 0}), 5) == Parts{{0}, {1}});
 }
 
-TEST_CASE("parts: runs alone stay with the same packed also where their family is too long for a job") {
-  using Parts = std::vector<std::vector<std::size_t>>;
-  // Packed are 0, 2, 4, alone 1, 3, 5; 0 is the baseline of all.
-  std::vector<PartMember> members;
-  for (std::size_t i = 0; i < 6; ++i) members.push_back({3, i, 0, i - i % 2});
-  CHECK(split_block(members, 18) == Parts{{0, 1, 2, 3, 4, 5}});
-  CHECK(split_block(members, 13) == Parts{{0, 1, 2, 3}, {4, 5}});
-  CHECK(split_block(members, 7) == Parts{{0, 1}, {2, 3}, {4, 5}});
-  CHECK(split_block(members, 5) == Parts{{0}, {1}, {2}, {3}, {4}, {5}});
-}
-
 TEST_CASE("parts: each run is in one, none is longer than a job may be, and the order of running changes none of them") {
   CHECK(rc::check("any members", [] {
     const auto count = *rc::gen::inRange<std::size_t>(1, 30);
     std::vector<PartMember> members;
     for (std::size_t i = 0; i < count; ++i) {
-      members.push_back({static_cast<double>(*rc::gen::inRange(1, 20)), i, *rc::gen::inRange<std::size_t>(0, count),
-                         *rc::gen::inRange<std::size_t>(0, i + 1)});
+      members.push_back({static_cast<double>(*rc::gen::inRange(1, 20)), i, *rc::gen::inRange<std::size_t>(0, count)});
     }
     std::vector<PartMember> shuffled_members;
     for (const std::size_t i : shuffled(count, *rc::gen::arbitrary<unsigned>(), 0)) shuffled_members.push_back(members[i]);

@@ -70,64 +70,7 @@ TEST_CASE("side by side: a block asks for as many times as its runs can use, and
     CHECK(rest.find(option) != std::string::npos);
   }
   experiment.allocation = Allocation::run;
-  CHECK(lanes_of(experiment, plan, runs) == 1);
-}
-
-Experiment calibrated_experiment(int configurations) {
-  Experiment experiment = command_experiment({"true"}, 1);
-  Axis& axis = experiment.matrix.emplace_back(Axis{"k", {}});
-  for (int k = 1; k <= configurations; ++k) axis.values.push_back(Value::from_integer(k));
-  experiment.matrix.push_back({kPlacementAxis, {Value::from_text(kPacked), Value::from_text(kAlone)}});
-  experiment.allocation = Allocation::block;
-  experiment.side_by_side = 2;
-  experiment.calibrate = true;
-  experiment.executor = "slurm";
-  experiment.repeats = 2;
-  experiment.work.resources.time_s = 60;
-  experiment.work.resources.mem = "4G";
-  return experiment;
-}
-
-TEST_CASE("calibrate: a job is as large as for its packed runs, and as long as these and all runs alone") {
-  const SlurmFolder folder;
-  const Experiment experiment = calibrated_experiment(3);
-  const Plan plan = make_plan(experiment);
-  CHECK_NOTHROW(check_blocks(experiment, plan));
-  const std::vector<DueRun> runs = repeats_in_order(plan);
-  const auto batches = make_blocks(experiment, plan, runs, 100, folder.context);
-  REQUIRE(batches.size() == 1);
-  REQUIRE(batches[0].blocks.size() == 2);
-  const std::string options = join(batches[0].options, " ");
-  // 80 s for each of three alone, for three packed over two lanes with half of one, and a minute: 7 min 40 s.
-  for (const char* const option : {"--ntasks-per-node=2", "--mem=8G", "--time=00:08:00"}) {
-    CAPTURE(option);
-    CHECK(options.find(option) != std::string::npos);
-  }
-  std::vector<DueRun> alone;
-  std::copy_if(runs.begin(), runs.begin() + 6, std::back_inserter(alone),
-               [&](const DueRun& run) { return plan.configurations[run.planned.configuration].alone; });
-  REQUIRE(alone.size() == 3);
-  CHECK(lanes_of(experiment, plan, {alone[0]}) == 2);  // what is left of a block: nobody else is to have the place beside it
-  const auto lines = describe_blocks(experiment, plan);
-  REQUIRE(lines.size() == 3);
-  CHECK(lines[0] ==
-        "blocks: 2 jobs of 6 runs, 3 alone, the others 2 at a time: 1 node x 8 min each; 2 places in the queue instead of 12");
-  CHECK(lines[1].starts_with("calibrate: each run packed and alone, alone first in 1 of 2 blocks (repeat "));
-  CHECK(lines[2].starts_with("calibrate: 3 packed runs of a block, 2 at a time, leave 1 at its end with fewer neighbours"));
-  CHECK(describe_blocks(calibrated_experiment(4), make_plan(calibrated_experiment(4))).size() == 2);
-}
-
-TEST_CASE("calibrate: a block with one run to pack is refused where the file says it") {
-  Experiment experiment = calibrated_experiment(1);
-  experiment.origins["allocation.calibrate"] = "x.yaml:4:30";
-  std::string message;
-  try {
-    check_blocks(experiment, make_plan(experiment));
-  } catch (const InputError& error) {
-    message = error.what();
-  }
-  CHECK(message.starts_with("x.yaml:4:30: error: a block of "));
-  CHECK(message.find("has one run to pack, and nothing goes on beside it") != std::string::npos);
+  CHECK(lanes_of(experiment, runs.size()) == 1);
 }
 
 }  // namespace

@@ -88,3 +88,14 @@ TEST_CASE("nothing is started by a run.json that says it wrongly; its results ar
   CHECK(refusal_of(R"({"argv": [})") == "error: here/run.json: no JSON from byte 10 on");
   CHECK(refusal_of("[]") == "error: here/run.json: no JSON object of schema 1");
 }
+
+TEST_CASE("a run that an earlier version planned with a retired key does not start") {
+  for (const auto& [member, key] : {std::pair(R"("inject":{"kill_rank":{"at_s":30,"rank":0}})", "`inject`"),
+                                    std::pair(R"("side_by_side":2,"alone":true)", "`allocation.calibrate`")}) {
+    CAPTURE(key);
+    CHECK(refusal_of(run_json_with(member)) ==
+          std::string("error: here/run.json: this run was planned with ") + key +
+              ", which this version does not have: start it with the version that made it");
+  }
+  CHECK(refusal_of(run_json_with(R"("side_by_side":2,"alone":false)")).empty());
+}
