@@ -281,13 +281,36 @@ void keep_outside(const JobPlace& place, const std::string& run_json) {
                      parse_run_json(run_json).outside.value_or(std::vector<OutsideGlob>()));
 }
 
+/// Makes the attempt's folder again if its program deleted it: without a claim and an outcome the run would execute twice.
+/// The attempt fails, as its output is gone.
+void restore_deleted(const JobPlace& place, const std::string& run_json, const Claim& claim, FinishedFacts& facts) {
+  const std::string path = place.attempt_folder + "/run.json";
+  if (::access(path.c_str(), F_OK) == 0 || errno != ENOENT) return;
+  make_folders(place.attempt_folder);
+  write_file(path, run_json, Durability::durable);
+  static_cast<void>(try_claim(place.attempt_folder, claim));  // false where the program left the claim
+  if (facts.error) return;
+  facts.error =
+      "the attempt's folder was deleted while its program ran, and its output with it; a program may delete only what is in "
+      "{{run_dir}}";
+}
+
 void write_finished(const JobPlace& place, const FinishedFacts& facts) {
   write_file(place.job_folder + "/finished.json", finished_json(facts), Durability::durable);
 }
 
+/// An attempt that this process claimed.
+struct OwnAttempt {
+  const JobPlace& place;
+  const std::string& run_json;
+  const Claim& claim;
+};
+
 /// An attempt that is ours, in a job of Slurm.
-AttemptEnd run_in_slurm(const std::string& run_json, const JobPlace& place, StartedFacts started, SlurmJobFacts job,
-                        const BlockPlace* block, Supervisor& supervisor) {
+AttemptEnd run_in_slurm(const OwnAttempt& own, StartedFacts started, SlurmJobFacts job, const BlockPlace* block,
+                        Supervisor& supervisor) {
+  const JobPlace& place = own.place;
+  const std::string& run_json = own.run_json;
   RunDescription run;
   try {
     run = describe_run(run_json, place.attempt_folder + "/run.json");
@@ -310,8 +333,9 @@ AttemptEnd run_in_slurm(const std::string& run_json, const JobPlace& place, Star
   const int good_exit_code = run.good_exit_code;
   make_folders(place.run_dir);
   JobScript script(place.attempt_folder, place.run_dir, std::move(run), std::move(job), supervisor, kSlurmGraceS, block);
-  const ScriptEnd end = script.run(std::move(started));
+  ScriptEnd end = script.run(std::move(started));
   if (end.stopped) return {kSignalExitBase + SIGTERM, false};
+  restore_deleted(place, run_json, own.claim, end.facts);
   keep_outside(place, run_json);
   write_finished(place, end.facts);
   script.remove_tries();
@@ -319,8 +343,10 @@ AttemptEnd run_in_slurm(const std::string& run_json, const JobPlace& place, Star
 }
 
 /// One process, in the job's batch step. Where something else than `hpcbench cancel` ended the job, Slurm says what that was.
-int prepare_in_slurm(const std::string& run_json, const JobPlace& place, StartedFacts started, const SlurmJobFacts& job,
-                     int good_exit_code, Supervisor& supervisor) {
+int prepare_in_slurm(const OwnAttempt& own, StartedFacts started, const SlurmJobFacts& job, int good_exit_code,
+                     Supervisor& supervisor) {
+  const JobPlace& place = own.place;
+  const std::string& run_json = own.run_json;
   started.node = job.node;
   started.nodes = job.nodes;
   FinishedFacts facts = run_job(run_json, place, std::move(started), kSlurmGraceS, supervisor);
@@ -335,6 +361,7 @@ int prepare_in_slurm(const std::string& run_json, const JobPlace& place, Started
     write_file(place.attempt_folder + "/stopped", gives_way ? std::string(kGaveWay) + "\n" : "TERM\n", Durability::durable);
     return kSignalExitBase + SIGTERM;
   }
+  restore_deleted(place, run_json, own.claim, facts);
   write_finished(place, facts);
   return launch_status(facts, good_exit_code);
 }
@@ -383,22 +410,27 @@ AttemptEnd run_attempt(const std::string& attempt_folder, const Given& given, do
   std::optional<Descriptor> life(std::in_place);
   if (!token.empty() && !in_slurm) life = take_life(place.attempt_folder);
   if (!life) return {0, true};  // another job is about to claim it
+  Claim claim;
   if (!token.empty()) {
     started.job = job.name.empty() ? std::to_string(started.process.pid) : job.name;
-    const Claim claim{.revoked = false, .why = {}, .token = token, .job = *started.job, .process = started.process};
+    claim = {.revoked = false, .why = {}, .token = token, .job = *started.job, .process = started.process};
     if (!try_claim(place.attempt_folder, claim)) return {0, true};
   }
+  const OwnAttempt own{place, run_json, claim};
   if (in_slurm && info.is_preparation) {
-    return {prepare_in_slurm(run_json, place, std::move(started), job, info.success_exit_code, supervisor), true};
+    return {prepare_in_slurm(own, std::move(started), job, info.success_exit_code, supervisor), true};
   }
-  if (in_slurm) return run_in_slurm(run_json, place, started, std::move(job), block, supervisor);
+  if (in_slurm) return run_in_slurm(own, started, std::move(job), block, supervisor);
   if (token.empty()) {
     place.job_folder = make_manual_folder(run_json, place.attempt_folder);
     place.run_dir = run_dir_of(place.job_folder, info);
     say("by hand: this run claims nothing and does not count; its output is in " + place.job_folder);
   }
-  const FinishedFacts facts = run_job(run_json, place, started, grace_s, supervisor);
-  if (!token.empty()) keep_outside(place, run_json);
+  FinishedFacts facts = run_job(run_json, place, started, grace_s, supervisor);
+  if (!token.empty()) {
+    restore_deleted(place, run_json, claim, facts);
+    keep_outside(place, run_json);
+  }
   write_finished(place, facts);
   if (token.empty() && facts.error) say("error: " + *facts.error);
   return {launch_status(facts, info.success_exit_code), true};

@@ -71,7 +71,7 @@ std::vector<char> find_folders(const OpenFolder& folder, const std::vector<Attem
   return there;
 }
 
-/// Every attempt that was ever handed to an executor, in no order.
+/// Every attempt of a batch, in no order.
 std::vector<AttemptKey> attempts_of_batches(const std::string& results) {
   std::vector<AttemptKey> keys;
   std::error_code error;
@@ -112,7 +112,7 @@ void read_into(Store& store, const std::string& results, const std::vector<Attem
 /// What the index of an experiment says, and where the run directories say something else.
 struct IndexLook {
   std::vector<AttemptState> states;
-  std::vector<AttemptKey> gone;
+  std::vector<AttemptKey> gone;    // deleted; not those without an outcome that a batch names: their jobs may run
   std::vector<AttemptKey> unread;  // no outcome yet, or not in the index
 };
 
@@ -121,15 +121,17 @@ IndexLook look_at_index(const Store& store, const std::string& results, const st
   look.states = store.states(experiment);
   const OpenFolder folder(results);
   const std::vector<char> there = find_folders(folder, look.states);
+  const std::vector<AttemptKey> submitted = attempts_of_batches(results);
   for (std::size_t i = 0; i < look.states.size(); ++i) {
     const AttemptState& state = look.states[i];
     if (there[i] == 0) {
-      look.gone.push_back(state.key);
+      const bool open = !is_outcome(state.state) && std::find(submitted.begin(), submitted.end(), state.key) != submitted.end();
+      if (!open) look.gone.push_back(state.key);
     } else if (!is_outcome(state.state)) {
       look.unread.push_back(state.key);
     }
   }
-  add_unknown(attempts_of_batches(results), look.states, folder, look.unread);
+  add_unknown(submitted, look.states, folder, look.unread);
   add_unknown(imported_attempts(results), look.states, folder, look.unread);
   return look;
 }
@@ -174,6 +176,23 @@ std::string tell_rereading(const std::vector<const AttemptState*>& stale, const 
 
 enum class Telling { aloud, silent };
 
+/// Says that results are gone: their runs count as not yet measured.
+void tell_gone(const std::vector<AttemptState>& states, const std::vector<AttemptKey>& gone, const std::string& results) {
+  long long runs = 0;
+  const AttemptKey* last = nullptr;
+  auto state = states.begin();
+  for (const AttemptKey& key : gone) {  // in the order of `states`
+    while (!(state->key == key)) ++state;
+    const bool same = last != nullptr && last->config_id == key.config_id && last->run == key.run;
+    if (state->is_void || key.run.is_warmup() || same) continue;
+    ++runs;
+    last = &key;
+  }
+  if (runs > 0)
+    say(fmt::format("note: the folders of {} are gone from {}, and their results with them", counted(runs, "run", "runs"),
+                    results));
+}
+
 std::vector<AttemptState> bring_up_to_date(Store& store, const std::string& results, const std::string& experiment,
                                            IndexLook look, const Reading& before, const Reading& reading, Telling telling) {
   const std::vector<const AttemptState*> stale = read_by_other_rules(look, reading);
@@ -181,6 +200,7 @@ std::vector<AttemptState> bring_up_to_date(Store& store, const std::string& resu
   for (const AttemptState* state : stale) look.unread.push_back(state->key);
   if (look.gone.empty() && look.unread.empty()) return std::move(look.states);
   if (!look.gone.empty()) store.forget(experiment, look.gone);
+  if (telling == Telling::aloud) tell_gone(look.states, look.gone, results);
   if (!look.unread.empty()) read_into(store, results, look.unread, reading);
   std::vector<AttemptState> states = store.states(experiment);
   if (!told.empty() && telling == Telling::aloud) {

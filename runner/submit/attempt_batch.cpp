@@ -50,10 +50,8 @@ void write_plainly(const std::string& path, std::string_view content, unsigned m
   write_whole(fd.get(), content, path);
 }
 
-OpenBatch read_open_batch(const std::string& folder, const std::string& id, const std::string& maker) {
-  OpenBatch batch{id, {}, {}};
-  const std::vector<std::string> log = split(read_file_if_there(folder + "/handed.txt").value_or(""), '\n');
-  const bool trusted = log.front() == maker;
+/// The lines of a handed.txt that name attempts which left the batch, among others.
+std::set<std::string> left_lines(const std::vector<std::string>& log) {
   std::set<std::string> left;
   for (const std::string& line : log) {
     if (line.starts_with(kReturned)) {
@@ -62,6 +60,14 @@ OpenBatch read_open_batch(const std::string& folder, const std::string& id, cons
       left.insert(line);
     }
   }
+  return left;
+}
+
+OpenBatch read_open_batch(const std::string& folder, const std::string& id, const std::string& maker) {
+  OpenBatch batch{id, {}, {}};
+  const std::vector<std::string> log = split(read_file_if_there(folder + "/handed.txt").value_or(""), '\n');
+  const bool trusted = log.front() == maker;
+  const std::set<std::string> left = left_lines(log);
   for (const std::string& line : split(read_file_if_there(folder + "/attempts.txt").value_or(""), '\n')) {
     const std::optional<AttemptKey> key = parse_attempt_key(line);
     if (!key) continue;
@@ -134,6 +140,14 @@ std::vector<OpenBatch> read_open_batches(const std::string& results) {
   }
   std::sort(batches.begin(), batches.end(), [](const OpenBatch& a, const OpenBatch& b) { return a.id < b.id; });
   return batches;
+}
+
+std::set<std::string> read_handed_over(const std::string& results) {
+  std::set<std::string> all;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(batches_folder(results), error))
+    all.merge(left_lines(split(read_file_if_there(entry.path().string() + "/handed.txt").value_or(""), '\n')));
+  return all;
 }
 
 std::string AttemptBatch::write_hashes(const std::vector<AttemptKey>& attempts, const std::vector<std::string>& hashes) const {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -56,6 +57,9 @@ struct OpenBatch {
 
 /// All open batches of an experiment, by id. It skips lines that name no attempt.
 std::vector<OpenBatch> read_open_batches(const std::string& results);
+
+/// The attempts that left a batch of the experiment, open or closed, as `CONFIG_ID/r01/a1`; among other lines.
+std::set<std::string> read_handed_over(const std::string& results);
 
 /// Writes run.json and job.sh of an attempt whose folder exists. Not durable by itself: one sync_file_system serves the batch.
 /// Returns its attempt_hash.

@@ -1,8 +1,10 @@
 #include "submit/dispatcher.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -83,8 +85,37 @@ std::vector<AttemptKey> Dispatcher::Impl::next_keys() const {
   return keys;
 }
 
+/// Attempts at the front whose folders a program of another run has deleted never ran: their runs get new ones. Jobs in a
+/// queue are elements of one script, and the job of such an attempt says what is missing.
+void Dispatcher::Impl::leave_out_deleted() {
+  while (executor.runs_here() && !pending.empty()) {
+    const Pending next = pending.front();
+    const AttemptKey key = runs.key(next.run, runs[next.run].attempt);
+    const std::string folder = folder_of(key);
+    if (has_run_json(folder)) return;
+    require_results();
+    observer.note(fmt::format("{}: its folder was deleted before it began; the run gets a new attempt", to_string(key)));
+    pending.pop_front();
+    next.batch->batch.note_leaving(key);
+    if (--next.batch->waiting == 0) next.batch->batch.close();
+    make_folders(folder);
+    const Seizure revoked = revoke_attempt(fmt::format("{}its folder was deleted before it began", kVoidPrefix));
+    if (seize_attempt(folder, revoked)) apply(next.run, key, revoked.verdict);
+  }
+}
+
+/// Throws if a program deleted the study's results: nothing can be recorded, and a lock that is gone protects nothing.
+void Dispatcher::Impl::require_results() const {
+  if (::access((context.results + "/batches").c_str(), F_OK) == 0 || errno != ENOENT) return;
+  throw UnavailableError(fmt::format(
+      "error: {} was deleted while runs of the study ran, with all results in it. A program may delete only what is in "
+      "{{{{run_dir}}}}: correct the one that deletes more, then call `hpcbench run` again",
+      context.results));
+}
+
 /// False if nothing is left to hand over now.
 bool Dispatcher::Impl::hand_over_some() {
+  leave_out_deleted();
   const std::vector<AttemptKey> keys = next_keys();
   if (keys.empty()) return false;
   const std::shared_ptr<LiveBatch> live = pending.front().batch;
@@ -142,6 +173,7 @@ std::string Dispatcher::Impl::died_early(const Active& job) const {
 }
 
 void Dispatcher::Impl::settle_ended() {
+  if (!ended.empty()) require_results();
   while (!ended.empty()) {
     const Active job = std::move(ended.front());
     ended.pop_front();

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -62,6 +63,8 @@ struct Dispatcher::Impl {
   void hand_over();
   std::vector<AttemptKey> next_keys() const;
   bool hand_over_some();
+  void leave_out_deleted();
+  void require_results() const;
   void watch(std::size_t run, const AttemptKey& key, const std::string& job, const std::string& batch);
   void settle_ended();
   void apply(std::size_t run, const AttemptKey& key, const Verdict& verdict);
@@ -93,6 +96,8 @@ struct Dispatcher::Impl {
   // Recovery.
   std::vector<AttemptKey> note_open_batches(const std::vector<OpenBatch>& batches);
   void recover_attempt(const AttemptKey& key);
+  /// Whether a batch notes that the attempt left it. Reads all batches once.
+  bool was_handed_over(const AttemptKey& key);
   void take_over(std::size_t run, const AttemptKey& key, const std::string& why, const std::string& batch = {});
   void keep_unused(std::size_t run, const AttemptKey& key);
   void close_left_batches(const std::vector<OpenBatch>& batches);
@@ -117,6 +122,7 @@ struct Dispatcher::Impl {
   /// Open batches of earlier processes, and which of them still hold an attempt that was never handed over.
   std::map<std::string, LiveBatch> old_batches;
   std::map<AttemptKey, std::vector<std::string>> vouchers;
+  std::optional<std::set<std::string>> handed;  // read_handed_over
   std::unordered_map<std::size_t, AttemptKey> unused;  // runs whose next attempt has a folder already
 };
 

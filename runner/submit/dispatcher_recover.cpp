@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "runfiles/claim.hpp"
 #include "submit/dispatcher_impl.hpp"
@@ -66,11 +65,16 @@ void Dispatcher::Impl::recover_attempt(const AttemptKey& key) {
   const std::string folder = folder_of(key);
   if (!is_taken(folder)) {
     const bool vouched = vouchers.count(key) != 0;
-    // Nothing is handed over before its run.json is durable.
-    const bool never_written = ::access((folder + "/run.json").c_str(), F_OK) != 0;
-    if (vouched || never_written) return keep_unused(run, key);
+    // Nothing is handed over before its run.json is durable: where both are so, its program deleted the folder.
+    const bool never_left = !has_run_json(folder) && !was_handed_over(key);
+    if (vouched || never_left) return keep_unused(run, key);
   }
   take_over(run, key, recovery_why());
+}
+
+bool Dispatcher::Impl::was_handed_over(const AttemptKey& key) {
+  if (!handed) handed = read_handed_over(context.results);
+  return handed->contains(to_string(key));
 }
 
 /// Of jobs in a queue it takes time to say that one is not there: until then all that may be are watched.

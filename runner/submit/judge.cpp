@@ -44,6 +44,8 @@ bool ended_badly(const std::string& folder) {
   return finished.exit_code && *finished.exit_code != info.success_exit_code;
 }
 
+bool has_run_json(const std::string& folder) { return ::access((folder + "/run.json").c_str(), F_OK) == 0; }
+
 bool is_taken(const std::string& folder) { return ::access((folder + "/claim").c_str(), F_OK) == 0 || has_finished(folder); }
 
 Seizure revoke_attempt(const std::string& why) {
@@ -76,10 +78,34 @@ bool seize_attempt(const std::string& folder, const Seizure& seizure) {
   return true;
 }
 
+namespace {
+
+/// The state of an attempt that was handed over and whose folder is gone. Its job makes the folder again when it ends; after
+/// that no job is left to do so, and this process claims the attempt in a new folder.
+std::optional<Verdict> judge_deleted(const std::string& folder, const std::string& job, const std::optional<std::string>& ended,
+                                     Executor& executor) {
+  if (!ended) {
+    const JobStatus status = executor.status(folder, job);
+    if (status.kind == JobStatus::Kind::active) return Verdict{Verdict::Kind::active, job, State::lost, status.out_of_reach};
+    if (status.kind == JobStatus::Kind::unknown) return Verdict{Verdict::Kind::unseen, job, State::lost, status.text};
+  }
+  if (has_run_json(folder)) return std::nullopt;
+  make_folders(folder);
+  const Seizure lost = bury_attempt({}, job, "its folder was deleted after its job was submitted");
+  return seize_attempt(folder, lost) ? std::optional(lost.verdict) : std::nullopt;
+}
+
+}  // namespace
+
 Verdict judge_attempt(const std::string& folder, const std::string& job, const std::optional<std::string>& ended,
                       const Seizure& unclaimed, Executor& executor) {
   if (has_finished(folder)) return {Verdict::Kind::finished, {}, State::lost, {}};
   std::optional<Claim> claim = read_claim(folder);
+  if (!claim && !has_run_json(folder)) {
+    if (const std::optional<Verdict> deleted = judge_deleted(folder, job, ended, executor)) return *deleted;
+    if (has_finished(folder)) return {Verdict::Kind::finished, {}, State::lost, {}};
+    claim = read_claim(folder);
+  }
   if (!claim && seize_attempt(folder, unclaimed)) return unclaimed.verdict;
   if (!claim) claim = read_claim(folder);
   if (!claim) return {Verdict::Kind::unseen, job, State::lost, "its claim exists and cannot be read"};

@@ -33,6 +33,8 @@ struct Verdict {
 
 /// Whether `folder` holds finished.json.
 bool has_finished(const std::string& folder);
+/// Whether `folder` holds run.json, which is there before the attempt is handed over.
+bool has_run_json(const std::string& folder);
 /// Whether its processes ended as they should not, by a signal or another exit code than `success` asked for when it was
 /// started. False where no process was started, or the time limit or a person ended it.
 bool ended_badly(const std::string& folder);

@@ -26,10 +26,14 @@ metrics: [{name: value, file: stdout.log, pattern: 'value (\\S+)'}]
 """
 
 
+FOLDER_LOST = ("the attempt's folder was deleted while its program ran, and its output with it; a program may delete only what is in "
+               "{{run_dir}}")
+
+
 class Careless(StudyTest):
     """A program deletes what is in its run directory; meanwhile hpcbench is killed and called again."""
 
-    def check_once(self, deletes, more=""):
+    def check_once(self, deletes, more="", lost_folder=False):
         self.write("s.yaml", STUDY.replace("FOLDER", str(self.folder)) + more)
         self.write("work.sh", f'cd "{self.folder}"\n{deletes}\necho begun >> executions\nwhile [ -e hold ]; do sleep 0.05; done\necho value 42.5\n')
         self.write("hold", "")
@@ -41,12 +45,16 @@ class Careless(StudyTest):
         begun = len(log.read_text().splitlines())
         second = self.start("run", "s.yaml")
         self.wait_for(lambda: len(log.read_text().splitlines()) > begun, "the second call")
-        self.wait_for(lambda: (self.folder / "executions").read_text() != "begun\n" or second.poll() is not None or self.follows(), "what it does with the run")
+        self.wait_for(lambda: (self.folder / "executions").read_text() != "begun\n" or second.poll() is not None
+                      or (log.read_text().count("submitted") > 1 if lost_folder else self.follows()), "what it does with the run")
         (self.folder / "hold").unlink()
         said, _ = second.communicate()
-        self.assertEqual(second.returncode, 0, said)
+        self.assertEqual(second.returncode, int(lost_folder), said)
         self.assertEqual((self.folder / "executions").read_text(), "begun\n")
         run, = self.status("s.yaml")["runs"]
+        if lost_folder:
+            self.assertEqual((run["state"], run["attempt"], run["reason"]), ("failed", "a1", FOLDER_LOST))
+            return
         self.assertEqual((run["state"], run["attempt"]), ("succeeded", "a1"))
         self.assertEqual(self.report("s.yaml", "--metric", "value")["rows"][0]["median"], 42.5)
 
@@ -66,8 +74,63 @@ class Careless(StudyTest):
     def test_it_removes_the_directory_in_which_it_was_started(self):
         self.check_once('rm -rf "$1"', "workdir: attempt\n")
 
+    def test_it_removes_the_folder_of_the_attempt(self):
+        self.check_once('rm -rf "${1%/out}"', lost_folder=True)
+
+    def test_it_empties_the_folder_of_the_attempt(self):
+        self.check_once('rm -rf "${1%/out}"/*', lost_folder=True)
+
+    def test_it_removes_the_folder_of_the_run(self):
+        self.check_once('rm -rf "${1%/a1/out}"', lost_folder=True)
+
+    def test_it_removes_the_folder_of_the_attempt_and_its_launcher_is_killed(self):
+        self.write("s.yaml", STUDY.replace("FOLDER", str(self.folder)) + "retries: {lost: 0}\n")
+        self.write("work.sh", f'echo begun >> "{self.folder}/executions"\nrm -rf "${{1%/out}}"\nkill -9 $PPID\n')
+        said = self.hpcbench("run", "s.yaml", code=1)
+        self.assertIn("its folder was deleted after its job was submitted", said.stderr)
+        self.hpcbench("run", "s.yaml", code=1)
+        self.assertEqual((self.folder / "executions").read_text(), "begun\n")
+        self.assertEqual(self.status("s.yaml")["runs"][0]["state"], "lost")
+
     def test_a_script_starts_it(self):
         self.check_once('rm -rf "$1"/*', "setup: ['export X=1']\n")
+
+
+class Others(StudyTest):
+    """A program deletes folders of other runs, too."""
+
+    def begin(self, levels):
+        self.write("s.yaml", STUDY.replace("FOLDER", str(self.folder)).replace("[1]", "[1, 2, 3]").replace("repeats: 1", "repeats: 2")
+                   .replace('"{{run_dir}}"]', '"{{run_dir}}", "{{k}}"]'))
+        self.write("work.sh", f'echo $2 >> "{self.folder}/executions"\necho value 1\n[ $2 != 2 ] || rm -rf "$(cd "$1/{levels}"; pwd)"\n')
+
+    def executions(self):
+        return sorted((self.folder / "executions").read_text().split())
+
+    def test_the_attempts_own(self):
+        self.begin("..")
+        said = self.hpcbench("run", "s.yaml", code=1).stderr
+        self.assertIn(f"2 runs failed, all in this way: {FOLDER_LOST}", said)
+        self.assertEqual(self.executions(), list("112233"))
+        self.hpcbench("run", "s.yaml", code=1)
+        self.assertEqual(self.executions(), list("112233"))
+        self.hpcbench("retry", "s.yaml", code=1)
+        self.assertEqual(self.executions(), list("11222233"))
+
+    def test_all_of_a_configuration(self):
+        self.begin("../../..")
+        said = self.hpcbench("run", "s.yaml", code=1).stderr
+        self.assertIn(FOLDER_LOST, said)
+        self.assertEqual(self.executions(), list("112233"))
+        # The folder of the run that ended first went with that of the second.
+        if "its folder was deleted before it began; the run gets a new attempt" in said:
+            self.assertIn("note: the folders of 1 run are gone from", self.hpcbench("run", "s.yaml", code=1).stderr)
+
+    def test_all_results(self):
+        for levels in ("../../../..", "../../../../.."):
+            self.begin(levels)
+            said = self.hpcbench("run", "s.yaml", code=3).stderr
+            self.assertIn("results/careless was deleted while runs of the study ran, with all results in it. A program may delete only", said)
 
 
 class Files(StudyTest):

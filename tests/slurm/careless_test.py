@@ -62,6 +62,12 @@ class Careless(SlurmStudyTest):
         self.run_study(name="careless.yaml")
         self.each_once()
 
+    def test_a_program_that_removes_the_folder_of_the_attempt(self):
+        self.careless('rm -rf "${1%/out}"')
+        self.run_study(name="careless.yaml", code=1)
+        self.each_once("failed")
+        self.assertIn("the attempt's folder was deleted while its program ran", self.status("careless.yaml")["runs"][0]["reason"])
+
 
 if __name__ == "__main__":
     unittest.main()
