@@ -1,22 +1,34 @@
 #pragma once
 
+#include <string>
+
+#include "base/run_name.hpp"
 #include "base/state.hpp"
 
 namespace hpcbench {
+
+/// An attempt on record: what it takes to decide which one counts.
+struct AttemptState {
+  AttemptKey key;
+  State state = State::intended;
+  bool is_void = false;    // hpcbench revoked it before it ran: it counts for nothing
+  std::string rules = {};  // hash of the reading rules that made its record; empty where there is none
+  Standing standing = Standing::normal;
+};
 
 /// The attempts of a run, and what follows from them. The last attempt that is neither void nor set aside counts.
 class RunHistory {
  public:
   /// Adds an attempt; they come in rising order.
-  void add(int attempt, State state, bool is_void, Standing standing) {
-    if (is_void) return;
-    if (standing == Standing::normal) {
-      counting_ = attempt;
+  void add(const AttemptState& attempt) {
+    if (attempt.is_void) return;
+    if (attempt.standing == Standing::normal) {
+      counting_ = attempt.key.attempt;
       return;
     }
-    aside_ = attempt;
-    aside_state_ = state;
-    standing_ = standing;
+    aside_ = attempt.key.attempt;
+    aside_state_ = attempt.state;
+    standing_ = attempt.standing;
   }
 
   /// The attempt that counts; 0: none.

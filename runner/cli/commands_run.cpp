@@ -110,7 +110,7 @@ void note_owner(const Study& study, const Store& store) {
 }
 
 std::vector<WaitingRun> find_waiting(const Study& study, Store& store) {
-  return waiting_runs(study.experiment, study.selected(), study.results, known_attempts(refresh_index(store, study)));
+  return waiting_runs(study.experiment, study.selected(), study.results, refresh_index(store, study));
 }
 
 /// Stops the runs that wait between two segments. How many those were; none while a `run` goes on with them.
@@ -153,7 +153,7 @@ int cancel_study(const StudyOptions& options, bool yes) {
   note_without_results(study);
   require_own(study);
   auto [store, states] = open_for_reading(study);  // a full disk is what some cancel for
-  std::vector<KnownAttempt> active;
+  std::vector<AttemptState> active;
   for (const AttemptState& state : states) {
     if (!is_outcome(state.state) && study.selected().find(state.key.config_id)) active.push_back({state.key, state.state});
   }

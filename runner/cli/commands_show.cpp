@@ -145,9 +145,8 @@ std::string describe_attempt(const FoundRun& found, const std::string& folder) {
   Bindings axes = record.axes;
   if (!has_gpus) std::erase_if(axes, [](const auto& axis) { return axis.first == "gpus_per_node"; });
   lines.add("configuration", describe(axes));
-  const bool is_void = record.reason && record.reason->starts_with(kVoidPrefix);
   lines.add("state", std::string(shown_name(record.state)));
-  lines.add("reason", is_void ? explain_void(*record.reason) : record.reason);
+  lines.add("reason", record.is_void ? explain_void(record.reason.value_or("")) : record.reason);
   if (record.aside) lines.add("set aside", aside_text(*record.aside));
   if (has_gpus) lines.add("gpus", std::to_string(record.gpus));
   lines.add("executor", record.executor);

@@ -23,6 +23,7 @@ struct AttemptRecord {
   Bindings axes;
   int gpus = 1;
   State state = State::intended;
+  bool is_void = false;               // hpcbench revoked it before it ran: it counts for nothing
   std::optional<std::string> reason;  // why it did not succeed, with the first failing rank and its last lines
   std::string executor;
   std::optional<std::string> job;

@@ -364,6 +364,7 @@ class AttemptReader {
   void decide() {
     if (claim_ && claim_->revoked) {
       record_.state = State::cancelled;
+      record_.is_void = claim_->is_void();
       record_.reason = printable(claim_->why);
       if (finished_.readable) warn("finished.json: of an attempt that was revoked; it does not count");
     } else if (is_import()) {

@@ -351,7 +351,7 @@ static Table table_of(const Experiment& experiment, const Plan& plan, std::vecto
   const ReportSettings& settings = experiment.report;
   check_only(plan, options);
   take_values_at(records, experiment);
-  const std::vector<const AttemptRecord*> on_record = counting_attempts(records);
+  const std::vector<const AttemptRecord*> on_record = sorted_attempts(records);
   const bool all = options.orphans || options.all_repeats;
   const std::vector<const AttemptRecord*> attempts = all ? on_record : asked_repeats(plan, on_record);
   unify_units(records, attempts, plan, experiment, options);

@@ -169,18 +169,8 @@ bool is_imported(const Sample& sample) {
   return sample.row.facts.contains("source") && std::any_of(sample.measured.begin(), sample.measured.end(), is_import);
 }
 
-std::vector<const AttemptRecord*> counting_attempts(const std::vector<AttemptRecord>& records) {
-  const std::vector<const AttemptRecord*> sorted =
-      in_key_order(records, [](const AttemptRecord& each) -> auto& { return each.key; });
-  std::vector<const AttemptRecord*> counting;
-  counting.reserve(sorted.size());
-  for (const AttemptRecord* record : sorted) {
-    const bool again = !counting.empty() && counting.back()->key.config_id == record->key.config_id &&
-                       counting.back()->key.run == record->key.run;
-    if (again) counting.pop_back();
-    counting.push_back(record);
-  }
-  return counting;
+std::vector<const AttemptRecord*> sorted_attempts(const std::vector<AttemptRecord>& records) {
+  return in_key_order(records, [](const AttemptRecord& each) -> auto& { return each.key; });
 }
 
 namespace {

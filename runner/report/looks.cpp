@@ -210,7 +210,7 @@ std::vector<LookProgress> judge_looks(const std::vector<Sample>& samples, const 
 
 std::vector<LookProgress> look_progress(const Experiment& experiment, const Plan& plan, std::vector<AttemptRecord> records) {
   take_values_at(records, experiment);
-  const std::vector<const AttemptRecord*> attempts = asked_repeats(plan, counting_attempts(records));
+  const std::vector<const AttemptRecord*> attempts = asked_repeats(plan, sorted_attempts(records));
   // Blocks of a budget go by costs alone: a metric that no run has is the report's matter.
   MetricChoice metric = experiment.repeat_rule ? choose_metric(experiment, attempts, {}) : MetricChoice{"wall_s", "s", true};
   metric.is_of_part = metric.is_of_part || experiment.report.inner;

@@ -27,8 +27,8 @@ struct Sample {
   bool counts(RunName run) const { return look == 0 || (run.is_repeat() && run.number <= look); }
 };
 
-/// One attempt a run, warm-ups too, sorted by configuration and run: of several attempts the highest counts.
-std::vector<const AttemptRecord*> counting_attempts(const std::vector<AttemptRecord>& records);
+/// Sorted by configuration and run. `records`: the attempt that counts of each run (RunHistory).
+std::vector<const AttemptRecord*> sorted_attempts(const std::vector<AttemptRecord>& records);
 
 struct MetricChoice {
   std::string name;

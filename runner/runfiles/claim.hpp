@@ -2,10 +2,14 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/host.hpp"
 
 namespace hpcbench {
+
+/// Begins the `why` of a claim that makes an attempt void: hpcbench revoked it for reasons of its own before it ran.
+inline constexpr std::string_view kVoidPrefix = "void: ";
 
 /// The content of `claim`: who may run the attempt. Empty file: its writer died while writing.
 struct Claim {
@@ -14,6 +18,8 @@ struct Claim {
   std::string token;  // of a job
   std::string job;    // its executor's id
   std::optional<ProcessIdentity> process;
+
+  bool is_void() const { return revoked && why.starts_with(kVoidPrefix); }
 };
 
 std::string claim_text(const Claim& claim);

@@ -45,7 +45,7 @@ void bind_record(SQLite::Statement& row, const AttemptRecord& record) {
   row.clearBindings();
   bind_key(row, record.experiment, record.key);
   row.bind(6, std::string(to_string(record.state)));
-  row.bind(7, is_void(record) ? 1 : 0);
+  row.bind(7, record.is_void ? 1 : 0);
   row.bind(8, record.gpus);
   row.bind(9, record.executor);
   bind_optional(row, 10, record.job);
@@ -119,6 +119,7 @@ AttemptRecord RowReader::read(SQLite::Statement& row) {
   record.facts = read_texts(text_at(row, 22));
   record.warnings = read_list(text_at(row, 23));
   record.rules = text_at(row, 24);
+  record.is_void = row.getColumn(27).getInt() != 0;
   if (const Standing standing = read_standing(row, 25); standing != Standing::normal) {
     record.aside = SetAside{std::string(text_at(row, 26)), standing == Standing::measure_again, "", std::nullopt};
   }

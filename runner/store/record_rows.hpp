@@ -15,14 +15,15 @@ namespace hpcbench {
 /// The columns that RowReader reads, in its order; `id` is the first.
 inline constexpr const char* kRecordColumns =
     "id, config_id, kind, number, attempt, state, gpus, executor, job, batch, node, nodes, exit_code, signal, intended_unix_s, "
-    "started_unix_s, finished_unix_s, time_limit_s, reason, axes, metrics, units, facts, warnings, rules, aside, aside_why";
+    "started_unix_s, finished_unix_s, time_limit_s, reason, axes, metrics, units, facts, warnings, rules, aside, aside_why, "
+    "void";
 
 /// The same without what only tables show: axes, units, facts other than `nan`, and warnings read as empty.
 inline constexpr const char* kStandingColumns =
     "id, config_id, kind, number, attempt, state, gpus, executor, job, batch, node, nodes, exit_code, signal, intended_unix_s, "
     "started_unix_s, finished_unix_s, time_limit_s, reason, '{}', metrics, '{}', "
     "CASE WHEN instr(facts, '\"nan\":') > 0 THEN json_object('nan', json_extract(facts, '$.nan')) ELSE '{}' END, '[]', rules, "
-    "aside, aside_why";
+    "aside, aside_why, void";
 
 /// Inserts a record: its key (parameters 1 to 5), its other fields, and its id (30), NULL for a new one.
 inline constexpr const char* kInsertRecord =

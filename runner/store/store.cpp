@@ -52,8 +52,6 @@ struct Store::Impl {
 
 namespace {
 
-constexpr std::string_view kVoid = "void: ";
-
 constexpr const char* kKeyMatches = " WHERE experiment = ? AND config_id = ? AND kind = ? AND number = ? AND attempt = ?";
 
 void put_series(SQLite::Statement& remove, SQLite::Statement& insert, std::int64_t id, const AttemptRecord& record) {
@@ -129,10 +127,6 @@ std::vector<AttemptRecord> read_records(SQLite::Database& database, const std::s
 }
 
 }  // namespace
-
-bool is_void(const AttemptRecord& record) {
-  return record.state == State::cancelled && record.reason && record.reason->starts_with(kVoid);
-}
 
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Store::~Store() = default;

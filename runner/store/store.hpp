@@ -7,21 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "base/run_history.hpp"
 #include "ingest/attempt_record.hpp"
 
 namespace hpcbench {
-
-/// One attempt without its metrics: what a command needs to know of all runs at once.
-struct AttemptState {
-  AttemptKey key;
-  State state = State::intended;
-  bool is_void = false;    // revoked as if it had never been: another attempt of the run counts
-  std::string rules = {};  // hash of the reading rules that made its record; empty where there is none
-  Standing standing = Standing::normal;
-};
-
-/// Whether an attempt never counts: hpcbench revoked it for reasons of its own (`void: ...` in its claim).
-bool is_void(const AttemptRecord& record);
 
 /// results/hpcbench.db: an index of the run directories, which win over it. Another schema version or a broken file is
 /// moved aside (hpcbench.db.broken-N) and made anew (`rebuilt()` says so). A page found broken later does the same, and the

@@ -70,13 +70,6 @@ OutcomeCounts count_outcomes(const std::vector<AttemptState>& runs, const Study&
   return counts;
 }
 
-std::vector<KnownAttempt> known_attempts(const std::vector<AttemptState>& states) {
-  std::vector<KnownAttempt> known;
-  known.reserve(states.size());
-  for (const AttemptState& state : states) known.push_back({state.key, state.state, state.is_void, state.standing});
-  return known;
-}
-
 std::vector<AttemptKey> attempts_to_retry(const std::vector<AttemptState>& states, const Study& study,
                                           const std::vector<State>& outcomes) {
   std::vector<AttemptKey> keys;

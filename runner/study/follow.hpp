@@ -28,9 +28,6 @@ bool is_asked(const Study& study, const AttemptKey& key);
 /// Of those runs (counting_states) that are asked for.
 OutcomeCounts count_outcomes(const std::vector<AttemptState>& runs, const Study& study);
 
-/// The same as the dispatcher takes them.
-std::vector<KnownAttempt> known_attempts(const std::vector<AttemptState>& states);
-
 /// The runs that are asked for and have one of these outcomes.
 std::vector<AttemptKey> attempts_to_retry(const std::vector<AttemptState>& states, const Study& study,
                                           const std::vector<State>& outcomes);

@@ -366,7 +366,7 @@ void for_each_run(States& states, const Visit& visit) {
     RunHistory history;
     auto last = first;
     for (; last != states.end() && last->key.run == first->key.run && last->key.config_id == first->key.config_id; ++last)
-      history.add(last->key.attempt, last->state, last->is_void, last->standing);
+      history.add(*last);
     if (!first->key.run.is_warmup()) visit(first, last, history);
     first = last;
   }

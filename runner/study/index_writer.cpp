@@ -66,7 +66,7 @@ State IndexWriter::settled(const AttemptKey& attempt, std::optional<State> witho
     if (state == State::succeeded) watch_.failures.note_success();
     if (is_outcome(state) && state != State::succeeded) tell_failure(attempt, state, record);
   }
-  if (is_outcome(state) && attempt.run.is_repeat() && !is_void(record)) {
+  if (is_outcome(state) && attempt.run.is_repeat() && !record.is_void) {
     const auto wall = record.metrics.find("wall_s");
     progress_.remaining().note_end(attempt.config_id,
                                    wall == record.metrics.end() ? std::nullopt : std::optional(wall->second));
@@ -116,7 +116,7 @@ void IndexWriter::warn_of_nan(const AttemptRecord& record, const std::string& me
 
 void IndexWriter::tell_failure(const AttemptKey& attempt, State state, const AttemptRecord& record) {
   const std::string reason = record.reason.value_or("no reason known");
-  if (reason.starts_with(kVoidPrefix)) {
+  if (record.is_void) {
     progress_.print(fmt::format("{} {}; its run gets another attempt", to_string(attempt), explain_void(reason)));
     return;
   }

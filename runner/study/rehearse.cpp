@@ -38,9 +38,8 @@ std::unordered_map<std::string, State> states_by_run(const Study& study, const S
 
 /// The runs that ended so that `retries` gives them another attempt, by `CONFIG_ID/r01`.
 std::unordered_set<std::string> tried_again(const Study& study, const std::vector<AttemptState>& attempts) {
-  const std::vector<KnownAttempt> known = known_attempts(attempts);
   std::unordered_set<std::string> names;
-  for (const AttemptKey& key : attempts_to_follow(study.experiment, study.selected(), study.results, known))
+  for (const AttemptKey& key : attempts_to_follow(study.experiment, study.selected(), study.results, attempts))
     names.insert(key.config_id + "/" + to_string(key.run));
   return names;
 }

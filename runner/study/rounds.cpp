@@ -175,7 +175,7 @@ bool runs_in_rounds(const Study& study, const RunOptions& options) {
 }
 
 double attempt_hours(const AttemptRecord& attempt, CostUnit unit) {
-  if (!is_outcome(attempt.state) || attempt.key.run.is_imported() || is_void(attempt)) return 0;
+  if (!is_outcome(attempt.state) || attempt.key.run.is_imported() || attempt.is_void) return 0;
   const auto wall_s = attempt.metrics.find("wall_s");
   double seconds = 0;
   if (wall_s != attempt.metrics.end() && std::isfinite(wall_s->second) && !is_continued(attempt)) {
@@ -194,10 +194,9 @@ RoundsView look_at_rounds(const Study& study, const Store& store) {
   RoundsView view;
   for (const AttemptRecord& attempt : store.attempts(name)) view.spent_hours += attempt_hours(attempt, study.plan.cost_unit);
   const std::vector<AttemptState> states = store.states(name);
-  const std::vector<KnownAttempt> known = known_attempts(states);
   // What gets another attempt of its own accord has not ended.
   std::set<std::pair<std::string, RunName>> again;
-  for (const AttemptKey& key : attempts_to_follow(study.experiment, study.plan, study.results, known))
+  for (const AttemptKey& key : attempts_to_follow(study.experiment, study.plan, study.results, states))
     again.emplace(key.config_id, key.run);
   std::vector<AttemptRecord> records = store.counting_attempts(name, study.experiment.report.inner.has_value());
   std::erase_if(records, [&](const AttemptRecord& each) { return again.contains({each.key.config_id, each.key.run}); });

@@ -127,7 +127,7 @@ std::vector<std::size_t> open_configurations(const Study& study, const std::vect
 /// Ends what runs and revokes what waits, since it would only fail, too.
 void stop_early(const Study& study, const Dispatcher& dispatcher, Executor& executor, IndexWriter& index_writer,
                 Progress& progress, const std::string& why) {
-  std::vector<KnownAttempt> active;
+  std::vector<AttemptState> active;
   for (const AttemptKey& key : dispatcher.running()) active.push_back({key, State::submitted});
   index_writer.expect_cancels();
   progress.finish();
@@ -242,7 +242,7 @@ Steps<Carried> carry_out_part(const Study& study, const RunOptions& options, con
   Dispatcher dispatcher(study.experiment, runnable.plan, std::move(context), *executor, clock, index_writer);
   if (why_held) dispatcher.hold_when([&] { return why_held(index_writer.settled_hours()); });
   if (call.prepared.contains(study.experiment.name)) dispatcher.skip_prepare();
-  dispatcher.recover(known_attempts(states));
+  dispatcher.recover(states);
   taking_over.reset();
   dispatcher.retry(retried);
   index_writer.flush(true);

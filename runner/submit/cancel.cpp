@@ -87,12 +87,12 @@ bool or_note(const AttemptKey& key, DispatchObserver& observer, const Work& work
 
 }  // namespace
 
-CancelCounts cancel_attempts(const std::string& results, const std::vector<KnownAttempt>& attempts, Executor& executor,
+CancelCounts cancel_attempts(const std::string& results, const std::vector<AttemptState>& attempts, Executor& executor,
                              DispatchObserver& observer) {
   CancelCounts counts;
   std::vector<AttemptKey> begun;
   // Those that wait are revoked before any that runs is ended: else its slot would go to one of them.
-  for (const KnownAttempt& attempt : attempts) {
+  for (const AttemptState& attempt : attempts) {
     const std::string folder = results + "/" + to_string(attempt.key);
     if (is_outcome(attempt.state) || ::access(folder.c_str(), F_OK) != 0) continue;
     bool revoked = false;

@@ -19,12 +19,6 @@ namespace {
 
 constexpr const char* kStoppedWhy = "cancelled before it was continued";
 
-bool never_ran(const std::string& results, const KnownAttempt& attempt) {
-  if (attempt.state != State::cancelled) return false;
-  const std::optional<Claim> claim = read_claim(results + "/" + to_string(attempt.key));
-  return claim && claim->revoked && claim->why.starts_with(kVoidPrefix);
-}
-
 /// The number of a new attempt's folder, which this makes: above `highest`, and above folders of which nobody has a record.
 int make_next_folder(const std::string& results, AttemptKey key, int highest) {
   for (key.attempt = highest + 1;; ++key.attempt) {
@@ -36,15 +30,15 @@ int make_next_folder(const std::string& results, AttemptKey key, int highest) {
 }  // namespace
 
 std::vector<WaitingRun> waiting_runs(const Experiment& experiment, const Plan& plan, const std::string& results,
-                                     const std::vector<KnownAttempt>& known) {
+                                     const std::vector<AttemptState>& known) {
   if (!experiment.continuation) return {};
   RunTable runs(plan, true);
   std::vector<int> highest(runs.size(), 0);
-  for (const KnownAttempt& attempt : known) {
+  for (const AttemptState& attempt : known) {
     const auto run = runs.find(attempt.key.config_id, attempt.key.run);
     if (!run) continue;
     highest[*run] = std::max(highest[*run], attempt.key.attempt);
-    if (attempt.key.attempt <= runs[*run].attempt || never_ran(results, attempt)) continue;
+    if (attempt.key.attempt <= runs[*run].attempt || attempt.is_void) continue;
     runs.note_known(*run, attempt, false);
   }
   std::vector<WaitingRun> waiting;

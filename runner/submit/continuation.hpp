@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/run_history.hpp"
 #include "base/run_name.hpp"
 #include "base/state.hpp"
 #include "plan/plan.hpp"
@@ -40,7 +41,7 @@ struct WaitingRun {
 };
 /// Those of the plan. `results`: the experiment's folder.
 std::vector<WaitingRun> waiting_runs(const Experiment& experiment, const Plan& plan, const std::string& results,
-                                     const std::vector<KnownAttempt>& known);
+                                     const std::vector<AttemptState>& known);
 /// Makes the attempt with which each of them would go on, and revokes it: `cancelled`, until a retry. A `run` of now would go
 /// on with them at any moment: only for the owner of the experiment. Dies it anywhere, the run is cancelled or still waits.
 void cancel_waiting(const Experiment& experiment, const Plan& plan, const RenderContext& context,

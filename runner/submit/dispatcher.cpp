@@ -276,7 +276,7 @@ Dispatcher::~Dispatcher() = default;
 
 void Dispatcher::hold_when(std::function<std::string()> why) { impl_->hold = std::move(why); }
 
-void Dispatcher::recover(const std::vector<KnownAttempt>& known) { impl_->recover(known); }
+void Dispatcher::recover(const std::vector<AttemptState>& known) { impl_->recover(known); }
 
 long long Dispatcher::retry(const std::vector<AttemptKey>& finished) { return impl_->retry(finished); }
 

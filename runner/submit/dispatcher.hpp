@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/run_history.hpp"
 #include "base/run_name.hpp"
 #include "base/state.hpp"
 #include "plan/plan.hpp"
@@ -15,14 +16,6 @@
 #include "submit/executor.hpp"
 
 namespace hpcbench {
-
-/// An attempt on record when a campaign begins.
-struct KnownAttempt {
-  AttemptKey key;
-  State state = State::intended;
-  bool is_void = false;
-  Standing standing = Standing::normal;
-};
 
 /// Events of a campaign; the command line journals them in the index and shows progress. `intended` must be
 /// journaled before it returns; `submitted` and `settled` may be written later, in groups: recovery reads the folders.
@@ -65,7 +58,7 @@ class Dispatcher {
   /// Whether the `prepare` command has run.
   bool has_prepared() const;
   /// Takes over what earlier calls left behind: adopts jobs that run, settles what ended, revokes what was never started.
-  void recover(const std::vector<KnownAttempt>& known);
+  void recover(const std::vector<AttemptState>& known);
   /// Asks for a new attempt of each of these runs that has an outcome, by the person's will: no limit on retries. Keys of runs
   /// that are not in the plan, or have no outcome, are skipped. After `recover`, before `step`. Returns how many it took.
   long long retry(const std::vector<AttemptKey>& finished);
@@ -95,7 +88,7 @@ struct CancelCounts {
   long long unseen = 0;  // run where they cannot be reached from here; each has its note
 };
 /// Asks the jobs of these attempts to end and revokes those that have not begun: their outcome is `cancelled`.
-CancelCounts cancel_attempts(const std::string& results, const std::vector<KnownAttempt>& attempts, Executor& executor,
+CancelCounts cancel_attempts(const std::string& results, const std::vector<AttemptState>& attempts, Executor& executor,
                              DispatchObserver& observer);
 /// Looks at jobs that were asked to end until each has, `patience_s` is over or `stop` says so; settles those that wrote
 /// finished.json. Returns those that were not seen to end.

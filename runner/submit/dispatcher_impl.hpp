@@ -47,7 +47,7 @@ struct Dispatcher::Impl {
   Impl(const Experiment& the_experiment, const Plan& the_plan, RenderContext the_context, Executor& the_executor,
        Clock& the_clock, DispatchObserver& the_observer);
 
-  void recover(const std::vector<KnownAttempt>& known);
+  void recover(const std::vector<AttemptState>& known);
   long long retry(const std::vector<AttemptKey>& finished);
   bool step();
 
@@ -122,7 +122,7 @@ struct Dispatcher::Impl {
   /// Open batches of earlier processes, and which of them still hold an attempt that was never handed over.
   std::map<std::string, LiveBatch> old_batches;
   std::map<AttemptKey, std::vector<std::string>> vouchers;
-  std::optional<std::set<std::string>> handed;  // read_handed_over
+  std::optional<std::set<std::string>> handed;         // read_handed_over
   std::unordered_map<std::size_t, AttemptKey> unused;  // runs whose next attempt has a folder already
 };
 

@@ -11,19 +11,13 @@ std::string recovery_why() { return fmt::format("{}an earlier call ended before 
 
 }  // namespace
 
-void Dispatcher::Impl::recover(const std::vector<KnownAttempt>& known) {
+void Dispatcher::Impl::recover(const std::vector<AttemptState>& known) {
   std::vector<AttemptKey> open;
-  for (const KnownAttempt& attempt : known) {
+  for (const AttemptState& attempt : known) {
     const auto run = runs.find(attempt.key.config_id, attempt.key.run);
     if (!run) continue;
     runs.note_known(*run, attempt, is_miss(attempt.key, attempt.state));
     if (!is_outcome(attempt.state)) open.push_back(attempt.key);
-  }
-  // Of the outcomes only `cancelled` has two meanings: by a person, or revoked because it never ran.
-  for (std::size_t run = 0; run < runs.size(); ++run) {
-    if (runs[run].state != State::cancelled || runs[run].history.is_excluded()) continue;
-    const auto claim = read_claim(folder_of(runs.key(run, runs[run].attempt)));
-    if (claim && claim->revoked && claim->why.starts_with(kVoidPrefix)) runs.set_state(run, State::planned);
   }
   const std::vector<OpenBatch> batches = read_open_batches(context.results);
   const std::vector<AttemptKey> unknown = note_open_batches(batches);

@@ -10,9 +10,6 @@
 
 namespace hpcbench {
 
-/// Begins the WHY of a claim that recovery revoked: the attempt never ran, never will, and does not count.
-inline constexpr std::string_view kVoidPrefix = "void: ";
-
 /// Such a WHY for people: `never ran and does not count: an earlier call ended before its job began`.
 std::string explain_void(std::string_view why);
 

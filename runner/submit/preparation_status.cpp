@@ -70,7 +70,7 @@ AttemptEnd end_of(const std::string& folder, std::string& why) {
   const std::optional<Claim> claim = read_claim(folder);
   if (claim && claim->revoked) {
     why = claim->why;
-    return why.starts_with(kVoidPrefix) ? AttemptEnd::is_void : AttemptEnd::failed;
+    return claim->is_void() ? AttemptEnd::is_void : AttemptEnd::failed;
   }
   if (const auto settled = read_settled(folder)) {
     why = settled->reason.value_or("lost");

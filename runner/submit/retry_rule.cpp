@@ -13,12 +13,12 @@ bool counts_as_miss(const Experiment& experiment, const std::string& folder, Sta
 }
 
 std::vector<AttemptKey> attempts_to_follow(const Experiment& experiment, const Plan& plan, const std::string& results,
-                                           const std::vector<KnownAttempt>& known) {
+                                           const std::vector<AttemptState>& known) {
   RunTable runs(plan, false);
   const auto counts = [&](const AttemptKey& key, State state) {
     return counts_as_miss(experiment, results + "/" + to_string(key), state);
   };
-  for (const KnownAttempt& attempt : known) {
+  for (const AttemptState& attempt : known) {
     const auto run = runs.find(attempt.key.config_id, attempt.key.run);
     if (!run) continue;
     runs.note_known(*run, attempt, counts(attempt.key, attempt.state));

@@ -16,6 +16,6 @@ bool counts_as_miss(const Experiment& experiment, const std::string& folder, Sta
 
 /// The last attempts of runs of the plan that ended so that a campaign gives them another one of its own accord.
 std::vector<AttemptKey> attempts_to_follow(const Experiment& experiment, const Plan& plan, const std::string& results,
-                                           const std::vector<KnownAttempt>& known);
+                                           const std::vector<AttemptState>& known);
 
 }  // namespace hpcbench

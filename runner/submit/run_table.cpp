@@ -59,9 +59,9 @@ void RunTable::set_state(std::size_t index, State state) {
   run.state = state;
 }
 
-void RunTable::note_known(std::size_t index, const KnownAttempt& known, bool is_miss) {
+void RunTable::note_known(std::size_t index, const AttemptState& known, bool is_miss) {
   Run& run = runs_[index];
-  run.history.add(known.key.attempt, known.state, known.is_void, known.standing);
+  run.history.add(known);
   if (known.standing != Standing::normal) {
     run.misses = {};
   } else if (is_miss) {
@@ -70,7 +70,9 @@ void RunTable::note_known(std::size_t index, const KnownAttempt& known, bool is_
   if (is_outcome(known.state)) note_outcome(index, known.key.attempt, known.state);
   if (known.key.attempt <= run.attempt) return;
   run.attempt = known.key.attempt;
-  if (known.standing == Standing::normal) {
+  if (known.is_void) {
+    if (!run.history.is_excluded()) set_state(index, State::planned);
+  } else if (known.standing == Standing::normal) {
     set_state(index, known.state);
   } else if (run.history.counting() == 0) {
     set_state(index, run.history.is_measured_again() ? State::planned : known.state);

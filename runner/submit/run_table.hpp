@@ -42,8 +42,9 @@ class RunTable {
   AttemptKey key(std::size_t index, int attempt) const;
 
   /// Notes an attempt on record; those of a run come in rising order. `is_miss`: it counts against `retries`, unless it was set
-  /// aside. The state of the run is then that of its highest attempt, or, if that was set aside, as RunHistory says.
-  void note_known(std::size_t index, const KnownAttempt& known, bool is_miss);
+  /// aside. The state of the run is then that of its highest attempt; after a void one it is planned, and if the highest was
+  /// set aside, it is as RunHistory says.
+  void note_known(std::size_t index, const AttemptState& known, bool is_miss);
   void set_state(std::size_t index, State state);
   void set_attempt(std::size_t index, int attempt) { runs_[index].attempt = attempt; }
   /// How an attempt ended; of several the highest is kept, whatever the run's state is.

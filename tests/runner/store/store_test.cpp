@@ -82,12 +82,13 @@ TEST_CASE("the attempt that counts is the highest that is not void; warm-ups nev
     AttemptRecord made = full_record();
     made.key = {"0a", {kind, run}, attempt};
     made.state = state;
+    made.is_void = reason == "void: doubtful";
     made.reason = std::move(reason);
     return made;
   };
   store.put({record(1, 1, State::failed, "x"), record(1, 2, State::succeeded, {}),
              record(1, 3, State::cancelled, "void: doubtful"), record(2, 1, State::cancelled, "cancelled before it began"),
-             record(3, 1, State::cancelled, "void: doubtful"), record(4, 1, State::failed, "void: is no reason of ours"),
+             record(3, 1, State::cancelled, "void: doubtful"), record(4, 1, State::failed, "void: the word alone says nothing"),
              record(1, 1, State::succeeded, {}, RunKind::warmup), record(1, 1, State::succeeded, {}, RunKind::imported)});
   const std::vector<AttemptRecord> counting = store.counting_attempts("digits", true);
   REQUIRE(counting.size() == 4);

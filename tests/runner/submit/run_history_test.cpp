@@ -20,8 +20,8 @@ Plan one_run() {
   return plan;
 }
 
-KnownAttempt attempt(int number, State state, Standing standing = kNormal, bool is_void = false) {
-  return {{"00000000000000aa", {RunKind::repeat, 1}, number}, state, is_void, standing};
+AttemptState attempt(int number, State state, Standing standing = kNormal, bool is_void = false) {
+  return {.key = {"00000000000000aa", {RunKind::repeat, 1}, number}, .state = state, .is_void = is_void, .standing = standing};
 }
 
 }  // namespace
@@ -29,26 +29,26 @@ KnownAttempt attempt(int number, State state, Standing standing = kNormal, bool 
 TEST_CASE("the last attempt that is neither void nor set aside counts") {
   RunHistory history;
   CHECK(history.counting() == 0);
-  history.add(1, State::failed, false, kNormal);
-  history.add(2, State::succeeded, false, kNormal);
-  history.add(3, State::cancelled, true, kNormal);
+  history.add(attempt(1, State::failed, kNormal));
+  history.add(attempt(2, State::succeeded, kNormal));
+  history.add(attempt(3, State::cancelled, kNormal, true));
   CHECK(history.counting() == 2);
   CHECK_FALSE(history.is_excluded());
-  history.add(4, State::succeeded, false, kAside);
+  history.add(attempt(4, State::succeeded, kAside));
   CHECK(history.counting() == 2);
   CHECK(history.aside() == 4);
 }
 
 TEST_CASE("a run whose attempts were all set aside is left out, or measured again") {
   RunHistory history;
-  history.add(1, State::failed, false, kAgain);
+  history.add(attempt(1, State::failed, kAgain));
   CHECK(history.is_measured_again());
-  history.add(2, State::succeeded, false, kAside);
+  history.add(attempt(2, State::succeeded, kAside));
   CHECK(history.is_excluded());
   CHECK_FALSE(history.is_measured_again());
-  history.add(3, State::cancelled, true, kNormal);  // void: it changes nothing
+  history.add(attempt(3, State::cancelled, kNormal, true));  // void: it changes nothing
   CHECK(history.is_excluded());
-  history.add(4, State::submitted, false, kNormal);
+  history.add(attempt(4, State::submitted, kNormal));
   CHECK(history.counting() == 4);
   CHECK_FALSE(history.is_excluded());
 }

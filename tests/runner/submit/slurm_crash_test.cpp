@@ -33,9 +33,9 @@ TEST_CASE("slurm: cancel of some of the runs that wait leaves the others in the 
   test.begin();
   test.rounds(3);
   test.slurm.start(test.job(0, 1));
-  std::vector<KnownAttempt> some = test.study.observer.known();
+  std::vector<AttemptState> some = test.study.observer.known();
   std::erase_if(some,
-                [&](const KnownAttempt& each) { return each.key != test.study.key(0, 1) && each.key != test.study.key(2, 1); });
+                [&](const AttemptState& each) { return each.key != test.study.key(0, 1) && each.key != test.study.key(2, 1); });
   SlurmSettings settings;
   settings.studies = {{"study", test.study.results}};
   SlurmExecutor other(settings, test.slurm, test.study.clock, [](const std::string&) {});

@@ -62,9 +62,12 @@ class RecordingObserver : public DispatchObserver {
   void tried_again(const AttemptKey& attempt) override { forgiven.push_back(attempt); }
   void note(const std::string& text) override { notes.push_back(text); }
 
-  std::vector<KnownAttempt> known() const {
-    std::vector<KnownAttempt> attempts;
-    for (const auto& [key, state] : journal) attempts.push_back({key, state});
+  std::vector<AttemptState> known() const {
+    std::vector<AttemptState> attempts;
+    for (const auto& [key, state] : journal) {
+      const auto claim = read_claim(results_ + "/" + to_string(key));
+      attempts.push_back({.key = key, .state = state, .is_void = claim && claim->is_void()});
+    }
     return attempts;
   }
 
