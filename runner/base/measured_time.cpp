@@ -1,44 +1,22 @@
 #include "base/measured_time.hpp"
 
-#include <array>
 #include <charconv>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 
 namespace hpcbench {
 
 namespace {
 
 constexpr double kMinuteS = 60;
-constexpr double kHourS = 3600;
 constexpr double kDayS = 86400;
 
-constexpr std::array<std::pair<std::string_view, double>, 17> kTimeUnits = {{{"d", kDayS},
-                                                                             {"day", kDayS},
-                                                                             {"days", kDayS},
-                                                                             {"h", kHourS},
-                                                                             {"hour", kHourS},
-                                                                             {"hours", kHourS},
-                                                                             {"m", kMinuteS},
-                                                                             {"min", kMinuteS},
-                                                                             {"mins", kMinuteS},
-                                                                             {"minute", kMinuteS},
-                                                                             {"minutes", kMinuteS},
-                                                                             {"s", 1},
-                                                                             {"sec", 1},
-                                                                             {"secs", 1},
-                                                                             {"second", 1},
-                                                                             {"seconds", 1},
-                                                                             {"ms", 1e-3}}};
-
+/// `m` is a minute beside a number.
 std::optional<double> seconds_of_unit(std::string_view word) {
-  for (const auto& [unit, seconds] : kTimeUnits) {
-    if (unit == word) return seconds;
-  }
-  return std::nullopt;
+  return word == "m" ? std::optional(kMinuteS) : unit_factor(std::string(word), "s");
 }
 
 /// Digits with at most one point in them; no sign, no exponent.
@@ -72,6 +50,11 @@ std::optional<double> parse_clock(std::string_view text) {
   return seconds + clock;
 }
 
+/// Bytes above ASCII are of the micro sign.
+bool is_unit_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
+}
+
 /// `63 min 48 s`: numbers, each with its unit, no unit twice.
 std::optional<double> parse_units(std::string_view text) {
   double seconds = 0;
@@ -82,7 +65,7 @@ std::optional<double> parse_units(std::string_view text) {
     if (!amount) return std::nullopt;
     text = trim(text.substr(number.size()));
     std::size_t end = 0;
-    while (end < text.size() && ((text[end] >= 'a' && text[end] <= 'z') || (text[end] >= 'A' && text[end] <= 'Z'))) ++end;
+    while (end < text.size() && is_unit_letter(text[end])) ++end;
     const std::optional<double> unit = seconds_of_unit(text.substr(0, end));
     if (!unit || (smallest > 0 && *unit >= smallest)) return std::nullopt;
     smallest = *unit;

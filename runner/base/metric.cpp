@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 
 namespace hpcbench {
 
@@ -33,11 +34,6 @@ std::string describe_where(const Condition& where) {
 
 namespace {
 
-// Words of units, in lower case. Of wall-clock times only these can be below the `/` of a rate: days/ns is no rate.
-constexpr std::array kWallTimes = {"s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes",
-                                   "h", "hr",  "hrs",  "hour",   "hours",   "d",   "day",  "days"};
-constexpr std::array kOtherTimes = {"ms",   "us",    "\u00b5s", "\u03bcs", "ns",   "ps",   "fs",
-                                    "week", "weeks", "month",   "months",  "year", "years"};
 /// Units that a program completes once for its whole problem: with weak scaling each of them grows.
 constexpr std::array kSteps = {"1",        "it",        "its",   "iter",    "iters", "iteration", "iterations", "step", "steps",
                                "timestep", "timesteps", "batch", "batches", "epoch", "epochs",    "run",        "runs"};
@@ -50,17 +46,7 @@ bool is_word(const std::array<const char*, kCount>& words, std::string_view word
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// `gpus` for gpu, device ...; empty for other words.
-std::string counted_unit(const std::string& word) {
-  for (const auto& [name, unit] :
-       {std::pair("gpu", "gpus"), std::pair("device", "gpus"), std::pair("chip", "gpus"), std::pair("rank", "ranks"),
-        std::pair("process", "ranks"), std::pair("node", "nodes"), std::pair("core", "cores")}) {
-    if (word == name) return unit;
-  }
-  return "";
-}
-
-std::string lower_case(std::string text) {
+std::string lower_letters(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return c < 0x80 ? std::tolower(c) : c; });
   return text;
 }
@@ -71,20 +57,22 @@ MetricKind kind_of_unit(const std::string& unit) {
   const std::string first = unit.substr(0, unit.find('/'));
   bool per_time =
       std::any_of(kRateEndings.begin(), kRateEndings.end(), [&](const char* ending) { return trim(first).ends_with(ending); });
-  std::vector<std::string> parts = split(lower_case(unit), '/');
+  std::vector<std::string> parts = split(unit, '/');
   for (std::string& part : parts) part = std::string(trim(part));
-  const std::string& above = parts.front();
-  const bool is_wall = is_word(kWallTimes, above);
-  const bool is_time = is_wall || is_word(kOtherTimes, above);
+  const std::string above = lower_letters(parts.front());
+  const bool is_wall = word_of_unit(parts.front()).is_wall_time;
+  const bool is_time = word_of_unit(parts.front()).is_time;
   std::string counted;  // below a time: ms/step
+  bool is_counted_time = false;
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    const std::string of = counted_unit(parts[i]);
-    if (is_word(kWallTimes, parts[i])) {
+    const WordOfUnit word = word_of_unit(parts[i]);
+    if (word.is_wall_time) {
       per_time = true;
-    } else if (!of.empty()) {
-      kind.per = of;
+    } else if (!word.counted.empty()) {
+      kind.per = word.counted;
     } else {
-      counted = parts[i];
+      counted = lower_letters(parts[i]);
+      is_counted_time = word.is_time;
     }
   }
   if (per_time && counted.empty() && !is_wall) {
@@ -92,7 +80,7 @@ MetricKind kind_of_unit(const std::string& unit) {
     kind.counts_work = !is_time && !is_word(kSteps, above);
   } else if (is_time && !per_time && kind.per.empty()) {
     kind.better = Better::lower;
-    kind.counts_work = !counted.empty() && !is_word(kSteps, counted) && !is_word(kOtherTimes, counted);
+    kind.counts_work = !counted.empty() && !is_word(kSteps, counted) && !is_counted_time;
   }
   kind.scales = kind.better.has_value();
   return kind;
@@ -111,14 +99,14 @@ std::string where_json(const Condition& where) {
 }  // namespace
 
 std::string unit_in_name(const std::string& name) {
-  std::vector<std::string> words = split(lower_case(name), '_');
+  std::vector<std::string> words = split(lower_letters(name), '_');
   while (words.size() > 1 && is_word(kStatistics, words.back())) words.pop_back();
   std::string unit;
   for (std::size_t i = 1; i + 1 < words.size(); ++i) {
     if (words[i] == "per") unit += (unit.empty() ? words[i - 1] : "") + "/" + words[i + 1];
   }
   if (!unit.empty() && words[words.size() - 2] == "per") return unit;
-  constexpr std::array kSuffixes = {"s", "ms", "us", "ns"};
+  constexpr std::array kSuffixes = {"s", "ms", "us", "ns", "sec", "msec", "usec", "nsec"};
   return words.size() > 1 && is_word(kSuffixes, words.back()) ? words.back() : "";
 }
 

@@ -45,6 +45,19 @@ std::optional<Take> parse_take(std::string_view word) {
   return std::nullopt;
 }
 
+std::optional<std::string> parse_statistic(std::string_view word) {
+  std::string lower(word);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (const auto& [other, meant] :
+       {std::pair("average", "mean"), std::pair("avg", "mean"), std::pair("minimum", "min"), std::pair("maximum", "max")}) {
+    if (lower == other) lower = meant;
+  }
+  const std::optional<Take> take = parse_take(lower);
+  const bool is_summary =
+      take && (take->kind == Kind::min || take->kind == Kind::max || take->kind == Kind::mean || take->kind == Kind::quantile);
+  return is_summary ? std::optional(lower) : std::nullopt;
+}
+
 double quantile(const std::vector<double>& sorted, double p) {
   const double position = static_cast<double>(sorted.size() - 1) * p;
   const auto below = static_cast<std::size_t>(position);

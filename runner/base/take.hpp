@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,10 @@ struct Take {
 
 /// `last`, `first`, `min`, `max`, `sum`, `count`, `mean`, `median`, `p95`, `p99.9`; absent for any other word.
 std::optional<Take> parse_take(std::string_view word);
+
+/// The word for what a published value is of its n runs: `mean` also of `Average`, `avg`. Absent for any other word.
+std::optional<std::string> parse_statistic(std::string_view word);
+inline constexpr const char* kStatisticWords = "mean, median, min, max, or a percentile such as p95";
 
 /// Hyndman and Fan 1996, type 7: linear between the order statistics around (n - 1) p. `sorted` ascending and not empty.
 double quantile(const std::vector<double>& sorted, double p);

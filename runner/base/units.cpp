@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct KnownUnitWord {
 constexpr double kSecondsOfMinute = 60;
 constexpr double kSecondsOfHour = 3600;
 constexpr double kSecondsOfDay = 86400;
+constexpr double kSecondsOfWeek = 7 * kSecondsOfDay;
 constexpr std::array kUnitWords = {KnownUnitWord{"s", "s", 1},
                                    KnownUnitWord{"sec", "s", 1},
                                    KnownUnitWord{"secs", "s", 1},
@@ -54,14 +56,26 @@ constexpr std::array kUnitWords = {KnownUnitWord{"s", "s", 1},
                                    KnownUnitWord{"minutes", "s", kSecondsOfMinute},
                                    KnownUnitWord{"h", "s", kSecondsOfHour},
                                    KnownUnitWord{"hr", "s", kSecondsOfHour},
+                                   KnownUnitWord{"hrs", "s", kSecondsOfHour},
                                    KnownUnitWord{"hour", "s", kSecondsOfHour},
                                    KnownUnitWord{"hours", "s", kSecondsOfHour},
                                    KnownUnitWord{"d", "s", kSecondsOfDay},
                                    KnownUnitWord{"day", "s", kSecondsOfDay},
                                    KnownUnitWord{"days", "s", kSecondsOfDay},
+                                   KnownUnitWord{"week", "s", kSecondsOfWeek},
+                                   KnownUnitWord{"weeks", "s", kSecondsOfWeek},
+                                   KnownUnitWord{"month", "month", 1},  // of no fixed length
+                                   KnownUnitWord{"months", "month", 1},
+                                   KnownUnitWord{"year", "year", 1},
+                                   KnownUnitWord{"years", "year", 1},
                                    KnownUnitWord{"GPU", "gpu", 1},
+                                   KnownUnitWord{"GPUs", "gpu", 1},
                                    KnownUnitWord{"device", "gpu", 1},
-                                   KnownUnitWord{"process", "rank", 1}};
+                                   KnownUnitWord{"chip", "gpu", 1},
+                                   KnownUnitWord{"rank", "rank", 1},
+                                   KnownUnitWord{"process", "rank", 1},
+                                   KnownUnitWord{"node", "node", 1},
+                                   KnownUnitWord{"core", "core", 1}};
 
 /// Units that take the prefixes k, M, G, T and P, and Ki, Mi ... for bytes.
 constexpr std::array kScaledUnits = {KnownUnitWord{"B", "byte", 1},
@@ -99,27 +113,72 @@ constexpr std::array kUnitPrefixes = {UnitPrefix{"Ki", 0x1p10}, UnitPrefix{"Mi",
                                       UnitPrefix{"K", 1e3},     UnitPrefix{"M", 1e6},     UnitPrefix{"G", 1e9},
                                       UnitPrefix{"T", 1e12},    UnitPrefix{"P", 1e15},    UnitPrefix{"", 1}};
 
-template <std::size_t kCount>
-const KnownUnitWord* find_unit_word(const std::array<KnownUnitWord, kCount>& words, std::string_view word) {
-  const auto found = std::find_if(words.begin(), words.end(), [&](const KnownUnitWord& each) { return word == each.word; });
-  return found == words.end() ? nullptr : &*found;
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return c < 0x80 ? std::tolower(c) : c; });
+  return lower;
+}
+
+/// The words that a text may mean; `spelling` is how it is written.
+struct FoundUnitWord {
+  UnitWord word;
+  std::string spelling;
+};
+
+using UnitWords = std::map<std::string, std::vector<FoundUnitWord>>;  // by their lower case
+
+/// All words, and the prefixed ones. A prefix that ends with `i` is of bytes.
+UnitWords make_unit_words() {
+  UnitWords words;
+  for (const KnownUnitWord& known : kUnitWords)
+    words[lower_case(known.word)].push_back({{known.base, known.factor, true}, known.word});
+  for (const UnitPrefix& prefix : kUnitPrefixes) {
+    for (const KnownUnitWord& known : kScaledUnits) {
+      if (prefix.text.ends_with('i') && std::string_view(known.base) != "byte") continue;
+      const std::string spelling = std::string(prefix.text) + known.word;
+      words[lower_case(spelling)].push_back({{known.base, prefix.factor * known.factor, true}, spelling});
+    }
+  }
+  return words;
+}
+
+const std::vector<FoundUnitWord>& words_of_any_case(std::string_view text) {
+  static const UnitWords kWords = make_unit_words();
+  static const std::vector<FoundUnitWord> kNone;
+  const auto found = kWords.find(lower_case(text));
+  return found == kWords.end() ? kNone : found->second;
+}
+
+/// Letters whose case has a meaning: `Mb` is a megabit to many, and `mW` is a thousandth of `W`.
+bool is_ambiguous_case(std::string_view text, const UnitWord& meant) {
+  if (meant.base == "byte") return text.ends_with('b');
+  const bool takes_thousandths = meant.base == "J" || meant.base == "W" || meant.base == "Hz";
+  return takes_thousandths && meant.factor >= 1e3 && (text.front() == 'm' || text.front() == 'p');
+}
+
+/// A known word in other letters, where only one is meant: `Sec`, `GFLOP`, `TOKENS`; not `mb`.
+std::optional<UnitWord> word_of_other_case(std::string_view text) {
+  const std::vector<FoundUnitWord>& found = words_of_any_case(text);
+  if (found.empty() || is_ambiguous_case(text, found.front().word)) return std::nullopt;
+  const UnitWord& first = found.front().word;
+  const bool is_one = std::all_of(found.begin(), found.end(), [&](const FoundUnitWord& each) {
+    return each.word.base == first.base && each.word.factor == first.factor;
+  });
+  return is_one ? std::optional(first) : std::nullopt;
 }
 
 /// Any other word is a unit of its own: `Cells` and `cell` are the same one.
 UnitWord unit_word_of(std::string_view text) {
-  if (const KnownUnitWord* known = find_unit_word(kUnitWords, text)) return {known->base, known->factor, true};
-  for (const UnitPrefix& prefix : kUnitPrefixes) {
-    if (!text.starts_with(prefix.text)) continue;
-    const KnownUnitWord* known = find_unit_word(kScaledUnits, text.substr(prefix.text.size()));
-    const bool is_binary = prefix.text.ends_with('i');
-    if (known != nullptr && (!is_binary || std::string_view(known->base) == "byte"))
-      return {known->base, prefix.factor * known->factor, true};
+  for (const FoundUnitWord& found : words_of_any_case(text)) {
+    if (found.spelling == text) return found.word;
   }
-  std::string own(text);
-  std::transform(own.begin(), own.end(), own.begin(), [](unsigned char c) { return c < 0x80 ? std::tolower(c) : c; });
+  if (const auto other = word_of_other_case(text)) return *other;
+  std::string own = lower_case(text);
   if (own.size() > 2 && own.ends_with('s')) own.pop_back();
   return {own};
 }
+
+bool is_counted(std::string_view base) { return base == "gpu" || base == "rank" || base == "node" || base == "core"; }
 
 /// `GB/s` is 1e9 of byte / s.
 struct ParsedUnit {
@@ -170,11 +229,49 @@ std::optional<double> unit_factor(const std::string& from, const std::string& to
   return a.factor / b.factor;
 }
 
-bool is_known_unit(const std::string& unit) { return parse_unit(unit).is_known; }
+bool is_known_unit(const std::string& unit) {
+  const ParsedUnit parsed = parse_unit(unit);
+  return parsed.is_known && !(parsed.below.empty() && is_counted(parsed.above));
+}
+
+WordOfUnit word_of_unit(std::string_view text) {
+  const UnitWord word = unit_word_of(trim(text));
+  if (!word.is_known) return {};
+  WordOfUnit result;
+  result.is_time = word.base == "s" || word.base == "month" || word.base == "year";
+  result.is_wall_time = word.base == "s" && word.factor >= 1 && word.factor <= kSecondsOfDay;
+  if (is_counted(word.base)) result.counted = word.base + 's';
+  return result;
+}
+
+std::string other_spelling_of_unit(const std::string& unit) {
+  std::vector<std::string> parts = split(unit, '/');
+  std::vector<std::string> spellings = {""};
+  bool differs = false;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string part(trim(parts[i]));
+    std::vector<std::string> meant = {part};
+    if (!unit_word_of(part).is_known) {
+      std::vector<std::string> others;
+      for (const FoundUnitWord& found : words_of_any_case(part)) {
+        if (part.ends_with('b') && others.empty())
+          others = {found.spelling, found.spelling.substr(0, found.spelling.size() - 1) + "bit"};
+      }
+      if (!others.empty()) meant = others;
+      differs = differs || !others.empty();
+    }
+    std::vector<std::string> longer;
+    for (const std::string& begin : spellings) {
+      for (const std::string& word : meant) longer.push_back(begin + (i == 0 ? "" : "/") + word);
+    }
+    spellings = std::move(longer);
+  }
+  return differs ? "`" + join(spellings, "` or `") + "`" : "";
+}
 
 bool is_known_quotient(const std::string& unit) {
   const ParsedUnit parsed = parse_unit(unit);
-  return parsed.is_known && !parsed.below.empty();
+  return parsed.is_known && !parsed.below.empty() && !is_counted(parsed.above);
 }
 
 }  // namespace hpcbench

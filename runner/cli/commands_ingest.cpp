@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/take.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/study_options.hpp"
+#include "imports/asked_by_hand.hpp"
 #include "imports/import_runs.hpp"
 #include "study/index.hpp"
 
@@ -77,7 +80,35 @@ int ingest_experiments(const std::string& results, const std::string& experiment
 std::pair<std::string, std::string> named_text(const std::string& text, const char* option) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) throw InputError(fmt::format("error: {} {}: write name=value", option, text));
-  return {text.substr(0, equals), text.substr(equals + 1)};
+  return {std::string(trim(text.substr(0, equals))), std::string(trim(text.substr(equals + 1)))};
+}
+
+/// The metrics that the study itself names.
+std::vector<std::string> metrics_of_study(const Study& study, const Configuration& configuration) {
+  std::set<std::string> names = {study.experiment.report_metric()};
+  for (const Metric& metric : configuration.work->metrics) names.insert(metric.name);
+  for (const Metric& metric : study.experiment.described) names.insert(metric.name);
+  for (const Import& import : study.experiment.imports) {
+    for (const GivenValue& given : import.values) names.insert(given.metric);
+    for (const auto& [metric, heading] : import.headings) names.insert(metric);
+    for (const auto& [metric, unit] : import.units) names.insert(metric);
+  }
+  return {names.begin(), names.end()};
+}
+
+/// A mistyped name would give the run no value of the metric that is meant. Reports also read `samples` and others that
+/// hpcbench or its trainer measures.
+void require_metric_of_study(const Study& study, const Configuration& configuration, const std::string& option,
+                             const std::string& name) {
+  const std::vector<std::string> names = metrics_of_study(study, configuration);
+  std::vector<std::string> known = names;
+  for (const auto* const others : {&measured_metrics(), &trainer_metrics()})
+    known.insert(known.end(), others->begin(), others->end());
+  if (name.starts_with(kPublished) || std::find(known.begin(), known.end(), name) != known.end()) return;
+  throw InputError(
+      fmt::format("error: --value {}: the study has no metric `{}`{}; its metrics are: {}\n  = to add one, describe it in the "
+                  "experiment file: metrics: [{{name: {}, better: higher}}]",
+                  option, name, did_you_mean(name, known), join(names, ", "), name));
 }
 
 /// What the options say of a run, without its files.
@@ -87,6 +118,7 @@ ImportRequest request_of(const Study& study, const IngestOptions& options) {
   request.metrics = study.plan.configurations[request.configuration].work->metrics;
   for (const std::string& text : options.values) {
     const auto [name, value] = named_text(text, "--value");
+    require_metric_of_study(study, study.plan.configurations[request.configuration], text, name);
     const std::optional<GivenValue> given = read_given_value(name, value, "");
     if (!given) {
       throw InputError(
@@ -97,7 +129,11 @@ ImportRequest request_of(const Study& study, const IngestOptions& options) {
   }
   for (const std::string& text : options.facts) request.facts.insert(named_text(text, "--fact"));
   if (!options.outcome.empty()) request.outcome = options.outcome;
-  if (!options.statistic.empty()) request.statistic = options.statistic;
+  if (!options.statistic.empty()) {
+    request.statistic = parse_statistic(options.statistic);
+    if (!request.statistic)
+      throw InputError(fmt::format("error: --statistic {}: write {}", options.statistic, kStatisticWords));
+  }
   if (!options.note.empty()) request.note = options.note;
   if (options.n > 0) request.n = options.n;
   return request;
@@ -131,6 +167,8 @@ int ingest_run(const IngestOptions& options) {
         request.files.empty() ? "--run " + options.run : std::filesystem::path(request.files.front()).filename().string();
     requests.push_back(request);
   }
+  refuse_changed_files(study, requests);
+  for (ImportRequest& each : requests) keep_given_before(study, each);
   const ImportResult result = import_runs(study, requests, ImportOrigin::command, false);
   for (const std::string& note : result.notes) say("note: " + printable(note));
   for (const std::string& problem : result.problems) say(problem);
@@ -143,8 +181,8 @@ int ingest_run(const IngestOptions& options) {
   say(fmt::format("{} taken in, {} read again, {} there already{}", result.taken, result.again, result.known,
                   result.known > 0 && result.taken + result.again == 0 ? ": nothing has changed" : ""));
   if (files.empty() && result.again > 0) {
-    say("note: this replaces what was given by hand for this point; several runs of a point go into a table: import: "
-        "[runs.csv]");
+    say("note: this replaces what was given by hand for this point under the same names, and the rest stays; several runs of a "
+        "point go into a table: import: [runs.csv]");
   }
   return result.problems.empty() ? 0 : 2;
 }
@@ -182,8 +220,9 @@ void add_ingest(commandline::Command& command) {
     if (is_outcome(state)) outcomes.emplace_back(to_string(state));
   }
   of_run("--outcome", options->outcome, "how it ended; without it the files say it").one_of(outcomes);
-  of_run("--statistic", options->statistic, "the values are this statistic of --n runs: median").value_name("NAME");
-  of_run("--n", options->n, "how many runs the statistic is of").positive();
+  of_run("--statistic", options->statistic, "the values are this statistic of --n runs: mean, median, min, max or p95 ...")
+      .value_name("NAME");
+  of_run("--n", options->n, "how many runs the statistic is of").positive().needs("--statistic");
   of_run("--note", options->note, "kept with the run").value_name("TEXT");
   of_run("--profile", options->study.profiles, "overlay of the file's `profiles`").value_name("NAME");
   of_run("--site", options->study.site, "what is true of the cluster: a name in sites/ or a path").value_name("SITE");

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <system_error>
 
 #include "archive/archive.hpp"
@@ -101,6 +102,29 @@ void name_sources(Table& table, const Study& study) {
   }
 }
 
+/// The methods name the files of imported values.
+void add_imported_files(Table& table, const Study& study) {
+  name_sources(table, study);
+  std::set<std::string> files;
+  std::size_t runs = 0;
+  for (const Row& row : table.rows) {
+    for (const RunValue& run : row.runs) {
+      if (!run.run.is_imported() || !run.value) continue;
+      ++runs;
+      for (const std::string& source : split(run.source, ',')) {
+        const std::string name(trim(source));
+        const std::size_t colon = name.rfind(':');
+        const bool has_line =
+            colon != std::string::npos && name.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+        files.insert(name.empty() ? "values given without a file" : has_line ? name.substr(0, colon) : name);
+      }
+    }
+  }
+  if (runs == 0) return;
+  table.methods += fmt::format(" {} imported from {}.", counted(static_cast<long long>(runs), "value was", "values were"),
+                               join({files.begin(), files.end()}, ", "));
+}
+
 /// What only a page needs: its frame, its pictures, and the way from it to the run directories, which an archive unpacked for
 /// this report alone has not.
 void complete_page(Table& table, const Study& study, const std::string& file, const std::string& archive) {
@@ -151,6 +175,7 @@ int print_report(PrintOptions options) {
   options.view.whole_lists = options.format == "json";
   Study study = load_study(options.study);
   Table table = view_study(study, options.study, options.view);
+  if (table.show_methods || options.format == "json" || options.format == "html") add_imported_files(table, study);
   table.latex = options.latex;
   if (options.file.empty()) table.terminal_columns = stdout_size().columns;
   if (options.format == "html") complete_page(table, study, options.file, options.archive);

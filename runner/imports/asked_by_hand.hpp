@@ -16,4 +16,11 @@ std::string asked_json(const ImportRequest& request);
 /// too large for a copy, or an older version, which did not write down what was asked, took it in.
 std::optional<ImportRequest> request_again(const Study& study, const AttemptKey& key, const Imported& imported);
 
+/// Completes a request of values alone by what was given for the point earlier: only what is given now replaces it.
+void keep_given_before(const Study& study, ImportRequest& request);
+
+/// InputError where a file was imported by `hpcbench ingest` for the same point with other contents: either a corrected log or
+/// another run, and the two would count twice or lose a run.
+void refuse_changed_files(const Study& study, const std::vector<ImportRequest>& requests);
+
 }  // namespace hpcbench

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -8,19 +9,40 @@
 #include <utility>
 #include <vector>
 
+#include "base/files.hpp"
+#include "base/measured_time.hpp"
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "imports/import_request.hpp"
+#include "ingest/attempt_record.hpp"
 
 namespace hpcbench {
 
 namespace {
 
+/// `1.0` and `1`, also of `900 MB/s` and `0.9 GB/s`.
+bool are_equal(const GivenValue& a, const GivenValue& b) {
+  constexpr double kRounding = 1e-12;  // of a conversion
+  const auto factor = unit_factor(b.unit, a.unit);
+  return factor && std::abs(a.value - b.value * *factor) <= (a.unit == b.unit ? 0 : kRounding * std::abs(a.value));
+}
+
+bool are_equal_numbers(const std::string& a, const std::string& b) {
+  const std::optional<double> number = parse_plain_number(a);
+  return number && number == parse_plain_number(b);
+}
+
 /// `loss is 0.5 there and 0.6 here`: the first difference of two requests; empty if they are the same run.
 std::string difference(const ImportRequest& first, const ImportRequest& second) {
   if (first.configuration != second.configuration) return "they are of different configurations";
   std::map<std::string, std::pair<std::string, std::string>> texts;
+  std::set<std::string> equal;  // however they are spelled
   for (const GivenValue& given : first.values) texts[given.metric].first = given.printed;
-  for (const GivenValue& given : second.values) texts[given.metric].second = given.printed;
+  for (const GivenValue& given : second.values) {
+    texts[given.metric].second = given.printed;
+    const auto is_same = [&](const GivenValue& other) { return other.metric == given.metric && are_equal(other, given); };
+    if (std::any_of(first.values.begin(), first.values.end(), is_same)) equal.insert(given.metric);
+  }
   for (const auto& [name, fact] : first.facts) texts["fact:" + name].first = fact;
   for (const auto& [name, fact] : second.facts) texts["fact:" + name].second = fact;
   texts["outcome"] = {first.outcome.value_or(""), second.outcome.value_or("")};
@@ -29,7 +51,9 @@ std::string difference(const ImportRequest& first, const ImportRequest& second) 
   texts["file"] = {join(first.files, ";"), join(second.files, ";")};
   const auto shown = [](const std::string& text) { return text.empty() ? "absent" : text; };
   for (const auto& [name, both] : texts) {
-    if (both.first == both.second) continue;
+    const bool is_number = name.starts_with("fact:" + std::string(kPublished));
+    if (both.first == both.second || equal.contains(name) || (is_number && are_equal_numbers(both.first, both.second)))
+      continue;
     return fmt::format("{} is {} there and {} here", name, shown(both.first), shown(both.second));
   }
   return "";
@@ -74,9 +98,14 @@ void merge_equal_runs(ImportPlan& plan) {
     kept.push_back(std::move(request));
   }
   for (const auto& [place, lines] : by_text) {
-    if (lines.size() < 2) continue;
+    std::set<std::pair<std::string, long long>> runs;  // contents of the table, and line: the same in a copy is one run
     std::vector<std::string> places;
-    for (const std::size_t line : lines) places.push_back(short_place(kept[line].where));
+    for (const std::size_t line : lines) {
+      const ImportRequest::TableLine& of_table = *kept[line].line;
+      const std::string contents = lines.size() < 2 ? "" : sha256_of_file(of_table.table).value_or(of_table.table);
+      if (runs.emplace(contents, of_table.line).second) places.push_back(short_place(kept[line].where));
+    }
+    if (places.size() < 2) continue;
     for (const std::size_t line : lines) kept[line].facts[kEqualLinesFact] = join(places, ", ");
   }
   for (const auto& [table, ids] : same) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/metric.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "imports/import_request.hpp"
@@ -18,49 +19,62 @@ namespace {
 struct KnownUnit {
   std::string unit;
   std::string place;
-  bool is_declared = false;  // in `metrics`: values become values in it
+  bool holds_for_plain_numbers = false;  // from `metrics` or the name of the metric
 };
 
 class UnitCheck {
  public:
-  UnitCheck(const Experiment& experiment, ImportPlan& plan) : experiment_(experiment), plan_(plan) {}
+  UnitCheck(const Experiment& experiment, ImportPlan& plan) : experiment_(experiment), plan_(plan) {
+    for (const ImportRequest& request : plan.requests) {
+      for (const GivenValue& given : request.values) learn(request.where, given);
+    }
+  }
 
   /// Whether all values of the request have units that convert.
   bool convert(ImportRequest& request) {
     bool is_sound = true;
-    for (GivenValue& given : request.values) {
-      if (!given.unit.empty()) is_sound = convert(request.where, given) && is_sound;
-    }
+    for (GivenValue& given : request.values) is_sound = convert(request.where, given) && is_sound;
     return is_sound;
   }
 
  private:
+  void learn(const std::string& where, const GivenValue& given) {
+    if (given.unit.empty() || known_.contains(given.metric)) return;
+    const Metric* const metric = experiment_.find_metric(given.metric);
+    KnownUnit known = {given.unit, "at " + where, false};
+    if (const std::string in_name = unit_in_name(given.metric); is_known_unit(in_name)) known = {in_name, "by its name", true};
+    if (metric != nullptr && !metric->unit.empty()) known = {metric->unit, "by `metrics`", true};
+    known_.emplace(given.metric, known);
+  }
+
   bool convert(const std::string& where, GivenValue& given) {
-    const KnownUnit& known = unit_of(where, given);
+    const auto found = known_.find(given.metric);
+    if (found == known_.end()) return true;  // no value has a unit
+    const KnownUnit& known = found->second;
+    if (given.unit.empty()) {
+      return known.holds_for_plain_numbers ||
+             tell(where, given, fmt::format("`{}` has no unit here, and is in {} {}", given.metric, known.unit, known.place),
+                  fmt::format("write the unit: a heading `{0} [{1}]`, `unit: {{{0}: {1}}}`, or {2} {1}", given.metric,
+                              known.unit, given.printed));
+    }
     const auto factor = unit_factor(given.unit, known.unit);
     if (!factor) {
-      if (told_.emplace(given.metric, given.unit).second) {
-        plan_.problems.push_back(printable(fmt::format("{}: error: `{}` is in {} here, and in {} {}", where, given.metric,
-                                                       given.unit, known.unit, known.place)) +
-                                 "\n  = these do not convert: give one of them another name, for example by `values`");
-      }
-      return false;
+      return tell(where, given,
+                  fmt::format("`{}` is in {} here, and in {} {}", given.metric, given.unit, known.unit, known.place),
+                  "these do not convert: give one of them another name, for example by `values`");
     }
-    if (known.is_declared && given.unit != known.unit) {
+    if (given.unit != known.unit) {
       given.value *= *factor;
       given.unit = known.unit;
     }
     return true;
   }
 
-  const KnownUnit& unit_of(const std::string& where, const GivenValue& given) {
-    const auto found = known_.find(given.metric);
-    if (found != known_.end()) return found->second;
-    const Metric* const metric = experiment_.find_metric(given.metric);
-    const bool is_declared = metric != nullptr && !metric->unit.empty();
-    const KnownUnit unit =
-        is_declared ? KnownUnit{metric->unit, "by `metrics`", true} : KnownUnit{given.unit, "at " + where, false};
-    return known_.emplace(given.metric, unit).first->second;
+  /// Once for each metric and unit; false.
+  bool tell(const std::string& where, const GivenValue& given, const std::string& text, const std::string& advice) {
+    if (told_.emplace(given.metric, given.unit).second)
+      plan_.problems.push_back(printable(fmt::format("{}: error: {}", where, text)) + "\n  = " + advice);
+    return false;
   }
 
   const Experiment& experiment_;

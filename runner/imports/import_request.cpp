@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/take.hpp"
 #include "base/text.hpp"
 #include "ingest/metric_scan.hpp"
 
@@ -118,6 +119,10 @@ void add_file_requests(const Study& study, const Import& import, const std::vect
   request.statistic = import.statistic;
   request.note = import.note;
   request.n = import.n;
+  if (import.n && !import.statistic) {
+    plan.notes.push_back(fmt::format("{}: `n` has no effect without `statistic` ({}): the values count as one run",
+                                     describe(import.place), kStatisticWords));
+  }
   if (!import.each) {
     request.files = files;
     plan.requests.push_back(std::move(request));

@@ -8,10 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/measured_time.hpp"
 #include "base/state.hpp"
+#include "base/take.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "imports/import_request.hpp"
+#include "imports/table_column.hpp"
 #include "ingest/attempt_record.hpp"
 #include "ingest/csv_text.hpp"
 #include "ingest/line_reader.hpp"
@@ -21,79 +24,33 @@ namespace hpcbench {
 
 namespace {
 
-struct TableColumn {
-  enum class Kind { axis, file, outcome, statistic, n, note, id, fact, rank_times, metric, ignored, wrong };
-  Kind kind = Kind::wrong;
-  std::string name;
-  std::string unit;        // of a metric, or of a published figure
-  bool is_mapped = false;  // by `values`
-};
-
-bool is_metric_name(std::string_view name) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  return !name.empty() && letter(name.front()) &&
-         std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
-}
-
-/// `train_s [min]`, `train_s (min)`, `fact:device`, `strategy`.
-TableColumn column_of(const std::string& heading, const std::vector<std::string>& axes,
-                      const std::map<std::string, std::string>& mapped) {
-  using Kind = TableColumn::Kind;
-  std::string name = heading, unit;
-  for (const auto& [open, close] : {std::pair('[', ']'), std::pair('(', ')')}) {
-    const std::size_t bracket = heading.rfind(open);
-    if (bracket == std::string::npos || !heading.ends_with(close)) continue;
-    const std::string inner(trim(heading.substr(bracket + 1, heading.size() - bracket - 2)));
-    if (open == '(' && !is_known_unit(inner)) continue;  // `loss (validation)`
-    name = std::string(trim(heading.substr(0, bracket)));
-    unit = inner;
-  }
-  const auto of_heading = std::find_if(mapped.begin(), mapped.end(), [&](const auto& each) { return each.second == heading; });
-  const bool is_mapped = of_heading != mapped.end();
-  if (is_mapped) name = of_heading->first;
-  const bool is_axis = std::find(axes.begin(), axes.end(), name) != axes.end();
-  if (is_axis && (is_mapped || name == heading)) return {Kind::axis, name, "", is_mapped};
-  for (const auto& [word, kind] :
-       {std::pair("file", Kind::file), std::pair("outcome", Kind::outcome), std::pair("statistic", Kind::statistic),
-        std::pair("n", Kind::n), std::pair("note", Kind::note), std::pair("id", Kind::id), std::pair("run", Kind::id)}) {
-    if (is_mapped ? name == word && kind == Kind::id : heading == word) return {kind, name, "", is_mapped};
-  }
-  if (heading.starts_with("fact:") && heading.size() > 5 && !is_mapped) return {Kind::fact, heading.substr(5), ""};
-  if (!is_metric_name(name)) return {Kind::wrong, heading, ""};
-  if (name.starts_with(kPublished)) return {Kind::fact, name, unit, is_mapped};
-  if (name == "gpus" || name == "ranks") return {Kind::axis, name, "", is_mapped};
-  if (is_mapped) return {Kind::metric, name, unit, true};
-  if (name.starts_with("rank_")) return {Kind::rank_times, name, ""};
-  return {Kind::metric, name, unit};
-}
-
-/// `eval/loss` -> `eval_loss`: how a metric of that column may be called.
-std::string suggested_name(const std::string& heading) {
-  std::string name = heading;
-  std::replace_if(
-      name.begin(), name.end(),
-      [](char c) {
-        return !is_metric_name(std::string{'_', c});
-      },
-      '_');
-  return is_metric_name(name) ? name : "value";
-}
-
 /// Reads the lines of one table to requests.
 class TablePlanner {
  public:
   TablePlanner(const Study& study, const Import& import, const std::string& table, bool inherited, ImportPlan& plan)
       : study_(study), import_(import), table_(table), inherited_(inherited), plan_(plan) {}
 
-  void take_row(long long line, const std::vector<std::string>& cells) {
+  void take_row(long long line, const std::vector<std::string>& cells, const std::vector<CsvReader::CellPlace>& places) {
     if (columns_.empty()) {
-      take_header(line, cells);
-    } else if (sound_) {
-      take_line(line, cells);
+      headings_ = cells;
+      take_header(line, cells, places);
+    } else if (!sound_) {
+      return;
+    } else if (cells == headings_) {
+      repeated_headers_.push_back(std::to_string(line));
+    } else if (is_other_header(cells)) {
+      problem_at(places.front(), "another header begins here, with other columns: " + header_difference(cells) +
+                                     ". Put the lines from here on into a table of their own");
+      sound_ = false;
+    } else {
+      take_line(line, cells, places);
     }
   }
   void problem(long long line, const std::string& text) {
     plan_.problems.push_back(printable(fmt::format("{}:{}: error: {}", table_, line, text)));
+  }
+  void problem_at(const CsvReader::CellPlace& place, const std::string& text) {
+    plan_.problems.push_back(printable(fmt::format("{}:{}:{}: error: {}", table_, place.line, place.column, text)));
   }
   /// After the last line: what was left out of them.
   void finish() {
@@ -105,22 +62,91 @@ class TablePlanner {
       plan_.notes.push_back(printable(
           fmt::format("{}: no value of {} in {}, as it is not finite there", table_, column, counted(lines, "line", "lines"))));
     }
+    if (!repeated_headers_.empty()) {
+      constexpr std::size_t kLinesShown = 5;
+      const std::size_t count = repeated_headers_.size();
+      std::vector<std::string> shown = repeated_headers_;
+      shown.resize(std::min(count, kLinesShown));
+      plan_.notes.push_back(
+          printable(fmt::format("{}: the header is repeated in {} {}{}, skipped", table_, count == 1 ? "line" : "lines",
+                                join(shown, ", "), count > kLinesShown ? " ..." : "")));
+    }
+    if (n_without_statistic_ > 0) {
+      plan_.notes.push_back(printable(fmt::format(
+          "{}: `n` has no effect in {} without a statistic, which count{} as one run each: add a column "
+          "`statistic` ({})",
+          table_, counted(n_without_statistic_, "line", "lines"), n_without_statistic_ == 1 ? "s" : "", kStatisticWords)));
+    }
   }
   bool empty() const { return columns_.empty(); }
   long long left_out() const { return left_out_; }
 
  private:
-  void take_header(long long line, const std::vector<std::string>& cells) {
+  void take_header(long long line, const std::vector<std::string>& cells, const std::vector<CsvReader::CellPlace>& places) {
     std::vector<std::string> strange;  // headings that are no names and that nobody maps
     for (const std::string& cell : cells) {
-      columns_.push_back(column_of(cell, study_.plan.axes, import_.headings));
+      columns_.push_back(column_of(cell, study_.plan.axes, import_, study_.experiment));
       if (columns_.back().kind == TableColumn::Kind::wrong) strange.push_back(cell);
       header_ += (header_.empty() ? "" : ",") + csv_cell(cell);
     }
     check_headings(line, cells, strange);
+    check_units(places);
+    check_twice(cells, places);
     for (const TableColumn& column : columns_) {
       if (column.kind == TableColumn::Kind::fact && column.name.starts_with(kPublished)) note_unknown_figure(column.name);
     }
+  }
+
+  void check_units(const std::vector<CsvReader::CellPlace>& places) {
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::string other = other_spelling_of_unit(columns_[i].unit);
+      if (other.empty()) continue;
+      problem_at(places[i], fmt::format("`{}` is no unit that hpcbench knows: did you mean {}?", columns_[i].unit, other));
+      sound_ = false;
+    }
+  }
+
+  /// Of two columns that give the same, one would replace the other.
+  void check_twice(const std::vector<std::string>& cells, const std::vector<CsvReader::CellPlace>& places) {
+    using Kind = TableColumn::Kind;
+    std::map<std::pair<Kind, std::string>, std::size_t> seen;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const TableColumn& column = columns_[i];
+      if (column.kind == Kind::ignored || column.kind == Kind::wrong) continue;
+      const auto [found, is_new] = seen.emplace(std::pair(column.kind, column.name), i);
+      if (is_new) continue;
+      problem_at(places[i],
+                 fmt::format("the columns `{}` and `{}` both give `{}`: give one of them another name, as by "
+                             "`values: {{{}_2: {}}}`",
+                             cells[found->second], cells[i], column.name, suggested_name(column.name), json_quote(cells[i])));
+      sound_ = false;
+    }
+  }
+
+  /// Whether most cells are headings of the table and none is a number.
+  bool is_other_header(const std::vector<std::string>& cells) const {
+    const auto is_heading = [&](const std::string& cell) {
+      return !cell.empty() && std::find(headings_.begin(), headings_.end(), cell) != headings_.end();
+    };
+    const auto count = std::count_if(cells.begin(), cells.end(), is_heading);
+    const bool has_number =
+        std::any_of(cells.begin(), cells.end(), [](const std::string& cell) { return parse_plain_number(cell).has_value(); });
+    return !has_number && 2 * static_cast<std::size_t>(count) >= cells.size();
+  }
+
+  std::string header_difference(const std::vector<std::string>& cells) const {
+    const auto missing_in = [](const std::vector<std::string>& all, const std::vector<std::string>& there) {
+      std::vector<std::string> names;
+      for (const std::string& name : all) {
+        if (std::find(there.begin(), there.end(), name) == there.end()) names.push_back('`' + name + '`');
+      }
+      return names;
+    };
+    std::vector<std::string> parts;
+    if (const auto added = missing_in(cells, headings_); !added.empty()) parts.push_back(join(added, ", ") + " only here");
+    if (const auto gone = missing_in(headings_, cells); !gone.empty())
+      parts.push_back(join(gone, ", ") + " only in the first line");
+    return parts.empty() ? "another order or number of them" : join(parts, ", ");
   }
 
   /// A published figure without a counterpart is compared with nothing, which a misspelt name must not hide.
@@ -169,7 +195,7 @@ class TablePlanner {
     sound_ = false;
   }
 
-  void take_line(long long line, const std::vector<std::string>& cells) {
+  void take_line(long long line, const std::vector<std::string>& cells, const std::vector<CsvReader::CellPlace>& places) {
     if (cells.size() != columns_.size()) {
       problem(line, fmt::format("{} cells under a header of {}", cells.size(), columns_.size()));
       return;
@@ -188,10 +214,11 @@ class TablePlanner {
       text += (i == 0 ? "" : ",") + csv_cell(cells[i]);
       if (cells[i].empty()) continue;
       if (const std::string why = take_cell(columns_[i], cells[i]); !why.empty()) {
-        problem(line, why);
+        problem_at(places[i], why);
         return;
       }
     }
+    if (request_.n && !request_.statistic) ++n_without_statistic_;
     request_.line = ImportRequest::TableLine{table_, line, header_ + '\n' + text + '\n'};
     place_on_point(line);
   }
@@ -212,8 +239,8 @@ class TablePlanner {
         return {};
       }
       case TableColumn::Kind::statistic:
-        request_.statistic = cell;
-        return {};
+        request_.statistic = parse_statistic(cell);
+        return request_.statistic ? "" : fmt::format("`{}` is no statistic: write {}", cell, kStatisticWords);
       case TableColumn::Kind::n: {
         const std::optional<long long> n = Value::from_plain(cell).integer();
         if (!n || *n < 1 || *n > 1'000'000) return fmt::format("`{}` is no number of runs", cell);
@@ -255,10 +282,11 @@ class TablePlanner {
     const auto of_metric = import_.units.find(column.name);
     const std::string& unit = !column.unit.empty()               ? column.unit
                               : of_metric != import_.units.end() ? of_metric->second
+                              : !column.unit_in_name.empty()     ? column.unit_in_name
                                                                  : import_.unit;
     const bool is_time = column.name.ends_with("_s") && !column.name.ends_with("_per_s");
     // One unit for the whole table is that of its times.
-    const bool own = !column.unit.empty() || of_metric != import_.units.end();
+    const bool own = !column.unit.empty() || of_metric != import_.units.end() || !column.unit_in_name.empty();
     const auto value = read_given_value(column.name, cell, own || is_time ? unit : "");
     if (!value && is_not_finite(cell)) {
       std::string& names = request_.facts[kNanFact];
@@ -271,12 +299,20 @@ class TablePlanner {
       return {};
     }
     if (!value) {
-      return fmt::format("`{}` in column {} is neither a number nor a time{}", cell, column.name,
-                         did_you_mean(column.name, study_.plan.axes));
+      return fmt::format("`{}` in column {} is neither a number nor a time, nor a number with a unit{}{}", cell, column.name,
+                         unit_advice(cell), did_you_mean(column.name, study_.plan.axes));
     }
     std::erase_if(request_.values, [&](const GivenValue& other) { return other.metric == value->metric; });
     request_.values.push_back(*value);
     return {};
+  }
+
+  /// For `900 mb/s`.
+  static std::string unit_advice(const std::string& cell) {
+    const std::size_t end = cell.find_first_not_of("0123456789.+-eE \t");
+    const std::string other =
+        end == std::string::npos || end == 0 ? "" : other_spelling_of_unit(std::string(trim(cell.substr(end))));
+    return other.empty() ? "" : fmt::format(" (did you mean {}?)", other);
   }
 
   void place_on_point(long long line) {
@@ -304,7 +340,10 @@ class TablePlanner {
   ImportPlan& plan_;
   long long left_out_ = 0;
   std::vector<TableColumn> columns_;
+  std::vector<std::string> headings_;
   std::string header_;
+  std::vector<std::string> repeated_headers_;  // their lines
+  long long n_without_statistic_ = 0;
   bool sound_ = true;
   ImportRequest request_;
   NamedTexts axes_;                              // and `gpus` or `ranks` of the line
@@ -316,7 +355,7 @@ class TablePlanner {
 
 void plan_table(const Study& study, const Import& import, const std::string& table, bool inherited, ImportPlan& plan) {
   TablePlanner planner(study, import, table, inherited, plan);
-  CsvReader csv([&](long long line, std::vector<std::string>& cells) { planner.take_row(line, cells); },
+  CsvReader csv([&](long long line, std::vector<std::string>& cells) { planner.take_row(line, cells, csv.cell_places()); },
                 [&](long long line, const std::string& text) { planner.problem(line, text); });
   const auto unreadable = read_lines(table, [&](std::string_view piece) {
     csv.feed(piece);

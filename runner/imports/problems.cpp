@@ -22,13 +22,13 @@ struct OfFile {
 }  // namespace
 
 std::vector<std::string> one_for_each_file(const std::vector<std::string>& problems) {
-  static const RE2 kPlace(R"((?s)(.*?):(\d+): error: (.*))");
-  static const RE2 kWithColumn(R"((?s).*?:\d+:\d+: error: .*)");  // of an experiment file: a problem of one import
+  static const RE2 kPlace(R"((?s)(.*?):(\d+)(?::\d+)?: error: (.*))");
+  static const RE2 kOfExperimentFile(R"((?s).*?\.ya?ml:\d+:\d+: error: .*)");  // a problem of one import
   std::vector<std::string> result;
   std::map<std::string, OfFile> files;
   for (const std::string& problem : problems) {
     std::string file, line, text;
-    if (RE2::FullMatch(problem, kWithColumn) || !RE2::FullMatch(problem, kPlace, &file, &line, &text)) {
+    if (RE2::FullMatch(problem, kOfExperimentFile) || !RE2::FullMatch(problem, kPlace, &file, &line, &text)) {
       result.push_back(problem);
       continue;
     }

@@ -59,10 +59,15 @@ void CsvReader::take(char c) {
       }
       break;
   }
-  if (c == '\n') ++line_;
+  ++column_;
+  if (c == '\n') {
+    ++line_;
+    column_ = 1;
+  }
 }
 
 void CsvReader::take_outside_quotes(char c) {
+  if (state_ == State::cell_start && c != ' ' && c != '\t') place_ = {line_, column_};
   if (c == '\n') {
     end_cell();
     end_row();
@@ -89,6 +94,7 @@ void CsvReader::add(char c) {
 }
 
 void CsvReader::end_cell() {
+  places_.push_back(place_);
   cells_.emplace_back(cell_was_quoted_ ? std::string_view(cell_) : trim(cell_));
   cell_.clear();
   cell_was_quoted_ = false;
@@ -103,12 +109,14 @@ void CsvReader::end_row() {
     row_(row_line_, cells_);
   }
   cells_.clear();
+  places_.clear();
 }
 
 /// Leaves out the row. A quote that was opened by mistake ends here, too: reading goes on at the next line end.
 void CsvReader::give_up(const char* why) {
   problem_(row_line_, why);
   cells_.clear();
+  places_.clear();
   cell_.clear();
   cell_.shrink_to_fit();
   cell_was_quoted_ = false;
@@ -119,15 +127,17 @@ void CsvReader::finish() {
   if (state_ == State::quoted) {
     problem_(quote_line_, "a quote is opened here and never closed");
     cells_.clear();
+    places_.clear();
   } else if (state_ != State::skip_line && (state_ != State::cell_start || !cells_.empty())) {
     end_cell();
     end_row();
   }
   cells_.clear();
+  places_.clear();
   cell_.clear();
   cell_was_quoted_ = false;
   state_ = State::cell_start;
-  line_ = row_line_ = 1;
+  line_ = row_line_ = column_ = 1;
   bytes_ = 0;
 }
 

@@ -20,6 +20,12 @@ class CsvReader {
   void feed(std::string_view piece);
   /// The end of the text: the last line needs no newline.
   void finish();
+  /// Where each cell of the row begins, while `row` is called: a quoted line end moves later cells to another line.
+  struct CellPlace {
+    long long line = 0;
+    long long column = 0;  // in bytes, from 1
+  };
+  const std::vector<CellPlace>& cell_places() const { return places_; }
 
  private:
   enum class State { cell_start, plain, quoted, quote_in_quoted, skip_line };
@@ -35,9 +41,12 @@ class CsvReader {
   Problem problem_;
   State state_ = State::cell_start;
   std::vector<std::string> cells_;
+  std::vector<CellPlace> places_;  // of cells_
+  CellPlace place_ = {1, 1};       // of the cell that is being read
   std::string cell_;
   bool cell_was_quoted_ = false;
   long long line_ = 1;        // of the next byte
+  long long column_ = 1;      // likewise
   long long row_line_ = 1;    // on which the row began
   long long quote_line_ = 1;  // on which the last quote was opened
   long long bytes_ = 0;

@@ -32,19 +32,24 @@ std::string metric_sentence(const Table& table) {
   std::vector<std::string> about;
   if (!unit.empty()) about.push_back(unit);
   if (table.kind.better) about.push_back(to_string(*table.kind.better) + " is better");
-  const std::string begin =
-      fmt::format("{}{}: n independent runs", table.metric, about.empty() ? "" : " (" + join(about, ", ") + ")");
-  if (!has_intervals(table)) return begin + " and their median; no row has enough runs for an interval.";
+  const std::string metric = table.metric + (about.empty() ? "" : " (" + join(about, ", ") + ")");
+  const std::string word = value_word(table);
+  if (word != "median" && word != "value")
+    return fmt::format("{}: the published {} of n runs, without an interval.", metric, word);
+  const std::string begin = metric + ": n independent runs";
+  const std::string center =
+      word == "value" ? "their median (in other rows the published value that the column `statistic` names)" : "their median";
+  if (!has_intervals(table)) return fmt::format("{} and {}; no row has enough runs for an interval.", begin, center);
   if (!table.looks.empty()) {
     return fmt::format(
-        "{}; their median, and its exact interval from order statistics at the last look that the row has reached. Looks were "
+        "{}; {}, and its exact interval from order statistics at the last look that the row has reached. Looks were "
         "fixed at {} runs; intervals of all of them hold together with {:g} %.",
-        begin, looks_text(table.looks), 100 * table.confidence);
+        begin, center, looks_text(table.looks), 100 * table.confidence);
   }
   return fmt::format(
-      "{}; their median, and its exact interval from order statistics with the coverage that it reaches ({:g} % was asked "
+      "{}; {}, and its exact interval from order statistics with the coverage that it reaches ({:g} % was asked "
       "for).",
-      begin, 100 * table.confidence);
+      begin, center, 100 * table.confidence);
 }
 
 /// Which way round the ratios are.

@@ -17,6 +17,8 @@ double seconds_per_unit(const Table& table);
 std::string clock_text(double seconds);
 /// A value of the metric in the table's unit, rounded at a power of ten of that unit.
 std::string metric_text(const Table& table, double value, int exponent);
+/// The statistic that the values are: `median`; of published ones theirs, `mean`; `value` where rows differ in it.
+std::string value_word(const Table& table);
 int published_exponent_of(const Table& table);
 std::string median_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string interval_cell(const Table& table, const Row& row, const CellStyle& style);

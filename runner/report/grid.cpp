@@ -35,6 +35,7 @@ bool is_worth_showing(const Table& table, const std::vector<Row>& rows, const Co
 bool is_usual(const Table& table, const Column& column) {
   if (column.name == "gpus") return table.scale_by == "gpus";
   if (column.name == "scale") return table.scale_by == "ranks" || table.scale_by == "cores";
+  if (column.name == "statistic") return value_word(table) == "value";
   if (column.name == "nodes_seen")  // a study on one machine has one everywhere
     return std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.nodes_of_slurm; });
   return column.is_usual;
@@ -134,7 +135,8 @@ GridColumn grid_column(const Table& table, const CellSource& source) {
   if (source.column != nullptr) {
     result.heading = std::string(source.column->heading);
     if (source.column->name == "scale") result.heading = table.scale_by;
-    if (source.column->name.starts_with("median")) result.heading += unit_suffix(table);
+    if (source.column->name.starts_with("median")) result.heading = value_word(table) + unit_suffix(table);
+    if (source.column->name == "ratio_of_medians" && value_word(table) != "median") result.heading = "ratio of values";
     if (source.column->name == "time_to_target") result.heading += " (" + table.time_unit + ")";
   }
   if (source.shown.heading) result.heading = *source.shown.heading;
@@ -211,6 +213,7 @@ std::vector<std::string> paper_columns(const Table& table) {
     if (column.is_speedup && !table.has_speedup) continue;
     if (is_worth_showing(table, table.rows, column, style)) names.push_back("column:" + std::string(name));
   }
+  if (value_word(table) == "value") names.emplace_back("column:statistic");
   if (std::any_of(table.rows.begin(), table.rows.end(), has_more_than_successes)) names.emplace_back("column:outcomes");
   return names;
 }

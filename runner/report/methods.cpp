@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "report/cells.hpp"
 
 namespace hpcbench {
 namespace {
@@ -135,6 +136,11 @@ std::string describe_machine(const Table& table, bool whole_lists) {
 }
 
 std::string describe_statistics(const Table& table, const WarningContext& context) {
+  const std::string word = value_word(table);
+  if (word != "median" && word != "value") {
+    return fmt::format(" Reported are published values (the {} of n runs), without intervals{}.", word,
+                       table.has_speedup ? "; speedups are ratios of these" : "");
+  }
   const std::string percent = fmt::format("{:g} %", 100 * table.confidence);
   std::string text = fmt::format(
       " Reported are medians over runs with exact intervals from order statistics, the narrowest that reach {} (achieved "
@@ -179,14 +185,31 @@ std::string describe_clock(const std::string& metric, const Experiment& experime
   return "";
 }
 
-void describe_methods(Table& table, const WarningContext& context) {
+namespace {
+
+/// How values were measured; what measured the imported ones is not known.
+std::string describe_source(const Table& table, const WarningContext& context) {
+  const auto is = [&](const char* source) {
+    return std::any_of(table.rows.begin(), table.rows.end(), [&](const Row& row) { return row.n > 0 && row.source == source; });
+  };
+  const bool has_imported = is("imported") || is("measured, imported");
+  const bool has_measured = is("measured") || is("measured, imported") || !has_imported;
   const std::string clock = describe_clock(table.metric, context.experiment);
+  std::string text;
+  if (has_measured) {
+    text = clock.empty() ? fmt::format(" `{}` is what the programs themselves wrote.", table.metric) : " " + clock + ".";
+  }
+  if (has_imported) text += fmt::format(" Imported values of `{}` were not measured by hpcbench.", table.metric);
+  return text;
+}
+
+}  // namespace
+
+void describe_methods(Table& table, const WarningContext& context) {
   const std::string aside = describe_set_aside(table);
-  table.methods =
-      describe_repeats(table, context) + describe_outcomes(table) + (aside.empty() ? "" : " " + aside + ".") +
-      describe_order(table, context) +
-      (clock.empty() ? fmt::format(" `{}` is what the programs themselves wrote.", table.metric) : " " + clock + ".") +
-      describe_statistics(table, context) + describe_machine(table, context.whole_lists);
+  table.methods = describe_repeats(table, context) + describe_outcomes(table) + (aside.empty() ? "" : " " + aside + ".") +
+                  describe_order(table, context) + describe_source(table, context) + describe_statistics(table, context) +
+                  describe_machine(table, context.whole_lists);
   table.rules = judge_rules(table, context);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
 #include "report/cells.hpp"
 #include "report/digits.hpp"
@@ -91,6 +92,14 @@ std::string metric_text(const Table& table, double value, int exponent) {
     return clock_text(std::round(value / unit) * unit);
   }
   return round_at(value / seconds_per_unit(table), exponent);
+}
+
+std::string value_word(const Table& table) {
+  std::set<std::string> words;
+  for (const Row& row : table.rows) {
+    if (row.summary || row.censored_at_s) words.insert(row.statistic.empty() ? "median" : row.statistic);
+  }
+  return words.empty() ? "median" : words.size() == 1 ? *words.begin() : "value";
 }
 
 int published_exponent_of(const Table& table) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "report/cells.hpp"
 #include "report/methods.hpp"
 
 namespace hpcbench {
@@ -46,8 +47,9 @@ Judgement judge_intervals(const Table& table) {
     return {RuleVerdict::met,
             fmt::format("values vary between runs; every median has its {:g} % interval", 100 * table.confidence)};
   }
-  return {RuleVerdict::not_met, fmt::format("{} of {} medians have no {:g} % interval: too few runs, or published without one",
-                                            valued - covered, valued, 100 * table.confidence)};
+  return {RuleVerdict::not_met,
+          fmt::format("{} of {} {} have no {:g} % interval: too few runs, or published without one", valued - covered, valued,
+                      value_word(table) == "median" ? "medians" : "values", 100 * table.confidence)};
 }
 
 Judgement judge_comparison(const Table& table) {
@@ -102,6 +104,10 @@ Judgement judge_bounds(const Table& table) {
           "efficiency is the share of linear speedup; for the share of the hardware's peak set `report.peak_tflops`"};
 }
 
+bool has_published_mean(const Table& table) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.statistic == "mean"; });
+}
+
 }  // namespace
 
 std::vector<ReportingRule> judge_rules(const Table& table, const WarningContext& context) {
@@ -112,7 +118,10 @@ std::vector<ReportingRule> judge_rules(const Table& table, const WarningContext&
   add("say what the base case of a speedup is, and give its absolute time", judge_base_case(table, context));
   add("say why only a part of a benchmark or of a machine was used", judge_selection(table, context));
   add("arithmetic means for costs only, harmonic ones for rates",
-      {RuleVerdict::not_applicable, "there are no means: values, rates too, are medians over runs"});
+      has_published_mean(table)
+          ? Judgement{RuleVerdict::not_met,
+                      "rows are published means: say which mean, and that it is that of a cost or of a rate"}
+          : Judgement{RuleVerdict::not_applicable, "there are no means: values, rates too, are medians over runs"});
   add("do not average ratios",
       {RuleVerdict::met, "speedups are estimated in logarithms from all pairs of runs, and never averaged"});
   add("say whether values are deterministic, else give confidence intervals", judge_intervals(table));

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 
 namespace hpcbench {
 
@@ -168,6 +169,12 @@ std::optional<std::vector<std::string>> read_texts(const YamlNode& node, const s
     good = good && text;
   }
   return good ? std::optional(texts) : std::nullopt;
+}
+
+void check_unit(const SourceLocation& location, const std::string& unit, Diagnostics& diagnostics) {
+  const std::string other = other_spelling_of_unit(unit);
+  if (!other.empty())
+    diagnostics.add(location, fmt::format("{} is no unit that hpcbench knows", cite(unit)), "did you mean " + other + "?");
 }
 
 bool expect_list(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {

@@ -38,6 +38,8 @@ std::optional<double> read_duration(const YamlNode& node, const std::string& wha
 std::optional<double> parse_percent(std::string_view text);
 /// A list with one text at least.
 std::optional<std::vector<std::string>> read_texts(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
+/// A diagnostic where other letters make the unit a known one: `mb/s`.
+void check_unit(const SourceLocation& location, const std::string& unit, Diagnostics& diagnostics);
 /// Complains unless the node is a list (map) with something in it.
 bool expect_list(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);
 bool expect_map(const YamlNode& node, const std::string& what, Diagnostics& diagnostics);

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/measured_time.hpp"
+#include "base/take.hpp"
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "spec/fields.hpp"
 #include "spec/parsed_experiment.hpp"
 #include "spec/placeholders.hpp"
@@ -38,14 +40,16 @@ void read_units(MapReader& reader, Import& import, Diagnostics& diagnostics) {
   if (node == nullptr) return;
   if (node->is_map()) {
     for (std::size_t i = 0; i < node->items.size(); ++i) {
-      assign(import.units[node->keys[i].name], read_text(node->items[i], "a unit", diagnostics));
+      std::string& unit = import.units[node->keys[i].name];
+      assign(unit, read_text(node->items[i], "a unit", diagnostics));
+      check_unit(node->items[i].location, unit, diagnostics);
     }
     return;
   }
   assign(import.unit, read_text(*node, "`unit`", diagnostics));
-  if (import.unit.empty() || seconds_of_time_unit(import.unit)) return;
+  if (import.unit.empty() || unit_factor(import.unit, "s")) return;
   diagnostics.add(node->location, fmt::format("{} is no unit of time", cite(import.unit)),
-                  "write s, min or h, or a map of metric: unit: {throughput: samples/s}");
+                  "write s, ms, min or h, or a map of metric: unit: {throughput: samples/s}");
 }
 
 void read_values(MapReader& reader, Import& import, Diagnostics& diagnostics) {
@@ -65,6 +69,12 @@ void read_values(MapReader& reader, Import& import, Diagnostics& diagnostics) {
     if (value) {
       import.values.push_back(*value);
     } else if (import.is_table && !text->empty()) {
+      for (const auto& [other, heading] : import.headings) {
+        if (heading != *text) continue;
+        diagnostics.add(node->items[i].location,
+                        fmt::format("`{}` and `{}` both come from the column {}", name, other, cite(*text)),
+                        "a column gives one metric: compute the other one by `formula`");
+      }
       import.headings[name] = *text;
     } else {
       diagnostics.add(node->items[i].location, fmt::format("{} is neither a number nor a time", cite(*text)),
@@ -89,6 +99,15 @@ void read_outcome(MapReader& reader, Import& import, Diagnostics& diagnostics) {
   diagnostics.add(reader.location_of("outcome"),
                   fmt::format("{} is no outcome{}", cite(*import.outcome), did_you_mean(*import.outcome, words)),
                   "outcomes: " + cite_all(words));
+}
+
+void read_statistic(MapReader& reader, Import& import, Diagnostics& diagnostics) {
+  const std::optional<std::string> word = reader.filled_text("statistic");
+  if (!word) return;
+  import.statistic = parse_statistic(*word);
+  if (import.statistic) return;
+  diagnostics.add(reader.location_of("statistic"), fmt::format("{} is no statistic", cite(*word)),
+                  std::string("write ") + kStatisticWords);
 }
 
 std::optional<ParsedImport> read_import_map(const YamlNode& node, Diagnostics& diagnostics) {
@@ -122,7 +141,7 @@ std::optional<ParsedImport> read_import_map(const YamlNode& node, Diagnostics& d
   refuse_placeholders_in(node, {"files", "table"}, "import", "write the name: an entry of `import` is of one point",
                          diagnostics);
   read_outcome(reader, import, diagnostics);
-  import.statistic = reader.filled_text("statistic");
+  read_statistic(reader, import, diagnostics);
   assign(import.n, reader.integer("n"));
   import.note = reader.filled_text("note");
   read_facts(reader, import, diagnostics);
@@ -154,9 +173,12 @@ std::optional<GivenValue> read_given_value(const std::string& metric, const std:
     return GivenValue{metric, *number * seconds.value_or(1), seconds ? "s" : given_unit,
                       given_unit.empty() ? trimmed : trimmed + ' ' + given_unit};
   }
-  const std::optional<double> seconds = parse_measured_time(trimmed);
-  if (!seconds) return std::nullopt;
-  return GivenValue{metric, *seconds, "s", trimmed};
+  if (const std::optional<double> seconds = parse_measured_time(trimmed)) return GivenValue{metric, *seconds, "s", trimmed};
+  const std::size_t end = std::min(trimmed.find_first_not_of("0123456789.-+eE"), trimmed.size());
+  const std::optional<double> number = parse_plain_number(trim(trimmed.substr(0, end)));
+  const std::string own_unit(trim(trimmed.substr(end)));
+  if (!number || !is_known_unit(own_unit)) return std::nullopt;
+  return GivenValue{metric, *number, own_unit, trimmed};
 }
 
 void read_imports(const YamlNode& node, ParsedExperiment& parsed, Diagnostics& diagnostics) {

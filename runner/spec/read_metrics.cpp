@@ -64,7 +64,9 @@ void read_source(MapReader& reader, const YamlNode& node, Metric& metric, Diagno
     check_selector(*node.find(key), metric, diagnostics);
   }
   if (sources == 0 && node.is_map()) {
-    diagnostics.add(node.location, fmt::format("a metric needs one of {}", cite_all(metric_source_keys())), kMetricForm);
+    diagnostics.add(node.location, fmt::format("a metric needs one of {}", cite_all(metric_source_keys())),
+                    std::string(kMetricForm) +
+                        "; values of events or of an import are described by `better`: {name: bw, unit: GB/s, better: higher}");
   }
 }
 
@@ -188,6 +190,11 @@ void check_per(MapReader& reader, const Metric& metric, bool imported, Diagnosti
   }
 }
 
+void read_metric_unit(MapReader& reader, Metric& metric, Diagnostics& diagnostics) {
+  assign(metric.unit, reader.text("unit"));
+  if (!metric.unit.empty()) check_unit(reader.location_of("unit"), metric.unit, diagnostics);
+}
+
 /// How values compare, and whether they have a rate per GPU beside them.
 void read_comparison(MapReader& reader, bool imported, Metric& metric, Diagnostics& diagnostics) {
   metric.better = reader.choice<Better>("better", {{"higher", Better::higher}, {"lower", Better::lower}});
@@ -220,7 +227,7 @@ std::optional<Metric> read_formula(const YamlNode& node, bool imported, Diagnost
   Metric metric;
   if (!reader.has("name")) diagnostics.add(node.location, "a metric needs `name`", kFormulaForm);
   read_name(reader, node, imported, metric, diagnostics);
-  assign(metric.unit, reader.text("unit"));
+  read_metric_unit(reader, metric, diagnostics);
   read_comparison(reader, imported, metric, diagnostics);
   metric.source = "formula";
   if (const YamlNode* formula = reader.take("formula")) {
@@ -248,7 +255,7 @@ std::optional<Metric> read_description(const YamlNode& node, Diagnostics& diagno
   Metric metric;
   if (!reader.has("name")) diagnostics.add(node.location, "a metric needs `name`", "{name: accuracy, better: higher}");
   read_name(reader, node, true, metric, diagnostics);
-  assign(metric.unit, reader.text("unit"));
+  read_metric_unit(reader, metric, diagnostics);
   read_comparison(reader, false, metric, diagnostics);
   reader.finish();
   return diagnostics.made() == before ? std::optional(metric) : std::nullopt;
@@ -268,7 +275,7 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnosti
   if (imported) metric.file = "*";
   assign(metric.file, reader.filled_text("file"));
   read_source(reader, node, metric, diagnostics);
-  assign(metric.unit, reader.text("unit"));
+  read_metric_unit(reader, metric, diagnostics);
   read_comparison(reader, imported, metric, diagnostics);
   metric.series = reader.filled_text("series");
   read_index(reader, node, metric, diagnostics);

@@ -1,5 +1,6 @@
 """Values that are NaN or infinite: absent for the reason `nan`, counted, and with advice that works."""
 import pathlib
+import struct
 import sys
 import unittest
 
@@ -98,6 +99,56 @@ report: {metric: loss}
             file.write(advice + "\n")
         rows = {row["axes"]["lr"]: row for row in self.report("old.yaml")["rows"]}
         self.assertEqual((rows[1]["outcomes"], rows[2]["outcomes"]), ({"succeeded": 1, "failed": 1}, {"succeeded": 0, "failed": 3}))
+
+
+def crc32c_masked(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return struct.pack("<I", ((crc >> 15 | crc << 17 & 0xFFFFFFFF) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def field(number, data):
+    return bytes([number << 3 | 2, len(data)]) + data
+
+
+def event_file(tag, values):
+    """Scalars as TensorBoard has them: records of length, checksum, event, checksum."""
+    out = b""
+    for step, value in enumerate(values, 1):
+        scalar = field(1, tag.encode()) + b"\x15" + struct.pack("<f", value)
+        event = b"\x09" + struct.pack("<d", 0) + bytes([0x10, step]) + field(5, field(1, scalar))
+        length = struct.pack("<Q", len(event))
+        out += length + crc32c_masked(length) + event + crc32c_masked(event)
+    return out
+
+
+class TensorBoard(StudyTest):
+    def test_a_scalar_that_becomes_nan_is_absent_for_that_reason(self):
+        for lr, last in ((1, 0.25), (2, float("nan")), (3, float("inf"))):
+            (self.folder / f"events.out.tfevents.{lr}").write_bytes(event_file("train/loss", [0.75, 0.5, last]))
+        self.write("tb.yaml", """
+experiment: tb
+command: ["true", "{{lr}}"]
+launch: once
+matrix: {lr: [1, 2, 3]}
+metrics:
+  - {name: loss, file: '*tfevents*', tag: train/loss}
+  - {name: least, file: '*tfevents*', tag: train/loss, take: min}
+report: {metric: loss}
+import: [EVENTS]
+""".replace("EVENTS", ", ".join(f"{{files: events.out.tfevents.{lr}, run: {{lr: {lr}}}}}" for lr in (1, 2, 3))))
+        rows = {row["axes"]["lr"]: row for row in self.report("tb.yaml")["rows"]}
+        self.assertEqual((rows[1]["n"], rows[1]["median"], "nan" in rows[1]), (1, 0.25, False))
+        for lr in (2, 3):
+            self.assertEqual((rows[lr]["n"], rows[lr]["median"], rows[lr]["nan"]), (0, None, 1))
+            self.assertEqual([run["reason"] for run in rows[lr]["runs"]], ["nan: loss"])
+            self.assertIn("diverged", rows[lr]["warnings"])
+        least = {row["axes"]["lr"]: row["median"] for row in self.report("tb.yaml", "--metric", "least")["rows"]}
+        self.assertEqual(least, {1: 0.25, 2: 0.5, 3: 0.5})
 
 
 if __name__ == "__main__":

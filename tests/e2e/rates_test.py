@@ -90,7 +90,7 @@ class PublishedRatios(StudyTest):
                               ("published_efficiency\n1,100,1\n2,196,0.95", "efficiency published as 0.95, but tokens_per_s gives 0.98"),
                               ("published_efficiency_percent\n1,100,100\n2,196,95",
                                "efficiency published as 95, but tokens_per_s gives 98 %"),
-                              ("published_tokens_per_s\n1,100,100\n2,196,190", "tokens_per_s published as 190, but its own log says 196")):
+                              ("published_tokens_per_s\n1,100,100\n2,196,190", "tokens_per_s published as 190, but the value imported with it is 196")):
             with self.subTest(figures):
                 self.copy_case("total.csv")
                 self.write("total.csv", "gpus,tokens_per_s," + figures + "\n")

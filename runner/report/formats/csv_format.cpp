@@ -42,6 +42,7 @@ Grid csv_grid(const Table& table) {
     if (table.scale_by != "gpus" && (table.has_gpus || table.scale_by != "nodes")) entries.emplace_back("column:scale");
     const auto has_set_aside = [](const Row& row) { return !row.set_aside.empty(); };
     if (std::any_of(table.rows.begin(), table.rows.end(), has_set_aside)) entries.emplace_back("column:set_aside");
+    if (value_word(table) != "median") entries.emplace_back("column:statistic");
     Grid grid = make_grid(table, table.inner_rows.empty() ? table.rows : table.inner_rows, entries, ";");
     for (GridColumn& column : grid.columns) {
       if (!column.of_axis) column.heading = column.name;

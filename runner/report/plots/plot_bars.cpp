@@ -128,7 +128,8 @@ std::optional<Plot> draw_time(const Table& table) {
   if (!any) return std::nullopt;
   PlotFrame frame;
   frame.name = "time";
-  frame.title = fmt::format("{}: median of {}, its interval, and every run", table_title(table), shown_metric(table));
+  frame.title =
+      fmt::format("{}: {} of {}, its interval, and every run", table_title(table), value_word(table), shown_metric(table));
   const std::vector<const Row*> rows = first_rows(all, kMostBars, frame.notes);
   BarRows labels = label_rows(table, rows);
   for (std::size_t i = 0; i < rows.size(); ++i) labels.remarks[i] = bar_remark(table, *rows[i]);

@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "report/digits.hpp"
 #include "report/warnings/warnings.hpp"
 
 namespace hpcbench {
@@ -57,8 +58,12 @@ void find_metric_differences(const AttemptRecord& run, std::vector<std::string>&
       factor = *found;
     }
     if (is_shortened(*printed, factor * value->second, 0)) continue;
-    differences.push_back(fmt::format("{} published as {}, but its own log says {:.{}f}", metric, text, factor * value->second,
-                                      printed->decimals));
+    const bool is_given = run.facts.contains("printed_" + metric);  // in a table, or by hand: no log was read
+    const double own = factor * value->second;
+    const int decimals = std::max(printed->decimals, -exponent_without_interval(own));
+    differences.push_back(fmt::format("{} published as {}, but {} {:.{}f}", metric, text,
+                                      is_given ? "the value imported with it is" : "its own log says", own,
+                                      own == 0 ? printed->decimals : decimals));
   }
 }
 
@@ -100,7 +105,9 @@ void find_derived_differences(const WarningContext& context, const Sample& sampl
     if (!printed || (figure.is_efficiency && !sample.row.efficiency)) continue;
     const std::string& suffix = printed->suffix;
     if (!suffix.empty() && (figure.is_efficiency ? suffix != "%" : suffix != "x" && suffix != "\u00d7")) continue;
-    const double scale = suffix == "%" ? 100 : figure.plain_scale;
+    constexpr double kMostEfficiency = 5;  // no share: 91 without a unit is 91 %
+    const bool is_percent = suffix == "%" || (figure.is_efficiency && printed->value > kMostEfficiency);
+    const double scale = is_percent ? 100 : figure.plain_scale;
     const double here = scale * (figure.is_efficiency ? *sample.row.efficiency : speedup);
     // A published ratio may be one of medians.
     const double of_medians = here * sample.row.ratio_of_medians.value_or(speedup) / speedup;

@@ -12,6 +12,10 @@ TEST_CASE("times as programs and people print them") {
   CHECK(parse_measured_time("0.5 min") == 30.0);
   CHECK(parse_measured_time("1d2h") == 93600.0);
   CHECK(parse_measured_time("250 ms") == 0.25);
+  CHECK(parse_measured_time("500 us") == doctest::Approx(500e-6));
+  CHECK(parse_measured_time("2 msec") == doctest::Approx(2e-3));
+  CHECK(parse_measured_time("7usec") == doctest::Approx(7e-6));
+  CHECK(parse_measured_time("3 \u00b5s") == doctest::Approx(3e-6));
   CHECK(parse_measured_time("1:03:48") == 3828.0);
   CHECK(parse_measured_time("63:48") == 3828.0);
   CHECK(parse_measured_time("00:00.250") == 0.25);

@@ -22,7 +22,7 @@ TEST_CASE("the unit of a metric says which values are better") {
     CHECK_MESSAGE(kind_text("x", unit) == "higher work", unit);
   for (const char* unit : {"ns/day", "it/s", "steps/s", "1/s", "years/day"})
     CHECK_MESSAGE(kind_text("x", unit) == "higher steps", unit);
-  for (const char* unit : {"s", "ms", "us", "\u00b5s", "min", "h", "s/step", "ms/it", "days/ns"})
+  for (const char* unit : {"s", "ms", "us", "\u00b5s", "min", "h", "s/step", "ms/it", "days/ns", "usec", "msec", "Sec"})
     CHECK_MESSAGE(kind_text("x", unit) == "lower steps", unit);
   CHECK(kind_text("x", "s/token") == "lower work");
   for (const char* unit : {"tokens/s/GPU", "tokens/GPU/s", "TFLOP/s/device", "TFLOPS/GPU"})
@@ -37,6 +37,7 @@ TEST_CASE("without such a unit the name says it") {
   CHECK(kind_text("tokens_per_s", "") == "higher work");
   CHECK(kind_text("train_tokens_per_s_median", "") == "higher work");
   CHECK(kind_text("tokens_per_s_per_gpu", "") == "higher work per gpus");
+  CHECK(kind_text("latency_usec", "") == "lower steps");
   CHECK(kind_text("ns_per_day", "") == "higher steps");
   CHECK(kind_text("days_per_ns", "") == "lower steps");
   CHECK(kind_text("s_per_step", "") == "lower steps");

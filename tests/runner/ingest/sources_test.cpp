@@ -5,6 +5,7 @@
 #include "base/files.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
+#include "ingest/csv_text.hpp"
 #include "ingest/metric_reader.hpp"
 
 using namespace hpcbench;
@@ -84,6 +85,22 @@ TEST_CASE("column: quotes, blanks, damage") {
   for (int i = 0; i < 13; ++i) many += "1\n";
   CHECK(read(many).warnings.size() == 11);
   CHECK(read(many).warnings.back() == "f.csv: 3 more like these");
+}
+
+TEST_CASE("the places of cells in CSV text") {
+  std::vector<std::pair<long long, long long>> places;
+  CsvReader* reader = nullptr;
+  CsvReader csv(
+      [&](long long, std::vector<std::string>&) {
+        for (const CsvReader::CellPlace& place : reader->cell_places()) places.emplace_back(place.line, place.column);
+      },
+      [](long long, const std::string&) {});
+  reader = &csv;
+  csv.feed(
+      "\xEF\xBB\xBF"
+      "a, bc,\n\"x\ny\",z\n");
+  csv.finish();
+  CHECK(places == std::vector<std::pair<long long, long long>>{{1, 1}, {1, 4}, {1, 7}, {2, 1}, {3, 4}});
 }
 
 TEST_CASE("pointer: Hugging Face's trainer_state.json") {

@@ -1,4 +1,6 @@
 // `take` and `skip`: which of the values of one run its metric is. Expected numbers are those of Python's `statistics`.
+#include "base/take.hpp"
+
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
@@ -111,6 +113,15 @@ TEST_CASE("take: rules without it keep their hash, and with it come back from ru
   reading.rules = {{rules_hash(taking), taking}};
   reading.usual = rules_hash(taking);
   CHECK(reading_json(parse_reading(reading_json(reading))) == reading_json(reading));
+}
+
+TEST_CASE("statistics of published values") {
+  CHECK(parse_statistic("mean") == "mean");
+  CHECK(parse_statistic("Average") == "mean");
+  CHECK(parse_statistic("MIN") == "min");
+  CHECK(parse_statistic("maximum") == "max");
+  CHECK(parse_statistic("p99.9") == "p99.9");
+  for (const char* word : {"", "mode", "last", "sum", "count", "p0", "means"}) CHECK_MESSAGE(!parse_statistic(word), word);
 }
 
 }  // namespace hpcbench

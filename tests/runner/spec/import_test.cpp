@@ -67,6 +67,9 @@ TEST_CASE("given values keep the decimals as written") {
   CHECK(read("loss", "0.330")->unit.empty());
   CHECK(read("rate", "12", "samples/s")->unit == "samples/s");
   CHECK(read("samples_per_s", "12")->unit.empty());
+  CHECK(read("bw", "900 MB/s", "GB/s")->unit == "MB/s");
+  CHECK(read("bw", "9e2 MB/s")->value == 900);
+  CHECK(read("bw", "900 MB/s")->printed == "900 MB/s");
   for (const char* bad : {"", "soon", "1,000", "12 parsecs", "nan", "5 s 3 min", "1:75:00"}) CHECK_FALSE(read("train_s", bad));
 }
 

@@ -1,0 +1,226 @@
+"""Tables of earlier results: statistics, units, columns and headers that could be read wrongly without a word."""
+import json
+import pathlib
+import shlex
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import StudyTest  # noqa: E402
+
+STUDY = """
+experiment: old
+command: [echo, "{{gpu}}"]
+launch: once
+matrix: {gpu: [a, b]}
+metrics:
+  - {name: time_s, file: "*.log", pattern: 't ([0-9.]+)'}
+  - {name: bw, file: "*.log", pattern: 'bw ([0-9.]+)', unit: GB/s}
+report: {metric: time_s}
+baseline: {gpu: a}
+"""
+
+
+class Tables(StudyTest):
+    def study(self, table, import_="t.csv", rest=""):
+        self.write("t.csv", table)
+        self.write("old.yaml", STUDY + rest + f"import: [{import_}]\n")
+
+    def rows(self, *arguments):
+        return {row["axes"]["gpu"]: row for row in self.report("old.yaml", *arguments)["rows"]}
+
+    def values(self, *arguments):
+        return {gpu: row["median"] for gpu, row in self.rows(*arguments).items()}
+
+    def refused(self):
+        told = self.hpcbench("check", "old.yaml", code=2).stderr
+        self.assertTrue(all(row["n"] == 0 for row in self.tolerant_rows()), told)
+        return told
+
+    def tolerant_rows(self):
+        return json.loads(self.hpcbench("report", "old.yaml", "--format", "json", code=2).stdout)["rows"]
+
+
+class Statistics(Tables):
+    def test_headers_name_the_published_statistic(self):
+        self.study("gpu,time_s,statistic,n\na,5,mean,3\nb,6,Average,4\n")
+        text = self.hpcbench("report", "old.yaml").stdout
+        self.assertIn("mean (s)", text)
+        self.assertNotIn("median", text)
+        self.assertIn("the published mean of n runs", text)
+        latex = self.hpcbench("report", "old.yaml", "--format", "latex").stdout
+        self.assertIn("mean (s)", latex)
+        self.assertNotIn("median", latex)
+        rows = self.rows()
+        self.assertEqual([(rows[gpu]["statistic"], rows[gpu]["n"]) for gpu in "ab"], [("mean", 3), ("mean", 4)])
+        self.assertEqual(self.hpcbench("report", "old.yaml", "--format", "csv").stdout.splitlines()[0].split(",")[-1], "statistic")
+
+    def test_different_statistics_stand_in_a_column_of_their_own(self):
+        self.study("gpu,time_s,statistic,n\na,5,mean,3\nb,6,min,4\n")
+        for form in ("text", "latex"):
+            text = self.hpcbench("report", "old.yaml", "--format", form).stdout
+            self.assertIn("value (s)", text)
+            self.assertIn("statistic", text)
+            self.assertNotIn("median (s)", text)
+
+    def test_an_unknown_statistic_is_an_error_at_its_place(self):
+        self.study("gpu,time_s,statistic\na,5,mode\n")
+        self.assertIn("t.csv:2:5: error: `mode` is no statistic: write mean, median, min, max, or a percentile", self.refused())
+        self.study("gpu,time_s\na,5\n", "{table: t.csv, statistic: mode, n: 3}")
+        self.assertRegex(self.hpcbench("check", "old.yaml", code=2).stderr, r"old\.yaml:\d+:\d+: error: `mode` is no statistic\n(.*\n)*  = write mean, median")
+
+    def test_n_without_a_statistic_is_said(self):
+        self.study("gpu,time_s,n\na,5,3\nb,6,3\n")
+        self.assertIn("`n` has no effect in 2 lines without a statistic", self.hpcbench("report", "old.yaml").stderr)
+        self.write("old.yaml", STUDY + "import: [{run: {gpu: a}, values: {time_s: 5}, n: 3}]\n")
+        self.assertIn("`n` has no effect without `statistic`", self.hpcbench("report", "old.yaml").stderr)
+
+
+class Columns(Tables):
+    def test_two_columns_of_one_metric_are_an_error_that_names_both(self):
+        self.study("gpu,time_s,time_s [min]\na,5,3\n")
+        self.assertIn("t.csv:1:12: error: the columns `time_s` and `time_s [min]` both give `time_s`", self.refused())
+        self.study("gpu,time_s,Wall\na,5,3\n", "{table: t.csv, values: {time_s: Wall}}")
+        self.assertIn("the columns `time_s` and `Wall` both give `time_s`", self.refused())
+        self.study("gpu,time_s,Wall\na,5,3\n", "{table: t.csv, values: {time_s: Wall, time_s_2: time_s}}")
+        self.assertEqual(self.values()["a"], 3)
+
+    def test_one_column_does_not_give_two_metrics(self):
+        self.study("gpu,X\na,5\n", "{table: t.csv, values: {time_s: X, other_s: X}}")
+        self.assertIn("`other_s` and `time_s` both come from the column `X`", self.hpcbench("check", "old.yaml", code=2).stderr)
+
+    def test_words_and_axes_count_in_other_letters(self):
+        self.study("ID,Gpu,time_s\nr1,a,5\nr1,a,5\nr2,b,6\n")
+        rows = self.rows()
+        self.assertEqual((rows["a"]["n"], rows["b"]["n"]), (1, 1))
+        self.study("Run,GPU,time_s\n1,a,5\n2,a,7\n1,b,6\n")
+        rows = self.rows()
+        self.assertEqual((rows["a"]["n"], rows["b"]["n"]), (2, 1))
+
+    def test_a_repeated_header_is_skipped_and_another_one_is_an_error(self):
+        self.study("gpu,time_s\na,5\ngpu,time_s\nb,6\n")
+        self.assertIn("the header is repeated in line 3, skipped", self.hpcbench("report", "old.yaml").stderr)
+        self.assertEqual(self.values(), {"a": 5, "b": 6})
+        self.study("gpu,time_s\na,5\ngpu,train_s\nb,6\n")
+        self.assertIn("t.csv:3:1: error: another header begins here, with other columns: `train_s` only here, `time_s` only in the first line",
+                      self.hpcbench("check", "old.yaml", code=2).stderr)
+
+    def test_one_id_with_a_number_in_two_spellings_is_one_run(self):
+        self.study("id,gpu,time_s\nx,a,1.0\nx,a,1\ny,b,1e3\ny,b,1000\n")
+        rows = self.rows()
+        self.assertEqual((rows["a"]["n"], rows["b"]["n"]), (1, 1))
+
+    def test_copies_of_a_line_are_not_equal_lines(self):
+        self.write("copy.csv", "gpu,time_s\na,5\n")
+        self.study("gpu,time_s\na,5\n", "t.csv, copy.csv")
+        report = self.report("old.yaml")
+        self.assertEqual({row["axes"]["gpu"]: row["n"] for row in report["rows"]}["a"], 1)
+        self.assertNotIn("equal-lines", [warning["code"] for warning in report["warnings"]])
+
+
+class Units(Tables):
+    def test_cells_with_a_unit_convert(self):
+        self.study("gpu,bw,time_s\na,900 MB/s,500 us\nb,1.5,2 msec\n")
+        self.assertEqual(self.values(), {"a": 0.0005, "b": 0.002})
+        self.assertEqual(self.values("--metric", "bw"), {"a": 0.9, "b": 1.5})
+
+    def test_a_mapped_heading_has_the_unit_of_its_name(self):
+        self.study("gpu,time_ms\na,5000\nb,6000\n", "{table: t.csv, values: {time_s: time_ms}}")
+        self.assertEqual(self.values(), {"a": 5, "b": 6})
+
+    def test_letters_of_a_unit(self):
+        self.study("gpu,bw [mb/s],time_s\na,900,1\n")
+        self.assertIn("t.csv:1:5: error: `mb/s` is no unit that hpcbench knows: did you mean `MB/s` or `Mbit/s`?", self.refused())
+        self.study("gpu,bw,time_s\na,900 mb/s,1\n")
+        self.assertIn("did you mean `MB/s` or `Mbit/s`?", self.refused())
+        self.study("gpu,bw [Mbytes/S],time_s\na,900,1\nb,1800,2\n")
+        self.assertEqual(self.values("--metric", "bw"), {"a": 0.9, "b": 1.8})
+        self.write("old.yaml", STUDY.replace("unit: GB/s", "unit: gb/s"))
+        self.assertIn("did you mean `GB/s` or `Gbit/s`?", self.hpcbench("check", "old.yaml", code=2).stderr)
+
+    def test_a_plain_number_beside_units_is_not_compared(self):
+        self.study("gpu,lat,time_s\na,900 us,1\nb,2,3\n")
+        told = self.hpcbench("check", "old.yaml", code=2).stderr
+        self.assertRegex(told, r"t\.csv:3: error: `lat` has no unit here, and is in s at \S*t\.csv:2\n  = write the unit")
+
+    def test_a_metric_in_usec_has_a_direction(self):
+        self.study("gpu,lat,time_s\na,2,1\nb,3,1\n", "t.csv", "")
+        self.write("old.yaml", STUDY.replace("unit: GB/s", "unit: usec").replace("name: bw", "name: lat") + "import: [t.csv]\n")
+        self.assertIn("lat (usec, lower is better)", self.hpcbench("report", "old.yaml", "--metric", "lat").stdout)
+
+    def test_a_metric_without_a_source_is_told_of_better(self):
+        self.write("old.yaml", STUDY.replace("report:", "  - {name: tp, unit: GB/s}\nreport:"))
+        self.assertIn("better: higher", self.hpcbench("check", "old.yaml", code=2).stderr)
+
+
+class Published(Tables):
+    STUDY = STUDY.replace("matrix: {gpu: [a, b]}", "matrix: {gpu: [a], gpus_per_node: [1, 4]}").replace("gpu: a}", "gpus_per_node: 1}")
+
+    def seen(self, table):
+        self.write("t.csv", table)
+        self.write("old.yaml", self.STUDY + "import: [t.csv]\n")
+        return [w["seen"] for w in self.report("old.yaml")["warnings"] if w["code"] == "published-mismatch"]
+
+    def test_an_efficiency_of_91_is_91_percent(self):
+        table = "gpus_per_node,time_s,published_efficiency\n1,4.00,\n4,1.10,{}\n"
+        for right in ("91", "0.91", "91 %", "90.9"):
+            self.assertEqual(self.seen(table.format(right)), [], right)
+        self.assertIn("efficiency published as 80, but time_s gives 91 %", self.seen(table.format("80"))[0])
+        self.assertIn("efficiency published as 0.8, but", self.seen(table.format("0.8"))[0])
+
+    def test_an_imported_value_is_no_log_and_keeps_its_digits(self):
+        seen = self.seen("gpus_per_node,time_s,published_time_s\n1,0.25,5\n4,0.1,\n")
+        self.assertIn("time_s published as 5, but the value imported with it is 0.250", seen[0])
+
+    def test_methods_say_what_was_imported_from_where(self):
+        self.seen("gpus_per_node,time_s\n1,4\n4,1.1\n")
+        methods = self.report("old.yaml", "--methods")["methods"]
+        self.assertIn("2 values were imported from t.csv", methods)
+        self.assertNotIn("what the programs themselves wrote", methods)
+
+
+class ByHand(Tables):
+    def ingest(self, *arguments, code=0):
+        return self.hpcbench("ingest", "--experiment", "old.yaml", "--run", "a", *arguments, code=code)
+
+    def setUp(self):
+        super().setUp()
+        self.write("old.yaml", STUDY)
+
+    def test_a_mistyped_metric_changes_nothing(self):
+        self.ingest("--value", "time_s=5")
+        told = self.ingest("--value", "tine_s=7", code=2).stderr
+        self.assertIn("the study has no metric `tine_s` (did you mean `time_s`?); its metrics are: bw, time_s\n", told)
+        self.assertEqual(self.values()["a"], 5)
+        self.ingest("--value", "time_s = 7")
+        self.assertEqual(self.values()["a"], 7)
+
+    def test_a_further_value_keeps_those_given_before(self):
+        self.ingest("--value", "time_s=5")
+        self.assertIn("the rest stays", self.ingest("--value", "bw=900 MB/s").stderr)
+        self.assertEqual((self.values()["a"], self.rows()["a"]["n"]), (5, 1))
+        self.assertEqual(self.values("--metric", "bw")["a"], 0.9)
+
+    def test_a_corrected_log_does_not_count_twice(self):
+        self.write("a.log", "t 5\n")
+        self.ingest("a.log")
+        self.write("a.log", "t 7\n")
+        told = self.ingest("a.log", code=2).stderr
+        self.assertIn("a.log has other contents than when it was imported as old/", told)
+        self.assertEqual((self.values()["a"], self.rows()["a"]["n"]), (5, 1))
+        words = told.split("corrected: hpcbench ")[1].split(", then")[0]
+        self.hpcbench(*shlex.split(words))
+        self.ingest("a.log")
+        self.assertEqual((self.values()["a"], self.rows()["a"]["n"]), (7, 1))
+        self.write("b.log", "t 9\n")
+        self.assertIn("stands beside other files than when it was imported", self.ingest("a.log", "b.log", code=2).stderr)
+        self.ingest("b.log")
+        self.assertEqual(self.rows()["a"]["n"], 2)
+
+    def test_a_statistic_by_hand_is_a_known_one(self):
+        self.assertIn("write mean, median", self.ingest("--value", "time_s=5", "--statistic", "mode", "--n", "3", code=2).stderr)
+        self.assertIn("--statistic", self.ingest("--value", "time_s=5", "--n", "3", code=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
