@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "base/error.hpp"
 #include "base/take.hpp"
@@ -95,6 +96,21 @@ void leave_out_others(const Study& study, const FileStudy& file, const Import& i
     plan.whole = false;
     plan.notes.push_back(fmt::format("{}: {} runs are of configurations that differ now in more than their axes",
                                      describe(import.place), count));
+  }
+}
+
+/// A row of several published values shows their median, and each counts as one run whatever its `n` is.
+void note_several_statistics(const Plan& points, ImportPlan& plan) {
+  std::map<std::size_t, std::vector<const ImportRequest*>> published;
+  for (const ImportRequest& request : plan.requests) {
+    if (request.statistic) published[request.configuration].push_back(&request);
+  }
+  for (const auto& [point, requests] : published) {
+    if (requests.size() < 2) continue;
+    plan.notes.push_back(printable(
+        fmt::format("{}: {} published values ({} ...) are of one configuration ({}): the report shows their "
+                    "median, and each counts as one run",
+                    requests.front()->where, requests.size(), *requests.front()->statistic, describe_point(points, point))));
   }
 }
 
@@ -236,6 +252,7 @@ ImportPlan plan_imports(const Study& study) {
   }
   merge_equal_runs(plan);
   convert_given_units(study.experiment, plan);
+  note_several_statistics(study.plan, plan);
   return plan;
 }
 

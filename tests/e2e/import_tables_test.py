@@ -69,6 +69,13 @@ class Statistics(Tables):
         self.study("gpu,time_s\na,5\n", "{table: t.csv, statistic: mode, n: 3}")
         self.assertRegex(self.hpcbench("check", "old.yaml", code=2).stderr, r"old\.yaml:\d+:\d+: error: `mode` is no statistic\n(.*\n)*  = write mean, median")
 
+    def test_several_published_values_of_a_row_are_told(self):
+        self.study("gpu,time_s,statistic,n\na,5,mean,3\na,7,mean,3\nb,6,mean,4\n")
+        self.assertIn("2 published values (mean ...) are of one configuration (gpu=a): the report shows their median",
+                      self.hpcbench("report", "old.yaml").stderr)
+        rows = self.rows()
+        self.assertEqual((rows["a"]["n"], rows["a"]["median"], rows["b"]["n"]), (2, 6, 4))
+
     def test_n_without_a_statistic_is_said(self):
         self.study("gpu,time_s,n\na,5,3\nb,6,3\n")
         self.assertIn("`n` has no effect in 2 lines without a statistic", self.hpcbench("report", "old.yaml").stderr)
