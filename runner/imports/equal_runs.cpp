@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/files.hpp"
+#include "base/host.hpp"
 #include "base/measured_time.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
