@@ -8,10 +8,13 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/report_view.hpp"
 #include "imports/import_runs.hpp"
+#include "ingest/imported.hpp"
 #include "report/comparison/comparison.hpp"
 #include "study/index.hpp"
 #include "study/last_run.hpp"
@@ -49,6 +52,15 @@ SideReference parse_side(const std::string& text) {
   return side;
 }
 
+bool is_of_commit(const AttemptRecord& record, const SideReference& side) {
+  const auto commit = record.facts.find("commit");
+  return commit != record.facts.end() && commit->second.starts_with(side.commit);
+}
+
+[[noreturn]] void refuse_folder(const std::string& folder) {
+  throw InputError(fmt::format("error: there is no folder {}", folder));
+}
+
 /// Keeps the runs of one commit, given by its first digits.
 void keep_commit(std::vector<AttemptRecord>& records, const SideReference& side) {
   std::vector<std::string> there;
@@ -57,10 +69,7 @@ void keep_commit(std::vector<AttemptRecord>& records, const SideReference& side)
     if (commit != record.facts.end() && std::find(there.begin(), there.end(), commit->second) == there.end())
       there.push_back(commit->second);
   }
-  std::erase_if(records, [&](const AttemptRecord& record) {
-    const auto commit = record.facts.find("commit");
-    return commit == record.facts.end() || !commit->second.starts_with(side.commit);
-  });
+  std::erase_if(records, [&](const AttemptRecord& record) { return !is_of_commit(record, side); });
   if (!records.empty()) return;
   throw InputError(fmt::format("error: no run of {} was made at commit `{}`; there are: {}", side.what, side.commit,
                                there.empty() ? "(runs that name no commit)" : join(there, ", ")));
@@ -75,30 +84,138 @@ struct Side {
   Table table() const { return build_table(study.experiment, study.plan, records, report); }
 };
 
-Side load_side(const SideReference& side, const std::string& results, const CompareArguments& arguments) {
+/// Reads the file of one side; nothing is imported yet.
+Study load_side_study(const SideReference& side, const std::string& results, const CompareArguments& arguments) {
   StudyOptions options = arguments.study;
   options.results = results;
   options.file = side.what;
   options.looks_back = true;
-  Side loaded{load_study(options), {}, {}};
-  Study& study = loaded.study;
-  take_in_imports(study);
-  const IndexView index = open_for_reading(study);
-  if (index.states.empty() && !study.broken_imports) refuse_without_results(study);
-  loaded.records = side.is_aside() ? index.store.set_aside_attempts(study.experiment.name, true)
-                                   : index.store.counting_attempts(study.experiment.name, true);
-  if (side.is_aside() && loaded.records.empty())
-    throw InputError(fmt::format("error: no run of {} was set aside: `{}@aside` has no runs", side.what, side.what));
-  if (!side.commit.empty() && !side.is_aside()) keep_commit(loaded.records, side);
-  loaded.report.tried_again = attempts_tried_again(study.experiment, index.states);
-  loaded.report.all_repeats = !side.commit.empty();  // the commit says which runs count
-  if (!arguments.metric.empty()) loaded.report.metric = arguments.metric;
-  if (!options.only.empty()) loaded.report.only.push_back(parse_selection(options.only, "--only"));
-  return loaded;
+  Study study = load_study(options);
+  // The first command makes the folder of imports.
+  if (study.experiment.imports.empty() && !std::filesystem::is_directory(study.results_root)) refuse_folder(results);
+  return study;
+}
+
+/// The experiment file that imported these results: beside the imported files, and of this name. Empty if there is none.
+std::string file_beside_imports(const std::string& results, const std::string& name) {
+  namespace fs = std::filesystem;
+  for (const AttemptKey& key : imported_attempts(results)) {
+    const auto imported = parse_imported(read_file_if_there(results + "/" + to_string(key) + "/" + kImportedFile).value_or(""));
+    if (!imported || imported->sources.empty()) continue;
+    const fs::path candidate = fs::path(imported->sources.front().path).parent_path() / name;
+    std::error_code error;
+    if (!fs::is_regular_file(candidate, error)) return "";
+    const std::string near = candidate.lexically_relative(fs::current_path()).string();
+    return near.starts_with("..") ? candidate.string() : near;
+  }
+  return "";
+}
+
+/// `hpcbench compare A.yaml B.yaml --results DIR DIR`, with the files as far as they are known.
+std::string compare_command(std::string a, std::string b, const std::vector<std::string>& results) {
+  std::error_code error;
+  if (a.empty()) a = "A.yaml";
+  if (b.empty() || std::filesystem::equivalent(a, b, error)) b = "B.yaml";
+  std::string command = "hpcbench compare " + shell_quote(a) + " " + shell_quote(b);
+  if (results.size() == 1 && results.front() == StudyOptions{}.results) return command;
+  command += " --results";
+  for (const std::string& folder : results) command += " " + shell_quote(folder);
+  return command;
+}
+
+/// A results folder does not know the experiment file of runs that were only imported.
+void refuse_names_of_imports(const CompareArguments& arguments) {
+  std::string unknown;
+  const auto file_of = [&](const std::string& side, const std::string& folder) {
+    const std::string root = std::filesystem::absolute(folder).lexically_normal().string();
+    const std::vector<std::string> studies = experiments_on_disk(root);
+    const bool is_study = std::find(studies.begin(), studies.end(), side) != studies.end();
+    if (!is_study || std::filesystem::is_regular_file(side) || read_last_run_of(root, side)) return side;
+    unknown = unknown.empty() ? side : unknown;
+    return file_beside_imports(root + "/" + side, side + ".yaml");
+  };
+  const std::string a = file_of(arguments.a, arguments.results.front());
+  const std::string b = file_of(arguments.b, arguments.results.back());
+  if (unknown.empty()) return;
+  throw InputError(
+      fmt::format("error: `{}` holds only imported runs\n  = name the experiment file of each side, for example `{}`", unknown,
+                  compare_command(a, b, arguments.results)));
+}
+
+/// Two results folders of one file that only imports hold the same imported values.
+void refuse_same_imports(const Study& a, const Study& b, const CompareArguments& arguments) {
+  if (a.source.file != b.source.file || b.experiment.imports.empty() || b.experiment.runs_anything()) return;
+  const std::string name = std::filesystem::path(a.source.file).filename().string();
+  throw InputError(fmt::format(
+      "error: {} only imports runs, so both results folders would hold the same values\n  = name the file of each side: `{}`",
+      a.experiment.path,
+      compare_command(file_beside_imports(a.results, name), file_beside_imports(b.results, name), arguments.results)));
+}
+
+/// Both sides are the same runs.
+void refuse_same_runs(const Study& a, const Study& b, const SideReference& side, const CompareArguments& arguments) {
+  if (a.source.file != b.source.file && !a.from_last_run && !b.from_last_run) {
+    throw InputError(fmt::format(
+        "error: both files are the study {}, whose runs are in {}\n  = give each file an `experiment` of its own, or each a "
+        "folder: `hpcbench compare {} {} --results DIR1 DIR2`",
+        a.experiment.name, a.results, shell_quote(arguments.a), shell_quote(arguments.b)));
+  }
+  throw InputError(fmt::format("error: both sides are the same runs, those in {}; name two studies, or {}@COMMIT twice",
+                               a.results, side.what.empty() ? "EXPERIMENT" : side.what));
+}
+
+/// Runs of both sides that count, and those that were set aside.
+void read_records(Side& side, const IndexView& index, const SideReference& reference) {
+  const std::string& name = side.study.experiment.name;
+  if (reference.is_aside()) {
+    side.records = index.store.set_aside_attempts(name, true);
+    if (!side.records.empty()) return;
+    throw InputError(fmt::format("error: no run of {} was set aside: `{}@aside` has no runs", reference.what, reference.what));
+  }
+  side.records = index.store.counting_attempts(name, true);
+  side.report.set_aside = index.store.set_aside_attempts(name, false);
+  if (reference.commit.empty()) {
+    side.report.changed_files = changed_files_of(side.study, index.store);
+    return;
+  }
+  keep_commit(side.records, reference);
+  std::erase_if(side.report.set_aside, [&](const AttemptRecord& record) { return !is_of_commit(record, reference); });
+}
+
+Side load_side(Study study, const SideReference& reference, const CompareArguments& arguments) {
+  Side side{std::move(study), {}, {}};
+  take_in_imports(side.study);
+  const IndexView index = open_for_reading(side.study);
+  if (index.states.empty() && side.study.broken_imports.empty()) refuse_without_results(side.study);
+  read_records(side, index, reference);
+  side.report.tried_again = attempts_tried_again(side.study.experiment, index.states);
+  side.report.all_repeats = !reference.commit.empty();  // the commit says which runs count
+  if (!arguments.metric.empty()) side.report.metric = arguments.metric;
+  if (!arguments.study.only.empty()) side.report.only.push_back(parse_selection(arguments.study.only, "--only"));
+  return side;
+}
+
+/// A word of --fail-if that is a metric of one side, too, has two meanings.
+void refuse_metrics_as_rules(const std::vector<FailRule>& rules, const Side& side) {
+  const auto is_metric = [&](const std::string& name) {
+    const std::vector<Metric>& metrics = side.study.experiment.work.metrics;
+    return std::any_of(metrics.begin(), metrics.end(), [&](const Metric& metric) { return metric.name == name; }) ||
+           std::any_of(side.records.begin(), side.records.end(),
+                       [&](const AttemptRecord& record) { return record.metrics.contains(name); });
+  };
+  for (const FailRule& rule : rules) {
+    const std::string word(trim(std::string_view(rule.text).substr(0, rule.text.find_first_of("<>"))));
+    if (!rule.metric.empty() || !is_metric(word)) continue;
+    throw InputError(fmt::format(
+        "error: --fail-if `{0}`: `{1}` is a rule, and a metric of {2}, too\n  = rename the metric; or write `--metric {1} "
+        "--fail-if 'higher > 5%'` for the metric",
+        rule.text, word, side.study.experiment.path));
+  }
 }
 
 /// The comparison of the reported metric, with the results of all rules: those that name another metric compare that one.
 Comparison compare_by_rules(Side& a, Side& b, ComparisonOptions options) {
+  for (const Side* side : {&a, &b}) refuse_metrics_as_rules(options.fail_if, *side);
   const Table of_a = a.table();
   std::vector<FailRule> rules = std::exchange(options.fail_if, {});
   // A gate says of each row that its metric is gone.
@@ -117,6 +234,11 @@ Comparison compare_by_rules(Side& a, Side& b, ComparisonOptions options) {
     options.fail_if = std::move(own);
     Comparison other = compare_tables(a.table(), b.table(), options);
     for (RuleResult& rule : other.rules) comparison.rules.push_back(std::move(rule));
+    for (const std::string& line : other.left_out) {
+      const bool is_known =
+          std::find(comparison.left_out.begin(), comparison.left_out.end(), line) != comparison.left_out.end();
+      if (!is_known) comparison.left_out.push_back(fmt::format("{} of {}", metric, line));
+    }
   }
   return comparison;
 }
@@ -187,10 +309,9 @@ void put_arguments_right(CompareArguments& arguments) {
   arguments.b = named.size() < 2 ? "" : named.back();
   if (arguments.results.size() > 2) throw InputError("error: --results names more than two folders; compare two");
   for (const std::string& folder : arguments.results) {
-    // Of two files with imports alone, the first command makes the folder.
     const bool is_default = folder == StudyOptions{}.results && arguments.results.size() == 1;
-    if (!is_default && !std::filesystem::is_directory(folder))
-      throw InputError(fmt::format("error: there is no folder {}", folder));
+    const bool has_file = std::filesystem::is_regular_file(arguments.a) || std::filesystem::is_regular_file(arguments.b);
+    if (!is_default && !has_file && !std::filesystem::is_directory(folder)) refuse_folder(folder);
   }
   if (arguments.b.empty() && arguments.results.size() < 2) {
     throw InputError(
@@ -230,27 +351,54 @@ void say_gate(const Comparison& comparison) {
   for (const std::string& line : gate_lines(comparison)) say(line);
 }
 
-int compare_sides(CompareArguments arguments) {
+/// A gate must not pass by values of files that are gone.
+std::vector<std::string> import_errors(const Study& a, const Study& b, bool has_rules) {
+  std::vector<std::string> errors;
+  for (const Study* study : {&a, &b}) {
+    errors.insert(errors.end(), study->broken_imports.begin(), study->broken_imports.end());
+    if (has_rules) errors.insert(errors.end(), study->missing_imports.begin(), study->missing_imports.end());
+  }
+  return errors;
+}
+
+int compare_sides(CompareArguments arguments, const ComparisonFormat& format) {
   ComparisonOptions options = options_of(arguments);
-  const ComparisonFormat& format = format_of(arguments);
   put_arguments_right(arguments);
+  refuse_names_of_imports(arguments);
   const SideReference a = parse_side(arguments.a);
   const SideReference b = parse_side(arguments.b);
   const bool several = arguments.results.size() > 1;
   options.a = name_of_side(a, arguments.results.front(), several);
   options.b = name_of_side(b, arguments.results.back(), several);
-  Side of_a = load_side(a, arguments.results.front(), arguments);
-  Side of_b = load_side(b, arguments.results.back(), arguments);
-  const Comparison comparison = compare_by_rules(of_a, of_b, options);
-  if (of_a.study.results == of_b.study.results && a.commit == b.commit) {
-    throw InputError(fmt::format("error: both sides are the same runs, those in {}; name two studies, or {}@COMMIT twice",
-                                 of_a.study.results, a.what.empty() ? "EXPERIMENT" : a.what));
-  }
+  Study study_a = load_side_study(a, arguments.results.front(), arguments);
+  Study study_b = load_side_study(b, arguments.results.back(), arguments);
+  if (study_a.results == study_b.results && a.commit == b.commit) refuse_same_runs(study_a, study_b, a, arguments);
+  if (a.commit == b.commit) refuse_same_imports(study_a, study_b, arguments);
+  Side of_a = load_side(std::move(study_a), a, arguments);
+  Side of_b = load_side(std::move(study_b), b, arguments);
+  Comparison comparison = compare_by_rules(of_a, of_b, options);
+  add_errors(comparison, import_errors(of_a.study, of_b.study, !arguments.fail_if.empty()));
+  if (of_a.study.source.file == of_b.study.source.file && !of_a.study.experiment.imports.empty())
+    comparison.notes.push_back(fmt::format("runs that {} imports are the same on both sides", of_a.study.experiment.path));
   print_data(format.print(comparison));
   if (format.is_for_programs) say_gate(comparison);
-  if (of_a.study.broken_imports || of_b.study.broken_imports) return kBrokenImports;
+  if (!comparison.errors.empty()) return kBrokenImports;
   const GateState gate = gate_state(comparison);
   return gate == GateState::fails ? 1 : gate == GateState::undecided ? 2 : 0;
+}
+
+/// A file that a CI system reads must not be empty where nothing could be compared.
+int compare_or_print_error(const CompareArguments& arguments) {
+  const ComparisonFormat& format = format_of(arguments);
+  try {
+    return compare_sides(arguments, format);
+  } catch (const InputError& error) {
+    if (format.print_error != nullptr) print_data(format.print_error(error.what()));
+    throw;
+  } catch (const UnavailableError& error) {
+    if (format.print_error != nullptr) print_data(format.print_error(error.what()));
+    throw;
+  }
 }
 
 }  // namespace
@@ -294,7 +442,7 @@ void add_compare(commandline::Command& command) {
   command.add_option("--format", arguments->format, join(formats, ", ") + "; github and junit show the rules of --fail-if")
       .shows_initial()
       .one_of(formats);
-  command.action([=] { return compare_sides(*arguments); });
+  command.action([=] { return compare_or_print_error(*arguments); });
 }
 
 }  // namespace hpcbench

@@ -93,7 +93,7 @@ int make_plots(const PlotOptions& options) {
     for (const std::string& ending : options.endings()) written += fmt::format("{}/{}.{}\n", options.folder, plot.name, ending);
   }
   print_data(written);
-  return study.broken_imports ? kBrokenImports : 0;
+  return !study.broken_imports.empty() ? kBrokenImports : 0;
 }
 
 }  // namespace

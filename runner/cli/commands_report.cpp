@@ -188,7 +188,7 @@ int print_report(PrintOptions options) {
       write_report(options.file, text);
     }
   }
-  if (study.broken_imports) return kBrokenImports;
+  if (!study.broken_imports.empty()) return kBrokenImports;
   return options.strict && !is_all_well(table) ? 1 : 0;
 }
 

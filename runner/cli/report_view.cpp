@@ -54,7 +54,7 @@ void override_report(ReportSettings& report, const ViewOptions& options, const s
 void refuse_empty_table(const Table& table, const Study& study, bool any_on_record) {
   const bool has_run = std::any_of(table.rows.begin(), table.rows.end(),
                                    [](const Row& row) { return !row.outcomes.empty() || !row.set_aside.empty(); });
-  if (has_run || study.broken_imports) return;
+  if (has_run || !study.broken_imports.empty()) return;
   if (!any_on_record) refuse_without_results(study);
   throw UnavailableError(fmt::format(
       "error: no run on record in {} belongs to a shown configuration of {}\n  = `hpcbench report {} --orphans` shows runs of "
@@ -78,6 +78,13 @@ std::vector<std::string> split_columns(const std::string& text) {
   std::erase_if(entries, [](const std::string& entry) { return trim(entry).empty(); });
   if (entries.empty()) throw InputError("error: --columns names no column");
   return entries;
+}
+
+std::vector<ChangedFile> changed_files_of(const Study& study, const Store& store) {
+  std::vector<ChangedFile> files;
+  for (ProgramChange& change : changed_since_runs({study.experiment, study.plan, study.results}, store))
+    files.push_back({change.text(), std::move(change.config_ids)});
+  return files;
 }
 
 void add_view_options(commandline::Command& command, ViewOptions& options) {
@@ -121,10 +128,7 @@ Table view_study(Study& study, const StudyOptions& study_options, const ViewOpti
   IndexView index = open_for_reading(study);
   report.tried_again = attempts_tried_again(study.experiment, index.states);
   report.set_aside = index.store.set_aside_attempts(study.experiment.name, false);
-  if (!study.is_unpacked) {
-    for (ProgramChange& change : changed_since_runs({study.experiment, study.plan, study.results}, index.store))
-      report.changed_files.push_back({change.text(), std::move(change.config_ids)});
-  }
+  if (!study.is_unpacked) report.changed_files = changed_files_of(study, index.store);
   std::vector<std::string> not_begun = not_begun_lines(study, counting_states(std::exchange(index.states, {})));
   std::vector<AttemptRecord> records = index.store.counting_attempts(study.experiment.name, true);
   const bool any_on_record = !records.empty();

@@ -6,6 +6,7 @@
 
 #include "commandline/command.hpp"
 #include "report/table.hpp"
+#include "store/store.hpp"
 #include "study/study.hpp"
 
 namespace hpcbench {
@@ -30,6 +31,9 @@ void add_table_options(commandline::Command& command, ViewOptions& options);
 /// The table of a study as it was asked for. `study.experiment.report` takes what the options say. InputError for names that
 /// are none; UnavailableError where no row has a run.
 Table view_study(Study& study, const StudyOptions& study_options, const ViewOptions& options);
+
+/// Files that the kept runs of a study executed and whose content differs now.
+std::vector<ChangedFile> changed_files_of(const Study& study, const Store& store);
 
 /// A list with commas; a comma within a heading is written `\,`.
 std::vector<std::string> split_columns(const std::string& text);

@@ -37,8 +37,9 @@ struct ImportRequest {
 struct ImportPlan {
   std::vector<ImportRequest> requests;
   std::vector<std::string> problems;  // `study.yaml:40:5: error: ...`
-  std::vector<std::string> notes;  // globs without files, lines of points that a profile left out, columns that nothing reads
-  bool whole = true;               // every file and every line is there: what else was imported earlier is asked for no more
+  std::vector<std::string> notes;    // globs without files, lines of points that a profile left out, columns that nothing reads
+  std::vector<std::string> missing;  // those notes that name a file that does not exist
+  bool whole = true;                 // every file and every line is there: what else was imported earlier is asked for no more
 };
 ImportPlan plan_imports(const Study& study);
 

@@ -366,15 +366,18 @@ void take_in_imports(Study& study) {
   for (const std::string& note : plan.notes) {
     if (!study.is_unpacked) say("note: " + note);  // an archive has copies, not what they were copied from
   }
-  for (const std::string& problem : one_for_each_file(plan.problems)) say(problem);
-  study.broken_imports = !plan.problems.empty();
+  study.missing_imports = plan.missing;
+  study.broken_imports = one_for_each_file(plan.problems);
+  for (const std::string& problem : study.broken_imports) say(problem);
   const bool as_in_file = study.source.profile.empty() && study.source.settings.empty();
   const bool whole = plan.problems.empty() && plan.whole;
   try {
     const ImportResult result = import_runs(study, plan.requests, ImportOrigin::experiment_file, as_in_file && whole);
     for (const std::string& note : result.notes) say("note: " + printable(note));
-    for (const std::string& problem : one_for_each_file(result.problems)) say(problem);
-    study.broken_imports = study.broken_imports || !result.problems.empty();
+    for (const std::string& problem : one_for_each_file(result.problems)) {
+      say(problem);
+      study.broken_imports.push_back(problem);
+    }
     if (result.taken + result.again + result.revoked == 0) return;
     say(fmt::format("imports: {} taken in, {} read again, {} revoked, {} there already", result.taken, result.again,
                     result.revoked, result.known));

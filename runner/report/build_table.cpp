@@ -362,6 +362,8 @@ static Table table_of(const Experiment& experiment, const Plan& plan, std::vecto
   metric.is_of_part = metric.is_of_part || inner;
   Table table = table_without_rows(experiment, metric, options);
   table.inner = inner;
+  const bool has_fixed_repeats = experiment.runs_anything() && !experiment.repeat_rule && !options.all_repeats;
+  if (has_fixed_repeats) table.planned_repeats = plan.repeats;
   std::vector<Sample> samples =
       collect_samples(plan, attempts, metric, settings, experiment.scale_by(), options.orphans, set_aside_of(plan, options));
   choose_axes(table, experiment, plan, samples);

@@ -212,6 +212,7 @@ struct Table {
   std::vector<std::string> size_axes = {"nodes", "gpus_per_node"};
   std::vector<std::string> shown_columns;  // of text and markdown, as report.columns names them; empty: the usual ones
   std::vector<std::string> group_by;       // axes whose combinations get a table each in text and markdown
+  int planned_repeats = 0;                 // runs of each configuration; 0: unknown, or not fixed
   std::vector<Row> rows;
   std::optional<InnerAxis> inner;  // report.rows: each row shows the value at `at`,
   /// and has a row here for each value of it, which stands last among `axes`: those of one row together, ascending. The one at

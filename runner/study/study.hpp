@@ -28,17 +28,18 @@ struct StudyOptions {
 /// A study at hand: what is asked for, and where its results are.
 struct Study {
   Experiment experiment;
-  Plan plan;                     // all of it
-  std::optional<Plan> narrowed;  // what --only leaves of it, where it was given
-  std::string results_root;      // absolute
-  std::string results;           // absolute: results_root/EXPERIMENT
-  LastRun source;                // the file and the options that it was read with
-  bool broken_imports = false;   // some of `import` could not be taken in: said, and exit code 2
-  bool from_last_run = false;    // or named as a study of the results folder
-  bool is_unpacked = false;      // as in StudyOptions
-  bool one_of_many = false;      // of this call: what is advised names it
-  std::string round;             // which part of its runs this is, where it is run in rounds: `block 3`
-  std::string in_results;        // ` --results DIR` as it was given, for commands that are advised
+  Plan plan;                                 // all of it
+  std::optional<Plan> narrowed;              // what --only leaves of it, where it was given
+  std::string results_root;                  // absolute
+  std::string results;                       // absolute: results_root/EXPERIMENT
+  LastRun source;                            // the file and the options that it was read with
+  std::vector<std::string> broken_imports;   // errors of `import`, already printed: exit code 2
+  std::vector<std::string> missing_imports;  // files of `import` that do not exist: runs imported from them earlier count
+  bool from_last_run = false;                // or named as a study of the results folder
+  bool is_unpacked = false;                  // as in StudyOptions
+  bool one_of_many = false;                  // of this call: what is advised names it
+  std::string round;                         // which part of its runs this is, where it is run in rounds: `block 3`
+  std::string in_results;                    // ` --results DIR` as it was given, for commands that are advised
 
   /// What is asked for: all of the plan, or what --only leaves.
   const Plan& selected() const { return narrowed ? *narrowed : plan; }

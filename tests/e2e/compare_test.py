@@ -98,7 +98,7 @@ class Compare(StudyTest):
             self.write(f"{name}.csv", "kernel,step_ms\nstencil,1\n")
         self.hpcbench("compare", "old.yaml", "new.yaml")  # makes the folder of results
         said = self.hpcbench("compare", "results/old", "results/new", code=2).stderr
-        self.assertIn("`old` holds only imported runs: give its experiment file, for example `old.yaml`", said)
+        self.assertIn("`old` holds only imported runs\n  = name the experiment file of each side, for example `hpcbench compare old.yaml new.yaml`", said)
         self.assertIn("results holds several studies; write one of new, old as A or B, with `--results results`",
                       self.hpcbench("compare", "results", "new.yaml", code=2).stderr)
 
@@ -127,10 +127,11 @@ class Compare(StudyTest):
 
     def test_mistakes_are_exit_2_with_advice(self):
         self.make("old", "20")
+        self.make("new", "20")
         for arguments, advice in (
             (["old.yaml"], "one side is missing"),
             (["old.yaml", "odl"], "did you mean `old`?"),
-            (["old.yaml", "old", "--metric", "t_z"], "did you mean `t_s`?"),
+            (["old.yaml", "new", "--metric", "t_z"], "did you mean `t_s`?"),
             (["old.yaml", "old", "--fail-if", "slowr"], "did you mean `slower`?"),
             (["old.yaml", "old", "--margin", "0"], "not a share"),
             (["old.yaml", "--results", "results", "nowhere"], "there is no folder nowhere"),
@@ -149,6 +150,172 @@ report: {metric: step_ms}
 import: [{table: NAME.csv}]
 """
 CASES = ROOT / "tests/golden/compare"
+
+
+class OneNameOfImports(StudyTest):
+    """Two files of one name that only import, each with its own table."""
+
+    def setUp(self):
+        super().setUp()
+        for side, values in (("a", "100 101 99 102 98.5"), ("b", "120 121 119 122 118.5")):
+            self.write(f"{side}/g.yaml", IMPORTED.replace("NAME", "g"))
+            self.write(f"{side}/g.csv", "kernel,step_ms\n" + "".join(f"stencil,{value}\n" for value in values.split()))
+
+    def follow(self, said, code):
+        """Calls the command that the message names last, between backquotes."""
+        words = said.split("`")[-2].split()
+        self.assertEqual(words[:2], ["hpcbench", "compare"], said)
+        return self.hpcbench(*words[1:], "--fail-if", "slower > 5%", code=code)
+
+    def test_one_file_for_both_folders_is_refused_and_the_advice_compares(self):
+        self.hpcbench("report", "a/g.yaml", "--results", "ra")
+        self.hpcbench("report", "b/g.yaml", "--results", "rb")
+        command = ["compare", "a/g.yaml", "--results", "ra", "rb", "--fail-if", "slower > 5%"]
+        said = self.hpcbench(*command, code=2).stderr
+        self.assertIn("a/g.yaml only imports runs, so both results folders would hold the same values", said)
+        self.assertIn("`hpcbench compare a/g.yaml b/g.yaml --results ra rb`", said)
+        self.assertNotIn("imports:", said)  # a refused command imports nothing
+        self.assertIn("The gate fails.", self.follow(said, 1).stdout)
+        for sides in (["ra", "rb"], ["g", "--results", "ra", "rb"]):
+            said = self.hpcbench("compare", *sides, code=2).stderr
+            self.assertIn("`g` holds only imported runs", said)
+            self.assertIn("The gate fails.", self.follow(said, 1).stdout)
+
+    def test_two_files_of_one_study_need_two_folders_which_need_not_exist(self):
+        said = self.hpcbench("compare", "a/g.yaml", "b/g.yaml", code=2).stderr
+        self.assertIn("both files are the study g", said)
+        self.assertIn("`hpcbench compare a/g.yaml b/g.yaml --results DIR1 DIR2`", said)
+        self.assertFalse((self.folder / "results").exists())
+        self.assertIn("The gate fails.", self.follow(said, 1).stdout)
+
+    def test_imports_beside_runs_are_named(self):
+        self.write("m.yaml", STUDY.replace("NAME", "m").replace("LEVEL", "20") + "import: [{table: m.csv, values: {t_s: t_s}}]\n")
+        self.write("m.csv", "k,t_s\n1,101\n")
+        for folder in ("ra", "rb"):
+            self.hpcbench("run", "m.yaml", "--results", folder)
+        self.assertIn("runs that m.yaml imports are the same on both sides", self.compare_notes("m.yaml", "--results", "ra", "rb"))
+
+    def compare_notes(self, *arguments):
+        return json.loads(self.hpcbench("compare", *arguments, "--format", "json").stdout)["notes"]
+
+
+class BrokenImports(StudyTest):
+    FORMATS = ("text", "markdown", "html", "latex", "csv", "json", "github", "junit")
+
+    def outputs(self, code, *rules):
+        for name in self.FORMATS:
+            done = self.hpcbench("compare", "old.yaml", "new.yaml", *rules, "--format", name, code=code)
+            self.assertNotRegex(done.stdout + done.stderr, r"\bpass(es)?\b", name)
+            yield name, done.stdout
+
+    def test_no_output_says_that_a_gate_passes(self):
+        for name in ("old", "new"):
+            self.write(f"{name}.yaml", IMPORTED.replace("NAME", name))
+            self.write(f"{name}.csv", "kernel,step_ms\n" + "".join(f"stencil,{100 + i}\n" for i in range(8)))
+        rules = ("--fail-if", "slower > 50%", "--fail-if", "failed > 0", "--fail-if", "missing")
+        self.hpcbench("compare", "old.yaml", "new.yaml", *rules)
+        for broken in ("kernel,step_ms\nstencil,1,2,3\n", None):
+            if broken:
+                self.write("new.csv", broken)
+            else:
+                (self.folder / "new.csv").unlink()
+            for name, output in self.outputs(2, *rules):
+                if name == "json":
+                    found = json.loads(output)
+                    self.assertEqual((found["gate"], found["fails"], len(found["errors"])), ("undecided", False, 1))
+                    self.assertEqual({rule["state"] for rule in found["rules"]}, {"undecided"})
+                elif name == "junit":
+                    suites = ElementTree.fromstring(output)
+                    self.assertTrue(all(case.find("error") is not None for case in suites.iter("testcase")))
+                    self.assertIn("new.", suites.find("testsuite/testcase/error").get("message"))
+                elif name == "github":
+                    self.assertTrue(all(line.startswith("::error ") for line in output.splitlines()), output)
+                elif name == "csv":
+                    self.assertEqual([row["fails"] for row in csv.DictReader(output.splitlines())], [""])
+                else:
+                    self.assertIn("The gate cannot be decided: an import is broken.", output)
+
+    def test_no_results_and_too_few_runs(self):
+        self.write("old.yaml", STUDY.replace("NAME", "old").replace("LEVEL", "20").replace("repeats: 6", "repeats: 2"))
+        self.write("new.yaml", STUDY.replace("NAME", "new").replace("LEVEL", "20").replace("repeats: 6", "repeats: 2"))
+        self.hpcbench("run", "old.yaml")
+        for name, output in self.outputs(3, "--fail-if", "slower > 5%"):
+            if name == "junit":
+                self.assertIn("no results of new", ElementTree.fromstring(output).find("testsuite/testcase/error").get("message"))
+            elif name == "github":
+                self.assertRegex(output, r"^::error title=hpcbench%3A compare::error: no results of new")
+            else:
+                self.assertEqual(output, "")
+        self.hpcbench("run", "new.yaml")
+        for name, output in self.outputs(2, "--fail-if", "slower > 5%", "--allow-missing"):
+            if name == "junit":
+                self.assertTrue(all(case.find("error") is not None for case in ElementTree.fromstring(output).iter("testcase")))
+
+
+class LeftOut(StudyTest):
+    """Measurements of B that give no value are named beside every gate."""
+
+    PROGRAM = "import sys\nk, r = sys.argv[1:3]\n{}print(f'T 20.{{r}}')\n"
+
+    def setUp(self):
+        super().setUp()
+        self.write("s.yaml", STUDY.replace("NAME", "s").replace("[sh, -c, 'if [ \"$0\" = 1 ]; then echo \"T 10$1\"; else echo \"T LEVEL$1\"; fi',",
+                                                               "[python3, p.py,").replace("([0-9.]+)", "(\\S+)"))
+        self.write("p.py", self.PROGRAM.format(""))
+        self.hpcbench("run", "s.yaml", "--results", "ra")
+
+    def gate(self, *rules, code=0):
+        arguments = [word for rule in rules for word in ("--fail-if", rule)]
+        done = self.hpcbench("compare", "s.yaml", "--results", "ra", "rb", *arguments, "--format", "json", code=code)
+        return json.loads(done.stdout), done.stderr
+
+    def test_failed_nan_absent_and_set_aside(self):
+        bad = "if k + r == '23': sys.exit(1)\nif k + r == '24': sys.exit()\nif k + r == '25': print('T nan'); sys.exit()\n"
+        self.write("p.py", self.PROGRAM.format(bad))
+        self.hpcbench("run", "s.yaml", "--results", "rb", code=1)
+        found, _ = self.gate("failed > 0", code=1)
+        self.assertEqual(found["left_out"], ["k=2 in B: 3 with a value, 2 succeeded without a value (1 nan), 1 failed"])
+        self.hpcbench("set-aside", "s/k=2/r03", "--results", "rb", "--why", "backup")
+        found, log = self.gate("failed > 0", "missing")
+        self.assertEqual(found["gate"], "passes")
+        self.assertEqual(found["left_out"], ["k=2 in B: 3 with a value, 2 succeeded without a value (1 nan), 1 set aside"])
+        self.assertIn("left out of the values:\n  k=2 in B: 3 with a value", log)
+        self.assertEqual(found["rows"][1]["b"]["runs"], {"with_value": 3, "without_value": 2, "nan": 1, "failed": 0, "unfinished": 0,
+                                                         "not_begun": 0, "set_aside": 1, "measured_again": 0})
+        for name, begin in (("github", "::warning title=hpcbench%3A left out of the values::k=2 in B: 3"), ("junit", "<system-out>left out of the values: k=2"),
+                            ("text", "left out of the values:\n  k=2 in B: 3"), ("csv", '"3 with a value, 2 succeeded')):
+            done = self.hpcbench("compare", "s.yaml", "--results", "ra", "rb", "--fail-if", "failed > 0", "--format", name)
+            self.assertIn(begin, done.stdout)
+        # All runs of a row: the reason is the true one.
+        self.hpcbench("set-aside", "--only", "k=1", "--results", "rb", "--why", "backup")
+        found, log = self.gate("missing", "failed > 0", code=1)
+        self.assertIn("k=1: no value in B: 6 runs set aside", log)
+        self.assertIn("no run of B counts: 6 runs set aside", [row["reason"] for row in found["rules"][1]["rows"]])
+        self.assertTrue(any(note.startswith("warning set-aside of B: ") for note in found["notes"]), found["notes"])
+
+    def test_measured_again_and_changed_programs(self):
+        self.hpcbench("run", "s.yaml", "--results", "rb")
+        self.hpcbench("run", "s.yaml", "--results", "rb", "--again", "--only", "k=1")
+        found, _ = self.gate("failed > 0")
+        self.assertEqual(found["left_out"], ["k=1 in B: 6 with a value, 6 measured again"])
+        self.write("p.py", self.PROGRAM.format("# another\n"))
+        found, _ = self.gate("failed > 0")
+        changed = [note for note in found["notes"] if note.startswith("warning changed-program of ")]
+        self.assertEqual([note[:45] for note in changed], ["warning changed-program of A: p.py changed si", "warning changed-program of B: p.py changed si"])
+
+    def test_a_study_that_was_cut_short(self):
+        self.hpcbench("run", "s.yaml", "--results", "rb", "--repeats", "5")
+        found, _ = self.gate("failed > 0")
+        self.assertEqual(found["left_out"], ["k=1 in B: 5 with a value, 1 not begun", "k=2 in B: 5 with a value, 1 not begun"])
+
+    def test_a_metric_with_the_name_of_a_rule(self):
+        text = (self.folder / "s.yaml").read_text().replace("t_s", "failed")
+        self.write("s.yaml", text)
+        for folder in ("ra", "rb"):
+            self.hpcbench("run", "s.yaml", "--results", folder)
+        said = self.hpcbench("compare", "s.yaml", "--results", "ra", "rb", "--fail-if", "failed > 0", code=2).stderr
+        self.assertIn("`failed` is a rule, and a metric of s.yaml, too", said)
+        self.hpcbench("compare", "s.yaml", "--results", "ra", "rb", "--metric", "failed", "--fail-if", "higher > 5%")
 
 
 class Gates(StudyTest):
@@ -209,6 +376,10 @@ class Gates(StudyTest):
         self.assertEqual(states, {"no value of step_ms in B": "passes", "slower > 5%": "passes", "failed > 0": "passes",
                                   "no value of mem_gb in B": "passes", "mem_gb > 10%": "fails"})
         self.assertIn("larger by more than 10 %: B / A is 1.2", done.stderr)
+        self.write("new.csv", (self.folder / "new.csv").read_text() + "stencil,succeeded,100.2,nan\n")
+        left_out = json.loads(self.gate(*rules, "--format", "json", code=1).stdout)["left_out"]
+        self.assertEqual([line.split(" in B: ")[1] for line in left_out], ["5 with a value, 1 succeeded without a value (1 nan)"])
+        self.assertTrue(left_out[0].startswith("mem_gb of "), left_out)
         self.gate("--fail-if", "mem_gb > 25%", code=0)
         self.gate("--fail-if", "mem_gb < -10%", code=0)
         self.hpcbench("compare", "new.yaml", "old.yaml", "--fail-if", "mem_gb < -10%", code=1)

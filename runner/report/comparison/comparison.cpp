@@ -99,6 +99,17 @@ std::optional<Ratio> ratio_over_looks(const Sides& sides, const Comparison& comp
   return ratio;
 }
 
+/// Sides of a row with measurements that give no value.
+void note_left_out(Comparison& comparison, const GateRow& row, const SideRuns& a, const SideRuns& b) {
+  const std::string name = name_of_row(comparison, row);
+  const auto add = [&](const Row* side, const SideRuns& runs, const char* letter) {
+    if (side == nullptr || runs.is_complete()) return;
+    comparison.left_out.push_back(fmt::format("{}in {}: {}", name.empty() ? "" : name + " ", letter, runs.text));
+  };
+  add(row.a, a, "A");
+  add(row.b, b, "B");
+}
+
 ComparedRow compare_row(const Row& a, const Row& b, const std::vector<std::string>& axes, const Comparison& comparison,
                         Sides& sides) {
   ComparedRow row;
@@ -205,6 +216,15 @@ void note_power(Comparison& comparison) {
                   few, comparison.rows.size(), 100 * comparison.confidence, needed, needed));
 }
 
+/// Warnings that tell which program and which runs the values of a side stand for.
+void note_warnings(Comparison& comparison, const Table& side, const char* letter) {
+  constexpr std::array<std::string_view, 3> kCodes = {"mixed-program", "changed-program", "set-aside"};
+  for (const TableWarning& warning : side.warnings) {
+    if (std::find(kCodes.begin(), kCodes.end(), warning.code) == kCodes.end()) continue;
+    comparison.notes.push_back(fmt::format("warning {} of {}: {} ({})", warning.code, letter, warning.seen, warning.why));
+  }
+}
+
 /// Which values are better, where one side may not know it. InputError where the sides contradict each other.
 MetricKind common_kind(const Table& a, const Table& b) {
   if (a.kind.better && b.kind.better && a.kind.better != b.kind.better) {
@@ -214,6 +234,20 @@ MetricKind common_kind(const Table& a, const Table& b) {
         a.metric, word(a), word(b)));
   }
   return a.kind.better ? a.kind : b.kind;
+}
+
+void require_comparable(const Table& a, const Table& b, const ComparisonOptions& options) {
+  if (a.metric != b.metric) {
+    throw InputError(fmt::format("error: {} reports `{}`, {} reports `{}`: name one of them with --metric", options.a, a.metric,
+                                 options.b, b.metric));
+  }
+  if (a.unit != b.unit && !a.unit.empty() && !b.unit.empty()) {
+    throw InputError(fmt::format("error: `{}` is in `{}` on one side and in `{}` on the other", a.metric, a.unit, b.unit));
+  }
+  if (a.inner != b.inner) {
+    throw InputError(fmt::format("error: {} has `{}`, {} has `{}`: give both the same `report.rows` and `report.at`", options.a,
+                                 shown_metric(a), options.b, shown_metric(b)));
+  }
 }
 
 }  // namespace
@@ -242,17 +276,7 @@ std::string to_string(ComparisonVerdict verdict) {
 }
 
 Comparison compare_tables(const Table& a, const Table& b, const ComparisonOptions& options) {
-  if (a.metric != b.metric) {
-    throw InputError(fmt::format("error: {} reports `{}`, {} reports `{}`: name one of them with --metric", options.a, a.metric,
-                                 options.b, b.metric));
-  }
-  if (a.unit != b.unit && !a.unit.empty() && !b.unit.empty()) {
-    throw InputError(fmt::format("error: `{}` is in `{}` on one side and in `{}` on the other", a.metric, a.unit, b.unit));
-  }
-  if (a.inner != b.inner) {
-    throw InputError(fmt::format("error: {} has `{}`, {} has `{}`: give both the same `report.rows` and `report.at`", options.a,
-                                 shown_metric(a), options.b, shown_metric(b)));
-  }
+  require_comparable(a, b, options);
   Comparison comparison;
   comparison.a = options.a;
   comparison.b = options.b;
@@ -280,6 +304,9 @@ Comparison compare_tables(const Table& a, const Table& b, const ComparisonOption
     matched.push_back({&row, other->second});
     sides.emplace_back();
     comparison.rows.push_back(compare_row(row, *other->second, axes, comparison, sides.back()));
+    comparison.rows.back().a_runs = runs_of_side(&row, a);
+    comparison.rows.back().b_runs = runs_of_side(other->second, b);
+    note_left_out(comparison, matched.back(), comparison.rows.back().a_runs, comparison.rows.back().b_runs);
   }
   for (const Row& row : b.rows) {
     if (of_a.contains(key_of(row, axes))) continue;
@@ -290,9 +317,12 @@ Comparison compare_tables(const Table& a, const Table& b, const ComparisonOption
     throw InputError(fmt::format("error: no configuration of {} is one of {}: they share the axes {}, and no point on them",
                                  options.a, options.b, axes.empty() ? "(none)" : join(axes, ", ")));
   }
+  for (const GateRow& row : single) note_left_out(comparison, row, runs_of_side(row.a, a), runs_of_side(row.b, b));
   decide(comparison, sides);
   comparison.differences = find_side_differences(a, b);
   note_power(comparison);
+  note_warnings(comparison, a, "A");
+  note_warnings(comparison, b, "B");
   if (a.inner) comparison.notes.push_back(fmt::format("each value is that at {} = {}", a.inner->name, a.inner->at.text()));
   if (!options.fail_if.empty()) apply_rules(comparison, options, sides, matched, single);
   return comparison;

@@ -12,11 +12,28 @@ namespace hpcbench {
 enum class ComparisonVerdict { faster, slower, higher, lower, equivalent, not_resolved };
 std::string to_string(ComparisonVerdict verdict);
 
+/// The runs of one side of a row, by what they contribute.
+struct SideRuns {
+  int with_value = 0;
+  int without_value = 0;  // succeeded; `nan` of them came out NaN or infinite
+  int nan = 0;
+  int failed = 0;          // any outcome but success
+  int unfinished = 0;      // waiting or running
+  int not_begun = 0;       // planned, and not on record
+  int set_aside = 0;       // set aside, and not measured again
+  int measured_again = 0;  // with an earlier measurement that was set aside
+  /// `4 with a value, 1 failed, 2 set aside`; `no runs`.
+  std::string text;
+
+  bool is_complete() const { return without_value + failed + unfinished + not_begun + set_aside + measured_again == 0; }
+};
+
 /// One configuration that both sides have.
 struct ComparedRow {
   Bindings axes;  // those that both sides know
   std::string a_id, b_id;
   int a_n = 0, b_n = 0;
+  SideRuns a_runs, b_runs;
   std::optional<double> a_median, b_median;
   int a_exponent = 0, b_exponent = 0;  // powers of ten: of the last digits of the two medians
   std::optional<Ratio> ratio;          // B / A: Hodges-Lehmann with its exact interval, of this row alone
@@ -82,17 +99,22 @@ struct Comparison {
   std::vector<ComparedRow> rows;            // in the order of A
   std::vector<std::string> only_a, only_b;  // configurations that the other side lacks
   std::vector<SideDifference> differences;
+  std::vector<std::string> left_out;  // `k=2 in B: 4 with a value, 1 failed`: sides that are not complete
   std::vector<std::string> notes;
-  std::vector<RuleResult> rules;  // of --fail-if; empty without
+  std::vector<std::string> errors;  // of imports: values are incomplete, and no rule is decided
+  std::vector<RuleResult> rules;    // of --fail-if; empty without
 };
 
-/// Of all rules: `fails` if one fails, else `undecided` if one is, else `passes`.
+/// Of all rules: `undecided` with errors; else `fails` if one fails, `undecided` if one is, and `passes` if all do.
 GateState gate_state(const Comparison& comparison);
 
 /// Matches rows by the axes that both tables have. Verdicts at the level 1 - confidence of A over all rows (Holm's step-down on
 /// exact rank-sum tests); equivalence by two one-sided tests at that level, also with Holm. Rules: see gate.hpp.
 /// InputError where nothing matches, where axes do not tell rows apart, or where the metrics or their units differ.
 Comparison compare_tables(const Table& a, const Table& b, const ComparisonOptions& options);
+
+/// Adds errors of imports: no rule passes with incomplete values.
+void add_errors(Comparison& comparison, std::vector<std::string> errors);
 
 /// The result of each rule, with the rows that it does not pass, for people.
 std::vector<std::string> gate_lines(const Comparison& comparison);
@@ -106,6 +128,7 @@ struct ComparisonFormat {
   bool of_gates = false;         // shows rules only: it needs one
   bool is_for_programs = false;  // prints no lines of the gate for people
   std::string (*print)(const Comparison& comparison);
+  std::string (*print_error)(const std::string& message) = nullptr;  // in place of a comparison that could not be made
 };
 const std::vector<ComparisonFormat>& comparison_formats();
 

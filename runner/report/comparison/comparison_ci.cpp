@@ -42,6 +42,15 @@ std::string junit_case(const RuleResult& result, const RowFinding& row) {
   return fmt::format("{}><{} message=\"{}\"/></testcase>\n", head, element, escape_xml(row.reason));
 }
 
+constexpr const char* kJunitHead = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
+
+std::string junit_error(const std::string& message) {
+  return fmt::format(
+      "  <testsuite name=\"hpcbench compare\" tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\">\n"
+      "    <testcase classname=\"hpcbench compare\" name=\"input\"><error message=\"{}\"/></testcase>\n  </testsuite>\n",
+      escape_xml(message));
+}
+
 std::size_t count_of(const RuleResult& result, GateState state) {
   std::size_t count = 0;
   for (const RowFinding& row : result.rows) count += row.state == state ? 1 : 0;
@@ -52,6 +61,9 @@ std::size_t count_of(const RuleResult& result, GateState state) {
 
 std::string comparison_github(const Comparison& comparison) {
   std::string out;
+  for (const std::string& error : comparison.errors) out += error_as_github(error);
+  for (const std::string& row : comparison.left_out)
+    out += fmt::format("::warning title=hpcbench%3A left out of the values::{}\n", escape_workflow(row, false));
   for (const RuleResult& result : comparison.rules) {
     const std::string title = escape_workflow("hpcbench: " + result.rule.text, true);
     if (result.state == GateState::passes) {
@@ -68,8 +80,17 @@ std::string comparison_github(const Comparison& comparison) {
   return out;
 }
 
+std::string error_as_github(const std::string& message) {
+  return fmt::format("::error title=hpcbench%3A compare::{}\n", escape_workflow(message, false));
+}
+
+std::string error_as_junit(const std::string& message) {
+  return std::string(kJunitHead) + junit_error(message) + "</testsuites>\n";
+}
+
 std::string comparison_junit(const Comparison& comparison) {
-  std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
+  std::string out = kJunitHead;
+  for (const std::string& error : comparison.errors) out += junit_error(error);
   for (const RuleResult& result : comparison.rules) {
     // A rule that compared nothing must not look like skipped tests alone.
     const bool compared_none = count_of(result, GateState::not_compared) == result.rows.size();
@@ -81,6 +102,8 @@ std::string comparison_junit(const Comparison& comparison) {
       if (compared_none) row.state = GateState::undecided;
       out += junit_case(result, row);
     }
+    if (!comparison.left_out.empty())
+      out += "    <system-out>left out of the values: " + escape_xml(join(comparison.left_out, "; ")) + "</system-out>\n";
     out += "  </testsuite>\n";
   }
   return out + "</testsuites>\n";

@@ -9,6 +9,13 @@
 namespace hpcbench {
 namespace {
 
+std::string runs_json(const SideRuns& runs) {
+  return fmt::format(
+      R"({{"with_value":{},"without_value":{},"nan":{},"failed":{},"unfinished":{},"not_begun":{},"set_aside":{},"measured_again":{}}})",
+      runs.with_value, runs.without_value, runs.nan, runs.failed, runs.unfinished, runs.not_begun, runs.set_aside,
+      runs.measured_again);
+}
+
 std::string compared_row_json(const ComparedRow& row) {
   std::vector<std::string> axes;
   for (const auto& [name, value] : row.axes) axes.push_back(json_quote(name) + ":" + value.canonical());
@@ -16,9 +23,10 @@ std::string compared_row_json(const ComparedRow& row) {
   const auto end = [&](double Interval::*field) {
     return interval != nullptr ? json_number(interval->*field) : json_number({});
   };
-  return fmt::format(R"({{"axes":{{{}}},"a":{{"config_id":{},"n":{},"median":{}}},"b":{{"config_id":{},"n":{},"median":{}}},)",
-                     join(axes, ","), json_quote(row.a_id), row.a_n, json_number(row.a_median), json_quote(row.b_id), row.b_n,
-                     json_number(row.b_median)) +
+  return fmt::format(R"({{"axes":{{{}}},"a":{{"config_id":{},"n":{},"median":{},"runs":{}}},)", join(axes, ","),
+                     json_quote(row.a_id), row.a_n, json_number(row.a_median), runs_json(row.a_runs)) +
+         fmt::format(R"("b":{{"config_id":{},"n":{},"median":{},"runs":{}}},)", json_quote(row.b_id), row.b_n,
+                     json_number(row.b_median), runs_json(row.b_runs)) +
          fmt::format(R"("ratio":{},"low":{},"high":{},"coverage":{},"p_value":{},"adjusted_p_value":{},)",
                      json_number(row.ratio ? std::optional(row.ratio->value) : std::nullopt), end(&Interval::low),
                      end(&Interval::high), end(&Interval::coverage), json_number(row.p_value), json_number(row.adjusted_p)) +
@@ -50,7 +58,7 @@ std::string comparison_csv(const Comparison& comparison) {
     for (const auto& [name, value] : comparison.rows.front().axes) header.push_back(name);
   }
   for (const char* name : {"n_a", "n_b", "a", "b", "ratio", "low", "high", "coverage", "p_value", "adjusted_p_value", "verdict",
-                           "equivalent", "remark", "fails"})
+                           "equivalent", "remark", "fails", "runs_a", "runs_b"})
     header.emplace_back(name);
   std::string out = csv_line(header);
   for (const ComparedRow& row : comparison.rows) {
@@ -62,7 +70,11 @@ std::string comparison_csv(const Comparison& comparison) {
              std::to_string(row.a_n), std::to_string(row.b_n), csv_number(row.a_median), csv_number(row.b_median),
              csv_number(row.ratio ? std::optional(row.ratio->value) : std::nullopt), end(&Interval::low), end(&Interval::high),
              end(&Interval::coverage), csv_number(row.p_value), csv_number(row.adjusted_p), to_string(row.verdict),
-             row.equivalent ? "true" : "false", row.remark, row.fails ? "true" : "false"})
+             row.equivalent ? "true" : "false", row.remark,
+             row.fails                   ? "true"
+             : comparison.errors.empty() ? "false"
+                                         : "",
+             row.a_runs.text, row.b_runs.text})
       cells.push_back(std::move(cell));
     out += csv_line(cells);
   }
@@ -83,8 +95,9 @@ std::string comparison_json(const Comparison& comparison) {
                      json_quote(comparison.a), json_quote(comparison.b), json_quote(comparison.metric),
                      json_quote(comparison.unit), comparison.confidence, comparison.margin) +
          fmt::format("\n  \"rows\":[{}],\n", join(rows, ",")) +
-         fmt::format(R"(  "only_a":{},"only_b":{},"differences":[{}],"notes":{},)", json_list(comparison.only_a),
-                     json_list(comparison.only_b), join(differences, ","), json_list(comparison.notes)) +
+         fmt::format(R"(  "only_a":{},"only_b":{},"differences":[{}],"left_out":{},"notes":{},"errors":{},)",
+                     json_list(comparison.only_a), json_list(comparison.only_b), join(differences, ","),
+                     json_list(comparison.left_out), json_list(comparison.notes), json_list(comparison.errors)) +
          fmt::format("\n  \"rules\":[{}],\n", join(rules, ",")) +
          fmt::format(R"(  "gate":{},"fails":{}}})",
                      comparison.rules.empty() ? "null" : json_quote(to_string(gate_state(comparison))),

@@ -45,6 +45,16 @@ std::vector<std::string> lines_of_rule(const RuleResult& result) {
   return lines;
 }
 
+/// Sides of rows with measurements that give no value.
+void add_left_out(std::vector<std::string>& lines, const Comparison& comparison) {
+  constexpr std::size_t kMostLines = 20;
+  if (comparison.left_out.empty()) return;
+  lines.emplace_back("left out of the values:");
+  const std::size_t shown = std::min(kMostLines, comparison.left_out.size());
+  for (std::size_t i = 0; i < shown; ++i) lines.push_back("  " + comparison.left_out[i]);
+  if (comparison.left_out.size() > shown) lines.push_back(fmt::format("  and {} more", comparison.left_out.size() - shown));
+}
+
 }  // namespace
 
 std::string compared_ratio_text(const ComparedRow& row) {
@@ -120,10 +130,12 @@ std::vector<std::string> gate_lines(const Comparison& comparison) {
                                 is_implied ? "; --allow-missing accepts this" : ""));
     for (std::string& line : lines_of_rule(result)) lines.push_back(std::move(line));
   }
+  add_left_out(lines, comparison);
   const GateState state = gate_state(comparison);
   lines.emplace_back(state == GateState::passes  ? "The gate passes."
                      : state == GateState::fails ? "The gate fails."
-                                                 : "The gate cannot be decided.");
+                     : comparison.errors.empty() ? "The gate cannot be decided."
+                                                 : "The gate cannot be decided: an import is broken.");
   return lines;
 }
 
@@ -137,6 +149,8 @@ std::vector<std::string> comparison_remarks(const Comparison& comparison) {
   for (const SideDifference& difference : comparison.differences)
     lines.push_back(fmt::format("not the same: {}: {} in A, {} in B", difference.name, difference.a, difference.b));
   for (const std::string& note : comparison.notes) lines.push_back(note);
+  for (const std::string& error : comparison.errors) lines.push_back(error);
+  if (comparison.rules.empty()) add_left_out(lines, comparison);
   for (std::string& line : gate_lines(comparison)) lines.push_back(std::move(line));
   return lines;
 }

@@ -27,5 +27,8 @@ std::string comparison_json(const Comparison& comparison);
 std::string comparison_github(const Comparison& comparison);
 /// JUnit's XML: a test case for each rule and row. `undecided` is an error, `not_compared` a skipped test.
 std::string comparison_junit(const Comparison& comparison);
+/// The same of a comparison that could not be made.
+std::string error_as_github(const std::string& message);
+std::string error_as_junit(const std::string& message);
 
 }  // namespace hpcbench

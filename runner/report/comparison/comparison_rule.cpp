@@ -42,6 +42,9 @@ InputError unknown_rule(const std::string& text, const std::string& word) {
       text, did_you_mean(word, words), join(words, ", ")));
 }
 
+/// Where an error is: the rule as it was written.
+std::string in_rule(const FailRule& rule) { return fmt::format("--fail-if `{}`", rule.text); }
+
 /// `> 5%` of a change, `> 0` of a number of runs; `sign` is a blank where there is none.
 FailRule with_bound(FailRule rule, char sign, const std::string& bound) {
   const bool is_count = rule.kind == FailRule::Kind::failed;
@@ -50,7 +53,7 @@ FailRule with_bound(FailRule rule, char sign, const std::string& bound) {
   if (!is_count && rule.kind > FailRule::Kind::lower)
     throw InputError(fmt::format("error: --fail-if `{}`: this rule has no threshold; write it without `>`", rule.text));
   if (!is_count) {
-    rule.threshold = parse_share(bound, "--fail-if");
+    rule.threshold = parse_share(bound, in_rule(rule));
     return rule;
   }
   const auto count = Value::from_plain(std::string(trim(bound))).integer();
@@ -69,7 +72,9 @@ double parse_share(const std::string& text, const std::string& option) {
   const auto value = Value::from_plain(number).number();
   const double share = value.value_or(-1) / (percent ? 100 : 1);
   if (!value || !(share > 0) || share > 1) {
-    throw InputError(fmt::format("error: {} `{}`: not a share above 0 and up to 100 %; write `5%` or `0.05`", option, text));
+    const bool lacks_sign = value && !percent && share > 1 && share <= 100;
+    throw InputError(fmt::format("error: {}: `{}` is not a share above 0 and up to 100 %; write `{}`", option, trim(text),
+                                 lacks_sign ? number + "%" : "5%` or `0.05"));
   }
   return share;
 }
@@ -86,13 +91,13 @@ FailRule parse_fail_rule(const std::string& text) {
   if (!has_sign || word.empty() || word.find(' ') != std::string::npos) throw unknown_rule(text, word);
   rule.metric = word;
   if (text[sign] == '>') {
-    rule.threshold = parse_share(bound, "--fail-if");
+    rule.threshold = parse_share(bound, in_rule(rule));
   } else {
     const std::string_view number = trim(bound);
     if (!number.starts_with('-'))
       throw InputError(fmt::format("error: --fail-if `{}`: write `{} < -5%` for a decrease by more than 5 %", text, word));
     rule.kind = FailRule::Kind::lower;
-    rule.threshold = parse_share(std::string(number.substr(1)), "--fail-if");
+    rule.threshold = parse_share(std::string(number.substr(1)), in_rule(rule));
   }
   return rule;
 }

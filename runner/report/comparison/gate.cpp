@@ -14,23 +14,13 @@ namespace {
 using Kind = FailRule::Kind;
 constexpr double kGateRounding = 1e-12;
 
-/// `k=2`: by the axes that tell rows apart, if there are any; a row of one side by all its axes.
-std::string name_of(const Comparison& comparison, const GateRow& row) {
-  if (row.a == nullptr || row.b == nullptr) return describe(row.a != nullptr ? row.a->axes : row.b->axes);
-  Bindings axes;
-  for (const std::string& column : comparison.columns) {
-    if (const Value* value = find_binding(row.a->axes, column)) axes.emplace_back(column, *value);
-  }
-  return describe(axes.empty() ? row.a->axes : axes);
-}
-
 bool has_values(const Row* row) { return row != nullptr && !values_of_row(*row).empty(); }
 
 std::string counted_runs(long long count) { return fmt::format("{} run{}", count, count == 1 ? "" : "s"); }
 
-int ended_runs(const Row& row) {
+int count_runs(const Row& row, bool ended) {
   int count = 0;
-  for (const auto& [state, runs] : row.outcomes) count += is_outcome(state) ? runs : 0;
+  for (const auto& [state, runs] : row.outcomes) count += is_outcome(state) == ended ? runs : 0;
   return count;
 }
 
@@ -43,14 +33,16 @@ std::string list_outcomes(const Row& row, std::optional<State> without) {
   return join(parts, ", ");
 }
 
-/// `8 runs failed`, `4 runs succeeded without a value, 4 runs timeout`, `no runs`.
+/// `8 runs failed`, `4 runs succeeded without a value, 4 runs set aside`, `no runs`.
 std::string why_without_value(const Row& row) {
   std::vector<std::string> parts;
   for (const auto& [state, runs] : row.outcomes) {
     parts.push_back(fmt::format("{} {}{}", counted_runs(runs),
                                 state == State::timeout ? "reached the time limit" : shown_name(state),
                                 state == State::succeeded ? " without a value" : ""));
+    if (state == State::succeeded && row.nan > 0) parts.back() += fmt::format(" ({} nan)", row.nan);
   }
+  if (row.runs_left_out() > 0) parts.push_back(fmt::format("{} set aside", counted_runs(row.runs_left_out())));
   return parts.empty() ? "no runs" : join(parts, ", ");
 }
 
@@ -91,7 +83,7 @@ class RuleCheck {
 
   /// `i`: of a row that both sides have.
   RowFinding finding(const FailRule& rule, const GateRow& row, const std::size_t* i) {
-    RowFinding found{name_of(comparison_, row), GateState::passes, ""};
+    RowFinding found{name_of_row(comparison_, row), GateState::passes, ""};
     if (rule.kind == Kind::missing) {
       found.reason = !lack_of(row.a, "A").empty() ? lack_of(row.a, "A") : lack_of(row.b, "B");
       if (!found.reason.empty()) found.state = GateState::fails;
@@ -118,15 +110,28 @@ class RuleCheck {
   }
 
   static void check_failed(RowFinding& found, const FailRule& rule, const GateRow& row) {
-    const int ended = row.b == nullptr ? 0 : ended_runs(*row.b);
-    if (ended == 0) {
+    if (row.b == nullptr) {
       found.state = GateState::not_compared;
-      found.reason = "no run of B has ended";
+      found.reason = lack_of(row.b, "B");
+      return;
+    }
+    const int ended = count_runs(*row.b, true);
+    const int unfinished = count_runs(*row.b, false);
+    if (ended + unfinished == 0) {
+      found.state = GateState::not_compared;
+      found.reason = "no run of B counts: " + why_without_value(*row.b);
       return;
     }
     const auto succeeded = row.b->outcomes.find(State::succeeded);
     const int others = ended - (succeeded == row.b->outcomes.end() ? 0 : succeeded->second);
-    if (others > rule.threshold) found.state = GateState::fails;
+    if (others > rule.threshold) {
+      found.state = GateState::fails;
+    } else if (others + unfinished > rule.threshold) {
+      found.state = GateState::undecided;
+      found.reason = fmt::format("{} of B {} not ended: {}", counted_runs(unfinished), unfinished == 1 ? "has" : "have",
+                                 list_outcomes(*row.b, std::nullopt));
+      return;
+    }
     found.reason = others == 0 ? fmt::format("{} of B succeeded", counted_runs(ended))
                                : fmt::format("{} of {} of B did not succeed: {}", others, counted_runs(ended),
                                              list_outcomes(*row.b, State::succeeded));
@@ -226,6 +231,64 @@ std::vector<FailRule> rules_of(const ComparisonOptions& options, const std::stri
 
 }  // namespace
 
+std::string name_of_row(const Comparison& comparison, const GateRow& row) {
+  if (row.a == nullptr || row.b == nullptr) return describe(row.a != nullptr ? row.a->axes : row.b->axes);
+  Bindings axes;
+  for (const std::string& column : comparison.columns) {
+    if (const Value* value = find_binding(row.a->axes, column)) axes.emplace_back(column, *value);
+  }
+  return describe(axes.empty() ? row.a->axes : axes);
+}
+
+SideRuns runs_of_side(const Row* row, const Table& side) {
+  SideRuns runs;
+  if (row == nullptr) return runs;
+  int repeats = 0;
+  int imported = 0;
+  for (const RunValue& run : row->runs) {
+    runs.with_value += run.value ? 1 : 0;
+    repeats += run.run.is_repeat() ? 1 : 0;
+    imported += run.run.is_imported() ? 1 : 0;
+  }
+  std::vector<std::string> parts;
+  if (runs.with_value > 0) parts.push_back(fmt::format("{} with a value", runs.with_value));
+  runs.nan = row->nan;
+  runs.set_aside = row->runs_left_out();
+  for (const auto& [state, count] : row->outcomes) {
+    if (state != State::succeeded) {
+      (is_outcome(state) ? runs.failed : runs.unfinished) += count;
+      parts.push_back(fmt::format("{} {}", count, shown_name(state)));
+    } else if (count > runs.with_value) {
+      runs.without_value = count - runs.with_value;
+      parts.push_back(fmt::format("{} succeeded without a value{}", runs.without_value,
+                                  side.looks.empty() ? "" : " or after the last look"));
+      if (runs.nan > 0) parts.back() += fmt::format(" ({} nan)", runs.nan);
+    }
+  }
+  if (runs.set_aside > 0) parts.push_back(fmt::format("{} set aside", runs.set_aside));
+  const bool is_planned = side.planned_repeats > 0 && (imported == 0 || repeats > 0);
+  const int again = row->runs_set_aside() - runs.set_aside;
+  if (again > 0) parts.push_back(fmt::format("{} measured again", again));
+  runs.measured_again = again;
+  if (is_planned) runs.not_begun = std::max(0, side.planned_repeats - repeats - runs.set_aside);
+  if (runs.not_begun > 0) parts.push_back(fmt::format("{} not begun", runs.not_begun));
+  runs.text = parts.empty() ? "no runs" : join(parts, ", ");
+  return runs;
+}
+
+void add_errors(Comparison& comparison, std::vector<std::string> errors) {
+  comparison.errors = std::move(errors);
+  if (comparison.errors.empty()) return;
+  for (RuleResult& rule : comparison.rules) {
+    if (rule.state == GateState::passes) rule.state = GateState::undecided;
+    for (RowFinding& row : rule.rows) {
+      if (row.state != GateState::passes) continue;
+      row.state = GateState::undecided;
+      row.reason = "an import is broken, so values may be missing or old";
+    }
+  }
+}
+
 std::vector<double> values_of_row(const Row& row) {
   std::vector<double> values;
   for (const RunValue& run : row.runs) {
@@ -253,6 +316,7 @@ GateState gate_state(const Comparison& comparison) {
     return std::any_of(comparison.rules.begin(), comparison.rules.end(),
                        [&](const RuleResult& rule) { return rule.state == state; });
   };
+  if (!comparison.errors.empty()) return GateState::undecided;
   return has(GateState::fails) ? GateState::fails : has(GateState::undecided) ? GateState::undecided : GateState::passes;
 }
 

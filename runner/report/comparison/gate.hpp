@@ -21,6 +21,12 @@ struct GateRow {
   const Row* b = nullptr;
 };
 
+/// `k=2`: by the axes that tell rows apart, if there are any; a row of one side by all its axes.
+std::string name_of_row(const Comparison& comparison, const GateRow& row);
+
+/// The runs of a row of a table; of a null row none.
+SideRuns runs_of_side(const Row* row, const Table& side);
+
 /// Values of the runs that succeeded.
 std::vector<double> values_of_row(const Row& row);
 

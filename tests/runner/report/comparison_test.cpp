@@ -125,6 +125,9 @@ TEST_CASE("compare --fail-if: what it does not know") {
   CHECK(error_of_rule("mem_gb < 5%").find("write `mem_gb < -5%`") != std::string::npos);
   CHECK(error_of_rule("slower > much").find("not a share") != std::string::npos);
   CHECK(error_of_rule("slower > 0%").find("not a share") != std::string::npos);
+  CHECK(error_of_rule("slower > 5") == "error: --fail-if `slower > 5`: `5` is not a share above 0 and up to 100 %; write `5%`");
+  CHECK(error_of_rule("mem_gb < -7").find("`mem_gb < -7`: `7` is not a share above 0 and up to 100 %; write `7%`") !=
+        std::string::npos);
   CHECK(error_of_rule("missing > 5%").find("has no threshold") != std::string::npos);
   CHECK(error_of_rule("").find("unknown rule") != std::string::npos);
   CHECK(parse_share("5%", "--margin") == doctest::Approx(0.05));
@@ -171,6 +174,24 @@ TEST_CASE("compare --fail-if: a row that lost its value fails any rule") {
   CHECK(compare_with_rule(a, b, "failed > 6").rules[1].state == GateState::passes);
   // New in B: nothing to compare with, and nothing lost.
   CHECK(gate_state(compare_with_rule(b, a, "slower > 5%")) == GateState::passes);
+}
+
+TEST_CASE("compare --fail-if `failed`: runs that have not ended may still fail") {
+  MadeStudy study = empty_study();
+  study.add_runs(0, kSteady, 0, 2);
+  study.add_runs(1, kSteady, 1, 2);
+  study.records[6].state = State::intended;
+  study.records[7].state = State::running;
+  const Comparison comparison = compare_with_rule(table_of(kSteady, kSteady), study.table(), "failed > 0");
+  CHECK(gate_state(comparison) == GateState::undecided);
+  CHECK(comparison.rules[1].rows[1].reason == "2 runs of B have not ended: 1 waiting, 1 running, 4 succeeded");
+  CHECK(comparison.rows[1].b_runs.unfinished == 2);
+  REQUIRE(comparison.left_out.size() == 1);
+  CHECK(comparison.left_out[0].find(" in B: 4 with a value, 1 waiting, 1 running") != std::string::npos);
+  CHECK(gate_state(compare_with_rule(table_of(kSteady, kSteady), study.table(), "failed > 2")) == GateState::passes);
+  for (std::size_t i = 6; i < 12; ++i) study.records[i].state = State::intended;
+  CHECK(compare_with_rule(table_of(kSteady, kSteady), study.table(), "missing").rules[0].rows[1].reason ==
+        "no value in B: 6 runs waiting");
 }
 
 TEST_CASE("compare --fail-if: a gate that compares nothing is undecided") {
